@@ -1,0 +1,61 @@
+//! Why an archive's tables could not be read: what is wrong, and at which offset.
+
+use std::fmt;
+
+use crate::read::Missing;
+
+/// An archive that cannot be read, as opposed to one bad entry in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// Where, in bytes from the start of the archive.
+    pub at: u64,
+    /// What.
+    pub kind: ParseErrorKind,
+}
+
+/// The three things that a caller can tell apart and act upon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseErrorKind {
+    /// The bytes contradict themselves or end too early.
+    Corrupt(String),
+    /// A layout that this program does not know.
+    Unsupported(String),
+    /// Well-formed, but larger than we are willing to hold.
+    Limit(String),
+}
+
+impl ParseError {
+    /// The bytes at `at` contradict themselves.
+    pub fn corrupt(at: u64, what: impl Into<String>) -> Self {
+        Self { at, kind: ParseErrorKind::Corrupt(what.into()) }
+    }
+
+    /// The bytes at `at` announce a layout that is not known.
+    pub fn unsupported(at: u64, what: impl Into<String>) -> Self {
+        Self { at, kind: ParseErrorKind::Unsupported(what.into()) }
+    }
+
+    /// The count at `at` is larger than we are willing to hold.
+    pub fn limit(at: u64, what: impl Into<String>) -> Self {
+        Self { at, kind: ParseErrorKind::Limit(what.into()) }
+    }
+}
+
+impl From<Missing> for ParseError {
+    fn from(missing: Missing) -> Self {
+        Self::corrupt(missing.at, format!("the file ends before {}", missing.what))
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (class, what) = match &self.kind {
+            ParseErrorKind::Corrupt(what) => ("damaged archive", what),
+            ParseErrorKind::Unsupported(what) => ("unsupported archive", what),
+            ParseErrorKind::Limit(what) => ("archive beyond our limits", what),
+        };
+        write!(f, "{class}: {what} (at offset {})", self.at)
+    }
+}
+
+impl std::error::Error for ParseError {}
