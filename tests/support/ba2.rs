@@ -1,0 +1,397 @@
+//! Writes the BA2 of Fallout 4 to Starfield: general files, textures, and the PlayStation 4's textures.
+
+use super::hash::{self, Fo4};
+use super::pack;
+use super::parts::{Parts, Placer, dense};
+
+/// The method of a version 3 header: chunks are zlib streams.
+pub const METHOD_ZLIB: u32 = 0;
+/// The method of a version 3 header: chunks are LZ4 blocks.
+pub const METHOD_LZ4: u32 = 3;
+/// The last word of every chunk record.
+const SENTINEL: u32 = 0xBAAD_F00D;
+
+/// An archive to be. Records, data and names lie in the order of addition.
+#[derive(Clone, Debug)]
+pub struct Ba2 {
+    version: u32,
+    kind: [u8; 4],
+    method: u32,
+    files: Vec<Ba2File>,
+    file_count: Option<u32>,
+    names_at: Option<u64>,
+    nameless: bool,
+    names_tail: Vec<u8>,
+}
+
+impl Ba2 {
+    /// An archive of general files, `GNRL`.
+    pub fn general(version: u32) -> Self {
+        Self {
+            version,
+            kind: *b"GNRL",
+            method: METHOD_ZLIB,
+            files: Vec::new(),
+            file_count: None,
+            names_at: None,
+            nameless: false,
+            names_tail: Vec::new(),
+        }
+    }
+
+    /// An archive of textures, `DX10`.
+    pub fn textures(version: u32) -> Self {
+        Self::general(version).kind(*b"DX10")
+    }
+
+    /// An archive of the PlayStation 4's textures, `GNMF`.
+    pub fn gnm(version: u32) -> Self {
+        Self::general(version).kind(*b"GNMF")
+    }
+
+    /// The four letters of the header, whatever the records are.
+    pub fn kind(mut self, letters: [u8; 4]) -> Self {
+        self.kind = letters;
+        self
+    }
+
+    /// The header's compression method; only version 3 has one.
+    pub fn method(mut self, method: u32) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// How many files the header claims.
+    pub fn file_count(mut self, claimed: u32) -> Self {
+        self.file_count = Some(claimed);
+        self
+    }
+
+    /// No name table: its offset is 0.
+    pub fn nameless(mut self) -> Self {
+        self.nameless = true;
+        self
+    }
+
+    /// Where the header says that the name table is.
+    pub fn names_at(mut self, claimed: u64) -> Self {
+        self.names_at = Some(claimed);
+        self
+    }
+
+    /// Bytes behind the name table, the archive's last.
+    pub fn names_tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.names_tail = bytes.into();
+        self
+    }
+
+    /// A general file, stored, and nothing peculiar about it.
+    pub fn file(self, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
+        self.add(Ba2File::general(name).chunk(Chunk::stored(data)))
+    }
+
+    /// Any other file.
+    pub fn add(mut self, file: Ba2File) -> Self {
+        self.files.push(file);
+        self
+    }
+
+    /// The archive.
+    pub fn build(&self) -> Vec<u8> {
+        dense(&self.build_parts())
+    }
+
+    /// The archive in pieces.
+    pub fn build_parts(&self) -> Parts {
+        let header_length = match self.version {
+            2 => 32,
+            3 => 36,
+            _ => 24,
+        };
+        let records: usize = self.files.iter().map(Ba2File::record_length).sum();
+        let (places, mut placer) = self.place((header_length + records) as u64);
+        let names_at = placer.end();
+        if !self.nameless {
+            placer.place(None, b"", self.names());
+        }
+        placer.place(None, b"", self.names_tail.clone());
+
+        let mut out = b"BTDX".to_vec();
+        out.extend(self.version.to_le_bytes());
+        out.extend(self.kind);
+        out.extend(self.file_count.unwrap_or(self.files.len() as u32).to_le_bytes());
+        let stored = if self.nameless { 0 } else { names_at };
+        out.extend(self.names_at.unwrap_or(stored).to_le_bytes());
+        // 1 and 0 are what Starfield's archives have in the two words that versions 2 and 3 add.
+        out.extend([1u32, 0, self.method].into_iter().flat_map(u32::to_le_bytes));
+        out.truncate(header_length);
+        for (file, places) in self.files.iter().zip(&places) {
+            out.extend(file.record(places));
+        }
+        let mut parts = placer.parts;
+        parts.insert(0, (0, out));
+        parts
+    }
+
+    fn names(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for file in &self.files {
+            out.extend((file.name.len() as u16).to_le_bytes());
+            out.extend_from_slice(&file.name);
+        }
+        out
+    }
+
+    /// Where the chunks of each file are.
+    fn place(&self, data_start: u64) -> (Vec<Vec<u64>>, Placer) {
+        let mut placer = Placer::new(data_start);
+        let mut places: Vec<Vec<u64>> = Vec::new();
+        for file in &self.files {
+            let chunks = match file.shares {
+                Some(other) => places[other].clone(),
+                None => file.chunks.iter().map(|c| placer.place(c.at, &c.gap, c.bytes.clone())).collect(),
+            };
+            places.push(chunks);
+        }
+        (places, placer)
+    }
+}
+
+/// A file of a [`Ba2`] archive; its content are its chunks, one after the other.
+#[derive(Clone, Debug)]
+pub struct Ba2File {
+    name: Vec<u8>,
+    head: Head,
+    chunks: Vec<Chunk>,
+    hash: Option<Fo4>,
+    data_file: u8,
+    chunk_count: Option<u8>,
+    head_length: Option<u16>,
+    shares: Option<usize>,
+}
+
+/// What a record has between its hashes and its chunks.
+#[derive(Clone, Debug)]
+enum Head {
+    General,
+    Texture(Texture),
+    Gnm([u8; 32]),
+}
+
+/// What a `DX10` record says of its texture.
+#[derive(Clone, Copy, Debug)]
+pub struct Texture {
+    /// A `DXGI_FORMAT`.
+    pub format: u8,
+    /// In texels.
+    pub width: u16,
+    /// In texels.
+    pub height: u16,
+    /// How many mips.
+    pub mips: u8,
+    /// Bit 0: a cube map.
+    pub flags: u8,
+    /// 8: linear, as on PC; others are of the Xbox One.
+    pub tile_mode: u8,
+}
+
+impl Texture {
+    /// An ordinary texture of a PC.
+    pub fn new(format: u8, width: u16, height: u16, mips: u8) -> Self {
+        Self { format, width, height, mips, flags: 0, tile_mode: 8 }
+    }
+
+    /// The same as a cube map.
+    pub fn cube(mut self) -> Self {
+        self.flags |= 1;
+        self
+    }
+}
+
+impl Ba2File {
+    /// A file of a `GNRL` archive. `name` is its full path as it shall be stored.
+    pub fn general(name: impl AsRef<[u8]>) -> Self {
+        Self {
+            name: name.as_ref().to_vec(),
+            head: Head::General,
+            chunks: Vec::new(),
+            hash: None,
+            data_file: 0,
+            chunk_count: None,
+            head_length: None,
+            shares: None,
+        }
+    }
+
+    /// A file of a `DX10` archive.
+    pub fn texture(name: impl AsRef<[u8]>, texture: Texture) -> Self {
+        Self { head: Head::Texture(texture), ..Self::general(name) }
+    }
+
+    /// A file of a `GNMF` archive; `descriptor` is the texture's T#.
+    pub fn gnm(name: impl AsRef<[u8]>, descriptor: [u8; 32]) -> Self {
+        Self { head: Head::Gnm(descriptor), ..Self::general(name) }
+    }
+
+    /// One more chunk.
+    pub fn chunk(mut self, chunk: Chunk) -> Self {
+        self.chunks.push(chunk);
+        self
+    }
+
+    /// Stored instead of the name's own hashes.
+    pub fn with_hash(mut self, hash: Fo4) -> Self {
+        self.hash = Some(hash);
+        self
+    }
+
+    /// The record's data file index, 0 in every known archive.
+    pub fn data_file(mut self, index: u8) -> Self {
+        self.data_file = index;
+        self
+    }
+
+    /// How many chunks the record claims.
+    pub fn chunk_count(mut self, claimed: u8) -> Self {
+        self.chunk_count = Some(claimed);
+        self
+    }
+
+    /// How long in bytes the record says that its head is.
+    pub fn head_length(mut self, claimed: u16) -> Self {
+        self.head_length = Some(claimed);
+        self
+    }
+
+    /// The chunks' data are those of the `nth` file added (from 0, an earlier one with as many chunks); its own
+    /// chunks give sizes only.
+    pub fn shares(mut self, nth: usize) -> Self {
+        self.shares = Some(nth);
+        self
+    }
+
+    fn record_length(&self) -> usize {
+        let chunk = if matches!(self.head, Head::General) { 20 } else { 24 };
+        usize::from(self.true_head_length()) + chunk * self.chunks.len()
+    }
+
+    fn true_head_length(&self) -> u16 {
+        match self.head {
+            Head::General => 0x10,
+            Head::Texture(_) => 0x18,
+            Head::Gnm(_) => 0x30,
+        }
+    }
+
+    fn record(&self, places: &[u64]) -> Vec<u8> {
+        let hash = self.hash.unwrap_or_else(|| hash::fo4(&self.name));
+        let mut out = hash.file.to_le_bytes().to_vec();
+        out.extend(hash.extension);
+        out.extend(hash.folder.to_le_bytes());
+        out.extend([self.data_file, self.chunk_count.unwrap_or(self.chunks.len() as u8)]);
+        out.extend(self.head_length.unwrap_or(self.true_head_length()).to_le_bytes());
+        match &self.head {
+            Head::General => {}
+            Head::Texture(texture) => {
+                out.extend(texture.height.to_le_bytes());
+                out.extend(texture.width.to_le_bytes());
+                out.extend([texture.mips, texture.format, texture.flags, texture.tile_mode]);
+            }
+            Head::Gnm(descriptor) => out.extend(descriptor),
+        }
+        for (chunk, &place) in self.chunks.iter().zip(places) {
+            out.extend(chunk.offset.unwrap_or(place).to_le_bytes());
+            out.extend(chunk.packed.to_le_bytes());
+            out.extend(chunk.unpacked.to_le_bytes());
+            if !matches!(self.head, Head::General) {
+                out.extend(chunk.mips.0.to_le_bytes());
+                out.extend(chunk.mips.1.to_le_bytes());
+            }
+            out.extend(chunk.sentinel.to_le_bytes());
+        }
+        assert_eq!(out.len(), self.record_length(), "a shared file has as many chunks as its model");
+        out
+    }
+}
+
+/// One piece of a file's content.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    bytes: Vec<u8>,
+    packed: u32,
+    unpacked: u32,
+    mips: (u16, u16),
+    sentinel: u32,
+    offset: Option<u64>,
+    at: Option<u64>,
+    gap: Vec<u8>,
+}
+
+impl Chunk {
+    /// As it is: packed size 0.
+    pub fn stored(data: impl Into<Vec<u8>>) -> Self {
+        let data = data.into();
+        let length = data.len() as u32;
+        Self::raw(data, 0, length)
+    }
+
+    /// A zlib stream.
+    pub fn zlib(data: impl AsRef<[u8]>) -> Self {
+        Self::packed(pack::zlib(data.as_ref()), data.as_ref().len())
+    }
+
+    /// An LZ4 block, for version 3 with [`METHOD_LZ4`].
+    pub fn lz4(data: impl AsRef<[u8]>) -> Self {
+        Self::packed(pack::lz4_block(data.as_ref()), data.as_ref().len())
+    }
+
+    /// Any stream that unpacks to `unpacked` bytes.
+    pub fn packed(stream: Vec<u8>, unpacked: usize) -> Self {
+        let packed = stream.len() as u32;
+        Self::raw(stream, packed, unpacked as u32)
+    }
+
+    /// Any bytes with any sizes in bytes beside them.
+    pub fn raw(bytes: Vec<u8>, packed: u32, unpacked: u32) -> Self {
+        Self {
+            bytes,
+            packed,
+            unpacked,
+            mips: (0, 0),
+            sentinel: SENTINEL,
+            offset: None,
+            at: None,
+            gap: Vec::new(),
+        }
+    }
+
+    /// First and last mip, as a texture's chunk tells them.
+    pub fn mips(mut self, first: u16, last: u16) -> Self {
+        self.mips = (first, last);
+        self
+    }
+
+    /// The record's last word.
+    pub fn sentinel(mut self, word: u32) -> Self {
+        self.sentinel = word;
+        self
+    }
+
+    /// The record's offset, wherever the data are.
+    pub fn offset(mut self, claimed: u64) -> Self {
+        self.offset = Some(claimed);
+        self
+    }
+
+    /// Where the data go, from the start of the file.
+    pub fn at(mut self, offset: u64) -> Self {
+        self.at = Some(offset);
+        self
+    }
+
+    /// Bytes in front of the data that belong to nobody.
+    pub fn gap(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.gap = bytes.into();
+        self
+    }
+}

@@ -1,0 +1,34 @@
+//! The only writer of archives in this repository: small archives of every kind, in memory, good ones and bad ones.
+//!
+//! Nothing here uses the crate under test. Formats are written down a second time, from the same description of the
+//! formats but by other means, so that a test compares two readings of it and not one with itself.
+//!
+//! A builder writes an honest archive unless told otherwise: each knob is one way in which real or hostile archives
+//! differ.
+
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "a test binary and an example share it, and neither uses all of it"
+)]
+#![allow(unreachable_pub, reason = "`pub` here means: for tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what is wrong with a test's own archive is a mistake in the test"
+)]
+
+pub mod ba2;
+pub mod content;
+pub mod dds;
+pub mod hash;
+pub mod pack;
+pub mod parts;
+pub mod tes3;
+pub mod tes4;
+
+pub use ba2::{Ba2, Ba2File, Chunk, Texture};
+pub use parts::{Parts, dense, write_sparse};
+pub use tes3::{Tes3, Tes3File};
+pub use tes4::{Tes4, Tes4File, Tes4Folder};

@@ -1,0 +1,84 @@
+//! Compressed streams, good ones and bad ones. Bad ones are made by cutting or lengthening good ones: `Vec` has all
+//! that is needed, so there are no functions for it.
+
+use std::io::Write;
+
+use flate2::write::{DeflateEncoder, ZlibEncoder};
+use flate2::{Compress, Compression, FlushCompress, Status};
+pub use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
+
+/// A zlib stream as Bethesda's tools write it: header `78 9C`, Adler-32 at the end.
+pub fn zlib(content: &[u8]) -> Vec<u8> {
+    zlib_level(content, 6)
+}
+
+/// The same at another level; 9 has the header `78 DA`, 0 holds stored blocks.
+pub fn zlib_level(content: &[u8], level: u32) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(level));
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A zlib stream of the Xbox One: window of 4 KiB, best compression, header `48 C7`.
+pub fn zlib_xbox(content: &[u8]) -> Vec<u8> {
+    let mut state = Compress::new_with_window_bits(Compression::best(), true, 12);
+    let mut out = Vec::with_capacity(content.len() + content.len() / 8 + 64);
+    let status = state.compress_vec(content, &mut out, FlushCompress::Finish).unwrap();
+    assert_eq!(status, Status::StreamEnd);
+    out
+}
+
+/// A deflate stream with neither header nor checksum.
+pub fn deflate(content: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// `stream` without its Adler-32, the last four bytes.
+pub fn without_adler(mut stream: Vec<u8>) -> Vec<u8> {
+    stream.truncate(stream.len() - 4);
+    stream
+}
+
+/// An LZ4 frame as Skyrim SE's tools write it (`64 40`): independent blocks of 64 KiB, a checksum of the content.
+pub fn lz4_frame(content: &[u8]) -> Vec<u8> {
+    lz4_frame_like(content, frame().content_checksum(true))
+}
+
+/// An LZ4 frame of any shape. Begin with [`frame`].
+pub fn lz4_frame_like(content: &[u8], shape: FrameInfo) -> Vec<u8> {
+    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(shape, Vec::new());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Independent blocks of 64 KiB, no checksum, no size.
+pub fn frame() -> FrameInfo {
+    FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Independent)
+}
+
+/// Frames of every kind that a reader may meet, each with a word for it.
+pub fn frame_shapes(content_length: u64) -> Vec<(&'static str, FrameInfo)> {
+    vec![
+        ("independent blocks", frame()),
+        ("linked blocks", frame().block_mode(BlockMode::Linked)),
+        ("content checksum", frame().content_checksum(true)),
+        ("block checksums", frame().block_checksums(true)),
+        ("content size", frame().content_size(Some(content_length))),
+        ("blocks of 4 MiB", frame().block_size(BlockSize::Max4MB)),
+        (
+            "everything at once",
+            frame()
+                .block_mode(BlockMode::Linked)
+                .block_checksums(true)
+                .content_checksum(true)
+                .content_size(Some(content_length)),
+        ),
+    ]
+}
+
+/// One LZ4 block, which knows neither its length nor its content's.
+pub fn lz4_block(content: &[u8]) -> Vec<u8> {
+    lz4_flex::block::compress(content)
+}
