@@ -4,7 +4,7 @@
 //! formats but by other means, so that a test compares two readings of it and not one with itself.
 //!
 //! A builder writes an honest archive unless told otherwise: each knob is one way in which real or hostile archives
-//! differ.
+//! differ. [`samples`] has one archive of each kind with what a mount must show for it.
 
 #![allow(
     dead_code,
@@ -25,10 +25,12 @@ pub mod dds;
 pub mod hash;
 pub mod pack;
 pub mod parts;
+mod samples;
 pub mod tes3;
 pub mod tes4;
 
 pub use ba2::{Ba2, Ba2File, Chunk, Texture};
 pub use parts::{Parts, dense, write_sparse};
+pub use samples::{Sample, samples};
 pub use tes3::{Tes3, Tes3File};
 pub use tes4::{Tes4, Tes4File, Tes4Folder};
