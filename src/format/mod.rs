@@ -83,15 +83,13 @@ pub struct Entry<'a> {
 pub enum Name<'a> {
     /// One string: folders and file.
     Path(&'a [u8]),
-    /// The folder once, the file by itself.
+    /// Folder and file apart, either of which may be left out and be known by its hash alone.
     Split {
         /// The folder's full path.
-        folder: &'a [u8],
+        folder: Option<&'a [u8]>,
         /// The file's name within it.
-        file: &'a [u8],
+        file: Option<&'a [u8]>,
     },
-    /// The folder is known, of the file only its hash.
-    Folder(&'a [u8]),
     /// Only hashes are known, and the extension (up to four characters) where the format keeps it apart.
     Unknown {
         /// NUL-padded, without its dot.
@@ -134,6 +132,8 @@ pub enum Codec {
     Lz4Frame,
     /// One LZ4 block without a frame.
     Lz4Block,
+    /// Xbox 360 LZX frames.
+    Xmem,
     /// The archive names a method that is not known: the payload's first bytes decide.
     Detect,
 }
@@ -146,6 +146,7 @@ impl Codec {
             Self::Zlib => "zlib",
             Self::Lz4Frame => "lz4 frame",
             Self::Lz4Block => "lz4 block",
+            Self::Xmem => "xmem",
             Self::Detect => "unknown method",
         }
     }

@@ -1,0 +1,229 @@
+//! The archives of Fallout 4, Fallout 76 and Starfield (BA2, "BTDX"; FORMATS.md sections 3 and 5).
+//!
+//! `GNRL` archives hold files, `DX10` archives hold textures as the chunks of their mip maps, without the DDS header.
+
+use super::hash::{Family, Hash};
+use super::{About, Archive, Codec, Entry, Extent, Format, Head, Lead, Limits, Name, Notes, ParseError};
+use crate::read::Reader;
+use crate::texture::dds;
+
+/// This format's row in [`super::FORMATS`].
+pub const FORMAT: Format = Format { name: "BA2", claims, parse };
+
+const MAGIC: &[u8] = b"BTDX";
+
+
+/// What every chunk ends with.
+const SENTINEL: u32 = 0xBAAD_F00D;
+/// A PC texture; every other tile mode is an arrangement of the Xbox One's GPU.
+const TILE_MODE_LINEAR: u8 = 8;
+
+fn claims(archive: &[u8]) -> bool {
+    archive.starts_with(MAGIC)
+}
+
+fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
+    let (header, mut records) = Header::read(archive, limits)?;
+    let mut notes = Notes::new(limits);
+    let mut tables = Tables::with_room(&header, records.left());
+    for _ in 0..header.files {
+        tables.read_record(&header, &mut records, &mut notes)?;
+    }
+    if header.names != 0 {
+        tables.read_names(archive, header.names, &mut notes);
+    } else if header.files > 0 {
+        notes.add(16, || "it stores no names: its files are listed by hash".into());
+    }
+    let Tables { entries, extents, heads } = tables;
+    let beyond = extents.iter().filter(|it| it.offset.saturating_add(u64::from(it.packed)) > header.len).count();
+    if beyond > 0 {
+        notes.add(header.len, || format!("the data of {beyond} chunks lies beyond the end: was the archive cut short?"));
+    }
+    Ok(Archive { about: header.about(), hashes: Family::Fo4, entries, extents, heads, notes: notes.kept })
+}
+
+/// What the archive holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    General,
+    Textures,
+}
+
+impl Kind {
+    /// The code in the header.
+    fn code(self) -> &'static str {
+        match self {
+            Self::General => "GNRL",
+            Self::Textures => "DX10",
+        }
+    }
+
+    /// Length of a record before its chunks, in bytes; each record repeats it.
+    fn record_len(self) -> u16 {
+        match self {
+            Self::General => 16,
+            Self::Textures => 24,
+        }
+    }
+}
+
+/// The header, and the length of the file that it stands in.
+struct Header {
+    version: u32,
+    kind: Kind,
+    files: u32,
+    /// Offset of the names; 0 where there are none.
+    names: u64,
+    /// How packed chunks are packed.
+    codec: Codec,
+    /// Of the whole archive, in bytes.
+    len: u64,
+}
+
+impl Header {
+    /// Reads the header, and answers it with a reader of what follows.
+    fn read<'a>(archive: &'a [u8], limits: &Limits) -> Result<(Self, Reader<'a>), ParseError> {
+        let mut reader = Reader::new(archive);
+        let len = reader.left();
+        reader.skip(4, "the magic number")?;
+        let version = reader.u32("the version")?;
+        let code = reader.array::<4>("the kind")?;
+        let files = reader.u32("the count of files")?;
+        let names = reader.u64("the offset of the names")?;
+        if !matches!(version, 1..=3 | 7 | 8) {
+            return Err(ParseError::unsupported(4, format!("BA2 version {version}; 1, 2, 3, 7 and 8 are known")));
+        }
+        let kind = match &code {
+            b"GNRL" => Kind::General,
+            b"DX10" => Kind::Textures,
+            _ => {
+                let code = code.escape_ascii();
+                return Err(ParseError::unsupported(8, format!("BA2 of kind \"{code}\"; GNRL and DX10 are known")));
+            }
+        };
+        if files > limits.entries {
+            return Err(ParseError::limit(12, format!("{files} files; we hold at most {}", limits.entries)));
+        }
+        if matches!(version, 2 | 3) {
+            reader.skip(8, "the fields of version 2")?;
+        }
+        let codec = match version {
+            3 => match reader.u32("the compression method")? {
+                0 => Codec::Zlib,
+                3 => Codec::Lz4Block,
+                _ => Codec::Detect,
+            },
+            _ => Codec::Zlib,
+        };
+        Ok((Self { version, kind, files, names, codec, len }, reader))
+    }
+
+    fn about(&self) -> About {
+        About {
+            format: FORMAT.name,
+            version: self.version,
+            kind: self.kind.code(),
+            games: match self.version {
+                1 => "Fallout 4, Fallout 76",
+                2 | 3 => "Starfield",
+                _ => "Fallout 4 (2024 update)",
+            },
+            flags: 0,
+            flag_names: Vec::new(),
+        }
+    }
+}
+
+/// The tables as they grow.
+struct Tables<'a> {
+    entries: Vec<Entry<'a>>,
+    extents: Vec<Extent>,
+    heads: Vec<Head>,
+}
+
+impl<'a> Tables<'a> {
+    /// `left` bytes hold the records, which bounds their count whatever the header says.
+    fn with_room(header: &Header, left: u64) -> Self {
+        let fit = left.checked_div(u64::from(header.kind.record_len())).unwrap_or(0);
+        let room = usize::try_from(u64::from(header.files).min(fit)).unwrap_or(0);
+        let heads = if header.kind == Kind::Textures { room } else { 0 };
+        Self { entries: Vec::with_capacity(room), extents: Vec::with_capacity(room), heads: Vec::with_capacity(heads) }
+    }
+
+    fn read_record(&mut self, header: &Header, reader: &mut Reader<'a>, notes: &mut Notes) -> Result<(), ParseError> {
+        let stem = reader.u32("a file's hash")?;
+        let extension = reader.array::<4>("a file's extension")?;
+        let folder = reader.u32("a folder's hash")?;
+        reader.skip(1, "a data file index")?;
+        let chunks = reader.u8("a count of chunks")?;
+        let at = reader.position();
+        let declared = reader.u16("a record's length")?;
+        let record_len = header.kind.record_len();
+        if declared != record_len {
+            return Err(ParseError::corrupt(at, format!("a record of {declared} bytes; {record_len} is right")));
+        }
+        if header.kind == Kind::Textures {
+            self.heads.push(read_texture(reader, notes)?);
+        }
+        for _ in 0..chunks {
+            self.extents.push(read_chunk(header, reader, notes)?);
+        }
+        let file = u64::from(stem).wrapping_shl(32) | u64::from(u32::from_le_bytes(extension));
+        let hash = Hash { folder: u64::from(folder), file };
+        self.entries.push(Entry { name: Name::Unknown { extension }, hash, extents: chunks });
+        Ok(())
+    }
+
+    /// Reads as many names as there are; entries without one stay known by their hashes.
+    fn read_names(&mut self, archive: &'a [u8], start: u64, notes: &mut Notes) {
+        let mut reader = Reader::at(archive, start, "the names").unwrap_or_else(|_| Reader::new(&[]));
+        let mut named = 0_usize;
+        for entry in &mut self.entries {
+            match reader.wstring("a name") {
+                Ok(name) => entry.name = Name::Path(name),
+                Err(_) => break,
+            }
+            named = named.saturating_add(1);
+        }
+        let unnamed = self.entries.len().saturating_sub(named);
+        if unnamed > 0 {
+            notes.add(start, || format!("the table of names ends early: {unnamed} files are listed by hash"));
+        }
+    }
+}
+
+/// The kind-specific part of a DX10 record.
+fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<Head, ParseError> {
+    let at = reader.position();
+    let height = reader.u16("a texture's height")?;
+    let width = reader.u16("a texture's width")?;
+    let mips = reader.u8("a texture's count of mip maps")?;
+    let format = reader.u8("a texture's format")?;
+    let flags = reader.u8("a texture's flags")?;
+    let tile_mode = reader.u8("a texture's tile mode")?;
+    let texture = dds::Texture { width, height, mips, format, cube: flags & 1 != 0 };
+    if !texture.is_known() {
+        notes.add(at, || format!("texture format {format} has no DDS header of its own; a DX10 header names the number"));
+    }
+    if tile_mode != TILE_MODE_LINEAR {
+        notes.add(at, || format!("tile mode {tile_mode}: texels are arranged for an Xbox One"));
+    }
+    Ok(Head::Dds(texture))
+}
+
+/// A chunk: its place, its two sizes, for textures its mip maps (which say nothing about the order), a sentinel.
+fn read_chunk(header: &Header, reader: &mut Reader<'_>, notes: &mut Notes) -> Result<Extent, ParseError> {
+    let offset = reader.u64("a chunk's offset")?;
+    let packed = reader.u32("a chunk's packed size")?;
+    let size = reader.u32("a chunk's size")?;
+    if header.kind == Kind::Textures {
+        reader.skip(4, "a chunk's mip maps")?;
+    }
+    let at = reader.position();
+    let sentinel = reader.u32("a chunk's end mark")?;
+    if sentinel != SENTINEL {
+        notes.add(at, || format!("a chunk ends in {sentinel:08X} instead of BAADF00D"));
+    }
+    let (packed, codec) = if packed == 0 { (size, Codec::Stored) } else { (packed, header.codec) };
+    Ok(Extent { offset, packed, size: Some(size), codec, lead: Lead::NONE })
+}
