@@ -1,0 +1,268 @@
+//! Layers become a tree: whose file is seen, what it hides, and which number each node gets.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use super::layer::Text;
+use super::{Hidden, Layer, Node, NodeId, Tree, fold, unnamed};
+use crate::format::{EntryId, name};
+
+/// More folders and files than inode numbers of 32 bits (which old programs insist on), or more than 65,535 archives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyNodes;
+
+impl std::fmt::Display for TooManyNodes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("more files than one mount can number; mount fewer archives")
+    }
+}
+
+impl std::error::Error for TooManyNodes {}
+
+/// Merges layers, the last of which wins, and freezes the tree.
+///
+/// Within one layer nothing is hidden: of files whose names differ in nothing but case, or not at all, and of a file
+/// that is named like a folder, all but the first get a number (`name (2).ext`), in stored order.
+///
+/// # Errors
+/// [`TooManyNodes`] where numbers run out.
+pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
+    let mut merging = Merging { folders: Vec::new(), layers };
+    let homes = merging.merge_folders()?;
+    let (slots, starts) = merging.gather(&homes)?;
+    let tree = merging.freeze(slots, &starts)?;
+    Ok(tree)
+}
+
+/// Nodes that may exist, so that their numbers and those of [`super::Spellings`] stay below 2^32.
+const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
+
+/// A folder of the merged tree, and who spells it.
+struct Folder {
+    layer: u16,
+    name: Text,
+}
+
+/// A folder or file that wants a place among the children of a folder.
+#[derive(Clone, Copy)]
+struct Slot {
+    key: u64,
+    name: Text,
+    layer: u16,
+    /// A file's entry, or a folder's place among the merged folders.
+    item: u32,
+    is_folder: bool,
+}
+
+struct Merging {
+    /// The root first, every folder behind its parent.
+    folders: Vec<Folder>,
+    layers: Vec<Layer>,
+}
+
+impl Merging {
+    /// Makes one tree of all layers' folders; answers for each layer where each of its folders went, and for each
+    /// merged folder its parent (the last element).
+    fn merge_folders(&mut self) -> Result<Homes, TooManyNodes> {
+        let mut parents = vec![0_u32];
+        let mut entered: HashMap<(u32, Box<[u8]>), u32> = HashMap::new();
+        self.folders.push(Folder { layer: 0, name: Text::default() });
+        let mut of_layers = Vec::with_capacity(self.layers.len());
+        for (index, layer) in self.layers.iter().enumerate() {
+            let index = u16::try_from(index).map_err(|_| TooManyNodes)?;
+            let mut homes = Vec::with_capacity(layer.folders.len());
+            homes.push(0);
+            for folder in layer.folders.iter().skip(1) {
+                let parent = homes[folder.parent as usize];
+                let key = (parent, layer.text(folder.name).to_ascii_lowercase().into_boxed_slice());
+                let next = u32::try_from(self.folders.len()).map_err(|_| TooManyNodes)?;
+                let home = *entered.entry(key).or_insert(next);
+                if home == next {
+                    self.folders.push(Folder { layer: index, name: folder.name });
+                    parents.push(parent);
+                }
+                homes.push(home);
+            }
+            of_layers.push(homes);
+        }
+        Ok(Homes { of_layers, parents })
+    }
+
+    /// Everything that wants a place, sorted by folder alone: the slots of folder `i` are `starts[i]..starts[i + 1]`.
+    fn gather(&self, homes: &Homes) -> Result<(Vec<Slot>, Vec<usize>), TooManyNodes> {
+        let files = self.layers.iter().zip(&homes.of_layers).flat_map(|(layer, homes)| {
+            layer.files.iter().map(|file| homes[file.folder as usize] as usize)
+        });
+        let mut starts = vec![0_usize; self.folders.len() + 1];
+        for folder in homes.parents.iter().skip(1).map(|&parent| parent as usize).chain(files) {
+            starts[folder + 1] += 1;
+        }
+        for folder in 0..self.folders.len() {
+            starts[folder + 1] += starts[folder];
+        }
+        let total = starts.last().copied().unwrap_or(0);
+        if total >= NODES_MAX {
+            return Err(TooManyNodes);
+        }
+        let vacant = Slot { key: 0, name: Text::default(), layer: 0, item: 0, is_folder: false };
+        let mut slots = vec![vacant; total];
+        let mut next = starts.clone();
+        let mut put = |folder: usize, slot| {
+            slots[next[folder]] = slot;
+            next[folder] += 1;
+        };
+        for (item, (folder, &parent)) in (0_u32..).zip(self.folders.iter().zip(&homes.parents)).skip(1) {
+            put(parent as usize, self.slot(folder.layer, folder.name, item, true));
+        }
+        for (index, (layer, homes)) in (0_u16..).zip(self.layers.iter().zip(&homes.of_layers)) {
+            for (item, file) in (0_u32..).zip(&layer.files) {
+                put(homes[file.folder as usize] as usize, self.slot(index, file.name, item, false));
+            }
+        }
+        Ok((slots, starts))
+    }
+
+    fn slot(&self, layer: u16, name: Text, item: u32, is_folder: bool) -> Slot {
+        Slot { key: fold::key(self.text(layer, name)), name, layer, item, is_folder }
+    }
+
+    fn text(&self, layer: u16, name: Text) -> &[u8] {
+        self.layers[usize::from(layer)].text(name)
+    }
+
+    /// Numbers the nodes, folder by folder from the root down, and lets go of what only the building needed.
+    fn freeze(mut self, mut slots: Vec<Slot>, starts: &[usize]) -> Result<Tree, TooManyNodes> {
+        let mut nodes = Vec::with_capacity(slots.len() + 1);
+        let mut hidden = Vec::new();
+        nodes.push(Node { key: 0, name: Text::default(), parent: 0, first: 0, count: 0, layer: 0, is_folder: true });
+        // Nodes are visited in the order in which they are numbered; a folder's node holds its merged number until
+        // it is visited and learns where its children are.
+        let mut at = 0;
+        while at < nodes.len() {
+            let folder: Node = nodes[at];
+            if folder.is_folder {
+                let run = &mut slots[starts[folder.first as usize]..starts[folder.first as usize + 1]];
+                let first = nodes.len();
+                self.seat(run, NodeId(number(at)?), &mut nodes, &mut hidden)?;
+                nodes[at].first = number(first)?;
+                nodes[at].count = number(nodes.len() - first)?;
+            }
+            at += 1;
+        }
+        nodes.shrink_to_fit();
+        self.layers.iter_mut().for_each(Layer::freeze);
+        let unnamed = unnamed::index(&nodes, &self.layers);
+        Ok(Tree { nodes, layers: self.layers, hidden, unnamed })
+    }
+
+    /// Sorts the children of a folder, settles who is seen, and appends their nodes.
+    fn seat(
+        &mut self,
+        run: &mut [Slot],
+        parent: NodeId,
+        nodes: &mut Vec<Node>,
+        hidden: &mut Vec<Hidden>,
+    ) -> Result<(), TooManyNodes> {
+        self.sort(run);
+        let renamed = self.rename_twins(run)?;
+        let mut kept;
+        let run = match renamed.is_empty() {
+            true => run,
+            false => {
+                let out: HashSet<(u16, u32)> = renamed.iter().map(|slot| (slot.layer, slot.item)).collect();
+                kept = run.iter().filter(|it| it.is_folder || !out.contains(&(it.layer, it.item))).copied().collect::<Vec<_>>();
+                kept.extend(renamed);
+                self.sort(&mut kept);
+                &mut kept[..]
+            }
+        };
+        for slot in run.iter() {
+            let twin = nodes.last().filter(|node| node.parent == parent.0 && nodes.len() > 1).copied();
+            let entry = EntryId { layer: slot.layer, entry: slot.item };
+            match twin {
+                Some(node) if node.key == slot.key && self.is_same(&node, slot) => {
+                    hidden.push(Hidden { by: NodeId(number(nodes.len() - 1)?), entry, name: slot.name });
+                }
+                _ => nodes.push(Node {
+                    key: slot.key,
+                    name: slot.name,
+                    parent: parent.0,
+                    first: slot.item,
+                    count: 0,
+                    layer: slot.layer,
+                    is_folder: slot.is_folder,
+                }),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_same(&self, node: &Node, slot: &Slot) -> bool {
+        fold::same(self.text(node.layer, node.name), self.text(slot.layer, slot.name))
+    }
+
+    /// By folded name; of one name a folder first, then the layer that wins, then stored order.
+    fn sort(&self, run: &mut [Slot]) {
+        let rank = |slot: &Slot| (!slot.is_folder, Reverse(slot.layer), slot.item);
+        run.sort_unstable_by(|a, b| {
+            a.key
+                .cmp(&b.key)
+                .then_with(|| fold::compare(self.text(a.layer, a.name), self.text(b.layer, b.name)))
+                .then_with(|| rank(a).cmp(&rank(b)))
+        });
+    }
+
+    /// Finds files that another file of their own layer, or a folder, keeps from their name, and gives each the
+    /// first number that is free. `run` is sorted; the slots to replace are answered, under their new names.
+    fn rename_twins(&mut self, run: &[Slot]) -> Result<Vec<Slot>, TooManyNodes> {
+        let is_twin = |before: &Slot, slot: &Slot| {
+            before.key == slot.key
+                && (before.is_folder || before.layer == slot.layer)
+                && fold::same(self.text(before.layer, before.name), self.text(slot.layer, slot.name))
+        };
+        let mut twins = Vec::new();
+        // A folder keeps its name from all files that follow under it, not just from the next.
+        let mut folder: Option<&Slot> = None;
+        for (before, slot) in run.iter().zip(run.iter().skip(1)) {
+            folder = if before.is_folder { Some(before) } else { folder };
+            if is_twin(before, slot) || folder.is_some_and(|folder| is_twin(folder, slot)) {
+                twins.push(*slot);
+            }
+        }
+        if twins.is_empty() {
+            return Ok(twins);
+        }
+        // In stored order, whatever the sort made of it, and from the first layer to the last.
+        twins.sort_unstable_by_key(|slot| (slot.layer, slot.item));
+        let mut taken: HashSet<Vec<u8>> =
+            run.iter().map(|slot| self.text(slot.layer, slot.name).to_ascii_lowercase()).collect();
+        // Where to go on counting, so that a million files of one name do not each begin at 2.
+        let mut counted: HashMap<Vec<u8>, u32> = HashMap::new();
+        for slot in &mut twins {
+            let name = self.text(slot.layer, slot.name).to_vec();
+            let count = counted.entry(name.to_ascii_lowercase()).or_insert(1);
+            let numbered = loop {
+                *count = count.checked_add(1).ok_or(TooManyNodes)?;
+                let numbered = name::numbered(&String::from_utf8_lossy(&name), *count);
+                if taken.insert(numbered.as_bytes().to_ascii_lowercase()) {
+                    break numbered;
+                }
+            };
+            slot.name = self.layers[usize::from(slot.layer)].rename(slot.item, &numbered).map_err(|_| TooManyNodes)?;
+            slot.key = fold::key(numbered.as_bytes());
+        }
+        Ok(twins)
+    }
+}
+
+/// Where the folders of layers went.
+struct Homes {
+    /// For each layer, for each of its folders, the merged folder.
+    of_layers: Vec<Vec<u32>>,
+    /// For each merged folder, its parent.
+    parents: Vec<u32>,
+}
+
+fn number(place: usize) -> Result<u32, TooManyNodes> {
+    u32::try_from(place).map_err(|_| TooManyNodes)
+}

@@ -1,0 +1,283 @@
+//! The names of one archive, made safe and sorted into folders: what [`super::build`] merges.
+//!
+//! Layers are made from archives one by one, and may be made on several threads.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::format::name::{self, Encoding};
+use crate::format::{Archive, Entry, Name, hash};
+
+/// A piece of a layer's arena: a name, in UTF-8, of at most 255 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) at: u32,
+    pub(super) len: u8,
+}
+
+/// A folder of one layer.
+#[derive(Debug)]
+pub(super) struct Folder {
+    /// Its place among the layer's folders; the root is its own parent.
+    pub(super) parent: u32,
+    pub(super) name: Text,
+}
+
+/// A file of one layer; its place among the layer's files is that of its entry in the archive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct File {
+    pub(super) folder: u32,
+    pub(super) name: Text,
+}
+
+/// A file whose name the archive does not store.
+#[derive(Debug)]
+pub(super) struct Unnamed {
+    pub(super) entry: u32,
+    pub(super) hash: hash::Hash,
+}
+
+/// One archive's names.
+#[derive(Debug)]
+pub struct Layer {
+    pub(super) arena: Vec<u8>,
+    pub(super) folders: Vec<Folder>,
+    pub(super) files: Vec<File>,
+    /// What stays of `files` once the tree is frozen: the folder of each.
+    homes: Vec<u32>,
+    /// Names whose stored bytes cannot be told from the listed ones, by entry.
+    odd: Vec<(u32, Box<[u8]>)>,
+    /// The same of files that were given a number, until the tree is frozen.
+    renamed: Vec<(u32, Box<[u8]>)>,
+    pub(super) unnamed: Vec<Unnamed>,
+    pub(super) family: hash::Family,
+    pub(super) encoding: Encoding,
+    /// What stands between folders in stored names.
+    pub(super) separator: u8,
+    /// The folder that holds the whole layer; 0 is the root of the mount.
+    pub(super) base: u32,
+}
+
+/// A layer that cannot be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyNames;
+
+impl std::fmt::Display for TooManyNames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the names of one archive take more than 4 GiB")
+    }
+}
+
+impl std::error::Error for TooManyNames {}
+
+impl Layer {
+    /// Takes the names of an archive, in `encoding`. With `base`, everything is put under a folder of that name.
+    ///
+    /// # Errors
+    /// [`TooManyNames`] where they do not fit.
+    pub fn new(archive: &Archive<'_>, encoding: Encoding, base: Option<&str>) -> Result<Self, TooManyNames> {
+        let mut naming = Naming::new(archive, encoding);
+        if let Some(base) = base {
+            naming.layer.base = naming.enter(0, base)?;
+        }
+        for (index, entry) in archive.entries.iter().enumerate() {
+            naming.add(u32::try_from(index).map_err(|_| TooManyNames)?, entry)?;
+        }
+        Ok(naming.layer)
+    }
+
+    /// The bytes of a name.
+    pub(super) fn text(&self, text: Text) -> &[u8] {
+        &self.arena[text.at as usize..][..usize::from(text.len)]
+    }
+
+    /// Puts a name into the arena.
+    pub(super) fn keep(&mut self, name: &str) -> Result<Text, TooManyNames> {
+        let at = u32::try_from(self.arena.len()).map_err(|_| TooManyNames)?;
+        let len = u8::try_from(name.len()).map_err(|_| TooManyNames)?;
+        self.arena.extend_from_slice(name.as_bytes());
+        Ok(Text { at, len })
+    }
+
+    /// Gives a file another name, and remembers the one that is stored.
+    pub(super) fn rename(&mut self, entry: u32, name: &str) -> Result<Text, TooManyNames> {
+        let File { folder, name: old } = self.files[entry as usize];
+        let stored = self.stored_at(entry, folder, self.text(old));
+        self.renamed.push((entry, stored.into()));
+        self.keep(name)
+    }
+
+    /// Lets go of what only the building of a tree needed.
+    pub(super) fn freeze(&mut self) {
+        self.homes = std::mem::take(&mut self.files).into_iter().map(|file| file.folder).collect();
+        self.odd.append(&mut self.renamed);
+        self.odd.sort_by_key(|(entry, _)| *entry);
+        self.odd.dedup_by_key(|(entry, _)| *entry);
+        self.odd.shrink_to_fit();
+        self.arena.shrink_to_fit();
+    }
+
+    /// The stored bytes of an entry's name that is listed as `name`, once the tree is frozen.
+    pub(super) fn stored_name(&self, entry: u32, name: &[u8]) -> Vec<u8> {
+        self.stored_at(entry, self.homes[entry as usize], name)
+    }
+
+    /// The stored bytes of a name in a folder of this layer.
+    fn stored_at(&self, entry: u32, folder: u32, name: &[u8]) -> Vec<u8> {
+        if let Ok(found) = self.odd.binary_search_by_key(&entry, |(entry, _)| *entry) {
+            return self.odd[found].1.to_vec();
+        }
+        let mut parts = vec![name];
+        let mut at = folder;
+        while at != self.base && at != 0 {
+            let folder = &self.folders[at as usize];
+            parts.push(self.text(folder.name));
+            at = folder.parent;
+        }
+        parts.reverse();
+        parts.join(&self.separator)
+    }
+}
+
+/// A layer in the making, and what was looked up before.
+struct Naming<'a> {
+    layer: Layer,
+    /// Folders by parent and folded name.
+    entered: HashMap<(u32, Box<[u8]>), u32>,
+    /// Folders by their stored path, and whether that path is spelled as it is listed.
+    seen: HashMap<&'a [u8], Seen>,
+    /// The folder of the entry before: archives keep the files of a folder together.
+    last: Option<(&'a [u8], Seen)>,
+}
+
+/// Where a stored folder path leads.
+#[derive(Clone, Copy)]
+struct Seen {
+    folder: u32,
+    is_odd: bool,
+}
+
+impl<'a> Naming<'a> {
+    fn new(archive: &Archive<'a>, encoding: Encoding) -> Self {
+        let root = Folder { parent: 0, name: Text::default() };
+        let separator = archive.entries.iter().find_map(|entry| match entry.name {
+            Name::Path(path) => path.iter().copied().find(|byte| matches!(byte, b'/' | b'\\')),
+            _ => None,
+        });
+        let layer = Layer {
+            arena: Vec::with_capacity(archive.entries.len().saturating_mul(20)),
+            folders: vec![root],
+            files: Vec::with_capacity(archive.entries.len()),
+            homes: Vec::new(),
+            odd: Vec::new(),
+            renamed: Vec::new(),
+            unnamed: Vec::new(),
+            family: archive.hashes,
+            encoding,
+            separator: separator.unwrap_or(b'\\'),
+            base: 0,
+        };
+        Self { layer, entered: HashMap::new(), seen: HashMap::new(), last: None }
+    }
+
+    fn add(&mut self, index: u32, entry: &Entry<'a>) -> Result<(), TooManyNames> {
+        let (folder, file) = match entry.name {
+            Name::Path(path) => {
+                let (folder, file) = hash::split(path);
+                (Some(folder), Some(file))
+            }
+            Name::Split { folder, file } => (folder, file),
+            Name::Unknown { .. } => (None, None),
+        };
+        let extension = match entry.name {
+            Name::Unknown { extension } => extension,
+            _ => [0; 4],
+        };
+        let (folder_hash, file_hash) = name::of_hash(self.layer.family, &entry.hash, extension);
+        let place = match (folder, folder_hash) {
+            (Some(folder), _) => self.folder(folder)?,
+            (None, Some(hash)) => Seen { folder: self.enter(self.layer.base, &hash)?, is_odd: true },
+            (None, None) => Seen { folder: self.layer.base, is_odd: true },
+        };
+        let (place, name) = self.file(place, file.unwrap_or_default())?;
+        let is_unnamed = name.is_empty() || folder.is_none();
+        let is_odd = place.is_odd || name.is_empty() || matches!(name, Cow::Owned(_));
+        let name = self.layer.keep(if name.is_empty() { &file_hash } else { &name })?;
+        self.layer.files.push(File { folder: place.folder, name });
+        if is_odd {
+            self.layer.odd.push((index, stored_path(&entry.name, self.layer.separator)));
+        }
+        if is_unnamed {
+            self.layer.unnamed.push(Unnamed { entry: index, hash: entry.hash });
+        }
+        Ok(())
+    }
+
+    /// The folder of a stored path.
+    fn folder(&mut self, path: &'a [u8]) -> Result<Seen, TooManyNames> {
+        if let Some((last, seen)) = self.last
+            && last == path
+        {
+            return Ok(seen);
+        }
+        let seen = match self.seen.get(path) {
+            Some(&seen) => seen,
+            None => {
+                let mut folder = self.layer.base;
+                for component in name::components(path, self.layer.encoding) {
+                    folder = self.enter(folder, &component)?;
+                }
+                let listed = self.layer.stored_at(u32::MAX, folder, b"");
+                let is_odd = listed.strip_suffix(&[self.layer.separator]).unwrap_or(b"") != path;
+                let seen = Seen { folder, is_odd };
+                self.seen.insert(path, seen);
+                seen
+            }
+        };
+        self.last = Some((path, seen));
+        Ok(seen)
+    }
+
+    /// The folder and the name of a file that is stored as `file` in `place`. Hostile file names hold folders too.
+    fn file(&mut self, place: Seen, file: &'a [u8]) -> Result<(Seen, Cow<'a, str>), TooManyNames> {
+        let (folders, file) = hash::split(file);
+        let name = name::component(file, self.layer.encoding);
+        if folders.is_empty() {
+            return Ok((place, name));
+        }
+        let mut folder = place.folder;
+        for component in name::components(folders, self.layer.encoding) {
+            folder = self.enter(folder, &component)?;
+        }
+        Ok((Seen { folder, is_odd: true }, name))
+    }
+
+    /// The folder called `name` in `parent`; the first spelling of it is the one that is kept.
+    fn enter(&mut self, parent: u32, name: &str) -> Result<u32, TooManyNames> {
+        let key = (parent, name.as_bytes().to_ascii_lowercase().into_boxed_slice());
+        if let Some(&folder) = self.entered.get(&key) {
+            return Ok(folder);
+        }
+        let folder = u32::try_from(self.layer.folders.len()).map_err(|_| TooManyNames)?;
+        let name = self.layer.keep(name)?;
+        self.layer.folders.push(Folder { parent, name });
+        self.entered.insert(key, folder);
+        Ok(folder)
+    }
+}
+
+/// All that an archive stores of a name, in its own bytes.
+fn stored_path(name: &Name<'_>, separator: u8) -> Box<[u8]> {
+    match name {
+        Name::Path(path) => (*path).into(),
+        Name::Split { folder, file } => {
+            let mut path = folder.unwrap_or_default().to_vec();
+            if !path.is_empty() && file.is_some() {
+                path.push(separator);
+            }
+            path.extend_from_slice(file.unwrap_or_default());
+            path.into()
+        }
+        Name::Unknown { .. } => Box::default(),
+    }
+}

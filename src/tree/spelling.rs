@@ -1,0 +1,134 @@
+//! A number of its own for every spelling of a folder's path.
+//!
+//! The kernel compares names byte by byte, and holds a folder by one name only. When one program says `Textures` and
+//! another `textures`, it moves the folder to and fro between the two, at the price of a request for each component
+//! of each path. So each spelling becomes a folder of its own to the kernel, with the same children; files keep one
+//! number, and with it one page cache (FUSE.md 2.13 has the measurements).
+//!
+//! Spellings are remembered until the mount ends, for the kernel may hold them as long. Their number is bounded: beyond
+//! it a folder answers to its own number again, which is slower and not wrong.
+//!
+//! Folders that are believed in, because a file that only its hash can find may be below them, live here too: they
+//! have no node.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use super::{Kind, NodeId, Tree};
+
+/// What an inode number stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number.
+    pub ino: u64,
+    /// The node; `None` is a folder that is believed in.
+    pub node: Option<NodeId>,
+}
+
+impl From<NodeId> for Place {
+    fn from(node: NodeId) -> Self {
+        Self { ino: node.ino(), node: Some(node) }
+    }
+}
+
+/// The spellings seen so far.
+#[derive(Debug)]
+pub struct Spellings {
+    /// The number of the first spelling: one more than the tree's last.
+    first: u64,
+    most: usize,
+    table: RwLock<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    numbers: HashMap<(u64, Box<[u8]>), u64>,
+    spellings: Vec<Spelling>,
+}
+
+#[derive(Clone, Debug)]
+struct Spelling {
+    parent: u64,
+    name: Box<[u8]>,
+    node: Option<NodeId>,
+}
+
+impl Spellings {
+    /// For a tree; `most` bounds how many spellings are remembered.
+    pub fn new(tree: &Tree, most: usize) -> Self {
+        Self { first: u64::from(tree.len()) + 1, most, table: RwLock::default() }
+    }
+
+    /// What an inode number stands for.
+    pub fn place(&self, tree: &Tree, ino: u64) -> Option<Place> {
+        if let Some(node) = tree.node(ino) {
+            return Some(node.into());
+        }
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let index = usize::try_from(ino.checked_sub(self.first)?).ok()?;
+        table.spellings.get(index).map(|spelling| Place { ino, node: spelling.node })
+    }
+
+    /// Where the child of `parent` is that is `node` and was asked for as `name`.
+    pub fn child(&self, tree: &Tree, parent: Place, name: &[u8], node: NodeId) -> Place {
+        let is_own = parent.node.is_some_and(|folder| folder.ino() == parent.ino) && tree.name(node) == name;
+        if is_own || tree.kind(node) != Kind::Folder {
+            return node.into();
+        }
+        self.number(parent.ino, name, Some(node)).map_or(node.into(), |ino| Place { ino, node: Some(node) })
+    }
+
+    /// A folder that is believed in, if there is room to remember it.
+    pub fn believe(&self, parent: Place, name: &[u8]) -> Option<Place> {
+        self.number(parent.ino, name, None).map(|ino| Place { ino, node: None })
+    }
+
+    /// The folder that a place is in.
+    pub fn parent(&self, tree: &Tree, place: Place) -> u64 {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let spelling = place.ino.checked_sub(self.first).and_then(|index| table.spellings.get(usize::try_from(index).ok()?));
+        match (spelling, place.node) {
+            (Some(spelling), _) => spelling.parent,
+            (None, Some(node)) => tree.parent(node).ino(),
+            (None, None) => NodeId::ROOT.ino(),
+        }
+    }
+
+    /// The path of a place from the root, as it is spelled.
+    pub fn path(&self, tree: &Tree, place: Place) -> Vec<u8> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let mut names: Vec<&[u8]> = Vec::new();
+        let mut ino = place.ino;
+        // Every step goes to a smaller spelling or into the tree, so that this ends.
+        while let Some(spelling) =
+            ino.checked_sub(self.first).and_then(|index| table.spellings.get(usize::try_from(index).ok()?))
+        {
+            names.push(&spelling.name);
+            ino = spelling.parent;
+        }
+        let above = tree.node(ino).map(|node| tree.path(node)).unwrap_or_default();
+        names.push(&above);
+        names.reverse();
+        names.retain(|name| !name.is_empty());
+        names.join(&b'/')
+    }
+
+    /// The number of a spelling, given now if there is room.
+    fn number(&self, parent: u64, name: &[u8], node: Option<NodeId>) -> Option<u64> {
+        let key = (parent, Box::from(name));
+        if let Some(&ino) = self.table.read().unwrap_or_else(PoisonError::into_inner).numbers.get(&key) {
+            return Some(ino);
+        }
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&ino) = table.numbers.get(&key) {
+            return Some(ino);
+        }
+        if table.spellings.len() >= self.most {
+            return None;
+        }
+        let ino = self.first + table.spellings.len() as u64;
+        table.spellings.push(Spelling { parent, name: Box::from(name), node });
+        table.numbers.insert(key, ino);
+        Some(ino)
+    }
+}

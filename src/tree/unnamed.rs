@@ -1,0 +1,108 @@
+//! Files whose archive keeps only the hash of their path: their real paths are found by hashing what is asked for.
+
+use std::borrow::Cow;
+
+use super::{Layer, Node, NodeId, Tree, fold};
+use crate::format::hash::{self, Family, Hash};
+use crate::format::name::Encoding;
+
+/// The unnamed files of one layer.
+#[derive(Debug)]
+pub(super) struct Unnamed {
+    family: Family,
+    encoding: Encoding,
+    /// The name of the folder that holds the layer; empty for the root.
+    base: Vec<u8>,
+    /// Sorted by hash.
+    files: Vec<(Hash, NodeId)>,
+    /// Hashes of the folders that they are in, sorted; none where whole paths are hashed.
+    folders: Vec<u64>,
+}
+
+/// Deepest path that is taken on trust before its file is known.
+const DEPTH_MAX: usize = 16;
+
+/// Finds the nodes of all layers' unnamed files.
+pub(super) fn index(nodes: &[Node], layers: &[Layer]) -> Vec<Unnamed> {
+    let mut of_layers = Vec::new();
+    for (number, layer) in (0_u16..).zip(layers).filter(|(_, layer)| !layer.unnamed.is_empty()) {
+        let hashes: std::collections::HashMap<u32, Hash> =
+            layer.unnamed.iter().map(|unnamed| (unnamed.entry, unnamed.hash)).collect();
+        let mut files: Vec<(Hash, NodeId)> = (0_u32..)
+            .zip(nodes)
+            .filter(|(_, node)| !node.is_folder && node.layer == number)
+            .filter_map(|(place, node)| Some((*hashes.get(&node.first)?, NodeId(place))))
+            .collect();
+        files.sort_unstable();
+        let mut folders: Vec<u64> = match layer.family {
+            Family::Tes3 => Vec::new(),
+            _ => files.iter().map(|(hash, _)| hash.folder).collect(),
+        };
+        folders.dedup();
+        let base = match layer.base {
+            0 => Vec::new(),
+            base => layer.text(layer.folders[base as usize].name).to_vec(),
+        };
+        of_layers.push(Unnamed { family: layer.family, encoding: layer.encoding, base, files, folders });
+    }
+    of_layers
+}
+
+impl Unnamed {
+    /// The path within the layer, in its own code page, of a path from the root.
+    fn stored<'p>(&self, path: &'p [u8]) -> Option<Cow<'p, [u8]>> {
+        let within = match self.base.is_empty() {
+            true => path,
+            false => {
+                let (base, within) = path.split_at_checked(self.base.len())?;
+                within.strip_prefix(b"/").filter(|_| fold::same(base, &self.base))?
+            }
+        };
+        self.encoding.encode(within)
+    }
+
+    fn file(&self, folder: &[u8], file: &[u8]) -> Option<NodeId> {
+        let hash = self.family.of(folder, file);
+        let place = self.files.partition_point(|(known, _)| *known < hash);
+        self.files.get(place).filter(|(known, _)| *known == hash).map(|(_, node)| *node)
+    }
+}
+
+impl Tree {
+    /// Whether there are files that only their hash can find.
+    pub fn has_unnamed(&self) -> bool {
+        !self.unnamed.is_empty()
+    }
+
+    /// The stored hash of an unnamed file.
+    pub(super) fn unnamed_hash(&self, node: NodeId) -> Option<(Family, Hash)> {
+        self.unnamed.iter().find_map(|layer| {
+            let (hash, _) = layer.files.iter().find(|(_, known)| *known == node)?;
+            Some((layer.family, *hash))
+        })
+    }
+
+    /// The unnamed file whose real path from the root this is; the layer that wins is asked first.
+    pub fn resolve_unnamed(&self, path: &[u8]) -> Option<NodeId> {
+        self.unnamed.iter().rev().find_map(|layer| {
+            let stored = layer.stored(path)?;
+            let (folder, file) = hash::split(&stored);
+            layer.file(folder, file)
+        })
+    }
+
+    /// Whether a path from the root may be a folder with unnamed files somewhere below.
+    ///
+    /// Hashes tell which paths are the very folder of a file, but nothing of the folders above, and where whole paths
+    /// are hashed nothing at all. A name with a dot is then believed to be no folder: that is what file managers
+    /// probe for (`.Trash`, `.hidden`, `autorun.inf`), and no game has such folders but for plugins' voices.
+    pub fn may_hold_unnamed(&self, path: &[u8]) -> bool {
+        let depth = path.split(|&byte| byte == b'/').count();
+        let last = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+        depth <= DEPTH_MAX
+            && self.unnamed.iter().filter_map(|layer| Some((layer, layer.stored(path)?))).any(|(layer, stored)| {
+                let hash = layer.family.folder(&stored);
+                hash.is_some_and(|hash| layer.folders.binary_search(&hash).is_ok()) || !last.contains(&b'.')
+            })
+    }
+}
