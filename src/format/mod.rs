@@ -134,6 +134,8 @@ pub enum Codec {
     Lz4Frame,
     /// One LZ4 block without a frame.
     Lz4Block,
+    /// XMem: LZX in blocks, of the Xbox 360.
+    Xmem,
     /// The archive names a method that is not known: the payload's first bytes decide.
     Detect,
 }
@@ -146,6 +148,7 @@ impl Codec {
             Self::Zlib => "zlib",
             Self::Lz4Frame => "lz4 frame",
             Self::Lz4Block => "lz4 block",
+            Self::Xmem => "xmem",
             Self::Detect => "unknown method",
         }
     }
