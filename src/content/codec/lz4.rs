@@ -1,0 +1,517 @@
+//! LZ4 frames and blocks.
+//!
+//! Layouts: `lz4_Frame_format.md` and `lz4_Block_format.md` of the LZ4 project. The frame is walked here and
+//! `lz4_flex` decodes its blocks straight into the file's buffer: its own frame decoder allocates what the frame's
+//! largest block size suggests, some MiB for a file of a few KiB, and is many times slower for it. Checksums are passed
+//! over, the header's too: to verify them takes a second pass over every byte and a crate for xxHash.
+
+use std::ops::RangeInclusive;
+
+use lz4_flex::block::{DecompressError, decompress_into, decompress_into_with_dict};
+
+use super::{DecodeError, Method, Quirk, Start, damaged, ends_early};
+
+/// A length byte of 255 is the most that one byte can say.
+pub(super) static FRAME: Method = Method { decode: decode_frame, prefix: Some(frame_prefix), most: 255 };
+
+/// As [`FRAME`].
+pub(super) static BLOCK: Method = Method { decode: decode_block, prefix: Some(block_prefix), most: 255 };
+
+/// The first word of a frame.
+const MAGIC: u32 = 0x184d_2204;
+
+/// The first words of frames that hold something for somebody else.
+const SKIPPABLE: RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
+
+/// How far back a match can reach, in bytes.
+const WINDOW: usize = 64 << 10;
+
+/// How errors call a frame.
+const STREAM: &str = "LZ4 frame";
+
+/// Whether a payload begins with an LZ4 frame.
+pub(super) fn is_frame(packed: &[u8]) -> bool {
+    packed.starts_with(&MAGIC.to_le_bytes())
+}
+
+/// Decodes LZ4 frames, one after the other.
+pub(super) fn decode_frame(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
+    let mut frames = Frames { rest: packed, out, filled: 0 };
+    let stop = frames.run();
+    let came = frames.filled;
+    match stop {
+        Stop::Damaged(error) => Err(error),
+        _ if came < out.len() => Err(ends_early(STREAM, came, out)),
+        Stop::End => Ok(None),
+        Stop::Short => Ok(Some(Quirk::Unended)),
+        Stop::Trailing => Ok(Some(Quirk::Trailing)),
+        Stop::Full => Ok(Some(Quirk::Longer)),
+    }
+}
+
+fn frame_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+    let mut frames = Frames { rest: packed, out, filled: 0 };
+    match frames.run() {
+        Stop::Damaged(error) => Err(error),
+        Stop::End | Stop::Short | Stop::Trailing | Stop::Full => Ok(frames.filled),
+    }
+}
+
+/// Decodes one block, which must become exactly `out`: a block has neither length nor checksum, so that its exact size
+/// is the only sign that it is one.
+fn decode_block(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
+    match decompress_into(packed, out) {
+        Ok(came) if came == out.len() => Ok(None),
+        Ok(came) => Err(ends_early("LZ4 block", came, out)),
+        Err(DecompressError::OutputTooSmall { .. }) => Err(DecodeError::Corrupt(format!(
+            "the LZ4 block becomes more than the declared {} bytes",
+            out.len()
+        ))),
+        Err(why) => {
+            let came = decode_part(packed, out, 0, 0).unwrap_or_else(|damage| damage.at);
+            Err(damaged("LZ4 block", came, out, why))
+        }
+    }
+}
+
+fn block_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+    decode_part(packed, out, 0, 0).map_err(|damage| damaged("LZ4 block", damage.at, out, damage))
+}
+
+/// The way through a payload of frames.
+struct Frames<'a, 'o> {
+    /// What of the payload is still to be read.
+    rest: &'a [u8],
+    /// The file's bytes.
+    out: &'o mut [u8],
+    /// How many of them have come.
+    filled: usize,
+}
+
+/// Where the way through a payload ends.
+enum Stop {
+    /// After a complete frame that nothing follows.
+    End,
+    /// After a complete frame that something else follows.
+    Trailing,
+    /// In the midst of a frame, with the payload.
+    Short,
+    /// In the midst of a frame, with the room.
+    Full,
+    /// Where the bytes contradict themselves or are beyond us.
+    Damaged(DecodeError),
+}
+
+impl<'a> Frames<'a, '_> {
+    /// Walks all frames.
+    fn run(&mut self) -> Stop {
+        let mut first = true;
+        loop {
+            match self.frame(first) {
+                Ok(()) if self.rest.is_empty() => return Stop::End,
+                Ok(()) => first = false,
+                // A file that is complete is not spoilt by what follows it.
+                Err(Stop::Damaged(_)) if !first && self.filled == self.out.len() => return Stop::Trailing,
+                Err(stop) => return stop,
+            }
+        }
+    }
+
+    fn frame(&mut self, first: bool) -> Result<(), Stop> {
+        let start = self.rest;
+        match self.word() {
+            Ok(MAGIC) => {
+                let head = self.head()?;
+                self.blocks(&head)
+            }
+            Ok(magic) if SKIPPABLE.contains(&magic) => {
+                let len = self.word()?;
+                self.take(len as usize).map(|_| ())
+            }
+            Err(short) if first => Err(short),
+            Ok(_) if first => {
+                Err(Stop::Damaged(DecodeError::Corrupt(format!("not an LZ4 frame ({})", Start(start)))))
+            }
+            _ => Err(Stop::Trailing),
+        }
+    }
+
+    /// Reads a frame's descriptor: FLG, BD, content size, dictionary, header checksum.
+    ///
+    /// The content size is passed over; the size that the archive declares is the one that is held to.
+    fn head(&mut self) -> Result<Head, Stop> {
+        let &[flags, block] = self.array()?;
+        let unsupported = |what: &str| Err(Stop::Damaged(DecodeError::Unsupported(what.into())));
+        if flags >> 6 != 1 || flags & 0x02 != 0 || block & 0x8f != 0 {
+            return unsupported("the LZ4 frame is of an unknown version");
+        }
+        if flags & 0x01 != 0 {
+            return unsupported("the LZ4 frame needs a dictionary");
+        }
+        // 4 to 7 stand for 64 KiB, 256 KiB, 1 MiB and 4 MiB.
+        let Some(power @ 0..=3) = (block >> 4).checked_sub(4) else {
+            return unsupported("the LZ4 frame has an unknown block size");
+        };
+        if flags & 0x08 != 0 {
+            self.take(8)?;
+        }
+        self.take(1)?;
+        Ok(Head {
+            linked: flags & 0x20 == 0,
+            block_checksums: flags & 0x10 != 0,
+            content_checksum: flags & 0x04 != 0,
+            block: WINDOW << (2 * power),
+        })
+    }
+
+    /// Decodes a frame's blocks, up to and with its end mark and checksum.
+    fn blocks(&mut self, head: &Head) -> Result<(), Stop> {
+        /// Set in the length of a block that is not packed.
+        const STORED: u32 = 1 << 31;
+        let start = self.filled;
+        loop {
+            let word = self.word()?;
+            if word == 0 {
+                break;
+            }
+            if self.filled == self.out.len() {
+                return Err(Stop::Full);
+            }
+            let len = (word & !STORED) as usize;
+            if len > head.block {
+                return Err(self.damaged("a block is larger than the frame allows"));
+            }
+            // Of a block that is cut off, what is there.
+            let (data, whole) = match self.take(len) {
+                Ok(data) => (data, true),
+                Err(_) => (std::mem::take(&mut self.rest), false),
+            };
+            if word & STORED != 0 {
+                self.copy(data)?;
+            } else {
+                let history = if head.linked { start } else { self.filled };
+                self.unpack(data, whole, history, head.block)?;
+            }
+            if !whole {
+                return Err(Stop::Short);
+            }
+            if head.block_checksums {
+                self.take(4)?;
+            }
+        }
+        if head.content_checksum {
+            self.take(4)?;
+        }
+        Ok(())
+    }
+
+    /// Appends bytes that are not packed.
+    fn copy(&mut self, data: &[u8]) -> Result<(), Stop> {
+        let room = &mut self.out[self.filled..];
+        let len = data.len().min(room.len());
+        room[..len].copy_from_slice(&data[..len]);
+        self.filled += len;
+        if len < data.len() { Err(Stop::Full) } else { Ok(()) }
+    }
+
+    /// Appends a packed block of at most `most` bytes, whose matches reach back as far as `history`.
+    fn unpack(&mut self, data: &[u8], whole: bool, history: usize, most: usize) -> Result<(), Stop> {
+        let room = self.out.len() - self.filled;
+        let limit = room.min(most);
+        if whole {
+            let (done, free) = self.out.split_at_mut(self.filled);
+            let window = &done[history.max(done.len().saturating_sub(WINDOW))..];
+            let result = if window.is_empty() {
+                decompress_into(data, &mut free[..limit])
+            } else {
+                decompress_into_with_dict(data, &mut free[..limit], window)
+            };
+            match result {
+                Ok(came) => {
+                    self.filled += came;
+                    return Ok(());
+                }
+                // `lz4_flex` does not say how far it came; it is done again, as far as there is room.
+                Err(DecompressError::OutputTooSmall { .. }) if limit == room => {}
+                Err(why) => return Err(self.damaged(why)),
+            }
+        }
+        match decode_part(data, &mut self.out[..self.filled + limit], history, self.filled) {
+            Ok(filled) => self.filled = filled,
+            Err(damage) => return Err(self.damaged(damage)),
+        }
+        Err(if whole { Stop::Full } else { Stop::Short })
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'a [u8], Stop> {
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or(Stop::Short)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Stop> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or(Stop::Short)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn word(&mut self) -> Result<u32, Stop> {
+        self.array().map(|word| u32::from_le_bytes(*word))
+    }
+
+    fn damaged(&self, why: impl std::fmt::Display) -> Stop {
+        Stop::Damaged(damaged(STREAM, self.filled, self.out, why))
+    }
+}
+
+/// What a frame says of its blocks.
+struct Head {
+    /// Whether matches reach back into the blocks before.
+    linked: bool,
+    /// Whether four bytes follow each block.
+    block_checksums: bool,
+    /// Whether four bytes follow the end mark.
+    content_checksum: bool,
+    /// The most bytes of a block, packed or not.
+    block: usize,
+}
+
+/// A match that reaches back to before the first byte, or to nowhere.
+struct Unreachable {
+    /// How many bytes had come.
+    at: usize,
+}
+
+impl std::fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a match reaches back too far")
+    }
+}
+
+/// Decodes a block, or the part of one that is there, as far as it fits; `at` bytes of `out` have come before it, and
+/// matches reach back as far as `history`. Answers how many bytes of `out` have come now.
+///
+/// `lz4_flex` decodes only whole blocks into all the room that they need.
+fn decode_part(
+    mut packed: &[u8],
+    out: &mut [u8],
+    history: usize,
+    mut at: usize,
+) -> Result<usize, Unreachable> {
+    while let Some((&token, rest)) = packed.split_first() {
+        packed = rest;
+        let Some(literals) = length(&mut packed, token >> 4) else { break };
+        let len = literals.min(packed.len()).min(out.len() - at);
+        out[at..at + len].copy_from_slice(&packed[..len]);
+        at += len;
+        packed = &packed[len..];
+        let Some((&offset, rest)) = packed.split_first_chunk().filter(|_| len == literals && at < out.len())
+        else {
+            break;
+        };
+        packed = rest;
+        let Some(len) = length(&mut packed, token & 15) else { break };
+        let offset = usize::from(u16::from_le_bytes(offset));
+        let from =
+            at.checked_sub(offset).filter(|&from| from >= history && offset > 0).ok_or(Unreachable { at })?;
+        // What has been copied may be copied in turn, so that each step can take all there is since `from`.
+        let end = out.len().min(at.saturating_add(len).saturating_add(4));
+        while at < end {
+            let step = (end - at).min(at - from);
+            out.copy_within(from..from + step, at);
+            at += step;
+        }
+    }
+    Ok(at)
+}
+
+/// A length that begins in a half of a token, and goes on in the bytes that follow where that is full.
+fn length(packed: &mut &[u8], nibble: u8) -> Option<usize> {
+    let mut len = usize::from(nibble);
+    if nibble == 15 {
+        loop {
+            let (&byte, rest) = packed.split_first()?;
+            *packed = rest;
+            len = len.saturating_add(usize::from(byte));
+            if byte < 255 {
+                break;
+            }
+        }
+    }
+    Some(len)
+}
+
+#[cfg(test)]
+mod tests {
+    use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
+
+    use super::super::tests::{frame_of, linked_frame_of, sample};
+    use super::*;
+
+    fn quirk(packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
+        let mut out = vec![0xaa; bytes.len()];
+        let quirk = decode_frame(packed, &mut out).unwrap();
+        assert!(out == bytes, "the bytes differ");
+        quirk
+    }
+
+    fn error(packed: &[u8], size: usize) -> String {
+        decode_frame(packed, &mut vec![0; size]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn frames_of_every_shape_come_back() {
+        for len in [0, 1, 12, 5000, 65_536, 65_537, 300_000] {
+            let bytes = sample(len);
+            for mode in [BlockMode::Independent, BlockMode::Linked] {
+                for size in [BlockSize::Max64KB, BlockSize::Max256KB, BlockSize::Max1MB, BlockSize::Max4MB] {
+                    for bits in 0..8 {
+                        let mut info = FrameInfo::new().block_mode(mode).block_size(size);
+                        info = info.block_checksums(bits & 1 != 0).content_checksum(bits & 2 != 0);
+                        info = info.content_size((bits & 4 != 0).then_some(len as u64));
+                        assert_eq!(
+                            quirk(&frame_of(&bytes, info), &bytes),
+                            None,
+                            "{len} {mode:?} {size:?} {bits}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn matches_reach_back_over_blocks_of_four_mib() {
+        let bytes = sample(4_300_000);
+        let info = FrameInfo::new().block_mode(BlockMode::Linked).block_size(BlockSize::Max4MB);
+        assert_eq!(quirk(&frame_of(&bytes, info), &bytes), None);
+    }
+
+    #[test]
+    fn blocks_that_do_not_pack_are_copied() {
+        // The top bytes of a multiplicative sequence: no four of them repeat.
+        let bytes: Vec<u8> =
+            (0..150_000_u32).map(|i| (i.wrapping_mul(i).wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
+        let packed = frame_of(&bytes, FrameInfo::new().block_size(BlockSize::Max64KB));
+        assert!(packed.len() > bytes.len(), "the sample packs");
+        assert_eq!(quirk(&packed, &bytes), None);
+        for len in [0, 70_000, 149_999] {
+            assert_eq!(quirk(&packed, &bytes[..len]), Some(Quirk::Longer), "{len}");
+        }
+    }
+
+    #[test]
+    fn several_frames_are_one_file_and_foreign_ones_are_skipped() {
+        let bytes = sample(200_000);
+        let mut packed = b"\x5f\x2a\x4d\x18\x05\0\0\0other".to_vec();
+        packed.extend(linked_frame_of(&bytes[..90_000]));
+        packed.extend(b"\x50\x2a\x4d\x18\0\0\0\0");
+        packed.extend(linked_frame_of(&[]));
+        packed.extend(linked_frame_of(&bytes[90_000..]));
+        assert_eq!(quirk(&packed, &bytes), None);
+        assert_eq!(quirk(&packed, &bytes[..90_000]), Some(Quirk::Longer));
+    }
+
+    #[test]
+    fn a_frame_does_not_reach_back_into_the_frame_before() {
+        let mut packed = linked_frame_of(b"abcdefgh");
+        // One block: a match of four bytes, four bytes back, and the literal `x`.
+        packed.extend(b"\x04\x22\x4d\x18\x40\x40\xc0\x05\0\0\0\x00\x04\0\x10x\0\0\0\0");
+        assert!(error(&packed, 13).contains("damaged after 8 of 13 bytes"), "{}", error(&packed, 13));
+    }
+
+    #[test]
+    fn a_frame_that_is_amiss_after_its_last_byte_gives_all_bytes() {
+        for len in [1, 100, 70_000] {
+            let bytes = sample(len);
+            let mut packed = linked_frame_of(&bytes);
+            let end = packed.len();
+            // The content checksum and the end mark, then the last block's checksum.
+            for cut in 1..=12 {
+                assert_eq!(quirk(&packed[..end - cut], &bytes), Some(Quirk::Unended), "{cut} cut of {len}");
+            }
+            for tail in [&b"\0"[..], b"more", b"\x04\x22\x4d\x18\xff\xff"] {
+                packed.truncate(end);
+                packed.extend(tail);
+                assert_eq!(quirk(&packed, &bytes), Some(Quirk::Trailing), "{tail:x?} after {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_goes_on_is_cut_to_the_declared_size() {
+        let bytes = sample(200_000);
+        for mode in [BlockMode::Independent, BlockMode::Linked] {
+            let packed = frame_of(&bytes, FrameInfo::new().block_mode(mode).block_size(BlockSize::Max64KB));
+            for len in [0, 1, 65_535, 65_536, 65_537, 199_999] {
+                assert_eq!(quirk(&packed, &bytes[..len]), Some(Quirk::Longer), "{len} {mode:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_ends_early_says_where() {
+        let bytes = sample(5000);
+        let packed = linked_frame_of(&bytes);
+        assert_eq!(error(&packed, 5678), "the LZ4 frame ends after 5000 of 5678 bytes");
+        assert_eq!(error(&packed[..6], 5000), "the LZ4 frame ends after 0 of 5000 bytes");
+        let half = error(&packed[..packed.len() / 2], 5000);
+        assert!(half.starts_with("the LZ4 frame ends after 2") && half.ends_with(" of 5000 bytes"), "{half}");
+    }
+
+    #[test]
+    fn frames_that_are_beyond_us_say_why() {
+        let frame = |flags: u8, block: u8| [&MAGIC.to_le_bytes()[..], &[flags, block], &[0; 30]].concat();
+        for (packed, what) in [
+            (frame(0x61, 0x40), "the LZ4 frame needs a dictionary"),
+            (frame(0x20, 0x40), "the LZ4 frame is of an unknown version"),
+            (frame(0x62, 0x40), "the LZ4 frame is of an unknown version"),
+            (frame(0x60, 0x30), "the LZ4 frame has an unknown block size"),
+        ] {
+            assert_eq!(decode_frame(&packed, &mut [0; 9]), Err(DecodeError::Unsupported(what.into())));
+        }
+        assert_eq!(error(b"\x78\x9c\x01\x02", 9), "not an LZ4 frame (first bytes 78 9c 01 02)");
+        let huge = b"\x04\x22\x4d\x18\x60\x40\x82\x01\0\x01\0";
+        assert_eq!(
+            error(huge, 9),
+            "the LZ4 frame is damaged after 0 of 9 bytes: a block is larger than the frame allows"
+        );
+    }
+
+    #[test]
+    fn a_block_must_become_exactly_its_size() {
+        let bytes = sample(5000);
+        let packed = lz4_flex::block::compress(&bytes);
+        let mut out = vec![0; 5000];
+        assert_eq!(decode_block(&packed, &mut out), Ok(None));
+        assert!(out == bytes);
+        let error =
+            |packed: &[u8], size: usize| decode_block(packed, &mut vec![0; size]).unwrap_err().to_string();
+        assert_eq!(error(&packed, 4999), "the LZ4 block becomes more than the declared 4999 bytes");
+        assert_eq!(error(&packed, 5001), "the LZ4 block ends after 5000 of 5001 bytes");
+        assert!(error(&packed[..packed.len() / 2], 5000).starts_with("the LZ4 block is damaged after 2"));
+    }
+
+    #[test]
+    fn a_match_to_nowhere_is_refused_in_part_as_in_whole() {
+        for packed in [&b"\x10a\0\0\x10b"[..], b"\x10a\x02\0\x10b", b"\x04\x01\0\x10b"] {
+            assert!(decode_block(packed, &mut [0; 30]).is_err(), "{packed:x?}");
+            let error = block_prefix(packed, &mut [0; 30]).unwrap_err().to_string();
+            assert!(error.ends_with("a match reaches back too far"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_part_decoder_agrees_with_the_block_decoder() {
+        for len in 1..600 {
+            // One byte over and over, then ever longer periods: overlapping matches of every offset.
+            let bytes: Vec<u8> = (0..2000).map(|i| (i % len % 251) as u8).collect();
+            let packed = lz4_flex::block::compress(&bytes);
+            for size in [1, len, 1999, 2000] {
+                let mut out = vec![0xaa; size];
+                assert_eq!(block_prefix(&packed, &mut out), Ok(size), "period {len}");
+                assert!(out == bytes[..size], "period {len}");
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! zlib streams (RFC 1950), and raw deflate (RFC 1951) where the header is missing.
+//!
+//! libdeflate decodes whole streams at once, in two thirds of the time that zlib-rs takes; it refuses everything that
+//! is not quite right. zlib-rs follows up on what it refuses, because real archives hold such streams and their games
+//! read them, and gives prefixes, which libdeflate cannot.
+
+use std::cell::RefCell;
+
+use flate2::{Decompress, FlushDecompress, Status};
+use libdeflater::{Decompressor, adler32};
+
+use super::{DecodeError, Method, Quirk, Start, damaged, ends_early};
+
+/// A match of 258 bytes costs two bits at least.
+pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 1032 };
+
+/// How errors call it.
+const STREAM: &str = "zlib stream";
+
+thread_local! {
+    // Tens of KiB of tables that are not worth making anew for each of many small files.
+    static WHOLE: RefCell<Decompressor> = RefCell::new(Decompressor::new());
+    static PIECES: RefCell<Decompress> = RefCell::new(Decompress::new(true));
+}
+
+/// Whether a payload begins as a zlib stream does that needs no preset dictionary.
+///
+/// Raw deflate never does: a low nibble of 8 is a stored block that is not the last, with padding bits that encoders
+/// leave zero.
+pub(super) fn has_header(packed: &[u8]) -> bool {
+    is_header(packed) && packed.get(1).is_some_and(|flags| flags & 0x20 == 0)
+}
+
+/// Whether the first two bytes are a zlib header: deflate, a window of at most 32 KiB, and a multiple of 31.
+fn is_header(packed: &[u8]) -> bool {
+    matches!(packed, [method, flags, ..] if method & 0x0f == 8
+        && method >> 4 <= 7
+        && u16::from_be_bytes([*method, *flags]) % 31 == 0)
+}
+
+/// Decodes a whole zlib stream, or raw deflate that has no zlib header.
+pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
+    if packed.len() < 2 {
+        return Err(ends_early(STREAM, 0, out));
+    }
+    if !has_header(packed) {
+        return decode_raw(packed, out);
+    }
+    match WHOLE.with_borrow_mut(|whole| whole.zlib_decompress(packed, out)) {
+        // libdeflate does not say where the stream ended. Its checksum does, and costs a hundredth of the decoding.
+        Ok(came) if came == out.len() => {
+            let ends = packed.ends_with(&adler32(out).to_be_bytes());
+            Ok((!ends).then_some(Quirk::Trailing))
+        }
+        Ok(came) => Err(ends_early(STREAM, came, out)),
+        Err(_) => decode_leniently(packed, out),
+    }
+}
+
+/// Decodes raw deflate. There is nothing to know it by, so that only the exact size proves that it is one.
+pub(super) fn decode_raw(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
+    match WHOLE.with_borrow_mut(|whole| whole.deflate_decompress(packed, out)) {
+        Ok(came) if came == out.len() => Ok(Some(Quirk::RawDeflate)),
+        _ if is_header(packed) => {
+            Err(DecodeError::Unsupported("the zlib stream needs a preset dictionary".into()))
+        }
+        _ => Err(DecodeError::Corrupt(format!("not a zlib stream ({})", Start(packed)))),
+    }
+}
+
+/// Decodes the first bytes of a zlib stream; of raw deflate none, because only the whole of it can be trusted.
+fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+    if packed.len() < 2 || !has_header(packed) {
+        return Ok(0);
+    }
+    PIECES.with_borrow_mut(|pieces| {
+        pieces.reset(true);
+        match inflate(pieces, packed, out) {
+            Ending::Damaged { came, why } if came < out.len() => Err(damaged(STREAM, came, out, why)),
+            Ending::Damaged { came, .. } | Ending::End { came } | Ending::Open { came } => Ok(came),
+        }
+    })
+}
+
+/// Decodes what libdeflate refuses, for whatever reason: all bytes must come, what follows them may be amiss.
+fn decode_leniently(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
+    PIECES.with_borrow_mut(|pieces| {
+        pieces.reset(true);
+        let mut ending = inflate(pieces, packed, out);
+        match ending {
+            Ending::Damaged { came, why } if came < out.len() => return Err(damaged(STREAM, came, out, why)),
+            Ending::End { came } | Ending::Open { came } if came < out.len() => {
+                return Err(ends_early(STREAM, came, out));
+            }
+            // Room for one more byte tells a stream that goes on from one that waits for its end.
+            Ending::Open { .. } => {
+                let taken = usize::try_from(pieces.total_in()).unwrap_or(usize::MAX);
+                ending = inflate(pieces, packed.get(taken..).unwrap_or_default(), &mut [0]);
+                if ending.came() > 0 {
+                    return Ok(Some(Quirk::Longer));
+                }
+            }
+            Ending::Damaged { .. } | Ending::End { .. } => {}
+        }
+        Ok(match ending {
+            Ending::End { .. } if pieces.total_in() < packed.len() as u64 => Some(Quirk::Trailing),
+            Ending::End { .. } => None,
+            Ending::Damaged { why, .. } if why.contains("data check") => Some(Quirk::Checksum),
+            Ending::Damaged { .. } | Ending::Open { .. } => Some(Quirk::Unended),
+        })
+    })
+}
+
+/// How far a stream went. Each variant counts the bytes that came.
+enum Ending {
+    /// To its end, checksum included.
+    End { came: usize },
+    /// Until the input or the room ran out.
+    Open { came: usize },
+    /// Until it contradicted itself.
+    Damaged { came: usize, why: String },
+}
+
+impl Ending {
+    fn came(&self) -> usize {
+        let (Self::End { came } | Self::Open { came } | Self::Damaged { came, .. }) = self;
+        *came
+    }
+}
+
+/// Decodes until the stream ends or nothing moves any more.
+fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> Ending {
+    let (mut taken, mut came) = (0, 0);
+    loop {
+        let (before_in, before_out) = (pieces.total_in(), pieces.total_out());
+        let status = pieces.decompress(&packed[taken..], &mut out[came..], FlushDecompress::None);
+        let (more_in, more_out) = (pieces.total_in() - before_in, pieces.total_out() - before_out);
+        // Neither can exceed the length of a slice that was handed over.
+        taken += more_in as usize;
+        came += more_out as usize;
+        match status {
+            Ok(Status::StreamEnd) => return Ending::End { came },
+            Ok(_) if more_in == 0 && more_out == 0 => return Ending::Open { came },
+            Ok(_) => {}
+            Err(error) => {
+                let why = error.message().unwrap_or("it cannot be decoded").to_owned();
+                return Ending::Damaged { came, why };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{sample, zlib_of};
+    use super::*;
+
+    /// Decodes `packed` into `bytes.len()` bytes and compares them.
+    fn quirk(packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
+        let mut out = vec![0xaa; bytes.len()];
+        let quirk = decode(packed, &mut out).unwrap();
+        assert!(out == bytes, "the bytes differ");
+        quirk
+    }
+
+    fn error(packed: &[u8], size: usize) -> String {
+        decode(packed, &mut vec![0; size]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_small_window_is_as_good_as_a_large_one() {
+        // `48 C7` is what Xbox One archives have.
+        let bytes = sample(3000);
+        let mut packed = zlib_of(&bytes);
+        packed[..2].copy_from_slice(&[0x48, 0xc7]);
+        assert_eq!(quirk(&packed, &bytes), None);
+    }
+
+    #[test]
+    fn a_stream_that_is_amiss_after_its_last_byte_gives_all_bytes() {
+        for len in [0, 1, 100, 70_000] {
+            let bytes = sample(len);
+            let packed = zlib_of(&bytes);
+            let end = packed.len();
+            let mut wrong = packed.clone();
+            wrong[end - 1] ^= 1;
+            assert_eq!(quirk(&wrong, &bytes), Some(Quirk::Checksum));
+            for cut in 1..=4 {
+                assert_eq!(quirk(&packed[..end - cut], &bytes), Some(Quirk::Unended), "{cut} cut of {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_without_its_end_of_block_gives_all_bytes() {
+        // An entry of Fallout 3's `Fallout - Misc.bsa` is a stream that zlib calls Z_BUF_ERROR.
+        let bytes = sample(5000);
+        let mut encoder = flate2::Compress::new(flate2::Compression::new(6), true);
+        let mut packed = Vec::with_capacity(9000);
+        encoder.compress_vec(&bytes, &mut packed, flate2::FlushCompress::Sync).unwrap();
+        assert_eq!(quirk(&packed, &bytes), Some(Quirk::Unended));
+    }
+
+    #[test]
+    fn a_stream_that_goes_on_is_cut_to_the_declared_size() {
+        let bytes = sample(70_000);
+        let packed = zlib_of(&bytes);
+        for len in [0, 1, 35_000, 69_999] {
+            assert_eq!(quirk(&packed, &bytes[..len]), Some(Quirk::Longer), "{len}");
+        }
+    }
+
+    #[test]
+    fn bytes_after_a_stream_do_no_harm() {
+        let bytes = sample(5000);
+        let mut packed = zlib_of(&bytes);
+        packed.extend(b"more");
+        assert_eq!(quirk(&packed, &bytes), Some(Quirk::Trailing));
+    }
+
+    #[test]
+    fn a_stream_that_ends_early_says_where() {
+        let bytes = sample(5000);
+        let packed = zlib_of(&bytes);
+        assert_eq!(error(&packed, 5678), "the zlib stream ends after 5000 of 5678 bytes");
+        let half = error(&packed[..packed.len() / 2], 5000);
+        assert!(
+            half.starts_with("the zlib stream ends after 2") && half.ends_with(" of 5000 bytes"),
+            "{half}"
+        );
+        assert_eq!(error(b"\x78", 5), "the zlib stream ends after 0 of 5 bytes");
+    }
+
+    #[test]
+    fn what_is_no_zlib_stream_says_so() {
+        assert_eq!(error(b"\x00\x11\x22", 5), "not a zlib stream (first bytes 00 11 22)");
+        assert_eq!(error(b"\x78\xbb\0\0\0\0\x03\0", 5), "the zlib stream needs a preset dictionary");
+        assert_eq!(
+            error(b"\x78\x9c\x07", 5),
+            "the zlib stream is damaged after 0 of 5 bytes: invalid block type"
+        );
+    }
+
+    #[test]
+    fn raw_deflate_counts_only_when_it_fits_exactly() {
+        let bytes = sample(5000);
+        let packed = zlib_of(&bytes);
+        let raw = &packed[2..packed.len() - 4];
+        assert_eq!(quirk(raw, &bytes), Some(Quirk::RawDeflate));
+        for size in [0, 4999, 5001] {
+            assert!(error(raw, size).starts_with("not a zlib stream"), "{size}");
+        }
+        assert_eq!(prefix(raw, &mut [0; 10]), Ok(0), "raw deflate was trusted unseen");
+    }
+
+    #[test]
+    fn one_thread_decodes_a_sound_stream_after_a_damaged_one() {
+        let bytes = sample(5000);
+        let packed = zlib_of(&bytes);
+        assert!(decode(&packed[..900], &mut [0; 5000]).is_err());
+        assert_eq!(quirk(&packed[..packed.len() - 1], &bytes), Some(Quirk::Unended));
+        assert_eq!(quirk(&packed, &bytes), None);
+    }
+}
