@@ -1,0 +1,199 @@
+//! The hashes by which the games find files in their archives.
+//!
+//! Every function sees a path the same way: ASCII letters in lower case, `/` as `\`, no separators at either
+//! end, and all other bytes as they are stored, whatever their code page. The bytes are folded while they are
+//! hashed, so that a mount that hashes half a million names allocates for none of them.
+
+mod fo4;
+mod tes3;
+mod tes4;
+
+/// An entry's hashes as stored. Archives that hash whole paths (TES3) leave `folder` 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hash {
+    /// The hash of the folder's full path.
+    pub folder: u64,
+    /// The hash of the file's name. TES3: the whole path, the first half in the low word. FO4: the stem in
+    /// the high word and the first four bytes of the extension in the low one.
+    pub file: u64,
+}
+
+/// Which function made an archive's hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// Morrowind.
+    Tes3,
+    /// Oblivion to Skyrim SE.
+    Tes4,
+    /// The same with the four CRC bytes in big-endian order: archives of the Xbox 360.
+    Tes4Xbox,
+    /// Oblivion on the PlayStation 3, which hashes textures in its own way.
+    Tes4Ps3,
+    /// BA2.
+    Fo4,
+}
+
+impl Family {
+    /// The hashes of a file, as an archive of this family stores them.
+    ///
+    /// `folder` is the folder's full path and `file` the name within it, both in the stored code page, in any
+    /// case and with either separator. Folders in front of `file` are as good as folders at the end of
+    /// `folder`.
+    pub fn of(self, folder: &[u8], file: &[u8]) -> Hash {
+        let path = Path::new(folder, file);
+        match self {
+            Self::Tes3 => Hash { folder: 0, file: tes3::path(path) },
+            Self::Tes4 => Hash { folder: tes4::folder(path.parent), file: tes4::file(path.name) },
+            Self::Tes4Xbox => {
+                Hash { folder: xbox(tes4::folder(path.parent)), file: xbox(tes4::file(path.name)) }
+            }
+            Self::Tes4Ps3 => Hash { folder: tes4::folder(path.parent), file: tes4::file_ps3(path.name) },
+            Self::Fo4 => Hash { folder: fo4::folder(path.parent), file: fo4::file(path.name) },
+        }
+    }
+
+    /// The hash of a folder alone, as [`Hash::folder`] has it; `None` where whole paths are hashed.
+    pub fn folder(self, folder: &[u8]) -> Option<u64> {
+        let folder = Folder { outer: trim(folder), inner: &[] };
+        match self {
+            Self::Tes3 => None,
+            Self::Tes4 | Self::Tes4Ps3 => Some(tes4::folder(folder)),
+            Self::Tes4Xbox => Some(xbox(tes4::folder(folder))),
+            Self::Fo4 => Some(fo4::folder(folder)),
+        }
+    }
+}
+
+/// Swaps the four CRC bytes of a TES4 hash: from the Xbox 360's order to the PC's, and back.
+pub fn xbox(hash: u64) -> u64 {
+    let [last, last2, length, first, a, b, c, d] = hash.to_le_bytes();
+    u64::from_le_bytes([last, last2, length, first, d, c, b, a])
+}
+
+/// A file's path, taken apart at its last separator.
+#[derive(Clone, Copy)]
+struct Path<'a> {
+    parent: Folder<'a>,
+    /// Without separators, neither folded nor trimmed further.
+    name: &'a [u8],
+}
+
+impl<'a> Path<'a> {
+    fn new(folder: &'a [u8], file: &'a [u8]) -> Self {
+        let (outer, file) = (trim(folder), trim(file));
+        match file.iter().rposition(|&byte| is_separator(byte)).and_then(|at| file.split_at_checked(at)) {
+            None => Self { parent: Folder { outer, inner: &[] }, name: file },
+            Some((inner, name)) => {
+                Self { parent: Folder { outer, inner }, name: name.get(1..).unwrap_or_default() }
+            }
+        }
+    }
+}
+
+/// A folder's path in two pieces, either of which may be empty.
+#[derive(Clone, Copy)]
+struct Folder<'a> {
+    outer: &'a [u8],
+    inner: &'a [u8],
+}
+
+impl<'a> Folder<'a> {
+    /// Its folded bytes.
+    fn bytes(self) -> impl Iterator<Item = u8> + 'a {
+        self.outer.iter().chain(self.separator()).chain(self.inner).map(|&byte| fold(byte))
+    }
+
+    fn len(self) -> usize {
+        self.outer.len().saturating_add(self.separator().len()).saturating_add(self.inner.len())
+    }
+
+    fn separator(self) -> &'static [u8] {
+        if self.outer.is_empty() || self.inner.is_empty() { b"" } else { b"\\" }
+    }
+}
+
+/// A byte as the games compare it.
+fn fold(byte: u8) -> u8 {
+    if byte == b'/' { b'\\' } else { byte.to_ascii_lowercase() }
+}
+
+fn is_separator(byte: u8) -> bool {
+    byte == b'\\' || byte == b'/'
+}
+
+fn trim(mut path: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = path
+        && is_separator(*first)
+    {
+        path = rest;
+    }
+    while let [rest @ .., last] = path
+        && is_separator(*last)
+    {
+        path = rest;
+    }
+    path
+}
+
+/// A file's name at its last dot: the stem, and the extension with the dot. Without a dot all is stem.
+fn stem_and_extension(name: &[u8]) -> (&[u8], &[u8]) {
+    let dot = name.iter().rposition(|&byte| byte == b'.').unwrap_or(name.len());
+    name.split_at_checked(dot).unwrap_or((name, &[]))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FAMILIES: [Family; 5] =
+        [Family::Tes3, Family::Tes4, Family::Tes4Xbox, Family::Tes4Ps3, Family::Fo4];
+
+    #[test]
+    fn the_xbox_order_is_undone_by_itself() {
+        assert_eq!(xbox(0x059F_8968_6307_F3F3), 0x6889_9F05_6307_F3F3);
+        assert_eq!(xbox(xbox(0x0123_4567_89AB_CDEF)), 0x0123_4567_89AB_CDEF);
+    }
+
+    #[test]
+    fn folders_may_stand_on_either_side() {
+        for family in FAMILIES {
+            let whole = family.of(b"textures\\armor", b"iron.dds");
+            assert_eq!(family.of(b"", b"Textures/Armor/Iron.DDS"), whole, "{family:?}");
+            assert_eq!(family.of(b"/Textures/", b"\\armor\\iron.dds/"), whole, "{family:?}");
+            assert_ne!(family.of(b"textures", b"iron.dds"), whole, "{family:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_alone_hashes_as_a_files_folder_does() {
+        for family in FAMILIES {
+            for folder in [&b""[..], b".", b"a", b"Meshes/Clutter\\"] {
+                let of_file = (family != Family::Tes3).then(|| family.of(folder, b"x.nif").folder);
+                assert_eq!(family.folder(folder), of_file, "{family:?}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_hash_alike_in_any_case_and_with_either_separator(
+            folder in proptest::collection::vec(any::<u8>(), 0..300),
+            file in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let swap = |bytes: &[u8]| -> Vec<u8> {
+                bytes.iter().map(|&byte| match byte {
+                    b'/' => b'\\',
+                    b'\\' => b'/',
+                    _ if byte.is_ascii_lowercase() => byte.to_ascii_uppercase(),
+                    _ => byte.to_ascii_lowercase(),
+                }).collect()
+            };
+            for family in FAMILIES {
+                prop_assert_eq!(family.of(&folder, &file), family.of(&swap(&folder), &swap(&file)));
+                prop_assert_eq!(family.folder(&folder), family.folder(&swap(&folder)));
+            }
+        }
+    }
+}

@@ -1,0 +1,569 @@
+//! Stored name bytes become safe path components: the one place where an archive's names meet the file
+//! system's rules.
+//!
+//! A stored name is bytes in the packer's code page, with either separator, and may be hostile. What comes
+//! out is UTF-8 that any Linux program can hold: never empty, `.` or `..`, no `/`, no NUL and no other ASCII
+//! control character, at most [`COMPONENT_MAX`] bytes, at most [`DEPTH_MAX`] of them. The same bytes always
+//! give the same names; different bytes may give the same, which is the tree's to settle (see [`numbered`]).
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use super::hash::{Family, Hash};
+
+/// Longest file name that Linux takes, in bytes.
+pub const COMPONENT_MAX: usize = 255;
+
+/// Deepest nesting that is kept. What lies below it is folded into one component, so that no archive can make
+/// a tree that programs cannot walk.
+pub const DEPTH_MAX: usize = 64;
+
+/// Stored bytes of a component that are looked at. Every encoding gives at least one byte of UTF-8 for two
+/// stored ones, so that a longer component is cut anyway; the rest only enters its hash.
+const SAMPLE: usize = 1024;
+
+/// Longest extension that survives the cutting of a name, in bytes, dot included.
+const EXTENSION_MAX: usize = 16;
+
+/// The code page of stored names. Only those that contain ASCII as it is can be had: without that, separators
+/// could not be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoding(&'static encoding_rs::Encoding);
+
+impl Default for Encoding {
+    /// Windows-1252, in which the games and nearly all mods are packed.
+    fn default() -> Self {
+        Self(encoding_rs::WINDOWS_1252)
+    }
+}
+
+impl Encoding {
+    /// The encoding that people call `label`: a WHATWG label such as `shift_jis`, or a Windows code page's
+    /// number with or without `cp` or `windows-` in front. `None` for what is unknown or does not contain
+    /// ASCII.
+    pub fn from_label(label: &str) -> Option<Self> {
+        let label = label.trim().to_ascii_lowercase();
+        let number = label.strip_prefix("cp").or_else(|| label.strip_prefix("windows-")).unwrap_or(&label);
+        let known = match number {
+            // Code pages that have another name on the web.
+            "866" => "ibm866".to_owned(),
+            "932" => "shift_jis".to_owned(),
+            "936" => "gbk".to_owned(),
+            "949" => "euc-kr".to_owned(),
+            "950" => "big5".to_owned(),
+            "65001" => "utf-8".to_owned(),
+            _ if number.bytes().all(|byte| byte.is_ascii_digit()) => format!("windows-{number}"),
+            _ => label,
+        };
+        let encoding = encoding_rs::Encoding::for_label(known.as_bytes())?;
+        encoding.is_ascii_compatible().then_some(Self(encoding))
+    }
+
+    /// Its WHATWG name, such as `windows-1252`; [`Encoding::from_label`] takes it back.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Whether `byte` begins a character whose second byte can be a backslash.
+    fn leads(self, byte: u8) -> bool {
+        if self.0 == encoding_rs::SHIFT_JIS {
+            matches!(byte, 0x81..=0x9f | 0xe0..=0xfc)
+        } else {
+            let double = [encoding_rs::GBK, encoding_rs::GB18030, encoding_rs::BIG5].contains(&self.0);
+            double && matches!(byte, 0x81..=0xfe)
+        }
+    }
+}
+
+/// The safe components of a stored path, in order.
+///
+/// Empty components and `.` vanish, whatever the separators; `..` becomes `%2E%2E`, so that no name leads
+/// upwards; the colon of a drive letter in front becomes `%3A`. The [`DEPTH_MAX`]th component holds all that
+/// is left, with `%2F` for separators.
+pub fn components(stored: &[u8], encoding: Encoding) -> Components<'_> {
+    Components { pieces: Pieces { rest: stored, encoding }, taken: 0 }
+}
+
+/// Makes one component safe: control characters and separators become `%XX`, bytes that the encoding does not
+/// know too, and a name that is too long ends in `~`, a hash of the stored bytes and its extension.
+///
+/// `.` and `..` have their dots written `%2E`; the empty name becomes `_`.
+pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
+    let plain = stored.iter().all(|&byte| is_plain(byte));
+    Piece { stored, plain }.name(encoding)
+}
+
+/// The `n`th name for a file whose own name is taken: `foo.dds` becomes `foo (2).dds`. At most
+/// [`COMPONENT_MAX`] bytes.
+pub fn numbered(name: &str, n: u32) -> String {
+    let dot = name.rfind('.').filter(|&at| at > 0 && name.len().saturating_sub(at) <= COMPONENT_MAX / 2);
+    let (stem, extension) = name.split_at_checked(dot.unwrap_or(name.len())).unwrap_or((name, ""));
+    let suffix = format!(" ({n}){extension}");
+    let stem = prefix(stem, COMPONENT_MAX.saturating_sub(suffix.len()));
+    format!("{stem}{suffix}")
+}
+
+/// The folder (`None` for the root) and the name under which a file is listed whose archive stores no names.
+///
+/// `extension` is what the archive keeps apart from the hash, NUL-padded and without its dot; only BA2 has
+/// one.
+pub fn of_hash(family: Family, hash: &Hash, extension: [u8; 4]) -> (Option<String>, String) {
+    match family {
+        Family::Tes3 => (None, format!("{:016X}", hash.file)),
+        Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3 => {
+            (Some(format!("{:016X}", hash.folder)), format!("{:016X}", hash.file))
+        }
+        Family::Fo4 => {
+            let mut name = format!("{:08X}_{:08X}", hash.folder, hash.file >> 32);
+            let used = extension.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
+            for (at, byte) in extension.iter().take(used).map(u8::to_ascii_lowercase).enumerate() {
+                if at == 0 {
+                    name.push('.');
+                }
+                match byte {
+                    b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' => name.push(char::from(byte)),
+                    _ => push_escape(&mut name, byte),
+                }
+            }
+            (None, name)
+        }
+    }
+}
+
+/// The iterator of [`components`].
+#[derive(Clone, Debug)]
+pub struct Components<'a> {
+    pieces: Pieces<'a>,
+    taken: usize,
+}
+
+impl<'a> Iterator for Components<'a> {
+    type Item = Cow<'a, str>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let encoding = self.pieces.encoding;
+        let all = self.pieces.clone();
+        let piece = self.pieces.next()?;
+        self.taken = self.taken.saturating_add(1);
+        match piece.stored {
+            [letter, b':', ..] if self.taken == 1 && letter.is_ascii_alphabetic() => {
+                Some(fit(Cow::Owned(piece.text(encoding).replacen(':', "%3A", 1)), piece.stored, encoding))
+            }
+            _ if self.taken == DEPTH_MAX && self.pieces.clone().next().is_some() => {
+                self.pieces.rest = &[];
+                Some(joined(all))
+            }
+            _ => Some(piece.name(encoding)),
+        }
+    }
+}
+
+/// The rest of a path as one component.
+fn joined(pieces: Pieces<'_>) -> Cow<'_, str> {
+    let Pieces { rest, encoding } = pieces;
+    let mut text = String::new();
+    for piece in pieces {
+        if !text.is_empty() {
+            text.push_str("%2F");
+        }
+        text.push_str(&piece.text(encoding));
+        if text.len() > COMPONENT_MAX {
+            break;
+        }
+    }
+    fit(Cow::Owned(text), rest, encoding)
+}
+
+/// A stored path's components that do not vanish, as they are stored.
+#[derive(Clone, Debug)]
+struct Pieces<'a> {
+    rest: &'a [u8],
+    encoding: Encoding,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        while !self.rest.is_empty() {
+            let whole = self.rest;
+            // One pass over an ordinary component tells both where it ends and that it needs nothing.
+            let odd = whole.iter().position(|&byte| !is_plain(byte)).unwrap_or(whole.len());
+            let (_, tail) = whole.split_at_checked(odd)?;
+            let more = self.separator(tail);
+            let (stored, rest) = whole.split_at_checked(odd.saturating_add(more))?;
+            self.rest = rest.get(1..).unwrap_or_default();
+            if !matches!(stored, b"" | b".") {
+                return Some(Piece { stored, plain: more == 0 });
+            }
+        }
+        None
+    }
+}
+
+impl Pieces<'_> {
+    /// How many bytes of `tail` come before its first separator.
+    ///
+    /// In the double-byte code pages of East Asia a backslash may be the second half of a character.
+    fn separator(&self, tail: &[u8]) -> usize {
+        let mut lead = false;
+        let at = tail.iter().position(|&byte| {
+            let trail = std::mem::take(&mut lead) && matches!(byte, 0x40..=0x7e | 0x80..=0xfe);
+            lead = !trail && self.encoding.leads(byte);
+            !trail && is_separator(byte)
+        });
+        at.unwrap_or(tail.len())
+    }
+}
+
+/// A component as stored, and whether it is printable ASCII without separators.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    stored: &'a [u8],
+    plain: bool,
+}
+
+impl<'a> Piece<'a> {
+    fn name(self, encoding: Encoding) -> Cow<'a, str> {
+        fit(self.text(encoding), self.stored, encoding)
+    }
+
+    /// The component's safe text, or the beginning of it if it is longer than [`SAMPLE`].
+    fn text(self, encoding: Encoding) -> Cow<'a, str> {
+        match self.stored {
+            b"" => Cow::Borrowed("_"),
+            b"." => Cow::Borrowed("%2E"),
+            b".." => Cow::Borrowed("%2E%2E"),
+            stored => {
+                let sample = stored.get(..SAMPLE).unwrap_or(stored);
+                match std::str::from_utf8(sample) {
+                    Ok(text) if self.plain => Cow::Borrowed(text),
+                    _ => decode(sample, encoding),
+                }
+            }
+        }
+    }
+}
+
+/// Decodes a component and escapes what no name may contain.
+///
+/// In every encoding that contains ASCII a control character stands for its own byte and for nothing else, so
+/// that escaping after the decoding is escaping the stored bytes.
+fn decode(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
+    let text = match encoding.0.decode_without_bom_handling_and_without_replacement(stored) {
+        Some(text) => text,
+        None => Cow::Owned(decode_malformed(stored, encoding)),
+    };
+    let unsafe_char = |c: char| c.is_ascii_control() || c == '/' || c == '\\';
+    if !text.contains(unsafe_char) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len().saturating_add(16));
+    for c in text.chars() {
+        match u8::try_from(c) {
+            Ok(byte) if unsafe_char(c) => push_escape(&mut safe, byte),
+            _ => safe.push(c),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Decodes bytes of which some are not of the encoding: those become `%XX` each.
+fn decode_malformed(stored: &[u8], encoding: Encoding) -> String {
+    let mut decoder = encoding.0.new_decoder_without_bom_handling();
+    let mut text = String::with_capacity(stored.len().saturating_mul(3));
+    let mut rest = stored;
+    loop {
+        let (result, read) = decoder.decode_to_string_without_replacement(rest, &mut text, true);
+        rest = rest.get(read..).unwrap_or_default();
+        match result {
+            encoding_rs::DecoderResult::InputEmpty => return text,
+            encoding_rs::DecoderResult::OutputFull => text.reserve(64),
+            encoding_rs::DecoderResult::Malformed(len, after) => {
+                // The decoder may have taken in bytes behind the malformed ones, which it still owes us.
+                let end = stored.len().saturating_sub(rest.len()).saturating_sub(usize::from(after));
+                let bytes = stored.get(end.saturating_sub(usize::from(len))..end).unwrap_or_default();
+                bytes.iter().for_each(|&byte| push_escape(&mut text, byte));
+            }
+        }
+    }
+}
+
+/// Cuts a name that is too long; `stored` is all that it was made from.
+fn fit<'a>(text: Cow<'a, str>, stored: &[u8], encoding: Encoding) -> Cow<'a, str> {
+    if text.len() <= COMPONENT_MAX {
+        return text;
+    }
+    let suffix = format!("~{:08X}{}", fnv1a(stored), short_extension(stored, encoding).unwrap_or_default());
+    Cow::Owned(format!("{}{suffix}", prefix(&text, COMPONENT_MAX.saturating_sub(suffix.len()))))
+}
+
+/// The safe text of a stored name's extension with its dot, unless it is long.
+fn short_extension(stored: &[u8], encoding: Encoding) -> Option<String> {
+    let tail = stored.get(stored.len().saturating_sub(EXTENSION_MAX)..)?;
+    let extension = tail.get(tail.iter().rposition(|&byte| byte == b'.')?..)?;
+    let ends_a_name = extension.len() > 1 && !extension.iter().any(|&byte| is_separator(byte));
+    let text = decode(extension, encoding);
+    (ends_a_name && text.len() <= EXTENSION_MAX).then(|| text.into_owned())
+}
+
+/// As many whole characters as fit into `len` bytes.
+fn prefix(text: &str, len: usize) -> &str {
+    text.get(..text.floor_char_boundary(len)).unwrap_or(text)
+}
+
+/// The 32-bit FNV-1a hash: a name that was cut must be the same at every mount, in every version.
+fn fnv1a(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+fn push_escape(text: &mut String, byte: u8) {
+    // Writing to a string cannot fail.
+    let _ = write!(text, "%{byte:02X}");
+}
+
+fn is_separator(byte: u8) -> bool {
+    byte == b'\\' || byte == b'/'
+}
+
+/// Printable ASCII that is no separator.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, 0x20..=0x7e) && !is_separator(byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn names(stored: &[u8], label: &str) -> Vec<String> {
+        components(stored, Encoding::from_label(label).unwrap()).map(Cow::into_owned).collect()
+    }
+
+    fn assert_safe(name: &str) {
+        assert!(!matches!(name, "" | "." | ".."), "{name:?}");
+        assert!(!name.contains(|c: char| c == '/' || c == '\\' || c.is_ascii_control()), "{name:?}");
+        assert!(name.len() <= COMPONENT_MAX, "{} bytes: {name:?}", name.len());
+    }
+
+    #[test]
+    fn ordinary_paths_are_split_at_either_separator_without_a_copy() {
+        let encoding = Encoding::default();
+        let found: Vec<_> = components(b"Textures\\armor/iron (old) 100%.dds", encoding).collect();
+        assert_eq!(found, ["Textures", "armor", "iron (old) 100%.dds"]);
+        assert!(found.iter().all(|name| matches!(name, Cow::Borrowed(_))), "an ordinary name was copied");
+        assert!(matches!(component(b"iron.dds", encoding), Cow::Borrowed("iron.dds")));
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_mount() {
+        assert_eq!(names(b"../../etc\\passwd", "1252"), ["%2E%2E", "%2E%2E", "etc", "passwd"]);
+        assert_eq!(names(b"/etc//.\\./passwd\\", "1252"), ["etc", "passwd"]);
+        assert_eq!(names(b"...\\..a", "1252"), ["...", "..a"]);
+        for nothing in [&b""[..], b"\\", b".", "./.\\".as_bytes()] {
+            assert_eq!(names(nothing, "1252"), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn a_drive_letter_is_no_drive() {
+        assert_eq!(names(b"C:\\Games\\a:b", "1252"), ["C%3A", "Games", "a:b"]);
+        assert_eq!(names(b"\\.\\c:foo", "1252"), ["c%3Afoo"]);
+        assert_eq!(names(b"CC:\\x", "1252"), ["CC:", "x"]);
+        assert_eq!(names(b"1:\\x", "1252"), ["1:", "x"]);
+    }
+
+    #[test]
+    fn control_characters_are_written_out() {
+        assert_eq!(names(b"a\0b\nc\x1f\x7f.txt", "1252"), ["a%00b%0Ac%1F%7F.txt"]);
+        assert_eq!(names(b"\0", "utf-8"), ["%00"]);
+    }
+
+    #[test]
+    fn a_single_component_keeps_its_separators_out_of_the_path() {
+        let encoding = Encoding::default();
+        assert_eq!(component(b"a/b\\c", encoding), "a%2Fb%5Cc");
+        assert_eq!(component(b"", encoding), "_");
+        assert_eq!(component(b".", encoding), "%2E");
+        assert_eq!(component(b"..", encoding), "%2E%2E");
+    }
+
+    #[test]
+    fn accents_come_out_in_the_code_page_that_was_asked_for() {
+        assert_eq!(names(b"Mar\xeda_F.fuz", "windows-1252"), ["Mar\u{ed}a_F.fuz"]);
+        assert_eq!(names(b"\xc4\xee\xec", "cp1251"), ["\u{414}\u{43e}\u{43c}"]);
+        assert_eq!(names(b"\xb3", "1250"), ["\u{142}"]);
+        assert_eq!(names("na\u{ef}ve/\u{6771}".as_bytes(), "utf-8"), ["na\u{ef}ve", "\u{6771}"]);
+    }
+
+    #[test]
+    fn holes_of_windows_1252_stay_characters() {
+        assert_eq!(names(b"a\x81\x8d\x8f\x90\x9d", "1252"), ["a\u{81}\u{8d}\u{8f}\u{90}\u{9d}"]);
+    }
+
+    #[test]
+    fn a_backslash_inside_a_character_separates_nothing() {
+        // The Shift_JIS bytes of U+8868 U+80FD, a common example: both end in 0x5C.
+        assert_eq!(names(b"a\\\x95\x5c\x94\x5c\\b", "932"), ["a", "\u{8868}\u{80fd}", "b"]);
+        assert_eq!(names(b"\xb1\\b", "shift_jis"), ["\u{ff71}", "b"], "a half-width kana is one byte");
+        assert_eq!(names(b"\xb5\x5cx", "1252"), ["\u{b5}", "x"]);
+        assert_eq!(names(b"\x95/b", "932"), ["%95", "b"], "half a character");
+    }
+
+    #[test]
+    fn bytes_that_are_not_of_the_encoding_are_written_out() {
+        assert_eq!(names(b"a\xff\xc3(\xe6\x9d.txt", "utf-8"), ["a%FF%C3(%E6%9D.txt"]);
+        assert_eq!(names(b"\xc0\xaf\xc0\xae", "utf-8"), ["%C0%AF%C0%AE"], "overlong separators");
+        assert_eq!(names(b"\xef\xbb\xbfx", "utf-8"), ["\u{feff}x"], "a byte order mark is part of the name");
+        assert_eq!(names(b"\x81\x30\x81 ", "gb18030"), ["%810%81 "], "bytes that were taken in come back");
+        assert_eq!(names(b"\xd2", "1253"), ["%D2"]);
+    }
+
+    #[test]
+    fn labels_are_what_people_type() {
+        for (label, name) in [
+            ("1250", "windows-1250"),
+            ("cp1251", "windows-1251"),
+            (" Windows-1252 ", "windows-1252"),
+            ("CP932", "Shift_JIS"),
+            ("936", "GBK"),
+            ("949", "EUC-KR"),
+            ("950", "Big5"),
+            ("874", "windows-874"),
+            ("cp866", "IBM866"),
+            ("65001", "UTF-8"),
+            ("utf8", "UTF-8"),
+        ] {
+            let encoding = Encoding::from_label(label);
+            assert_eq!(encoding.map(Encoding::name), Some(name), "{label}");
+            assert_eq!(Encoding::from_label(name), encoding);
+        }
+        for label in ["", "cp", "1337", "klingon", "utf-16", "utf-16be", "iso-2022-jp", "replacement"] {
+            assert_eq!(Encoding::from_label(label), None, "{label}");
+        }
+        assert_eq!(Encoding::default().name(), "windows-1252");
+    }
+
+    #[test]
+    fn names_too_long_are_cut_and_stay_apart_and_keep_their_kind() {
+        let just = [&[b'a'; 251][..], b".dds"].concat();
+        assert_eq!(names(&just, "1252"), [String::from_utf8(just.clone()).unwrap()]);
+        let one = names(&[&[b'a'; 252][..], b".dds"].concat(), "1252").remove(0);
+        assert_eq!(one.len(), 255);
+        assert!(one.starts_with("aaaa") && one.ends_with(".dds"), "{one}");
+        assert_eq!(one.rfind('~'), Some(242));
+        let other = names(&[&[b'a'; 252][..], b"b.dds"].concat(), "1252").remove(0);
+        assert_ne!(one, other);
+        let accents = names(&[b'\xe9'; 200], "1252").remove(0);
+        assert_eq!(accents.len(), 255, "246 bytes of whole characters and the hash");
+        assert!(accents.starts_with("\u{e9}\u{e9}") && accents.contains("\u{e9}~"), "{accents}");
+    }
+
+    #[test]
+    fn the_hash_of_a_cut_name_never_changes() {
+        assert_eq!(fnv1a(b""), 0x811C_9DC5);
+        assert_eq!(fnv1a(b"foobar"), 0xBF9C_F968);
+        let far = |last: u8| names(&[&[b'a'; 5000][..], &[last]].concat(), "1252");
+        assert_ne!(far(b'x'), far(b'y'), "bytes behind the sample do not count");
+    }
+
+    #[test]
+    fn an_extension_that_is_long_is_no_extension() {
+        for (tail, kept) in
+            [(".bsa", true), (".dlstrings", true), (".", false), (". an extension no more", false)]
+        {
+            let name = names(&[&[b'a'; 300][..], tail.as_bytes()].concat(), "1252").remove(0);
+            assert_eq!(name.ends_with(tail), kept, "{name}");
+        }
+        let escaped = names(&[&[b'a'; 300][..], b".\x01\x02\x03\x04\x05\x06"].concat(), "1252").remove(0);
+        assert!(!escaped.contains('.'), "{escaped}");
+    }
+
+    #[test]
+    fn paths_too_deep_end_in_one_component() {
+        let path = |depth: usize| (0..depth).map(|n| format!("{n}")).collect::<Vec<_>>().join("\\");
+        let last = |path: &str| {
+            let found = names(path.as_bytes(), "1252");
+            (found.len(), found.last().cloned().unwrap())
+        };
+        assert_eq!(last(&path(64)), (64, "63".to_owned()));
+        assert_eq!(last(&(path(64) + "\\.\\")), (64, "63".to_owned()));
+        assert_eq!(last(&(path(66) + "//../a.dds")), (64, "63%2F64%2F65%2F%2E%2E%2Fa.dds".to_owned()));
+        let (count, deepest) = last(&(path(30_000) + "/a.dds"));
+        assert_eq!((count, deepest.len()), (64, 255));
+        assert!(deepest.starts_with("63%2F64%2F") && deepest.ends_with(".dds"), "{deepest}");
+        assert_ne!(last(&(path(30_000) + "/b.dds")).1, deepest);
+    }
+
+    #[test]
+    fn numbered_names_keep_their_extension_and_fit() {
+        assert_eq!(numbered("foo.dds", 2), "foo (2).dds");
+        assert_eq!(numbered("a.tar.gz", 10), "a.tar (10).gz");
+        assert_eq!(numbered("noext", 3), "noext (3)");
+        assert_eq!(numbered(".gitignore", 2), ".gitignore (2)");
+        let long = format!("{}.dds", "\u{e9}".repeat(125));
+        assert_eq!(numbered(&long, u32::MAX), format!("{} (4294967295).dds", "\u{e9}".repeat(119)));
+        let all_extension = format!("a.{}", "x".repeat(253));
+        assert_eq!(numbered(&all_extension, 2), format!("a.{} (2)", "x".repeat(249)));
+    }
+
+    #[test]
+    fn nameless_files_are_listed_by_their_hashes() {
+        let hash = Hash { folder: 0xAB, file: 0x1234_5678_0066_696E };
+        let split = |family| of_hash(family, &hash, *b"nif\0");
+        let whole = "123456780066696E".to_owned();
+        assert_eq!(split(Family::Tes3), (None, whole.clone()));
+        for family in [Family::Tes4, Family::Tes4Xbox, Family::Tes4Ps3] {
+            assert_eq!(split(family), (Some("00000000000000AB".to_owned()), whole.clone()));
+        }
+        assert_eq!(split(Family::Fo4), (None, "000000AB_12345678.nif".to_owned()));
+        let named = |extension| of_hash(Family::Fo4, &hash, extension).1;
+        assert_eq!(named(*b"BGSM"), "000000AB_12345678.bgsm");
+        assert_eq!(named([0; 4]), "000000AB_12345678");
+        assert_eq!(named(*b"/\0.\xff"), "000000AB_12345678.%2F%00%2E%FF");
+    }
+
+    const LABELS: [&str; 10] =
+        ["1252", "1251", "1253", "utf-8", "932", "936", "gb18030", "949", "950", "x-user-defined"];
+
+    proptest! {
+        #[test]
+        fn whatever_the_bytes_the_names_are_safe_and_always_the_same(
+            stored in prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..1500),
+                proptest::collection::vec(proptest::sample::select(&b"a.\\/:\0\x1f\x7f\x81\x95\xe9\xf0\x9f"[..]), 0..400),
+            ],
+            label in proptest::sample::select(&LABELS[..]),
+            n in any::<u32>(),
+        ) {
+            let encoding = Encoding::from_label(label).unwrap();
+            let found: Vec<_> = components(&stored, encoding).collect();
+            prop_assert!(found.len() <= DEPTH_MAX);
+            prop_assert_eq!(&found, &components(&stored, encoding).collect::<Vec<_>>());
+            for name in &found {
+                assert_safe(name);
+                assert_safe(&numbered(name, n));
+                prop_assert_ne!(numbered(name, n), numbered(name, n ^ 1));
+            }
+            let whole = component(&stored, encoding);
+            assert_safe(&whole);
+            prop_assert_eq!(&whole, &component(&stored, encoding));
+        }
+
+        #[test]
+        fn text_that_needs_nothing_survives(name in "[^\\x00-\\x1f\\x7f/\\\\.][^\\x00-\\x1f\\x7f/\\\\]{0,60}") {
+            let name = &name[..name.floor_char_boundary(COMPONENT_MAX)];
+            prop_assert_eq!(component(name.as_bytes(), Encoding::from_label("utf-8").unwrap()), name);
+        }
+
+        #[test]
+        fn hashes_give_safe_names(folder in any::<u64>(), file in any::<u64>(), extension in any::<[u8; 4]>()) {
+            for family in [Family::Tes3, Family::Tes4, Family::Fo4] {
+                let (folder, file) = of_hash(family, &Hash { folder, file }, extension);
+                folder.iter().for_each(|name| assert_safe(name));
+                assert_safe(&file);
+            }
+        }
+    }
+}
