@@ -64,6 +64,13 @@ impl Encoding {
         self.0.name()
     }
 
+    /// A path as people type it, in the bytes of this encoding; `None` where it has characters that these lack.
+    pub fn encode(self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
+        let path = std::str::from_utf8(path).ok()?;
+        let (bytes, _, has_lost) = self.0.encode(path);
+        (!has_lost).then_some(bytes)
+    }
+
     /// Whether `byte` begins a character whose second byte can be a backslash.
     fn leads(self, byte: u8) -> bool {
         if self.0 == encoding_rs::SHIFT_JIS {
@@ -72,6 +79,32 @@ impl Encoding {
             let double = [encoding_rs::GBK, encoding_rs::GB18030, encoding_rs::BIG5].contains(&self.0);
             double && matches!(byte, 0x81..=0xfe)
         }
+    }
+}
+
+/// A stored path at its last separator: the folder without it, empty for the root, and the file.
+pub fn split(stored: &[u8], encoding: Encoding) -> (&[u8], &[u8]) {
+    let is_simple = !stored.iter().any(|&byte| encoding.leads(byte));
+    let last = match is_simple {
+        true => stored.iter().rposition(|&byte| is_separator(byte)),
+        false => {
+            let pieces = Pieces { rest: stored, encoding };
+            let mut at = None;
+            let mut from = 0;
+            while let Some(more) = stored.get(from..).map(|tail| pieces.separator(tail)) {
+                let found = from.saturating_add(more);
+                if found >= stored.len() {
+                    break;
+                }
+                at = Some(found);
+                from = found.saturating_add(1);
+            }
+            at
+        }
+    };
+    match last.and_then(|at| stored.split_at_checked(at)) {
+        Some((folder, rest)) => (folder, rest.get(1..).unwrap_or_default()),
+        None => (&[], stored),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Tables are read in the order in which they stand. The offsets that folder records store are wrong in archives of
 //! several tools, and nothing is lost by not believing them.
 
-use super::hash::{self, Family, Hash};
+use super::hash::{Family, Hash};
 use super::{About, Archive, Codec, Entry, Extent, Format, Lead, Limits, Name, Notes, ParseError};
 use crate::read::Reader;
 
@@ -287,6 +287,5 @@ impl<'a> Tables<'a, '_> {
 fn embedded_name<'a>(archive: &'a [u8], extent: &Extent, family: Family, stored: Hash) -> Option<Name<'a>> {
     let mut reader = Reader::at(archive, extent.offset, "an embedded name").ok()?;
     let path = reader.bstring("an embedded name").ok()?;
-    let (folder, file) = hash::split(path);
-    (family.of(folder, file) == stored).then_some(Name::Path(path))
+    (family.of(b"", path) == stored).then_some(Name::Path(path))
 }
