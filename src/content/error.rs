@@ -1,0 +1,75 @@
+//! Why a file's bytes could not be had: one bad entry, or an archive that changed.
+
+use std::fmt;
+use std::io;
+
+use super::codec::DecodeError;
+use crate::format::EntryId;
+use crate::source::Fault;
+
+/// A read that failed.
+#[derive(Clone, Debug)]
+pub struct ReadError {
+    /// The file.
+    pub entry: EntryId,
+    /// The extent's offset, in bytes from the start of the archive.
+    pub at: u64,
+    /// What is wrong.
+    pub reason: Reason,
+    /// Whether this is the first failure of the file, and worth telling.
+    pub is_new: bool,
+}
+
+/// What is wrong with an extent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The archive is not the one that was opened. This is told once for the archive.
+    Changed,
+    /// The extent lies beyond the end of the archive.
+    Beyond,
+    /// The lead contradicts the extent's length.
+    Lead,
+    /// It claims to become this many bytes, more than its codec can make or than we are willing to hold.
+    Claim(u32),
+    /// The payload does not decode.
+    Decode(DecodeError),
+    /// The system refused the read.
+    Io(io::ErrorKind),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed => f.write_str("the archive was changed while in use"),
+            Self::Beyond => f.write_str("its data lies beyond the end of the archive"),
+            Self::Lead => f.write_str("what stands in front of its data is longer than the data"),
+            Self::Claim(size) => write!(f, "it claims to unpack to {size} bytes, which is more than its data can hold or we can"),
+            Self::Decode(error) => error.fmt(f),
+            Self::Io(kind) => write!(f, "the archive cannot be read: {kind}"),
+        }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (data at offset {})", self.reason, self.at)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl From<Fault> for Reason {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Changed => Self::Changed,
+            Fault::Beyond => Self::Beyond,
+            Fault::Io(error) => Self::Io(error.kind()),
+        }
+    }
+}
+
+impl From<DecodeError> for Reason {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
+}

@@ -1,0 +1,147 @@
+//! The extents of one archive, and the sizes that had to be read from its data.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::lead::{self, Said};
+use super::{Reason, buffer};
+use crate::format::{Archive, Extent, Head};
+use crate::source::Source;
+
+/// A size that nobody asked for yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// What of an archive's tables says where bytes are; it outlives the map that the tables were read from.
+#[derive(Debug)]
+pub struct Tables {
+    extents: Vec<Extent>,
+    /// Where each entry's extents begin, and one more place where the last one's end.
+    starts: Vec<u32>,
+    /// Empty, or one for each entry.
+    heads: Vec<Head>,
+    /// Empty, or for each extent the size that its lead told. All ones are no size: an extent cannot be that long.
+    learned: Vec<AtomicU32>,
+}
+
+impl Tables {
+    /// Takes the tables of an archive. Counts are bounded by the archive's length, so that 32 bits hold them.
+    pub fn new(archive: Archive<'_>) -> Self {
+        let mut next = 0_u32;
+        let mut starts = Vec::with_capacity(archive.entries.len() + 1);
+        starts.push(0);
+        for entry in &archive.entries {
+            next = next.saturating_add(u32::from(entry.extents));
+            starts.push(next);
+        }
+        let learned = match archive.extents.iter().any(|extent| extent.size.is_none()) {
+            true => archive.extents.iter().map(|_| AtomicU32::new(UNKNOWN)).collect(),
+            false => Vec::new(),
+        };
+        let mut extents = archive.extents;
+        extents.shrink_to_fit();
+        Self { extents, starts, heads: archive.heads, learned }
+    }
+}
+
+/// One archive's content.
+#[derive(Debug)]
+pub(super) struct Layer {
+    pub(super) source: Source,
+    tables: Tables,
+    /// Entries whose fault was told.
+    told: Mutex<HashSet<u32>>,
+}
+
+impl Layer {
+    pub(super) fn new(source: Source, tables: Tables) -> Self {
+        Self { source, tables, told: Mutex::default() }
+    }
+
+    /// Which extents are an entry's.
+    pub(super) fn extents_of(&self, entry: u32) -> Range<u32> {
+        let entry = entry as usize;
+        match (self.tables.starts.get(entry), self.tables.starts.get(entry + 1)) {
+            (Some(&start), Some(&end)) => start..end,
+            _ => 0..0,
+        }
+    }
+
+    pub(super) fn extent(&self, index: u32) -> Extent {
+        self.tables.extents[index as usize]
+    }
+
+    pub(super) fn head(&self, entry: u32) -> Head {
+        self.tables.heads.get(entry as usize).copied().unwrap_or(Head::None)
+    }
+
+    /// How many bytes an extent becomes; reads its lead where only that tells, once.
+    pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
+        if let Some(size) = self.extent(index).size {
+            return Ok(size);
+        }
+        match self.tables.learned[index as usize].load(Ordering::Relaxed) {
+            UNKNOWN => Ok(self.lead(index)?.size),
+            size => Ok(size),
+        }
+    }
+
+    /// Reads an extent's lead, and learns its size.
+    fn lead(&self, index: u32) -> Result<Said, Reason> {
+        let extent = self.extent(index);
+        let mut first = [0; lead::MAX];
+        let first = &mut first[..lead::MAX.min(extent.packed as usize)];
+        self.source.read_exact_at(first, extent.offset)?;
+        self.learn(index, first)
+    }
+
+    /// Learns an extent's size from its first bytes.
+    fn learn(&self, index: u32, first: &[u8]) -> Result<Said, Reason> {
+        let extent = self.extent(index);
+        let said = lead::read(extent.lead, first, extent.packed)?;
+        if let Some(learned) = self.tables.learned.get(index as usize) {
+            learned.store(said.size, Ordering::Relaxed);
+        }
+        Ok(said)
+    }
+
+    /// Fills `out` from `offset` bytes into a stored extent.
+    pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
+        let extent = self.extent(index);
+        // What a stored extent does not become is its lead.
+        let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Lead)?;
+        let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
+        Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?)?)
+    }
+
+    /// Lends the first `len` bytes of an extent's payload, or all of them where it has fewer; with them goes whether
+    /// these are all.
+    pub(super) fn with_payload<T>(
+        &self,
+        index: u32,
+        len: u64,
+        use_it: impl FnOnce(&[u8], bool) -> Result<T, Reason>,
+    ) -> Result<T, Reason> {
+        let extent = self.extent(index);
+        // Asked before a buffer is made, for the packed length is what the archive says.
+        if extent.offset.saturating_add(u64::from(extent.packed)) > self.source.len() {
+            return Err(Reason::Beyond);
+        }
+        let room = if extent.lead.is_none() { 0 } else { lead::MAX as u64 };
+        let len = len.saturating_add(room).min(u64::from(extent.packed));
+        buffer::packed(usize::try_from(len).unwrap_or(usize::MAX), |packed| {
+            self.source.read_exact_at(packed, extent.offset)?;
+            let payload = match extent.lead.is_none() {
+                true => 0,
+                false => self.learn(index, packed)?.payload,
+            };
+            use_it(&packed[payload as usize..], len == u64::from(extent.packed))
+        })
+    }
+
+    /// Whether this is the first time that this entry's fault is to be told.
+    pub(super) fn is_news(&self, entry: u32) -> bool {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(entry)
+    }
+}

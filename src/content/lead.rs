@@ -1,0 +1,67 @@
+//! What stands in front of an extent's payload: an embedded name, an unpacked size, both or nothing.
+
+use super::Reason;
+use crate::format::Lead;
+
+/// The most bytes that a lead can take: a length byte, 255 bytes of name, a u32.
+pub(super) const MAX: usize = 260;
+
+/// What a lead says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    /// Where the payload begins, in bytes from the start of the extent.
+    pub(super) payload: u32,
+    /// How many bytes the payload becomes.
+    pub(super) size: u32,
+}
+
+/// Reads the lead of an extent of `packed` bytes from its `first` bytes.
+///
+/// An extent that ends where its size should begin is an empty file; some packers write those (FORMATS.md 1.6, 4).
+pub(super) fn read(lead: Lead, first: &[u8], packed: u32) -> Result<Said, Reason> {
+    let mut payload = 0;
+    if lead.name && packed > 0 {
+        payload = u32::from(*first.first().ok_or(Reason::Beyond)?) + 1;
+    }
+    let left = packed.checked_sub(payload).ok_or(Reason::Lead)?;
+    match (lead.size, left) {
+        (false, _) => Ok(Said { payload, size: left }),
+        (true, 0) => Ok(Said { payload, size: 0 }),
+        (true, 1..=3) => Err(Reason::Lead),
+        (true, _) => {
+            let size = first.get(payload as usize..).and_then(<[u8]>::first_chunk).ok_or(Reason::Beyond)?;
+            Ok(Said { payload: payload + 4, size: u32::from_le_bytes(*size) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOTH: Lead = Lead { name: true, size: true };
+    const NAME: Lead = Lead { name: true, size: false };
+    const SIZE: Lead = Lead { name: false, size: true };
+
+    #[test]
+    fn name_and_size_are_passed_over() {
+        assert_eq!(read(BOTH, b"\x02ab\x09\0\0\0xyz", 10), Ok(Said { payload: 7, size: 9 }));
+        assert_eq!(read(NAME, b"\x02abxyz", 6), Ok(Said { payload: 3, size: 3 }));
+        assert_eq!(read(SIZE, b"\x09\0\0\0xyz", 7), Ok(Said { payload: 4, size: 9 }));
+    }
+
+    #[test]
+    fn every_form_of_an_empty_file_is_empty() {
+        assert_eq!(read(NAME, b"\x02ab", 3), Ok(Said { payload: 3, size: 0 }));
+        assert_eq!(read(SIZE, b"\0\0\0\0", 4), Ok(Said { payload: 4, size: 0 }));
+        assert_eq!(read(BOTH, b"\x02ab", 3), Ok(Said { payload: 3, size: 0 }));
+        assert_eq!(read(SIZE, b"", 0), Ok(Said { payload: 0, size: 0 }));
+    }
+
+    #[test]
+    fn a_lead_longer_than_its_extent_is_refused() {
+        assert_eq!(read(NAME, b"\x09ab", 3), Err(Reason::Lead));
+        assert_eq!(read(SIZE, b"\x09\0\0", 3), Err(Reason::Lead));
+        assert_eq!(read(BOTH, b"\x02ab\x09\0", 5), Err(Reason::Lead));
+    }
+}

@@ -1,0 +1,345 @@
+//! Bytes: what is in a file, read and decoded on demand.
+//!
+//! The way of a read (DESIGN.md section 5): stored bytes are one positioned read; an extent that is asked for whole is
+//! decoded into the answer; the first bytes of a large one are decoded alone; anything else is decoded once into the
+//! cache, whoever asks, and answered from there.
+
+mod buffer;
+mod cache;
+pub mod codec;
+mod error;
+mod layer;
+mod lead;
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::time::SystemTime;
+
+pub use error::{ReadError, Reason};
+pub use layer::Tables;
+
+use crate::format::{Codec, EntryId, Head, Limits};
+use crate::source::Source;
+use cache::{Cache, Key};
+use codec::Quirk;
+use layer::Layer;
+
+/// Extents that become more bytes than this are decoded in part where their first bytes are all that is asked for.
+const PREFIX_FROM: u32 = 512 << 10;
+/// How many first bytes are decoded alone. File managers and `file` look at 4 KiB, of which the kernel makes 16; a
+/// reader who goes on has lost 0.2 ms.
+const PREFIX_LEN: u64 = 128 << 10;
+/// Pieces in which stored files are copied out, in bytes.
+const COPY_LEN: u64 = 1 << 20;
+
+/// The content of all archives that were opened together.
+#[derive(Debug)]
+pub struct Store {
+    layers: Vec<Layer>,
+    cache: Cache<Reason>,
+    limits: Limits,
+}
+
+/// A packed extent of a file, for listings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// How the file's extents are packed; the first codec other than stored, if there is one.
+    pub codec: Codec,
+    /// Bytes that they take in the archive.
+    pub packed: u64,
+}
+
+impl Store {
+    /// An empty store whose cache holds `cache_size` bytes, or one extent where that is larger.
+    pub fn new(cache_size: u64, limits: Limits) -> Self {
+        Self { layers: Vec::new(), cache: Cache::new(cache_size), limits }
+    }
+
+    /// Adds an archive's content as the next layer.
+    pub fn add(&mut self, source: Source, tables: Tables) {
+        self.layers.push(Layer::new(source, tables));
+    }
+
+    /// How many layers there are.
+    pub fn layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Where a layer's archive was found.
+    pub fn path(&self, layer: u16) -> &Path {
+        self.layers[usize::from(layer)].source.path()
+    }
+
+    /// When a layer's archive was last changed before it was opened.
+    pub fn modified(&self, layer: u16) -> SystemTime {
+        self.layers[usize::from(layer)].source.modified()
+    }
+
+    /// Bytes that all archives take on the disk.
+    pub fn archive_bytes(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.source.len()).sum()
+    }
+
+    /// A file's size in bytes.
+    ///
+    /// There is always an answer: a file whose size cannot be told is given the length of its data, and one byte at
+    /// least, because readers would take an empty file for a sound one and never learn of the fault.
+    pub fn size(&self, id: EntryId) -> u64 {
+        let layer = &self.layers[usize::from(id.layer)];
+        let of_extents: u64 = layer
+            .extents_of(id.entry)
+            .map(|index| layer.size(index).map_or_else(|_| u64::from(layer.extent(index).packed.max(1)), u64::from))
+            .sum();
+        layer.head(id.entry).len() + of_extents
+    }
+
+    /// How a file is packed.
+    pub fn packing(&self, id: EntryId) -> Packing {
+        let layer = &self.layers[usize::from(id.layer)];
+        let extents = layer.extents_of(id.entry).map(|index| layer.extent(index));
+        let codec = extents.clone().map(|extent| extent.codec).find(|&codec| codec != Codec::Stored);
+        Packing { codec: codec.unwrap_or(Codec::Stored), packed: extents.map(|extent| u64::from(extent.packed)).sum() }
+    }
+
+    /// The header that is put in front of a file.
+    pub fn head(&self, id: EntryId) -> Head {
+        self.layers[usize::from(id.layer)].head(id.entry)
+    }
+
+    /// Gives `answer` the bytes of a file from `offset` on: `len` of them, or fewer at the file's end.
+    ///
+    /// # Errors
+    /// The fault of the first extent that has one.
+    pub fn read_at<T>(
+        &self,
+        id: EntryId,
+        offset: u64,
+        len: u32,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, ReadError> {
+        let end = self.size(id).min(offset.saturating_add(u64::from(len)));
+        let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else { return Ok(answer(&[])) };
+        let pieces = self.pieces(id, offset..end);
+        if let [Piece { what: What::Extent(index), within }] = &pieces[..]
+            && let Some(key) = self.cached(id, *index, within)?
+        {
+            let slot = self.decoded(id, *index, key)?;
+            return Ok(answer(&slot.as_slice()[within.start as usize..within.end as usize]));
+        }
+        buffer::answer(len as usize, |out| {
+            let mut rest = &mut out[..];
+            for piece in &pieces {
+                let (to, others) = rest.split_at_mut((piece.within.end - piece.within.start) as usize);
+                self.fill(id, piece, to)?;
+                rest = others;
+            }
+            Ok(answer(out))
+        })
+    }
+
+    /// Writes a whole file, piece by piece.
+    ///
+    /// # Errors
+    /// The fault of the first extent that has one, as the source of an [`io::Error`]; or the writer's own.
+    pub fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
+        let layer = &self.layers[usize::from(id.layer)];
+        to.write_all(&layer.head(id.entry).bytes())?;
+        for index in layer.extents_of(id.entry) {
+            let size = u64::from(layer.size(index).map_err(|reason| io::Error::other(self.fault(id, index, reason)))?);
+            let step = if layer.extent(index).codec == Codec::Stored { COPY_LEN } else { size.max(1) };
+            let mut at = 0;
+            while at < size {
+                let within = at..size.min(at + step);
+                at = within.end;
+                buffer::answer((within.end - within.start) as usize, |out| {
+                    self.fill(id, &Piece { what: What::Extent(index), within }, out).map_err(io::Error::other)?;
+                    to.write_all(out)
+                })?;
+            }
+        }
+        Ok(self.size(id))
+    }
+
+    /// Decodes a whole file, and tells what is odd about it.
+    ///
+    /// # Errors
+    /// The fault of the first extent that has one.
+    pub fn check(&self, id: EntryId) -> Result<Vec<Quirk>, ReadError> {
+        let layer = &self.layers[usize::from(id.layer)];
+        let mut quirks = Vec::new();
+        for index in layer.extents_of(id.entry) {
+            let size = layer.size(index).map_err(|reason| self.fault(id, index, reason))?;
+            if layer.extent(index).codec == Codec::Stored {
+                for at in (0..u64::from(size)).step_by(COPY_LEN as usize) {
+                    let within = at..u64::from(size).min(at + COPY_LEN);
+                    let piece = Piece { what: What::Extent(index), within: within.clone() };
+                    buffer::answer((within.end - within.start) as usize, |out| self.fill(id, &piece, out))?;
+                }
+            } else {
+                self.affordable(id.layer, index, size).map_err(|reason| self.fault(id, index, reason))?;
+                let quirk = buffer::answer(size as usize, |out| self.decode(id.layer, index, out));
+                quirks.extend(quirk.map_err(|reason| self.fault(id, index, reason))?);
+            }
+        }
+        Ok(quirks)
+    }
+
+    /// Cuts a range of a file at the borders of its head and extents.
+    fn pieces(&self, id: EntryId, range: Range<u64>) -> Vec<Piece> {
+        let layer = &self.layers[usize::from(id.layer)];
+        let extents = layer.extents_of(id.entry).map(|index| {
+            let size = layer.size(index).map_or_else(|_| layer.extent(index).packed.max(1), |size| size);
+            (What::Extent(index), u64::from(size))
+        });
+        let mut start = 0;
+        let mut pieces = Vec::new();
+        for (what, size) in std::iter::once((What::Head, layer.head(id.entry).len())).chain(extents) {
+            let end = start + size;
+            let (from, to) = (range.start.max(start), range.end.min(end));
+            if from < to {
+                pieces.push(Piece { what, within: from - start..to - start });
+            }
+            start = end;
+        }
+        pieces
+    }
+
+    /// Whether a part of an extent is answered from the cache: because it is there already, or because neither the
+    /// whole nor a first part alone is asked for, so that the rest will be wanted too.
+    fn cached(&self, id: EntryId, index: u32, within: &Range<u64>) -> Result<Option<Key>, ReadError> {
+        let layer = &self.layers[usize::from(id.layer)];
+        let extent = layer.extent(index);
+        if extent.codec == Codec::Stored {
+            return Ok(None);
+        }
+        let size = layer.size(index).map_err(|reason| self.fault(id, index, reason))?;
+        let key = Key { layer: id.layer, offset: extent.offset, size };
+        let is_whole = *within == (0..u64::from(size));
+        let is_prefix = size > PREFIX_FROM && within.end <= PREFIX_LEN && codec::has_prefix(extent.codec);
+        Ok((!(is_whole || is_prefix) || self.cache.get(&key).is_some()).then_some(key))
+    }
+
+    /// Fills `out` with a piece of a file.
+    fn fill(&self, id: EntryId, piece: &Piece, out: &mut [u8]) -> Result<(), ReadError> {
+        let layer = &self.layers[usize::from(id.layer)];
+        let Piece { what, within } = piece;
+        let index = match *what {
+            What::Head => {
+                out.copy_from_slice(&layer.head(id.entry).bytes()[within.start as usize..within.end as usize]);
+                return Ok(());
+            }
+            What::Extent(index) => index,
+        };
+        if let Some(key) = self.cached(id, index, within)? {
+            let slot = self.decoded(id, index, key)?;
+            out.copy_from_slice(&slot.as_slice()[within.start as usize..within.end as usize]);
+            return Ok(());
+        }
+        let filled = match layer.extent(index).codec {
+            Codec::Stored => layer.read_stored(index, within.start, out),
+            _ => layer.size(index).and_then(|size| {
+                self.affordable(id.layer, index, size)?;
+                match *within == (0..u64::from(size)) {
+                    true => self.decode(id.layer, index, out).map(|_| ()),
+                    false => self.decode_prefix(id.layer, index, within, out),
+                }
+            }),
+        };
+        filled.map_err(|reason| self.fault(id, index, reason))
+    }
+
+    /// The decoded bytes of an extent, from the cache or into it.
+    fn decoded(&self, id: EntryId, index: u32, key: Key) -> Result<Decoded, ReadError> {
+        let slot = self.cache.slot(key);
+        let result = slot.get_or_init(|| {
+            self.affordable(id.layer, index, key.size)?;
+            let mut out = vec![0; key.size as usize].into_boxed_slice();
+            self.decode(id.layer, index, &mut out)?;
+            Ok(out)
+        });
+        match result {
+            Ok(_) => Ok(Decoded(slot)),
+            Err(reason) => {
+                // A fault is not kept: the disk may have been away for a moment.
+                self.cache.remove(&key);
+                Err(self.fault(id, index, reason.clone()))
+            }
+        }
+    }
+
+    /// Decodes a whole extent into `out`, which has its size.
+    fn decode(&self, layer: u16, index: u32, out: &mut [u8]) -> Result<Option<Quirk>, Reason> {
+        let layer = &self.layers[usize::from(layer)];
+        let extent = layer.extent(index);
+        let quirk = layer.with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)?))?;
+        if let Some(quirk) = quirk {
+            log::debug!("{}: data at offset {}: {quirk}; its bytes are whole", layer.source.path().display(), extent.offset);
+        }
+        Ok(quirk)
+    }
+
+    /// Decodes as much of an extent as a part near its beginning takes.
+    fn decode_prefix(&self, layer: u16, index: u32, within: &Range<u64>, out: &mut [u8]) -> Result<(), Reason> {
+        let tables = &self.layers[usize::from(layer)];
+        let codec = tables.extent(index).codec;
+        let mut first = vec![0; within.end as usize];
+        // Data that packs at all yields more than it takes; where it does not, twice as much is tried next.
+        let mut len = within.end + 1024;
+        loop {
+            let (came, is_all) = tables.with_payload(index, len, |payload, is_all| {
+                Ok((codec::prefix(codec, payload, &mut first)?, is_all))
+            })?;
+            if came == first.len() {
+                out.copy_from_slice(&first[within.start as usize..]);
+                return Ok(());
+            }
+            if is_all {
+                break;
+            }
+            len = len.saturating_mul(2);
+        }
+        // The stream ends early, or is of a kind that only its full size vouches for.
+        let mut whole = vec![0; tables.size(index)? as usize];
+        self.decode(layer, index, &mut whole)?;
+        out.copy_from_slice(&whole[within.start as usize..within.end as usize]);
+        Ok(())
+    }
+
+    /// Refuses a size that the extent's bytes cannot become, or that is too much, before anything is allocated.
+    fn affordable(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
+        let extent = self.layers[usize::from(layer)].extent(index);
+        let is_possible = u64::from(size) <= codec::most(extent.codec, u64::from(extent.packed));
+        if is_possible && size <= self.limits.extent { Ok(()) } else { Err(Reason::Claim(size)) }
+    }
+
+    fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {
+        let layer = &self.layers[usize::from(entry.layer)];
+        let is_new = reason != Reason::Changed && layer.is_news(entry.entry);
+        ReadError { entry, at: layer.extent(index).offset, reason, is_new }
+    }
+}
+
+/// A part of a file that comes from one place.
+#[derive(Debug)]
+struct Piece {
+    what: What,
+    /// Which bytes of it.
+    within: Range<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Head,
+    /// One of the archive's extents.
+    Extent(u32),
+}
+
+/// A slot that was found to hold bytes.
+struct Decoded(std::sync::Arc<cache::Slot<Reason>>);
+
+impl Decoded {
+    fn as_slice(&self) -> &[u8] {
+        self.0.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
+    }
+}
