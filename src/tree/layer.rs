@@ -183,7 +183,7 @@ impl<'a> Naming<'a> {
     fn add(&mut self, index: u32, entry: &Entry<'a>) -> Result<(), TooManyNames> {
         let (folder, file) = match entry.name {
             Name::Path(path) => {
-                let (folder, file) = hash::split(path);
+                let (folder, file) = name::split(path, self.layer.encoding);
                 (Some(folder), Some(file))
             }
             Name::Split { folder, file } => (folder, file),
@@ -240,13 +240,19 @@ impl<'a> Naming<'a> {
 
     /// The folder and the name of a file that is stored as `file` in `place`. Hostile file names hold folders too.
     fn file(&mut self, place: Seen, file: &'a [u8]) -> Result<(Seen, Cow<'a, str>), TooManyNames> {
-        let (folders, file) = hash::split(file);
-        let name = name::component(file, self.layer.encoding);
+        let encoding = self.layer.encoding;
+        let (folders, file) = name::split(file, encoding);
+        let name = match file {
+            b"" => Cow::Borrowed(""),
+            // Nothing stands in front of it, so that it may hold a drive letter.
+            _ if place.folder == self.layer.base => name::components(file, encoding).next().unwrap_or_default(),
+            _ => name::component(file, encoding),
+        };
         if folders.is_empty() {
             return Ok((place, name));
         }
         let mut folder = place.folder;
-        for component in name::components(folders, self.layer.encoding) {
+        for component in name::components(folders, encoding) {
             folder = self.enter(folder, &component)?;
         }
         Ok((Seen { folder, is_odd: true }, name))

@@ -17,7 +17,8 @@ pub use build::{TooManyNodes, merge};
 pub use layer::{Layer, TooManyNames};
 pub use spelling::{Place, Spellings};
 
-use crate::format::{EntryId, hash};
+use crate::format::hash::{Family, Hash};
+use crate::format::{EntryId, name};
 use layer::Text;
 use unnamed::Unnamed;
 
@@ -142,7 +143,7 @@ impl Tree {
     /// The node at a path from the root, in any case and with either separator; for a path whose file is known by
     /// its hash alone, that file.
     pub fn resolve(&self, path: &[u8]) -> Option<NodeId> {
-        let mut components = path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|name| !matches!(name, b"" | b"."));
+        let mut components = path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|name| !matches!(*name, b"" | b"."));
         components
             .try_fold(NodeId::ROOT, |folder, name| self.lookup(folder, name))
             .or_else(|| self.resolve_unnamed(path))
@@ -185,7 +186,7 @@ impl Tree {
         let Kind::File(entry) = self.kind(node) else { return String::new() };
         let stored = self.stored_name(node);
         match self.unnamed_hash(node).filter(|_| stored.is_empty()) {
-            Some((family, hash)) => family.show(&hash),
+            Some((family, hash)) => show(family, &hash),
             None => self.hash_text_of(entry.layer, &stored),
         }
     }
@@ -193,8 +194,7 @@ impl Tree {
     /// The hash of a stored name, as people write it.
     pub fn hash_text_of(&self, layer: u16, stored: &[u8]) -> String {
         let family = self.layers[usize::from(layer)].family;
-        let (folder, file) = hash::split(stored);
-        family.show(&family.of(folder, file))
+        show(family, &family.of(b"", stored))
     }
 
     fn stored(&self, entry: EntryId, name: Text) -> Vec<u8> {
@@ -210,4 +210,11 @@ impl Tree {
         let node = self.get(folder);
         if node.is_folder { node.first..node.first + node.count } else { 0..0 }
     }
+}
+
+/// A hash as an unnamed file would be listed by it.
+fn show(family: Family, hash: &Hash) -> String {
+    let [.., a, b, c, d] = hash.file.to_be_bytes();
+    let (folder, file) = name::of_hash(family, hash, [d, c, b, a]);
+    folder.map_or(file.clone(), |folder| format!("{folder}/{file}"))
 }

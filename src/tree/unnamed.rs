@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Layer, Node, NodeId, Tree, fold};
-use crate::format::hash::{self, Family, Hash};
+use crate::format::hash::{Family, Hash};
 use crate::format::name::Encoding;
 
 /// The unnamed files of one layer.
@@ -61,8 +61,8 @@ impl Unnamed {
         self.encoding.encode(within)
     }
 
-    fn file(&self, folder: &[u8], file: &[u8]) -> Option<NodeId> {
-        let hash = self.family.of(folder, file);
+    fn file(&self, path: &[u8]) -> Option<NodeId> {
+        let hash = self.family.of(b"", path);
         let place = self.files.partition_point(|(known, _)| *known < hash);
         self.files.get(place).filter(|(known, _)| *known == hash).map(|(_, node)| *node)
     }
@@ -86,8 +86,7 @@ impl Tree {
     pub fn resolve_unnamed(&self, path: &[u8]) -> Option<NodeId> {
         self.unnamed.iter().rev().find_map(|layer| {
             let stored = layer.stored(path)?;
-            let (folder, file) = hash::split(&stored);
-            layer.file(folder, file)
+            layer.file(&stored)
         })
     }
 
