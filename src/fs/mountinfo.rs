@@ -1,0 +1,96 @@
+//! What is mounted where, as the kernel tells this process (`proc_pid_mountinfo(5)`).
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// A mount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mounted {
+    /// Its device number, `major:minor`: no two mounts of ours share one.
+    pub device: String,
+    /// Where it is.
+    pub mountpoint: PathBuf,
+    /// What kind of file system it is.
+    pub kind: String,
+}
+
+impl Mounted {
+    /// Whether it is one of ours.
+    pub fn is_ours(&self) -> bool {
+        self.kind == "fuse.bsafs"
+    }
+}
+
+/// All mounts, in the order in which they were made; none where the system does not tell.
+pub fn mounts() -> Vec<Mounted> {
+    let text = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    text.split(|&byte| byte == b'\n').filter_map(line).collect()
+}
+
+/// What is seen at a path, if that is where something is mounted: the last of several.
+pub fn mounted_at(mountpoint: &Path) -> Option<Mounted> {
+    mounts().into_iter().rev().find(|mounted| mounted.mountpoint == mountpoint)
+}
+
+/// The mount with a device number, as `stat` gives it.
+pub fn mounted_as(device: u64) -> Option<Mounted> {
+    let device = format!("{}:{}", nix::sys::stat::major(device), nix::sys::stat::minor(device));
+    mounts().into_iter().rev().find(|mounted| mounted.device == device)
+}
+
+/// `id parent major:minor root mountpoint options [optional...] - kind source superoptions`
+fn line(line: &[u8]) -> Option<Mounted> {
+    let mut fields = line.split(|&byte| byte == b' ');
+    let device = fields.nth(2)?;
+    let mountpoint = fields.nth(1)?;
+    let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
+    Some(Mounted {
+        device: String::from_utf8_lossy(device).into_owned(),
+        mountpoint: PathBuf::from(OsString::from_vec(unescape(mountpoint))),
+        kind: OsString::from_vec(unescape(kind)).to_string_lossy().into_owned(),
+    })
+}
+
+/// Spaces and the like are written as a backslash and three octal digits.
+fn unescape(field: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.first_chunk::<3>().filter(|digits| byte == b'\\' && digits.iter().all(|it| matches!(it, b'0'..=b'7')));
+        let number = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        match number {
+            Some(number) => {
+                out.push(number);
+                rest = &after[3..];
+            }
+            None => {
+                out.push(byte);
+                rest = after;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn a_mountpoint_with_spaces_is_read_back() {
+        let text = br"36 25 0:51 / /home/me/Skyrim\040-\040Textures0 ro,nosuid shared:1 - fuse.bsafs /a\040b ro,user_id=0";
+        let mounted = line(text).expect("a line");
+        assert_eq!(mounted.device, "0:51");
+        assert_eq!(mounted.mountpoint.as_os_str().as_bytes(), b"/home/me/Skyrim - Textures0");
+        assert!(mounted.is_ours());
+        assert_eq!(line(b""), None);
+    }
+
+    #[test]
+    fn the_root_is_mounted() {
+        assert!(mounted_at(Path::new("/")).is_some());
+    }
+}
