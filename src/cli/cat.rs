@@ -1,0 +1,40 @@
+//! `bsafs cat`: files on standard output, without a mount.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::open::{self, CACHE_SIZE, Opening};
+use crate::tree::Kind;
+
+/// Write files of an archive to standard output
+#[derive(Args, Debug)]
+pub(super) struct Cat {
+    /// The archive
+    archive: PathBuf,
+    /// Paths in it, in any case, with either slash
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<String>,
+    #[command(flatten)]
+    opening: Opening,
+}
+
+impl Cat {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let opened = open::open(std::slice::from_ref(&self.archive), &self.opening, CACHE_SIZE)?;
+        let mut out = super::out();
+        for path in &self.paths {
+            let missing = |what: &str| Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()));
+            let node = opened.tree.resolve(path.as_bytes()).ok_or_else(|| missing("no such file in the archive"))?;
+            let Kind::File(entry) = opened.tree.kind(node) else { return Err(missing("it is a folder")) };
+            opened.store.copy(entry, &mut out).map_err(|error| match error.kind() {
+                std::io::ErrorKind::Other => Failure::new(Exit::Data, format!("{}: {path}: {error}", self.archive.display())),
+                _ => Failure::output(&error),
+            })?;
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}

@@ -1,0 +1,23 @@
+//! `bsafs completions`: what a shell needs to complete our arguments.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::Cli;
+use super::exit::{Exit, Failure};
+
+/// Print completions for a shell
+#[derive(Args, Debug)]
+pub(super) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+impl Completions {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "bsafs", &mut script);
+        std::io::Write::write_all(&mut super::out(), &script)?;
+        Ok(Exit::Ok)
+    }
+}

@@ -1,0 +1,101 @@
+//! Exit codes, and the one sentence that goes with each failure.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What a program that called us can act upon; the numbers are those of `sysexits.h` where it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All is well.
+    Ok = 0,
+    /// The question was answered, and the answer is no: `verify` found a bad file, `which` no file.
+    No = 1,
+    /// The command line makes no sense. (clap's own number.)
+    Usage = 2,
+    /// An archive is damaged or of an unknown kind.
+    Data = 65,
+    /// An archive or path does not exist, or may not be read.
+    NoInput = 66,
+    /// FUSE is missing: no `/dev/fuse`, no fusermount3.
+    Unavailable = 69,
+    /// The mountpoint or output cannot be used.
+    CannotCreate = 73,
+    /// The system failed to read or write.
+    Io = 74,
+    /// Permission denied: `allow_other`, AppArmor, `/dev/fuse`.
+    NoPermission = 77,
+}
+
+impl Exit {
+    /// All codes with their meaning, for the manual.
+    pub const ALL: [(Self, &str); 9] = [
+        (Self::Ok, "success"),
+        (Self::No, "the answer is no: verify found a bad file, which found no file, extract skipped a bad file"),
+        (Self::Usage, "the command line makes no sense"),
+        (Self::Data, "an archive is damaged or of an unknown kind"),
+        (Self::NoInput, "an archive or path does not exist or cannot be read"),
+        (Self::Unavailable, "FUSE is missing"),
+        (Self::CannotCreate, "the mountpoint or output cannot be used"),
+        (Self::Io, "reading or writing failed"),
+        (Self::NoPermission, "permission denied"),
+    ];
+
+    /// The code as mount(8) knows codes: called by `mount`, a program may only say 1 (usage or permission), 2
+    /// (system) and 32 (the mount failed).
+    pub fn for_mount(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::No | Self::Usage | Self::NoPermission => 1,
+            Self::Unavailable | Self::Io => 2,
+            Self::Data | Self::NoInput | Self::CannotCreate => 32,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// A command that failed: how to exit, and what to say first.
+#[derive(Debug)]
+pub struct Failure {
+    /// How to exit.
+    pub exit: Exit,
+    /// What to say, in one sentence; nothing where all is said.
+    pub what: String,
+}
+
+impl Failure {
+    /// A failure with its sentence.
+    pub fn new(exit: Exit, what: impl Into<String>) -> Self {
+        Self { exit, what: what.into() }
+    }
+
+    /// A path that could not be opened, read or written.
+    pub fn io(exit: Exit, path: &Path, error: &io::Error) -> Self {
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => "no such file or folder".to_owned(),
+            io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            io::ErrorKind::IsADirectory => "it is a folder; name the archives in it".to_owned(),
+            _ => error.to_string(),
+        };
+        Self::new(exit, format!("{}: {what}", path.display()))
+    }
+
+    /// Output that nobody takes any more is no failure: `bsafs list X.bsa | head` is quiet.
+    pub fn output(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::new(Exit::Ok, ""),
+            _ => Self::new(Exit::Io, format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::output(&error)
+    }
+}

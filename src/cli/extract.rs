@@ -1,0 +1,119 @@
+//! `bsafs extract`: files on the disk, for those who want copies after all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::open::{self, CACHE_SIZE, Opened, Opening};
+use super::selection::{Selection, path};
+use super::{count, human};
+use crate::format::EntryId;
+use crate::tree::NodeId;
+
+/// Write files of archives to a folder
+///
+/// A bad file is named and skipped; the exit status is then 1. Nothing is ever written outside the folder.
+#[derive(Args, Debug)]
+pub(super) struct Extract {
+    /// Archives; where two have a file, the rightmost wins
+    #[arg(required = true, value_name = "ARCHIVE")]
+    archives: Vec<PathBuf>,
+    /// The folder to write to; made if it is missing
+    #[arg(short = 'C', long, value_name = "FOLDER", default_value = ".")]
+    directory: PathBuf,
+    /// Leave files alone that are there already
+    #[arg(long)]
+    skip_existing: bool,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    opening: Opening,
+}
+
+impl Extract {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let opened = open::open(&self.archives, &self.opening, CACHE_SIZE)?;
+        let files = self.selection.files(&opened.tree)?;
+        fs::create_dir_all(&self.directory).map_err(|error| Failure::io(Exit::CannotCreate, &self.directory, &error))?;
+        let bar = open::bar(files.len() as u64, "extracting");
+        let (mut written, mut bytes, mut bad) = (0, 0, Vec::new());
+        for (node, entry) in files {
+            match self.write(&opened, node, entry) {
+                Ok(Some(len)) => {
+                    written += 1;
+                    bytes += len;
+                }
+                Ok(None) => {}
+                // The disk is full or gone, which no other file will change.
+                Err(error) if error.kind() != io::ErrorKind::Other => {
+                    let target = self.directory.join(path(&opened.tree, node));
+                    return Err(Failure::io(Exit::CannotCreate, &target, &error));
+                }
+                Err(error) => bad.push(format!("{}: {error}", path(&opened.tree, node))),
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        for bad in &bad {
+            log::error!("{bad}");
+        }
+        println_quietly(&format!(
+            "wrote {} ({}) to {}{}",
+            count(written, "file"),
+            human(bytes),
+            self.directory.display(),
+            if bad.is_empty() { String::new() } else { format!("; {} could not be read", count(bad.len(), "file")) },
+        ));
+        Ok(if bad.is_empty() { Exit::Ok } else { Exit::No })
+    }
+
+    /// Writes one file; answers its length, or nothing where it was there and is to stay. What could not be read to
+    /// its end is not left behind.
+    fn write(&self, opened: &Opened, node: NodeId, entry: EntryId) -> io::Result<Option<u64>> {
+        let target = self.make_folders(opened, node)?;
+        if self.skip_existing && fs::symlink_metadata(&target).is_ok() {
+            return Ok(None);
+        }
+        // A link that lies there must not lead the write elsewhere, so whatever is there goes first.
+        match fs::remove_file(&target) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = File::options().write(true).create_new(true).open(&target)?;
+        let mut out = BufWriter::with_capacity(1 << 16, file);
+        let written = opened.store.copy(entry, &mut out).and_then(|len| out.flush().map(|()| len));
+        if written.is_err() {
+            drop(out);
+            fs::remove_file(&target)?;
+        }
+        written.map(Some)
+    }
+
+    /// Makes the folders of a file below the output folder, none of which may be a link, and answers the file's path.
+    fn make_folders(&self, opened: &Opened, node: NodeId) -> io::Result<PathBuf> {
+        let mut target = self.directory.clone();
+        let relative = opened.tree.path(node);
+        let relative = Path::new(std::ffi::OsStr::from_bytes(&relative));
+        for folder in relative.parent().into_iter().flat_map(Path::components) {
+            target.push(folder);
+            match fs::create_dir(&target) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                Err(_) if !fs::symlink_metadata(&target)?.is_dir() => {
+                    return Err(io::Error::new(io::ErrorKind::NotADirectory, "a file or a link is in the way"));
+                }
+                _ => {}
+            }
+        }
+        target.push(relative.file_name().unwrap_or_default());
+        Ok(target)
+    }
+}
+
+/// A last word, which nobody need listen to.
+fn println_quietly(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
+}

@@ -1,0 +1,86 @@
+//! `bsafs list`: what is in archives, without a mount.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::open::{self, CACHE_SIZE, Opened, Opening};
+use super::selection::{Selection, path};
+use crate::format::EntryId;
+use crate::tree::NodeId;
+
+/// List the files in archives, as a mount would show them
+#[derive(Args, Debug)]
+pub(super) struct List {
+    /// Archives; where two have a file, the rightmost wins
+    #[arg(required = true, value_name = "ARCHIVE")]
+    archives: Vec<PathBuf>,
+    /// Sizes in bytes (in the mount, and packed), codec, and archive, in front of each path
+    #[arg(short, long)]
+    long: bool,
+    /// One JSON object a line
+    #[arg(long, conflicts_with_all = ["long", "zero"])]
+    json: bool,
+    /// End each path in a NUL, for `xargs -0`
+    #[arg(short = '0', long = "zero")]
+    zero: bool,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    opening: Opening,
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Line {
+    path: String,
+    size: u64,
+    packed: u64,
+    codec: &'static str,
+    archive: String,
+    /// The stored bytes, which may be in any code page, as hex digits.
+    stored_name_hex: String,
+    hash: String,
+    hidden_copies: usize,
+}
+
+impl List {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let opened = open::open(&self.archives, &self.opening, CACHE_SIZE)?;
+        let mut out = super::out();
+        for (node, entry) in self.selection.files(&opened.tree)? {
+            if self.json {
+                serde_json::to_writer(&mut out, &line(&opened, node, entry)).map_err(std::io::Error::from)?;
+                writeln!(out)?;
+                continue;
+            }
+            if self.long {
+                let packing = opened.store.packing(entry);
+                let archive = opened.store.path(entry.layer).file_name().unwrap_or_default().to_string_lossy();
+                let (size, packed, codec) = (opened.store.size(entry), packing.packed, packing.codec.name());
+                write!(out, "{size:>12} {packed:>12} {codec:<9} {archive}  ")?;
+            }
+            out.write_all(&opened.tree.path(node))?;
+            out.write_all(if self.zero { b"\0" } else { b"\n" })?;
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}
+
+fn line(opened: &Opened, node: NodeId, entry: EntryId) -> Line {
+    let packing = opened.store.packing(entry);
+    Line {
+        path: path(&opened.tree, node),
+        size: opened.store.size(entry),
+        packed: packing.packed,
+        codec: packing.codec.name(),
+        archive: opened.store.path(entry.layer).to_string_lossy().into_owned(),
+        stored_name_hex: opened.tree.stored_name(node).iter().map(|byte| format!("{byte:02x}")).collect(),
+        hash: opened.tree.hash_text(node),
+        hidden_copies: opened.tree.hidden(node).len(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Where log lines go: to the terminal, to journald in its own form, and once a daemon has left its terminal, to a
+//! file or to the system's log.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use log::{Level, LevelFilter};
+
+/// Set when nobody reads standard error any more.
+static ELSEWHERE: OnceLock<Elsewhere> = OnceLock::new();
+
+/// Where a daemon's lines go.
+#[derive(Debug)]
+enum Elsewhere {
+    File(File),
+    System(UnixDatagram),
+    Nowhere,
+}
+
+/// Starts logging: warnings and errors, more with `verbose`, errors alone with `quiet`; `RUST_LOG` outranks both.
+pub(super) fn start(verbose: u8, quiet: bool) {
+    let level = match (quiet, verbose) {
+        (true, _) => LevelFilter::Error,
+        (false, 0) => LevelFilter::Warn,
+        (false, 1) => LevelFilter::Info,
+        (false, _) => LevelFilter::Debug,
+    };
+    let for_journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    env_logger::Builder::new()
+        // fuser speaks of its own workings, which is news for its developers only.
+        .filter_module("fuser", level.min(LevelFilter::Error))
+        .filter_level(level)
+        .parse_default_env()
+        .target(env_logger::Target::Pipe(Box::new(Lines)))
+        .format(move |out, record| match (for_journal || ELSEWHERE.get().is_some(), record.level()) {
+            (true, level) => writeln!(out, "<{}>{}", priority(level), record.args()),
+            (false, Level::Error) => writeln!(out, "bsafs: {}", record.args()),
+            (false, level) => writeln!(out, "bsafs: {}: {}", level.as_str().to_ascii_lowercase(), record.args()),
+        })
+        .init();
+}
+
+/// From now on lines go to `file`, or to the system's log where there is one.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn leave_terminal(file: Option<&Path>) -> io::Result<()> {
+    let elsewhere = match file {
+        Some(file) => Elsewhere::File(File::options().create(true).append(true).open(file)?),
+        None => match UnixDatagram::unbound().and_then(|socket| socket.connect("/dev/log").map(|()| socket)) {
+            Ok(socket) => Elsewhere::System(socket),
+            Err(_) => Elsewhere::Nowhere,
+        },
+    };
+    // A second call changes nothing: a daemon leaves its terminal once.
+    let _ = ELSEWHERE.set(elsewhere);
+    Ok(())
+}
+
+/// Syslog's numbers, which journald takes from the beginning of a line.
+fn priority(level: Level) -> u8 {
+    match level {
+        Level::Error => 3,
+        Level::Warn => 4,
+        Level::Info => 6,
+        Level::Debug | Level::Trace => 7,
+    }
+}
+
+/// The writer behind the logger, which is given whole lines.
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let len = line.len();
+        match ELSEWHERE.get() {
+            None => io::stderr().write_all(line)?,
+            Some(Elsewhere::File(file)) => {
+                // The priority is for those who sort; a reader of the file does without.
+                let text = line.splitn(2, |&byte| byte == b'>').last().unwrap_or(line);
+                let stamped = [humantime().as_bytes(), b" ", text].concat();
+                let mut file = file;
+                file.write_all(&stamped)?;
+            }
+            Some(Elsewhere::System(socket)) => {
+                let text = String::from_utf8_lossy(line);
+                let (priority, text) = text.split_once('>').unwrap_or(("<6", &text));
+                // <facility * 8 + priority>; facility 3 is that of daemons.
+                let number = 24 + priority.trim_start_matches('<').parse::<u8>().unwrap_or(6);
+                let _ = socket.send(format!("<{number}>bsafs[{}]: {}", std::process::id(), text.trim_end()).as_bytes());
+            }
+            Some(Elsewhere::Nowhere) => {}
+        }
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The time of day as env_logger's own lines give it.
+fn humantime() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("{}.{:03}", now.as_secs(), now.subsec_millis())
+}

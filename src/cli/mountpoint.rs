@@ -1,0 +1,107 @@
+//! The folder to mount on: chosen, checked, made, cleared of a dead mount, and removed again if we made it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::exit::{Exit, Failure};
+use crate::format::name;
+use crate::fs::{mountinfo, unmount};
+
+/// A folder that is ready to be mounted on. If it was made here, it goes when this goes.
+#[derive(Debug)]
+pub(super) struct Mountpoint {
+    /// Absolute and without links.
+    pub(super) path: PathBuf,
+    is_ours: bool,
+}
+
+impl Mountpoint {
+    /// Prepares a folder that the user named. It is made if it is missing and its parent is there.
+    pub(super) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
+        clear_if_dead(path)?;
+        match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                let mountpoint = Self { path: resolve(path)?, is_ours: false };
+                mountpoint.check_free(nonempty)?;
+                Ok(mountpoint)
+            }
+            Ok(_) => Err(refused(path, "it is not a folder")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(path),
+            Err(error) => Err(Failure::io(Exit::CannotCreate, path, &error)),
+        }
+    }
+
+    /// Makes a folder named after an archive, in the current folder; numbered if that name is taken.
+    pub(super) fn after(archive: &Path) -> Result<Self, Failure> {
+        let stem = archive.file_stem().unwrap_or_default().to_string_lossy();
+        for count in 1..1000 {
+            let path = PathBuf::from(if count == 1 { stem.to_string() } else { name::numbered(&stem, count) });
+            clear_if_dead(&path)?;
+            match std::fs::symlink_metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::make(&path),
+                // An empty folder of that name was meant for this, or is what a killed daemon left.
+                Ok(metadata) if metadata.is_dir() && is_free(&path) => {
+                    return Ok(Self { path: resolve(&path)?, is_ours: false });
+                }
+                _ => {}
+            }
+        }
+        Err(Failure::new(Exit::CannotCreate, format!("there are 1000 folders named like {stem}; name a mountpoint")))
+    }
+
+    /// Whether the folder was made here.
+    pub(super) fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+
+    fn make(path: &Path) -> Result<Self, Failure> {
+        std::fs::create_dir(path).map_err(|error| Failure::io(Exit::CannotCreate, path, &error))?;
+        Ok(Self { path: resolve(path)?, is_ours: true })
+    }
+
+    fn check_free(&self, nonempty: bool) -> Result<(), Failure> {
+        if let Some(mounted) = mountinfo::mounted_at(&self.path) {
+            let advice = format!("something ({}) is mounted there already; `bsafs umount` ends a mount of ours", mounted.kind);
+            return Err(refused(&self.path, &advice));
+        }
+        if !nonempty && !is_free(&self.path) {
+            return Err(refused(&self.path, "it is not empty; what is in it would be hidden (-o nonempty mounts all the same)"));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mountpoint {
+    fn drop(&mut self) {
+        if self.is_ours {
+            // Somebody else may have mounted or put something there by now: then it is theirs.
+            let _ = std::fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// Takes away the mount of a daemon that was killed; the system calls that "not connected".
+fn clear_if_dead(path: &Path) -> Result<(), Failure> {
+    let is_dead = std::fs::metadata(path)
+        .is_err_and(|error| error.raw_os_error() == Some(nix::errno::Errno::ENOTCONN as i32));
+    if !is_dead {
+        return Ok(());
+    }
+    let place = super::umount::without_looking(path);
+    log::warn!("{}: a daemon that was killed left its mount behind; it is taken away", path.display());
+    unmount(&place, true).map_err(|error| refused(path, &format!("a dead mount is there and stays: {error}")))
+}
+
+/// Whether a folder is empty and nothing is mounted on it.
+fn is_free(path: &Path) -> bool {
+    let is_mounted = resolve(path).is_ok_and(|path| mountinfo::mounted_at(&path).is_some());
+    !is_mounted && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn resolve(path: &Path) -> Result<PathBuf, Failure> {
+    path.canonicalize().map_err(|error| Failure::io(Exit::CannotCreate, path, &error))
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    Failure::new(Exit::CannotCreate, format!("cannot mount on {}: {why}", path.display()))
+}

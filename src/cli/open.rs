@@ -1,0 +1,181 @@
+//! Archives are opened, parsed and merged here, for every command alike.
+
+use std::collections::HashSet;
+use std::io::IsTerminal;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::exit::{Exit, Failure};
+use crate::content::{Store, Tables};
+use crate::format::name::{self, Encoding};
+use crate::format::{self, About, Archive, Limits, Note};
+use crate::source::Source;
+use crate::tree::{self, Layer, Tree};
+
+/// How archives are put together.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct Opening {
+    /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other that the web knows
+    #[arg(long, value_name = "CODE PAGE", default_value = "1252", value_parser = encoding)]
+    pub(super) encoding: Encoding,
+    /// One tree of all archives, or a folder for each
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) layout: Layout,
+}
+
+/// How several archives share a mount.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Layout {
+    /// One tree; where two archives have a file, that of the rightmost is seen
+    #[default]
+    Union,
+    /// Each archive in a folder of its own, named after it
+    PerArchive,
+}
+
+/// What an archive says of itself, for people.
+#[derive(Debug)]
+pub(super) struct Description {
+    pub(super) about: About,
+    pub(super) notes: Vec<Note>,
+}
+
+/// Archives that were opened and merged.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) tree: Tree,
+    pub(super) store: Store,
+    /// One for each archive.
+    pub(super) descriptions: Vec<Description>,
+}
+
+/// Archives from which on a bar shows how far the opening is.
+const SHOW_FROM: usize = 24;
+/// Bytes of decoded extents that are kept, unless the user wants more or less.
+pub(super) const CACHE_SIZE: u64 = 64 << 20;
+
+/// Opens, parses and merges archives, the last of which wins.
+pub(super) fn open(paths: &[PathBuf], opening: &Opening, cache_size: u64) -> Result<Opened, Failure> {
+    let limits = Limits::default();
+    let bases = bases(paths, opening.layout);
+    let read = |index: usize| read_one(&paths[index], opening.encoding, bases[index].as_deref(), &limits);
+    let mut store = Store::new(cache_size, limits);
+    let mut layers = Vec::with_capacity(paths.len());
+    let mut descriptions = Vec::with_capacity(paths.len());
+    for read in in_parallel(paths.len(), "opening archives", read)? {
+        store.add(read.source, read.tables);
+        layers.push(read.layer);
+        descriptions.push(read.description);
+    }
+    let tree = tree::merge(layers).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
+    Ok(Opened { tree, store, descriptions })
+}
+
+/// What is left of an archive when its map is gone.
+struct Read {
+    source: Source,
+    tables: Tables,
+    layer: Layer,
+    description: Description,
+}
+
+fn read_one(path: &Path, encoding: Encoding, base: Option<&str>, limits: &Limits) -> Result<Read, Failure> {
+    let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+    let parsed = source.lend(|bytes| {
+        let archive = format::parse(bytes, limits).map_err(|error| error.to_string())?;
+        let layer = Layer::new(&archive, encoding, base).map_err(|error| error.to_string())?;
+        let (description, tables) = split(archive);
+        Ok((layer, tables, description))
+    });
+    let (layer, tables, description) = parsed
+        .map_err(|error| Failure::io(Exit::NoInput, path, &error))?
+        .map_err(|error: String| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
+    for note in &description.notes {
+        log::info!("{}: {} (offset {})", path.display(), note.what, note.at);
+    }
+    Ok(Read { source, tables, layer, description })
+}
+
+fn split(mut archive: Archive<'_>) -> (Description, Tables) {
+    let notes = std::mem::take(&mut archive.notes);
+    (Description { about: archive.about.clone(), notes }, Tables::new(archive))
+}
+
+/// Does `count` pieces of work on all processors; answers the results in order, or the first failure in order.
+pub(super) fn in_parallel<T: Send>(
+    count: usize,
+    what: &'static str,
+    work: impl Fn(usize) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    let bar = if count >= SHOW_FROM { bar(count as u64, what) } else { ProgressBar::hidden() };
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(count));
+    let failed = AtomicUsize::new(usize::MAX);
+    let worker = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            // What comes after a failure is not looked at, what comes before may fail first.
+            if index >= count || index > failed.load(Ordering::Relaxed) {
+                break;
+            }
+            let result = work(index);
+            if result.is_err() {
+                failed.fetch_min(index, Ordering::Relaxed);
+            }
+            bar.inc(1);
+            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, result));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(count);
+    if threads <= 1 {
+        worker();
+    } else {
+        thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(worker))));
+    }
+    bar.finish_and_clear();
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// A progress bar, for terminals alone.
+pub(super) fn bar(len: u64, what: &'static str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {elapsed}");
+    let bar = ProgressBar::new(len).with_message(what);
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// The folder of each archive, if each has its own: named after it, and numbered where two are named alike.
+fn bases(paths: &[PathBuf], layout: Layout) -> Vec<Option<String>> {
+    let mut taken = HashSet::new();
+    let base = |path: &PathBuf| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut name = stem.clone();
+        let mut count = 1;
+        while !taken.insert(name.to_ascii_lowercase()) {
+            count += 1;
+            name = name::numbered(&stem, count);
+        }
+        name
+    };
+    match layout {
+        Layout::Union => vec![None; paths.len()],
+        Layout::PerArchive => paths.iter().map(base).map(Some).collect(),
+    }
+}
+
+fn encoding(label: &str) -> Result<Encoding, String> {
+    Encoding::from_label(label).ok_or_else(|| format!("\"{label}\" is no code page; try 1250, 1251, 1252 or utf-8"))
+}

@@ -1,0 +1,55 @@
+//! Which files a command is about: all, or those that a pattern matches.
+
+use clap::Args;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::exit::{Exit, Failure};
+use crate::format::EntryId;
+use crate::tree::{Kind, NodeId, Tree};
+
+/// Patterns for paths.
+#[derive(Args, Debug)]
+pub(super) struct Selection {
+    /// Only files whose path matches, in any case: `*` and `?` stay within a folder, `**` does not. A pattern
+    /// without a slash is matched with the name alone
+    #[arg(short, long, value_name = "PATTERN")]
+    glob: Vec<String>,
+}
+
+impl Selection {
+    /// The files to see, in the order of the tree.
+    pub(super) fn files(&self, tree: &Tree) -> Result<Vec<(NodeId, EntryId)>, Failure> {
+        let globs = self.globs()?;
+        let files = tree.nodes().filter_map(|node| match tree.kind(node) {
+            Kind::File(entry) => Some((node, entry)),
+            Kind::Folder => None,
+        });
+        let mut files: Vec<_> = match globs {
+            None => files.collect(),
+            Some(globs) => files.filter(|(node, _)| globs.is_match(path(tree, *node))).collect(),
+        };
+        files.sort_by_cached_key(|(node, _)| tree.path(*node).to_ascii_lowercase());
+        Ok(files)
+    }
+
+    fn globs(&self) -> Result<Option<GlobSet>, Failure> {
+        if self.glob.is_empty() {
+            return Ok(None);
+        }
+        let wrong = |error: globset::Error| Failure::new(Exit::Usage, format!("--glob: {error}"));
+        let mut globs = GlobSetBuilder::new();
+        for pattern in &self.glob {
+            let pattern = pattern.replace('\\', "/");
+            let pattern = if pattern.contains('/') { pattern } else { format!("**/{pattern}") };
+            let mut glob = GlobBuilder::new(&pattern);
+            glob.case_insensitive(true).literal_separator(true).backslash_escape(false);
+            globs.add(glob.build().map_err(wrong)?);
+        }
+        globs.build().map(Some).map_err(wrong)
+    }
+}
+
+/// A node's path as text. Listed names are UTF-8.
+pub(super) fn path(tree: &Tree, node: NodeId) -> String {
+    String::from_utf8_lossy(&tree.path(node)).into_owned()
+}

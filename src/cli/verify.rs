@@ -1,0 +1,103 @@
+//! `bsafs verify`: every file decoded, every bad one named.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::open::{self, CACHE_SIZE, Opening};
+use super::{count, selection};
+
+/// Decode every file of archives, and name those that are bad
+///
+/// The exit status is 0 if all files are sound, 1 if any is not, and that of the failure where an archive cannot be
+/// opened at all.
+#[derive(Args, Debug)]
+pub(super) struct Verify {
+    /// Archives
+    #[arg(required = true, value_name = "ARCHIVE")]
+    archives: Vec<PathBuf>,
+    /// One JSON object a line, an archive each
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    opening: Opening,
+}
+
+/// What was found in one archive.
+#[derive(Serialize)]
+struct Findings {
+    archive: String,
+    files: usize,
+    bad: Vec<Finding>,
+    /// Files that are whole but not as they should be.
+    odd: Vec<Finding>,
+}
+
+/// What was found in one file.
+#[derive(Serialize)]
+struct Finding {
+    path: String,
+    what: String,
+}
+
+impl Verify {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let mut out = super::out();
+        let mut exit = Exit::Ok;
+        for archive in &self.archives {
+            let findings = self.verify(archive)?;
+            if !findings.bad.is_empty() {
+                exit = Exit::No;
+            }
+            match self.json {
+                true => {
+                    serde_json::to_writer(&mut out, &findings).map_err(std::io::Error::from)?;
+                    writeln!(out)?;
+                }
+                false => findings.write(&mut out)?,
+            }
+            out.flush()?;
+        }
+        Ok(exit)
+    }
+
+    fn verify(&self, archive: &std::path::Path) -> Result<Findings, Failure> {
+        let opened = open::open(&[archive.to_owned()], &self.opening, CACHE_SIZE)?;
+        let mut files: Vec<_> = opened
+            .tree
+            .nodes()
+            .filter_map(|node| match opened.tree.kind(node) {
+                crate::tree::Kind::File(entry) => Some((node, entry)),
+                crate::tree::Kind::Folder => None,
+            })
+            .collect();
+        // Stored order, so that the disk is read from one end to the other.
+        files.sort_unstable_by_key(|(_, entry)| *entry);
+        let checked = open::in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
+        let (mut bad, mut odd) = (Vec::new(), Vec::new());
+        for ((node, _), checked) in files.iter().zip(checked) {
+            let path = selection::path(&opened.tree, *node);
+            match checked {
+                Err(error) => bad.push(Finding { path, what: error.to_string() }),
+                Ok(quirks) => odd.extend(quirks.iter().map(|it| Finding { path: path.clone(), what: it.to_string() })),
+            }
+        }
+        Ok(Findings { archive: archive.display().to_string(), files: files.len(), bad, odd })
+    }
+}
+
+impl Findings {
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        for Finding { path, what } in &self.bad {
+            writeln!(out, "bad: {path}: {what}")?;
+        }
+        for Finding { path, what } in &self.odd {
+            writeln!(out, "odd: {path}: {what}")?;
+        }
+        let verdict = if self.bad.is_empty() { "all sound".into() } else { format!("{} bad", self.bad.len()) };
+        writeln!(out, "{}: {}, {verdict}", self.archive, count(self.files, "file"))
+    }
+}

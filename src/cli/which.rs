@@ -1,0 +1,74 @@
+//! `bsafs which`: which archive a file in a mount comes from, and what it hides.
+
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::human;
+use crate::fs::{Provenance, WHICH_LINK, mountinfo};
+
+/// Tell which archive a file inside a mount comes from, and what it hides
+///
+/// The exit status is 1 if a path is no file of a mount.
+#[derive(Args, Debug)]
+pub(super) struct Which {
+    /// Files inside mounts of bsafs
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Which {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let mut out = super::out();
+        let mut exit = Exit::Ok;
+        for path in &self.paths {
+            match ask(path) {
+                Ok(text) if self.json => writeln!(out, "{text}")?,
+                Ok(text) => match serde_json::from_str::<Provenance>(&text) {
+                    Ok(provenance) => write(&mut out, &provenance)?,
+                    Err(error) => return Err(Failure::new(Exit::Data, format!("the daemon's answer makes no sense: {error}"))),
+                },
+                Err(what) => {
+                    log::error!("{}: {what}", path.display());
+                    exit = Exit::No;
+                }
+            }
+        }
+        out.flush()?;
+        Ok(exit)
+    }
+}
+
+/// The daemon's answer.
+fn ask(path: &Path) -> Result<String, String> {
+    let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".to_owned(),
+        _ => error.to_string(),
+    })?;
+    let mounted = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::Mounted::is_ours);
+    let mounted = mounted.ok_or("it is not inside a mount of bsafs")?;
+    if metadata.is_dir() {
+        return Err("it is a folder; folders come from all archives that have it".into());
+    }
+    let link = mounted.mountpoint.join(format!("{WHICH_LINK}{}", metadata.ino()));
+    let text = std::fs::read_link(link).map_err(|error| format!("the daemon does not tell: {error}"))?;
+    Ok(text.to_string_lossy().into_owned())
+}
+
+fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
+    let Provenance { path, size, from, hides, hides_more } = provenance;
+    writeln!(out, "{path}  ({})", human(*size))?;
+    for (role, copy) in std::iter::once(("from  ", from)).chain(hides.iter().map(|copy| ("hides ", copy))) {
+        writeln!(out, "  {role} {}  {}, {} packed, stored as {}", copy.archive, copy.codec, human(copy.packed), copy.stored_name)?;
+    }
+    if *hides_more > 0 {
+        writeln!(out, "  hides  {hides_more} more")?;
+    }
+    Ok(())
+}
