@@ -105,7 +105,11 @@ impl Source {
         // to the file meanwhile: parsers treat every byte as hostile and read none twice for a decision that memory
         // safety hangs on, and a file that is cut short in this moment, before anything is mounted, ends a program
         // that serves nobody yet.
-        let map = unsafe { memmap2::MmapOptions::new().len(usize::try_from(self.len()).unwrap_or(usize::MAX)).map(&self.file)? };
+        let map = unsafe {
+            memmap2::MmapOptions::new()
+                .len(usize::try_from(self.len()).unwrap_or(usize::MAX))
+                .map(&self.file)?
+        };
         Ok(parse(&map))
     }
 
@@ -155,7 +159,8 @@ impl Source {
         }
         let explained = (now.nlink(), now.mode(), now.uid(), now.gid())
             != (then.nlink(), then.mode(), then.uid(), then.gid())
-            || !std::fs::metadata(&self.path).is_ok_and(|there| (there.dev(), there.ino()) == (then.dev(), then.ino()));
+            || !std::fs::metadata(&self.path)
+                .is_ok_and(|there| (there.dev(), there.ino()) == (then.dev(), then.ino()));
         if explained {
             self.ctime.store(changed, Ordering::Relaxed);
         }

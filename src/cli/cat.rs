@@ -26,11 +26,16 @@ impl Cat {
         let opened = open::open(std::slice::from_ref(&self.archive), &self.opening, CACHE_SIZE)?;
         let mut out = super::out();
         for path in &self.paths {
-            let missing = |what: &str| Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()));
-            let node = opened.tree.resolve(path.as_bytes()).ok_or_else(|| missing("no such file in the archive"))?;
+            let missing = |what: &str| {
+                Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()))
+            };
+            let node =
+                opened.tree.resolve(path.as_bytes()).ok_or_else(|| missing("no such file in the archive"))?;
             let Kind::File(entry) = opened.tree.kind(node) else { return Err(missing("it is a folder")) };
             opened.store.copy(entry, &mut out).map_err(|error| match error.kind() {
-                std::io::ErrorKind::Other => Failure::new(Exit::Data, format!("{}: {path}: {error}", self.archive.display())),
+                std::io::ErrorKind::Other => {
+                    Failure::new(Exit::Data, format!("{}: {path}: {error}", self.archive.display()))
+                }
                 _ => Failure::output(&error),
             })?;
         }

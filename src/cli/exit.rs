@@ -31,7 +31,10 @@ impl Exit {
     /// All codes with their meaning, for the manual.
     pub const ALL: [(Self, &str); 9] = [
         (Self::Ok, "success"),
-        (Self::No, "the answer is no: verify found a bad file, which found no file, extract skipped a bad file"),
+        (
+            Self::No,
+            "the answer is no: verify found a bad file, which found no file, extract skipped a bad file",
+        ),
         (Self::Usage, "the command line makes no sense"),
         (Self::Data, "an archive is damaged or of an unknown kind"),
         (Self::NoInput, "an archive or path does not exist or cannot be read"),

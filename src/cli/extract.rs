@@ -38,7 +38,8 @@ impl Extract {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let opened = open::open(&self.archives, &self.opening, CACHE_SIZE)?;
         let files = self.selection.files(&opened.tree)?;
-        fs::create_dir_all(&self.directory).map_err(|error| Failure::io(Exit::CannotCreate, &self.directory, &error))?;
+        fs::create_dir_all(&self.directory)
+            .map_err(|error| Failure::io(Exit::CannotCreate, &self.directory, &error))?;
         let bar = open::bar(files.len() as u64, "extracting");
         let (mut written, mut bytes, mut bad) = (0, 0, Vec::new());
         for (node, entry) in files {
@@ -66,7 +67,11 @@ impl Extract {
             count(written, "file"),
             human(bytes),
             self.directory.display(),
-            if bad.is_empty() { String::new() } else { format!("; {} could not be read", count(bad.len(), "file")) },
+            if bad.is_empty() {
+                String::new()
+            } else {
+                format!("; {} could not be read", count(bad.len(), "file"))
+            },
         ));
         Ok(if bad.is_empty() { Exit::Ok } else { Exit::No })
     }
@@ -103,7 +108,10 @@ impl Extract {
             match fs::create_dir(&target) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 Err(_) if !fs::symlink_metadata(&target)?.is_dir() => {
-                    return Err(io::Error::new(io::ErrorKind::NotADirectory, "a file or a link is in the way"));
+                    return Err(io::Error::new(
+                        io::ErrorKind::NotADirectory,
+                        "a file or a link is in the way",
+                    ));
                 }
                 _ => {}
             }

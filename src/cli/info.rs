@@ -8,8 +8,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::open::{self, CACHE_SIZE, Opening};
 use super::human;
+use super::open::{self, CACHE_SIZE, Opening};
 use crate::tree::Kind;
 
 /// Tell what archives are: format, version, flags, counts, codecs, sizes, and what is peculiar about them
@@ -88,7 +88,11 @@ impl Info {
             archive_bytes: opened.store.archive_bytes(),
             bytes,
             codecs,
-            peculiarities: description.notes.iter().map(|note| format!("{} (offset {})", note.what, note.at)).collect(),
+            peculiarities: description
+                .notes
+                .iter()
+                .map(|note| format!("{} (offset {})", note.what, note.at))
+                .collect(),
         })
     }
 }
@@ -102,8 +106,14 @@ impl Facts {
             writeln!(out, "  flags          {:#x}: {}", self.flags, self.flag_names.join(", "))?;
         }
         writeln!(out, "  holds          {} files in {} folders", self.files, self.folders)?;
-        writeln!(out, "  sizes          {} unpacked, {} in the archive", human(self.bytes), human(self.archive_bytes))?;
-        let codecs: Vec<String> = self.codecs.iter().map(|(codec, files)| format!("{codec}: {files}")).collect();
+        writeln!(
+            out,
+            "  sizes          {} unpacked, {} in the archive",
+            human(self.bytes),
+            human(self.archive_bytes)
+        )?;
+        let codecs: Vec<String> =
+            self.codecs.iter().map(|(codec, files)| format!("{codec}: {files}")).collect();
         writeln!(out, "  codecs         {}", codecs.join(", "))?;
         for what in &self.peculiarities {
             writeln!(out, "  peculiar       {what}")?;

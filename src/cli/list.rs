@@ -59,7 +59,8 @@ impl List {
             }
             if self.long {
                 let packing = opened.store.packing(entry);
-                let archive = opened.store.path(entry.layer).file_name().unwrap_or_default().to_string_lossy();
+                let archive =
+                    opened.store.path(entry.layer).file_name().unwrap_or_default().to_string_lossy();
                 let (size, packed, codec) = (opened.store.size(entry), packing.packed, packing.codec.name());
                 write!(out, "{size:>12} {packed:>12} {codec:<9} {archive}  ")?;
             }

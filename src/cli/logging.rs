@@ -38,7 +38,9 @@ pub(super) fn start(verbose: u8, quiet: bool) {
         .format(move |out, record| match (for_journal || ELSEWHERE.get().is_some(), record.level()) {
             (true, level) => writeln!(out, "<{}>{}", priority(level), record.args()),
             (false, Level::Error) => writeln!(out, "bsafs: {}", record.args()),
-            (false, level) => writeln!(out, "bsafs: {}: {}", level.as_str().to_ascii_lowercase(), record.args()),
+            (false, level) => {
+                writeln!(out, "bsafs: {}: {}", level.as_str().to_ascii_lowercase(), record.args())
+            }
         })
         .init();
 }
@@ -50,10 +52,12 @@ pub(super) fn start(verbose: u8, quiet: bool) {
 pub(super) fn leave_terminal(file: Option<&Path>) -> io::Result<()> {
     let elsewhere = match file {
         Some(file) => Elsewhere::File(File::options().create(true).append(true).open(file)?),
-        None => match UnixDatagram::unbound().and_then(|socket| socket.connect("/dev/log").map(|()| socket)) {
-            Ok(socket) => Elsewhere::System(socket),
-            Err(_) => Elsewhere::Nowhere,
-        },
+        None => {
+            match UnixDatagram::unbound().and_then(|socket| socket.connect("/dev/log").map(|()| socket)) {
+                Ok(socket) => Elsewhere::System(socket),
+                Err(_) => Elsewhere::Nowhere,
+            }
+        }
     };
     // A second call changes nothing: a daemon leaves its terminal once.
     let _ = ELSEWHERE.set(elsewhere);
@@ -90,7 +94,8 @@ impl Write for Lines {
                 let (priority, text) = text.split_once('>').unwrap_or(("<6", &text));
                 // <facility * 8 + priority>; facility 3 is that of daemons.
                 let number = 24 + priority.trim_start_matches('<').parse::<u8>().unwrap_or(6);
-                let _ = socket.send(format!("<{number}>bsafs[{}]: {}", std::process::id(), text.trim_end()).as_bytes());
+                let _ = socket
+                    .send(format!("<{number}>bsafs[{}]: {}", std::process::id(), text.trim_end()).as_bytes());
             }
             Some(Elsewhere::Nowhere) => {}
         }

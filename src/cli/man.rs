@@ -24,18 +24,21 @@ impl Man {
         let mut bsafs = Cli::command();
         bsafs.build();
         if let Some(folder) = &self.all {
-            for command in std::iter::once(&bsafs).chain(bsafs.get_subcommands().filter(|it| it.get_name() != "help")) {
+            for command in
+                std::iter::once(&bsafs).chain(bsafs.get_subcommands().filter(|it| it.get_name() != "help"))
+            {
                 let page = page(command)?;
                 let path = folder.join(format!("{}.1", name(command)));
-                std::fs::write(&path, page).map_err(|error| Failure::io(Exit::CannotCreate, &path, &error))?;
+                std::fs::write(&path, page)
+                    .map_err(|error| Failure::io(Exit::CannotCreate, &path, &error))?;
             }
             return Ok(Exit::Ok);
         }
         let command = match &self.command {
             None => &bsafs,
-            Some(name) => bsafs
-                .find_subcommand(name)
-                .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no command {name}; `bsafs help` lists them")))?,
+            Some(name) => bsafs.find_subcommand(name).ok_or_else(|| {
+                Failure::new(Exit::Usage, format!("there is no command {name}; `bsafs help` lists them"))
+            })?,
         };
         super::out().write_all(&page(command)?)?;
         Ok(Exit::Ok)

@@ -113,14 +113,17 @@ pub fn main() -> ExitCode {
 /// The form in which mount(8) calls its helpers (`bsafs SOURCE MOUNTPOINT -o OPTIONS`, or the program under the name
 /// `mount.bsafs`), as the command that it means; and whether it was that form, whose exit codes are others.
 fn as_command(mut arguments: Vec<OsString>) -> (Vec<OsString>, bool) {
-    let name = arguments.first().map(|name| std::path::Path::new(name)).and_then(|name| name.file_name());
-    let is_helper = name.is_some_and(|name| matches!(name.to_str(), Some("mount.bsafs" | "mount.fuse.bsafs")));
+    let name = arguments.first().map(std::path::Path::new).and_then(|name| name.file_name());
+    let is_helper =
+        name.is_some_and(|name| matches!(name.to_str(), Some("mount.bsafs" | "mount.fuse.bsafs")));
     let is_known = |argument: &OsString| {
         let command = Cli::command();
         argument.to_str().is_none_or(|text| {
             text.starts_with('-')
                 || text == "help"
-                || command.get_subcommands().any(|it| it.get_name() == text || it.get_all_aliases().any(|alias| alias == text))
+                || command
+                    .get_subcommands()
+                    .any(|it| it.get_name() == text || it.get_all_aliases().any(|alias| alias == text))
         })
     };
     let by_mount = is_helper || (arguments.len() >= 3 && !is_known(&arguments[1]));

@@ -11,7 +11,7 @@ use super::open::{self, Layout, Opened, Opening};
 use super::options::MountOptions;
 use super::profile::Profile;
 use super::{count, daemon, human, logging};
-use crate::format::name::Encoding;
+use crate::format::encoding::Encoding;
 use crate::fs::{Fs, Look, MountError, Mounting, Session, SessionError};
 
 /// Mount archives as one read-only tree
@@ -87,7 +87,9 @@ impl Mount {
         let mounting = plan.mounting(&mountpoint.path);
         let session = Session::start(fs, &mounting).map_err(|error| {
             let exit = match &error {
-                SessionError::Mount(MountError::Device(error)) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                SessionError::Mount(MountError::Device(error))
+                    if error.kind() == std::io::ErrorKind::PermissionDenied =>
+                {
                     Exit::NoPermission
                 }
                 SessionError::Mount(MountError::Device(_) | MountError::NoHelper(_)) => Exit::Unavailable,
@@ -112,8 +114,13 @@ impl Mount {
             return Err(Failure::new(Exit::Io, format!("the mount was taken back: {error}")));
         }
         // Without systemd there is nobody to tell.
-        let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready, sd_notify::NotifyState::Status(report.trim_end())]);
-        session.serve().map_err(|error| Failure::new(Exit::Io, format!("the connection to the kernel broke: {error}")))?;
+        let _ = sd_notify::notify(&[
+            sd_notify::NotifyState::Ready,
+            sd_notify::NotifyState::Status(report.trim_end()),
+        ]);
+        session.serve().map_err(|error| {
+            Failure::new(Exit::Io, format!("the connection to the kernel broke: {error}"))
+        })?;
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         Ok(Exit::Ok)
     }
@@ -150,15 +157,19 @@ impl Plan {
         let options = MountOptions::parse(options.iter().map(String::as_str))?;
         let mut opening = mount.opening.clone();
         if let Some(label) = &options.encoding {
-            opening.encoding = Encoding::from_label(label)
-                .ok_or_else(|| Failure::new(Exit::Usage, format!("-o encoding={label}: no such code page")))?;
+            opening.encoding = Encoding::from_label(label).ok_or_else(|| {
+                Failure::new(Exit::Usage, format!("-o encoding={label}: no such code page"))
+            })?;
         }
         if let Some(layout) = &options.layout {
-            opening.layout = Layout::from_str(layout, true)
-                .map_err(|_| Failure::new(Exit::Usage, format!("-o layout={layout}: union and per-archive are known")))?;
+            opening.layout = Layout::from_str(layout, true).map_err(|_| {
+                Failure::new(Exit::Usage, format!("-o layout={layout}: union and per-archive are known"))
+            })?;
         }
         let cache_size = match &options.cache_size {
-            Some(text) => bytes(text).map_err(|error| Failure::new(Exit::Usage, format!("-o cache_size: {error}")))?,
+            Some(text) => {
+                bytes(text).map_err(|error| Failure::new(Exit::Usage, format!("-o cache_size: {error}")))?
+            }
             None => mount.cache_size,
         };
         let foreground = mount.foreground || options.foreground;
@@ -166,7 +177,8 @@ impl Plan {
     }
 
     fn mounting(&self, mountpoint: &Path) -> Mounting {
-        let source = self.archives.last().map_or_else(|| "bsafs".into(), |path| path.to_string_lossy().into_owned());
+        let source =
+            self.archives.last().map_or_else(|| "bsafs".into(), |path| path.to_string_lossy().into_owned());
         Mounting {
             mountpoint: mountpoint.to_owned(),
             fsname: self.options.fsname.clone().unwrap_or(source),
@@ -184,9 +196,9 @@ fn sources_and_mountpoint(paths: &[PathBuf]) -> (&[PathBuf], Option<PathBuf>) {
     let Some((last, sources)) = paths.split_last().filter(|(_, sources)| !sources.is_empty()) else {
         return (paths, None);
     };
-    let looks_like_source = last
-        .extension()
-        .is_some_and(|extension| ["bsa", "ba2", "toml"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
+    let looks_like_source = last.extension().is_some_and(|extension| {
+        ["bsa", "ba2", "toml"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    });
     match std::fs::metadata(last) {
         Ok(metadata) if metadata.is_file() => (paths, None),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && looks_like_source => (paths, None),
@@ -212,7 +224,11 @@ fn report(plan: &Plan, opened: &Opened, mountpoint: &Mountpoint) -> String {
 /// A path as a shell reads it back.
 fn quoted(path: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~".contains(character);
-    if !path.is_empty() && path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+    if !path.is_empty() && path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
 }
 
 /// A number of bytes with an optional unit: K, M or G, of 1024.

@@ -35,7 +35,8 @@ impl Mountpoint {
     pub(super) fn after(archive: &Path) -> Result<Self, Failure> {
         let stem = archive.file_stem().unwrap_or_default().to_string_lossy();
         for count in 1..1000 {
-            let path = PathBuf::from(if count == 1 { stem.to_string() } else { name::numbered(&stem, count) });
+            let path =
+                PathBuf::from(if count == 1 { stem.to_string() } else { name::numbered(&stem, count) });
             clear_if_dead(&path)?;
             match std::fs::symlink_metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::make(&path),
@@ -46,7 +47,10 @@ impl Mountpoint {
                 _ => {}
             }
         }
-        Err(Failure::new(Exit::CannotCreate, format!("there are 1000 folders named like {stem}; name a mountpoint")))
+        Err(Failure::new(
+            Exit::CannotCreate,
+            format!("there are 1000 folders named like {stem}; name a mountpoint"),
+        ))
     }
 
     /// Whether the folder was made here.
@@ -61,11 +65,17 @@ impl Mountpoint {
 
     fn check_free(&self, nonempty: bool) -> Result<(), Failure> {
         if let Some(mounted) = mountinfo::mounted_at(&self.path) {
-            let advice = format!("something ({}) is mounted there already; `bsafs umount` ends a mount of ours", mounted.kind);
+            let advice = format!(
+                "something ({}) is mounted there already; `bsafs umount` ends a mount of ours",
+                mounted.kind
+            );
             return Err(refused(&self.path, &advice));
         }
         if !nonempty && !is_free(&self.path) {
-            return Err(refused(&self.path, "it is not empty; what is in it would be hidden (-o nonempty mounts all the same)"));
+            return Err(refused(
+                &self.path,
+                "it is not empty; what is in it would be hidden (-o nonempty mounts all the same)",
+            ));
         }
         Ok(())
     }

@@ -13,7 +13,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::exit::{Exit, Failure};
 use crate::content::{Store, Tables};
-use crate::format::name::{self, Encoding};
+use crate::format::encoding::Encoding;
+use crate::format::name;
 use crate::format::{self, About, Archive, Limits, Note};
 use crate::source::Source;
 use crate::tree::{self, Layer, Tree};
@@ -177,5 +178,6 @@ fn bases(paths: &[PathBuf], layout: Layout) -> Vec<Option<String>> {
 }
 
 fn encoding(label: &str) -> Result<Encoding, String> {
-    Encoding::from_label(label).ok_or_else(|| format!("\"{label}\" is no code page; try 1250, 1251, 1252 or utf-8"))
+    Encoding::from_label(label)
+        .ok_or_else(|| format!("\"{label}\" is no code page; try 1250, 1251, 1252 or utf-8"))
 }

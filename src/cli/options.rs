@@ -26,9 +26,35 @@ pub(super) struct MountOptions {
 /// Options that mount(8) passes to every file system, or that ask for what is so in any case. `rw` is among them
 /// because mount(8) says it unless told otherwise; the mount is read-only all the same.
 const NO_EFFECT: [&str; 29] = [
-    "ro", "rw", "dev", "nodev", "suid", "nosuid", "exec", "atime", "relatime", "norelatime", "strictatime", "diratime",
-    "nodiratime", "sync", "async", "dirsync", "auto", "noauto", "user", "users", "nouser", "owner", "group", "nofail",
-    "_netdev", "defaults", "default_permissions", "debug", "subtype",
+    "ro",
+    "rw",
+    "dev",
+    "nodev",
+    "suid",
+    "nosuid",
+    "exec",
+    "atime",
+    "relatime",
+    "norelatime",
+    "strictatime",
+    "diratime",
+    "nodiratime",
+    "sync",
+    "async",
+    "dirsync",
+    "auto",
+    "noauto",
+    "user",
+    "users",
+    "nouser",
+    "owner",
+    "group",
+    "nofail",
+    "_netdev",
+    "defaults",
+    "default_permissions",
+    "debug",
+    "subtype",
 ];
 
 impl MountOptions {
@@ -51,7 +77,10 @@ impl MountOptions {
         match name {
             "allow_other" => self.allow_other = true,
             "allow_root" => {
-                return Err(Failure::new(Exit::Usage, "-o allow_root is not offered; allow_other lets root in as well"));
+                return Err(Failure::new(
+                    Exit::Usage,
+                    "-o allow_root is not offered; allow_other lets root in as well",
+                ));
             }
             "nonempty" => self.nonempty = true,
             "xattr" => self.xattr = true,
@@ -69,7 +98,12 @@ impl MountOptions {
             "fmask" => self.file_mask = mask()?,
             "dmask" => self.folder_mask = mask()?,
             _ if NO_EFFECT.contains(&name) || name.starts_with("x-") || name.starts_with("X-") => {}
-            _ => return Err(Failure::new(Exit::Usage, format!("-o {option}: unknown option; `bsafs help mount` lists them"))),
+            _ => {
+                return Err(Failure::new(
+                    Exit::Usage,
+                    format!("-o {option}: unknown option; `bsafs help mount` lists them"),
+                ));
+            }
         }
         Ok(())
     }
@@ -110,7 +144,8 @@ mod tests {
 
     #[test]
     fn what_mount_and_fstab_pass_is_accepted() {
-        let passed = "rw,dev,suid,nofail,noauto,user,_netdev,x-systemd.automount,X-mount.mkdir,relatime,fsname=a";
+        let passed =
+            "rw,dev,suid,nofail,noauto,user,_netdev,x-systemd.automount,X-mount.mkdir,relatime,fsname=a";
         assert!(MountOptions::parse([passed]).is_ok());
     }
 

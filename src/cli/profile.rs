@@ -38,15 +38,18 @@ impl Profile {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
         let beside = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, beside).map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
+        Self::parse(&text, beside)
+            .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
     }
 
     fn parse(text: &str, beside: &Path) -> Result<Self, String> {
-        let mut profile: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let mut profile: Self =
+            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         if profile.archives.is_empty() {
             return Err("it names no archives".into());
         }
-        let folder = profile.folder.take().map_or_else(|| beside.to_owned(), |folder| beside.join(home(folder)));
+        let folder =
+            profile.folder.take().map_or_else(|| beside.to_owned(), |folder| beside.join(home(folder)));
         for archive in &mut profile.archives {
             *archive = folder.join(home(std::mem::take(archive)));
         }
@@ -78,7 +81,8 @@ mod tests {
 
     #[test]
     fn a_misspelt_key_is_named() {
-        let error = Profile::parse("archives = ['a.bsa']\nmountpiont = 'x'", Path::new("")).expect_err("refused");
+        let error =
+            Profile::parse("archives = ['a.bsa']\nmountpiont = 'x'", Path::new("")).expect_err("refused");
         assert!(error.contains("mountpiont"), "{error}");
     }
 

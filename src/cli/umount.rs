@@ -28,11 +28,15 @@ impl Umount {
         for path in &self.mountpoints {
             let place = without_looking(path);
             if mountinfo::mounted_at(&place).is_none() {
-                return Err(Failure::new(Exit::NoInput, format!("{}: nothing is mounted there", path.display())));
+                return Err(Failure::new(
+                    Exit::NoInput,
+                    format!("{}: nothing is mounted there", path.display()),
+                ));
             }
             let daemon = daemon(&place);
             unmount(&place, self.lazy).map_err(|error| {
-                let advice = if self.lazy { "" } else { "; close what uses it (`fuser -vm` tells), or add --lazy" };
+                let advice =
+                    if self.lazy { "" } else { "; close what uses it (`fuser -vm` tells), or add --lazy" };
                 Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
             })?;
             if let (Some(daemon), false) = (daemon, self.lazy) {
@@ -48,7 +52,11 @@ pub(super) fn without_looking(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let absolute: PathBuf = absolute.components().collect();
     match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
-        (Some(Ok(parent)), Some(name)) if std::fs::symlink_metadata(&absolute).is_ok_and(|it| !it.is_symlink()) => parent.join(name),
+        (Some(Ok(parent)), Some(name))
+            if std::fs::symlink_metadata(&absolute).is_ok_and(|it| !it.is_symlink()) =>
+        {
+            parent.join(name)
+        }
         (Some(Ok(parent)), Some(name)) if std::fs::symlink_metadata(&absolute).is_err() => parent.join(name),
         _ => absolute.canonicalize().unwrap_or(absolute),
     }

@@ -76,13 +76,16 @@ impl Verify {
             .collect();
         // Stored order, so that the disk is read from one end to the other.
         files.sort_unstable_by_key(|(_, entry)| *entry);
-        let checked = open::in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
+        let checked =
+            open::in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
         let (mut bad, mut odd) = (Vec::new(), Vec::new());
         for ((node, _), checked) in files.iter().zip(checked) {
             let path = selection::path(&opened.tree, *node);
             match checked {
                 Err(error) => bad.push(Finding { path, what: error.to_string() }),
-                Ok(quirks) => odd.extend(quirks.iter().map(|it| Finding { path: path.clone(), what: it.to_string() })),
+                Ok(quirks) => {
+                    odd.extend(quirks.iter().map(|it| Finding { path: path.clone(), what: it.to_string() }))
+                }
             }
         }
         Ok(Findings { archive: archive.display().to_string(), files: files.len(), bad, odd })
@@ -97,7 +100,8 @@ impl Findings {
         for Finding { path, what } in &self.odd {
             writeln!(out, "odd: {path}: {what}")?;
         }
-        let verdict = if self.bad.is_empty() { "all sound".into() } else { format!("{} bad", self.bad.len()) };
+        let verdict =
+            if self.bad.is_empty() { "all sound".into() } else { format!("{} bad", self.bad.len()) };
         writeln!(out, "{}: {}, {verdict}", self.archive, count(self.files, "file"))
     }
 }

@@ -32,7 +32,12 @@ impl Which {
                 Ok(text) if self.json => writeln!(out, "{text}")?,
                 Ok(text) => match serde_json::from_str::<Provenance>(&text) {
                     Ok(provenance) => write(&mut out, &provenance)?,
-                    Err(error) => return Err(Failure::new(Exit::Data, format!("the daemon's answer makes no sense: {error}"))),
+                    Err(error) => {
+                        return Err(Failure::new(
+                            Exit::Data,
+                            format!("the daemon's answer makes no sense: {error}"),
+                        ));
+                    }
                 },
                 Err(what) => {
                     log::error!("{}: {what}", path.display());
@@ -65,7 +70,14 @@ fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
     let Provenance { path, size, from, hides, hides_more } = provenance;
     writeln!(out, "{path}  ({})", human(*size))?;
     for (role, copy) in std::iter::once(("from  ", from)).chain(hides.iter().map(|copy| ("hides ", copy))) {
-        writeln!(out, "  {role} {}  {}, {} packed, stored as {}", copy.archive, copy.codec, human(copy.packed), copy.stored_name)?;
+        writeln!(
+            out,
+            "  {role} {}  {}, {} packed, stored as {}",
+            copy.archive,
+            copy.codec,
+            human(copy.packed),
+            copy.stored_name
+        )?;
     }
     if *hides_more > 0 {
         writeln!(out, "  hides  {hides_more} more")?;

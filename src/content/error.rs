@@ -43,7 +43,10 @@ impl fmt::Display for Reason {
             Self::Changed => f.write_str("the archive was changed while in use"),
             Self::Beyond => f.write_str("its data lies beyond the end of the archive"),
             Self::Lead => f.write_str("what stands in front of its data is longer than the data"),
-            Self::Claim(size) => write!(f, "it claims to unpack to {size} bytes, which is more than its data can hold or we can"),
+            Self::Claim(size) => write!(
+                f,
+                "it claims to unpack to {size} bytes, which is more than its data can hold or we can"
+            ),
             Self::Decode(error) => error.fmt(f),
             Self::Io(kind) => write!(f, "the archive cannot be read: {kind}"),
         }

@@ -81,6 +81,11 @@ impl Store {
         self.layers.iter().map(|layer| layer.source.len()).sum()
     }
 
+    /// Bytes of decoded extents that are held, and that may be.
+    pub fn cached_bytes(&self) -> (u64, u64) {
+        (self.cache.bytes(), self.cache.budget())
+    }
+
     /// A file's size in bytes.
     ///
     /// There is always an answer: a file whose size cannot be told is given the length of its data, and one byte at
@@ -89,7 +94,9 @@ impl Store {
         let layer = &self.layers[usize::from(id.layer)];
         let of_extents: u64 = layer
             .extents_of(id.entry)
-            .map(|index| layer.size(index).map_or_else(|_| u64::from(layer.extent(index).packed.max(1)), u64::from))
+            .map(|index| {
+                layer.size(index).map_or_else(|_| u64::from(layer.extent(index).packed.max(1)), u64::from)
+            })
             .sum();
         layer.head(id.entry).len() + of_extents
     }
@@ -99,7 +106,10 @@ impl Store {
         let layer = &self.layers[usize::from(id.layer)];
         let extents = layer.extents_of(id.entry).map(|index| layer.extent(index));
         let codec = extents.clone().map(|extent| extent.codec).find(|&codec| codec != Codec::Stored);
-        Packing { codec: codec.unwrap_or(Codec::Stored), packed: extents.map(|extent| u64::from(extent.packed)).sum() }
+        Packing {
+            codec: codec.unwrap_or(Codec::Stored),
+            packed: extents.map(|extent| u64::from(extent.packed)).sum(),
+        }
     }
 
     /// The header that is put in front of a file.
@@ -146,14 +156,17 @@ impl Store {
         let layer = &self.layers[usize::from(id.layer)];
         to.write_all(&layer.head(id.entry).bytes())?;
         for index in layer.extents_of(id.entry) {
-            let size = u64::from(layer.size(index).map_err(|reason| io::Error::other(self.fault(id, index, reason)))?);
+            let size = u64::from(
+                layer.size(index).map_err(|reason| io::Error::other(self.fault(id, index, reason)))?,
+            );
             let step = if layer.extent(index).codec == Codec::Stored { COPY_LEN } else { size.max(1) };
             let mut at = 0;
             while at < size {
                 let within = at..size.min(at + step);
                 at = within.end;
                 buffer::answer((within.end - within.start) as usize, |out| {
-                    self.fill(id, &Piece { what: What::Extent(index), within }, out).map_err(io::Error::other)?;
+                    self.fill(id, &Piece { what: What::Extent(index), within }, out)
+                        .map_err(io::Error::other)?;
                     to.write_all(out)
                 })?;
             }
@@ -189,7 +202,7 @@ impl Store {
     fn pieces(&self, id: EntryId, range: Range<u64>) -> Vec<Piece> {
         let layer = &self.layers[usize::from(id.layer)];
         let extents = layer.extents_of(id.entry).map(|index| {
-            let size = layer.size(index).map_or_else(|_| layer.extent(index).packed.max(1), |size| size);
+            let size = layer.size(index).unwrap_or_else(|_| layer.extent(index).packed.max(1));
             (What::Extent(index), u64::from(size))
         });
         let mut start = 0;
@@ -226,7 +239,9 @@ impl Store {
         let Piece { what, within } = piece;
         let index = match *what {
             What::Head => {
-                out.copy_from_slice(&layer.head(id.entry).bytes()[within.start as usize..within.end as usize]);
+                out.copy_from_slice(
+                    &layer.head(id.entry).bytes()[within.start as usize..within.end as usize],
+                );
                 return Ok(());
             }
             What::Extent(index) => index,
@@ -272,15 +287,26 @@ impl Store {
     fn decode(&self, layer: u16, index: u32, out: &mut [u8]) -> Result<Option<Quirk>, Reason> {
         let layer = &self.layers[usize::from(layer)];
         let extent = layer.extent(index);
-        let quirk = layer.with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)?))?;
+        let quirk = layer
+            .with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)?))?;
         if let Some(quirk) = quirk {
-            log::debug!("{}: data at offset {}: {quirk}; its bytes are whole", layer.source.path().display(), extent.offset);
+            log::debug!(
+                "{}: data at offset {}: {quirk}; its bytes are whole",
+                layer.source.path().display(),
+                extent.offset
+            );
         }
         Ok(quirk)
     }
 
     /// Decodes as much of an extent as a part near its beginning takes.
-    fn decode_prefix(&self, layer: u16, index: u32, within: &Range<u64>, out: &mut [u8]) -> Result<(), Reason> {
+    fn decode_prefix(
+        &self,
+        layer: u16,
+        index: u32,
+        within: &Range<u64>,
+        out: &mut [u8],
+    ) -> Result<(), Reason> {
         let tables = &self.layers[usize::from(layer)];
         let codec = tables.extent(index).codec;
         let mut first = vec![0; within.end as usize];

@@ -12,7 +12,6 @@ pub const FORMAT: Format = Format { name: "BA2", claims, parse };
 
 const MAGIC: &[u8] = b"BTDX";
 
-
 /// What every chunk ends with.
 const SENTINEL: u32 = 0xBAAD_F00D;
 /// A PC texture; every other tile mode is an arrangement of the Xbox One's GPU.
@@ -35,9 +34,12 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
         notes.add(16, || "it stores no names: its files are listed by hash".into());
     }
     let Tables { entries, extents, heads } = tables;
-    let beyond = extents.iter().filter(|it| it.offset.saturating_add(u64::from(it.packed)) > header.len).count();
+    let beyond =
+        extents.iter().filter(|it| it.offset.saturating_add(u64::from(it.packed)) > header.len).count();
     if beyond > 0 {
-        notes.add(header.len, || format!("the data of {beyond} chunks lies beyond the end: was the archive cut short?"));
+        notes.add(header.len, || {
+            format!("the data of {beyond} chunks lies beyond the end: was the archive cut short?")
+        });
     }
     Ok(Archive { about: header.about(), hashes: Family::Fo4, entries, extents, heads, notes: notes.kept })
 }
@@ -91,14 +93,20 @@ impl Header {
         let files = reader.u32("the count of files")?;
         let names = reader.u64("the offset of the names")?;
         if !matches!(version, 1..=3 | 7 | 8) {
-            return Err(ParseError::unsupported(4, format!("BA2 version {version}; 1, 2, 3, 7 and 8 are known")));
+            return Err(ParseError::unsupported(
+                4,
+                format!("BA2 version {version}; 1, 2, 3, 7 and 8 are known"),
+            ));
         }
         let kind = match &code {
             b"GNRL" => Kind::General,
             b"DX10" => Kind::Textures,
             _ => {
                 let code = code.escape_ascii();
-                return Err(ParseError::unsupported(8, format!("BA2 of kind \"{code}\"; GNRL and DX10 are known")));
+                return Err(ParseError::unsupported(
+                    8,
+                    format!("BA2 of kind \"{code}\"; GNRL and DX10 are known"),
+                ));
             }
         };
         if files > limits.entries {
@@ -147,10 +155,19 @@ impl<'a> Tables<'a> {
         let fit = left.checked_div(u64::from(header.kind.record_len())).unwrap_or(0);
         let room = usize::try_from(u64::from(header.files).min(fit)).unwrap_or(0);
         let heads = if header.kind == Kind::Textures { room } else { 0 };
-        Self { entries: Vec::with_capacity(room), extents: Vec::with_capacity(room), heads: Vec::with_capacity(heads) }
+        Self {
+            entries: Vec::with_capacity(room),
+            extents: Vec::with_capacity(room),
+            heads: Vec::with_capacity(heads),
+        }
     }
 
-    fn read_record(&mut self, header: &Header, reader: &mut Reader<'a>, notes: &mut Notes) -> Result<(), ParseError> {
+    fn read_record(
+        &mut self,
+        header: &Header,
+        reader: &mut Reader<'a>,
+        notes: &mut Notes,
+    ) -> Result<(), ParseError> {
         let stem = reader.u32("a file's hash")?;
         let extension = reader.array::<4>("a file's extension")?;
         let folder = reader.u32("a folder's hash")?;
@@ -160,7 +177,10 @@ impl<'a> Tables<'a> {
         let declared = reader.u16("a record's length")?;
         let record_len = header.kind.record_len();
         if declared != record_len {
-            return Err(ParseError::corrupt(at, format!("a record of {declared} bytes; {record_len} is right")));
+            return Err(ParseError::corrupt(
+                at,
+                format!("a record of {declared} bytes; {record_len} is right"),
+            ));
         }
         if header.kind == Kind::Textures {
             self.heads.push(read_texture(reader, notes)?);
@@ -203,7 +223,9 @@ fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<Head, Pars
     let tile_mode = reader.u8("a texture's tile mode")?;
     let texture = dds::Texture { width, height, mips, format, cube: flags & 1 != 0 };
     if !texture.is_known() {
-        notes.add(at, || format!("texture format {format} has no DDS header of its own; a DX10 header names the number"));
+        notes.add(at, || {
+            format!("texture format {format} has no DDS header of its own; a DX10 header names the number")
+        });
     }
     if tile_mode != TILE_MODE_LINEAR {
         notes.add(at, || format!("tile mode {tile_mode}: texels are arranged for an Xbox One"));

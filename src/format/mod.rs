@@ -14,6 +14,7 @@
 use std::borrow::Cow;
 
 pub mod ba2;
+pub mod encoding;
 mod error;
 pub mod hash;
 pub mod name;
@@ -243,7 +244,10 @@ pub static FORMATS: [Format; 3] = [tes4::FORMAT, ba2::FORMAT, tes3::FORMAT];
 pub fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
     match FORMATS.iter().find(|format| (format.claims)(archive)) {
         Some(format) => (format.parse)(archive, limits),
-        None => Err(ParseError::unsupported(0, format!("not a BSA or BA2; it looks like {}", looks_like(archive)))),
+        None => Err(ParseError::unsupported(
+            0,
+            format!("not a BSA or BA2; it looks like {}", looks_like(archive)),
+        )),
     }
 }
 
@@ -274,7 +278,10 @@ fn looks_like(bytes: &[u8]) -> &'static str {
     let start = bytes.get(..bytes.len().min(512)).unwrap_or(bytes);
     if start.iter().all(|&byte| byte == 0) {
         "zeros: a download that was cut off?"
-    } else if start.iter().all(|&byte| byte == b'\t' || byte == b'\n' || byte == b'\r' || (0x20..0x7f).contains(&byte)) {
+    } else if start
+        .iter()
+        .all(|&byte| byte == b'\t' || byte == b'\n' || byte == b'\r' || (0x20..0x7f).contains(&byte))
+    {
         "a text file"
     } else {
         "data of an unknown kind"

@@ -24,7 +24,10 @@ fn claims(archive: &[u8]) -> bool {
 fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
     let header = header(archive)?;
     if header.count > limits.entries {
-        return Err(ParseError::limit(8, format!("{} files; we hold at most {}", header.count, limits.entries)));
+        return Err(ParseError::limit(
+            8,
+            format!("{} files; we hold at most {}", header.count, limits.entries),
+        ));
     }
     let mut notes = Notes::new(limits);
     let mut reader = Reader::at(archive, HEADER_LEN, "the file records")?;
@@ -49,7 +52,13 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
         };
         let hash = Hash { folder: 0, file: hashes.u64("a file's hash")? };
         entries.push(Entry { name, hash, extents: 1 });
-        extents.push(Extent { offset, packed: size, size: Some(size), codec: Codec::Stored, lead: Lead::NONE });
+        extents.push(Extent {
+            offset,
+            packed: size,
+            size: Some(size),
+            codec: Codec::Stored,
+            lead: Lead::NONE,
+        });
     }
     if names.is_none() && !entries.is_empty() {
         notes.add(HEADER_LEN, || "it stores no names, as Morrowind's archives for Xbox do".into());
@@ -85,7 +94,10 @@ impl Header {
         } else if self.before_hashes >= count.saturating_mul(13) {
             Ok(true)
         } else {
-            Err(ParseError::corrupt(4, format!("{} bytes hold no records and names of {count} files", self.before_hashes)))
+            Err(ParseError::corrupt(
+                4,
+                format!("{} bytes hold no records and names of {count} files", self.before_hashes),
+            ))
         }
     }
 }
@@ -131,7 +143,9 @@ impl<'a> Names<'a> {
         let mut reader = match Reader::at(self.strings, u64::from(offset), "a name") {
             Ok(reader) if reader.left() > 0 => reader,
             _ => {
-                notes.add(at, || format!("name offset {offset} lies beyond the names; the next name in order is taken"));
+                notes.add(at, || {
+                    format!("name offset {offset} lies beyond the names; the next name in order is taken")
+                });
                 self.sequential.clone()
             }
         };

@@ -62,9 +62,18 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
     let (entries, extents) = (tables.entries, tables.extents);
     let beyond = extents.iter().filter(|extent| !header.holds(extent)).count();
     if beyond > 0 {
-        notes.add(header.len, || format!("the data of {beyond} files lies beyond the end: was the archive cut short?"));
+        notes.add(header.len, || {
+            format!("the data of {beyond} files lies beyond the end: was the archive cut short?")
+        });
     }
-    Ok(Archive { about: header.about(), hashes: header.family(), entries, extents, heads: Vec::new(), notes: notes.kept })
+    Ok(Archive {
+        about: header.about(),
+        hashes: header.family(),
+        entries,
+        extents,
+        heads: Vec::new(),
+        notes: notes.kept,
+    })
 }
 
 /// The header, and the length of the file that it stands in.
@@ -100,7 +109,10 @@ impl Header {
         reader.skip(4, "the content flags")?;
         if !(103..=105).contains(&header.version) {
             let version = header.version;
-            return Err(ParseError::unsupported(4, format!("BSA version {version}; 103, 104 and 105 are known")));
+            return Err(ParseError::unsupported(
+                4,
+                format!("BSA version {version}; 103, 104 and 105 are known"),
+            ));
         }
         if header.folders > limits.entries {
             let (folders, most) = (header.folders, limits.entries);
@@ -189,12 +201,15 @@ impl<'a> Tables<'a, '_> {
     fn read_folders(&mut self, notes: &mut Notes) -> Result<u64, ParseError> {
         let header = self.header;
         if header.folder_records != HEADER_LEN {
-            notes.add(8, || format!("folder records at {}, where all known tools put {HEADER_LEN}", header.folder_records));
+            notes.add(8, || {
+                format!("folder records at {}, where all known tools put {HEADER_LEN}", header.folder_records)
+            });
         }
         let mut blocks = Reader::at(self.archive, header.folder_records, "the folder records")?;
         let mut records = blocks.records(header.folders, header.folder_record_len(), "the folder records")?;
         // Every file takes a record of its own, so the file's length bounds the sum whatever the header says.
-        let most = header.len.checked_div(u64::from(FILE_RECORD_LEN)).unwrap_or(0).min(u64::from(header.files));
+        let most =
+            header.len.checked_div(u64::from(FILE_RECORD_LEN)).unwrap_or(0).min(u64::from(header.files));
         self.entries.reserve(usize::try_from(most).unwrap_or(0));
         self.extents.reserve(usize::try_from(most).unwrap_or(0));
         for _ in 0..header.folders {
@@ -215,7 +230,12 @@ impl<'a> Tables<'a, '_> {
         Ok(blocks.position())
     }
 
-    fn read_files(&mut self, folder: u64, name: Option<&'a [u8]>, mut files: Reader<'a>) -> Result<(), ParseError> {
+    fn read_files(
+        &mut self,
+        folder: u64,
+        name: Option<&'a [u8]>,
+        mut files: Reader<'a>,
+    ) -> Result<(), ParseError> {
         while files.left() > 0 {
             let hash = Hash { folder, file: files.u64("a file's hash")? };
             let size = files.u32("a file's size")?;
@@ -238,14 +258,17 @@ impl<'a> Tables<'a, '_> {
                 }
             }
             if unnamed > 0 {
-                notes.add(start, || format!("the table of file names ends early: {unnamed} files are listed by hash"));
+                notes.add(start, || {
+                    format!("the table of file names ends early: {unnamed} files are listed by hash")
+                });
             }
         }
         if self.header.has_embedded_names() {
             let family = self.header.family();
             for (entry, extent) in self.entries.iter_mut().zip(&self.extents) {
                 if !matches!(entry.name, Name::Split { folder: Some(_), file: Some(_) }) {
-                    entry.name = embedded_name(self.archive, extent, family, entry.hash).unwrap_or(entry.name);
+                    entry.name =
+                        embedded_name(self.archive, extent, family, entry.hash).unwrap_or(entry.name);
                 }
             }
         }
@@ -259,7 +282,8 @@ impl<'a> Tables<'a, '_> {
             let mut reader = Reader::at(self.archive, start, "the file names").ok()?;
             let block = reader.take(u64::from(header.file_names_len), "the file names").ok()?;
             let ends = block.iter().filter(|&&byte| byte == 0).count();
-            (ends >= self.entries.len() && block.last().is_none_or(|&byte| byte == 0)).then(|| Reader::new(block))
+            (ends >= self.entries.len() && block.last().is_none_or(|&byte| byte == 0))
+                .then(|| Reader::new(block))
         };
         if let Some(names) = block_at(sequential) {
             return names;
@@ -274,7 +298,9 @@ impl<'a> Tables<'a, '_> {
             .saturating_add(folder_names)
             .saturating_add(u64::try_from(self.extents.len()).unwrap_or(u64::MAX).saturating_mul(16));
         if let Some(names) = block_at(computed) {
-            notes.add(sequential, || format!("the file names stand at {computed}, not behind the last folder"));
+            notes.add(sequential, || {
+                format!("the file names stand at {computed}, not behind the last folder")
+            });
             return names;
         }
         notes.add(28, || "the length of the file names is wrong; they are read as far as they go".into());

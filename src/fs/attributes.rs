@@ -65,7 +65,10 @@ impl Fs {
     /// # Errors
     /// [`Error::NoAttribute`].
     pub fn attribute(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>, Error> {
-        let name = std::str::from_utf8(name).ok().and_then(|name| name.strip_prefix(PREFIX)).ok_or(Error::NoAttribute)?;
+        let name = std::str::from_utf8(name)
+            .ok()
+            .and_then(|name| name.strip_prefix(PREFIX))
+            .ok_or(Error::NoAttribute)?;
         let (_, value) = ATTRIBUTES.iter().find(|(known, _)| *known == name).ok_or(Error::NoAttribute)?;
         let mut value = value(&self.provenance(ino)?.ok_or(Error::NoAttribute)?).into_bytes();
         value.truncate(VALUE_MAX);
@@ -78,7 +81,9 @@ impl Fs {
     /// [`Error::NoNode`].
     pub fn attributes(&self, ino: u64) -> Result<Vec<u8>, Error> {
         Ok(match self.provenance(ino)? {
-            Some(_) => ATTRIBUTES.iter().flat_map(|(name, _)| format!("{PREFIX}{name}\0").into_bytes()).collect(),
+            Some(_) => {
+                ATTRIBUTES.iter().flat_map(|(name, _)| format!("{PREFIX}{name}\0").into_bytes()).collect()
+            }
             None => Vec::new(),
         })
     }

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
-    IoctlFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
-    ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
+    AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
+    InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr,
+    Request,
 };
 
 use super::{Attr, Error, Fs, Shape};
@@ -179,10 +180,18 @@ impl Filesystem for Adaptor {
         });
     }
 
-    fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, from: u64, mut reply: ReplyDirectoryPlus) {
+    fn readdirplus(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        from: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
         guarded("readdirplus", || {
             let listed = self.fs.list(ino.0, from, |line| {
-                let attr = self.fs.attr(line.ino).map_or_else(|_| self.nothing(), |attr| self.file_attr(&attr));
+                let attr =
+                    self.fs.attr(line.ino).map_or_else(|_| self.nothing(), |attr| self.file_attr(&attr));
                 let name = OsStr::from_bytes(line.name);
                 !reply.add(INodeNo(line.ino), line.next, name, &FOR_EVER, &attr, Generation(0))
             });

@@ -184,7 +184,13 @@ impl Fs {
     ///
     /// # Errors
     /// [`Error::Damaged`], which is logged the first time, and others where the node is no file.
-    pub fn read<T>(&self, ino: u64, offset: u64, len: u32, answer: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+    pub fn read<T>(
+        &self,
+        ino: u64,
+        offset: u64,
+        len: u32,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Error> {
         if ino == CIOPFS_INO {
             return Ok(answer(&[]));
         }
@@ -216,11 +222,13 @@ impl Fs {
 
     /// What a daemon tells of itself, as one line of JSON.
     fn status(&self) -> String {
+        let (cached, budget) = self.store.cached_bytes();
         serde_json::json!({
             "pid": std::process::id(),
             "version": env!("CARGO_PKG_VERSION"),
             "archives": self.store.layers(),
             "files": self.tree.files(),
+            "cache": { "bytes": cached, "budget": budget },
         })
         .to_string()
     }

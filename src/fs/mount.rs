@@ -76,10 +76,13 @@ impl std::error::Error for MountError {}
 fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, said: &str) -> std::fmt::Result {
     let place = mountpoint.display();
     if said.contains("user_allow_other") {
-        return f.write_str("allow_other is not permitted to users here: add the line `user_allow_other` to /etc/fuse.conf");
+        return f.write_str(
+            "allow_other is not permitted to users here: add the line `user_allow_other` to /etc/fuse.conf",
+        );
     }
     if said.contains("/dev/fuse") && said.contains("ermission denied") {
-        return f.write_str("/dev/fuse may not be opened: desktops give it mode 0666 (`chmod 0666 /dev/fuse`)");
+        return f
+            .write_str("/dev/fuse may not be opened: desktops give it mode 0666 (`chmod 0666 /dev/fuse`)");
     }
     if said.contains("mount failed") && said.contains("ermission denied") {
         return write!(
@@ -90,7 +93,11 @@ fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, said: &str) -> st
         );
     }
     let words = said.trim().trim_start_matches("fusermount3: ").trim_start_matches("/usr/bin/fusermount3: ");
-    write!(f, "fusermount3 refused to mount at {place}: {}", if words.is_empty() { "it gave no reason" } else { words })
+    write!(
+        f,
+        "fusermount3 refused to mount at {place}: {}",
+        if words.is_empty() { "it gave no reason" } else { words }
+    )
 }
 
 impl Mounting {
@@ -113,7 +120,10 @@ impl Mounting {
     fn mount_directly(&self) -> Result<OwnedFd, MountError> {
         let device = File::options().read(true).write(true).open("/dev/fuse").map_err(MountError::Device)?;
         let (uid, gid) = (nix::unistd::getuid(), nix::unistd::getgid());
-        let mut data = format!("fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions", device.as_raw_fd());
+        let mut data = format!(
+            "fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions",
+            device.as_raw_fd()
+        );
         if self.allow_other {
             data.push_str(",allow_other");
         }

@@ -57,7 +57,9 @@ fn unescape(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.first_chunk::<3>().filter(|digits| byte == b'\\' && digits.iter().all(|it| matches!(it, b'0'..=b'7')));
+        let digits = after
+            .first_chunk::<3>()
+            .filter(|digits| byte == b'\\' && digits.iter().all(|it| matches!(it, b'0'..=b'7')));
         let number = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
         match number {
             Some(number) => {

@@ -61,11 +61,13 @@ impl Session {
         config.n_threads = Some(workers());
         config.clone_fd = true;
         // The kernel itself keeps other users out unless it was told to let them in; fuser need not ask again.
-        let inner = fuser::Session::from_fd(Adaptor::new(fs), connection, SessionACL::All, config).map_err(|error| {
-            // Best effort: the first error is the one to tell.
-            let _ = mount::unmount(&mounting.mountpoint, true);
-            SessionError::Io(error)
-        })?;
+        let inner = fuser::Session::from_fd(Adaptor::new(fs), connection, SessionACL::All, config).map_err(
+            |error| {
+                // Best effort: the first error is the one to tell.
+                let _ = mount::unmount(&mounting.mountpoint, true);
+                SessionError::Io(error)
+            },
+        )?;
         let mountpoint = mounting.mountpoint.clone();
         let device = mountinfo::mounted_at(&mountpoint).map(|mounted| mounted.device);
         Ok(Self { inner, mountpoint, device, signals })
@@ -89,7 +91,8 @@ impl Session {
                     continue;
                 }
                 let leaving = by_signal.clone();
-                is_leaving = thread::Builder::new().name("unmount".into()).spawn(move || leaving.leave()).is_ok();
+                is_leaving =
+                    thread::Builder::new().name("unmount".into()).spawn(move || leaving.leave()).is_ok();
             }
         })?;
         let served = inner.run();

@@ -90,9 +90,10 @@ impl Merging {
 
     /// Everything that wants a place, sorted by folder alone: the slots of folder `i` are `starts[i]..starts[i + 1]`.
     fn gather(&self, homes: &Homes) -> Result<(Vec<Slot>, Vec<usize>), TooManyNodes> {
-        let files = self.layers.iter().zip(&homes.of_layers).flat_map(|(layer, homes)| {
-            layer.files.iter().map(|file| homes[file.folder as usize] as usize)
-        });
+        let files =
+            self.layers.iter().zip(&homes.of_layers).flat_map(|(layer, homes)| {
+                layer.files.iter().map(|file| homes[file.folder as usize] as usize)
+            });
         let mut starts = vec![0_usize; self.folders.len() + 1];
         for folder in homes.parents.iter().skip(1).map(|&parent| parent as usize).chain(files) {
             starts[folder + 1] += 1;
@@ -134,7 +135,15 @@ impl Merging {
     fn freeze(mut self, mut slots: Vec<Slot>, starts: &[usize]) -> Result<Tree, TooManyNodes> {
         let mut nodes = Vec::with_capacity(slots.len() + 1);
         let mut hidden = Vec::new();
-        nodes.push(Node { key: 0, name: Text::default(), parent: 0, first: 0, count: 0, layer: 0, is_folder: true });
+        nodes.push(Node {
+            key: 0,
+            name: Text::default(),
+            parent: 0,
+            first: 0,
+            count: 0,
+            layer: 0,
+            is_folder: true,
+        });
         // Nodes are visited in the order in which they are numbered; a folder's node holds its merged number until
         // it is visited and learns where its children are.
         let mut at = 0;
@@ -170,7 +179,11 @@ impl Merging {
             true => run,
             false => {
                 let out: HashSet<(u16, u32)> = renamed.iter().map(|slot| (slot.layer, slot.item)).collect();
-                kept = run.iter().filter(|it| it.is_folder || !out.contains(&(it.layer, it.item))).copied().collect::<Vec<_>>();
+                kept = run
+                    .iter()
+                    .filter(|it| it.is_folder || !out.contains(&(it.layer, it.item)))
+                    .copied()
+                    .collect::<Vec<_>>();
                 kept.extend(renamed);
                 self.sort(&mut kept);
                 &mut kept[..]
@@ -248,7 +261,9 @@ impl Merging {
                     break numbered;
                 }
             };
-            slot.name = self.layers[usize::from(slot.layer)].rename(slot.item, &numbered).map_err(|_| TooManyNodes)?;
+            slot.name = self.layers[usize::from(slot.layer)]
+                .rename(slot.item, &numbered)
+                .map_err(|_| TooManyNodes)?;
             slot.key = fold::key(numbered.as_bytes());
         }
         Ok(twins)

@@ -28,7 +28,8 @@ mod tests {
 
     #[test]
     fn keys_and_names_agree_on_the_order() {
-        let names: [&[u8]; 7] = [b"a", b"A.dds", b"abcdefgh", b"ABCDEFGHI", b"b", "é".as_bytes(), "É".as_bytes()];
+        let names: [&[u8]; 7] =
+            [b"a", b"A.dds", b"abcdefgh", b"ABCDEFGHI", b"b", "é".as_bytes(), "É".as_bytes()];
         for a in names {
             for b in names {
                 let by_key = key(a).cmp(&key(b));

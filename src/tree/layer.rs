@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::format::name::{self, Encoding};
+use crate::format::encoding::Encoding;
+use crate::format::name;
 use crate::format::{Archive, Entry, Name, hash};
 
 /// A piece of a layer's arena: a name, in UTF-8, of at most 255 bytes.
@@ -245,7 +246,9 @@ impl<'a> Naming<'a> {
         let name = match file {
             b"" => Cow::Borrowed(""),
             // Nothing stands in front of it, so that it may hold a drive letter.
-            _ if place.folder == self.layer.base => name::components(file, encoding).next().unwrap_or_default(),
+            _ if place.folder == self.layer.base => {
+                name::components(file, encoding).next().unwrap_or_default()
+            }
             _ => name::component(file, encoding),
         };
         if folders.is_empty() {

@@ -110,7 +110,11 @@ impl Tree {
     /// Whether a node is a folder, or which entry it shows.
     pub fn kind(&self, node: NodeId) -> Kind {
         let node = self.get(node);
-        if node.is_folder { Kind::Folder } else { Kind::File(EntryId { layer: node.layer, entry: node.first }) }
+        if node.is_folder {
+            Kind::Folder
+        } else {
+            Kind::File(EntryId { layer: node.layer, entry: node.first })
+        }
     }
 
     /// A node's name in UTF-8; the root has none.
@@ -135,7 +139,10 @@ impl Tree {
         let children = &self.nodes[run.start as usize..run.end as usize];
         let key = fold::key(name);
         let found = children.binary_search_by(|child| {
-            child.key.cmp(&key).then_with(|| fold::compare(self.layers[usize::from(child.layer)].text(child.name), name))
+            child
+                .key
+                .cmp(&key)
+                .then_with(|| fold::compare(self.layers[usize::from(child.layer)].text(child.name), name))
         });
         found.ok().map(|place| NodeId(run.start + u32::try_from(place).unwrap_or(u32::MAX)))
     }
@@ -143,7 +150,8 @@ impl Tree {
     /// The node at a path from the root, in any case and with either separator; for a path whose file is known by
     /// its hash alone, that file.
     pub fn resolve(&self, path: &[u8]) -> Option<NodeId> {
-        let mut components = path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|name| !matches!(*name, b"" | b"."));
+        let mut components =
+            path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|name| !matches!(*name, b"" | b"."));
         components
             .try_fold(NodeId::ROOT, |folder, name| self.lookup(folder, name))
             .or_else(|| self.resolve_unnamed(path))

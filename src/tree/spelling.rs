@@ -86,7 +86,10 @@ impl Spellings {
     /// The folder that a place is in.
     pub fn parent(&self, tree: &Tree, place: Place) -> u64 {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        let spelling = place.ino.checked_sub(self.first).and_then(|index| table.spellings.get(usize::try_from(index).ok()?));
+        let spelling = place
+            .ino
+            .checked_sub(self.first)
+            .and_then(|index| table.spellings.get(usize::try_from(index).ok()?));
         match (spelling, place.node) {
             (Some(spelling), _) => spelling.parent,
             (None, Some(node)) => tree.parent(node).ino(),

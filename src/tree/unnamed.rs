@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{Layer, Node, NodeId, Tree, fold};
+use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
-use crate::format::name::Encoding;
 
 /// The unnamed files of one layer.
 #[derive(Debug)]
@@ -99,9 +99,12 @@ impl Tree {
         let depth = path.split(|&byte| byte == b'/').count();
         let last = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
         depth <= DEPTH_MAX
-            && self.unnamed.iter().filter_map(|layer| Some((layer, layer.stored(path)?))).any(|(layer, stored)| {
-                let hash = layer.family.folder(&stored);
-                hash.is_some_and(|hash| layer.folders.binary_search(&hash).is_ok()) || !last.contains(&b'.')
-            })
+            && self.unnamed.iter().filter_map(|layer| Some((layer, layer.stored(path)?))).any(
+                |(layer, stored)| {
+                    let hash = layer.family.folder(&stored);
+                    hash.is_some_and(|hash| layer.folders.binary_search(&hash).is_ok())
+                        || !last.contains(&b'.')
+                },
+            )
     }
 }

@@ -1,0 +1,90 @@
+//! Code pages: which characters an archive's name bytes stand for.
+
+use std::borrow::Cow;
+
+/// The code page of stored names. Only those that contain ASCII as it is can be had: without that, separators
+/// could not be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoding(pub(super) &'static encoding_rs::Encoding);
+
+impl Default for Encoding {
+    /// Windows-1252, in which the games and nearly all mods are packed.
+    fn default() -> Self {
+        Self(encoding_rs::WINDOWS_1252)
+    }
+}
+
+impl Encoding {
+    /// The encoding that people call `label`: a WHATWG label such as `shift_jis`, or a Windows code page's
+    /// number with or without `cp` or `windows-` in front. `None` for what is unknown or does not contain
+    /// ASCII.
+    pub fn from_label(label: &str) -> Option<Self> {
+        let label = label.trim().to_ascii_lowercase();
+        let number = label.strip_prefix("cp").or_else(|| label.strip_prefix("windows-")).unwrap_or(&label);
+        let known = match number {
+            // Code pages that have another name on the web.
+            "866" => "ibm866".to_owned(),
+            "932" => "shift_jis".to_owned(),
+            "936" => "gbk".to_owned(),
+            "949" => "euc-kr".to_owned(),
+            "950" => "big5".to_owned(),
+            "65001" => "utf-8".to_owned(),
+            _ if number.bytes().all(|byte| byte.is_ascii_digit()) => format!("windows-{number}"),
+            _ => label,
+        };
+        let encoding = encoding_rs::Encoding::for_label(known.as_bytes())?;
+        encoding.is_ascii_compatible().then_some(Self(encoding))
+    }
+
+    /// Its WHATWG name, such as `windows-1252`; [`Encoding::from_label`] takes it back.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// A path as people type it, in the bytes of this encoding; `None` where it has characters that these lack.
+    pub fn encode(self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
+        let path = std::str::from_utf8(path).ok()?;
+        let (bytes, _, has_lost) = self.0.encode(path);
+        (!has_lost).then_some(bytes)
+    }
+
+    /// Whether `byte` begins a character whose second byte can be a backslash.
+    pub(super) fn leads(self, byte: u8) -> bool {
+        if self.0 == encoding_rs::SHIFT_JIS {
+            matches!(byte, 0x81..=0x9f | 0xe0..=0xfc)
+        } else {
+            let double = [encoding_rs::GBK, encoding_rs::GB18030, encoding_rs::BIG5].contains(&self.0);
+            double && matches!(byte, 0x81..=0xfe)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_what_people_type() {
+        for (label, name) in [
+            ("1250", "windows-1250"),
+            ("cp1251", "windows-1251"),
+            (" Windows-1252 ", "windows-1252"),
+            ("CP932", "Shift_JIS"),
+            ("936", "GBK"),
+            ("949", "EUC-KR"),
+            ("950", "Big5"),
+            ("874", "windows-874"),
+            ("cp866", "IBM866"),
+            ("65001", "UTF-8"),
+            ("utf8", "UTF-8"),
+        ] {
+            let encoding = Encoding::from_label(label);
+            assert_eq!(encoding.map(Encoding::name), Some(name), "{label}");
+            assert_eq!(Encoding::from_label(name), encoding);
+        }
+        for label in ["", "cp", "1337", "klingon", "utf-16", "utf-16be", "iso-2022-jp", "replacement"] {
+            assert_eq!(Encoding::from_label(label), None, "{label}");
+        }
+        assert_eq!(Encoding::default().name(), "windows-1252");
+    }
+}
