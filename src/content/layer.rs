@@ -2,46 +2,26 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::extents::Extents;
 use super::lead::{self, Said};
 use super::{Reason, buffer};
 use crate::format::{Archive, Extent, Head};
 use crate::source::Source;
 
-/// A size that nobody asked for yet.
-const UNKNOWN: u32 = u32::MAX;
-
 /// What of an archive's tables says where bytes are; it outlives the map that the tables were read from.
 #[derive(Debug)]
 pub struct Tables {
-    extents: Vec<Extent>,
-    /// Where each entry's extents begin, and one more place where the last one's end.
-    starts: Vec<u32>,
+    extents: Extents,
     /// Empty, or one for each entry.
     heads: Vec<Head>,
-    /// Empty, or for each extent the size that its lead told. All ones are no size: an extent cannot be that long.
-    learned: Vec<AtomicU32>,
 }
 
 impl Tables {
-    /// Takes the tables of an archive. Counts are bounded by the archive's length, so that 32 bits hold them.
+    /// Takes the tables of an archive.
     pub fn new(archive: Archive<'_>) -> Self {
-        let mut next = 0_u32;
-        let mut starts = Vec::with_capacity(archive.entries.len() + 1);
-        starts.push(0);
-        for entry in &archive.entries {
-            next = next.saturating_add(u32::from(entry.extents));
-            starts.push(next);
-        }
-        let learned = match archive.extents.iter().any(|extent| extent.size.is_none()) {
-            true => archive.extents.iter().map(|_| AtomicU32::new(UNKNOWN)).collect(),
-            false => Vec::new(),
-        };
-        let mut extents = archive.extents;
-        extents.shrink_to_fit();
-        Self { extents, starts, heads: archive.heads, learned }
+        Self { extents: Extents::new(&archive), heads: archive.heads }
     }
 }
 
@@ -61,15 +41,11 @@ impl Layer {
 
     /// Which extents are an entry's.
     pub(super) fn extents_of(&self, entry: u32) -> Range<u32> {
-        let entry = entry as usize;
-        match (self.tables.starts.get(entry), self.tables.starts.get(entry + 1)) {
-            (Some(&start), Some(&end)) => start..end,
-            _ => 0..0,
-        }
+        self.tables.extents.of(entry)
     }
 
     pub(super) fn extent(&self, index: u32) -> Extent {
-        self.tables.extents[index as usize]
+        self.tables.extents.get(index)
     }
 
     pub(super) fn head(&self, entry: u32) -> Head {
@@ -78,12 +54,9 @@ impl Layer {
 
     /// How many bytes an extent becomes; reads its lead where only that tells, once.
     pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
-        if let Some(size) = self.extent(index).size {
-            return Ok(size);
-        }
-        match self.tables.learned[index as usize].load(Ordering::Relaxed) {
-            UNKNOWN => Ok(self.lead(index)?.size),
-            size => Ok(size),
+        match self.extent(index).size {
+            Some(size) => Ok(size),
+            None => Ok(self.lead(index)?.size),
         }
     }
 
@@ -100,9 +73,7 @@ impl Layer {
     fn learn(&self, index: u32, first: &[u8]) -> Result<Said, Reason> {
         let extent = self.extent(index);
         let said = lead::read(extent.lead, first, extent.packed)?;
-        if let Some(learned) = self.tables.learned.get(index as usize) {
-            learned.store(said.size, Ordering::Relaxed);
-        }
+        self.tables.extents.learn(index, said.size);
         Ok(said)
     }
 

@@ -8,6 +8,7 @@ mod buffer;
 mod cache;
 pub mod codec;
 mod error;
+mod extents;
 mod layer;
 mod lead;
 

@@ -29,9 +29,11 @@ impl std::error::Error for TooManyNodes {}
 pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
     let mut merging = Merging { folders: Vec::new(), layers };
     let homes = merging.merge_folders()?;
-    let (slots, starts) = merging.gather(&homes)?;
-    let tree = merging.freeze(slots, &starts)?;
-    Ok(tree)
+    // What stays is allocated before what goes, so that the heap can give the latter back.
+    let most = merging.folders.len() + merging.layers.iter().map(|layer| layer.files.len()).sum::<usize>();
+    let nodes = Vec::with_capacity(if most < NODES_MAX { most } else { return Err(TooManyNodes) });
+    let (slots, starts) = merging.gather(&homes);
+    merging.freeze(nodes, slots, &starts)
 }
 
 /// Nodes that may exist, so that their numbers and those of [`super::Spellings`] stay below 2^32.
@@ -89,7 +91,7 @@ impl Merging {
     }
 
     /// Everything that wants a place, sorted by folder alone: the slots of folder `i` are `starts[i]..starts[i + 1]`.
-    fn gather(&self, homes: &Homes) -> Result<(Vec<Slot>, Vec<usize>), TooManyNodes> {
+    fn gather(&self, homes: &Homes) -> (Vec<Slot>, Vec<usize>) {
         let files =
             self.layers.iter().zip(&homes.of_layers).flat_map(|(layer, homes)| {
                 layer.files.iter().map(|file| homes[file.folder as usize] as usize)
@@ -102,9 +104,6 @@ impl Merging {
             starts[folder + 1] += starts[folder];
         }
         let total = starts.last().copied().unwrap_or(0);
-        if total >= NODES_MAX {
-            return Err(TooManyNodes);
-        }
         let vacant = Slot { key: 0, name: Text::default(), layer: 0, item: 0, is_folder: false };
         let mut slots = vec![vacant; total];
         let mut next = starts.clone();
@@ -120,7 +119,7 @@ impl Merging {
                 put(homes[file.folder as usize] as usize, self.slot(index, file.name, item, false));
             }
         }
-        Ok((slots, starts))
+        (slots, starts)
     }
 
     fn slot(&self, layer: u16, name: Text, item: u32, is_folder: bool) -> Slot {
@@ -132,8 +131,12 @@ impl Merging {
     }
 
     /// Numbers the nodes, folder by folder from the root down, and lets go of what only the building needed.
-    fn freeze(mut self, mut slots: Vec<Slot>, starts: &[usize]) -> Result<Tree, TooManyNodes> {
-        let mut nodes = Vec::with_capacity(slots.len() + 1);
+    fn freeze(
+        mut self,
+        mut nodes: Vec<Node>,
+        mut slots: Vec<Slot>,
+        starts: &[usize],
+    ) -> Result<Tree, TooManyNodes> {
         let mut hidden = Vec::new();
         nodes.push(Node {
             key: 0,

@@ -110,7 +110,9 @@ impl Layer {
 
     /// Lets go of what only the building of a tree needed.
     pub(super) fn freeze(&mut self) {
-        self.homes = std::mem::take(&mut self.files).into_iter().map(|file| file.folder).collect();
+        // Not collected from the files themselves, which would keep their larger allocation.
+        self.homes = self.files.iter().map(|file| file.folder).collect();
+        self.files = Vec::new();
         self.odd.append(&mut self.renamed);
         self.odd.sort_by_key(|(entry, _)| *entry);
         self.odd.dedup_by_key(|(entry, _)| *entry);
