@@ -48,13 +48,16 @@ impl Encoding {
         (!has_lost).then_some(bytes)
     }
 
-    /// Whether `byte` begins a character whose second byte can be a backslash.
+    /// Whether it has characters whose second byte can be a backslash.
+    pub(super) fn is_double_byte(self) -> bool {
+        [encoding_rs::SHIFT_JIS, encoding_rs::GBK, encoding_rs::GB18030, encoding_rs::BIG5].contains(&self.0)
+    }
+
+    /// Whether `byte` begins such a character.
     pub(super) fn leads(self, byte: u8) -> bool {
-        if self.0 == encoding_rs::SHIFT_JIS {
-            matches!(byte, 0x81..=0x9f | 0xe0..=0xfc)
-        } else {
-            let double = [encoding_rs::GBK, encoding_rs::GB18030, encoding_rs::BIG5].contains(&self.0);
-            double && matches!(byte, 0x81..=0xfe)
+        match self.0 == encoding_rs::SHIFT_JIS {
+            true => matches!(byte, 0x81..=0x9f | 0xe0..=0xfc),
+            false => self.is_double_byte() && matches!(byte, 0x81..=0xfe),
         }
     }
 }

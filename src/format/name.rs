@@ -28,10 +28,9 @@ const EXTENSION_MAX: usize = 16;
 
 /// A stored path at its last separator: the folder without it, empty for the root, and the file.
 pub fn split(stored: &[u8], encoding: Encoding) -> (&[u8], &[u8]) {
-    let is_simple = !stored.iter().any(|&byte| encoding.leads(byte));
-    let last = match is_simple {
-        true => stored.iter().rposition(|&byte| is_separator(byte)),
-        false => {
+    let last = match encoding.is_double_byte() {
+        false => stored.iter().rposition(|&byte| is_separator(byte)),
+        true => {
             let pieces = Pieces { rest: stored, encoding };
             let mut at = None;
             let mut from = 0;

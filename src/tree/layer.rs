@@ -196,16 +196,20 @@ impl<'a> Naming<'a> {
             Name::Unknown { extension } => extension,
             _ => [0; 4],
         };
-        let (folder_hash, file_hash) = name::of_hash(self.layer.family, &entry.hash, extension);
-        let place = match (folder, folder_hash) {
-            (Some(folder), _) => self.folder(folder)?,
-            (None, Some(hash)) => Seen { folder: self.enter(self.layer.base, &hash)?, is_odd: true },
-            (None, None) => Seen { folder: self.layer.base, is_odd: true },
+        let family = self.layer.family;
+        let by_hash = || name::of_hash(family, &entry.hash, extension);
+        let place = match folder {
+            Some(folder) => self.folder(folder)?,
+            None => {
+                let base = self.layer.base;
+                let folder = by_hash().0.map_or(Ok(base), |folder| self.enter(base, &folder))?;
+                Seen { folder, is_odd: true }
+            }
         };
         let (place, name) = self.file(place, file.unwrap_or_default())?;
         let is_unnamed = name.is_empty() || folder.is_none();
         let is_odd = place.is_odd || name.is_empty() || matches!(name, Cow::Owned(_));
-        let name = self.layer.keep(if name.is_empty() { &file_hash } else { &name })?;
+        let name = if name.is_empty() { self.layer.keep(&by_hash().1)? } else { self.layer.keep(&name)? };
         self.layer.files.push(File { folder: place.folder, name });
         if is_odd {
             self.layer.odd.push((index, stored_path(&entry.name, self.layer.separator)));
