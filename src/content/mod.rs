@@ -157,14 +157,7 @@ impl Store {
         let layer = &self.layers[usize::from(id.layer)];
         to.write_all(&layer.head(id.entry).bytes())?;
         for index in layer.extents_of(id.entry) {
-            let size = u64::from(
-                layer.size(index).map_err(|reason| io::Error::other(self.fault(id, index, reason)))?,
-            );
-            let step = if layer.extent(index).codec == Codec::Stored { COPY_LEN } else { size.max(1) };
-            let mut at = 0;
-            while at < size {
-                let within = at..size.min(at + step);
-                at = within.end;
+            for within in self.steps(id, index).map_err(io::Error::other)? {
                 buffer::answer((within.end - within.start) as usize, |out| {
                     self.fill(id, &Piece { what: What::Extent(index), within }, out)
                         .map_err(io::Error::other)?;
@@ -183,20 +176,32 @@ impl Store {
         let layer = &self.layers[usize::from(id.layer)];
         let mut quirks = Vec::new();
         for index in layer.extents_of(id.entry) {
-            let size = layer.size(index).map_err(|reason| self.fault(id, index, reason))?;
-            if layer.extent(index).codec == Codec::Stored {
-                for at in (0..u64::from(size)).step_by(COPY_LEN as usize) {
-                    let within = at..u64::from(size).min(at + COPY_LEN);
-                    let piece = Piece { what: What::Extent(index), within: within.clone() };
-                    buffer::answer((within.end - within.start) as usize, |out| self.fill(id, &piece, out))?;
-                }
-            } else {
-                self.affordable(id.layer, index, size).map_err(|reason| self.fault(id, index, reason))?;
-                let quirk = buffer::answer(size as usize, |out| self.decode(id.layer, index, out));
+            for within in self.steps(id, index)? {
+                let quirk = buffer::answer((within.end - within.start) as usize, |out| {
+                    match layer.extent(index).codec {
+                        Codec::Stored => layer.read_stored(index, within.start, out).map(|()| None),
+                        _ => self.decode(id.layer, index, out),
+                    }
+                });
                 quirks.extend(quirk.map_err(|reason| self.fault(id, index, reason))?);
             }
         }
         Ok(quirks)
+    }
+
+    /// The parts in which an extent is read through: stored ones in pieces, packed ones whole. A size that is a lie is
+    /// refused here, before anybody makes a buffer of it.
+    fn steps(&self, id: EntryId, index: u32) -> Result<impl Iterator<Item = Range<u64>> + use<>, ReadError> {
+        let layer = &self.layers[usize::from(id.layer)];
+        let (size, step) = layer
+            .size(index)
+            .and_then(|size| match layer.extent(index).codec {
+                Codec::Stored => Ok((size, COPY_LEN)),
+                _ => self.affordable(id.layer, index, size).map(|()| (size, u64::from(size.max(1)))),
+            })
+            .map_err(|reason| self.fault(id, index, reason))?;
+        let size = u64::from(size);
+        Ok((0..size).step_by(step as usize).map(move |at| at..size.min(at + step)))
     }
 
     /// Cuts a range of a file at the borders of its head and extents.

@@ -206,7 +206,11 @@ impl<'a> Naming<'a> {
                 Seen { folder, is_odd: true }
             }
         };
-        let (place, name) = self.file(place, file.unwrap_or_default())?;
+        let (place, name) = match (entry.name, file) {
+            (_, None) => (place, Cow::Borrowed("")),
+            (Name::Split { .. }, Some(file)) => self.split_file(place, file)?,
+            (_, Some(file)) => (place, self.name(place, file)),
+        };
         let is_unnamed = name.is_empty() || folder.is_none();
         let is_odd = place.is_odd || name.is_empty() || matches!(name, Cow::Owned(_));
         let name = if name.is_empty() { self.layer.keep(&by_hash().1)? } else { self.layer.keep(&name)? };
@@ -245,26 +249,26 @@ impl<'a> Naming<'a> {
         Ok(seen)
     }
 
-    /// The folder and the name of a file that is stored as `file` in `place`. Hostile file names hold folders too.
-    fn file(&mut self, place: Seen, file: &'a [u8]) -> Result<(Seen, Cow<'a, str>), TooManyNames> {
-        let encoding = self.layer.encoding;
-        let (folders, file) = name::split(file, encoding);
-        let name = match file {
+    /// The folder and the name of a file that is stored apart from its folder. Hostile ones hold folders too.
+    fn split_file(&mut self, place: Seen, file: &'a [u8]) -> Result<(Seen, Cow<'a, str>), TooManyNames> {
+        let (folders, file) = name::split(file, self.layer.encoding);
+        let mut place = place;
+        for component in name::components(folders, self.layer.encoding) {
+            place = Seen { folder: self.enter(place.folder, &component)?, is_odd: true };
+        }
+        Ok((place, self.name(place, file)))
+    }
+
+    /// The name of a file without folders; empty where it has none.
+    fn name(&self, place: Seen, file: &'a [u8]) -> Cow<'a, str> {
+        match file {
             b"" => Cow::Borrowed(""),
             // Nothing stands in front of it, so that it may hold a drive letter.
             _ if place.folder == self.layer.base => {
-                name::components(file, encoding).next().unwrap_or_default()
+                name::components(file, self.layer.encoding).next().unwrap_or_default()
             }
-            _ => name::component(file, encoding),
-        };
-        if folders.is_empty() {
-            return Ok((place, name));
+            _ => name::component(file, self.layer.encoding),
         }
-        let mut folder = place.folder;
-        for component in name::components(folders, encoding) {
-            folder = self.enter(folder, &component)?;
-        }
-        Ok((Seen { folder, is_odd: true }, name))
     }
 
     /// The folder called `name` in `parent`; the first spelling of it is the one that is kept.
