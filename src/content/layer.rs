@@ -70,7 +70,7 @@ impl Layer {
     }
 
     /// Learns an extent's size from its first bytes.
-    fn learn(&self, index: u32, first: &[u8]) -> Result<Said, Reason> {
+    pub(super) fn learn(&self, index: u32, first: &[u8]) -> Result<Said, Reason> {
         let extent = self.extent(index);
         let said = lead::read(extent.lead, first, extent.packed)?;
         self.tables.extents.learn(index, said.size);

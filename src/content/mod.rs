@@ -11,6 +11,7 @@ mod error;
 mod extents;
 mod layer;
 mod lead;
+mod sizes;
 
 use std::io::{self, Write};
 use std::ops::Range;

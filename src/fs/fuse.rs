@@ -189,11 +189,16 @@ impl Filesystem for Adaptor {
         mut reply: ReplyDirectoryPlus,
     ) {
         guarded("readdirplus", || {
-            let listed = self.fs.list(ino.0, from, |line| {
-                let attr =
-                    self.fs.attr(line.ino).map_or_else(|_| self.nothing(), |attr| self.file_attr(&attr));
+            let listed = self.fs.list_with_attrs(ino.0, from, |line, attr| {
                 let name = OsStr::from_bytes(line.name);
-                !reply.add(INodeNo(line.ino), line.next, name, &FOR_EVER, &attr, Generation(0))
+                !reply.add(
+                    INodeNo(line.ino),
+                    line.next,
+                    name,
+                    &FOR_EVER,
+                    &self.file_attr(&attr),
+                    Generation(0),
+                )
             });
             match listed {
                 Ok(()) => reply.ok(),

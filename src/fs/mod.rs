@@ -34,6 +34,8 @@ pub const WHICH_LINK: &str = ".bsafs:which:";
 const CIOPFS: &[u8] = b".ciopfs";
 /// The inode number of that file in every folder: above all nodes and spellings, and below 2^32.
 const CIOPFS_INO: u64 = u32::MAX as u64;
+/// Files of a folder whose sizes are learnt together.
+const SIZES_AT_ONCE: usize = 512;
 /// Spellings of folders that are remembered.
 const SPELLINGS_MAX: usize = 65_536;
 /// Inode numbers of links that tell of the daemon, and (plus an inode number) of a file.
@@ -178,6 +180,44 @@ impl Fs {
             }
         }
         Ok(())
+    }
+
+    /// The same with what is known of each node. Sizes that must be read are read for many lines at once.
+    ///
+    /// # Errors
+    /// Where the node is no folder.
+    pub fn list_with_attrs(
+        &self,
+        ino: u64,
+        from: u64,
+        mut each: impl FnMut(Listed<'_>, Attr) -> bool,
+    ) -> Result<(), Error> {
+        // What could not be learnt once is not tried again for every line.
+        let mut learnt = 0;
+        self.list(ino, from, |line| {
+            if line.next > learnt
+                && let Some(Kind::File(entry)) = self.tree.node(line.ino).map(|node| self.tree.kind(node))
+                && !self.store.is_sized(entry)
+            {
+                self.learn_sizes_after(ino, line.next);
+                learnt = line.next + SIZES_AT_ONCE as u64;
+            }
+            match self.attr(line.ino) {
+                Ok(attr) => each(line, attr),
+                Err(_) => true,
+            }
+        })
+    }
+
+    /// Learns the sizes of the next files of a folder, the one in front of the place `next` first.
+    fn learn_sizes_after(&self, ino: u64, next: u64) {
+        let Some(folder) = self.place(ino).ok().and_then(|place| place.node) else { return };
+        let skipped = usize::try_from(next.saturating_sub(3)).unwrap_or(usize::MAX);
+        let files = self.tree.children(folder).skip(skipped).filter_map(|node| match self.tree.kind(node) {
+            Kind::File(entry) => Some(entry),
+            Kind::Folder => None,
+        });
+        self.store.learn_sizes(files.take(SIZES_AT_ONCE));
     }
 
     /// Gives `answer` the bytes of a file from `offset` on: `len` of them, or fewer at its end.
