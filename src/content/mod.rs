@@ -278,9 +278,10 @@ impl Store {
 
     /// The decoded bytes of an extent, from the cache or into it.
     fn decoded(&self, id: EntryId, index: u32, key: Key) -> Result<Decoded, ReadError> {
+        // Asked before a slot is made, for which others must go.
+        self.affordable(id.layer, index, key.size).map_err(|reason| self.fault(id, index, reason))?;
         let slot = self.cache.slot(key);
         let result = slot.get_or_init(|| {
-            self.affordable(id.layer, index, key.size)?;
             let mut out = vec![0; key.size as usize].into_boxed_slice();
             self.decode(id.layer, index, &mut out)?;
             Ok(out)
