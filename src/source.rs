@@ -126,6 +126,10 @@ impl Source {
         }
         read.map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => Fault::Beyond,
+            // Offsets that the system cannot express are refused as invalid.
+            io::ErrorKind::InvalidInput if offset.saturating_add(buffer.len() as u64) > i64::MAX as u64 => {
+                Fault::Beyond
+            }
             _ => Fault::Io(error),
         })
     }

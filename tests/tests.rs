@@ -5,4 +5,6 @@
 
 mod support;
 
+mod content; // bytes: every cut, how often decoded, bad entries, changed archives
 mod layering; // which part of the crate may import which
+mod tree; // names: layers, twins, hostile names, hashes without names

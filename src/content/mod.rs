@@ -16,6 +16,7 @@ mod sizes;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 pub use error::{ReadError, Reason};
@@ -41,6 +42,7 @@ pub struct Store {
     layers: Vec<Layer>,
     cache: Cache<Reason>,
     limits: Limits,
+    decoded: AtomicU64,
 }
 
 /// A packed extent of a file, for listings.
@@ -55,7 +57,7 @@ pub struct Packing {
 impl Store {
     /// An empty store whose cache holds `cache_size` bytes, or one extent where that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
-        Self { layers: Vec::new(), cache: Cache::new(cache_size), limits }
+        Self { layers: Vec::new(), cache: Cache::new(cache_size), limits, decoded: AtomicU64::new(0) }
     }
 
     /// Adds an archive's content as the next layer.
@@ -86,6 +88,16 @@ impl Store {
     /// Bytes of decoded extents that are held, and that may be.
     pub fn cached_bytes(&self) -> (u64, u64) {
         (self.cache.bytes(), self.cache.budget())
+    }
+
+    /// Bytes that packed extents became so far, first parts that were decoded alone included.
+    pub fn decoded_bytes(&self) -> u64 {
+        self.decoded.load(Ordering::Relaxed)
+    }
+
+    /// Bytes read from all archives so far, the mapped tables not counted.
+    pub fn bytes_read(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.source.bytes_read()).sum()
     }
 
     /// A file's size in bytes.
@@ -273,9 +285,10 @@ impl Store {
 
     /// The decoded bytes of an extent, from the cache or into it.
     fn decoded(&self, id: EntryId, index: u32, key: Key) -> Result<Decoded, ReadError> {
+        // Asked before a slot is made, for which others must go.
+        self.affordable(id.layer, index, key.size).map_err(|reason| self.fault(id, index, reason))?;
         let slot = self.cache.slot(key);
         let result = slot.get_or_init(|| {
-            self.affordable(id.layer, index, key.size)?;
             let mut out = vec![0; key.size as usize].into_boxed_slice();
             self.decode(id.layer, index, &mut out)?;
             Ok(out)
@@ -296,6 +309,7 @@ impl Store {
         let extent = layer.extent(index);
         let quirk = layer
             .with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)?))?;
+        self.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
         if let Some(quirk) = quirk {
             log::debug!(
                 "{}: data at offset {}: {quirk}; its bytes are whole",
@@ -323,6 +337,7 @@ impl Store {
             let (came, is_all) = tables.with_payload(index, len, |payload, is_all| {
                 Ok((codec::prefix(codec, payload, &mut first)?, is_all))
             })?;
+            self.decoded.fetch_add(came as u64, Ordering::Relaxed);
             if came == first.len() {
                 out.copy_from_slice(&first[within.start as usize..]);
                 return Ok(());

@@ -212,7 +212,11 @@ impl<'a> Naming<'a> {
             (_, Some(file)) => (place, self.name(place, file)),
         };
         let is_unnamed = name.is_empty() || folder.is_none();
-        let is_odd = place.is_odd || name.is_empty() || matches!(name, Cow::Owned(_));
+        // A name may differ from its bytes without having been made anew: `..` becomes a constant.
+        let is_odd = place.is_odd
+            || name.is_empty()
+            || name.as_bytes() != file.unwrap_or_default()
+            || !self.is_joined_as_usual(&entry.name, folder.unwrap_or_default());
         let name = if name.is_empty() { self.layer.keep(&by_hash().1)? } else { self.layer.keep(&name)? };
         self.layer.files.push(File { folder: place.folder, name });
         if is_odd {
@@ -247,6 +251,15 @@ impl<'a> Naming<'a> {
         };
         self.last = Some((path, seen));
         Ok(seen)
+    }
+
+    /// Whether what stands between a folder and its file is what [`Layer::stored_at`] would put there.
+    fn is_joined_as_usual(&self, name: &Name<'_>, folder: &[u8]) -> bool {
+        match name {
+            Name::Path(path) if folder.is_empty() => !path.starts_with(b"/") && !path.starts_with(b"\\"),
+            Name::Path(path) => path.get(folder.len()) == Some(&self.layer.separator),
+            Name::Split { .. } | Name::Unknown { .. } => true,
+        }
     }
 
     /// The folder and the name of a file that is stored apart from its folder. Hostile ones hold folders too.

@@ -189,13 +189,13 @@ impl Tree {
         self.stored(hidden.entry, hidden.name)
     }
 
-    /// A file's hash, as people write it: as stored where that is all there is, otherwise that of the stored name.
+    /// A file's hash, as people write it: as stored where its name or its folder's is not, otherwise that of the
+    /// stored name.
     pub fn hash_text(&self, node: NodeId) -> String {
         let Kind::File(entry) = self.kind(node) else { return String::new() };
-        let stored = self.stored_name(node);
-        match self.unnamed_hash(node).filter(|_| stored.is_empty()) {
+        match self.unnamed_hash(entry) {
             Some((family, hash)) => show(family, &hash),
-            None => self.hash_text_of(entry.layer, &stored),
+            None => self.hash_text_of(entry.layer, &self.stored_name(node)),
         }
     }
 

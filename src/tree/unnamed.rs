@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Layer, Node, NodeId, Tree, fold};
+use crate::format::EntryId;
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 
@@ -75,11 +76,10 @@ impl Tree {
     }
 
     /// The stored hash of an unnamed file.
-    pub(super) fn unnamed_hash(&self, node: NodeId) -> Option<(Family, Hash)> {
-        self.unnamed.iter().find_map(|layer| {
-            let (hash, _) = layer.files.iter().find(|(_, known)| *known == node)?;
-            Some((layer.family, *hash))
-        })
+    pub(super) fn unnamed_hash(&self, id: EntryId) -> Option<(Family, Hash)> {
+        let layer = &self.layers[usize::from(id.layer)];
+        let place = layer.unnamed.binary_search_by_key(&id.entry, |unnamed| unnamed.entry).ok()?;
+        Some((layer.family, layer.unnamed[place].hash))
     }
 
     /// The unnamed file whose real path from the root this is; the layer that wins is asked first.

@@ -1,0 +1,152 @@
+//! Archives that change while they are in use: their old bytes or an error, never a mixture.
+
+use std::fs::{self, File, FileTimes, Permissions};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use bsafs::content::Reason;
+
+use super::Opened;
+use crate::support::Tes3;
+
+const OLD: &[u8] = b"the bytes that were there";
+
+fn opened() -> Opened {
+    Opened::one(&Tes3::new().file("a.txt", OLD).file("b.txt", OLD).build())
+}
+
+fn ctime(path: &Path) -> (i64, i64) {
+    let metadata = fs::metadata(path).unwrap();
+    (metadata.ctime(), metadata.ctime_nsec())
+}
+
+/// Writes over the archive's last byte and puts its times back, until the clock of change times has moved: it ticks
+/// every few milliseconds, and what happens within a tick nobody can see.
+fn rewrite_in_secret(path: &Path) {
+    let (before, moved) = (fs::metadata(path).unwrap(), ctime(path));
+    let times =
+        FileTimes::new().set_modified(before.modified().unwrap()).set_accessed(before.accessed().unwrap());
+    while ctime(path) == moved {
+        let file = File::options().write(true).open(path).unwrap();
+        file.write_all_at(b"!", before.len() - 1).unwrap();
+        file.set_times(times).unwrap();
+    }
+    let after = fs::metadata(path).unwrap();
+    assert_eq!((after.len(), after.modified().unwrap()), (before.len(), before.modified().unwrap()));
+}
+
+/// Does something that moves the change time and nothing else that a reader could see, until it has moved.
+fn until_ctime_moves(path: &Path, act: impl Fn()) {
+    let before = ctime(path);
+    while ctime(path) == before {
+        act();
+    }
+}
+
+fn assert_changed(opened: &Opened, what: &str) {
+    for path in ["a.txt", "b.txt", "a.txt"] {
+        let error = opened.whole(path).expect_err(what);
+        assert_eq!(error.reason, Reason::Changed, "{what}");
+        assert!(!error.is_new, "{what}: this is told once for the archive, not for each file");
+    }
+    let error = opened.whole("a.txt").expect_err(what);
+    assert_eq!(error.reason.to_string(), "the archive was changed while in use");
+}
+
+fn assert_old(opened: &Opened, what: &str) {
+    for path in ["a.txt", "b.txt"] {
+        assert_eq!(opened.whole(path).expect(what), OLD, "{what}");
+    }
+}
+
+#[test]
+fn a_writer_who_puts_the_time_back_is_noticed() {
+    let opened = opened();
+    assert_old(&opened, "before");
+    rewrite_in_secret(&opened.path());
+    assert_changed(&opened, "rewritten");
+}
+
+#[test]
+fn a_file_that_is_cut_short_gives_errors_and_no_signal() {
+    let opened = opened();
+    assert_old(&opened, "before");
+    let file = File::options().write(true).open(opened.path()).unwrap();
+    let len = file.metadata().unwrap().len();
+    file.set_len(len - 1).unwrap();
+    assert_changed(&opened, "one byte shorter");
+    file.set_len(0).unwrap();
+    assert_changed(&opened, "empty");
+}
+
+#[test]
+fn a_file_that_grows_gives_errors() {
+    let opened = opened();
+    let file = File::options().append(true).open(opened.path()).unwrap();
+    file.set_len(file.metadata().unwrap().len() + 1).unwrap();
+    assert_changed(&opened, "one byte longer");
+}
+
+#[test]
+fn once_changed_stays_changed() {
+    let opened = opened();
+    let before = fs::metadata(opened.path()).unwrap();
+    let file = File::options().write(true).open(opened.path()).unwrap();
+    file.set_len(before.len() + 1).unwrap();
+    assert_changed(&opened, "longer");
+    file.set_len(before.len()).unwrap();
+    file.set_times(FileTimes::new().set_modified(before.modified().unwrap())).unwrap();
+    assert_changed(&opened, "put back");
+}
+
+#[test]
+fn what_touches_no_byte_of_the_archive_changes_nothing() {
+    type Act = fn(&Path);
+    let cases: [(&str, Act); 6] = [
+        ("renamed away", |path| fs::rename(path, path.with_extension("bak")).unwrap()),
+        ("deleted", |path| fs::remove_file(path).unwrap()),
+        ("hard-linked", |path| fs::hard_link(path, path.with_extension("link")).unwrap()),
+        ("other permissions", |path| fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap()),
+        ("replaced by another", |path| {
+            let new = path.with_extension("new");
+            fs::write(&new, b"something else altogether").unwrap();
+            fs::rename(new, path).unwrap();
+        }),
+        ("written anew at its old place", |path| {
+            fs::remove_file(path).unwrap();
+            fs::write(path, b"something else altogether").unwrap();
+        }),
+    ];
+    for (what, act) in cases {
+        let opened = opened();
+        act(&opened.path());
+        assert_old(&opened, what);
+        assert_old(&opened, what);
+    }
+}
+
+#[test]
+fn a_name_on_the_way_that_now_leads_elsewhere_changes_nothing() {
+    let before = opened();
+    let folder = before.path().parent().unwrap().to_owned();
+    fs::create_dir(folder.join("sub")).unwrap();
+    let moved = folder.join("sub/moved.archive");
+    fs::rename(before.path(), &moved).unwrap();
+    assert_old(&before, "moved");
+    // Touched without a change of bytes or names: there is no innocent reason but the rename, which still explains it.
+    until_ctime_moves(&moved, || {
+        let file = File::options().write(true).open(&moved).unwrap();
+        file.set_times(FileTimes::new().set_modified(fs::metadata(&moved).unwrap().modified().unwrap()))
+            .unwrap();
+    });
+    assert_old(&before, "touched where it was moved to");
+}
+
+#[test]
+fn a_change_of_another_archive_does_no_harm() {
+    let bytes = Tes3::new().file("a.txt", OLD).build();
+    let opened = Opened::new(&[&bytes, &bytes], 1 << 20, bsafs::format::Limits::default());
+    rewrite_in_secret(&opened.path());
+    assert_eq!(opened.whole("0/a.txt").unwrap_err().reason, Reason::Changed);
+    assert_eq!(opened.whole("1/a.txt").unwrap(), OLD);
+}

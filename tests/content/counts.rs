@@ -1,0 +1,190 @@
+//! How often things are decoded, how much is read for it, and how much is kept.
+
+use std::sync::Barrier;
+use std::thread;
+
+use super::Opened;
+use crate::support::content::{Xorshift, noise, texels, text};
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Ba2, Ba2File, Chunk, Tes4, Tes4File, ba2, pack, samples};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+fn zlib_archive() -> Tes4 {
+    Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED)
+}
+
+/// 64 MiB that pack well, and are made fast.
+fn large() -> Vec<u8> {
+    text(1, MIB as usize).repeat(64)
+}
+
+fn large_archive(content: &[u8]) -> Vec<u8> {
+    let file = Tes4File::new("large.bin", content).stream(pack::zlib_level(content, 1));
+    zlib_archive().add("f", file).build()
+}
+
+#[test]
+fn eight_threads_that_want_one_extent_decode_it_once() {
+    let content = texels(1, MIB as usize);
+    let archive = zlib_archive().file("f", "a.bin", &content[..]).build();
+    for round in 0..10 {
+        let opened = Opened::one(&archive);
+        let barrier = Barrier::new(8);
+        thread::scope(|scope| {
+            for thread in 0..8 {
+                let (opened, barrier, content) = (&opened, &barrier, &content);
+                scope.spawn(move || {
+                    let at = 600_000 + 1000 * thread;
+                    barrier.wait();
+                    let bytes = opened.read("f/a.bin", at as u64, 4096).unwrap();
+                    assert!(bytes == content[at..at + 4096]);
+                });
+            }
+        });
+        assert_eq!(opened.store.decoded_bytes(), MIB, "round {round}");
+        assert!(opened.store.bytes_read() < archive.len() as u64 + 8 * 260, "read more than once");
+    }
+}
+
+#[test]
+fn a_large_entry_that_is_read_from_end_to_end_is_decoded_once() {
+    let content = large();
+    let opened = Opened::with_cache(&large_archive(&content), 16 * MIB);
+    for (n, piece) in content.chunks(128 * KIB as usize).enumerate() {
+        let at = n as u64 * 128 * KIB;
+        let is_it = opened.store.read_at(opened.id("f/large.bin"), at, 128 << 10, |bytes| bytes == piece);
+        assert!(is_it.unwrap(), "at {at}");
+    }
+    // What the first request got alone is all that comes twice.
+    assert_eq!(opened.store.decoded_bytes(), 64 * MIB + 128 * KIB);
+    assert_eq!(opened.store.cached_bytes(), (64 * MIB, 16 * MIB));
+}
+
+#[test]
+fn a_large_entry_that_four_threads_read_here_and_there_is_decoded_once() {
+    let content = large();
+    let opened = Opened::with_cache(&large_archive(&content), 16 * MIB);
+    thread::scope(|scope| {
+        for thread in 0..4 {
+            let (opened, content) = (&opened, &content);
+            scope.spawn(move || {
+                let mut random = Xorshift::new(thread);
+                for _ in 0..200 {
+                    let at = 128 * KIB + random.next() % (63 * MIB);
+                    let bytes = opened.read("f/large.bin", at, 4096).unwrap();
+                    assert!(bytes == content[at as usize..at as usize + 4096], "at {at}");
+                }
+            });
+        }
+    });
+    assert_eq!(opened.store.decoded_bytes(), 64 * MIB);
+}
+
+#[test]
+fn the_first_bytes_of_a_large_entry_cost_little() {
+    let content = texels(2, 16 * MIB as usize);
+    let hard = noise(3, 16 * MIB as usize);
+    let general =
+        |method, chunk| Ba2::general(3).method(method).add(Ba2File::general("f/a.bin").chunk(chunk)).build();
+    let stream = |packed| Tes4File::new("a.bin", &content[..]).stream(packed);
+    let flags = FOLDER_NAMES | FILE_NAMES | PACKED;
+    let zlib = pack::zlib_level(&content, 1);
+    let cases = [
+        ("zlib", zlib_archive().add("f", stream(zlib.clone())).build(), &content),
+        (
+            "lz4 frame",
+            Tes4::new(105).flags(flags).add("f", stream(pack::lz4_frame(&content))).build(),
+            &content,
+        ),
+        ("ba2 zlib", general(ba2::METHOD_ZLIB, Chunk::packed(zlib, content.len())), &content),
+        ("lz4 block", general(ba2::METHOD_LZ4, Chunk::lz4(&content)), &content),
+        ("zlib of noise", general(ba2::METHOD_ZLIB, Chunk::packed(pack::zlib(&hard), hard.len())), &hard),
+    ];
+    for (kind, archive, content) in cases {
+        let opened = Opened::one(&archive);
+        for (offset, len) in [(0, 4096), (0, 16 << 10), (100 << 10, 28 << 10)] {
+            let before = (opened.store.decoded_bytes(), opened.store.bytes_read());
+            assert!(
+                opened.read("f/a.bin", offset, len).unwrap() == content[offset as usize..][..len as usize]
+            );
+            let decoded = opened.store.decoded_bytes() - before.0;
+            let read = opened.store.bytes_read() - before.1;
+            let (end, most) = (offset + u64::from(len), 128 * KIB);
+            assert!((end..=most).contains(&decoded), "{kind}: {decoded} bytes decoded for {end}");
+            assert!(read <= 3 * most, "{kind}: {read} bytes read for {end}");
+        }
+        assert_eq!(opened.store.cached_bytes().0, 0, "{kind}: first bytes alone were cached");
+        assert!(opened.read("f/a.bin", 100 << 10, (28 << 10) + 1).is_ok());
+        assert_eq!(opened.store.cached_bytes().0, 16 * MIB, "{kind}: a byte more is the rest");
+    }
+}
+
+#[test]
+fn whole_and_stored_extents_leave_the_cache_alone() {
+    let content = text(4, 300_000);
+    let archive = zlib_archive()
+        .file("f", "packed.txt", &content[..])
+        .add("f", Tes4File::new("stored.txt", &content[..]).toggle())
+        .build();
+    let opened = Opened::one(&archive);
+    assert!(opened.whole("f/packed.txt").unwrap() == content);
+    assert_eq!(opened.store.decoded_bytes(), 300_000);
+    let read = opened.store.bytes_read();
+    assert!(opened.read("f/stored.txt", 1000, 5000).unwrap() == content[1000..6000]);
+    assert_eq!(opened.store.bytes_read() - read, 5000, "more than was asked for");
+    assert_eq!(opened.store.decoded_bytes(), 300_000);
+    assert_eq!(opened.store.cached_bytes().0, 0);
+}
+
+#[test]
+fn many_readers_of_many_files_keep_the_budget() {
+    const FILES: u64 = 40;
+    let content = |n: u64| texels(n, 100_000 + 5_000 * n as usize);
+    let archive =
+        (0..FILES).fold(zlib_archive(), |it, n| it.file("f", format!("{n}.bin"), content(n))).build();
+    let opened = Opened::with_cache(&archive, MIB);
+    thread::scope(|scope| {
+        for thread in 0..4 {
+            let opened = &opened;
+            scope.spawn(move || {
+                let mut random = Xorshift::new(thread + 9);
+                for _ in 0..150 {
+                    let n = random.next() % FILES;
+                    let at = 1 + random.next() as usize % 90_000;
+                    let bytes = opened.read(&format!("f/{n}.bin"), at as u64, 4096).unwrap();
+                    assert!(bytes == content(n)[at..at + 4096], "{n} at {at}");
+                    let (held, budget) = opened.store.cached_bytes();
+                    assert!(held <= budget && budget == MIB, "{held} of {budget} bytes");
+                }
+            });
+        }
+    });
+    assert!(opened.store.cached_bytes().0 > MIB / 2, "nothing is kept");
+}
+
+#[test]
+fn the_size_of_a_texture_is_told_without_reading_a_byte() {
+    let mut seen = 0;
+    for sample in samples().iter().filter(|sample| sample.name.ends_with(".ba2")) {
+        let opened = Opened::one(&sample.bytes);
+        for (path, content) in &sample.files {
+            assert_eq!(opened.store.size(opened.id(path)), content.len() as u64, "{path}");
+            seen += 1;
+        }
+        assert_eq!(opened.store.bytes_read(), 0, "{}", sample.name);
+    }
+    assert!(seen > 60, "{seen} files");
+}
+
+#[test]
+fn the_size_of_a_packed_entry_costs_one_small_read_once() {
+    let archive = zlib_archive().file("f", "a.txt", text(1, 50_000)).build();
+    let opened = Opened::one(&archive);
+    for _ in 0..3 {
+        assert_eq!(opened.store.size(opened.id("f/a.txt")), 50_000);
+    }
+    let read = opened.store.bytes_read();
+    assert!((1..=260).contains(&read), "{read} bytes read");
+}

@@ -1,0 +1,193 @@
+//! Bad entries: each is told with its reason, once, and harms nobody else.
+
+use bsafs::content::Reason;
+use bsafs::content::codec::DecodeError;
+use bsafs::format::Limits;
+
+use super::Opened;
+use crate::support::content::{noise, text};
+use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Ba2, Ba2File, Chunk, Tes4, Tes4File, ba2, pack};
+
+struct Case {
+    what: &'static str,
+    archive: Vec<u8>,
+    reason: Reason,
+    says: &'static str,
+}
+
+fn corrupt(what: &str) -> Reason {
+    Reason::Decode(DecodeError::Corrupt(what.into()))
+}
+
+/// A bad file beside a good one, in an archive of version 104 or 105.
+fn tes4(version: u32, flags: u32, bad: Tes4File) -> Vec<u8> {
+    let flags = FOLDER_NAMES | FILE_NAMES | flags;
+    Tes4::new(version).flags(flags).add("f", bad).file("f", "good.txt", "as it should be").build()
+}
+
+fn ba2(method: u32, chunk: Chunk) -> Vec<u8> {
+    let bad = Ba2File::general("f/bad.txt").chunk(chunk);
+    Ba2::general(3).method(method).add(bad).file("f/good.txt", "as it should be").build()
+}
+
+fn bad() -> Tes4File {
+    Tes4File::new("bad.txt", text(1, 5_000))
+}
+
+fn beyond() -> Vec<Case> {
+    const SAYS: &str = "its data lies beyond the end of the archive";
+    let case = |what, archive| Case { what, archive, reason: Reason::Beyond, says: SAYS };
+    vec![
+        case("stored, beyond the end", tes4(104, 0, bad().record_offset(0x7000_0000))),
+        case("packed, beyond the end", tes4(104, PACKED, bad().record_offset(0x7000_0000))),
+        case("packed, longer than the archive", tes4(104, PACKED, bad().record_size(0x0100_0000))),
+        case("stored chunk", ba2(0, Chunk::stored("x").offset(u64::MAX - 5))),
+        case("packed chunk", ba2(0, Chunk::zlib("x").offset(1 << 40))),
+    ]
+}
+
+fn claims() -> Vec<Case> {
+    let case = |what, archive, claim, says| Case { what, archive, reason: Reason::Claim(claim), says };
+    let bytes = || noise(1, 100);
+    let gib = "it claims to unpack to 1073741824 bytes, which is more than its data can hold or we can";
+    let all = "it claims to unpack to 4294967295 bytes, which is more than its data can hold or we can";
+    vec![
+        case("zlib bomb", tes4(104, PACKED, bad().stream(bytes()).declared(1 << 30)), 1 << 30, gib),
+        case("zlib chunk", ba2(0, Chunk::packed(bytes(), 1 << 30)), 1 << 30, gib),
+        case("lz4 chunk", ba2(ba2::METHOD_LZ4, Chunk::packed(bytes(), 1 << 30)), 1 << 30, gib),
+        case("lz4 frame", tes4(105, PACKED, bad().stream(bytes()).declared(1 << 30)), 1 << 30, gib),
+        case("largest", ba2(0, Chunk::packed(bytes(), u32::MAX as usize)), u32::MAX, all),
+    ]
+}
+
+fn leads() -> Vec<Case> {
+    const SAYS: &str = "what stands in front of its data is longer than the data";
+    let case = |what, archive| Case { what, archive, reason: Reason::Lead, says: SAYS };
+    let short = || Tes4File::new("bad.txt", "").block(&b"\x09four"[..]);
+    let cut = |len: usize| bad().no_size_word().stream(vec![1; len]);
+    vec![
+        case("a name longer than a stored file", tes4(104, EMBEDDED, short())),
+        case("a name longer than a packed file", tes4(104, EMBEDDED | PACKED, short())),
+        case("one byte of a size", tes4(104, PACKED, cut(1))),
+        case("three bytes of a size", tes4(105, PACKED, cut(3))),
+        case("a name and two bytes of a size", tes4(105, EMBEDDED | PACKED, cut(2))),
+    ]
+}
+
+fn streams() -> Vec<Case> {
+    let case = |what, archive, says| Case { what, archive, reason: corrupt(says), says };
+    let content = text(1, 5_000);
+    let zlib = pack::zlib_level(&content, 0);
+    vec![
+        case(
+            "zlib, truncated",
+            tes4(104, PACKED, bad().stream(&zlib[..1_007])),
+            "the zlib stream ends after 1000 of 5000 bytes",
+        ),
+        case(
+            "zlib, shorter than declared",
+            tes4(103, PACKED, bad().declared(5_678)),
+            "the zlib stream ends after 5000 of 5678 bytes",
+        ),
+        case(
+            "no zlib",
+            tes4(104, PACKED, bad().stream(&b"\x00\x11\x22 and more"[..])),
+            "not a zlib stream (first bytes 00 11 22 20)",
+        ),
+        case(
+            "zlib chunk, truncated",
+            ba2(0, Chunk::packed(zlib[..1_007].to_vec(), 5_000)),
+            "the zlib stream ends after 1000 of 5000 bytes",
+        ),
+        case(
+            "empty stream of a file that is not",
+            tes4(104, PACKED, bad().stream(b"")),
+            "it claims to unpack to 5000 bytes, which is more than its data can hold or we can",
+        ),
+    ]
+}
+
+#[test]
+fn each_kind_of_bad_entry_is_told_with_its_reason_and_the_others_stay_readable() {
+    for Case { what, archive, reason, says } in [beyond(), claims(), leads(), streams()].into_iter().flatten()
+    {
+        let opened = Opened::one(&archive);
+        let id = opened.id("f/bad.txt");
+        assert!(opened.store.size(id) > 0, "{what}: a bad file looks like a sound empty one");
+        let reason =
+            if says.starts_with("it claims to unpack to 5000 ") { Reason::Claim(5000) } else { reason };
+        // From the middle, the beginning, whole; copied and checked: always the same fault.
+        let error = opened.read("f/bad.txt", 0, 10).expect_err(what);
+        assert_eq!(error.reason, reason, "{what}");
+        assert_eq!(error.reason.to_string(), says, "{what}");
+        assert_eq!(error.to_string(), format!("{says} (data at offset {})", error.at), "{what}");
+        assert_eq!((error.entry, error.is_new), (id, true), "{what}");
+        for (offset, len) in [(0, 1), (0, u32::MAX)] {
+            let again = opened.read("f/bad.txt", offset, len).expect_err(what);
+            assert_eq!((again.reason, again.is_new), (reason.clone(), false), "{what}: told twice");
+        }
+        let copied = opened.store.copy(id, &mut Vec::new()).expect_err(what);
+        assert!(copied.to_string().starts_with(says), "{what}: {copied}");
+        assert_eq!(opened.store.check(id).expect_err(what).reason, reason, "{what}");
+        assert_eq!(opened.store.cached_bytes().0, 0, "{what}: a fault is kept");
+        assert_eq!(opened.whole("f/good.txt").unwrap(), b"as it should be", "{what}");
+    }
+}
+
+#[test]
+fn of_a_stored_file_that_is_cut_off_the_bytes_that_are_there_can_be_read() {
+    let archive = tes4(104, 0, bad().record_size(0x0100_0000));
+    let opened = Opened::one(&archive);
+    assert_eq!(opened.store.size(opened.id("f/bad.txt")), 0x0100_0000);
+    assert!(opened.read("f/bad.txt", 4_000, 1_000).unwrap() == text(1, 5_000)[4_000..]);
+    let end = archive.len() as u64;
+    for offset in [end, 0x00FF_FFFF] {
+        assert_eq!(opened.read("f/bad.txt", offset, 1).unwrap_err().reason, Reason::Beyond, "{offset}");
+    }
+    assert_eq!(opened.store.check(opened.id("f/bad.txt")).unwrap_err().reason, Reason::Beyond);
+}
+
+#[test]
+fn what_one_request_could_not_hold_is_refused_by_the_limit() {
+    let archive = ba2(0, Chunk::zlib(vec![0; 2 << 20]));
+    let limits = Limits { extent: 1 << 20, ..Limits::default() };
+    let opened = Opened::new(&[&archive], 64 << 20, limits);
+    let error = opened.read("0/f/bad.txt", 0, 10).unwrap_err();
+    assert_eq!(error.reason, Reason::Claim(2 << 20));
+    assert_eq!((opened.store.decoded_bytes(), opened.store.cached_bytes().0), (0, 0));
+}
+
+#[test]
+fn a_claim_that_is_refused_costs_the_cache_nothing() {
+    let content = text(1, 100_000);
+    let archive = Tes4::new(104)
+        .flags(FOLDER_NAMES | FILE_NAMES | PACKED)
+        .add("f", bad().stream(noise(1, 100)).declared(1 << 30))
+        .file("f", "good.txt", &content[..])
+        .build();
+    let opened = Opened::one(&archive);
+    assert!(opened.read("f/good.txt", 50_000, 10).unwrap() == content[50_000..50_010]);
+    assert_eq!(opened.store.cached_bytes().0, 100_000);
+    assert!(opened.read("f/bad.txt", 500_000, 10).is_err());
+    assert_eq!(opened.store.cached_bytes().0, 100_000, "a lie has emptied the cache");
+    assert!(opened.read("f/good.txt", 10, 10).is_ok());
+    assert_eq!(opened.store.decoded_bytes(), 100_000);
+}
+
+#[test]
+fn a_fault_of_one_chunk_leaves_the_other_chunks_readable() {
+    let (one, three) = (text(1, 10_000), text(3, 10_000));
+    let bad = Chunk::packed(vec![0x78, 0x9c, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], 10_000);
+    let file = Ba2File::general("a").chunk(Chunk::zlib(&one)).chunk(bad).chunk(Chunk::zlib(&three));
+    let opened = Opened::one(&Ba2::general(1).add(file).build());
+    assert_eq!(opened.store.size(opened.id("a")), 30_000);
+    assert!(opened.read("a", 0, 10_000).unwrap() == one);
+    assert!(opened.read("a", 20_000, 10_000).unwrap() == three);
+    let error = opened.read("a", 9_999, 2).unwrap_err();
+    assert_eq!(
+        error.reason,
+        corrupt("the zlib stream is damaged after 0 of 10000 bytes: invalid block type")
+    );
+    assert!(!opened.read("a", 15_000, 10).unwrap_err().is_new);
+}

@@ -1,0 +1,175 @@
+//! Bytes: every cut of every file, decoded no more often than promised, and what bad entries and changed archives give.
+
+mod changed;
+mod counts;
+mod faults;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use bsafs::content::{ReadError, Store, Tables};
+use bsafs::format::encoding::Encoding;
+use bsafs::format::{EntryId, Limits, parse};
+use bsafs::source::Source;
+use bsafs::tree::{self, Kind, Layer};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use crate::support;
+
+/// Archives on the disk, opened, and their files by path in lower case.
+struct Opened {
+    store: Store,
+    files: BTreeMap<String, EntryId>,
+    folder: TempDir,
+}
+
+impl Opened {
+    /// Archives of these bytes, each a layer of its own; paths are led by the layer's number.
+    fn new(archives: &[&[u8]], cache: u64, limits: Limits) -> Self {
+        let folder = TempDir::new().unwrap();
+        let mut store = Store::new(cache, limits);
+        let mut layers = Vec::new();
+        for (number, bytes) in archives.iter().enumerate() {
+            let path = path_in(folder.path(), number);
+            std::fs::write(&path, bytes).unwrap();
+            let source = Source::open(&path).unwrap();
+            let (layer, tables) = source
+                .lend(|bytes| {
+                    let archive = parse(bytes, &Limits::default()).unwrap();
+                    let base = number.to_string();
+                    (Layer::new(&archive, Encoding::default(), Some(&base)).unwrap(), Tables::new(archive))
+                })
+                .unwrap();
+            store.add(source, tables);
+            layers.push(layer);
+        }
+        let tree = tree::merge(layers).unwrap();
+        let file = |node| match tree.kind(node) {
+            Kind::File(id) => Some((String::from_utf8(tree.path(node)).unwrap().to_ascii_lowercase(), id)),
+            Kind::Folder => None,
+        };
+        let files = tree.nodes().filter_map(file).collect();
+        Self { store, files, folder }
+    }
+
+    /// One archive and a large cache; paths are as in the archive.
+    fn one(bytes: &[u8]) -> Self {
+        Self::with_cache(bytes, 64 << 20)
+    }
+
+    fn with_cache(bytes: &[u8], cache: u64) -> Self {
+        let mut opened = Self::new(&[bytes], cache, Limits::default());
+        let files = std::mem::take(&mut opened.files);
+        opened.files = files.into_iter().map(|(path, id)| (path[2..].to_owned(), id)).collect();
+        opened
+    }
+
+    /// Where the first archive lies.
+    fn path(&self) -> PathBuf {
+        path_in(self.folder.path(), 0)
+    }
+
+    fn id(&self, path: &str) -> EntryId {
+        *self
+            .files
+            .get(&path.to_ascii_lowercase())
+            .unwrap_or_else(|| panic!("no {path} in {:?}", self.files.keys()))
+    }
+
+    fn read(&self, path: &str, offset: u64, len: u32) -> Result<Vec<u8>, ReadError> {
+        self.store.read_at(self.id(path), offset, len, <[u8]>::to_vec)
+    }
+
+    /// A whole file in one request.
+    fn whole(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        self.read(path, 0, u32::try_from(self.store.size(self.id(path))).unwrap())
+    }
+}
+
+fn path_in(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("{number}.archive"))
+}
+
+/// Every sample in one store whose cache is too small for all, and the content of each file.
+struct Samples {
+    opened: Opened,
+    files: Vec<(EntryId, String, Vec<u8>)>,
+}
+
+static SAMPLES: LazyLock<Samples> = LazyLock::new(|| {
+    let samples = support::samples();
+    let archives: Vec<&[u8]> = samples.iter().map(|sample| &sample.bytes[..]).collect();
+    let opened = Opened::new(&archives, 3 << 20, Limits::default());
+    let file = |number: usize, name: &str, path: String, content| {
+        (opened.id(&format!("{number}/{path}")), format!("{name}: {path}"), content)
+    };
+    let files = samples
+        .into_iter()
+        .enumerate()
+        .flat_map(|(number, it)| {
+            it.files.into_iter().map(move |(path, content)| (number, it.name.clone(), path, content))
+        })
+        .map(|(number, name, path, content)| file(number, &name, path, content))
+        .collect();
+    Samples { opened, files }
+});
+
+#[test]
+fn every_sample_gives_its_size_and_every_byte_in_every_way() {
+    let Samples { opened, files } = &*SAMPLES;
+    assert_eq!(files.len(), opened.files.len(), "files that no sample speaks of");
+    assert!(files.len() > 250, "{} files", files.len());
+    for (id, name, content) in files {
+        assert_eq!(opened.store.size(*id), content.len() as u64, "{name}");
+        let len = u32::try_from(content.len()).unwrap();
+        let whole = opened.store.read_at(*id, 0, len, <[u8]>::to_vec).unwrap();
+        assert!(whole == *content, "{name}: read at once");
+        let mut copied = Vec::new();
+        assert_eq!(opened.store.copy(*id, &mut copied).unwrap(), content.len() as u64, "{name}");
+        assert!(copied == *content, "{name}: copied");
+        assert_eq!(opened.store.check(*id).unwrap(), [], "{name}");
+    }
+}
+
+/// Offsets where something may go wrong: both ends, behind the two lengths of DDS headers, around what is decoded
+/// alone; and all others.
+fn offset(size: u64) -> impl Strategy<Value = u64> {
+    let near = proptest::sample::select(vec![0, 128, 148, 4096, 128 << 10, 512 << 10, size]);
+    prop_oneof![(near, 0..8_u64).prop_map(|(at, by)| (at + by).saturating_sub(4)), 0..=size + 2,]
+}
+
+fn cut() -> impl Strategy<Value = (usize, u64, u32)> {
+    let files = &SAMPLES.files;
+    let large: Vec<usize> = (0..files.len()).filter(|&at| files[at].2.len() > 128 << 10).collect();
+    prop_oneof![proptest::sample::select(large), 0..files.len()].prop_flat_map(|file| {
+        let size = SAMPLES.files[file].2.len() as u64;
+        (offset(size), offset(size)).prop_map(move |(a, b)| {
+            let (from, to) = (a.min(b), a.max(b));
+            (file, from, u32::try_from(to - from).unwrap())
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #[test]
+    fn any_cut_of_a_file_is_that_cut_of_its_content((file, offset, len) in cut()) {
+        let (id, name, content) = &SAMPLES.files[file];
+        let from = content.len().min(offset as usize);
+        let to = content.len().min(offset as usize + len as usize);
+        let is_it = SAMPLES.opened.store.read_at(*id, offset, len, |bytes| bytes == &content[from..to]);
+        prop_assert!(is_it.unwrap(), "{} at {} + {}", name, offset, len);
+    }
+}
+
+#[test]
+fn reads_beyond_the_end_give_nothing_and_no_error() {
+    let opened = Opened::one(&support::Tes3::new().file("a", "abc").build());
+    for (offset, len, bytes) in
+        [(3, 1, ""), (4, 9, ""), (u64::MAX, u32::MAX, ""), (2, u32::MAX, "c"), (0, 0, ""), (1, 2, "bc")]
+    {
+        assert_eq!(opened.read("a", offset, len).unwrap(), bytes.as_bytes(), "{offset} + {len}");
+    }
+}

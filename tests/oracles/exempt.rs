@@ -1,0 +1,148 @@
+//! What the other readers are known to get wrong.
+
+use crate::Outcome;
+
+/// A defect of an oracle, and the files that show it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// Whose.
+    pub(crate) oracle: &'static str,
+    /// What the names of the archives contain.
+    pub(crate) archive: &'static str,
+    /// How the normalised names of the files end; empty for all of them.
+    pub(crate) file: &'static str,
+    /// What it makes of these files instead.
+    pub(crate) outcome: Outcome,
+    /// Why that is its fault and not ours.
+    pub(crate) reason: &'static str,
+}
+
+/// All of them. The first row that applies counts.
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        oracle: "ba2",
+        archive: "empty files",
+        file: "",
+        outcome: Outcome::Refuses,
+        reason: "it panics at a packed entry that ends before its size (FORMATS.md 1.6)",
+    },
+    Row {
+        oracle: "ba2",
+        archive: "tes3 without names",
+        file: "",
+        outcome: Outcome::Refuses,
+        reason: "it takes hashes for name offsets; archives for the Xbox have no names",
+    },
+    Row {
+        oracle: "dream_archive",
+        archive: "tes3 without names",
+        file: "",
+        outcome: Outcome::Refuses,
+        reason: "it takes hashes for name offsets; archives for the Xbox have no names",
+    },
+    Row {
+        oracle: "dream_archive",
+        archive: "xbox 360 hashes",
+        file: "",
+        outcome: Outcome::Refuses,
+        reason: "it does not implement archives of the Xbox 360",
+    },
+    Row {
+        oracle: "dream_archive",
+        archive: "empty files",
+        file: "packed and no size word.txt",
+        outcome: Outcome::Fails,
+        reason: "it wants a size where there are no bytes left",
+    },
+    Row {
+        oracle: "dream_archive",
+        archive: "empty files",
+        file: "size word and no stream.txt",
+        outcome: Outcome::Fails,
+        reason: "it wants a stream of a file that has no bytes",
+    },
+    Row {
+        oracle: "dream_archive",
+        archive: "dx10 ",
+        file: ".dds",
+        outcome: Outcome::DdsDepth,
+        reason: "it writes a depth of 0 where DirectXTex writes 1",
+    },
+    Row {
+        oracle: "dream_archive",
+        archive: "xbox.bsa",
+        file: "",
+        outcome: Outcome::Refuses,
+        reason: "it does not implement archives of the Xbox 360",
+    },
+    Row {
+        oracle: "dream_archive",
+        archive: "xmem.bsa",
+        file: "",
+        outcome: Outcome::Refuses,
+        reason: "it does not implement archives of the Xbox 360",
+    },
+    Row {
+        oracle: "dream_archive",
+        archive: "fo4_dds_test",
+        file: ".dds",
+        outcome: Outcome::DdsDepth,
+        reason: "it writes a depth of 0 where DirectXTex writes 1",
+    },
+    Row {
+        oracle: "dream_archive",
+        archive: "Blank - Textures",
+        file: ".dds",
+        outcome: Outcome::DdsDepth,
+        reason: "it writes a depth of 0 where DirectXTex writes 1",
+    },
+    Row {
+        oracle: "ba2",
+        archive: "xmem.bsa",
+        file: "",
+        outcome: Outcome::Fails,
+        reason: "it takes XMem for zlib",
+    },
+    Row {
+        oracle: "ba2",
+        archive: "tes3 one hash",
+        file: "abcdefgh/zyxwvuts.nif",
+        outcome: Outcome::Differs,
+        reason: "of files with one hash it keeps the first name and the last content",
+    },
+    Row {
+        oracle: "ba2",
+        archive: "tes3 one hash",
+        file: "ebcdafgh/zyxwvuts.nif",
+        outcome: Outcome::Misses,
+        reason: "of files with one hash it keeps the first name and the last content",
+    },
+    Row {
+        oracle: "ba2",
+        archive: "v105 one hash",
+        file: "xairdyj_d.txt",
+        outcome: Outcome::Differs,
+        reason: "of files with one hash it keeps the first name and the last content",
+    },
+    Row {
+        oracle: "ba2",
+        archive: "v105 one hash",
+        file: "xzssdab_d.txt",
+        outcome: Outcome::Misses,
+        reason: "of files with one hash it keeps the first name and the last content",
+    },
+    Row {
+        oracle: "ba2",
+        archive: "gnrl one hash",
+        file: "ynhsxmfw.txt",
+        outcome: Outcome::Differs,
+        reason: "of files with one hash it keeps the first name and the last content",
+    },
+    Row {
+        oracle: "ba2",
+        archive: "gnrl one hash",
+        file: "jsjjhoiw.txt",
+        outcome: Outcome::Misses,
+        reason: "of files with one hash it keeps the first name and the last content",
+    },
+];

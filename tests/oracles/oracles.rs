@@ -1,0 +1,219 @@
+//! Other people's readers of the same archives: what bsafs lists and gives must be what they list and give.
+//!
+//! Both have defects. Each is a row of [`exempt::ROWS`] with its reason, and a row that is no longer true fails as
+//! loudly as a difference would. FORMATS.md tells where the defects were found.
+
+// A test that fails says so by panicking.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod exempt; // what the others are known to get wrong
+mod hashes; // the games' hashes of random names
+mod others; // crates ba2 and dream_archive
+mod ours; // bsafs, through its library
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use exempt::{ROWS, Row};
+use others::{ORACLES, Oracle, Other};
+use support::tes4::FOLDER_NAMES;
+use support::{Ba2, Tes3, Tes4, hash};
+
+/// How an oracle's word on one file relates to ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Size and every byte are the same.
+    Same,
+    /// It does not open the archive.
+    Refuses,
+    /// It does not list the file.
+    Misses,
+    /// It lists the file and cannot give its bytes, or panics over them.
+    Fails,
+    /// It gives other bytes.
+    Differs,
+    /// It gives a DDS file whose depth field alone differs.
+    DdsDepth,
+}
+
+/// An archive to compare, and where it comes from.
+struct Subject {
+    name: String,
+    path: PathBuf,
+}
+
+/// What was compared with one oracle.
+#[derive(Default)]
+struct Tally {
+    compared: usize,
+    differed: usize,
+    problems: Vec<String>,
+    rows_used: Vec<bool>,
+}
+
+#[test]
+fn every_file_of_every_archive_is_what_other_readers_make_of_it() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let built = built(folder.path());
+    let foreign = foreign();
+    // Floors, so that a comparison that silently compares nothing cannot pass.
+    compare("built", &built, [325, 290]);
+    if !foreign.is_empty() {
+        compare("foreign", &foreign, [469, 461]);
+    }
+}
+
+/// Compares archives with every oracle; `floors` are how many files each must at least have agreed on.
+fn compare(what: &str, subjects: &[Subject], floors: [usize; 2]) {
+    let mut failed = Vec::new();
+    for (oracle, floor) in ORACLES.iter().zip(floors) {
+        let mut tally = Tally { rows_used: vec![false; ROWS.len()], ..Tally::default() };
+        for subject in subjects {
+            compare_one(oracle, subject, &mut tally);
+        }
+        println!(
+            "oracle {} on {what} archives: {} files are the same, {} differ as it is known to",
+            oracle.name, tally.compared, tally.differed
+        );
+        failed.append(&mut tally.problems);
+        for (row, used) in ROWS.iter().zip(&tally.rows_used) {
+            let is_due = row.oracle == oracle.name && subjects.iter().any(|it| it.name.contains(row.archive));
+            if is_due && !used {
+                failed.push(format!("{row}: excuses nothing"));
+            }
+        }
+        if tally.compared < floor {
+            failed.push(format!("{}: only {} files were compared", oracle.name, tally.compared));
+        }
+    }
+    assert!(failed.is_empty(), "{} problems\n{}", failed.len(), failed.join("\n"));
+}
+
+fn compare_one(oracle: &Oracle, subject: &Subject, tally: &mut Tally) {
+    let bytes = std::fs::read(&subject.path).unwrap();
+    let theirs = others::quietly(|| (oracle.read)(&bytes));
+    let mut listed: BTreeMap<Vec<u8>, Vec<Other>> = BTreeMap::new();
+    for (name, file) in theirs.iter().flatten() {
+        listed.entry(name.clone()).or_default().push(file.clone());
+    }
+    for file in ours::read(&subject.path) {
+        let (outcome, detail) = match &theirs {
+            Err(error) => (Outcome::Refuses, error.clone()),
+            Ok(_) => match listed.get_mut(&file.key) {
+                Some(same_name) if !same_name.is_empty() => {
+                    // Of files with one name any will do, but each only once.
+                    let equal = same_name.iter().position(|it| it.as_ref() == Ok(&file.content));
+                    outcome(&file.content, &same_name.remove(equal.unwrap_or(0)))
+                }
+                _ => (Outcome::Misses, String::new()),
+            },
+        };
+        let row = ROWS.iter().position(|row| row.applies(oracle.name, &subject.name, &file.key));
+        tally.compared += usize::from(outcome == Outcome::Same);
+        tally.differed += usize::from(outcome != Outcome::Same);
+        row.inspect(|&row| tally.rows_used[row] = true);
+        let expected = row.map_or(Outcome::Same, |row| ROWS[row].outcome);
+        if outcome != expected {
+            let name = file.key.escape_ascii();
+            tally.problems.push(format!(
+                "{}: {}: {name}: {outcome:?} {detail}, expected {expected:?}",
+                oracle.name, subject.name
+            ));
+        }
+    }
+    for (name, rest) in listed.iter().filter(|(_, rest)| !rest.is_empty()) {
+        let name = name.escape_ascii();
+        tally.problems.push(format!(
+            "{}: {}: {name}: {} more than we list",
+            oracle.name,
+            subject.name,
+            rest.len()
+        ));
+    }
+}
+
+fn outcome(ours: &[u8], theirs: &Other) -> (Outcome, String) {
+    let theirs = match theirs {
+        Err(error) => return (Outcome::Fails, error.clone()),
+        Ok(theirs) => theirs,
+    };
+    if theirs == ours {
+        return (Outcome::Same, String::new());
+    }
+    // The depth is the u32 at 24.
+    let is_depth = ours.starts_with(b"DDS ")
+        && ours.len() == theirs.len()
+        && ours.iter().zip(theirs).enumerate().all(|(at, (a, b))| a == b || (24..28).contains(&at));
+    let first = ours.iter().zip(theirs).position(|(a, b)| a != b);
+    let detail = format!("({} and {} bytes, first difference {first:?})", ours.len(), theirs.len());
+    (if is_depth { Outcome::DdsDepth } else { Outcome::Differs }, detail)
+}
+
+/// Archives that the builder writes: all samples, and some without names.
+fn built(folder: &Path) -> Vec<Subject> {
+    let mut archives: Vec<(String, Vec<u8>)> =
+        support::samples().into_iter().map(|sample| (sample.name, sample.bytes)).collect();
+    let tes4 = |flags| {
+        let archive = Tes4::new(105).flags(flags);
+        archive.file("a\\b", "c.txt", "one").file("", "d.txt", "two").build()
+    };
+    archives.push(("ba2 without names.ba2".into(), Ba2::general(1).file("a\\b.txt", "x").nameless().build()));
+    archives.push(("v105 without names.bsa".into(), tes4(0)));
+    archives.push(("v105 folder names alone.bsa".into(), tes4(FOLDER_NAMES)));
+    archives.push(("tes3 without names.bsa".into(), Tes3::new().file("a\\b.txt", "x").nameless().build()));
+    let [one, two] = hash::TES3_COLLISION;
+    archives.push(("tes3 one hash.bsa".into(), Tes3::new().file(one, "one").file(two, "two").build()));
+    let [one, two] = hash::TES4_COLLISION;
+    archives.push((
+        "v105 one hash.bsa".into(),
+        Tes4::new(105).file("a", one, "one").file("a", two, "two").build(),
+    ));
+    let [one, two] = hash::FO4_COLLISION;
+    archives.push(("gnrl one hash.ba2".into(), Ba2::general(1).file(one, "one").file(two, "two").build()));
+    let write = |(name, bytes): (String, Vec<u8>)| {
+        let path = folder.join(&name);
+        std::fs::write(&path, bytes).unwrap();
+        Subject { name, path }
+    };
+    archives.into_iter().map(write).collect()
+}
+
+/// Archives that other people's tools wrote; they are not part of the project.
+fn foreign() -> Vec<Subject> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/archives");
+    let mut subjects = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "bsa" || it == "ba2") {
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                subjects.push(Subject { name, path });
+            }
+        }
+    }
+    if subjects.is_empty() {
+        println!("NOT COMPARED: no archives of other tools at {}", root.display());
+    }
+    subjects.sort_by(|a, b| a.name.cmp(&b.name));
+    subjects
+}
+
+impl Row {
+    fn applies(&self, oracle: &str, archive: &str, key: &[u8]) -> bool {
+        self.oracle == oracle && archive.contains(self.archive) && key.ends_with(self.file.as_bytes())
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Row { oracle, archive, file, outcome, reason } = self;
+        write!(f, "{oracle}: {archive}: {file}: {outcome:?}, because {reason}")
+    }
+}

@@ -1,0 +1,62 @@
+//! An archive as bsafs mounts it: listed by its tree, read by its store.
+
+use std::path::Path;
+
+use bsafs::content::{Store, Tables};
+use bsafs::format::encoding::Encoding;
+use bsafs::format::{Limits, Name, parse};
+use bsafs::source::Source;
+use bsafs::tree::{self, Kind, Layer};
+
+use crate::others::key;
+
+/// A file.
+pub(crate) struct File {
+    /// Its stored name, normalised; its hash where the archive stores none.
+    pub(crate) key: Vec<u8>,
+    pub(crate) content: Vec<u8>,
+}
+
+/// What the kernel asks for at once.
+const STEP: u32 = 128 << 10;
+
+/// Every file of an archive.
+pub(crate) fn read(path: &Path) -> Vec<File> {
+    let source = Source::open(path).unwrap();
+    let (layer, tables, known) = source
+        .lend(|bytes| {
+            let archive = parse(bytes, &Limits::default()).unwrap();
+            let known: Vec<_> = archive.entries.iter().map(|it| (it.hash, is_named(&it.name))).collect();
+            (Layer::new(&archive, Encoding::default(), None).unwrap(), Tables::new(archive), known)
+        })
+        .unwrap();
+    let mut store = Store::new(64 << 20, Limits::default());
+    store.add(source, tables);
+    let tree = tree::merge(vec![layer]).unwrap();
+    let file = |node| {
+        let Kind::File(id) = tree.kind(node) else { return None };
+        let size = store.size(id);
+        let mut content = Vec::new();
+        while (content.len() as u64) < size {
+            let before = content.len();
+            let added = store.read_at(id, before as u64, STEP, |bytes| content.extend_from_slice(bytes));
+            added.unwrap_or_else(|error| panic!("{}: {node:?}: {error}", path.display()));
+            assert!(content.len() > before, "{}: {node:?} ends before its size", path.display());
+        }
+        let (hash, is_named) = known[id.entry as usize];
+        let name = if is_named { tree.stored_name(node) } else { Vec::new() };
+        Some(File { key: key(&name, hash.folder, hash.file), content })
+    };
+    let files: Vec<File> = tree.nodes().filter_map(file).collect();
+    assert_eq!(files.len(), known.len(), "{}: an entry is not listed", path.display());
+    files
+}
+
+/// Whether an archive stores the whole of a file's name; others list files by their hashes where it does not.
+fn is_named(name: &Name<'_>) -> bool {
+    match name {
+        Name::Path(path) => !path.is_empty(),
+        Name::Split { folder, file } => folder.is_some() && file.is_some(),
+        Name::Unknown { .. } => false,
+    }
+}

@@ -1,0 +1,98 @@
+//! Names that no archive should have.
+
+use super::{everything, files, hidden, merged};
+
+#[test]
+fn no_name_leads_out_of_the_mount() {
+    let cases: [(&[u8], &str); 14] = [
+        (b"..\\..\\etc\\passwd", "%2E%2E/%2E%2E/etc/passwd"),
+        (b"a/../b", "a/%2E%2E/b"),
+        (b"a\\..", "a/%2E%2E"),
+        (b"/absolute", "absolute"),
+        (b"\\\\server\\share\\x", "server/share/x"),
+        (b"C:\\Windows\\x.dll", "C%3A/Windows/x.dll"),
+        (b"c:x", "c%3Ax"),
+        (b"a\\c:\\x", "a/c:/x"),
+        (b"nul\0byte.txt", "nul%00byte.txt"),
+        (b"bell\x07\x7f\n", "bell%07%7F%0A"),
+        (b".\\a\\.\\\\b", "a/b"),
+        (b"Mar\xEDa \x80.fuz", "María €.fuz"),
+        // Bytes of windows-1252 that the web's table maps to control characters U+0080 to U+009F.
+        (b"hole \x81", "hole \u{81}"),
+        (b" . ", " . "),
+    ];
+    for (stored, listed) in cases {
+        let tree = merged(&[&[stored]]);
+        assert_eq!(files(&tree), [listed], "{}", stored.escape_ascii());
+        let node = tree.resolve(listed.as_bytes()).unwrap();
+        assert_eq!(tree.stored_name(node), stored, "{}", stored.escape_ascii());
+    }
+}
+
+#[test]
+fn two_hostile_names_that_are_listed_alike_both_stay() {
+    let tree = merged(&[&[&b"a\0"[..], b"a%00", b"A%00"]]);
+    assert_eq!(files(&tree), ["A%00 (3)", "a%00", "a%00 (2)"]);
+    assert_eq!(tree.stored_name(tree.resolve(b"a%00").unwrap()), b"a\0");
+    assert_eq!(tree.stored_name(tree.resolve(b"a%00 (2)").unwrap()), b"a%00");
+}
+
+#[test]
+fn names_longer_than_linux_takes_are_cut_apart() {
+    let long = |last: &str| format!("{}{last}.dds", "x".repeat(300)).into_bytes();
+    let (one, two) = (long("1"), long("2"));
+    let tree = merged(&[&[&one[..], &two]]);
+    let listed = files(&tree);
+    assert_eq!(listed.len(), 2);
+    for (name, stored) in listed.iter().zip([&one, &two]) {
+        assert!(name.len() <= 255 && name.ends_with(".dds"), "{name}");
+        let found = tree.stored_name(tree.resolve(name.as_bytes()).unwrap());
+        assert!(found == one || found == two, "{}", stored.escape_ascii());
+    }
+    assert_eq!(hidden(&tree), 0);
+    let twins = merged(&[&[&one[..], &one, &one]]);
+    assert_eq!(twins.files(), 3);
+    assert!(files(&twins).iter().all(|name| name.len() <= 255 && name.ends_with(".dds")));
+}
+
+#[test]
+fn a_hundred_levels_become_64_folders_and_the_file_is_found() {
+    let path = (0..100).map(|level| format!("d{level}")).collect::<Vec<_>>().join("\\");
+    let tree = merged(&[&[&path]]);
+    let all = everything(&tree);
+    assert_eq!(all.len(), 65);
+    let (listed, entry) = &all[64];
+    assert!(entry.is_some());
+    assert_eq!(listed.split('/').count(), 65);
+    assert!(listed.starts_with("d0/d1/") && listed.contains("/d62/d63%2Fd64%2F"), "{listed}");
+    assert!(listed.ends_with("%2Fd98/d99"), "{listed}");
+    assert_eq!(tree.stored_name(tree.resolve(listed.as_bytes()).unwrap()), path.as_bytes());
+}
+
+/// Quadratic work on these would take minutes, and be noticed.
+#[test]
+fn seventy_thousand_files_of_one_name_are_all_there() {
+    const COUNT: usize = 70_000;
+    let names: Vec<&str> =
+        (0..COUNT).map(|n| if n % 2 == 0 { "d\\Same.nif" } else { "D/sAME.nif" }).collect();
+    let tree = merged(&[&names]);
+    assert_eq!((tree.files(), hidden(&tree)), (COUNT, 0));
+    for (listed, stored) in [
+        ("d/same.nif", "d\\Same.nif"),
+        ("d/same (2).nif", "D/sAME.nif"),
+        ("d/same (69999).nif", "d\\Same.nif"),
+        ("d/same (70000).nif", "D/sAME.nif"),
+    ] {
+        assert_eq!(tree.stored_name(tree.resolve(listed.as_bytes()).unwrap()), stored.as_bytes(), "{listed}");
+    }
+    assert_eq!(tree.resolve(b"d/same (70001).nif"), None);
+}
+
+#[test]
+fn seventy_thousand_archives_files_of_one_folder_name_are_all_there() {
+    let names: Vec<&str> = std::iter::repeat_n("a", 70_000).chain(["A\\b"]).collect();
+    let tree = merged(&[&names]);
+    assert_eq!(tree.files(), 70_001);
+    assert_eq!(tree.name(tree.resolve(b"a").unwrap()), b"A", "the folder lost its name");
+    assert!(tree.resolve(b"a (70001)").is_some());
+}

@@ -1,0 +1,83 @@
+//! Names, against an obvious model: what is seen, what is hidden, what each entry's archive stores.
+
+mod hostile;
+mod merging;
+mod spellings;
+mod unnamed;
+
+use bsafs::format::encoding::Encoding;
+use bsafs::format::hash::{Family, Hash};
+use bsafs::format::{About, Archive, Entry, EntryId, Limits, Name, parse};
+use bsafs::tree::{self, Kind, Layer, NodeId, Tree};
+
+/// The tables of an archive that stores these names, as far as a tree looks at them.
+fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
+    let entry = |name| Entry { name, hash: Hash::default(), extents: 0 };
+    Archive {
+        about: About { format: "test", version: 0, kind: "", games: "", flags: 0, flag_names: Vec::new() },
+        hashes: Family::Fo4,
+        entries: names.into_iter().map(entry).collect(),
+        extents: Vec::new(),
+        heads: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// A layer of whole paths.
+fn layer<P: AsRef<[u8]>>(paths: &[P], base: Option<&str>) -> Layer {
+    let names = paths.iter().map(|path| Name::Path(path.as_ref()));
+    Layer::new(&archive(names), Encoding::default(), base).unwrap()
+}
+
+/// A tree of layers of whole paths, the last of which wins.
+fn merged<P: AsRef<[u8]>>(layers: &[&[P]]) -> Tree {
+    tree::merge(layers.iter().map(|paths| layer(paths, None)).collect()).unwrap()
+}
+
+/// A tree of archives that a builder wrote, each with its base folder.
+fn of_archives(archives: &[(&[u8], Option<&str>)]) -> Tree {
+    let read = |(bytes, base): &(&[u8], Option<&str>)| {
+        Layer::new(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), *base).unwrap()
+    };
+    tree::merge(archives.iter().map(read).collect()).unwrap()
+}
+
+/// A file's entry.
+fn entry_of(tree: &Tree, node: NodeId) -> Option<EntryId> {
+    match tree.kind(node) {
+        Kind::Folder => None,
+        Kind::File(entry) => Some(entry),
+    }
+}
+
+/// Every path with its entry, `None` for folders; in the order of the nodes.
+fn everything(tree: &Tree) -> Vec<(String, Option<EntryId>)> {
+    let text = |node| String::from_utf8(tree.path(node)).unwrap();
+    tree.nodes().skip(1).map(|node| (text(node), entry_of(tree, node))).collect()
+}
+
+/// The paths of all files, sorted.
+fn files(tree: &Tree) -> Vec<String> {
+    let mut paths: Vec<String> =
+        everything(tree).into_iter().filter(|(_, entry)| entry.is_some()).map(|(path, _)| path).collect();
+    paths.sort();
+    paths
+}
+
+/// How many entries are hidden, by any node.
+fn hidden(tree: &Tree) -> usize {
+    tree.nodes().map(|node| tree.hidden(node).len()).sum()
+}
+
+/// The same letters in the other case.
+fn swapped(name: &[u8]) -> Vec<u8> {
+    let swap = |byte: &u8| match byte.is_ascii_lowercase() {
+        true => byte.to_ascii_uppercase(),
+        false => byte.to_ascii_lowercase(),
+    };
+    name.iter().map(swap).collect()
+}
+
+fn id(layer: u16, entry: u32) -> EntryId {
+    EntryId { layer, entry }
+}
