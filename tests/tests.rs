@@ -6,3 +6,4 @@
 mod support;
 
 mod layering; // which part of the crate may import which
+mod legacy; // the archives of Arena and Daggerfall, from bytes to files

@@ -17,6 +17,7 @@ pub mod ba2;
 pub mod encoding;
 mod error;
 pub mod hash;
+pub mod legacy;
 pub mod name;
 pub mod tes3;
 pub mod tes4;
@@ -91,6 +92,8 @@ pub enum Name<'a> {
         /// The file's name within it.
         file: Option<&'a [u8]>,
     },
+    /// A number, which people read as decimal digits: Daggerfall's archives of sounds and models.
+    Number(u32),
     /// Only hashes are known, and the extension (up to four characters) where the format keeps it apart.
     Unknown {
         /// NUL-padded, without its dot.
@@ -137,6 +140,8 @@ pub enum Codec {
     Xmem,
     /// The archive names a method that is not known: the payload's first bytes decide.
     Detect,
+    /// Packed in a way that nobody has written down: the file is listed, and reading it is an error.
+    Unsupported,
 }
 
 impl Codec {
@@ -149,6 +154,7 @@ impl Codec {
             Self::Lz4Block => "lz4 block",
             Self::Xmem => "xmem",
             Self::Detect => "unknown method",
+            Self::Unsupported => "unsupported",
         }
     }
 }
@@ -234,7 +240,10 @@ pub struct Format {
 }
 
 /// Every format that can be read, in the order in which they are tried.
-pub static FORMATS: [Format; 3] = [tes4::FORMAT, ba2::FORMAT, tes3::FORMAT];
+///
+/// Those that are known by their arithmetic go before Morrowind's: its magic number is a likely count of files.
+pub static FORMATS: [Format; 5] =
+    [tes4::FORMAT, ba2::FORMAT, legacy::ARENA, legacy::DAGGERFALL, tes3::FORMAT];
 
 /// Reads an archive's tables.
 ///

@@ -188,6 +188,7 @@ impl<'a> Naming<'a> {
                 (Some(folder), Some(file))
             }
             Name::Split { folder, file } => (folder, file),
+            Name::Number(_) => (Some(&b""[..]), None),
             Name::Unknown { .. } => (None, None),
         };
         let extension = match entry.name {
@@ -200,9 +201,14 @@ impl<'a> Naming<'a> {
             (None, Some(hash)) => Seen { folder: self.enter(self.layer.base, &hash)?, is_odd: true },
             (None, None) => Seen { folder: self.layer.base, is_odd: true },
         };
-        let (place, name) = self.file(place, file.unwrap_or_default())?;
-        let is_unnamed = name.is_empty() || folder.is_none();
-        let is_odd = place.is_odd || name.is_empty() || matches!(name, Cow::Owned(_));
+        let (place, name) = match entry.name {
+            Name::Number(number) => (place, Cow::Owned(number.to_string())),
+            _ => self.file(place, file.unwrap_or_default())?,
+        };
+        // Without hashes there is nothing by which a file without a name could be found.
+        let is_unnamed = (name.is_empty() || folder.is_none()) && self.layer.family != hash::Family::None;
+        let is_changed = matches!(name, Cow::Owned(_)) && !matches!(entry.name, Name::Number(_));
+        let is_odd = place.is_odd || name.is_empty() || is_changed;
         let name = self.layer.keep(if name.is_empty() { &file_hash } else { &name })?;
         self.layer.files.push(File { folder: place.folder, name });
         if is_odd {
@@ -287,6 +293,7 @@ fn stored_path(name: &Name<'_>, separator: u8) -> Box<[u8]> {
             path.extend_from_slice(file.unwrap_or_default());
             path.into()
         }
+        Name::Number(number) => number.to_string().into_bytes().into(),
         Name::Unknown { .. } => Box::default(),
     }
 }

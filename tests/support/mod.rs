@@ -23,6 +23,7 @@ pub mod ba2;
 pub mod content;
 pub mod dds;
 pub mod hash;
+pub mod legacy;
 pub mod pack;
 pub mod parts;
 mod samples;
