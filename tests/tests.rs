@@ -7,3 +7,4 @@ mod support;
 
 mod layering; // which part of the crate may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
+mod texture; // what consoles' textures become, against a tiler of the tests' own

@@ -5,6 +5,7 @@
 //! its row.
 
 pub mod dds;
+pub mod tiling;
 
 use Height::{Any, Even};
 use Legacy::{Code, Dx10, Masks};

@@ -29,6 +29,7 @@ pub mod parts;
 mod samples;
 pub mod tes3;
 pub mod tes4;
+pub mod tiler;
 
 pub use ba2::{Ba2, Ba2File, Chunk, Texture};
 pub use parts::{Parts, dense, write_sparse};
