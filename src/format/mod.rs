@@ -11,20 +11,18 @@
     clippy::as_conversions
 )]
 
-use std::borrow::Cow;
-
 pub mod ba2;
 pub mod encoding;
 mod error;
 pub mod hash;
+mod head;
 pub mod legacy;
 pub mod name;
 pub mod tes3;
 pub mod tes4;
 
 pub use error::{ParseError, ParseErrorKind};
-
-use crate::texture::dds;
+pub use head::{Head, Heads};
 
 /// An archive's tables, borrowing names from its bytes.
 #[derive(Clone, Debug)]
@@ -37,8 +35,8 @@ pub struct Archive<'a> {
     pub entries: Vec<Entry<'a>>,
     /// The extents of all entries, in the order of the entries.
     pub extents: Vec<Extent>,
-    /// Empty, or one head for each entry.
-    pub heads: Vec<Head>,
+    /// What is put in front of its files.
+    pub heads: Heads,
     /// What is unusual about it, first come first, at most [`Limits::notes`].
     pub notes: Vec<Note>,
 }
@@ -175,38 +173,6 @@ impl Lead {
     /// Whether there is nothing in front of the payload.
     pub fn is_none(self) -> bool {
         self == Self::NONE
-    }
-}
-
-/// Bytes that stand in front of a file's extents without being in the archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head {
-    /// Nothing.
-    None,
-    /// The DDS header of a texture.
-    Dds(dds::Texture),
-}
-
-impl Head {
-    /// How many bytes the head has.
-    pub fn len(&self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Dds(texture) => texture.header_len(),
-        }
-    }
-
-    /// Whether the head has no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The head's bytes.
-    pub fn bytes(&self) -> Cow<'static, [u8]> {
-        match self {
-            Self::None => Cow::Borrowed(&[]),
-            Self::Dds(texture) => Cow::Owned(texture.header()),
-        }
     }
 }
 

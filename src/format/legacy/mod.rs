@@ -13,7 +13,7 @@ pub use arena::FORMAT as ARENA;
 pub use daggerfall::FORMAT as DAGGERFALL;
 
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Lead, Limits, Name, Notes, ParseError};
+use super::{About, Archive, Codec, Entry, Extent, Heads, Lead, Limits, Name, Notes, ParseError};
 use crate::read::{Missing, Reader};
 
 /// How an archive is laid out.
@@ -85,7 +85,7 @@ impl Layout {
         if packed > 0 {
             notes.add(start, || format!("files marked as packed, in a way that is not known: {packed}"));
         }
-        Ok(Archive { about, hashes: Family::None, entries, extents, heads: Vec::new(), notes: notes.kept })
+        Ok(Archive { about, hashes: Family::None, entries, extents, heads: Heads::None, notes: notes.kept })
     }
 }
 
