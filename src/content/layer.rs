@@ -1,5 +1,6 @@
 //! The extents of one archive, and the sizes that had to be read from its data.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -7,15 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use super::extents::Extents;
 use super::lead::{self, Said};
 use super::{Reason, buffer};
-use crate::format::{Archive, Extent, Head};
+use crate::format::{Archive, Extent, Head, Heads};
 use crate::source::Source;
 
 /// What of an archive's tables says where bytes are; it outlives the map that the tables were read from.
 #[derive(Debug)]
 pub struct Tables {
     extents: Extents,
-    /// Empty, or one for each entry.
-    heads: Vec<Head>,
+    heads: Heads,
 }
 
 impl Tables {
@@ -49,7 +49,18 @@ impl Layer {
     }
 
     pub(super) fn head(&self, entry: u32) -> Head {
-        self.tables.heads.get(entry as usize).copied().unwrap_or(Head::None)
+        self.tables.heads.get(entry as usize)
+    }
+
+    /// The bytes that are put in front of an entry's extents.
+    pub(super) fn head_bytes(&self, entry: u32) -> Cow<'static, [u8]> {
+        let head = self.head(entry);
+        if head.is_empty() {
+            return Cow::Borrowed(&[]);
+        }
+        // Formats with heads store all sizes in their tables.
+        let data = self.extents_of(entry).filter_map(|index| self.extent(index).size).map(u64::from).sum();
+        head.bytes(data)
     }
 
     /// How many bytes an extent becomes; reads its lead where only that tells, once.

@@ -168,7 +168,7 @@ impl Store {
     /// The fault of the first extent that has one, as the source of an [`io::Error`]; or the writer's own.
     pub fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
         let layer = &self.layers[usize::from(id.layer)];
-        to.write_all(&layer.head(id.entry).bytes())?;
+        to.write_all(&layer.head_bytes(id.entry))?;
         for index in layer.extents_of(id.entry) {
             for within in self.steps(id, index).map_err(io::Error::other)? {
                 buffer::answer((within.end - within.start) as usize, |out| {
@@ -258,9 +258,7 @@ impl Store {
         let Piece { what, within } = piece;
         let index = match *what {
             What::Head => {
-                out.copy_from_slice(
-                    &layer.head(id.entry).bytes()[within.start as usize..within.end as usize],
-                );
+                out.copy_from_slice(&layer.head_bytes(id.entry)[within.start as usize..within.end as usize]);
                 return Ok(());
             }
             What::Extent(index) => index,

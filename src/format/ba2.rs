@@ -1,11 +1,12 @@
 //! The archives of Fallout 4, Fallout 76 and Starfield (BA2, "BTDX"; FORMATS.md sections 3 and 5).
 //!
-//! `GNRL` archives hold files, `DX10` archives hold textures as the chunks of their mip maps, without the DDS header.
+//! `GNRL` archives hold files, `DX10` archives hold textures as the chunks of their mip maps, without the DDS header, and
+//! `GNMF` archives the same for the PlayStation 4, without the GNF header (section 6; [unverified] on a real archive).
 
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Format, Head, Lead, Limits, Name, Notes, ParseError};
+use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Limits, Name, Notes, ParseError};
 use crate::read::Reader;
-use crate::texture::dds;
+use crate::texture::{dds, gnf, xbox};
 
 /// This format's row in [`super::FORMATS`].
 pub const FORMAT: Format = Format { name: "BA2", claims, parse };
@@ -14,8 +15,6 @@ const MAGIC: &[u8] = b"BTDX";
 
 /// What every chunk ends with.
 const SENTINEL: u32 = 0xBAAD_F00D;
-/// A PC texture; every other tile mode is an arrangement of the Xbox One's GPU.
-const TILE_MODE_LINEAR: u8 = 8;
 
 fn claims(archive: &[u8]) -> bool {
     archive.starts_with(MAGIC)
@@ -49,6 +48,7 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
 enum Kind {
     General,
     Textures,
+    Gnf,
 }
 
 impl Kind {
@@ -57,6 +57,7 @@ impl Kind {
         match self {
             Self::General => "GNRL",
             Self::Textures => "DX10",
+            Self::Gnf => "GNMF",
         }
     }
 
@@ -65,6 +66,7 @@ impl Kind {
         match self {
             Self::General => 16,
             Self::Textures => 24,
+            Self::Gnf => 48,
         }
     }
 }
@@ -101,11 +103,12 @@ impl Header {
         let kind = match &code {
             b"GNRL" => Kind::General,
             b"DX10" => Kind::Textures,
+            b"GNMF" => Kind::Gnf,
             _ => {
                 let code = code.escape_ascii();
                 return Err(ParseError::unsupported(
                     8,
-                    format!("BA2 of kind \"{code}\"; GNRL and DX10 are known"),
+                    format!("BA2 of kind \"{code}\"; GNRL, DX10 and GNMF are known"),
                 ));
             }
         };
@@ -132,6 +135,7 @@ impl Header {
             version: self.version,
             kind: self.kind.code(),
             games: match self.version {
+                _ if self.kind == Kind::Gnf => "Fallout 4 on the PlayStation 4",
                 1 => "Fallout 4, Fallout 76",
                 2 | 3 => "Starfield",
                 _ => "Fallout 4 (2024 update)",
@@ -146,7 +150,7 @@ impl Header {
 struct Tables<'a> {
     entries: Vec<Entry<'a>>,
     extents: Vec<Extent>,
-    heads: Vec<Head>,
+    heads: Heads,
 }
 
 impl<'a> Tables<'a> {
@@ -154,11 +158,14 @@ impl<'a> Tables<'a> {
     fn with_room(header: &Header, left: u64) -> Self {
         let fit = left.checked_div(u64::from(header.kind.record_len())).unwrap_or(0);
         let room = usize::try_from(u64::from(header.files).min(fit)).unwrap_or(0);
-        let heads = if header.kind == Kind::Textures { room } else { 0 };
         Self {
             entries: Vec::with_capacity(room),
             extents: Vec::with_capacity(room),
-            heads: Vec::with_capacity(heads),
+            heads: match header.kind {
+                Kind::General => Heads::None,
+                Kind::Textures => Heads::Textures(Vec::with_capacity(room)),
+                Kind::Gnf => Heads::Gnf(Vec::with_capacity(room)),
+            },
         }
     }
 
@@ -182,8 +189,12 @@ impl<'a> Tables<'a> {
                 format!("a record of {declared} bytes; {record_len} is right"),
             ));
         }
-        if header.kind == Kind::Textures {
-            self.heads.push(read_texture(reader, notes)?);
+        match &mut self.heads {
+            Heads::None => {}
+            Heads::Textures(textures) => textures.push(read_texture(reader, notes)?),
+            Heads::Gnf(descriptors) => {
+                descriptors.push(gnf::Descriptor(reader.array("a texture's description")?))
+            }
         }
         for _ in 0..chunks {
             self.extents.push(read_chunk(header, reader, notes)?);
@@ -213,7 +224,7 @@ impl<'a> Tables<'a> {
 }
 
 /// The kind-specific part of a DX10 record.
-fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<Head, ParseError> {
+fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::Texture, ParseError> {
     let at = reader.position();
     let height = reader.u16("a texture's height")?;
     let width = reader.u16("a texture's width")?;
@@ -221,16 +232,17 @@ fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<Head, Pars
     let format = reader.u8("a texture's format")?;
     let flags = reader.u8("a texture's flags")?;
     let tile_mode = reader.u8("a texture's tile mode")?;
-    let texture = dds::Texture { width, height, mips, format, cube: flags & 1 != 0 };
-    if !texture.is_known() {
+    let dds = dds::Texture { width, height, mips, format, cube: flags & 1 != 0 };
+    if !dds.is_known() {
         notes.add(at, || {
             format!("texture format {format} has no DDS header of its own; a DX10 header names the number")
         });
     }
-    if tile_mode != TILE_MODE_LINEAR {
+    let texture = xbox::Texture { dds, tile_mode };
+    if !texture.is_linear() {
         notes.add(at, || format!("tile mode {tile_mode}: texels are arranged for an Xbox One"));
     }
-    Ok(Head::Dds(texture))
+    Ok(texture)
 }
 
 /// A chunk: its place, its two sizes, for textures its mip maps (which say nothing about the order), a sentinel.
@@ -238,7 +250,7 @@ fn read_chunk(header: &Header, reader: &mut Reader<'_>, notes: &mut Notes) -> Re
     let offset = reader.u64("a chunk's offset")?;
     let packed = reader.u32("a chunk's packed size")?;
     let size = reader.u32("a chunk's size")?;
-    if header.kind == Kind::Textures {
+    if header.kind != Kind::General {
         reader.skip(4, "a chunk's mip maps")?;
     }
     let at = reader.position();

@@ -11,19 +11,18 @@
     clippy::as_conversions
 )]
 
-use std::borrow::Cow;
-
 pub mod ba2;
 pub mod encoding;
 mod error;
 pub mod hash;
+mod head;
+pub mod legacy;
 pub mod name;
 pub mod tes3;
 pub mod tes4;
 
 pub use error::{ParseError, ParseErrorKind};
-
-use crate::texture::dds;
+pub use head::{Head, Heads};
 
 /// An archive's tables, borrowing names from its bytes.
 #[derive(Clone, Debug)]
@@ -36,8 +35,8 @@ pub struct Archive<'a> {
     pub entries: Vec<Entry<'a>>,
     /// The extents of all entries, in the order of the entries.
     pub extents: Vec<Extent>,
-    /// Empty, or one head for each entry.
-    pub heads: Vec<Head>,
+    /// What is put in front of its files.
+    pub heads: Heads,
     /// What is unusual about it, first come first, at most [`Limits::notes`].
     pub notes: Vec<Note>,
 }
@@ -91,6 +90,8 @@ pub enum Name<'a> {
         /// The file's name within it.
         file: Option<&'a [u8]>,
     },
+    /// A number, which people read as decimal digits: Daggerfall's archives of sounds and models.
+    Number(u32),
     /// Only hashes are known, and the extension (up to four characters) where the format keeps it apart.
     Unknown {
         /// NUL-padded, without its dot.
@@ -137,6 +138,8 @@ pub enum Codec {
     Xmem,
     /// The archive names a method that is not known: the payload's first bytes decide.
     Detect,
+    /// Packed in a way that nobody has written down: the file is listed, and reading it is an error.
+    Unsupported,
 }
 
 impl Codec {
@@ -149,6 +152,7 @@ impl Codec {
             Self::Lz4Block => "lz4 block",
             Self::Xmem => "xmem",
             Self::Detect => "unknown method",
+            Self::Unsupported => "unsupported",
         }
     }
 }
@@ -169,38 +173,6 @@ impl Lead {
     /// Whether there is nothing in front of the payload.
     pub fn is_none(self) -> bool {
         self == Self::NONE
-    }
-}
-
-/// Bytes that stand in front of a file's extents without being in the archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head {
-    /// Nothing.
-    None,
-    /// The DDS header of a texture.
-    Dds(dds::Texture),
-}
-
-impl Head {
-    /// How many bytes the head has.
-    pub fn len(&self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Dds(texture) => texture.header_len(),
-        }
-    }
-
-    /// Whether the head has no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The head's bytes.
-    pub fn bytes(&self) -> Cow<'static, [u8]> {
-        match self {
-            Self::None => Cow::Borrowed(&[]),
-            Self::Dds(texture) => Cow::Owned(texture.header()),
-        }
     }
 }
 
@@ -234,7 +206,10 @@ pub struct Format {
 }
 
 /// Every format that can be read, in the order in which they are tried.
-pub static FORMATS: [Format; 3] = [tes4::FORMAT, ba2::FORMAT, tes3::FORMAT];
+///
+/// Those that are known by their arithmetic go before Morrowind's: its magic number is a likely count of files.
+pub static FORMATS: [Format; 5] =
+    [tes4::FORMAT, ba2::FORMAT, legacy::ARENA, legacy::DAGGERFALL, tes3::FORMAT];
 
 /// Reads an archive's tables.
 ///

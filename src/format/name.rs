@@ -82,13 +82,14 @@ pub fn numbered(name: &str, n: u32) -> String {
 /// The folder (`None` for the root) and the name under which a file is listed whose archive stores no names.
 ///
 /// `extension` is what the archive keeps apart from the hash, NUL-padded and without its dot; only BA2 has
-/// one.
+/// one. Where there are no hashes either, all that can be said is `nameless`.
 pub fn of_hash(family: Family, hash: &Hash, extension: [u8; 4]) -> (Option<String>, String) {
     match family {
         Family::Tes3 => (None, format!("{:016X}", hash.file)),
         Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3 => {
             (Some(format!("{:016X}", hash.folder)), format!("{:016X}", hash.file))
         }
+        Family::None => (None, "nameless".into()),
         Family::Fo4 => {
             let mut name = format!("{:08X}_{:08X}", hash.folder, hash.file >> 32);
             let used = extension.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
@@ -469,6 +470,7 @@ mod tests {
             assert_eq!(split(family), (Some("00000000000000AB".to_owned()), whole.clone()));
         }
         assert_eq!(split(Family::Fo4), (None, "000000AB_12345678.nif".to_owned()));
+        assert_eq!(split(Family::None), (None, "nameless".to_owned()));
         let named = |extension| of_hash(Family::Fo4, &hash, extension).1;
         assert_eq!(named(*b"BGSM"), "000000AB_12345678.bgsm");
         assert_eq!(named([0; 4]), "000000AB_12345678");

@@ -1,7 +1,7 @@
 //! Morrowind's archives (TES3): full paths, nothing packed, no folders (FORMATS.md section 2).
 
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Format, Lead, Limits, Name, Notes, ParseError};
+use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Limits, Name, Notes, ParseError};
 use crate::read::Reader;
 
 /// This format's row in [`super::FORMATS`].
@@ -71,7 +71,7 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
         flags: 0,
         flag_names: Vec::new(),
     };
-    Ok(Archive { about, hashes: Family::Tes3, entries, extents, heads: Vec::new(), notes: notes.kept })
+    Ok(Archive { about, hashes: Family::Tes3, entries, extents, heads: Heads::None, notes: notes.kept })
 }
 
 /// The header's two numbers.

@@ -4,7 +4,7 @@
 //! several tools, and nothing is lost by not believing them.
 
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Format, Lead, Limits, Name, Notes, ParseError};
+use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Limits, Name, Notes, ParseError};
 use crate::read::Reader;
 
 /// This format's row in [`super::FORMATS`].
@@ -71,7 +71,7 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
         hashes: header.family(),
         entries,
         extents,
-        heads: Vec::new(),
+        heads: Heads::None,
         notes: notes.kept,
     })
 }

@@ -59,17 +59,37 @@ impl Texture {
     /// A texture that DirectXTex refuses to write has the long header with its format's value and a pitch of
     /// 0, so that its data can still be had.
     pub fn header(&self) -> Vec<u8> {
-        let Pixels { pitch, pitch_flag, legacy } = self.pixels();
-        let (pixel_flags, code, bits, masks) = match legacy {
-            Legacy::Dx10 => (PIXELS_FOURCC, *b"DX10", 0, [0; 4]),
-            Legacy::Code(code) => (PIXELS_FOURCC, code, 0, [0; 4]),
-            Legacy::Masks(flags, bits, masks) => (flags, [0; 4], bits, masks),
-        };
+        let pixels = self.pixels();
+        match pixels.legacy {
+            Legacy::Dx10 => self.extended(&pixels, *b"DX10"),
+            Legacy::Code(code) => self.base(&pixels, (PIXELS_FOURCC, code, 0, [0; 4])),
+            Legacy::Masks(flags, bits, masks) => self.base(&pixels, (flags, [0; 4], bits, masks)),
+        }
+    }
+
+    /// The 148 bytes of the long header whatever the format, under another FourCC than `DX10`.
+    pub(super) fn header_for(&self, code: [u8; 4]) -> Vec<u8> {
+        self.extended(&self.pixels(), code)
+    }
+
+    /// The header with the DX10 extension, which names the format by its number.
+    fn extended(&self, pixels: &Pixels, code: [u8; 4]) -> Vec<u8> {
+        let mut header = self.base(pixels, (PIXELS_FOURCC, code, 0, [0; 4]));
+        let misc = if self.cube { MISC_CUBE } else { 0 };
+        // The array size of a cube is 1, not 6; an alpha mode of 0 is "unknown".
+        words(&mut header, &[u32::from(self.format), DIMENSION_2D, misc, 1, 0]);
+        header
+    }
+
+    /// The 128 bytes that every header begins with; a pixel format is flags, FourCC, bits and masks.
+    fn base(&self, pixels: &Pixels, format: (u32, [u8; 4], u32, [u32; 4])) -> Vec<u8> {
+        let Pixels { pitch, pitch_flag, .. } = *pixels;
+        let (pixel_flags, code, bits, masks) = format;
         let mips_flag = if self.mips > 0 { FLAG_MIPMAP_COUNT } else { 0 };
         let caps_mips = if self.mips > 1 { CAPS_MIPS } else { 0 };
-        let [caps_cube, caps2, misc] = if self.cube { [CAPS_COMPLEX, CAPS2_CUBE, MISC_CUBE] } else { [0; 3] };
+        let [caps_cube, caps2] = if self.cube { [CAPS_COMPLEX, CAPS2_CUBE] } else { [0; 2] };
 
-        let mut header = Vec::with_capacity(usize::try_from(self.header_len()).unwrap_or_default());
+        let mut header = Vec::with_capacity(super::xbox::HEADER_LEN as usize);
         header.extend(b"DDS ");
         words(&mut header, &[124, FLAGS_ALWAYS | mips_flag | pitch_flag]);
         words(&mut header, &[u32::from(self.height), u32::from(self.width), pitch]);
@@ -79,10 +99,6 @@ impl Texture {
         words(&mut header, &[32, pixel_flags, u32::from_le_bytes(code), bits]);
         words(&mut header, &masks);
         words(&mut header, &[CAPS_TEXTURE | caps_mips | caps_cube, caps2, 0, 0, 0]);
-        if matches!(legacy, Legacy::Dx10) {
-            // The array size of a cube is 1, not 6; an alpha mode of 0 is "unknown".
-            words(&mut header, &[u32::from(self.format), DIMENSION_2D, misc, 1, 0]);
-        }
         header
     }
 

@@ -5,6 +5,9 @@
 //! its row.
 
 pub mod dds;
+pub mod gnf;
+pub mod tiling;
+pub mod xbox;
 
 use Height::{Any, Even};
 use Legacy::{Code, Dx10, Masks};

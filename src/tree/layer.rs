@@ -190,6 +190,7 @@ impl<'a> Naming<'a> {
                 (Some(folder), Some(file))
             }
             Name::Split { folder, file } => (folder, file),
+            Name::Number(_) => (Some(&b""[..]), None),
             Name::Unknown { .. } => (None, None),
         };
         let extension = match entry.name {
@@ -207,16 +208,17 @@ impl<'a> Naming<'a> {
             }
         };
         let (place, name) = match (entry.name, file) {
+            (Name::Number(number), _) => (place, Cow::Owned(number.to_string())),
             (_, None) => (place, Cow::Borrowed("")),
             (Name::Split { .. }, Some(file)) => self.split_file(place, file)?,
             (_, Some(file)) => (place, self.name(place, file)),
         };
-        let is_unnamed = name.is_empty() || folder.is_none();
+        // Without hashes there is nothing by which a file without a name could be found.
+        let is_unnamed = (name.is_empty() || folder.is_none()) && family != hash::Family::None;
         // A name may differ from its bytes without having been made anew: `..` becomes a constant.
-        let is_odd = place.is_odd
-            || name.is_empty()
-            || name.as_bytes() != file.unwrap_or_default()
+        let is_changed = file.is_some_and(|file| name.as_bytes() != file)
             || !self.is_joined_as_usual(&entry.name, folder.unwrap_or_default());
+        let is_odd = place.is_odd || name.is_empty() || is_changed;
         let name = if name.is_empty() { self.layer.keep(&by_hash().1)? } else { self.layer.keep(&name)? };
         self.layer.files.push(File { folder: place.folder, name });
         if is_odd {
@@ -258,7 +260,7 @@ impl<'a> Naming<'a> {
         match name {
             Name::Path(path) if folder.is_empty() => !path.starts_with(b"/") && !path.starts_with(b"\\"),
             Name::Path(path) => path.get(folder.len()) == Some(&self.layer.separator),
-            Name::Split { .. } | Name::Unknown { .. } => true,
+            Name::Number(_) | Name::Split { .. } | Name::Unknown { .. } => true,
         }
     }
 
@@ -310,6 +312,7 @@ fn stored_path(name: &Name<'_>, separator: u8) -> Box<[u8]> {
             path.extend_from_slice(file.unwrap_or_default());
             path.into()
         }
+        Name::Number(number) => number.to_string().into_bytes().into(),
         Name::Unknown { .. } => Box::default(),
     }
 }

@@ -220,8 +220,11 @@ impl Tree {
     }
 }
 
-/// A hash as an unnamed file would be listed by it.
+/// A hash as an unnamed file would be listed by it; empty where the archive has none.
 fn show(family: Family, hash: &Hash) -> String {
+    if family == Family::None {
+        return String::new();
+    }
     let [.., a, b, c, d] = hash.file.to_be_bytes();
     let (folder, file) = name::of_hash(family, hash, [d, c, b, a]);
     folder.map_or(file.clone(), |folder| format!("{folder}/{file}"))

@@ -23,11 +23,13 @@ pub mod ba2;
 pub mod content;
 pub mod dds;
 pub mod hash;
+pub mod legacy;
 pub mod pack;
 pub mod parts;
 mod samples;
 pub mod tes3;
 pub mod tes4;
+pub mod tiler;
 
 pub use ba2::{Ba2, Ba2File, Chunk, Texture};
 pub use parts::{Parts, dense, write_sparse};

@@ -18,7 +18,7 @@ fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
         hashes: Family::Fo4,
         entries: names.into_iter().map(entry).collect(),
         extents: Vec::new(),
-        heads: Vec::new(),
+        heads: bsafs::format::Heads::None,
         notes: Vec::new(),
     }
 }

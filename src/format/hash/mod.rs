@@ -31,6 +31,8 @@ pub enum Family {
     Tes4Ps3,
     /// BA2.
     Fo4,
+    /// No function: the archives of Arena and Daggerfall store no hashes.
+    None,
 }
 
 impl Family {
@@ -49,14 +51,15 @@ impl Family {
             }
             Self::Tes4Ps3 => Hash { folder: tes4::folder(path.parent), file: tes4::file_ps3(path.name) },
             Self::Fo4 => Hash { folder: fo4::folder(path.parent), file: fo4::file(path.name) },
+            Self::None => Hash::default(),
         }
     }
 
-    /// The hash of a folder alone, as [`Hash::folder`] has it; `None` where whole paths are hashed.
+    /// The hash of a folder alone, as [`Hash::folder`] has it; `None` where whole paths are hashed, or nothing is.
     pub fn folder(self, folder: &[u8]) -> Option<u64> {
         let folder = Folder { outer: trim(folder), inner: &[] };
         match self {
-            Self::Tes3 => None,
+            Self::Tes3 | Self::None => None,
             Self::Tes4 | Self::Tes4Ps3 => Some(tes4::folder(folder)),
             Self::Tes4Xbox => Some(xbox(tes4::folder(folder))),
             Self::Fo4 => Some(fo4::folder(folder)),

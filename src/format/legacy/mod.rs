@@ -1,0 +1,100 @@
+//! The archives of The Elder Scrolls before Morrowind: Arena's `GLOBAL.BSA`, Daggerfall's BSA and SND files
+//! (FORMATS.md section 9).
+//!
+//! They have no magic number, no hashes and no offsets: a count in front, the files one behind the other, and a
+//! directory at the end. What tells them from other bytes is that all lengths add up to the file's own, so they are
+//! claimed by that sum alone, at most 65,535 records read. The two formats differ in what stands in front of the data,
+//! 2 bytes or 4, so that no file adds up as both.
+
+mod arena;
+mod daggerfall;
+
+pub use arena::FORMAT as ARENA;
+pub use daggerfall::FORMAT as DAGGERFALL;
+
+use super::hash::{Family, Hash};
+use super::{About, Archive, Codec, Entry, Extent, Heads, Lead, Limits, Name, Notes, ParseError};
+use crate::read::{Missing, Reader};
+
+/// How an archive is laid out.
+struct Layout {
+    /// Bytes in front of the data, the count among them.
+    header: u64,
+    /// Bytes of a record.
+    record: u32,
+    /// Reads one.
+    read: for<'a> fn(&mut Reader<'a>) -> Result<Record<'a>, Missing>,
+}
+
+/// What the directory says of one file.
+struct Record<'a> {
+    name: Name<'a>,
+    /// Whether it is packed, in a way that nobody has written down.
+    is_packed: bool,
+    /// In bytes, as it lies in the archive.
+    size: u32,
+}
+
+impl Layout {
+    /// A reader of the directory, which ends the archive.
+    fn directory<'a>(&self, archive: &'a [u8]) -> Result<Reader<'a>, Missing> {
+        const WHAT: &str = "the directory";
+        let count = u32::from(Reader::new(archive).u16("the count of files")?);
+        let len = u64::from(count).saturating_mul(u64::from(self.record));
+        let start = Reader::new(archive).left().checked_sub(len).filter(|&start| start >= self.header);
+        let missing = Missing { at: self.header, what: WHAT };
+        Reader::at(archive, start.ok_or(missing)?, WHAT)?.records(count, self.record, WHAT)
+    }
+
+    /// Whether header, data and directory add up to `archive`.
+    ///
+    /// An archive without a byte of data is none: zeros would add up too.
+    fn fits(&self, archive: &[u8]) -> bool {
+        let Ok(mut directory) = self.directory(archive) else { return false };
+        let end = directory.position();
+        let mut at = self.header;
+        while directory.left() > 0 {
+            let Ok(record) = (self.read)(&mut directory) else { return false };
+            at = at.saturating_add(u64::from(record.size));
+        }
+        at == end && at > self.header
+    }
+
+    /// The tables of an archive that fits.
+    fn parse<'a>(&self, archive: &'a [u8], about: About, limits: &Limits) -> Result<Archive<'a>, ParseError> {
+        let mut directory = self.directory(archive)?;
+        // There are 65,535 at most, so that the limit is one that somebody asked for.
+        let count = directory.left().checked_div(u64::from(self.record)).unwrap_or(0);
+        if count > u64::from(limits.entries) {
+            return Err(ParseError::limit(0, format!("{count} files; we hold at most {}", limits.entries)));
+        }
+        let room = usize::try_from(count).unwrap_or(0);
+        let mut entries = Vec::with_capacity(room);
+        let mut extents = Vec::with_capacity(room);
+        let mut notes = Notes::new(limits);
+        let (mut offset, mut packed) = (self.header, 0_u32);
+        let start = directory.position();
+        while directory.left() > 0 {
+            let Record { name, is_packed, size } = (self.read)(&mut directory)?;
+            packed = packed.saturating_add(u32::from(is_packed));
+            let codec = if is_packed { Codec::Unsupported } else { Codec::Stored };
+            entries.push(Entry { name, hash: Hash::default(), extents: 1 });
+            extents.push(Extent { offset, packed: size, size: Some(size), codec, lead: Lead::NONE });
+            offset = offset.saturating_add(u64::from(size));
+        }
+        if packed > 0 {
+            notes.add(start, || format!("files marked as packed, in a way that is not known: {packed}"));
+        }
+        Ok(Archive { about, hashes: Family::None, entries, extents, heads: Heads::None, notes: notes.kept })
+    }
+}
+
+/// The bytes of a name up to its padding.
+fn unpadded(name: &[u8]) -> Name<'_> {
+    Name::Path(name.split(|&byte| byte == 0).next().unwrap_or_default())
+}
+
+/// What such an archive says of itself: next to nothing.
+fn about(format: &'static str, kind: &'static str, games: &'static str) -> About {
+    About { format, version: 0, kind, games, flags: 0, flag_names: Vec::new() }
+}

@@ -1,0 +1,139 @@
+//! BA2 archives of consoles: whole GNF files, and XBOX headers where a PC's would be a lie.
+
+use std::fs;
+
+use bsafs::content::{Store, Tables};
+use bsafs::format::{EntryId, Head, Limits, Name, parse};
+use bsafs::source::Source;
+
+use crate::support::content::{noise, texels};
+use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
+
+/// A store over one archive.
+fn store(bytes: &[u8]) -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("textures.ba2");
+    fs::write(&path, bytes).unwrap();
+    let mut store = Store::new(1 << 20, Limits::default());
+    store.add(Source::open(&path).unwrap(), Tables::new(parse(bytes, &Limits::default()).unwrap()));
+    (folder, store)
+}
+
+fn read(store: &Store, entry: u32, offset: u64, len: u32) -> Vec<u8> {
+    store.read_at(EntryId { layer: 0, entry }, offset, len, <[u8]>::to_vec).unwrap()
+}
+
+/// A T# of 256 by 128 BC7 pixels in 9 mips, 1D thin; other fields hold something too.
+fn descriptor() -> [u8; 32] {
+    let words: [u32; 8] =
+        [0, 0x29 << 20, 255 | 127 << 14, 0x9000_0FAC | 8 << 16 | 13 << 20, 255 << 13, 0, 0, 0x1234];
+    let mut bytes = [0; 32];
+    bytes.as_chunks_mut::<4>().0.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
+    bytes
+}
+
+/// A GNF file, written down a second time.
+fn gnf(descriptor: [u8; 32], data: &[u8]) -> Vec<u8> {
+    let mut file = b"GNF \xF8\0\0\0\x02\x01\x08\0".to_vec();
+    file.extend((data.len() as u32 + 256).to_le_bytes());
+    file.extend(descriptor);
+    file.resize(256, 0);
+    file.extend_from_slice(data);
+    file
+}
+
+#[test]
+fn a_playstation_texture_of_several_chunks_is_one_whole_gnf_file() {
+    let (first, second, third) = (texels(1, 40_000), noise(2, 10_240), texels(3, 700));
+    let archive = Ba2::gnm(1)
+        .add(
+            Ba2File::gnm("Textures\\Sky\\cloud.dds", descriptor())
+                .chunk(Chunk::zlib(&first).mips(0, 0))
+                .chunk(Chunk::stored(second.clone()).mips(1, 1))
+                .chunk(Chunk::zlib(&third).mips(2, 8)),
+        )
+        .add(Ba2File::gnm("textures\\none.dds", [0xFF; 32]));
+    let bytes = archive.build();
+    let parsed = parse(&bytes, &Limits::default()).unwrap();
+    assert_eq!((parsed.about.kind, parsed.about.games), ("GNMF", "Fallout 4 on the PlayStation 4"));
+    assert_eq!(parsed.entries[0].name, Name::Path(b"Textures\\Sky\\cloud.dds"), "listed as it is stored");
+    assert!(parsed.notes.is_empty(), "{:?}", parsed.notes);
+
+    let expected = gnf(descriptor(), &[first, second, third].concat());
+    let (_folder, store) = store(&bytes);
+    assert_eq!(store.size(EntryId { layer: 0, entry: 0 }), expected.len() as u64);
+    assert_eq!(read(&store, 0, 0, u32::MAX), expected);
+    for (offset, len) in [(0, 16), (12, 4), (250, 20), (256, 40_001), (40_250, 10_300), (51_000, 900)] {
+        let end = expected.len().min(offset + len);
+        assert_eq!(read(&store, 0, offset as u64, len as u32), expected[offset..end], "{len} from {offset}");
+    }
+    let mut copied = Vec::new();
+    store.copy(EntryId { layer: 0, entry: 0 }, &mut copied).unwrap();
+    assert_eq!(copied, expected);
+    assert_eq!(read(&store, 1, 0, u32::MAX), gnf([0xFF; 32], &[]), "a texture without data");
+}
+
+#[test]
+fn a_playstation_archive_that_is_cut_or_contradicts_itself_is_an_error_and_no_panic() {
+    let file = || Ba2File::gnm("a.dds", descriptor()).chunk(Chunk::stored(noise(5, 64)));
+    let whole = Ba2::gnm(1).add(file()).build();
+    let tables = 24 + 48 + 24;
+    for len in 0..tables {
+        assert!(parse(&whole[..len], &Limits::default()).is_err(), "cut to {len} bytes");
+    }
+    let error = |archive: Ba2| parse(&archive.build(), &Limits::default()).unwrap_err().to_string();
+    assert_eq!(
+        error(Ba2::gnm(1).add(file().head_length(0x18))),
+        "damaged archive: a record of 24 bytes; 48 is right (at offset 38)"
+    );
+    assert_eq!(
+        error(Ba2::general(1).kind(*b"GNMX").add(file())),
+        "unsupported archive: BA2 of kind \"GNMX\"; GNRL, DX10 and GNMF are known (at offset 8)"
+    );
+    assert!(error(Ba2::gnm(1).add(file()).file_count(u32::MAX)).starts_with("archive beyond our limits"));
+}
+
+/// An archive of two textures, one of a tile mode and one of a PC.
+fn xbox(texture: Texture, tile_mode: u8, chunks: &[Vec<u8>]) -> Vec<u8> {
+    let tiled = Ba2File::texture("textures\\tiled.dds", Texture { tile_mode, ..texture });
+    let tiled = chunks.iter().fold(tiled, |file, chunk| file.chunk(Chunk::zlib(chunk)));
+    let plain = Ba2File::texture("textures\\plain.dds", Texture::new(dds::BC1, 8, 8, 1));
+    Ba2::textures(1).add(tiled).add(plain.chunk(Chunk::stored(noise(9, 32)))).build()
+}
+
+#[test]
+fn a_tiled_texture_has_the_xbox_header_and_its_bytes_as_they_are() {
+    let chunks = [noise(6, 8_192), noise(7, 3_072)];
+    let shape = Texture { flags: 1, ..Texture::new(dds::BC7, 64, 32, 7) };
+    for tile_mode in [0, 13, 14, 31] {
+        let bytes = xbox(shape, tile_mode, &chunks);
+        let (_folder, store) = store(&bytes);
+        let file = read(&store, 0, 0, u32::MAX);
+        let mut header = dds::header(dds::BC7, 64, 32, 7, true);
+        header[84..88].copy_from_slice(b"XBOX");
+        for word in [u32::from(tile_mode), 256, 8_192 + 3_072, 13_202] {
+            header.extend(word.to_le_bytes());
+        }
+        assert_eq!(header.len(), 164);
+        assert_eq!(file[..164], header, "tile mode {tile_mode}");
+        assert_eq!(file[164..], chunks.concat());
+        assert_eq!(store.size(EntryId { layer: 0, entry: 0 }), file.len() as u64);
+        assert_eq!(read(&store, 0, 160, 10), file[160..170]);
+        let notes = parse(&bytes, &Limits::default()).unwrap().notes;
+        assert_eq!(
+            notes.iter().map(|note| &note.what[..]).collect::<Vec<_>>(),
+            [format!("tile mode {tile_mode}: texels are arranged for an Xbox One")]
+        );
+    }
+}
+
+#[test]
+fn a_texture_of_a_pc_in_the_same_archive_keeps_its_pc_header() {
+    let bytes = xbox(Texture::new(dds::RGBA8, 16, 16, 1), 13, &[noise(8, 1024)]);
+    let (_folder, store) = store(&bytes);
+    assert!(matches!(store.head(EntryId { layer: 0, entry: 0 }), Head::Xbox(_)));
+    assert!(matches!(store.head(EntryId { layer: 0, entry: 1 }), Head::Dds(_)));
+    let plain = read(&store, 1, 0, u32::MAX);
+    assert_eq!(plain, [dds::header(dds::BC1, 8, 8, 1, false), noise(9, 32)].concat());
+    assert_eq!(read(&store, 0, 84, 4), b"XBOX", "although a PC's header would name no FourCC");
+}

@@ -1,0 +1,211 @@
+//! Arena's and Daggerfall's archives: known by their arithmetic, read, listed and opened.
+
+use std::fs;
+
+use bsafs::content::{Store, Tables};
+use bsafs::format::encoding::Encoding;
+use bsafs::format::{Codec, EntryId, FORMATS, Limits, Name, parse};
+use bsafs::source::Source;
+use bsafs::tree::{Kind as NodeKind, Layer, NodeId, Tree, merge};
+
+use crate::support::legacy::{Kind, Legacy};
+use crate::support::{content, samples};
+
+/// The format that claims these bytes.
+fn claimed(bytes: &[u8]) -> Option<&'static str> {
+    FORMATS.iter().find(|format| (format.claims)(bytes)).map(|format| format.name)
+}
+
+fn arena() -> Legacy {
+    Legacy::new(Kind::Arena)
+        .file("TAMRIEL.MNU", content::text(1, 700))
+        .file("ARENARW.TXT", content::noise(2, 3_001))
+        .file("EMPTY.INF", "")
+        .file("12345678.CIF", content::texels(3, 64))
+}
+
+fn names() -> Legacy {
+    Legacy::new(Kind::Names).file("MAPPITEM.000", content::text(4, 90)).file("S0000999.RMB", "block")
+}
+
+fn numbers() -> Legacy {
+    Legacy::new(Kind::Numbers).number(7, "seven").number(99_800, "a model").number(u32::MAX, "most")
+}
+
+/// Each entry's stored name as text, its offset and its length.
+fn listed(bytes: &[u8]) -> Vec<(String, u64, u32)> {
+    let archive = parse(bytes, &Limits::default()).unwrap();
+    let names = archive.entries.iter().map(|entry| match entry.name {
+        Name::Path(name) => String::from_utf8(name.to_vec()).unwrap(),
+        Name::Number(number) => format!("#{number}"),
+        other => panic!("{other:?}"),
+    });
+    names.zip(&archive.extents).map(|(name, extent)| (name, extent.offset, extent.size.unwrap())).collect()
+}
+
+/// A tree and a store over one archive.
+fn opened(bytes: &[u8]) -> (tempfile::TempDir, Tree, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("legacy.bsa");
+    fs::write(&path, bytes).unwrap();
+    let archive = parse(bytes, &Limits::default()).unwrap();
+    let tree = merge(vec![Layer::new(&archive, Encoding::default(), None).unwrap()]).unwrap();
+    let mut store = Store::new(1 << 20, Limits::default());
+    store.add(Source::open(&path).unwrap(), Tables::new(archive));
+    (folder, tree, store)
+}
+
+/// Every file's path with its bytes, or with the error.
+fn read(bytes: &[u8]) -> Vec<(String, Result<Vec<u8>, String>)> {
+    let (_folder, tree, store) = opened(bytes);
+    tree.children(NodeId::ROOT)
+        .map(|node| {
+            let NodeKind::File(entry) = tree.kind(node) else { panic!("a folder") };
+            let name = String::from_utf8(tree.path(node)).unwrap();
+            let read = store.read_at(entry, 0, u32::MAX, <[u8]>::to_vec);
+            (name, read.map_err(|error| error.to_string()))
+        })
+        .collect()
+}
+
+#[test]
+fn each_kind_is_claimed_by_its_own_row_and_lists_its_files_in_place() {
+    assert_eq!(claimed(&arena().build()), Some("Arena"));
+    assert_eq!(claimed(&names().build()), Some("Daggerfall"));
+    assert_eq!(claimed(&numbers().build()), Some("Daggerfall"));
+    let place = |name: &str, offset, size| (name.to_owned(), offset, size);
+    assert_eq!(
+        listed(&arena().build()),
+        [
+            place("TAMRIEL.MNU", 2, 700),
+            place("ARENARW.TXT", 702, 3_001),
+            place("EMPTY.INF", 3_703, 0),
+            place("12345678.CIF", 3_703, 64),
+        ]
+    );
+    assert_eq!(listed(&names().build()), [place("MAPPITEM.000", 4, 90), place("S0000999.RMB", 94, 5)]);
+    assert_eq!(
+        listed(&numbers().build()),
+        [place("#7", 4, 5), place("#99800", 9, 7), place("#4294967295", 16, 4)]
+    );
+}
+
+#[test]
+fn the_archive_says_what_it_is() {
+    let about = |bytes: &[u8]| parse(bytes, &Limits::default()).unwrap().about;
+    let (arena, numbers) = (about(&arena().build()), about(&numbers().build()));
+    assert_eq!((arena.format, arena.kind, arena.games), ("Arena", "", "The Elder Scrolls: Arena"));
+    assert_eq!(
+        (numbers.format, numbers.kind, numbers.games),
+        ("Daggerfall", "numbers", "The Elder Scrolls II: Daggerfall")
+    );
+    assert_eq!(about(&names().build()).kind, "names");
+}
+
+#[test]
+fn one_byte_too_many_or_too_few_is_no_such_archive() {
+    let wrong = [
+        ("a byte behind", arena().tail([0]).build()),
+        ("a byte behind names", names().tail([0]).build()),
+        ("a byte behind numbers", numbers().tail([0]).build()),
+        ("a size that is 1 too large", Legacy::new(Kind::Arena).file("A", "data").size(5).build()),
+        ("a size that is 1 too small", Legacy::new(Kind::Names).file("A", "data").size(3).build()),
+        ("sizes that overflow 32 bits", Legacy::new(Kind::Numbers).number(1, "x").size(u32::MAX).build()),
+        ("a count that is too large", arena().file_count(5).build()),
+        ("a count beyond the file", numbers().file_count(u16::MAX).build()),
+        ("another directory", names().directory_kind(0x0300).build()),
+        ("numbers called names", numbers().directory_kind(0x0100).build()),
+        ("nothing", Vec::new()),
+        ("one byte", vec![1]),
+        ("a count alone", vec![0, 0]),
+        ("a count and a kind alone", vec![0, 0, 0, 1]),
+        ("zeros that would be an empty file", [&[1, 0][..], &[0; 18]].concat()),
+        ("zeros", vec![0; 1 << 20]),
+    ];
+    for (what, bytes) in wrong {
+        assert_eq!(claimed(&bytes), None, "{what}");
+    }
+    let whole = arena().build();
+    for len in 0..whole.len() {
+        assert_eq!(claimed(&whole[..len]), None, "cut to {len} bytes");
+    }
+}
+
+#[test]
+fn no_other_archive_adds_up_by_chance() {
+    for sample in samples() {
+        let name = claimed(&sample.bytes).unwrap();
+        assert!(!["Arena", "Daggerfall"].contains(&name), "{} is taken for {name}", sample.name);
+    }
+}
+
+#[test]
+fn an_arena_archive_that_begins_like_morrowinds_is_arenas() {
+    let mut archive = Legacy::new(Kind::Arena);
+    for number in 0..256 {
+        archive = archive.file(format!("F{number:03}"), if number == 0 { "\0\0 data" } else { "." });
+    }
+    let bytes = archive.build();
+    assert_eq!(bytes[..4], [0, 1, 0, 0], "the magic number of Morrowind's archives");
+    assert_eq!(claimed(&bytes), Some("Arena"));
+    assert_eq!(listed(&bytes).len(), 256);
+}
+
+#[test]
+fn files_of_one_name_are_kept_apart_in_stored_order() {
+    let bytes = Legacy::new(Kind::Arena).file("A.INF", "first").file("B.INF", "b").file("a.inf", "second");
+    let whole = |text: &str| Ok(text.as_bytes().to_vec());
+    assert_eq!(
+        read(&bytes.build()),
+        [
+            ("a (2).inf".to_owned(), whole("second")),
+            ("A.INF".to_owned(), whole("first")),
+            ("B.INF".to_owned(), whole("b"))
+        ]
+    );
+    let bytes = Legacy::new(Kind::Numbers).number(5, "first").number(5, "second").build();
+    assert_eq!(read(&bytes), [("5".to_owned(), whole("first")), ("5 (2)".to_owned(), whole("second"))]);
+}
+
+#[test]
+fn a_number_is_found_and_stored_as_its_decimal_digits() {
+    let (_folder, tree, _store) = opened(&numbers().build());
+    let node = tree.resolve(b"99800").unwrap();
+    assert_eq!(tree.stored_name(node), b"99800");
+    assert_eq!(tree.hash_text(node), "", "there are no hashes in these archives");
+}
+
+#[test]
+fn a_packed_file_is_listed_and_reading_it_says_why_it_cannot_be() {
+    let bytes = arena().file("PACKED.IMG", "who knows").flag(1).file("AFTER.IMG", "plain").build();
+    let archive = parse(&bytes, &Limits::default()).unwrap();
+    assert_eq!(archive.extents[4].codec, Codec::Unsupported);
+    assert_eq!(archive.notes[0].what, "files marked as packed, in a way that is not known: 1");
+    let files = read(&bytes);
+    let of = |name: &str| &files.iter().find(|(listed, _)| listed == name).unwrap().1;
+    let error = of("PACKED.IMG").as_ref().unwrap_err();
+    assert!(error.starts_with("it is packed in a way that is not known (data at offset 3767"), "{error}");
+    assert_eq!(of("AFTER.IMG"), &Ok(b"plain".to_vec()), "its neighbour is sound");
+    assert!(of("EMPTY.INF").as_ref().unwrap().is_empty());
+
+    let (_folder, _tree, store) = opened(&bytes);
+    let packed = EntryId { layer: 0, entry: 4 };
+    assert_eq!(store.size(packed), 9, "it is as long as its data");
+    assert!(store.check(packed).is_err());
+}
+
+#[test]
+fn a_file_without_a_name_is_not_found_under_every_path() {
+    let (_folder, tree, _store) = opened(&Legacy::new(Kind::Arena).file("", "x").file("", "y").build());
+    assert!(tree.resolve(b"any/path.dds").is_none());
+    assert!(tree.resolve(b"nameless").is_some());
+    assert!(tree.resolve(b"nameless (2)").is_some());
+    assert!(!tree.has_unnamed());
+}
+
+#[test]
+fn more_files_than_the_limit_are_refused() {
+    let limits = Limits { entries: 3, ..Limits::default() };
+    let error = parse(&arena().build(), &limits).unwrap_err();
+    assert_eq!(error.to_string(), "archive beyond our limits: 4 files; we hold at most 3 (at offset 0)");
+}

@@ -1,0 +1,118 @@
+//! Writes the archives of Arena and Daggerfall.
+
+/// What stands in front of the data, and what the directory is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Arena's `GLOBAL.BSA`.
+    Arena,
+    /// Daggerfall, a directory of names.
+    Names,
+    /// Daggerfall, a directory of numbers.
+    Numbers,
+}
+
+/// An archive to be. Data and directory lie in the order of addition.
+#[derive(Clone, Debug)]
+pub struct Legacy {
+    kind: Kind,
+    files: Vec<LegacyFile>,
+    file_count: Option<u16>,
+    directory_kind: Option<u16>,
+    tail: Vec<u8>,
+}
+
+/// A file in one.
+#[derive(Clone, Debug)]
+pub struct LegacyFile {
+    name: Vec<u8>,
+    number: u32,
+    flag: u16,
+    data: Vec<u8>,
+    size: Option<u32>,
+}
+
+impl Legacy {
+    /// An archive without files.
+    pub fn new(kind: Kind) -> Self {
+        Self { kind, files: Vec::new(), file_count: None, directory_kind: None, tail: Vec::new() }
+    }
+
+    /// One more file of an archive of names; what is left of the name's twelve bytes is NUL.
+    pub fn file(self, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
+        self.add(LegacyFile {
+            name: name.as_ref().to_vec(),
+            number: 0,
+            flag: 0,
+            data: data.into(),
+            size: None,
+        })
+    }
+
+    /// One more file of an archive of numbers.
+    pub fn number(self, number: u32, data: impl Into<Vec<u8>>) -> Self {
+        self.add(LegacyFile { name: Vec::new(), number, flag: 0, data: data.into(), size: None })
+    }
+
+    fn add(mut self, file: LegacyFile) -> Self {
+        self.files.push(file);
+        self
+    }
+
+    /// The flag of the file added last.
+    pub fn flag(mut self, flag: u16) -> Self {
+        self.files.last_mut().unwrap().flag = flag;
+        self
+    }
+
+    /// The size that the directory claims of the file added last.
+    pub fn size(mut self, claimed: u32) -> Self {
+        self.files.last_mut().unwrap().size = Some(claimed);
+        self
+    }
+
+    /// How many files the header claims.
+    pub fn file_count(mut self, claimed: u16) -> Self {
+        self.file_count = Some(claimed);
+        self
+    }
+
+    /// Daggerfall's second word.
+    pub fn directory_kind(mut self, claimed: u16) -> Self {
+        self.directory_kind = Some(claimed);
+        self
+    }
+
+    /// Bytes behind the directory.
+    pub fn tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.tail = bytes.into();
+        self
+    }
+
+    /// The archive.
+    pub fn build(&self) -> Vec<u8> {
+        let mut out = self.file_count.unwrap_or(self.files.len() as u16).to_le_bytes().to_vec();
+        let kind = match self.kind {
+            Kind::Arena => None,
+            Kind::Names => Some(0x0100_u16),
+            Kind::Numbers => Some(0x0200),
+        };
+        if let Some(kind) = kind {
+            out.extend(self.directory_kind.unwrap_or(kind).to_le_bytes());
+        }
+        self.files.iter().for_each(|file| out.extend_from_slice(&file.data));
+        for file in &self.files {
+            if self.kind == Kind::Numbers {
+                out.extend(file.number.to_le_bytes());
+            } else {
+                assert!(file.name.len() <= 12, "a DOS name has twelve characters at most");
+                let mut name = file.name.clone();
+                name.resize(12, 0);
+                out.extend(name);
+                out.extend(file.flag.to_le_bytes());
+            }
+            out.extend(file.size.unwrap_or(file.data.len() as u32).to_le_bytes());
+        }
+        out.extend_from_slice(&self.tail);
+        out
+    }
+}
