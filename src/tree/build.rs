@@ -252,18 +252,24 @@ impl Merging {
         twins.sort_unstable_by_key(|slot| (slot.layer, slot.item));
         let mut taken: HashSet<Vec<u8>> =
             run.iter().map(|slot| self.text(slot.layer, slot.name).to_ascii_lowercase()).collect();
-        // Where to go on counting, so that a million files of one name do not each begin at 2.
-        let mut counted: HashMap<Vec<u8>, u32> = HashMap::new();
+        // The second file of a name has the same number in every layer, so that of these, too, the last one wins.
+        // The numbers given are also where to go on counting: a million files of one name do not each begin at 2.
+        let mut numbers: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
+        let mut passed: HashMap<(Vec<u8>, u16), usize> = HashMap::new();
         for slot in &mut twins {
-            let name = self.text(slot.layer, slot.name).to_vec();
-            let count = counted.entry(name.to_ascii_lowercase()).or_insert(1);
-            let numbered = loop {
-                *count = count.checked_add(1).ok_or(TooManyNodes)?;
-                let numbered = name::numbered(&String::from_utf8_lossy(&name), *count);
-                if taken.insert(numbered.as_bytes().to_ascii_lowercase()) {
-                    break numbered;
+            let name = String::from_utf8_lossy(self.text(slot.layer, slot.name)).into_owned();
+            let folded = name.as_bytes().to_ascii_lowercase();
+            let place = passed.entry((folded.clone(), slot.layer)).or_insert(0);
+            let given = numbers.entry(folded).or_default();
+            if *place == given.len() {
+                let mut number = given.last().map_or(2, |last| last.saturating_add(1));
+                while !taken.insert(name::numbered(&name, number).as_bytes().to_ascii_lowercase()) {
+                    number = number.checked_add(1).ok_or(TooManyNodes)?;
                 }
-            };
+                given.push(number);
+            }
+            let numbered = name::numbered(&name, given[*place]);
+            *place += 1;
             slot.name = self.layers[usize::from(slot.layer)]
                 .rename(slot.item, &numbered)
                 .map_err(|_| TooManyNodes)?;

@@ -202,6 +202,15 @@ fn a_folder_keeps_its_name_and_the_file_gets_a_number() {
 }
 
 #[test]
+fn a_file_that_a_folder_renames_still_hides_that_of_an_earlier_archive() {
+    let tree = merged(&[&["a"][..], &["A"], &["a/b.txt"]]);
+    assert_eq!(files(&tree), ["A (2)", "a/b.txt"]);
+    let seen = tree.resolve(b"a (2)").unwrap();
+    assert_eq!(entry_of(&tree, seen), Some(id(1, 0)));
+    assert_eq!(tree.hidden(seen).iter().map(|hidden| hidden.entry).collect::<Vec<_>>(), [id(0, 0)]);
+}
+
+#[test]
 fn the_first_spelling_of_a_folder_is_listed_and_the_winners_spelling_of_a_file() {
     let tree = merged(&[&["Textures\\Rock.dds"][..], &["TEXTURES/rock.DDS", "textures/moss.dds"]]);
     assert_eq!(files(&tree), ["Textures/moss.dds", "Textures/rock.DDS"]);
