@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// An open archive file.
@@ -16,8 +17,9 @@ pub struct Source {
     path: PathBuf,
     file: File,
     opened: Metadata,
-    /// The last change time that was found harmless, in nanoseconds since 1970.
+    /// The last change time that was found harmless, in nanoseconds since 1970, and what explained it.
     ctime: AtomicI64,
+    harmless: Mutex<Links>,
     stale: AtomicBool,
     bytes_read: AtomicU64,
 }
@@ -52,6 +54,7 @@ impl Source {
         // An absolute path still names the archive after the daemon has left the folder it was started in.
         let path = std::path::absolute(path)?;
         Ok(Self {
+            harmless: Mutex::new(Links::of(&opened, &path)),
             path,
             file,
             ctime: AtomicI64::new(ctime(&opened)),
@@ -150,25 +153,50 @@ impl Source {
     }
 
     /// Compares size and times. The change time alone also moves when a file is renamed, linked, removed or given
-    /// other permissions, none of which touches a byte, so it is believed only where none of these explains it: that
-    /// catches a writer who puts the modification time back.
+    /// other permissions, none of which touches a byte, so it is believed only where none of these happened since the
+    /// last look: that catches a writer who puts the modification time back.
     fn is_same(&self, now: &Metadata) -> bool {
         let then = &self.opened;
         if (now.len(), now.mtime(), now.mtime_nsec()) != (then.len(), then.mtime(), then.mtime_nsec()) {
             return false;
         }
-        let changed = ctime(now);
-        if changed == self.ctime.load(Ordering::Relaxed) {
+        // A reader's common case, and no lock for it.
+        if ctime(now) == self.ctime.load(Ordering::Relaxed) {
             return true;
         }
-        let explained = (now.nlink(), now.mode(), now.uid(), now.gid())
-            != (then.nlink(), then.mode(), then.uid(), then.gid())
-            || !std::fs::metadata(&self.path)
-                .is_ok_and(|there| (there.dev(), there.ino()) == (then.dev(), then.ino()));
-        if explained {
-            self.ctime.store(changed, Ordering::Relaxed);
+        let mut harmless = self.harmless.lock().unwrap_or_else(PoisonError::into_inner);
+        if ctime(now) == self.ctime.load(Ordering::Relaxed) {
+            return true;
         }
-        explained
+        let links = Links::of(now, &self.path);
+        let is_explained = links != *harmless;
+        if is_explained {
+            *harmless = links;
+            self.ctime.store(ctime(now), Ordering::Relaxed);
+        }
+        is_explained
+    }
+}
+
+/// What of a file can change without a byte of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Links {
+    names: u64,
+    mode: u32,
+    owner: (u32, u32),
+    /// Whether it is still what its path leads to.
+    is_in_place: bool,
+}
+
+impl Links {
+    fn of(file: &Metadata, path: &Path) -> Self {
+        let there = std::fs::metadata(path);
+        Self {
+            names: file.nlink(),
+            mode: file.mode(),
+            owner: (file.uid(), file.gid()),
+            is_in_place: there.is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino())),
+        }
     }
 }
 
