@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::mountpoint::Mountpoint;
-use super::open::{self, Layout, Opened, Opening};
+use super::open::{self, Layout, Opened, Opening, Textures};
 use super::options::MountOptions;
 use super::profile::Profile;
 use super::{count, daemon, human, logging};
@@ -57,9 +57,10 @@ Mount options (-o):
   uid=N, gid=N             whose the files are; by default, of the one who mounts
   umask=M, fmask=M, dmask=M  permissions to take away, in octal; fmask of files, dmask of folders
   xattr                    answer user.bsafs.archive, .codec, .hash, .hides, .packed_size, .stored_name;
+                           and .tile_mode of textures that are arranged for a console's GPU;
                            off by default, because then every `ls -l` asks twice for each file
   nonempty                 mount over a folder that is not empty
-  encoding=, layout=, cache_size=   as the options of these names
+  encoding=, layout=, textures=, cache_size=   as the options of these names
   fsname=NAME              the source that `mount` and `df` show
   max_read=N, noexec, noatime, foreground
 The options of mount(8) and fstab that every file system is given are accepted.";
@@ -164,6 +165,11 @@ impl Plan {
         if let Some(layout) = &options.layout {
             opening.layout = Layout::from_str(layout, true).map_err(|_| {
                 Failure::new(Exit::Usage, format!("-o layout={layout}: union and per-archive are known"))
+            })?;
+        }
+        if let Some(textures) = &options.textures {
+            opening.textures = Textures::from_str(textures, true).map_err(|_| {
+                Failure::new(Exit::Usage, format!("-o textures={textures}: default, dds and raw are known"))
             })?;
         }
         let cache_size = match &options.cache_size {

@@ -11,8 +11,9 @@ use std::thread;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::count;
 use super::exit::{Exit, Failure};
-use crate::content::{Store, Tables};
+use crate::content::{self, Store, Tables};
 use crate::format::encoding::Encoding;
 use crate::format::name;
 use crate::format::{self, About, Archive, Limits, Note};
@@ -28,6 +29,9 @@ pub(super) struct Opening {
     /// One tree of all archives, or a folder for each
     #[arg(long, value_enum, default_value_t)]
     pub(super) layout: Layout,
+    /// How to show textures
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    pub(super) textures: Textures,
 }
 
 /// How several archives share a mount.
@@ -38,6 +42,28 @@ pub(super) enum Layout {
     Union,
     /// Each archive in a folder of its own, named after it
     PerArchive,
+}
+
+/// How textures are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Textures {
+    /// As DDS files; those of consoles as GNF files and XBOX textures, which tools for consoles read
+    #[default]
+    Default,
+    /// As DDS files for a PC, texels put into rows, wherever that can be done
+    Dds,
+    /// As the archive has them, without a header
+    Raw,
+}
+
+impl From<Textures> for content::Textures {
+    fn from(textures: Textures) -> Self {
+        match textures {
+            Textures::Default => Self::Default,
+            Textures::Dds => Self::Dds,
+            Textures::Raw => Self::Raw,
+        }
+    }
 }
 
 /// What an archive says of itself, for people.
@@ -65,7 +91,7 @@ pub(super) const CACHE_SIZE: u64 = 64 << 20;
 pub(super) fn open(paths: &[PathBuf], opening: &Opening, cache_size: u64) -> Result<Opened, Failure> {
     let limits = Limits::default();
     let bases = bases(paths, opening.layout);
-    let read = |index: usize| read_one(&paths[index], opening.encoding, bases[index].as_deref(), &limits);
+    let read = |index: usize| read_one(&paths[index], opening, bases[index].as_deref(), &limits);
     let mut store = Store::new(cache_size, limits);
     let mut layers = Vec::with_capacity(paths.len());
     let mut descriptions = Vec::with_capacity(paths.len());
@@ -86,13 +112,13 @@ struct Read {
     description: Description,
 }
 
-fn read_one(path: &Path, encoding: Encoding, base: Option<&str>, limits: &Limits) -> Result<Read, Failure> {
+fn read_one(path: &Path, opening: &Opening, base: Option<&str>, limits: &Limits) -> Result<Read, Failure> {
     let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
     let parsed = source.lend(|bytes| {
         let archive = format::parse(bytes, limits).map_err(|error| error.to_string())?;
-        let layer = Layer::new(&archive, encoding, base).map_err(|error| error.to_string())?;
+        let layer = Layer::new(&archive, opening.encoding, base).map_err(|error| error.to_string())?;
         let (description, tables) = split(archive);
-        Ok((layer, tables, description))
+        Ok((layer, tables.presented(opening.textures.into()), description))
     });
     let (layer, tables, description) = parsed
         .map_err(|error| Failure::io(Exit::NoInput, path, &error))?
@@ -100,12 +126,25 @@ fn read_one(path: &Path, encoding: Encoding, base: Option<&str>, limits: &Limits
     for note in &description.notes {
         log::info!("{}: {} (offset {})", path.display(), note.what, note.at);
     }
+    if let Some(what) = left_tiled(&tables) {
+        log::warn!("{}: {what}", path.display());
+    }
     Ok(Read { source, tables, layer, description })
 }
 
 fn split(mut archive: Archive<'_>) -> (Description, Tables) {
     let notes = std::mem::take(&mut archive.notes);
     (Description { about: archive.about.clone(), notes }, Tables::new(archive))
+}
+
+/// Which textures were to be put into rows and cannot be, in one line.
+fn left_tiled(tables: &Tables) -> Option<String> {
+    let left = tables.left_tiled();
+    let modes: Vec<String> =
+        left.iter().map(|(mode, textures)| format!("{textures} of tile mode {mode}")).collect();
+    let textures = count(left.values().sum(), "texture");
+    let what = "cannot be put into rows for a PC and keep a console's header";
+    (!left.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
 }
 
 /// Does `count` pieces of work on all processors; answers the results in order, or the first failure in order.

@@ -70,13 +70,15 @@ fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
     let Provenance { path, size, from, hides, hides_more } = provenance;
     writeln!(out, "{path}  ({})", human(*size))?;
     for (role, copy) in std::iter::once(("from  ", from)).chain(hides.iter().map(|copy| ("hides ", copy))) {
+        let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
         writeln!(
             out,
-            "  {role} {}  {}, {} packed, stored as {}",
+            "  {role} {}  {}, {} packed, stored as {}{}",
             copy.archive,
             copy.codec,
             human(copy.packed),
-            copy.stored_name
+            copy.stored_name,
+            tiled.unwrap_or_default()
         )?;
     }
     if *hides_more > 0 {

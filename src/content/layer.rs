@@ -1,14 +1,15 @@
 //! The extents of one archive, and the sizes that had to be read from its data.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::extents::Extents;
 use super::lead::{self, Said};
+use super::untiled::Textures;
 use super::{Reason, buffer};
-use crate::format::{Archive, Extent, Head, Heads};
+use crate::format::{Archive, Extent, Head, Heads, Plain};
 use crate::source::Source;
 
 /// What of an archive's tables says where bytes are; it outlives the map that the tables were read from.
@@ -16,12 +17,46 @@ use crate::source::Source;
 pub struct Tables {
     extents: Extents,
     heads: Heads,
+    textures: Textures,
 }
 
 impl Tables {
     /// Takes the tables of an archive.
     pub fn new(archive: Archive<'_>) -> Self {
-        Self { extents: Extents::new(&archive), heads: archive.heads }
+        Self { extents: Extents::new(&archive), heads: archive.heads, textures: Textures::Default }
+    }
+
+    /// The same with textures shown in another way.
+    #[must_use]
+    pub fn presented(self, textures: Textures) -> Self {
+        Self { textures, ..self }
+    }
+
+    /// Textures that were to be shown as a PC has them and cannot be: how many of each tile mode.
+    pub fn left_tiled(&self) -> BTreeMap<u8, usize> {
+        let mut left = BTreeMap::new();
+        if self.textures == Textures::Dds {
+            let entries = 0..u32::try_from(self.heads.len()).unwrap_or(u32::MAX);
+            for mode in entries.filter_map(|entry| self.head(entry).tile_mode()) {
+                *left.entry(mode).or_insert(0) += 1;
+            }
+        }
+        left
+    }
+
+    fn head(&self, entry: u32) -> Head {
+        let head = self.heads.get(entry as usize);
+        match self.textures {
+            Textures::Default => head,
+            Textures::Raw => Head::None,
+            Textures::Dds => head.plain(self.data(entry)).map_or(head, |plain| plain.head()),
+        }
+    }
+
+    /// Bytes that an entry's extents become, as far as the tables tell; formats with heads tell all of them.
+    fn data(&self, entry: u32) -> u64 {
+        let sizes = self.extents.of(entry).filter_map(|index| self.extents.get(index).size);
+        sizes.map(u64::from).sum()
     }
 }
 
@@ -49,7 +84,24 @@ impl Layer {
     }
 
     pub(super) fn head(&self, entry: u32) -> Head {
-        self.tables.heads.get(entry as usize)
+        self.tables.head(entry)
+    }
+
+    /// How an entry's texels are put into rows, if they are to be; with it goes how many bytes they then take.
+    pub(super) fn untiled(&self, entry: u32) -> Option<(Plain, u64)> {
+        if self.tables.textures != Textures::Dds {
+            return None;
+        }
+        let plain = self.tables.heads.get(entry as usize).plain(self.tables.data(entry))?;
+        plain.untiled_len().map(|len| (plain, len))
+    }
+
+    /// The number of the arrangement in which an entry's texels are shown; `None` where it is a PC's.
+    pub(super) fn tile_mode(&self, entry: u32) -> Option<u8> {
+        match self.tables.textures {
+            Textures::Raw => self.tables.heads.get(entry as usize).tile_mode(),
+            Textures::Default | Textures::Dds => self.head(entry).tile_mode(),
+        }
     }
 
     /// The bytes that are put in front of an entry's extents.
@@ -58,9 +110,7 @@ impl Layer {
         if head.is_empty() {
             return Cow::Borrowed(&[]);
         }
-        // Formats with heads store all sizes in their tables.
-        let data = self.extents_of(entry).filter_map(|index| self.extent(index).size).map(u64::from).sum();
-        head.bytes(data)
+        head.bytes(self.tables.data(entry))
     }
 
     /// How many bytes an extent becomes; reads its lead where only that tells, once.

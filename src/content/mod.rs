@@ -12,6 +12,7 @@ mod extents;
 mod layer;
 mod lead;
 mod sizes;
+mod untiled;
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -21,6 +22,7 @@ use std::time::SystemTime;
 
 pub use error::{ReadError, Reason};
 pub use layer::Tables;
+pub use untiled::Textures;
 
 use crate::format::{Codec, EntryId, Head, Limits};
 use crate::source::Source;
@@ -106,6 +108,9 @@ impl Store {
     /// least, because readers would take an empty file for a sound one and never learn of the fault.
     pub fn size(&self, id: EntryId) -> u64 {
         let layer = &self.layers[usize::from(id.layer)];
+        if let Some((_, len)) = layer.untiled(id.entry) {
+            return layer.head(id.entry).len() + len;
+        }
         let of_extents: u64 = layer
             .extents_of(id.entry)
             .map(|index| {
@@ -145,11 +150,10 @@ impl Store {
         let end = self.size(id).min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else { return Ok(answer(&[])) };
         let pieces = self.pieces(id, offset..end);
-        if let [Piece { what: What::Extent(index), within }] = &pieces[..]
-            && let Some(key) = self.cached(id, *index, within)?
+        if let [piece] = &pieces[..]
+            && let Some(slot) = self.held(id, piece)?
         {
-            let slot = self.decoded(id, *index, key)?;
-            return Ok(answer(&slot.as_slice()[within.start as usize..within.end as usize]));
+            return Ok(answer(&slot.as_slice()[piece.within.start as usize..piece.within.end as usize]));
         }
         buffer::answer(len as usize, |out| {
             let mut rest = &mut out[..];
@@ -169,6 +173,10 @@ impl Store {
     pub fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
         let layer = &self.layers[usize::from(id.layer)];
         to.write_all(&layer.head_bytes(id.entry))?;
+        if layer.untiled(id.entry).is_some() {
+            to.write_all(self.untiled(id).map_err(io::Error::other)?.as_slice())?;
+            return Ok(self.size(id));
+        }
         for index in layer.extents_of(id.entry) {
             for within in self.steps(id, index).map_err(io::Error::other)? {
                 buffer::answer((within.end - within.start) as usize, |out| {
@@ -188,6 +196,10 @@ impl Store {
     pub fn check(&self, id: EntryId) -> Result<Vec<Quirk>, ReadError> {
         let layer = &self.layers[usize::from(id.layer)];
         let mut quirks = Vec::new();
+        if layer.untiled(id.entry).is_some() {
+            // What else it takes is that each extent is sound, for lengths were compared already.
+            self.affordable_together(id)?;
+        }
         for index in layer.extents_of(id.entry) {
             for within in self.steps(id, index)? {
                 let quirk = buffer::answer((within.end - within.start) as usize, |out| {
@@ -220,13 +232,15 @@ impl Store {
     /// Cuts a range of a file at the borders of its head and extents.
     fn pieces(&self, id: EntryId, range: Range<u64>) -> Vec<Piece> {
         let layer = &self.layers[usize::from(id.layer)];
-        let extents = layer.extents_of(id.entry).map(|index| {
+        let untiled = layer.untiled(id.entry).map(|(_, len)| (What::Untiled, len));
+        let extents = layer.extents_of(id.entry).filter(|_| untiled.is_none()).map(|index| {
             let size = layer.size(index).unwrap_or_else(|_| layer.extent(index).packed.max(1));
             (What::Extent(index), u64::from(size))
         });
         let mut start = 0;
         let mut pieces = Vec::new();
-        for (what, size) in std::iter::once((What::Head, layer.head(id.entry).len())).chain(extents) {
+        let head = (What::Head, layer.head(id.entry).len());
+        for (what, size) in std::iter::once(head).chain(untiled).chain(extents) {
             let end = start + size;
             let (from, to) = (range.start.max(start), range.end.min(end));
             if from < to {
@@ -252,22 +266,31 @@ impl Store {
         Ok((!(is_whole || is_prefix) || self.cache.get(&key).is_some()).then_some(key))
     }
 
+    /// The bytes that a piece is part of, where it is answered from the cache.
+    fn held(&self, id: EntryId, piece: &Piece) -> Result<Option<Decoded>, ReadError> {
+        match piece.what {
+            What::Head => Ok(None),
+            What::Untiled => self.untiled(id).map(Some),
+            What::Extent(index) => match self.cached(id, index, &piece.within)? {
+                Some(key) => self.decoded(id, index, key).map(Some),
+                None => Ok(None),
+            },
+        }
+    }
+
     /// Fills `out` with a piece of a file.
     fn fill(&self, id: EntryId, piece: &Piece, out: &mut [u8]) -> Result<(), ReadError> {
         let layer = &self.layers[usize::from(id.layer)];
         let Piece { what, within } = piece;
-        let index = match *what {
-            What::Head => {
-                out.copy_from_slice(&layer.head_bytes(id.entry)[within.start as usize..within.end as usize]);
-                return Ok(());
-            }
-            What::Extent(index) => index,
-        };
-        if let Some(key) = self.cached(id, index, within)? {
-            let slot = self.decoded(id, index, key)?;
+        if let Some(slot) = self.held(id, piece)? {
             out.copy_from_slice(&slot.as_slice()[within.start as usize..within.end as usize]);
             return Ok(());
         }
+        // What is untiled was held.
+        let What::Extent(index) = *what else {
+            out.copy_from_slice(&layer.head_bytes(id.entry)[within.start as usize..within.end as usize]);
+            return Ok(());
+        };
         let filled = match layer.extent(index).codec {
             Codec::Stored => layer.read_stored(index, within.start, out),
             _ => layer.size(index).and_then(|size| {
@@ -379,6 +402,8 @@ enum What {
     Head,
     /// One of the archive's extents.
     Extent(u32),
+    /// All of the file's extents, their texels put into rows.
+    Untiled,
 }
 
 /// A slot that was found to hold bytes.

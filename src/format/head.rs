@@ -1,7 +1,9 @@
-//! What stands in front of a file's extents without being in the archive: the headers of textures.
+//! What stands in front of a file's extents without being in the archive: the headers of textures; and which textures of
+//! consoles can become those of a PC.
 
 use std::borrow::Cow;
 
+use crate::texture::tiling::{self, Surface, WrongLength};
 use crate::texture::{dds, gnf, xbox};
 
 /// The heads of an archive's entries. An archive has one kind of them, so that none takes the room of the largest.
@@ -17,6 +19,20 @@ pub enum Heads {
 }
 
 impl Heads {
+    /// How many heads there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Textures(all) => all.len(),
+            Self::Gnf(all) => all.len(),
+        }
+    }
+
+    /// Whether no entry has one.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The head of an entry, by its place among [`super::Archive::entries`].
     pub fn get(&self, entry: usize) -> Head {
         let head = match self {
@@ -67,6 +83,72 @@ impl Head {
             Self::Dds(texture) => Cow::Owned(texture.header()),
             Self::Xbox(texture) => Cow::Owned(texture.header(data)),
             Self::Gnf(descriptor) => Cow::Owned(descriptor.header(data)),
+        }
+    }
+
+    /// The number of a console's arrangement of the texels; `None` where a PC has them, and where there are none.
+    pub fn tile_mode(&self) -> Option<u8> {
+        match self {
+            Self::None | Self::Dds(_) => None,
+            Self::Xbox(texture) => Some(texture.tile_mode),
+            Self::Gnf(descriptor) => Some(descriptor.tile_mode()),
+        }
+    }
+
+    /// The PC's texture that a console's texture of `data` bytes can become.
+    ///
+    /// `None` for arrangements that nobody here reads, and where the length is not the one of its shape: then some
+    /// field means something else than it seems to, and the texels would come out scrambled.
+    pub fn plain(&self, data: u64) -> Option<Plain> {
+        let texture = match self {
+            Self::None | Self::Dds(_) => return None,
+            Self::Xbox(texture) => texture.dds,
+            Self::Gnf(descriptor) => descriptor.texture()?,
+        };
+        match self.tile_mode()? {
+            tiling::THIN_1D => {
+                let surface = Surface::with_tiled_len(&texture, data)?;
+                Some(Plain { texture, surface: Some(surface) })
+            }
+            // A GPU has the faces of a cube together within each mip, a DDS file the mips within each face.
+            tiling::LINEAR if texture.cube && texture.mips > 1 => None,
+            tiling::LINEAR if texture.texel_bytes() == Some(data) => Some(Plain { texture, surface: None }),
+            _ => None,
+        }
+    }
+}
+
+/// A texture of a console as a PC has it: a DDS header, and texels in rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plain {
+    texture: dds::Texture,
+    /// How the texels lie in the archive, unless they are in rows there too.
+    surface: Option<Surface>,
+}
+
+impl Plain {
+    /// The DDS header.
+    pub fn head(&self) -> Head {
+        Head::Dds(self.texture)
+    }
+
+    /// How many bytes the texels take in rows; `None` where they are in rows already.
+    pub fn untiled_len(&self) -> Option<u64> {
+        self.surface.map(|surface| surface.linear_len())
+    }
+
+    /// Puts texels into rows, [`Plain::untiled_len`] bytes; those that are in rows already are copied.
+    ///
+    /// # Errors
+    /// [`WrongLength`] where either has not the length that the shape says.
+    pub fn untile(&self, tiled: &[u8], rows: &mut [u8]) -> Result<(), WrongLength> {
+        match &self.surface {
+            Some(surface) => tiling::untile(surface, tiled, rows),
+            None if tiled.len() == rows.len() => {
+                rows.copy_from_slice(tiled);
+                Ok(())
+            }
+            None => Err(WrongLength),
         }
     }
 }

@@ -22,7 +22,7 @@ pub mod tes3;
 pub mod tes4;
 
 pub use error::{ParseError, ParseErrorKind};
-pub use head::{Head, Heads};
+pub use head::{Head, Heads, Plain};
 
 /// An archive's tables, borrowing names from its bytes.
 #[derive(Clone, Debug)]

@@ -34,17 +34,18 @@ impl Owner {
 /// What every attribute's name begins with.
 const PREFIX: &str = "user.bsafs.";
 
-/// An attribute's name behind the prefix, and where its value comes from.
-type Attribute = (&'static str, fn(&Provenance) -> String);
+/// An attribute's name behind the prefix, and where its value comes from; files without a value have no such attribute.
+type Attribute = (&'static str, fn(&Provenance) -> Option<String>);
 
 /// All attributes. Values need no I/O and stay short: some programs read them all, for no apparent reason.
-const ATTRIBUTES: [Attribute; 6] = [
-    ("archive", |it| it.from.archive.clone()),
-    ("codec", |it| it.from.codec.clone()),
-    ("hash", |it| it.from.hash.clone()),
-    ("hides", |it| it.hides.iter().map(|copy| copy.archive.as_str()).collect::<Vec<_>>().join("\n")),
-    ("packed_size", |it| it.from.packed.to_string()),
-    ("stored_name", |it| it.from.stored_name.clone()),
+const ATTRIBUTES: [Attribute; 7] = [
+    ("archive", |it| Some(it.from.archive.clone())),
+    ("codec", |it| Some(it.from.codec.clone())),
+    ("hash", |it| Some(it.from.hash.clone())),
+    ("hides", |it| Some(it.hides.iter().map(|copy| copy.archive.as_str()).collect::<Vec<_>>().join("\n"))),
+    ("packed_size", |it| Some(it.from.packed.to_string())),
+    ("stored_name", |it| Some(it.from.stored_name.clone())),
+    ("tile_mode", |it| it.from.tile_mode.map(|mode| mode.to_string())),
 ];
 /// The most bytes of a value.
 const VALUE_MAX: usize = 4095;
@@ -70,7 +71,8 @@ impl Fs {
             .and_then(|name| name.strip_prefix(PREFIX))
             .ok_or(Error::NoAttribute)?;
         let (_, value) = ATTRIBUTES.iter().find(|(known, _)| *known == name).ok_or(Error::NoAttribute)?;
-        let mut value = value(&self.provenance(ino)?.ok_or(Error::NoAttribute)?).into_bytes();
+        let provenance = self.provenance(ino)?.ok_or(Error::NoAttribute)?;
+        let mut value = value(&provenance).ok_or(Error::NoAttribute)?.into_bytes();
         value.truncate(VALUE_MAX);
         Ok(value)
     }
@@ -81,8 +83,9 @@ impl Fs {
     /// [`Error::NoNode`].
     pub fn attributes(&self, ino: u64) -> Result<Vec<u8>, Error> {
         Ok(match self.provenance(ino)? {
-            Some(_) => {
-                ATTRIBUTES.iter().flat_map(|(name, _)| format!("{PREFIX}{name}\0").into_bytes()).collect()
+            Some(provenance) => {
+                let present = ATTRIBUTES.iter().filter(|(_, value)| value(&provenance).is_some());
+                present.flat_map(|(name, _)| format!("{PREFIX}{name}\0").into_bytes()).collect()
             }
             None => Vec::new(),
         })

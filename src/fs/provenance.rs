@@ -34,6 +34,9 @@ pub struct Copy {
     pub codec: String,
     /// Bytes that it takes in the archive.
     pub packed: u64,
+    /// The number of the arrangement in which its texels are shown, where that is a console's and no PC's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tile_mode: Option<u8>,
 }
 
 /// The most bytes of a link's target.
@@ -80,6 +83,7 @@ fn copy(fs: &Fs, entry: EntryId, stored: &[u8], hash: String) -> Copy {
         hash,
         codec: packing.codec.name().to_owned(),
         packed: packing.packed,
+        tile_mode: fs.store.tile_mode(entry),
     }
 }
 
