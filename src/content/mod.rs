@@ -12,6 +12,7 @@ mod extents;
 mod layer;
 mod lead;
 mod sizes;
+mod unpacked;
 mod untiled;
 
 use std::io::{self, Write};
@@ -22,6 +23,7 @@ use std::time::SystemTime;
 
 pub use error::{ReadError, Reason};
 pub use layer::Tables;
+pub use unpacked::Unpacked;
 pub use untiled::Textures;
 
 use crate::format::{Codec, EntryId, Head, Limits};
@@ -147,22 +149,41 @@ impl Store {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, ReadError> {
+        self.read_and_share(id, offset, len, answer).map(|(answered, _)| answered)
+    }
+
+    /// The same; if it took the decoding of more than was asked for, all that was decoded comes along.
+    ///
+    /// # Errors
+    /// The fault of the first extent that has one.
+    pub fn read_and_share<T>(
+        &self,
+        id: EntryId,
+        offset: u64,
+        len: u32,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<(T, Option<Unpacked>), ReadError> {
         let end = self.size(id).min(offset.saturating_add(u64::from(len)));
-        let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else { return Ok(answer(&[])) };
+        let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
+            return Ok((answer(&[]), None));
+        };
         let pieces = self.pieces(id, offset..end);
         if let [piece] = &pieces[..]
-            && let Some(slot) = self.held(id, piece)?
+            && let Some(unpacked) = self.held(id, piece)?
         {
-            return Ok(answer(&slot.as_slice()[piece.within.start as usize..piece.within.end as usize]));
+            let within = piece.within.start as usize..piece.within.end as usize;
+            let answered = answer(&unpacked.bytes()[within]);
+            return Ok((answered, Some(unpacked).filter(|unpacked| unpacked.is_fresh)));
         }
         buffer::answer(len as usize, |out| {
             let mut rest = &mut out[..];
+            let mut fresh = None;
             for piece in &pieces {
                 let (to, others) = rest.split_at_mut((piece.within.end - piece.within.start) as usize);
-                self.fill(id, piece, to)?;
+                fresh = self.fill(id, piece, to)?.filter(|unpacked| unpacked.is_fresh).or(fresh);
                 rest = others;
             }
-            Ok(answer(out))
+            Ok((answer(out), fresh))
         })
     }
 
@@ -174,14 +195,14 @@ impl Store {
         let layer = &self.layers[usize::from(id.layer)];
         to.write_all(&layer.head_bytes(id.entry))?;
         if layer.untiled(id.entry).is_some() {
-            to.write_all(self.untiled(id).map_err(io::Error::other)?.as_slice())?;
+            to.write_all(self.untiled(id).map_err(io::Error::other)?.bytes())?;
             return Ok(self.size(id));
         }
         for index in layer.extents_of(id.entry) {
             for within in self.steps(id, index).map_err(io::Error::other)? {
                 buffer::answer((within.end - within.start) as usize, |out| {
-                    self.fill(id, &Piece { what: What::Extent(index), within }, out)
-                        .map_err(io::Error::other)?;
+                    let piece = Piece { what: What::Extent(index), start: 0, within };
+                    self.fill(id, &piece, out).map_err(io::Error::other)?;
                     to.write_all(out)
                 })?;
             }
@@ -244,7 +265,7 @@ impl Store {
             let end = start + size;
             let (from, to) = (range.start.max(start), range.end.min(end));
             if from < to {
-                pieces.push(Piece { what, within: from - start..to - start });
+                pieces.push(Piece { what, start, within: from - start..to - start });
             }
             start = end;
         }
@@ -267,29 +288,30 @@ impl Store {
     }
 
     /// The bytes that a piece is part of, where it is answered from the cache.
-    fn held(&self, id: EntryId, piece: &Piece) -> Result<Option<Decoded>, ReadError> {
-        match piece.what {
-            What::Head => Ok(None),
-            What::Untiled => self.untiled(id).map(Some),
+    fn held(&self, id: EntryId, piece: &Piece) -> Result<Option<Unpacked>, ReadError> {
+        let unpacked = match piece.what {
+            What::Head => return Ok(None),
+            What::Untiled => self.untiled(id)?,
             What::Extent(index) => match self.cached(id, index, &piece.within)? {
-                Some(key) => self.decoded(id, index, key).map(Some),
-                None => Ok(None),
+                Some(key) => self.decoded(id, index, key)?,
+                None => return Ok(None),
             },
-        }
+        };
+        Ok(Some(Unpacked { offset: piece.start, ..unpacked }))
     }
 
-    /// Fills `out` with a piece of a file.
-    fn fill(&self, id: EntryId, piece: &Piece, out: &mut [u8]) -> Result<(), ReadError> {
+    /// Fills `out` with a piece of a file; answers what was held of it.
+    fn fill(&self, id: EntryId, piece: &Piece, out: &mut [u8]) -> Result<Option<Unpacked>, ReadError> {
         let layer = &self.layers[usize::from(id.layer)];
-        let Piece { what, within } = piece;
-        if let Some(slot) = self.held(id, piece)? {
-            out.copy_from_slice(&slot.as_slice()[within.start as usize..within.end as usize]);
-            return Ok(());
+        let Piece { what, within, .. } = piece;
+        if let Some(unpacked) = self.held(id, piece)? {
+            out.copy_from_slice(&unpacked.bytes()[within.start as usize..within.end as usize]);
+            return Ok(Some(unpacked));
         }
         // What is untiled was held.
         let What::Extent(index) = *what else {
             out.copy_from_slice(&layer.head_bytes(id.entry)[within.start as usize..within.end as usize]);
-            return Ok(());
+            return Ok(None);
         };
         let filled = match layer.extent(index).codec {
             Codec::Stored => layer.read_stored(index, within.start, out),
@@ -301,25 +323,35 @@ impl Store {
                 }
             }),
         };
-        filled.map_err(|reason| self.fault(id, index, reason))
+        filled.map(|()| None).map_err(|reason| self.fault(id, index, reason))
     }
 
     /// The decoded bytes of an extent, from the cache or into it.
-    fn decoded(&self, id: EntryId, index: u32, key: Key) -> Result<Decoded, ReadError> {
+    fn decoded(&self, id: EntryId, index: u32, key: Key) -> Result<Unpacked, ReadError> {
         // Asked before a slot is made, for which others must go.
         self.affordable(id.layer, index, key.size).map_err(|reason| self.fault(id, index, reason))?;
-        let slot = self.cache.slot(key);
-        let result = slot.get_or_init(|| {
+        let made = self.hold(key, || {
             let mut out = vec![0; key.size as usize].into_boxed_slice();
             self.decode(id.layer, index, &mut out)?;
             Ok(out)
         });
-        match result {
-            Ok(_) => Ok(Decoded(slot)),
+        made.map_err(|reason| self.fault(id, index, reason))
+    }
+
+    /// What the cache holds under a key; if nothing, what `make` makes, while others who want it wait.
+    fn hold(&self, key: Key, make: impl FnOnce() -> Result<Box<[u8]>, Reason>) -> Result<Unpacked, Reason> {
+        let slot = self.cache.slot(key);
+        let mut is_fresh = false;
+        let made = slot.get_or_init(|| {
+            is_fresh = true;
+            make()
+        });
+        match made {
+            Ok(_) => Ok(Unpacked { slot, offset: 0, is_fresh }),
             Err(reason) => {
                 // A fault is not kept: the disk may have been away for a moment.
                 self.cache.remove(&key);
-                Err(self.fault(id, index, reason.clone()))
+                Err(reason.clone())
             }
         }
     }
@@ -393,6 +425,8 @@ impl Store {
 #[derive(Debug)]
 struct Piece {
     what: What,
+    /// Where in the file that place's bytes begin.
+    start: u64,
     /// Which bytes of it.
     within: Range<u64>,
 }
@@ -404,13 +438,4 @@ enum What {
     Extent(u32),
     /// All of the file's extents, their texels put into rows.
     Untiled,
-}
-
-/// A slot that was found to hold bytes.
-struct Decoded(std::sync::Arc<cache::Slot<Reason>>);
-
-impl Decoded {
-    fn as_slice(&self) -> &[u8] {
-        self.0.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
-    }
 }

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use super::cache::Key;
-use super::{Decoded, Reason, Store, buffer};
+use super::{Reason, Store, Unpacked, buffer};
 use crate::content::ReadError;
 use crate::format::{Codec, EntryId, Plain};
 
@@ -32,7 +32,7 @@ impl Store {
     }
 
     /// The texels of a file in rows, from the cache or into it.
-    pub(super) fn untiled(&self, id: EntryId) -> Result<Decoded, ReadError> {
+    pub(super) fn untiled(&self, id: EntryId) -> Result<Unpacked, ReadError> {
         let layer = &self.layers[usize::from(id.layer)];
         let first = layer.extents_of(id.entry).start;
         let untiled = layer.untiled(id.entry).ok_or(Reason::Claim(0));
@@ -42,16 +42,9 @@ impl Store {
         let size = u32::try_from(len).map_err(|_| self.fault(id, first, Reason::Claim(u32::MAX)))?;
         // The entry and not its first extent, which textures of other shapes may share.
         let key = Key { layer: id.layer, offset: MARK | u64::from(id.entry), size };
-        let slot = self.cache.slot(key);
         let at = Cell::new(first);
-        match slot.get_or_init(|| self.untile(id, &plain, tiled, size, &at)) {
-            Ok(_) => Ok(Decoded(slot)),
-            Err(reason) => {
-                // A fault is not kept: the disk may have been away for a moment.
-                self.cache.remove(&key);
-                Err(self.fault(id, at.get(), reason.clone()))
-            }
-        }
+        let made = self.hold(key, || self.untile(id, &plain, tiled, size, &at));
+        made.map_err(|reason| self.fault(id, at.get(), reason))
     }
 
     /// Bytes that all extents of a file become, once it is known that none lies about it and that we can hold them.

@@ -8,9 +8,12 @@ mod errno;
 mod fuse;
 mod mount;
 pub mod mountinfo;
+mod notices;
 mod provenance;
 mod session;
 
+use std::sync::OnceLock;
+use std::sync::mpsc::SyncSender;
 use std::time::SystemTime;
 
 pub use attributes::Owner;
@@ -21,6 +24,7 @@ pub use session::{Session, SessionError};
 
 use crate::content::Store;
 use crate::tree::{Kind, NodeId, Place, Spellings, Tree};
+use notices::Notice;
 
 /// The name under which a daemon tells of itself. Like the other names that begin so, it can be looked up in the root
 /// but is in no listing, and is a symbolic link whose target is JSON: a link costs no open file, its text is never
@@ -60,6 +64,7 @@ pub struct Fs {
     look: Look,
     /// Of folders: when the newest archive was changed.
     modified: SystemTime,
+    notices: OnceLock<SyncSender<Notice>>,
 }
 
 /// What is known of a node without its bytes.
@@ -107,7 +112,7 @@ impl Fs {
         let spellings = Spellings::new(&tree, SPELLINGS_MAX);
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
-        Self { tree, store, spellings, look, modified }
+        Self { tree, store, spellings, look, modified, notices: OnceLock::new() }
     }
 
     /// The names.
@@ -236,13 +241,18 @@ impl Fs {
         }
         let node = self.place(ino)?.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
-        self.store.read_at(entry, offset, len, answer).map_err(|error| {
-            if error.is_new {
-                let archive = self.store.path(entry.layer).display();
-                log::error!("{archive}: {}: {error}", String::from_utf8_lossy(&self.tree.path(node)));
-            }
-            Error::Damaged
-        })
+        let (answered, unpacked) =
+            self.store.read_and_share(entry, offset, len, answer).map_err(|error| {
+                if error.is_new {
+                    let archive = self.store.path(entry.layer).display();
+                    log::error!("{archive}: {}: {error}", String::from_utf8_lossy(&self.tree.path(node)));
+                }
+                Error::Damaged
+            })?;
+        if let Some(unpacked) = unpacked {
+            self.notice(Notice { ino, unpacked });
+        }
+        Ok(answered)
     }
 
     /// The text that a link tells instead of a target.
@@ -257,6 +267,14 @@ impl Fs {
                 Provenance::of(self, node).map(|it| it.to_json()).ok_or(Error::Invalid)
             }
             _ => Err(Error::Invalid),
+        }
+    }
+
+    /// Tells the kernel what it may want to know through a thread that was started for it; without one, nothing.
+    fn notice(&self, notice: Notice) {
+        if let Some(notices) = self.notices.get() {
+            // A full queue is no reason to wait: what is left unsaid costs time, later, and nothing else.
+            let _ = notices.try_send(notice);
         }
     }
 

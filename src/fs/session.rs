@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::fuse::Adaptor;
-use super::{Fs, MountError, Mounting, mount, mountinfo};
+use super::{Fs, MountError, Mounting, mount, mountinfo, notices};
 
 /// A mount that answers.
 #[derive(Debug)]
@@ -61,13 +61,13 @@ impl Session {
         config.n_threads = Some(workers());
         config.clone_fd = true;
         // The kernel itself keeps other users out unless it was told to let them in; fuser need not ask again.
-        let inner = fuser::Session::from_fd(Adaptor::new(fs), connection, SessionACL::All, config).map_err(
-            |error| {
+        let inner = fuser::Session::from_fd(Adaptor::new(fs.clone()), connection, SessionACL::All, config)
+            .map_err(|error| {
                 // Best effort: the first error is the one to tell.
                 let _ = mount::unmount(&mounting.mountpoint, true);
                 SessionError::Io(error)
-            },
-        )?;
+            })?;
+        fs.notices.set(notices::start(inner.notifier()).map_err(SessionError::Io)?).ok();
         let mountpoint = mounting.mountpoint.clone();
         let device = mountinfo::mounted_at(&mountpoint).map(|mounted| mounted.device);
         Ok(Self { inner, mountpoint, device, signals })

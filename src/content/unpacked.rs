@@ -1,0 +1,35 @@
+//! Bytes that were decoded into the cache, shared with it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Reason;
+use super::cache::Slot;
+
+/// The decoded bytes of a part of a file.
+#[derive(Clone)]
+pub struct Unpacked {
+    pub(super) slot: Arc<Slot<Reason>>,
+    /// Where in the file they begin.
+    pub(super) offset: u64,
+    /// Whether they were decoded for the one who holds this, and not found.
+    pub(super) is_fresh: bool,
+}
+
+impl Unpacked {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.slot.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
+    }
+
+    /// Where in the file they begin.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+}
+
+impl fmt::Debug for Unpacked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {}", self.bytes().len(), self.offset)
+    }
+}
