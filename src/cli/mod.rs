@@ -107,7 +107,8 @@ pub fn main() -> ExitCode {
         }
         failure.exit
     });
-    if by_mount { exit.for_mount().into() } else { exit.into() }
+    // The copy speaks to the program that started it, which folds the code for mount(8) itself.
+    if by_mount && !daemon::is_copy() { exit.for_mount().into() } else { exit.into() }
 }
 
 /// The form in which mount(8) calls its helpers (`bsafs SOURCE MOUNTPOINT -o OPTIONS`, or the program under the name
