@@ -151,7 +151,13 @@ fn human(bytes: u64) -> String {
         value /= 1024.0;
         unit = next;
     }
-    if unit == "bytes" { format!("{bytes} bytes") } else { format!("{value:.1} {unit}") }
+    if bytes == 1 {
+        "1 byte".into()
+    } else if unit == "bytes" {
+        format!("{bytes} bytes")
+    } else {
+        format!("{value:.1} {unit}")
+    }
 }
 
 /// A count of things, in the plural where need be.
