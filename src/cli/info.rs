@@ -8,8 +8,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::human;
 use super::open::{self, CACHE_SIZE, Opening};
+use super::{count, human};
 use crate::tree::Kind;
 
 /// Tell what archives are: format, version, flags, counts, codecs, sizes, and what is peculiar about them
@@ -105,7 +105,7 @@ impl Facts {
         if !self.flag_names.is_empty() {
             writeln!(out, "  flags          {:#x}: {}", self.flags, self.flag_names.join(", "))?;
         }
-        writeln!(out, "  holds          {} files in {} folders", self.files, self.folders)?;
+        writeln!(out, "  holds          {} in {}", count(self.files, "file"), count(self.folders, "folder"))?;
         writeln!(
             out,
             "  sizes          {} unpacked, {} in the archive",

@@ -62,6 +62,6 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, Failure> {
     for (exit, what) in Exit::ALL {
         writeln!(text, ".TP\n{}\n{what}", exit as i32)?;
     }
-    writeln!(text, "Called by mount(8), the program exits as mount(8) asks: 0, 1, 2 or 32.")?;
+    writeln!(text, ".PP\nCalled by mount(8), the program exits as mount(8) asks: 0, 1, 2 or 32.")?;
     Ok(text)
 }

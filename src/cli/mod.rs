@@ -107,7 +107,8 @@ pub fn main() -> ExitCode {
         }
         failure.exit
     });
-    if by_mount { exit.for_mount().into() } else { exit.into() }
+    // The copy speaks to the program that started it, which folds the code for mount(8) itself.
+    if by_mount && !daemon::is_copy() { exit.for_mount().into() } else { exit.into() }
 }
 
 /// The form in which mount(8) calls its helpers (`bsafs SOURCE MOUNTPOINT -o OPTIONS`, or the program under the name
@@ -150,7 +151,13 @@ fn human(bytes: u64) -> String {
         value /= 1024.0;
         unit = next;
     }
-    if unit == "bytes" { format!("{bytes} bytes") } else { format!("{value:.1} {unit}") }
+    if bytes == 1 {
+        "1 byte".into()
+    } else if unit == "bytes" {
+        format!("{bytes} bytes")
+    } else {
+        format!("{value:.1} {unit}")
+    }
 }
 
 /// A count of things, in the plural where need be.

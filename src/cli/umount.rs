@@ -70,9 +70,37 @@ fn daemon(mountpoint: &Path) -> Option<u64> {
 
 /// Waits until a process is gone.
 fn wait(process: u64) {
-    let path = PathBuf::from(format!("/proc/{process}"));
     let start = Instant::now();
-    while path.exists() && start.elapsed() < PATIENCE {
+    while is_running(process) && start.elapsed() < PATIENCE {
         sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a process has yet to end. What has ended but was not waited for by its parent (a zombie) has: in
+/// containers, whoever inherits our daemon may take seconds, or never do it.
+fn is_running(process: u64) -> bool {
+    // The state follows the name, which is in parentheses and may hold any character (`proc_pid_stat(5)`).
+    std::fs::read_to_string(format!("/proc/{process}/stat"))
+        .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_that_nobody_waits_for_is_gone_all_the_same() {
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().expect("cat");
+        let process = u64::from(child.id());
+        assert!(is_running(process));
+        drop(child.stdin.take());
+        let stat = format!("/proc/{process}/stat");
+        while !std::fs::read_to_string(&stat).expect("not waited for yet").contains(") Z ") {
+            sleep(Duration::from_millis(1));
+        }
+        assert!(!is_running(process));
+        child.wait().expect("its end");
+        assert!(!is_running(process));
     }
 }

@@ -1,0 +1,146 @@
+//! `bsafs list`: paths, sizes, patterns, and machine-readable forms.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::{with_a_bad_file, with_many_files};
+use crate::mounted::{Place, finish};
+use crate::support::{Ba2, Tes3, Tes4, samples};
+
+#[test]
+fn every_sample_is_listed_as_a_mount_shows_it() {
+    let place = Place::new();
+    for sample in samples() {
+        place.sample(&sample);
+        let listed = place.run(["list", "--json", &sample.name]).sound();
+        let lines: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        // Folders that are stored in two spellings are listed by one of them.
+        let sizes: BTreeMap<String, u64> = lines
+            .iter()
+            .map(|line| (line["path"].as_str().unwrap().to_lowercase(), line["size"].as_u64().unwrap()))
+            .collect();
+        let expected: BTreeMap<String, u64> =
+            sample.files.iter().map(|(path, content)| (path.to_lowercase(), content.len() as u64)).collect();
+        assert_eq!(sizes, expected, "{}", sample.name);
+        assert_eq!(lines.len(), sample.files.len());
+
+        let plain = place.run(["ls", &sample.name]).sound();
+        assert_eq!(plain.lines().count(), sample.files.len());
+        let mut sorted: Vec<&str> = plain.lines().collect();
+        sorted.sort_by_key(|path| path.to_ascii_lowercase());
+        assert_eq!(plain.lines().collect::<Vec<_>>(), sorted, "{}", sample.name);
+    }
+}
+
+#[test]
+fn the_long_form_tells_sizes_codec_and_archive() {
+    let place = Place::new();
+    place.archive("a.bsa", &Tes3::new().file("misc\\a.txt", b"hello").file("misc\\b.txt", b"hidden").build());
+    let packed = crate::support::pack::zlib(&[b'x'; 1000]);
+    let b = Tes4::new(104).flags(7).file("Misc", "B.txt", [b'x'; 1000]);
+    place.archive("b.bsa", &b.build());
+    let listed = place.run(["list", "-l", "a.bsa", "b.bsa"]).sound();
+    let words: Vec<Vec<&str>> = listed.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(words[0], ["5", "5", "stored", "a.bsa", "misc/a.txt"]);
+    assert_eq!(words[1][..4], ["1000", &(packed.len() + 4).to_string(), "zlib", "b.bsa"]);
+    assert_eq!(words[1][4].to_lowercase(), "misc/b.txt");
+    assert_eq!(words.len(), 2);
+}
+
+#[test]
+fn json_has_the_stored_bytes_and_what_is_hidden() {
+    let place = Place::new();
+    let below = place.archive("below.bsa", &Tes3::new().file(b"misc\\Mar\xEDa.txt", b"1").build());
+    let above = place.archive("above.bsa", &Tes3::new().file(b"MISC\\MAR\xEDA.TXT", b"22").build());
+    let listed = place.run(["list", "--json", "below.bsa", "above.bsa"]).sound();
+    let line: Value = serde_json::from_str(listed.trim_end()).unwrap();
+    assert_eq!(line["path"].as_str().unwrap().to_lowercase(), "misc/mar\u{ed}a.txt");
+    assert_eq!((&line["size"], &line["packed"], &line["hidden_copies"]), (&2.into(), &2.into(), &1.into()));
+    assert_eq!((&line["codec"], &line["archive"]), (&"stored".into(), &above.to_str().unwrap().into()));
+    assert_eq!(line["stored_name_hex"], "4d4953435c4d4152ed412e545854");
+    let other = place.run(["list", "--json", "above.bsa", "below.bsa"]).sound();
+    let other: Value = serde_json::from_str(other.trim_end()).unwrap();
+    assert_eq!(other["archive"], below.to_str().unwrap());
+}
+
+#[test]
+fn patterns_match_in_any_case_with_either_slash() {
+    let place = Place::new();
+    place.archive("a.bsa", &with_a_bad_file());
+    let all = ["scripts/main.pex", "scripts/source/Main.psc", "sound/bad.wav", "sound/good.wav"];
+    for (patterns, expected) in [
+        (&["*.WAV"][..], &all[2..]),
+        (&["main.*"], &all[..2]),
+        (&["scripts/*"], &all[..1]),
+        (&["SCRIPTS\\**"], &all[..2]),
+        (&["**/source/*"], &all[1..2]),
+        (&["sound\\g*", "*.pex"], &[all[0], all[3]]),
+        (&["sound/?ood.wav"], &all[3..]),
+        (&["{sound,scripts}/*"], &[all[0], all[2], all[3]]),
+        (&["nothing*"], &[]),
+        (&["sound"], &[]),
+    ] {
+        let mut command = place.bsafs(["list", "a.bsa"]);
+        for pattern in patterns {
+            command.args(["--glob", pattern]);
+        }
+        let listed = crate::mounted::run(&mut command).sound();
+        assert_eq!(listed.lines().collect::<Vec<_>>(), expected, "{patterns:?}");
+    }
+    let wrong = place.run(["list", "a.bsa", "-g", "a[b"]);
+    assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
+    assert!(wrong.err.starts_with("bsafs: --glob: ") && wrong.err.contains("a[b"), "{wrong:?}");
+}
+
+#[test]
+fn paths_can_be_ended_by_nul() {
+    let place = Place::new();
+    place.archive("a.bsa", &with_a_bad_file());
+    let listed = place.run(["list", "-0", "a.bsa", "-g", "sound/*"]).sound();
+    assert_eq!(listed, "sound/bad.wav\0sound/good.wav\0");
+    let both = place.run(["list", "-0", "--json", "a.bsa"]);
+    assert_eq!(both.code, 2);
+}
+
+#[test]
+fn each_archive_is_listed_in_its_folder_if_asked_for() {
+    let place = Place::new();
+    place.archive("a.bsa", &Tes3::new().file("x.txt", b"1").build());
+    place.archive("b.ba2", &Ba2::general(1).file("X.txt", b"2").build());
+    let listed = place.run(["list", "--layout", "per-archive", "a.bsa", "b.ba2"]).sound();
+    assert_eq!(listed, "a/x.txt\nb/X.txt\n");
+    let listed = place.run(["list", "a.bsa", "b.ba2"]).sound();
+    assert_eq!(listed.to_lowercase(), "x.txt\n");
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_failure() {
+    let place = Place::new();
+    place.archive("many.bsa", &with_many_files());
+    for form in [&["list"][..], &["list", "--json"], &["list", "-l"], &["list", "-0"]] {
+        let mut command = place.bsafs(form.iter().chain(&["many.bsa"]));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut first = Vec::new();
+        let mut pipe = BufReader::with_capacity(1, child.stdout.take().unwrap());
+        pipe.read_until(b'0', &mut first).unwrap();
+        drop(pipe);
+        let finished = finish(child);
+        assert_eq!((finished.code, finished.err.as_str()), (0, ""), "{form:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_listed_is_named() {
+    let place = Place::new();
+    place.archive("a.bsa", &with_a_bad_file());
+    let finished = place.run(["list", "a.bsa", "no-such.bsa"]);
+    assert_eq!((finished.code, finished.out.as_str()), (66, ""));
+    assert_eq!(finished.err, "bsafs: no-such.bsa: no such file or folder\n");
+    let finished = place.run(["list", "a.bsa", "--encoding", "klingon"]);
+    assert_eq!(finished.code, 2);
+    assert!(finished.err.contains("\"klingon\" is no code page"), "{finished:?}");
+}

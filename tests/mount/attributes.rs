@@ -1,0 +1,139 @@
+//! What `stat`, `df` and `getfattr` tell.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::statvfs::{FsFlags, statvfs};
+
+use super::{world, world_files};
+use crate::mounted::Place;
+use crate::support::content::text;
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Tes3, Tes4, Tes4File};
+
+#[test]
+fn files_and_folders_may_be_read_by_all_and_are_as_old_as_the_archive() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    for (path, mode, links) in [
+        ("", 0o040_555, 2),
+        ("textures", 0o040_555, 2),
+        ("textures/clutter", 0o040_555, 2),
+        ("readme.txt", 0o100_444, 1),
+        ("textures/clutter/bucket.dds", 0o100_444, 1),
+    ] {
+        let metadata = fs::metadata(mount.join(path)).unwrap();
+        assert_eq!((metadata.mode(), metadata.nlink()), (mode, links), "{path}");
+        assert_eq!(metadata.modified().unwrap(), Place::archive_time(), "{path}");
+        assert_eq!((metadata.ctime(), metadata.ctime_nsec()), (1_051_234_567, 123_456_789), "{path}");
+        assert_eq!(metadata.uid(), nix::unistd::getuid().as_raw());
+        assert_eq!(metadata.gid(), nix::unistd::getgid().as_raw());
+    }
+}
+
+#[test]
+fn sizes_are_exact_and_blocks_are_of_512_bytes() {
+    let place = Place::new();
+    let files = [("nothing", 0), ("one", 1), ("block", 512), ("more", 513), ("large", 123_457)];
+    let archive = files
+        .iter()
+        .fold(Tes4::new(105).flags(FOLDER_NAMES | FILE_NAMES | PACKED), |archive, &(name, size)| {
+            archive.file("sizes", name, text(1, size))
+        });
+    place.archive("a.bsa", &archive.build());
+    let mount = place.mount(["a.bsa"]);
+    for (name, size) in files {
+        let metadata = fs::metadata(mount.join("sizes").join(name)).unwrap();
+        assert_eq!((metadata.len(), metadata.blocks()), (size as u64, (size as u64).div_ceil(512)), "{name}");
+        assert_eq!(metadata.blksize(), 4096);
+        assert_eq!(mount.read(Path::new("sizes").join(name)).len(), size);
+    }
+}
+
+#[test]
+fn df_shows_a_full_read_only_file_system_of_the_archives_size() {
+    let place = Place::new();
+    let archive = world();
+    place.archive("a.bsa", &archive);
+    let mount = place.mount(["a.bsa"]);
+    let told = statvfs(&mount.path).unwrap();
+    assert_eq!(
+        told.blocks() as u64 * told.fragment_size() as u64,
+        (archive.len() as u64).div_ceil(4096) * 4096
+    );
+    assert_eq!((told.blocks_free(), told.blocks_available(), told.files_free()), (0, 0, 0));
+    // The root and three folders.
+    assert_eq!(told.files() as usize, world_files().len() + 4);
+    assert_eq!(told.name_max(), 255);
+    let flags = FsFlags::ST_RDONLY | FsFlags::ST_NOSUID | FsFlags::ST_NODEV;
+    assert!(told.flags().contains(flags), "{:?}", told.flags());
+}
+
+#[test]
+fn extended_attributes_are_not_offered_unless_asked_for() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    let file = mount.join("readme.txt");
+    let mut buffer = [0; 64];
+    for _ in 0..2 {
+        let got = rustix::fs::getxattr(&file, "user.bsafs.codec", &mut buffer[..]);
+        assert_eq!(got, Err(rustix::io::Errno::NOTSUP));
+        let listed = rustix::fs::listxattr(&file, &mut buffer[..]);
+        assert_eq!(listed, Err(rustix::io::Errno::NOTSUP));
+    }
+}
+
+#[test]
+fn extended_attributes_tell_where_a_file_comes_from() {
+    let place = Place::new();
+    let names = FOLDER_NAMES | FILE_NAMES;
+    let below = Tes4::new(104).flags(names).file("Misc", "Thing.txt", b"below").build();
+    let thing = text(1, 9_000);
+    let above = Tes4::new(104).flags(names | PACKED).add("misc", Tes4File::new("thing.txt", &thing[..]));
+    let below = place.archive("below.bsa", &below);
+    let above = place.archive("above.bsa", &above.build());
+    let mount = place.mount(["below.bsa", "above.bsa", "-o", "xattr"]);
+    let file = mount.join("misc/thing.txt");
+    let value = |name: &str| {
+        let value = xattr::get(&file, format!("user.bsafs.{name}")).unwrap();
+        value.map(|value| String::from_utf8(value).unwrap())
+    };
+    let listed: Vec<_> = xattr::list(&file).unwrap().map(|it| it.into_string().unwrap()).collect();
+    let known = ["archive", "codec", "hash", "hides", "packed_size", "stored_name"];
+    assert_eq!(listed, known.map(|name| format!("user.bsafs.{name}")));
+    assert_eq!(value("archive").as_deref(), above.to_str());
+    assert_eq!(value("hides").as_deref(), below.to_str());
+    assert_eq!(value("codec").as_deref(), Some("zlib"));
+    assert_eq!(value("stored_name").as_deref(), Some("misc\\thing.txt"));
+    // The word of the size, and the stream.
+    let packed = 4 + crate::support::pack::zlib(&thing).len();
+    assert_eq!(value("packed_size"), Some(packed.to_string()));
+    let hash = value("hash").unwrap();
+    assert!(hash.len() == 33 && hash.as_bytes()[16] == b'/', "{hash}");
+    assert_eq!(value("colour"), None);
+    assert_eq!(xattr::get(&file, "security.capability").unwrap(), None);
+    assert_eq!(xattr::list(mount.join("misc")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_buffer_too_small_for_an_extended_attribute_is_refused() {
+    let place = Place::new();
+    place.archive("a.bsa", &Tes3::new().file("a.txt", b"a").build());
+    let mount = place.mount(["a.bsa", "-o", "xattr"]);
+    let file = mount.join("a.txt");
+    let mut buffer = [0; 256];
+    let range = rustix::io::Errno::from_raw_os_error(Errno::ERANGE as i32);
+    let get = |buffer: &mut [u8]| rustix::fs::getxattr(&file, "user.bsafs.codec", buffer);
+    assert_eq!(rustix::fs::getxattr_query(&file, "user.bsafs.codec"), Ok("stored".len()));
+    assert_eq!(get(&mut buffer[..5]), Err(range));
+    assert_eq!(get(&mut buffer[..6]), Ok(6));
+    assert_eq!(&buffer[..6], b"stored");
+    let mut list = |len: usize| rustix::fs::listxattr(&file, &mut buffer[..len]);
+    let all = rustix::fs::listxattr_query(&file).unwrap();
+    assert_eq!(list(all - 1), Err(range));
+    assert_eq!(list(all), Ok(all));
+}

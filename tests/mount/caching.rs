@@ -1,0 +1,82 @@
+//! What the kernel was told once, it never asks again: names, attributes, listings and bytes.
+
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+
+use super::{world, world_files};
+use crate::mounted::{Finished, Mounted, Place, run, signal, state, until};
+use crate::support::samples;
+
+/// Looks at a mount as programs do, in a process that can be given up: listings, attributes, all bytes, other spellings,
+/// and names that are not there. Not with `find` or `df`: these ask for the file system's size, which the kernel
+/// passes on each time.
+const LOOK: &str = "ls -lR . && cat * */* */*/* 2>/dev/null | cksum && ! ls nothing textures/nothing \
+                    && cat README.txt | cksum && stat -c %s TEXTURES/Clutter/pail.dds";
+
+fn look(mount: &Mounted) -> Finished {
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "10", "sh", "-c", LOOK]).current_dir(&mount.path);
+    run(&mut command)
+}
+
+/// Looks at a new mount twice, the second time with its daemon stopped.
+fn look_twice(place: &Place) -> (Finished, Finished) {
+    let mount = place.mount(["a.bsa"]);
+    let first = look(&mount);
+    assert_eq!(first.code, 0, "{first:?}");
+    let bytes: usize = world_files().iter().map(|(_, content)| content.len()).sum();
+    assert!(first.out.contains(&bytes.to_string()), "{first:?}");
+    signal(mount.pid, Signal::SIGSTOP);
+    until("the daemon is stopped", || state(mount.pid) == Some('T'));
+    let second = look(&mount);
+    assert_eq!(state(mount.pid), Some('T'));
+    signal(mount.pid, Signal::SIGCONT);
+    mount.umount(place);
+    (first, second)
+}
+
+#[test]
+fn a_second_look_at_everything_is_answered_while_the_daemon_is_stopped() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    // The kernel may forget at any time, when memory is short or somebody writes to drop_caches; not time and again.
+    let (mut first, mut second) = look_twice(&place);
+    for _ in 0..2 {
+        if second.code != 0 {
+            (first, second) = look_twice(&place);
+        }
+    }
+    assert_eq!(second.code, 0, "a request reached the daemon: {second:?}");
+    assert_eq!(second.out, first.out);
+}
+
+#[test]
+fn a_stopped_daemon_is_missed_where_something_new_is_asked() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    signal(mount.pid, Signal::SIGSTOP);
+    until("the daemon is stopped", || state(mount.pid) == Some('T'));
+    let mut command = Command::new("timeout");
+    // Long enough for a program to start; without the daemon, no time is long enough.
+    command.args(["-s", "KILL", "1", "cat", "readme.txt"]).current_dir(place.path(""));
+    command.arg(mount.join("readme.txt"));
+    let finished = run(&mut command);
+    signal(mount.pid, Signal::SIGCONT);
+    assert_ne!(finished.code, 0, "{finished:?}");
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+}
+
+#[test]
+fn bytes_once_read_survive_their_archive() {
+    let sample = samples().into_iter().find(|sample| sample.name == "v104 zlib.bsa").unwrap();
+    let place = Place::new();
+    let archive = place.sample(&sample);
+    let mount = place.mount([&sample.name]);
+    let (path, content) = &sample.files[1];
+    assert!(mount.read(path) == *content);
+    std::fs::write(archive, b"gone").unwrap();
+    assert!(mount.read(path) == *content);
+    assert_eq!(mount.read_error(&sample.files[0].0), Some(nix::errno::Errno::EIO as i32));
+}

@@ -1,0 +1,180 @@
+//! What goes wrong before anything is mounted: an exit code, one clear sentence, and nothing left behind.
+
+use std::fs;
+use std::process::Command;
+
+use super::world;
+use crate::mounted::{Place, is_root, mounts_below, run};
+use crate::support::Tes4;
+
+#[test]
+fn archives_that_cannot_be_opened_are_named_with_the_reason() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    fs::write(place.path("zip.bsa"), [&b"PK\x03\x04"[..], &[0; 60]].concat()).unwrap();
+    fs::write(place.path("empty.bsa"), b"").unwrap();
+    fs::write(place.path("cut.bsa"), &world()[..60]).unwrap();
+    fs::write(place.path("huge.bsa"), Tes4::new(104).file("a", "b", b"c").folder_count(u32::MAX).build())
+        .unwrap();
+    fs::create_dir(place.path("folder.bsa")).unwrap();
+    nix::unistd::mkfifo(&place.path("pipe.bsa"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for (archive, code, said) in [
+        ("no-such.bsa", 66, "no such file or folder"),
+        ("folder.bsa", 66, "it is a folder; name the archives in it"),
+        ("pipe.bsa", 66, "not a regular file"),
+        ("zip.bsa", 65, "not a BSA or BA2; it looks like a zip file: unpack it first"),
+        ("empty.bsa", 65, "archive"),
+        ("cut.bsa", 65, "damaged archive: the file ends before"),
+        ("huge.bsa", 65, "archive"),
+    ] {
+        for arguments in [vec![archive, "a.bsa", "mnt"], vec!["a.bsa", archive, "mnt"]] {
+            let finished = place.run([&["mount"], &arguments[..]].concat());
+            assert_eq!((finished.code, finished.out.as_str()), (code, ""), "{finished:?}");
+            assert!(finished.err.starts_with(&format!("bsafs: {archive}: ")), "{finished:?}");
+            assert!(finished.err.contains(said) && finished.err.lines().count() == 1, "{finished:?}");
+            assert!(!place.path("mnt").exists(), "{archive}");
+        }
+    }
+}
+
+#[test]
+fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    fs::create_dir(place.path("full")).unwrap();
+    fs::write(place.path("full/file"), b"mine").unwrap();
+    let refused = |path: &str, why: &str| {
+        let finished = place.run(["mount", "a.bsa", path]);
+        assert_eq!((finished.code, finished.out.as_str()), (73, ""), "{finished:?}");
+        assert_eq!(finished.err, format!("bsafs: {why}\n"));
+    };
+    let full = place.path("full");
+    refused(
+        "full",
+        &format!(
+            "cannot mount on {}: it is not empty; what is in it would be hidden (-o nonempty mounts all the same)",
+            full.display()
+        ),
+    );
+    refused("nowhere/mnt", "nowhere/mnt: no such file or folder");
+    refused("full/file/mnt", "full/file/mnt: Not a directory (os error 20)");
+    let mount = place.mount(["a.bsa"]);
+    refused(
+        "mnt",
+        &format!(
+            "cannot mount on {}: something (fuse.bsafs) is mounted there already; `bsafs umount` ends a mount of ours",
+            mount.path.display()
+        ),
+    );
+    assert_eq!(mounts_below(&place.path("")).len(), 1);
+    assert_eq!(mount.read("readme.txt").len(), 800);
+}
+
+#[test]
+fn a_file_in_the_place_of_the_mountpoint_is_taken_for_an_archive() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    fs::write(place.path("file"), b"this is plain text\n").unwrap();
+    let finished = place.run(["mount", "a.bsa", "file"]);
+    assert_eq!(finished.code, 65, "{finished:?}");
+    assert!(finished.err.starts_with("bsafs: file: unsupported archive: not a BSA or BA2"), "{finished:?}");
+    assert_eq!(fs::read(place.path("file")).unwrap(), b"this is plain text\n");
+}
+
+#[test]
+fn a_full_folder_is_mounted_over_if_the_user_insists_and_is_itself_afterwards() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    fs::create_dir(place.path("mnt")).unwrap();
+    fs::write(place.path("mnt/file"), b"mine").unwrap();
+    let mount = place.mount(["a.bsa", "-o", "nonempty"]);
+    assert!(!mount.join("file").exists());
+    mount.umount(&place);
+    assert_eq!(fs::read(place.path("mnt/file")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_command_line_without_archives_is_refused() {
+    let place = Place::new();
+    for arguments in
+        [&["mount"][..], &["umount"], &["list"], &["nonsense"], &["mount", "a", "--cache-size", "x"]]
+    {
+        let finished = place.run(arguments);
+        assert_eq!((finished.code, finished.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(finished.err.starts_with("error: "), "{finished:?}");
+    }
+}
+
+#[test]
+fn a_log_file_that_cannot_be_written_takes_the_mount_back() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let finished = place.run(["mount", "a.bsa", "mnt", "--log-file", "nowhere/log"]);
+    assert_eq!((finished.code, finished.out.as_str()), (74, ""), "{finished:?}");
+    assert!(finished.err.starts_with("bsafs: the mount was taken back: "), "{finished:?}");
+    assert!(mounts_below(&place.path("")).is_empty() && !place.path("mnt").exists());
+}
+
+#[test]
+fn a_user_without_fusermount3_is_told_what_to_install() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    place.give_to_user();
+    // As `env` starts it, because whoever starts it as another user must be found first.
+    let program = place.path("bsafs");
+    let arguments = ["PATH=/nonexistent", program.to_str().unwrap(), "mount", "a.bsa", "mnt"];
+    let finished = run(&mut place.as_user("env", arguments));
+    assert_eq!((finished.code, finished.out.as_str()), (69, ""));
+    assert_eq!(
+        finished.err,
+        "bsafs: there is no fusermount3: install your distribution's package fuse3, or mount as root\n"
+    );
+    assert!(!place.path("mnt").exists());
+}
+
+/// Runs a shell in a mount namespace of its own, where `/dev` has a null device and whatever `prepare` adds.
+fn with_other_devices(place: &Place, prepare: &str, command: &str) -> crate::mounted::Finished {
+    let script = format!(
+        "set -e; mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; {prepare}; cd '{}'; exec {command}",
+        place.path("").display()
+    );
+    run(Command::new("unshare").args(["-m", "sh", "-c", &script]))
+}
+
+#[test]
+fn a_machine_without_fuse_is_told_how_to_get_it() {
+    if !is_root() {
+        return eprintln!("SKIPPED: only root can hide /dev/fuse");
+    }
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    for (form, code) in [("mount a.bsa mnt", 69), ("mount -f a.bsa mnt", 69), ("a.bsa mnt -o ro", 2)] {
+        let command = format!("'{}' {form}", env!("CARGO_BIN_EXE_bsafs"));
+        let finished = with_other_devices(&place, "true", &command);
+        assert_eq!((finished.code, finished.out.as_str()), (code, ""), "{finished:?}");
+        assert_eq!(
+            finished.err,
+            "bsafs: there is no /dev/fuse: load the module with `modprobe fuse`, or give the container \
+             `--device /dev/fuse`\n"
+        );
+        assert!(!place.path("mnt").exists());
+    }
+}
+
+#[test]
+fn a_user_who_may_not_open_the_device_is_told_what_desktops_do() {
+    if !is_root() {
+        return eprintln!("SKIPPED: only root can close /dev/fuse");
+    }
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    place.give_to_user();
+    let close = "mknod -m 600 /dev/fuse c 10 229";
+    let finished = with_other_devices(&place, close, "runuser -u nobody -- ./bsafs mount a.bsa mnt");
+    assert_eq!((finished.code, finished.out.as_str()), (77, ""), "{finished:?}");
+    assert_eq!(
+        finished.err,
+        "bsafs: /dev/fuse may not be opened: desktops give it mode 0666 (`chmod 0666 /dev/fuse`)\n"
+    );
+    assert!(!place.path("mnt").exists());
+}

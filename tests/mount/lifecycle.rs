@@ -1,0 +1,228 @@
+//! A mount's life: the mountpoint is made and removed, daemons die and are replaced, and nothing is left behind.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
+use std::process::Stdio;
+
+use nix::errno::Errno;
+use nix::sys::signal::Signal;
+
+use super::{world, world_files, world_paths};
+use crate::mounted::{Mounted, Place, finish, is_alive, mounts_below, signal, until};
+use crate::support::Tes3;
+
+#[test]
+fn a_mountpoint_that_was_made_goes_with_the_mount_and_nothing_is_left() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    let there = place.path("mnt");
+    let report = format!("read-only at {} (a new folder, which goes with the mount)", there.display());
+    assert!(mount.said.lines().next().unwrap().ends_with(&report), "{}", mount.said);
+    assert_eq!(mount.said.lines().nth(1).unwrap(), format!("unmount: bsafs umount {}", there.display()));
+    assert_eq!(place.run(["umount", "mnt"]).sound(), "");
+    // `bsafs umount` waits for the daemon, so nothing needs to be waited for here.
+    assert!(!is_alive(mount.pid) && !there.exists());
+    assert!(mounts_below(&place.path("")).is_empty());
+    let left: Vec<_> = fs::read_dir(place.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left, ["a.bsa"]);
+}
+
+#[test]
+fn a_mountpoint_that_was_there_stays() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    fs::create_dir(place.path("mnt")).unwrap();
+    let mount = place.mount(["a.bsa"]);
+    assert!(!mount.said.contains("a new folder"), "{}", mount.said);
+    assert_eq!(place.run(["unmount", "mnt/"]).sound(), "");
+    mount.wait_for_end();
+    assert!(place.path("mnt").is_dir());
+}
+
+#[test]
+fn a_mountpoint_reached_through_a_link_is_mounted_on_and_unmounted_by_either_name() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    fs::create_dir(place.path("real")).unwrap();
+    std::os::unix::fs::symlink("real", place.path("mnt")).unwrap();
+    for name in ["mnt", "real"] {
+        let mount = place.mount(["a.bsa"]);
+        assert_eq!(mounts_below(&place.path("")), [place.path("real")]);
+        assert_eq!(place.run(["umount", name]).sound(), "");
+        mount.wait_for_end();
+    }
+}
+
+#[test]
+fn without_a_mountpoint_a_folder_named_after_the_last_archive_is_made() {
+    let place = Place::new();
+    place.archive("Base.bsa", &world());
+    place.archive("Patch.bsa", &Tes3::new().file("patch.txt", b"patch").build());
+    let said = place.run(["mount", "Base.bsa", "Patch.bsa"]).sound();
+    let mount = Mounted::at(&place.path("Patch"), said);
+    assert_eq!(mount.read("patch.txt"), b"patch");
+    mount.umount(&place);
+    assert!(!place.path("Patch").exists());
+}
+
+#[test]
+fn a_folder_name_that_is_taken_is_numbered() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    fs::create_dir(place.path("a")).unwrap();
+    fs::write(place.path("a/mine"), "mine").unwrap();
+    let second = place.run(["mount", "a.bsa"]).sound();
+    let second = Mounted::at(&place.path("a (2)"), second);
+    let third = place.run(["mount", "a.bsa"]).sound();
+    let third = Mounted::at(&place.path("a (3)"), third);
+    for mount in [&second, &third] {
+        assert!(mount.read("readme.txt") == world_files()[4].1);
+    }
+    assert_ne!(second.pid, third.pid);
+    third.umount(&place);
+    second.umount(&place);
+    assert!(!place.path("a (2)").exists() && !place.path("a (3)").exists());
+    assert_eq!(fs::read(place.path("a/mine")).unwrap(), b"mine");
+}
+
+#[test]
+fn several_mounts_are_unmounted_by_one_command() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    for name in ["one", "two", "three"] {
+        let said = place.run(["mount", "a.bsa", name]).sound();
+        assert!(said.starts_with("mounted 1 archive, 5 files ("), "{said}");
+    }
+    assert_eq!(mounts_below(&place.path("")).len(), 3);
+    assert_eq!(place.run(["umount", "one", "two", "three"]).sound(), "");
+    assert!(mounts_below(&place.path("")).is_empty());
+    let again = place.run(["umount", "one"]);
+    assert_eq!((again.code, again.err.as_str()), (66, "bsafs: one: nothing is mounted there\n"));
+}
+
+#[test]
+fn a_mount_whose_daemon_was_killed_is_replaced() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let dead = place.mount(["a.bsa"]);
+    signal(dead.pid, Signal::SIGKILL);
+    let not_connected =
+        |path| fs::metadata(path).is_err_and(|error| error.raw_os_error() == Some(Errno::ENOTCONN as i32));
+    until("the mount is dead", || not_connected(place.path("mnt")));
+    let finished = place.run(["mount", "a.bsa", "mnt"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let warning = "mnt: a daemon that was killed left its mount behind; it is taken away";
+    assert_eq!(finished.err, format!("bsafs: warn: {warning}\n"));
+    let mount = Mounted::at(&place.path("mnt"), finished.out);
+    assert_eq!(mounts_below(&place.path("")).len(), 1);
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+    mount.umount(&place);
+}
+
+#[test]
+fn a_mount_whose_daemon_was_killed_can_be_unmounted() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let dead = place.mount(["a.bsa"]);
+    signal(dead.pid, Signal::SIGKILL);
+    until("the daemon is gone", || !is_alive(dead.pid));
+    assert_eq!(place.run(["umount", "mnt"]).sound(), "");
+    assert!(!dead.is_mounted());
+}
+
+#[test]
+fn a_busy_mount_stays_and_the_way_out_is_told() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    let file = File::open(mount.join("meshes/tower.nif")).unwrap();
+    let finished = place.run(["umount", "mnt"]);
+    assert_eq!((finished.code, finished.out.as_str()), (73, ""));
+    assert!(finished.err.starts_with("bsafs: cannot unmount "), "{}", finished.err);
+    assert!(finished.err.contains("busy"), "{}", finished.err);
+    let advice = "; close what uses it (`fuser -vm` tells), or add --lazy\n";
+    assert!(finished.err.ends_with(advice), "{}", finished.err);
+    assert!(mount.is_mounted() && mount.read("readme.txt").len() == 800);
+
+    // Lazily it goes at once, and the open file can be read to its end.
+    assert_eq!(place.run(["umount", "--lazy", "mnt"]).sound(), "");
+    assert!(!mount.is_mounted());
+    let content = &world_files()[3].1;
+    let mut buffer = vec![0; content.len()];
+    file.read_exact_at(&mut buffer, 0).unwrap();
+    assert!(buffer == *content);
+    assert!(is_alive(mount.pid));
+    drop(file);
+    mount.wait_for_end();
+    until("the folder is gone", || !place.path("mnt").exists());
+}
+
+#[test]
+fn a_mount_in_the_foreground_reports_and_ends_with_success() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    for arguments in [vec!["-f"], vec!["--foreground"], vec!["-o", "foreground"]] {
+        let mut command = place.bsafs(["mount", "a.bsa", "mnt"]);
+        command.args(&arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut report = String::new();
+        out.read_line(&mut report).unwrap();
+        assert!(report.starts_with("mounted 1 archive, 5 files ("), "{report}");
+        let mount = Mounted::at(&place.path("mnt"), report);
+        assert_eq!(mount.pid, i32::try_from(child.id()).unwrap());
+        assert!(mount.read("readme.txt") == world_files()[4].1);
+        signal(mount.pid, Signal::SIGINT);
+        let finished = finish(child);
+        assert_eq!((finished.code, finished.err.as_str()), (0, ""), "{arguments:?}");
+        assert!(!place.path("mnt").exists());
+    }
+}
+
+#[test]
+fn a_daemon_keeps_no_folder_busy_and_no_terminal_open() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    let process = |name: &str| fs::read_link(format!("/proc/{}/{name}", mount.pid)).unwrap();
+    assert_eq!(process("cwd").to_str(), Some("/"));
+    for descriptor in ["fd/0", "fd/1", "fd/2"] {
+        assert_eq!(process(descriptor).to_str(), Some("/dev/null"));
+    }
+    // A relative path of an archive means the same in the daemon.
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+    let session = nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(mount.pid))).unwrap();
+    assert_eq!(session.as_raw(), mount.pid);
+}
+
+#[test]
+fn an_archive_without_files_is_an_empty_folder() {
+    let place = Place::new();
+    place.archive("a.bsa", &Tes3::new().build());
+    let mount = place.mount(["a.bsa"]);
+    assert!(mount.said.starts_with("mounted 1 archive, 0 files ("), "{}", mount.said);
+    assert_eq!(fs::read_dir(&mount.path).unwrap().count(), 0);
+    mount.umount(&place);
+}
+
+#[test]
+fn a_mount_is_of_our_type_and_named_after_its_archive() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let source = |mount: &Mounted| {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let line = mounts.lines().find(|line| line.split(' ').nth(1) == mount.path.to_str()).unwrap();
+        let mut fields = line.split(' ');
+        let source = fields.next().unwrap().to_owned();
+        assert_eq!(fields.nth(1), Some("fuse.bsafs"));
+        source
+    };
+    let mount = place.mount(["a.bsa"]);
+    assert_eq!(source(&mount), "a.bsa");
+    mount.umount(&place);
+    let mount = place.mount(["a.bsa", "-o", r"fsname=my\,archive"]);
+    assert_eq!(source(&mount), "my,archive");
+    assert_eq!(world_paths().len(), 5);
+}

@@ -1,0 +1,116 @@
+//! Folders: every name once, in order, from any place on.
+
+use std::fs::{self, File};
+use std::mem::MaybeUninit;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{FileType, RawDir, SeekFrom, seek};
+
+use crate::mounted::{Mounted, Place};
+use crate::support::Tes4;
+
+/// More than fits any one reply.
+const MANY: usize = 6_000;
+
+/// The nth name, so that names come in no order, and in both cases.
+fn name(nth: usize) -> String {
+    let number = nth * 4_999 % MANY;
+    if number.is_multiple_of(2) { format!("file_{number:05}.txt") } else { format!("FILE_{number:05}.TXT") }
+}
+
+fn mount_many(place: &Place) -> Mounted {
+    let archive = (0..MANY).fold(Tes4::new(104), |archive, nth| archive.file("many", name(nth), name(nth)));
+    let archive = archive.file("many\\below", "deep.txt", b"deep");
+    place.archive("a.bsa", &archive.build());
+    place.mount(["a.bsa"])
+}
+
+/// Name, number, kind, and where to go on, of each line of a listing from where the folder's descriptor stands.
+fn lines(folder: &File, room: usize) -> Vec<(String, u64, FileType, u64)> {
+    let mut buffer = vec![MaybeUninit::uninit(); room];
+    let mut listing = RawDir::new(folder, &mut buffer);
+    let mut found = Vec::new();
+    while let Some(line) = listing.next() {
+        let line = line.unwrap();
+        let name = line.file_name().to_str().unwrap().to_owned();
+        found.push((name, line.ino(), line.file_type(), line.next_entry_cookie()));
+    }
+    found
+}
+
+#[test]
+fn a_large_folder_lists_every_name_once_and_in_order() {
+    let place = Place::new();
+    let mount = mount_many(&place);
+    let mut expected: Vec<String> = (0..MANY).map(name).chain(["below".into()]).collect();
+    expected.sort_by_key(|name| name.to_ascii_lowercase());
+    // The second listing is the kernel's own copy.
+    for _ in 0..2 {
+        let listed: Vec<String> = fs::read_dir(mount.join("many"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert!(listed == expected, "{} names", listed.len());
+    }
+}
+
+#[test]
+fn a_listing_tells_kinds_and_numbers_as_stat_does() {
+    let place = Place::new();
+    let mount = mount_many(&place);
+    let folder = File::open(mount.join("many")).unwrap();
+    let listed = lines(&folder, 32 << 10);
+    assert_eq!(listed.len(), MANY + 3);
+    assert_eq!((listed[0].0.as_str(), listed[1].0.as_str()), (".", ".."));
+    assert_eq!(listed[1].1, 1, "the root's number");
+    for (name, ino, kind, _) in listed.iter().step_by(97).chain(listed.iter().take(4)) {
+        let metadata = fs::metadata(mount.join("many").join(name)).unwrap();
+        assert_eq!(metadata.ino(), *ino, "{name}");
+        assert_eq!(metadata.is_dir(), *kind == FileType::Directory, "{name}");
+        assert_eq!(metadata.is_file(), *kind == FileType::RegularFile, "{name}");
+    }
+}
+
+#[test]
+fn a_listing_goes_on_from_any_place_that_it_told() {
+    let place = Place::new();
+    let mount = mount_many(&place);
+    // Small buffers, so that the kernel asks from many places; nothing is cached yet at the first of them.
+    for room in [1 << 10, 64 << 10] {
+        let folder = File::open(mount.join("many")).unwrap();
+        let whole = lines(&folder, room);
+        assert_eq!(whole.len(), MANY + 3);
+        for nth in (0..whole.len()).step_by(701).chain([whole.len() - 2, whole.len() - 1]) {
+            seek(&folder, SeekFrom::Start(whole[nth].3)).unwrap();
+            let rest = lines(&folder, room);
+            assert!(rest == whole[nth + 1..], "after {}", whole[nth].0);
+        }
+        seek(&folder, SeekFrom::Start(0)).unwrap();
+        assert!(lines(&folder, room) == whole);
+    }
+}
+
+#[test]
+fn a_listing_that_begins_in_the_middle_misses_nothing() {
+    let place = Place::new();
+    let mount = mount_many(&place);
+    let (one, other) = (mount.join("many"), mount.join("MANY"));
+    let whole = lines(&File::open(one).unwrap(), 64 << 10);
+    // Another spelling is another folder, of which the kernel has no copy yet.
+    let folder = File::open(other).unwrap();
+    seek(&folder, SeekFrom::Start(whole[3_000].3)).unwrap();
+    let names = |lines: &[(String, u64, FileType, u64)]| -> Vec<String> {
+        lines.iter().map(|line| line.0.clone()).collect()
+    };
+    assert!(names(&lines(&folder, 4 << 10)) == names(&whole[3_001..]));
+}
+
+#[test]
+fn listing_a_file_is_refused_and_so_is_reading_a_folder() {
+    let place = Place::new();
+    let mount = mount_many(&place);
+    let file = fs::read_dir(mount.join("many/below/deep.txt")).unwrap_err();
+    assert_eq!(file.kind(), std::io::ErrorKind::NotADirectory);
+    let folder = fs::read(mount.join("many")).unwrap_err();
+    assert_eq!(folder.kind(), std::io::ErrorKind::IsADirectory);
+}

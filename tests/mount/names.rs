@@ -1,0 +1,191 @@
+//! Lookups: any case finds a file, and some names are found that no folder lists.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{world, world_files};
+use crate::mounted::{Mounted, Place, finish, status};
+use crate::support::content::text;
+use crate::support::{Ba2, Tes3};
+
+/// A path with the case of every second letter, from the `nth` on, turned.
+fn respelled(path: &str, nth: usize) -> String {
+    let turned = |letter: char| match letter.is_ascii_lowercase() {
+        true => letter.to_ascii_uppercase(),
+        false => letter.to_ascii_lowercase(),
+    };
+    path.chars().enumerate().map(|(at, letter)| if at % 2 == nth { turned(letter) } else { letter }).collect()
+}
+
+/// Every path below a folder, with its inode number.
+fn numbers(folder: &Path) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let path = entry.path();
+        assert_eq!(entry.metadata().unwrap().ino(), fs::symlink_metadata(&path).unwrap().ino());
+        if entry.file_type().unwrap().is_dir() {
+            let below = numbers(&path).into_iter();
+            found.extend(
+                below.map(|(name, ino)| (format!("{}/{name}", entry.file_name().to_str().unwrap()), ino)),
+            );
+        }
+        found.insert(entry.file_name().into_string().unwrap(), entry.metadata().unwrap().ino());
+    }
+    found
+}
+
+#[test]
+fn a_file_is_found_in_any_case() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    for (path, content) in world_files() {
+        for spelling in [path.to_uppercase(), path.to_lowercase(), respelled(path, 0), respelled(path, 1)] {
+            assert!(mount.read(&spelling) == content, "{spelling}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_in_no_archive_is_not_found() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    // Twice: the second answer is the kernel's own.
+    for _ in 0..2 {
+        for path in
+            ["nothing", "textures/sky.dd", "textures/sky.ddss", "nowhere/sky.dds", "textures\\sky.dds"]
+        {
+            assert_eq!(fs::metadata(mount.join(path)).unwrap_err().kind(), ErrorKind::NotFound, "{path}");
+        }
+    }
+    let inside = fs::metadata(mount.join("readme.txt/x")).unwrap_err();
+    assert_eq!(inside.kind(), ErrorKind::NotADirectory);
+}
+
+#[test]
+fn wine_finds_ciopfs_in_every_folder_and_lists_it_in_none() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    for folder in ["", "textures", "TEXTURES", "textures/clutter", "meshes"] {
+        let folder = mount.join(folder);
+        let metadata = fs::metadata(folder.join(".ciopfs")).unwrap();
+        assert!(metadata.is_file() && metadata.len() == 0, "{}", folder.display());
+        assert_eq!(fs::read(folder.join(".ciopfs")).unwrap(), b"");
+        let hidden = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(hidden.filter(|name| name.to_str().unwrap().starts_with('.')).count(), 0);
+    }
+}
+
+#[test]
+fn the_status_is_told_in_the_root_alone_and_listed_nowhere() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa", "--cache-size", "1M"]);
+    let status = status(&mount.path);
+    assert_eq!((&status["archives"], &status["files"]), (&1.into(), &world_files().len().into()));
+    assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(status["cache"]["budget"], 1 << 20);
+    let program = fs::read_link(format!("/proc/{}/exe", mount.pid)).unwrap();
+    assert_eq!(program, fs::canonicalize(env!("CARGO_BIN_EXE_bsafs")).unwrap());
+    assert!(fs::symlink_metadata(mount.join("textures/.bsafs:status")).is_err());
+    let listed: Vec<_> = fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(listed, ["meshes", "readme.txt", "textures"]);
+    for nonsense in [".bsafs:which:", ".bsafs:which:x", ".bsafs:which:-1", ".bsafs:"] {
+        assert!(fs::symlink_metadata(mount.join(nonsense)).is_err(), "{nonsense}");
+    }
+    for unknown in [".bsafs:which:0", ".bsafs:which:1", ".bsafs:which:4000000000"] {
+        assert!(fs::read_link(mount.join(unknown)).is_err(), "{unknown}");
+    }
+}
+
+#[test]
+fn inode_numbers_are_their_own_and_the_same_at_every_mount() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let seen: Vec<BTreeMap<String, u64>> = (0..2)
+        .map(|_| {
+            let mount = place.mount(["a.bsa"]);
+            assert_eq!(fs::metadata(&mount.path).unwrap().ino(), 1);
+            let seen = numbers(&mount.path);
+            mount.umount(&place);
+            seen
+        })
+        .collect();
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0].len(), world_files().len() + 3);
+    let mut own: Vec<u64> = seen[0].values().copied().collect();
+    own.sort_unstable();
+    own.dedup();
+    assert_eq!(own.len(), seen[0].len());
+}
+
+#[test]
+fn two_spellings_of_a_folder_are_two_folders_with_the_same_files() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    let ino = |path: &str| fs::metadata(mount.join(path)).unwrap().ino();
+    // To and fro, for the kernel may hold a folder by one name only.
+    for _ in 0..3 {
+        assert_ne!(ino("textures"), ino("TEXTURES"));
+        assert_ne!(ino("textures/clutter"), ino("TEXTURES/clutter"));
+        assert_eq!(ino("textures/clutter/bucket.dds"), ino("TEXTURES/Clutter/BUCKET.dds"));
+    }
+    let list = |path: &str| -> Vec<_> {
+        fs::read_dir(mount.join(path)).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    assert_eq!(list("textures/clutter"), ["bucket.dds", "Pail.DDS"]);
+    assert_eq!(list("TEXTURES/Clutter"), list("textures/clutter"));
+}
+
+#[test]
+fn programs_in_two_spellings_of_a_folder_each_keep_their_working_folder() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let mount = place.mount(["a.bsa"]);
+    let spellings = ["textures/clutter", "TEXTURES/CLUTTER", "Textures/clutter"];
+    let start = |spelling: &&str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "read go; /bin/pwd -P; cat bucket.dds | wc -c"]);
+        shell.current_dir(mount.join(spelling)).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let programs: Vec<_> = spellings.iter().map(start).collect();
+    for (mut program, spelling) in programs.into_iter().zip(spellings) {
+        program.stdin.take().unwrap().write_all(b"go\n").unwrap();
+        let said = finish(program).sound();
+        assert_eq!(said, format!("{}\n300000\n", mount.join(spelling).display()));
+    }
+}
+
+#[test]
+fn a_name_of_another_code_page_is_shown_as_the_user_says() {
+    let place = Place::new();
+    // In Windows-1251 these bytes are "Яблоко", in 1252 they are not.
+    place.archive("a.bsa", &Tes3::new().file(b"\xDF\xE1\xEB\xEE\xEA\xEE.txt", b"apple").build());
+    for (encoding, name) in [("1251", "\u{42f}блоко.txt"), ("1252", "ßáëîêî.txt")] {
+        let mount = place.mount(["a.bsa", "--encoding", encoding]);
+        assert_eq!(mount.read(name), b"apple");
+        mount.umount(&place);
+    }
+}
+
+#[test]
+fn a_file_without_a_name_is_found_by_its_hash_and_by_its_real_path() {
+    let place = Place::new();
+    let content = text(9, 400);
+    place.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", &content[..]).nameless().build());
+    let mount: Mounted = place.mount(["a.ba2"]);
+    for path in ["5EE3C5A6_F38044E1.txt", "5ee3c5a6_f38044e1.TXT", "misc/example.txt", "MISC/EXAMPLE.TXT"] {
+        assert!(mount.read(path) == content, "{path}");
+    }
+    assert!(fs::metadata(mount.join("misc/other.txt")).is_err());
+    let listed: Vec<_> = fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(listed, ["5EE3C5A6_F38044E1.txt"]);
+}

@@ -1,0 +1,169 @@
+//! Bytes: whole files, and pieces of them at every kind of offset.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::thread;
+
+use bsafs::source::Source;
+use rustix::fs::OFlags;
+
+use crate::mounted::{Mounted, Place};
+use crate::support::{Sample, samples};
+
+fn sample(name: &str) -> Sample {
+    samples().into_iter().find(|sample| sample.name == name).expect(name)
+}
+
+/// Paths of all files below a folder.
+fn walk(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let path = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+        match entry.file_type().unwrap().is_dir() {
+            true => walk(&entry.path(), &format!("{path}/"), found),
+            false => assert!(found.insert(path), "listed twice"),
+        }
+    }
+}
+
+#[test]
+fn every_file_of_every_kind_of_archive_is_listed_and_whole() {
+    let place = Place::new();
+    let mut seen = 0;
+    for sample in samples() {
+        place.sample(&sample);
+        let mount = place.mount([&sample.name]);
+        let mut listed = BTreeSet::new();
+        walk(&mount.path, "", &mut listed);
+        // Folders that are stored in two spellings are listed by one of them.
+        let listed: BTreeSet<String> = listed.iter().map(|path| path.to_lowercase()).collect();
+        let expected: BTreeSet<String> = sample.files.iter().map(|(path, _)| path.to_lowercase()).collect();
+        assert_eq!(listed, expected, "{}", sample.name);
+        for (path, content) in &sample.files {
+            let read = mount.read(path);
+            assert_eq!(fs::metadata(mount.join(path)).unwrap().len(), content.len() as u64, "{path}");
+            assert!(read == *content, "{}: {path}: {} bytes", sample.name, read.len());
+            seen += 1;
+        }
+        mount.umount(&place);
+    }
+    assert!(seen > 300, "{seen} files");
+}
+
+/// A file that is read around the page cache: every request reaches the daemon as it is made.
+fn open_directly(path: &Path) -> File {
+    File::options().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path).unwrap()
+}
+
+/// Reads pieces of a file, which must be what they are in `content`; past its end, nothing.
+fn compare_pieces(file: &File, content: &[u8], what: &str) {
+    let size = content.len() as u64;
+    let about = |at: u64| [at.saturating_sub(1), at, at + 1];
+    let edges = [1, 128, 148, 4_096, 40_000, 50_000, 65_536, 131_072, 262_144, size / 2, size];
+    let offsets: BTreeSet<u64> = edges.into_iter().flat_map(about).chain([0, size + 1_000_000]).collect();
+    for offset in offsets {
+        for len in [1, 7, 4_096, 150_000] {
+            let mut buffer = vec![0xEE; len];
+            let mut came = 0;
+            // The kernel may answer less than is asked for in one go.
+            loop {
+                let more = file.read_at(&mut buffer[came..], offset + came as u64).unwrap();
+                came += more;
+                if more == 0 || came == len {
+                    break;
+                }
+            }
+            let from = offset.min(size) as usize;
+            let to = (from + len).min(content.len());
+            assert!(buffer[..came] == content[from..to], "{what}: {came} of {len} bytes at {offset}");
+        }
+    }
+}
+
+#[test]
+fn pieces_at_every_kind_of_offset_are_the_same_with_and_without_the_page_cache() {
+    for (name, path) in [
+        ("v103 stored.bsa", "meshes/architecture/towers/tower01.nif"),
+        ("v104 zlib embedded.bsa", "meshes/architecture/towers/tower01.nif"),
+        ("v105 lz4 embedded.bsa", "meshes/architecture/towers/tower01.nif"),
+        ("gnrl v1.ba2", "meshes/Clutter/Bucket.NIF"),
+        ("gnrl v3 lz4.ba2", "Scripts/Base/Quest.psc"),
+        ("dx10 v1.ba2", "Textures/large.dds"),
+        ("dx10 v3 lz4.ba2", "Textures/Clutter/bucket_d.DDS"),
+        ("tes3 named.bsa", "meshes/m/probe_journeyman_01.nif"),
+    ] {
+        let sample = sample(name);
+        let content = &sample.files.iter().find(|(listed, _)| listed == path).expect(path).1;
+        let place = Place::new();
+        place.sample(&sample);
+        let mount = place.mount([name]);
+        compare_pieces(&open_directly(&mount.join(path)), content, &format!("{name}, direct"));
+        compare_pieces(&File::open(mount.join(path)).unwrap(), content, name);
+    }
+}
+
+#[test]
+fn a_mapped_file_has_the_same_bytes() {
+    let sample = sample("v104 zlib.bsa");
+    let place = Place::new();
+    place.sample(&sample);
+    let mount = place.mount([&sample.name]);
+    for (path, content) in &sample.files {
+        let is_same = Source::open(&mount.join(path)).unwrap().lend(|bytes| bytes == content).unwrap();
+        assert!(is_same, "{path}");
+    }
+}
+
+/// Reads every file of a sample in eight threads; each begins with another file, or all with the same.
+fn read_in_parallel(mount: &Mounted, sample: &Sample, stride: usize) {
+    let count = sample.files.len();
+    thread::scope(|scope| {
+        for reader in 0..8 {
+            scope.spawn(move || {
+                for nth in 0..count {
+                    let (path, content) = &sample.files[(nth + reader * stride) % count];
+                    assert!(mount.read(path) == *content, "{path}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn eight_readers_of_the_same_file_and_of_different_files_all_read_the_truth() {
+    for name in ["v104 zlib.bsa", "v105 lz4 embedded.bsa", "dx10 v7.ba2"] {
+        let sample = sample(name);
+        for stride in [0, 1] {
+            let place = Place::new();
+            place.sample(&sample);
+            // A cache that holds next to nothing, so that readers push out each other's data.
+            let mount = place.mount([name, "--cache-size", "100K"]);
+            read_in_parallel(&mount, &sample, stride);
+        }
+    }
+}
+
+#[test]
+fn many_pieces_of_one_packed_file_read_at_once_are_all_right() {
+    let sample = sample("v104 zlib.bsa");
+    let (path, content) = &sample.files[0];
+    let place = Place::new();
+    place.sample(&sample);
+    let mount = place.mount([&sample.name]);
+    thread::scope(|scope| {
+        for reader in 0..8 {
+            let path = mount.join(path);
+            scope.spawn(move || {
+                let file = open_directly(&path);
+                for step in 0..40 {
+                    let offset = (step * 8 + reader) * 2_000 % (content.len() - 5_000);
+                    let mut buffer = [0; 5_000];
+                    file.read_exact_at(&mut buffer, offset as u64).unwrap();
+                    assert!(buffer == content[offset..offset + 5_000], "at {offset}");
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,60 @@
+//! Archives that other people's tools wrote, read through a mount and compared with what independent readers found.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::mounted::{Place, status};
+
+/// Where they are, on machines that have them; they are no part of this repository.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/archives")
+}
+
+/// What a file must be: the paths that find it, its size in bytes, its SHA-256 in hex.
+type Row<'a> = (Vec<String>, usize, &'a str);
+
+/// What the files of each archive must be.
+fn manifest(text: &str) -> BTreeMap<&str, Vec<Row<'_>>> {
+    let mut archives: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for line in text.lines().skip(1) {
+        let [archive, path, size, digest] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line:?}");
+        };
+        // One file has no name: "HASH.txt (nameless; hash of misc/example.txt)". It is found by both.
+        let paths = match path.split_once(" (nameless; hash of ") {
+            Some((hash, path)) => vec![hash.to_owned(), path.trim_end_matches(')').to_owned()],
+            None => vec![path.to_owned()],
+        };
+        archives.entry(archive).or_default().push((paths, size.parse().unwrap(), digest));
+    }
+    archives
+}
+
+#[test]
+fn every_file_that_other_readers_agree_on_is_the_same_through_a_mount() {
+    let Ok(text) = fs::read_to_string(folder().join("MANIFEST.tsv")) else {
+        return eprintln!("SKIPPED: no {}: archives of other tools were NOT compared", folder().display());
+    };
+    let place = Place::new();
+    let mut compared = 0;
+    for (archive, files) in manifest(&text) {
+        let mount = place.mount([folder().join(archive)]);
+        assert_eq!(status(&mount.path)["files"], files.len(), "{archive}");
+        for (paths, size, digest) in files {
+            for path in paths {
+                let content = mount.read(&path);
+                let found: String =
+                    Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+                assert_eq!((content.len(), found.as_str()), (size, digest), "{archive}: {path}");
+                assert_eq!(fs::metadata(mount.join(&path)).unwrap().len(), size as u64, "{archive}: {path}");
+            }
+            compared += 1;
+        }
+        mount.umount(&place);
+    }
+    assert_eq!(compared, text.lines().count() - 1);
+    eprintln!("{compared} files of archives of other tools are the same");
+}

@@ -1,0 +1,55 @@
+//! Every operation that would write is refused as on any read-only file system.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::time::SystemTime;
+
+use nix::errno::Errno;
+
+use super::{world, world_files};
+use crate::mounted::Place;
+
+/// An operation on an existing file, or on one that does not exist, beside it.
+type Operation = fn(&Path, &Path) -> io::Result<()>;
+
+/// Everything that changes a file, a folder, or what is known of them.
+const OPERATIONS: [(&str, Operation); 18] = [
+    ("create", |_, new| File::create(new).map(drop)),
+    ("create_new", |_, new| File::create_new(new).map(drop)),
+    ("open for writing", |old, _| File::options().write(true).open(old).map(drop)),
+    ("open for appending", |old, _| File::options().append(true).open(old).map(drop)),
+    ("open and truncate", |old, _| File::create(old).map(drop)),
+    ("truncate", |old, _| nix::unistd::truncate(old, 0).map_err(io::Error::from)),
+    ("unlink", |old, _| fs::remove_file(old)),
+    ("rename", |old, new| fs::rename(old, new)),
+    ("rename a folder", |old, new| fs::rename(old.parent().unwrap(), new)),
+    ("mkdir", |_, new| fs::create_dir(new)),
+    ("rmdir", |old, _| fs::remove_dir(old.parent().unwrap())),
+    ("link", |old, new| fs::hard_link(old, new)),
+    ("symlink", |old, new| symlink(old, new)),
+    ("mkfifo", |_, new| nix::unistd::mkfifo(new, nix::sys::stat::Mode::S_IRWXU).map_err(io::Error::from)),
+    ("chmod", |old, _| fs::set_permissions(old, fs::Permissions::from_mode(0o777))),
+    ("chown", |old, _| chown(old, Some(0), Some(0))),
+    ("utimes", |old, _| File::open(old)?.set_modified(SystemTime::now())),
+    ("setxattr", |old, _| xattr::set(old, "user.colour", b"red")),
+];
+
+#[test]
+fn nothing_can_be_written() {
+    for options in ["ro", "rw,xattr"] {
+        let place = Place::new();
+        place.archive("a.bsa", &world());
+        let mount = place.mount(["a.bsa", "-o", options]);
+        let (old, new) = (mount.join("textures/sky.dds"), mount.join("textures/new"));
+        for (name, operation) in OPERATIONS {
+            let refused = operation(&old, &new).expect_err(name);
+            assert_eq!(refused.raw_os_error(), Some(Errno::EROFS as i32), "{name}: {refused}");
+        }
+        for (path, content) in world_files() {
+            assert!(mount.read(path) == content, "{path}");
+        }
+        mount.umount(&place);
+    }
+}

@@ -1,0 +1,62 @@
+//! Signals that end a mount: the first as soon as no file is open, the second at once.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+use nix::sys::signal::Signal;
+
+use super::{world, world_files};
+use crate::mounted::{Place, is_alive, mounts_below, signal, until};
+
+#[test]
+fn each_of_three_signals_unmounts_and_removes_the_made_mountpoint() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    for which in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let mount = place.mount(["a.bsa"]);
+        signal(mount.pid, which);
+        mount.wait_for_end();
+        assert!(mounts_below(&place.path("")).is_empty(), "{which}");
+        assert!(!place.path("mnt").exists(), "{which}");
+    }
+}
+
+#[test]
+fn a_signal_waits_for_open_files_and_no_longer() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let log = place.path("log");
+    let mount = place.mount(["a.bsa", "--log-file", "log"]);
+    let file = File::open(mount.join("meshes/tower.nif")).unwrap();
+    signal(mount.pid, Signal::SIGTERM);
+    let told = || fs::read_to_string(&log).unwrap_or_default();
+    until("the log tells that the mount is busy", || told().contains("unmounting when it is free"));
+    assert!(mount.is_mounted());
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+    drop(file);
+    mount.wait_for_end();
+    assert!(!place.path("mnt").exists());
+    assert_eq!(told().lines().count(), 1, "{}", told());
+}
+
+#[test]
+fn a_second_signal_unmounts_at_once_and_an_open_file_is_still_read() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let log = place.path("log");
+    let mount = place.mount(["a.bsa", "--log-file", "log"]);
+    let file = File::open(mount.join("meshes/tower.nif")).unwrap();
+    signal(mount.pid, Signal::SIGTERM);
+    let told = || fs::read_to_string(&log).unwrap_or_default();
+    until("the log tells that the mount is busy", || told().contains("A second signal unmounts at once"));
+    signal(mount.pid, Signal::SIGTERM);
+    until("the mount is gone", || !mount.is_mounted());
+    assert!(is_alive(mount.pid));
+    let content = &world_files()[3].1;
+    let mut buffer = vec![0; content.len()];
+    file.read_exact_at(&mut buffer, 0).unwrap();
+    assert!(buffer == *content);
+    drop(file);
+    mount.wait_for_end();
+    assert!(!place.path("mnt").exists());
+}
