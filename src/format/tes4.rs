@@ -250,13 +250,16 @@ impl<'a> Tables<'a, '_> {
     fn name_files(&mut self, start: u64, notes: &mut Notes) {
         if self.header.has(flag::FILE_NAMES) {
             let mut names = self.file_names(start, notes);
-            let mut unnamed = 0_u32;
+            let mut named = 0_usize;
             for entry in &mut self.entries {
-                match (names.zstring("a file's name"), &mut entry.name) {
-                    (Ok(name), Name::Split { file, .. }) => *file = Some(name),
-                    _ => unnamed = unnamed.saturating_add(1),
+                // The first that is missing is the last that is asked for: each would search all bytes that are left.
+                let Ok(name) = names.zstring("a file's name") else { break };
+                if let Name::Split { file, .. } = &mut entry.name {
+                    *file = Some(name);
                 }
+                named = named.saturating_add(1);
             }
+            let unnamed = self.entries.len().saturating_sub(named);
             if unnamed > 0 {
                 notes.add(start, || {
                     format!("the table of file names ends early: {unnamed} files are listed by hash")
