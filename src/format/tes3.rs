@@ -42,7 +42,7 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
 
     // Records, names and hashes lie in the file, so their count is bounded by its length.
     let mut entries = Vec::with_capacity(hashes_count(&hashes));
-    let mut extents = Vec::with_capacity(hashes_count(&hashes));
+    let mut extents: Vec<Extent> = Vec::with_capacity(hashes_count(&hashes));
     while hashes.left() > 0 {
         let size = records.u32("a file's size")?;
         let offset = data.saturating_add(u64::from(records.u32("a file's offset")?));
@@ -62,6 +62,14 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
     }
     if names.is_none() && !entries.is_empty() {
         notes.add(HEADER_LEN, || "it stores no names, as Morrowind's archives for Xbox do".into());
+    }
+    let len = Reader::new(archive).left();
+    let beyond =
+        extents.iter().filter(|extent| extent.offset.saturating_add(u64::from(extent.packed)) > len).count();
+    if beyond > 0 {
+        notes.add(len, || {
+            format!("the data of {beyond} files lies beyond the end: was the archive cut short?")
+        });
     }
     let about = About {
         format: FORMAT.name,
