@@ -57,7 +57,7 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
     let header = Header::read(archive, limits)?;
     let mut notes = Notes::new(limits);
     let mut tables = Tables { archive, header: &header, entries: Vec::new(), extents: Vec::new() };
-    let names = tables.read_folders(&mut notes)?;
+    let names = tables.read_folders(limits, &mut notes)?;
     tables.name_files(names, &mut notes);
     let (entries, extents) = (tables.entries, tables.extents);
     let beyond = extents.iter().filter(|extent| !header.holds(extent)).count();
@@ -198,7 +198,7 @@ struct Tables<'a, 'h> {
 
 impl<'a> Tables<'a, '_> {
     /// Reads folder records and folder blocks; answers where the file names should begin.
-    fn read_folders(&mut self, notes: &mut Notes) -> Result<u64, ParseError> {
+    fn read_folders(&mut self, limits: &Limits, notes: &mut Notes) -> Result<u64, ParseError> {
         let header = self.header;
         if header.folder_records != HEADER_LEN {
             notes.add(8, || {
@@ -214,6 +214,7 @@ impl<'a> Tables<'a, '_> {
         self.extents.reserve(usize::try_from(most).unwrap_or(0));
         for _ in 0..header.folders {
             let folder = records.u64("a folder's hash")?;
+            let at = records.position();
             let count = records.u32("a folder's count of files")?;
             records.skip(u64::from(header.folder_record_len().saturating_sub(12)), "a folder's offset")?;
             let name = match header.has(flag::FOLDER_NAMES) {
@@ -221,6 +222,10 @@ impl<'a> Tables<'a, '_> {
                 false => None,
             };
             let files = blocks.records(count, FILE_RECORD_LEN, "a folder's file records")?;
+            let sum = self.entries.len().saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
+            if usize::try_from(limits.entries).is_ok_and(|most| sum > most) {
+                return Err(ParseError::limit(at, format!("{sum} files; we hold at most {}", limits.entries)));
+            }
             self.read_files(folder, name, files)?;
         }
         let found = self.entries.len();
