@@ -272,11 +272,10 @@ impl<'a> Tables<'a, '_> {
             }
         }
         if self.header.has_embedded_names() {
-            let family = self.header.family();
             for (entry, extent) in self.entries.iter_mut().zip(&self.extents) {
                 if !matches!(entry.name, Name::Split { folder: Some(_), file: Some(_) }) {
                     entry.name =
-                        embedded_name(self.archive, extent, family, entry.hash).unwrap_or(entry.name);
+                        embedded_name(self.archive, extent, entry.hash).unwrap_or(entry.name);
                 }
             }
         }
@@ -318,8 +317,10 @@ impl<'a> Tables<'a, '_> {
 
 /// The path in front of an entry's data, if it is the name of just this entry: de-duplicated data carries the name
 /// of the first of several.
-fn embedded_name<'a>(archive: &'a [u8], extent: &Extent, family: Family, stored: Hash) -> Option<Name<'a>> {
+fn embedded_name<'a>(archive: &'a [u8], extent: &Extent, stored: Hash) -> Option<Name<'a>> {
     let mut reader = Reader::at(archive, extent.offset, "an embedded name").ok()?;
     let path = reader.bstring("an embedded name").ok()?;
-    (family.of(b"", path) == stored).then_some(Name::Path(path))
+    // Some archives of the Xbox 360 have the PC's hashes, some of its hashes stand in archives without its flag.
+    let is_own = [Family::Tes4, Family::Tes4Xbox].iter().any(|family| family.of(b"", path) == stored);
+    is_own.then_some(Name::Path(path))
 }
