@@ -152,7 +152,11 @@ impl Header {
 
     fn about(&self) -> About {
         // In version 103 the upper three flags are set by habit and mean nothing.
-        let meaningless = if self.version == 103 { flag::EMBEDDED_NAMES | flag::XMEM } else { 0 };
+        let meaningless = match self.version {
+            103 => flag::EMBEDDED_NAMES | flag::XMEM,
+            105 => flag::XMEM,
+            _ => 0,
+        };
         About {
             format: FORMAT.name,
             version: self.version,
