@@ -6,3 +6,7 @@
 mod support;
 
 mod layering; // which part of the crate may import which
+
+mod format; // what the parsers make of tables, honest or not
+
+mod robustness; // damage of every kind, all the way through
