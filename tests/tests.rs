@@ -10,8 +10,10 @@ mod support;
 mod cli; // every command, without a mount
 mod consoles; // BA2 of the PlayStation 4 and the Xbox One, from bytes to files
 mod content; // bytes: every cut, how often decoded, bad entries, changed archives
+mod format; // what the parsers make of tables, honest or not
 mod layering; // which part of the crate may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod mount; // real mounts
+mod robustness; // damage of every kind, all the way through
 mod texture; // what consoles' textures become, against a tiler of the tests' own
 mod tree; // names: layers, twins, hostile names, hashes without names

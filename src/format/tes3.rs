@@ -42,7 +42,7 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
 
     // Records, names and hashes lie in the file, so their count is bounded by its length.
     let mut entries = Vec::with_capacity(hashes_count(&hashes));
-    let mut extents = Vec::with_capacity(hashes_count(&hashes));
+    let mut extents: Vec<Extent> = Vec::with_capacity(hashes_count(&hashes));
     while hashes.left() > 0 {
         let size = records.u32("a file's size")?;
         let offset = data.saturating_add(u64::from(records.u32("a file's offset")?));
@@ -62,6 +62,14 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
     }
     if names.is_none() && !entries.is_empty() {
         notes.add(HEADER_LEN, || "it stores no names, as Morrowind's archives for Xbox do".into());
+    }
+    let len = Reader::new(archive).left();
+    let beyond =
+        extents.iter().filter(|extent| extent.offset.saturating_add(u64::from(extent.packed)) > len).count();
+    if beyond > 0 {
+        notes.add(len, || {
+            format!("the data of {beyond} files lies beyond the end: was the archive cut short?")
+        });
     }
     let about = About {
         format: FORMAT.name,
@@ -123,6 +131,9 @@ struct Names<'a> {
     at: u64,
     /// The string after the one that was read last: where a damaged offset is mended from.
     sequential: Reader<'a>,
+    /// How many more bytes names may take. Offsets that lead many files to one long name would make of a small
+    /// archive any amount of names; twice the strings is more than a few damaged offsets take.
+    budget: u64,
 }
 
 impl<'a> Names<'a> {
@@ -133,7 +144,9 @@ impl<'a> Names<'a> {
         if strings.last().is_some_and(|&byte| byte != 0) {
             return Err(ParseError::corrupt(header.hashes.saturating_sub(1), "the last name has no end"));
         }
-        Ok(Self { offsets, strings, at, sequential: Reader::new(strings) })
+        let sequential = Reader::new(strings);
+        let budget = sequential.left().saturating_mul(2);
+        Ok(Self { offsets, strings, at, sequential, budget })
     }
 
     /// The next file's name: where its offset says, or else after the name before it.
@@ -153,6 +166,9 @@ impl<'a> Names<'a> {
             ParseError::corrupt(self.at.saturating_add(missing.at), "there are fewer names than files")
         })?;
         self.sequential = reader;
+        let taken = u64::try_from(name.len()).unwrap_or(u64::MAX).saturating_add(1);
+        self.budget =
+            self.budget.checked_sub(taken).ok_or_else(|| ParseError::corrupt(at, "many files share one name"))?;
         Ok(name)
     }
 }

@@ -57,7 +57,7 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
     let header = Header::read(archive, limits)?;
     let mut notes = Notes::new(limits);
     let mut tables = Tables { archive, header: &header, entries: Vec::new(), extents: Vec::new() };
-    let names = tables.read_folders(&mut notes)?;
+    let names = tables.read_folders(limits, &mut notes)?;
     tables.name_files(names, &mut notes);
     let (entries, extents) = (tables.entries, tables.extents);
     let beyond = extents.iter().filter(|extent| !header.holds(extent)).count();
@@ -152,7 +152,11 @@ impl Header {
 
     fn about(&self) -> About {
         // In version 103 the upper three flags are set by habit and mean nothing.
-        let meaningless = if self.version == 103 { flag::EMBEDDED_NAMES | flag::XMEM } else { 0 };
+        let meaningless = match self.version {
+            103 => flag::EMBEDDED_NAMES | flag::XMEM,
+            105 => flag::XMEM,
+            _ => 0,
+        };
         About {
             format: FORMAT.name,
             version: self.version,
@@ -198,7 +202,7 @@ struct Tables<'a, 'h> {
 
 impl<'a> Tables<'a, '_> {
     /// Reads folder records and folder blocks; answers where the file names should begin.
-    fn read_folders(&mut self, notes: &mut Notes) -> Result<u64, ParseError> {
+    fn read_folders(&mut self, limits: &Limits, notes: &mut Notes) -> Result<u64, ParseError> {
         let header = self.header;
         if header.folder_records != HEADER_LEN {
             notes.add(8, || {
@@ -214,6 +218,7 @@ impl<'a> Tables<'a, '_> {
         self.extents.reserve(usize::try_from(most).unwrap_or(0));
         for _ in 0..header.folders {
             let folder = records.u64("a folder's hash")?;
+            let at = records.position();
             let count = records.u32("a folder's count of files")?;
             records.skip(u64::from(header.folder_record_len().saturating_sub(12)), "a folder's offset")?;
             let name = match header.has(flag::FOLDER_NAMES) {
@@ -221,6 +226,10 @@ impl<'a> Tables<'a, '_> {
                 false => None,
             };
             let files = blocks.records(count, FILE_RECORD_LEN, "a folder's file records")?;
+            let sum = self.entries.len().saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
+            if usize::try_from(limits.entries).is_ok_and(|most| sum > most) {
+                return Err(ParseError::limit(at, format!("{sum} files; we hold at most {}", limits.entries)));
+            }
             self.read_files(folder, name, files)?;
         }
         let found = self.entries.len();
@@ -250,13 +259,16 @@ impl<'a> Tables<'a, '_> {
     fn name_files(&mut self, start: u64, notes: &mut Notes) {
         if self.header.has(flag::FILE_NAMES) {
             let mut names = self.file_names(start, notes);
-            let mut unnamed = 0_u32;
+            let mut named = 0_usize;
             for entry in &mut self.entries {
-                match (names.zstring("a file's name"), &mut entry.name) {
-                    (Ok(name), Name::Split { file, .. }) => *file = Some(name),
-                    _ => unnamed = unnamed.saturating_add(1),
+                // The first that is missing is the last that is asked for: each would search all bytes that are left.
+                let Ok(name) = names.zstring("a file's name") else { break };
+                if let Name::Split { file, .. } = &mut entry.name {
+                    *file = Some(name);
                 }
+                named = named.saturating_add(1);
             }
+            let unnamed = self.entries.len().saturating_sub(named);
             if unnamed > 0 {
                 notes.add(start, || {
                     format!("the table of file names ends early: {unnamed} files are listed by hash")
@@ -264,11 +276,10 @@ impl<'a> Tables<'a, '_> {
             }
         }
         if self.header.has_embedded_names() {
-            let family = self.header.family();
             for (entry, extent) in self.entries.iter_mut().zip(&self.extents) {
                 if !matches!(entry.name, Name::Split { folder: Some(_), file: Some(_) }) {
                     entry.name =
-                        embedded_name(self.archive, extent, family, entry.hash).unwrap_or(entry.name);
+                        embedded_name(self.archive, extent, entry.hash).unwrap_or(entry.name);
                 }
             }
         }
@@ -310,8 +321,10 @@ impl<'a> Tables<'a, '_> {
 
 /// The path in front of an entry's data, if it is the name of just this entry: de-duplicated data carries the name
 /// of the first of several.
-fn embedded_name<'a>(archive: &'a [u8], extent: &Extent, family: Family, stored: Hash) -> Option<Name<'a>> {
+fn embedded_name<'a>(archive: &'a [u8], extent: &Extent, stored: Hash) -> Option<Name<'a>> {
     let mut reader = Reader::at(archive, extent.offset, "an embedded name").ok()?;
     let path = reader.bstring("an embedded name").ok()?;
-    (family.of(b"", path) == stored).then_some(Name::Path(path))
+    // Some archives of the Xbox 360 have the PC's hashes, some of its hashes stand in archives without its flag.
+    let is_own = [Family::Tes4, Family::Tes4Xbox].iter().any(|family| family.of(b"", path) == stored);
+    is_own.then_some(Name::Path(path))
 }

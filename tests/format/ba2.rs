@@ -1,0 +1,345 @@
+//! The archives of Fallout 4 to Starfield: FORMATS.md section 3.
+
+use bsafs::format::hash::Family;
+use bsafs::format::{About, Archive, Codec, Extent, Head, Lead, Limits, ParseError};
+use bsafs::texture::dds;
+
+use super::{bytes_of, names, notes, parse, patched, refusal, refusal_within};
+use crate::support::{Ba2, Ba2File, Chunk, Texture, dds as formats, hash};
+
+const VERSIONS: [u32; 5] = [1, 2, 3, 7, 8];
+
+fn header_len(version: u32) -> usize {
+    match version {
+        2 => 32,
+        3 => 36,
+        _ => 24,
+    }
+}
+
+/// A stored and a packed file.
+fn general(version: u32) -> Ba2 {
+    Ba2::general(version)
+        .file("Meshes\\a/One.NIF", b"first")
+        .add(Ba2File::general("strings/fallout4_en.dlstrings").chunk(Chunk::packed(b"zzz".to_vec(), 1000)))
+}
+
+/// One texture with two chunks.
+fn textures(version: u32, texture: Texture) -> Ba2 {
+    let file = Ba2File::texture("textures\\a.dds", texture)
+        .chunk(Chunk::packed(b"large".to_vec(), 32768).mips(0, 0))
+        .chunk(Chunk::stored(b"small").mips(7, 3));
+    Ba2::textures(version).add(file)
+}
+
+fn texture() -> Texture {
+    Texture::new(formats::BC1, 256, 128, 9)
+}
+
+fn extent(offset: usize, packed: u32, size: u32, codec: Codec) -> Extent {
+    Extent { offset: offset as u64, packed, size: Some(size), codec, lead: Lead::NONE }
+}
+
+fn only_head(archive: &Archive<'_>) -> dds::Texture {
+    match archive.heads[..] {
+        [Head::Dds(texture)] => texture,
+        _ => panic!("{:?}", archive.heads),
+    }
+}
+
+#[test]
+fn headers_of_every_version_end_where_records_begin() {
+    for version in VERSIONS {
+        let bytes = general(version).build();
+        let archive = parse(&bytes);
+        let about = About {
+            format: "BA2",
+            version,
+            kind: "GNRL",
+            games: match version {
+                1 => "Fallout 4, Fallout 76",
+                2 | 3 => "Starfield",
+                _ => "Fallout 4 (2024 update)",
+            },
+            flags: 0,
+            flag_names: Vec::new(),
+        };
+        assert_eq!((&archive.about, archive.hashes), (&about, Family::Fo4));
+        assert_eq!(names(&archive), ["Meshes\\a/One.NIF", "strings/fallout4_en.dlstrings"], "{version}");
+        let data = header_len(version) + 2 * 36;
+        let extents = [extent(data, 5, 5, Codec::Stored), extent(data + 5, 3, 1000, Codec::Zlib)];
+        assert_eq!(archive.extents, extents, "{version}");
+        assert_eq!((archive.heads.len(), notes(&archive)), (0, vec![]), "{version}");
+    }
+}
+
+#[test]
+fn hashes_keep_stem_extension_and_folder_apart() {
+    let bytes = general(1).build();
+    let archive = parse(&bytes);
+    for (entry, extension) in archive.entries.iter().zip([*b"nif\0", *b"dlst"]) {
+        let bsafs::format::Name::Path(name) = entry.name else { panic!("{:?}", entry.name) };
+        let expected = hash::fo4(name);
+        assert_eq!(expected.extension, extension);
+        assert_eq!(entry.hash.folder, u64::from(expected.folder));
+        let low = u64::from(u32::from_le_bytes(extension));
+        assert_eq!(entry.hash.file, u64::from(expected.file) << 32 | low);
+    }
+}
+
+#[test]
+fn the_method_counts_in_version_3_alone() {
+    let cases = [
+        (3, 0, Codec::Zlib),
+        (3, 3, Codec::Lz4Block),
+        (3, 1, Codec::Detect),
+        (3, 2, Codec::Detect),
+        (3, u32::MAX, Codec::Detect),
+        (1, 3, Codec::Zlib),
+        (2, 3, Codec::Zlib),
+        (7, 3, Codec::Zlib),
+        (8, 3, Codec::Zlib),
+    ];
+    for (version, method, codec) in cases {
+        let files = general(version).method(method).build();
+        let codecs: Vec<Codec> = parse(&files).extents.iter().map(|extent| extent.codec).collect();
+        assert_eq!(codecs, [Codec::Stored, codec], "files: version {version}, method {method}");
+        let textures = textures(version, texture()).method(method).build();
+        let codecs: Vec<Codec> = parse(&textures).extents.iter().map(|extent| extent.codec).collect();
+        assert_eq!(codecs, [codec, Codec::Stored], "textures: version {version}, method {method}");
+    }
+}
+
+#[test]
+fn the_words_that_version_2_adds_may_hold_anything() {
+    for version in [2, 3] {
+        let bytes = patched(&general(version).build(), 24, [0xEE; 8]);
+        assert_eq!(names(&parse(&bytes)).len(), 2);
+        assert_eq!(notes(&parse(&bytes)), []);
+    }
+}
+
+#[test]
+fn files_have_as_many_chunks_as_their_records_say() {
+    let many = (0..255_u32).fold(Ba2File::general("many"), |file, n| file.chunk(Chunk::stored([n as u8])));
+    let bytes = Ba2::general(1)
+        .add(Ba2File::general("none"))
+        .add(
+            Ba2File::general("three")
+                .chunk(Chunk::stored(b"first"))
+                .chunk(Chunk::packed(b"second".to_vec(), 6))
+                .chunk(Chunk::stored(b"").gap(b"gap")),
+        )
+        .add(many)
+        .build();
+    let archive = parse(&bytes);
+    let counts: Vec<u8> = archive.entries.iter().map(|entry| entry.extents).collect();
+    assert_eq!(counts, [0, 3, 255]);
+    assert_eq!(names(&archive), ["none", "three", "many"]);
+    let data = 24 + 3 * 16 + 258 * 20;
+    // Sizes that are equal do not make a chunk stored: only a packed size of 0 does.
+    let three = [
+        extent(data, 5, 5, Codec::Stored),
+        extent(data + 5, 6, 6, Codec::Zlib),
+        extent(data + 14, 0, 0, Codec::Stored),
+    ];
+    assert_eq!(archive.extents[..3], three);
+    assert_eq!(bytes_of(&bytes, &archive.extents[257]), [254]);
+}
+
+#[test]
+fn a_data_file_index_means_nothing() {
+    let file = Ba2File::general("a").data_file(0xFF).chunk(Chunk::stored(b"x"));
+    let bytes = Ba2::general(1).add(file).build();
+    assert_eq!((names(&parse(&bytes)), notes(&parse(&bytes))), (vec!["a".into()], vec![]));
+}
+
+#[test]
+fn a_textures_height_stands_before_its_width() {
+    for version in VERSIONS {
+        let bytes = textures(version, texture()).build();
+        let at = header_len(version) + 16;
+        assert_eq!(bytes[at..at + 8], [128, 0, 0, 1, 9, formats::BC1, 0, 8]);
+        let archive = parse(&bytes);
+        assert_eq!((archive.about.kind, archive.about.version), ("DX10", version));
+        let expected = dds::Texture { width: 256, height: 128, mips: 9, format: formats::BC1, cube: false };
+        assert_eq!(only_head(&archive), expected);
+        let data = at + 8 + 2 * 24;
+        let extents = [extent(data, 5, 32768, Codec::Zlib), extent(data + 5, 5, 5, Codec::Stored)];
+        assert_eq!(archive.extents, extents, "mip numbers of chunks say nothing about their order");
+        assert_eq!(notes(&archive), []);
+    }
+}
+
+#[test]
+fn one_bit_makes_a_cube_map_whatever_the_tile_mode() {
+    for (flags, tile_mode, cube) in
+        [(0, 8, false), (1, 8, true), (0xFE, 8, false), (0xFF, 8, true), (1, 17, true)]
+    {
+        let bytes = textures(1, Texture { flags, tile_mode, ..texture() }).build();
+        assert_eq!(only_head(&parse(&bytes)).cube, cube, "flags {flags}, tile mode {tile_mode}");
+    }
+}
+
+#[test]
+fn textures_that_a_viewer_will_not_show_right_are_noted() {
+    let of_format = |format: u8| {
+        format!("texture format {format} has no DDS header of its own; a DX10 header names the number")
+    };
+    let of_mode = |mode: u8| format!("tile mode {mode}: texels are arranged for an Xbox One");
+    let plain = texture();
+    let cases = [
+        (Texture { format: 0, ..plain }, vec![of_format(0)]),
+        (Texture { format: 255, ..plain }, vec![of_format(255)]),
+        (Texture { tile_mode: 0, ..plain }, vec![of_mode(0)]),
+        (Texture { tile_mode: 13, ..plain }, vec![of_mode(13)]),
+        (Texture { format: 200, tile_mode: 9, ..plain }, vec![of_format(200), of_mode(9)]),
+    ];
+    for (texture, said) in cases {
+        let bytes = textures(1, texture).build();
+        let archive = parse(&bytes);
+        let expected: Vec<(u64, &str)> = said.iter().map(|said| (24 + 16, said.as_str())).collect();
+        assert_eq!(notes(&archive), expected);
+        assert_eq!(only_head(&archive).format, texture.format);
+    }
+}
+
+#[test]
+fn a_chunk_with_another_end_mark_is_noted_and_read() {
+    let bytes = patched(&general(1).build(), 24 + 32, 0x1234_u32.to_le_bytes());
+    let archive = parse(&bytes);
+    assert_eq!(notes(&archive), [(24 + 32, "a chunk ends in 00001234 instead of BAADF00D")]);
+    assert_eq!(bytes_of(&bytes, &archive.extents[0]), b"first");
+}
+
+#[test]
+fn without_a_name_table_hash_and_extension_are_left() {
+    let bytes = general(1).nameless().build();
+    let archive = parse(&bytes);
+    assert_eq!(names(&archive), ["?.nif", "?.dlst"]);
+    assert_eq!(notes(&archive), [(16, "it stores no names: its files are listed by hash")]);
+    let empty = Ba2::general(1).nameless().build();
+    assert_eq!(notes(&parse(&empty)), [], "an archive of no files lacks no names");
+}
+
+#[test]
+fn a_name_table_that_is_cut_short_loses_the_names_that_are_missing() {
+    let good = general(1).build();
+    // Two lengths, 16 and 29 bytes of name, at the archive's end.
+    let table = good.len() - 2 - 16 - 2 - 29;
+    assert_eq!(good[16], table as u8);
+    let cases = [
+        (good.len() - 1, 1, vec!["Meshes\\a/One.NIF", "?.dlst"]),
+        (table + 19, 1, vec!["Meshes\\a/One.NIF", "?.dlst"]),
+        (table + 17, 2, vec!["?.nif", "?.dlst"]),
+        (table + 1, 2, vec!["?.nif", "?.dlst"]),
+        (table, 2, vec!["?.nif", "?.dlst"]),
+    ];
+    for (len, lost, left) in cases {
+        let archive = parse(&good[..len]);
+        let said = format!("the table of names ends early: {lost} files are listed by hash");
+        assert_eq!(
+            (names(&archive), notes(&archive)),
+            (left.iter().map(|s| s.to_string()).collect(), vec![(table as u64, said.as_str())])
+        );
+    }
+    for at in [good.len() as u64, 1 << 32, u64::MAX] {
+        let bytes = patched(&good, 16, at.to_le_bytes());
+        let said = "the table of names ends early: 2 files are listed by hash";
+        assert_eq!(notes(&parse(&bytes)), [(at, said)]);
+    }
+}
+
+#[test]
+fn bytes_behind_the_names_and_empty_names_are_nothing_special() {
+    let bytes = Ba2::general(1).file("", b"x").file("b", b"y").names_tail(b"\x05\0tail").build();
+    assert_eq!((names(&parse(&bytes)), notes(&parse(&bytes))), (vec!["".into(), "b".into()], vec![]));
+}
+
+#[test]
+fn data_beyond_the_end_is_noted_even_where_offset_and_size_overflow() {
+    let good = general(1).build();
+    for offset in [good.len() as u64 - 4, 1 << 40, u64::MAX] {
+        let bytes = patched(&good, 24 + 16, offset.to_le_bytes());
+        let said = "the data of 1 chunks lies beyond the end: was the archive cut short?";
+        assert_eq!(notes(&parse(&bytes)), [(good.len() as u64, said)], "{offset}");
+        assert_eq!(parse(&bytes).extents[0].offset, offset);
+    }
+}
+
+#[test]
+fn damage_is_named_with_its_place() {
+    let files = general(1).build();
+    let textures = textures(1, texture()).build();
+    let version =
+        |version| ParseError::unsupported(4, format!("BA2 version {version}; 1, 2, 3, 7 and 8 are known"));
+    let kind = |code| ParseError::unsupported(8, format!("BA2 of kind \"{code}\"; GNRL and DX10 are known"));
+    let record = |len, right| ParseError::corrupt(38, format!("a record of {len} bytes; {right} is right"));
+    let ends = |at: usize, what: &str| ParseError::corrupt(at as u64, format!("the file ends before {what}"));
+    let cases: [(&[u8], usize, &[u8], ParseError); 16] = [
+        (&files, 4, &[0, 0, 0, 0], version(0)),
+        (&files, 4, &[4, 0, 0, 0], version(4)),
+        (&files, 4, &[6, 0, 0, 0], version(6)),
+        (&files, 4, &[9, 0, 0, 0], version(9)),
+        (&files, 4, &[1, 0, 0, 1], version(0x0100_0001)),
+        (&files, 8, b"GNMF", kind("GNMF")),
+        (&files, 8, b"gnrl", kind("gnrl")),
+        (&files, 8, b"\0\xFF\"\n", kind("\\x00\\xff\\\"\\n")),
+        (&files, 12, &[1, 0, 0, 1], ParseError::limit(12, "16777217 files; we hold at most 16777216")),
+        (&files, 38, &[0, 0], record(0, 16)),
+        (&files, 38, &[24, 0], record(24, 16)),
+        (&files, 38, &[16, 1], record(272, 16)),
+        (&textures, 38, &[16, 0], record(16, 24)),
+        // What follows the last record is taken for the next, which has no such length.
+        (
+            &files,
+            12,
+            &[3, 0, 0, 0],
+            ParseError::corrupt(24 + 72 + 14, "a record of 29541 bytes; 16 is right"),
+        ),
+        (&files, 37, &[255], ends(files.len() - 1, "a chunk's size")),
+        (&textures, 37, &[255], ends(textures.len() - 2, "a chunk's offset")),
+    ];
+    for (good, at, with, expected) in &cases {
+        assert_eq!(refusal(&patched(good, *at, with)), *expected, "{with:?} at {at}");
+    }
+    let few = Limits { entries: 1, ..Limits::default() };
+    assert_eq!(refusal_within(&files, &few), ParseError::limit(12, "2 files; we hold at most 1"));
+}
+
+#[test]
+fn a_file_that_ends_in_its_tables_is_told_where() {
+    let files = general(3).build();
+    let textures = textures(1, texture()).build();
+    let cases = [
+        (&files, 4, 4, "the version"),
+        (&files, 11, 8, "the kind"),
+        (&files, 15, 12, "the count of files"),
+        (&files, 23, 16, "the offset of the names"),
+        (&files, 31, 24, "the fields of version 2"),
+        (&files, 35, 32, "the compression method"),
+        (&files, 36, 36, "a file's hash"),
+        (&files, 43, 40, "a file's extension"),
+        (&files, 47, 44, "a folder's hash"),
+        (&files, 48, 48, "a data file index"),
+        (&files, 49, 49, "a count of chunks"),
+        (&files, 51, 50, "a record's length"),
+        (&files, 59, 52, "a chunk's offset"),
+        (&files, 63, 60, "a chunk's packed size"),
+        (&files, 67, 64, "a chunk's size"),
+        (&files, 71, 68, "a chunk's end mark"),
+        (&files, 72, 72, "a file's hash"),
+        (&textures, 41, 40, "a texture's height"),
+        (&textures, 43, 42, "a texture's width"),
+        (&textures, 44, 44, "a texture's count of mip maps"),
+        (&textures, 45, 45, "a texture's format"),
+        (&textures, 46, 46, "a texture's flags"),
+        (&textures, 47, 47, "a texture's tile mode"),
+        (&textures, 67, 64, "a chunk's mip maps"),
+        (&textures, 71, 68, "a chunk's end mark"),
+    ];
+    for (bytes, len, at, what) in cases {
+        let expected = ParseError::corrupt(at, format!("the file ends before {what}"));
+        assert_eq!(refusal(&bytes[..len]), expected, "{len} bytes");
+    }
+}

@@ -1,0 +1,151 @@
+//! Tables of archives, field by field: what parsers make of honest ones, of those with the quirks that FORMATS.md
+//! collects, and of damaged ones.
+
+mod ba2;
+mod tes3;
+mod tes4;
+
+use bsafs::format::{self, Archive, Extent, FORMATS, Limits, Name, ParseError};
+
+use crate::support::samples;
+
+/// The tables of an archive that can be read.
+fn parse(bytes: &[u8]) -> Archive<'_> {
+    format::parse(bytes, &Limits::default()).unwrap()
+}
+
+/// Why an archive cannot be read.
+fn refusal(bytes: &[u8]) -> ParseError {
+    refusal_within(bytes, &Limits::default())
+}
+
+/// Why an archive cannot be read within limits.
+fn refusal_within(bytes: &[u8], limits: &Limits) -> ParseError {
+    format::parse(bytes, limits).map(|archive| archive.about).unwrap_err()
+}
+
+/// `bytes` with those from `at` on replaced.
+fn patched(bytes: &[u8], at: usize, with: impl AsRef<[u8]>) -> Vec<u8> {
+    let with = with.as_ref();
+    let mut out = bytes.to_vec();
+    out[at..at + with.len()].copy_from_slice(with);
+    out
+}
+
+/// All names in stored order: `|` between folder and file that are stored apart, `?` for what is not stored.
+fn names(archive: &Archive<'_>) -> Vec<String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let part = |bytes: Option<&[u8]>| bytes.map_or("?".into(), text);
+    archive
+        .entries
+        .iter()
+        .map(|entry| match entry.name {
+            Name::Path(path) => text(path),
+            Name::Split { folder, file } => format!("{}|{}", part(folder), part(file)),
+            Name::Unknown { extension } => format!("?.{}", text(&extension).trim_end_matches('\0')),
+        })
+        .collect()
+}
+
+/// All notes, each with its place.
+fn notes<'a>(archive: &'a Archive<'_>) -> Vec<(u64, &'a str)> {
+    archive.notes.iter().map(|note| (note.at, note.what.as_str())).collect()
+}
+
+/// The bytes of an archive that an extent takes.
+fn bytes_of<'a>(archive: &'a [u8], extent: &Extent) -> &'a [u8] {
+    &archive[extent.offset as usize..][..extent.packed as usize]
+}
+
+#[test]
+fn what_is_no_archive_is_called_what_it_looks_like() {
+    let cases: [(&[u8], &str); 20] = [
+        (b"", "an empty file: a download that was cut off?"),
+        (&[0; 600], "zeros: a download that was cut off?"),
+        (b"PK\x03\x04\x14\0", "a zip file: unpack it first"),
+        (b"7z\xbc\xaf\x27\x1c\0\x04", "a 7-Zip file: unpack it first"),
+        (b"Rar!\x1a\x07\x01\0", "a RAR file: unpack it first"),
+        (b"\x1f\x8b\x08\0", "a gzip file: unpack it first"),
+        (b"DDS \x7c\0\0\0", "a loose DDS texture"),
+        (b"TES4\x2b\0\0\0", "a plugin (ESP, ESM or ESL)"),
+        (b"TES3\x3c\x01\0\0", "a Morrowind plugin"),
+        (b"NetImmerse File Format", "a loose NIF mesh"),
+        (b"Gamebryo File Format", "a loose NIF mesh"),
+        (b"<!DOCTYPE html>", "a web page, saved in place of a download"),
+        (b"<html><head>", "a web page, saved in place of a download"),
+        (b"BSArc\0", "a file of the compressor BSArc, which is unrelated"),
+        (b"\x7fELF\x02", "a program"),
+        (b"just words\r\n\tand lines\n", "a text file"),
+        (b"words\x01", "data of an unknown kind"),
+        (b"\0\0\0\x01", "data of an unknown kind"),
+        // One letter short of a magic number.
+        (b"BSA", "a text file"),
+        (b"BTD", "a text file"),
+    ];
+    for (bytes, what) in cases {
+        let expected = ParseError::unsupported(0, format!("not a BSA or BA2; it looks like {what}"));
+        assert_eq!(refusal(bytes), expected);
+    }
+}
+
+#[test]
+fn bytes_behind_the_first_512_do_not_change_what_a_file_looks_like() {
+    let mut text = vec![b'a'; 512];
+    text.push(0);
+    assert!(refusal(&text).to_string().contains("a text file"), "{}", refusal(&text));
+    text.swap(511, 512);
+    assert!(refusal(&text).to_string().contains("data of an unknown kind"), "{}", refusal(&text));
+}
+
+#[test]
+fn errors_say_class_reason_and_place() {
+    let said = [
+        (ParseError::corrupt(7, "x"), "damaged archive: x (at offset 7)"),
+        (ParseError::unsupported(8, "y"), "unsupported archive: y (at offset 8)"),
+        (ParseError::limit(9, "z"), "archive beyond our limits: z (at offset 9)"),
+    ];
+    for (error, words) in said {
+        assert_eq!(error.to_string(), words);
+    }
+}
+
+#[test]
+fn every_sample_is_claimed_by_one_format_alone_and_read_without_a_note() {
+    for sample in samples() {
+        let claims = FORMATS.iter().filter(|format| (format.claims)(&sample.bytes)).count();
+        assert_eq!(claims, 1, "{}", sample.name);
+        let archive = parse(&sample.bytes);
+        assert_eq!(archive.entries.len(), sample.files.len(), "{}", sample.name);
+        assert_eq!(notes(&archive), [], "{}", sample.name);
+        let of_entries: usize = archive.entries.iter().map(|entry| usize::from(entry.extents)).sum();
+        assert_eq!(archive.extents.len(), of_entries, "{}", sample.name);
+    }
+}
+
+#[test]
+fn stored_hashes_are_those_of_the_names_in_every_sample() {
+    for sample in samples() {
+        let archive = parse(&sample.bytes);
+        for entry in &archive.entries {
+            let hash = match entry.name {
+                Name::Path(path) => archive.hashes.of(b"", path),
+                Name::Split { folder, file } => archive.hashes.of(folder.unwrap(), file.unwrap()),
+                Name::Unknown { .. } => panic!("{}: a file without a name", sample.name),
+            };
+            assert_eq!(entry.hash, hash, "{}: {:?}", sample.name, entry.name);
+        }
+    }
+}
+
+#[test]
+fn notes_stop_at_their_limit() {
+    use crate::support::{Ba2, Ba2File, Chunk};
+    let archive = (0..100).fold(Ba2::general(1), |archive, n| {
+        archive.add(Ba2File::general(format!("{n}.txt")).chunk(Chunk::stored(b"x").sentinel(0)))
+    });
+    let bytes = archive.build();
+    for most in [0, 1, 32] {
+        let limits = Limits { notes: most, ..Limits::default() };
+        assert_eq!(format::parse(&bytes, &limits).unwrap().notes.len(), most);
+    }
+}

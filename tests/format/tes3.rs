@@ -1,0 +1,204 @@
+//! Morrowind's archives: FORMATS.md section 2.
+
+use bsafs::format::hash::{Family, Hash};
+use bsafs::format::{About, Codec, Extent, Lead, Limits, ParseError};
+
+use super::{bytes_of, names, notes, parse, patched, refusal, refusal_within};
+use crate::support::{Tes3, Tes3File, hash};
+
+/// Three files in the order of addition. Records at 12, name offsets at 36, names at 48, hashes at 66, data at 90.
+fn three() -> Tes3 {
+    Tes3::new().unsorted().file("a\\b.nif", b"first").file("c.txt", b"").file("D/e", b"third!")
+}
+
+const NAMES_AT: usize = 48;
+const HASHES_AT: usize = 66;
+const DATA_AT: u64 = 90;
+
+#[test]
+fn every_field_is_where_the_description_has_it() {
+    let bytes = three().build();
+    let archive = parse(&bytes);
+    let about = About {
+        format: "TES3",
+        version: 0x100,
+        kind: "",
+        games: "Morrowind",
+        flags: 0,
+        flag_names: Vec::new(),
+    };
+    assert_eq!(archive.about, about);
+    assert_eq!(archive.hashes, Family::Tes3);
+    assert_eq!(names(&archive), ["a\\b.nif", "c.txt", "D/e"]);
+    let extent =
+        |offset, len| Extent { offset, packed: len, size: Some(len), codec: Codec::Stored, lead: Lead::NONE };
+    assert_eq!(archive.extents, [extent(DATA_AT, 5), extent(DATA_AT + 5, 0), extent(DATA_AT + 5, 6)]);
+    assert_eq!(bytes_of(&bytes, &archive.extents[2]), b"third!");
+    for (entry, name) in archive.entries.iter().zip([&b"a\\b.nif"[..], b"c.txt", b"D/e"]) {
+        let (low, high) = hash::tes3(name);
+        let expected = Hash { folder: 0, file: u64::from(high) << 32 | u64::from(low) };
+        assert_eq!((entry.hash, entry.extents), (expected, 1));
+    }
+    assert!(archive.heads.is_empty());
+    assert_eq!(notes(&archive), []);
+}
+
+#[test]
+fn an_archive_of_the_xbox_has_no_names_and_says_so() {
+    // Others take a first name offset of 0 for the sign of names: hashes stand there, and may begin with any word.
+    for low in [0, 1, u32::MAX] {
+        let bytes = Tes3::new().nameless().add(Tes3File::new("a", b"data").with_hash(low, 5)).build();
+        assert_eq!(bytes.len(), 12 + 8 + 8 + 4);
+        let archive = parse(&bytes);
+        assert_eq!(names(&archive), ["?."]);
+        assert_eq!(archive.entries[0].hash, Hash { folder: 0, file: 5 << 32 | u64::from(low) });
+        assert_eq!(bytes_of(&bytes, &archive.extents[0]), b"data");
+        assert_eq!(notes(&archive), [(12, "it stores no names, as Morrowind's archives for Xbox do")]);
+    }
+}
+
+#[test]
+fn an_archive_without_files_is_one() {
+    for archive in [Tes3::new(), Tes3::new().nameless()] {
+        let bytes = archive.build();
+        assert_eq!(bytes.len(), 12);
+        assert_eq!((parse(&bytes).entries.len(), notes(&parse(&bytes)).len()), (0, 0));
+    }
+}
+
+#[test]
+fn names_are_found_by_their_offsets_in_any_order() {
+    let swapped = Tes3::new()
+        .unsorted()
+        .add(Tes3File::new("one", b"1").name_offset(4))
+        .add(Tes3File::new("two", b"2").name_offset(0))
+        .names_tail(b"leftovers\0");
+    let bytes = swapped.build();
+    assert_eq!(names(&parse(&bytes)), ["two", "one"]);
+    assert_eq!(notes(&parse(&bytes)), []);
+}
+
+#[test]
+fn a_name_offset_beyond_the_names_is_mended_from_the_order_of_names() {
+    // The names block is 18 bytes long: 18 is the first offset without a name.
+    for offset in [18_u32, 19, 1 << 31, u32::MAX] {
+        let bytes = patched(&three().build(), 40, offset.to_le_bytes());
+        let archive = parse(&bytes);
+        assert_eq!(names(&archive), ["a\\b.nif", "c.txt", "D/e"], "{offset}");
+        let said = format!("name offset {offset} lies beyond the names; the next name in order is taken");
+        assert_eq!(notes(&archive), [(40, said.as_str())]);
+    }
+    // 17 leads to the last NUL: a name, if an empty one.
+    assert_eq!(names(&parse(&patched(&three().build(), 40, [17]))), ["a\\b.nif", "", "D/e"]);
+}
+
+#[test]
+fn order_and_hashes_are_not_believed() {
+    let files = |archive: Tes3| {
+        archive
+            .add(Tes3File::new("b", b"2").with_hash(u32::MAX, 0))
+            .add(Tes3File::new("a", b"1").with_hash(u32::MAX, 0))
+            .add(Tes3File::new("c", b"3").with_hash(0, 0))
+    };
+    let bytes = files(Tes3::new().unsorted()).build();
+    let archive = parse(&bytes);
+    assert_eq!(names(&archive), ["b", "a", "c"]);
+    let hashes: Vec<u64> = archive.entries.iter().map(|entry| entry.hash.file).collect();
+    assert_eq!(hashes, [0xFFFF_FFFF, 0xFFFF_FFFF, 0]);
+    assert_eq!(notes(&archive), []);
+}
+
+#[test]
+fn data_beyond_the_end_is_noted_and_leaves_the_others_alone() {
+    let bytes = three().build();
+    for (at, field) in [(16, 7_u32), (16, u32::MAX), (12, 12), (12, u32::MAX)] {
+        let bytes = patched(&bytes, at, field.to_le_bytes());
+        let archive = parse(&bytes);
+        let said = "the data of 1 files lies beyond the end: was the archive cut short?";
+        assert_eq!(notes(&archive), [(bytes.len() as u64, said)], "{field} at {at}");
+        assert_eq!(bytes_of(&bytes, &archive.extents[2]), b"third!");
+    }
+    let archive = parse(&patched(&bytes, 16, u32::MAX.to_le_bytes())).extents[0];
+    assert_eq!(
+        archive.offset,
+        DATA_AT + u64::from(u32::MAX),
+        "offsets count from the data, and may pass 4 GiB"
+    );
+}
+
+#[test]
+fn damage_is_named_with_its_place() {
+    let good = three().build();
+    let space =
+        |bytes: u32| ParseError::corrupt(4, format!("{bytes} bytes hold no records and names of 3 files"));
+    let ends = |at, what: &str| ParseError::corrupt(at, format!("the file ends before {what}"));
+    let cases: [(usize, &[u8], ParseError); 8] = [
+        // The space between header and hashes holds 13 bytes a file, or just the records.
+        (4, &[23, 0, 0, 0], space(23)),
+        (4, &[25, 0, 0, 0], space(25)),
+        (4, &[38, 0, 0, 0], space(38)),
+        (4, &[0, 0, 0, 0x80], ends(NAMES_AT as u64, "the names")),
+        (4, &[84, 0, 0, 0], ParseError::corrupt(95, "the last name has no end")),
+        (8, &[0xFF, 0xFF, 0xFF, 0], ends(12, "the file records")),
+        (8, &[0xFF, 0xFF, 0xFF, 0xFF], ParseError::limit(8, "4294967295 files; we hold at most 16777216")),
+        (HASHES_AT - 1, b"x", ParseError::corrupt(65, "the last name has no end")),
+    ];
+    for (at, with, expected) in &cases {
+        assert_eq!(refusal(&patched(&good, *at, with)), *expected, "{with:?} at {at}");
+    }
+    let few = Limits { entries: 2, ..Limits::default() };
+    assert_eq!(refusal_within(&good, &few), ParseError::limit(8, "3 files; we hold at most 2"));
+}
+
+#[test]
+fn a_file_that_ends_in_its_tables_is_told_where() {
+    let good = three().build();
+    let cases = [
+        (4, 4, "the offset of the hashes"),
+        (7, 4, "the offset of the hashes"),
+        (8, 8, "the count of files"),
+        (11, 8, "the count of files"),
+        (12, 12, "the file records"),
+        (35, 12, "the file records"),
+        (36, 36, "the name offsets"),
+        (47, 36, "the name offsets"),
+        (48, 48, "the names"),
+        (65, 48, "the names"),
+        (66, 66, "the hashes"),
+        (89, 66, "the hashes"),
+    ];
+    for (len, at, what) in cases {
+        let expected = ParseError::corrupt(at, format!("the file ends before {what}"));
+        assert_eq!(refusal(&good[..len]), expected, "{len} bytes");
+    }
+    assert_eq!(parse(&good[..90]).entries.len(), 3, "tables are whole, and all that parsing needs");
+}
+
+#[test]
+fn fewer_names_than_files_are_damage() {
+    // Both names have NULs, and the second offset is mended to where no third name is.
+    let archive = Tes3::new()
+        .unsorted()
+        .add(Tes3File::new("a long name", b"1"))
+        .add(Tes3File::new("b", b"2").name_offset(13))
+        .add(Tes3File::new("", b"3").name_offset(99));
+    let bytes = archive.build();
+    // Names at 12 + 3 * 12; "b" begins at 12 of 15 bytes, 13 leads to its NUL and 14 to the empty third.
+    assert_eq!(names(&parse(&bytes)), ["a long name", "", ""]);
+    let bytes = patched(&bytes, 40, 14_u32.to_le_bytes());
+    assert_eq!(refusal(&bytes), ParseError::corrupt(48 + 15, "there are fewer names than files"));
+}
+
+#[test]
+fn many_files_of_one_long_name_do_not_multiply_it() {
+    let long = "l".repeat(1000);
+    let files = (0..20).fold(Tes3::new().unsorted().file(&long, b""), |archive, n: u32| {
+        archive.add(Tes3File::new("s", b"").with_hash(n, n).name_offset(0))
+    });
+    // 1001 + 20 * 2 bytes of names give two of 1001, and a third would be more than twice what there is.
+    let expected = ParseError::corrupt(12 + 21 * 8 + 2 * 4, "many files share one name");
+    assert_eq!(refusal(&files.build()), expected);
+    // One damaged offset alone costs nobody his archive.
+    let one = Tes3::new().unsorted().file(&long, b"").add(Tes3File::new("s", b"").name_offset(0));
+    assert_eq!(names(&parse(&one.build())), [long.clone(), long]);
+}

@@ -1,0 +1,396 @@
+//! The archives of Oblivion to Skyrim SE: what their names and tables are. FORMATS.md sections 1.1 to 1.5, 1.7, 1.10.
+
+mod record;
+
+use bsafs::format::hash::{Family, Hash};
+use bsafs::format::{Limits, ParseError};
+
+use super::{bytes_of, names, notes, parse, patched, refusal, refusal_within};
+use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED, XBOX_360, XMEM};
+use crate::support::{Tes4, Tes4File, Tes4Folder, hash};
+
+const VERSIONS: [u32; 3] = [103, 104, 105];
+const NAMES: u32 = FOLDER_NAMES | FILE_NAMES;
+const ALL: [&str; 3] = ["meshes\\a|one.nif", "textures|two.dds", "textures|three.dds"];
+
+/// Three files in two folders, in the order of addition. In versions 103 and 104 folder records stand at 36, blocks
+/// at 68 and 94, file names at 136, data at 162; in 105 all but the first 16 bytes later.
+fn three(version: u32) -> Tes4 {
+    Tes4::new(version)
+        .unsorted()
+        .file("meshes\\a", "one.nif", b"first")
+        .file("textures", "two.dds", b"second!")
+        .file("textures", "three.dds", b"3")
+}
+
+const NAMES_AT: usize = 136;
+const DATA_AT: usize = 162;
+
+#[test]
+fn every_field_is_where_the_description_has_it() {
+    let games = ["Oblivion", "Fallout 3, Fallout: New Vegas, Skyrim", "Skyrim Special Edition"];
+    for (version, games) in VERSIONS.into_iter().zip(games) {
+        let bytes = three(version).padding(0xCDCD).content_flags(0xFFFF).build();
+        let archive = parse(&bytes);
+        let about = &archive.about;
+        assert_eq!((about.format, about.version, about.kind, about.games), ("TES4", version, "", games));
+        assert_eq!((archive.hashes, notes(&archive)), (Family::Tes4, vec![]));
+        assert_eq!(names(&archive), ALL);
+        let data = if version == 105 { DATA_AT + 16 } else { DATA_AT };
+        let offsets: Vec<u64> = archive.extents.iter().map(|extent| extent.offset).collect();
+        assert_eq!(offsets, [0, 5, 12].map(|more| (data + more) as u64));
+        for (extent, data) in archive.extents.iter().zip([&b"first"[..], b"second!", b"3"]) {
+            assert_eq!(bytes_of(&bytes, extent), data);
+        }
+        let hash = Hash { folder: hash::tes4_folder(b"textures"), file: hash::tes4_file(b"two.dds") };
+        assert_eq!(archive.entries[1].hash, hash);
+        assert!(archive.heads.is_empty());
+    }
+}
+
+#[test]
+fn flags_are_called_what_they_mean_in_their_version() {
+    let common = [
+        "folder names",
+        "file names",
+        "compressed by default",
+        "retain folder names",
+        "retain file names",
+        "retain name offsets",
+        "Xbox 360",
+        "retain strings at start-up",
+    ];
+    let cases: [(u32, &[&str]); 3] = [
+        (103, &["unknown 0x400"]),
+        (104, &["embedded file names", "XMem codec", "unknown 0x400"]),
+        (105, &["embedded file names", "unknown 0x400"]),
+    ];
+    for (version, others) in cases {
+        let bytes = Tes4::new(version).flags(u32::MAX).build();
+        let about = parse(&bytes).about;
+        assert_eq!((about.flags, about.flag_names), (u32::MAX, [&common[..], others].concat()), "{version}");
+    }
+}
+
+#[test]
+fn folder_offsets_and_the_garbage_beside_them_are_not_believed() {
+    for version in VERSIONS {
+        for offset in [0, 1, 0xDEAD_BEEF, u64::MAX] {
+            let wrong = Tes4::new(version)
+                .unsorted()
+                .garbage(u32::MAX)
+                .folder(Tes4Folder::new("meshes\\a").offset(offset))
+                .folder(Tes4Folder::new("textures").offset(offset))
+                .file("meshes\\a", "one.nif", b"first")
+                .file("textures", "two.dds", b"second!")
+                .file("textures", "three.dds", b"3");
+            let (wrong, right) = (wrong.build(), three(version).build());
+            assert_ne!(wrong, right);
+            assert_eq!(names(&parse(&wrong)), ALL, "{version}: {offset}");
+            assert_eq!(parse(&wrong).extents, parse(&right).extents, "{version}: {offset}");
+            assert_eq!(notes(&parse(&wrong)), [], "{version}: {offset}");
+        }
+    }
+}
+
+#[test]
+fn hashes_that_are_not_the_names_own_leave_names_alone() {
+    // Oblivion's "archive invalidation" wrote such hashes; two of one value are not unheard of either.
+    let bytes = Tes4::new(103)
+        .unsorted()
+        .folder(Tes4Folder::new("b").with_hash(9))
+        .add("b", Tes4File::new("two", b"2").with_hash(7))
+        .add("b", Tes4File::new("one", b"1").with_hash(7))
+        .folder(Tes4Folder::new("a").with_hash(9))
+        .add("a", Tes4File::new("three", b"3").with_hash(0))
+        .build();
+    let archive = parse(&bytes);
+    assert_eq!(names(&archive), ["b|two", "b|one", "a|three"]);
+    let hashes: Vec<Hash> = archive.entries.iter().map(|entry| entry.hash).collect();
+    assert_eq!(hashes, [7, 7, 0].map(|file| Hash { folder: 9, file }));
+    assert_eq!(notes(&archive), []);
+}
+
+#[test]
+fn a_folder_may_be_recorded_twice_or_be_empty() {
+    let bytes = Tes4::new(104)
+        .unsorted()
+        .folder(Tes4Folder::new("a"))
+        .file("a", "same.txt", b"1")
+        .folder(Tes4Folder::new("empty"))
+        .folder(Tes4Folder::new("a"))
+        .file("a", "same.txt", b"2")
+        .build();
+    assert_eq!(names(&parse(&bytes)), ["a|same.txt", "a|same.txt"]);
+    assert_eq!(notes(&parse(&bytes)), []);
+}
+
+#[test]
+fn folder_names_of_every_odd_form_are_read() {
+    let cases: [(&[u8], &str); 7] = [
+        (b"\0", "|a"),
+        (b"\x01\0", "|a"),
+        (b"\x02.\0", ".|a"),
+        (b"\x03abc", "abc|a"),
+        (b"\x04abc\0", "abc|a"),
+        (b"\x05a\0b\0\0", "a\0b\0|a"),
+        (b"\x06\\a/b\\\0", "\\a/b\\|a"),
+    ];
+    for (field, expected) in cases {
+        let folder = Tes4Folder::new("f").with_name_field(field);
+        let bytes = Tes4::new(104).folder(folder).file("f", "a", b"1").build();
+        assert_eq!(names(&parse(&bytes)), [expected], "{field:?}");
+        assert_eq!(notes(&parse(&bytes)), [], "{field:?}");
+    }
+    let long = [&[255][..], &[b'x'; 254], &[0]].concat();
+    let bytes =
+        Tes4::new(104).folder(Tes4Folder::new("f").with_name_field(long)).file("f", "a", b"1").build();
+    assert_eq!(names(&parse(&bytes)), ["x".repeat(254) + "|a"]);
+}
+
+#[test]
+fn names_stay_bytes() {
+    let bytes = Tes4::new(104).file("a/b", b"Mar\xEDa\x01:?\\..\\x", b"1").build();
+    let bsafs::format::Name::Split { folder, file } = parse(&bytes).entries[0].name else { panic!() };
+    assert_eq!((folder, file), (Some(&b"a/b"[..]), Some(&b"Mar\xEDa\x01:?\\..\\x"[..])));
+}
+
+#[test]
+fn a_name_block_longer_than_its_names_is_read_without_a_word() {
+    for tail in [&[0; 40][..], b"left over\0", b"\0"] {
+        let bytes = three(103).name_block_tail(tail).build();
+        assert_eq!(names(&parse(&bytes)), ALL);
+        assert_eq!(notes(&parse(&bytes)), []);
+    }
+}
+
+#[test]
+fn leftovers_in_front_of_the_file_names_are_skipped() {
+    for version in VERSIONS {
+        let bytes = three(version).name_block_gap(b"textures\\old").build();
+        let archive = parse(&bytes);
+        assert_eq!(names(&archive), ALL);
+        let at = if version == 105 { NAMES_AT + 16 } else { NAMES_AT };
+        let said = format!("the file names stand at {}, not behind the last folder", at + 12);
+        assert_eq!(notes(&archive), [(at as u64, said.as_str())]);
+    }
+}
+
+#[test]
+fn a_wrong_total_of_folder_names_loses_nothing() {
+    for total in [0, 1, 18, 9_999, u32::MAX] {
+        let bytes = three(104).folder_names_total(total).build();
+        assert_eq!((names(&parse(&bytes)), notes(&parse(&bytes))), (ALL.map(String::from).to_vec(), vec![]));
+    }
+}
+
+#[test]
+fn a_wrong_total_of_file_names_is_noted_and_loses_nothing() {
+    for total in [0, 1, 25, 27, 9_999, u32::MAX] {
+        let bytes = three(104).file_names_total(total).build();
+        let archive = parse(&bytes);
+        assert_eq!(names(&archive), ALL, "{total}");
+        let said = "the length of the file names is wrong; they are read as far as they go";
+        assert_eq!(notes(&archive), [(28, said)], "{total}");
+    }
+}
+
+#[test]
+fn a_name_table_that_is_cut_short_loses_the_names_that_are_missing() {
+    let good = three(104).build();
+    let wrong = (28, "the length of the file names is wrong; they are read as far as they go");
+    let cut = "the data of 3 files lies beyond the end: was the archive cut short?";
+    let lost = ["meshes\\a|?", "textures|?", "textures|?"];
+    for (len, kept) in [(NAMES_AT, 0), (NAMES_AT + 7, 0), (NAMES_AT + 8, 1), (NAMES_AT + 25, 2)] {
+        let archive = parse(&good[..len]);
+        assert_eq!(names(&archive), [&ALL[..kept], &lost[kept..]].concat(), "{len} bytes");
+        let said = format!("the table of file names ends early: {} files are listed by hash", 3 - kept);
+        assert_eq!(notes(&archive), [wrong, (NAMES_AT as u64, &said), (len as u64, cut)]);
+    }
+}
+
+/// A million files whose names have no end would each search a mebibyte for it, were they asked for one by one: weeks
+/// in a test's build, and a moment if the first that is missing ends the search.
+#[test]
+fn names_without_an_end_are_searched_for_once() {
+    let mut bytes = Tes4::new(104).flags(FILE_NAMES).folder(Tes4Folder::new("f").count(1 << 20)).build();
+    bytes.resize(36 + 16 + (16 << 20) + (1 << 20), b'x');
+    let archive = parse(&bytes);
+    assert_eq!(archive.entries.len(), 1 << 20);
+    let said = "the table of file names ends early: 1048576 files are listed by hash";
+    assert!(notes(&archive).iter().any(|(_, what)| *what == said), "{:?}", archive.notes);
+}
+
+#[test]
+fn names_that_the_archive_does_not_store_are_not_made_up() {
+    let cases = [
+        (NAMES, ["meshes\\a|one.nif", "textures|two.dds"]),
+        (FOLDER_NAMES, ["meshes\\a|?", "textures|?"]),
+        (FILE_NAMES, ["?|one.nif", "?|two.dds"]),
+        (0, ["?|?", "?|?"]),
+    ];
+    for version in VERSIONS {
+        for (flags, expected) in cases {
+            let bytes = three(version).flags(flags).build();
+            assert_eq!(names(&parse(&bytes))[..2], expected, "{version}: {flags}");
+            assert_eq!(notes(&parse(&bytes)), [], "{version}: {flags}");
+        }
+    }
+}
+
+#[test]
+fn embedded_names_are_used_where_tables_are_absent_and_hashes_agree() {
+    let paths = ["meshes\\a\\one.nif", "textures\\two.dds", "textures\\three.dds"];
+    let unknown = ["?|?"; 3];
+    let cases = [
+        (104, 0, paths),
+        (105, 0, paths),
+        (104, PACKED, paths),
+        (105, PACKED, paths),
+        (104, XBOX_360, paths),
+        (104, FOLDER_NAMES, paths),
+        (104, FILE_NAMES, paths),
+        (104, NAMES, ALL),
+        (103, 0, unknown),
+    ];
+    for (version, flags, expected) in cases {
+        let bytes = three(version).flags(flags | EMBEDDED).build();
+        assert_eq!(names(&parse(&bytes)), expected, "{version}: {flags:x}");
+    }
+    // The other order of hashes than the flag says.
+    let bytes = three(104).flags(EMBEDDED).header_flags(EMBEDDED | XBOX_360).build();
+    assert_eq!(names(&parse(&bytes)), paths);
+}
+
+#[test]
+fn an_embedded_name_that_is_another_files_is_not_used() {
+    let file = |name: &str| Tes4File::new(name, b"data");
+    let build = |flags: u32| {
+        Tes4::new(104)
+            .unsorted()
+            .flags(flags | EMBEDDED)
+            .add("a", file("right.txt").embedded("A/RIGHT.txt"))
+            .add("a", file("copy.txt").shares(0))
+            .add("a", file("wrong.txt").embedded("a\\other.txt"))
+            .add("b", file("moved.txt").embedded("a\\moved.txt"))
+            .add("b", file("long.txt").embedded_length(255))
+            .add("b", file("empty.txt").embedded(""))
+            .add("b", file("beyond.txt").record_offset(1 << 20))
+            .add(".", file("root.txt").embedded("root.txt"))
+            .build()
+    };
+    let bytes = build(0);
+    assert_eq!(names(&parse(&bytes)), ["A/RIGHT.txt", "?|?", "?|?", "?|?", "?|?", "?|?", "?|?", "root.txt"]);
+    let bytes = build(NAMES);
+    let tables = ["a|right.txt", "a|copy.txt", "a|wrong.txt", "b|moved.txt"];
+    assert_eq!(names(&parse(&bytes))[..4], tables, "tables win over what is embedded");
+}
+
+#[test]
+fn archives_of_the_xbox_360_have_hashes_of_their_own() {
+    let bytes = three(104).flags(NAMES | XBOX_360).build();
+    let archive = parse(&bytes);
+    assert_eq!((archive.hashes, names(&archive)), (Family::Tes4Xbox, ALL.map(String::from).to_vec()));
+    let file = hash::xbox360(hash::tes4_file(b"two.dds"));
+    assert_eq!(archive.entries[1].hash, Hash { folder: hash::xbox360(hash::tes4_folder(b"textures")), file });
+    // Hashes of the PC in spite of the flag: names come from the tables.
+    let bytes = three(104).header_flags(NAMES | XBOX_360).build();
+    assert_eq!(names(&parse(&bytes)), ALL);
+}
+
+#[test]
+fn folder_records_elsewhere_are_found_there_and_noted() {
+    let good = three(104).build();
+    let moved = [&good[..36], b"\xEE\xEE\xEE\xEE", &good[36..]].concat();
+    let moved = patched(&moved, 8, 40_u32.to_le_bytes());
+    let archive = parse(&moved);
+    assert_eq!(names(&archive), ALL);
+    assert_eq!(archive.entries[1].hash, parse(&good).entries[1].hash);
+    assert_eq!(notes(&archive)[..1], [(8, "folder records at 40, where all known tools put 36")]);
+}
+
+#[test]
+fn a_count_of_files_that_folders_contradict_is_noted() {
+    for count in [0, 2, 4, u32::MAX] {
+        let bytes = three(104).file_count(count).build();
+        let archive = parse(&bytes);
+        let said = format!("the header counts {count} files, the folders hold 3");
+        assert_eq!(
+            (names(&archive), notes(&archive)),
+            (ALL.map(String::from).to_vec(), vec![(20, &said[..])])
+        );
+    }
+}
+
+#[test]
+fn damage_is_named_with_its_place() {
+    let good = three(104).build();
+    let version = |version: u32| {
+        ParseError::unsupported(4, format!("BSA version {version}; 103, 104 and 105 are known"))
+    };
+    let ends = |at, what: &str| ParseError::corrupt(at, format!("the file ends before {what}"));
+    let cases: [(usize, &[u8], ParseError); 12] = [
+        (4, &[0], version(0)),
+        (4, &[102], version(102)),
+        (4, &[106], version(106)),
+        (4, &[104, 0, 0, 1], version(0x0100_0068)),
+        (8, &[0, 1, 0, 0], ends(256, "the folder records")),
+        (8, &[0xFF; 4], ends(0xFFFF_FFFF, "the folder records")),
+        (16, &[1, 0, 0, 1], ParseError::limit(16, "16777217 folders; we hold at most 16777216")),
+        (16, &[0, 0, 0, 1], ends(36, "the folder records")),
+        (44, &[8], ends(78, "a folder's file records")),
+        (44, &[0xFF; 4], ends(78, "a folder's file records")),
+        (68, &[255], ends(69, "a folder's name")),
+        (94, &[255], ends(95, "a folder's name")),
+    ];
+    for (at, with, expected) in &cases {
+        assert_eq!(refusal(&patched(&good, *at, with)), *expected, "{with:?} at {at}");
+    }
+}
+
+#[test]
+fn limits_hold_for_folders_and_for_the_files_of_all_of_them() {
+    let good = three(104).file_count(0).build();
+    let limits = |entries| Limits { entries, ..Limits::default() };
+    assert_eq!(refusal_within(&good, &limits(1)), ParseError::limit(16, "2 folders; we hold at most 1"));
+    assert_eq!(refusal_within(&good, &limits(2)), ParseError::limit(60, "3 files; we hold at most 2"));
+    assert!(bsafs::format::parse(&good, &limits(3)).is_ok());
+}
+
+#[test]
+fn a_file_that_ends_in_its_tables_is_told_where() {
+    let good = three(104).build();
+    let cases = [
+        (4, 4, "the version"),
+        (11, 8, "the offset of the folder records"),
+        (15, 12, "the archive flags"),
+        (19, 16, "the count of folders"),
+        (23, 20, "the count of files"),
+        (27, 24, "the length of the folder names"),
+        (31, 28, "the length of the file names"),
+        (35, 32, "the content flags"),
+        (36, 36, "the folder records"),
+        (67, 36, "the folder records"),
+        (68, 68, "a folder's name"),
+        (77, 69, "a folder's name"),
+        (78, 78, "a folder's file records"),
+        (93, 78, "a folder's file records"),
+        (94, 94, "a folder's name"),
+        (135, 104, "a folder's file records"),
+    ];
+    for (len, at, what) in cases {
+        let expected = ParseError::corrupt(at, format!("the file ends before {what}"));
+        assert_eq!(refusal(&good[..len]), expected, "{len} bytes");
+    }
+    assert_eq!(names(&parse(&good[..DATA_AT])), ALL, "tables are whole, and all that parsing needs");
+    assert_eq!(
+        refusal(&three(105).build()[..83]),
+        ParseError::corrupt(36, "the file ends before the folder records")
+    );
+}
+
+#[test]
+fn xmem_means_nothing_where_nothing_is_packed() {
+    let bytes = three(104).flags(NAMES | XMEM).build();
+    assert!(parse(&bytes).extents.iter().all(|extent| extent.codec == bsafs::format::Codec::Stored));
+}

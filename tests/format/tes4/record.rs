@@ -1,0 +1,155 @@
+//! What a file record says of its data: FORMATS.md sections 1.2, 1.4 and 1.6.
+
+use bsafs::format::{Codec, Extent, Lead};
+use bsafs::source::Source;
+
+use super::{NAMES, notes, parse};
+use crate::support::tes4::{EMBEDDED, PACKED, RUN_TIME_MARK, XMEM};
+use crate::support::{Tes4, Tes4File, write_sparse};
+
+const TOGGLE: u32 = 1 << 30;
+
+/// The extent of a file whose record has `size`.
+fn extent_of(version: u32, flags: u32, size: u32) -> Extent {
+    let file = Tes4File::new("a.txt", b"").block([b'x'; 300]).record_size(size);
+    let bytes = Tes4::new(version).flags(NAMES | flags).add("f", file).build();
+    parse(&bytes).extents[0]
+}
+
+#[test]
+fn bit_30_inverts_the_default_and_each_version_has_its_codec() {
+    use Codec::{Lz4Frame, Stored, Xmem, Zlib};
+    let cases = [
+        (103, 0, 0, Stored),
+        (103, 0, TOGGLE, Zlib),
+        (103, PACKED, 0, Zlib),
+        (103, PACKED, TOGGLE, Stored),
+        (103, PACKED | XMEM | EMBEDDED, 0, Zlib),
+        (104, 0, 0, Stored),
+        (104, 0, TOGGLE, Zlib),
+        (104, PACKED, 0, Zlib),
+        (104, PACKED, TOGGLE, Stored),
+        (104, XMEM, 0, Stored),
+        (104, XMEM, TOGGLE, Xmem),
+        (104, XMEM | PACKED, 0, Xmem),
+        (104, XMEM | PACKED, TOGGLE, Stored),
+        (105, 0, 0, Stored),
+        (105, 0, TOGGLE, Lz4Frame),
+        (105, PACKED, 0, Lz4Frame),
+        (105, PACKED, TOGGLE, Stored),
+        (105, PACKED | XMEM, 0, Lz4Frame),
+    ];
+    for (version, flags, toggle, codec) in cases {
+        for mark in [0, RUN_TIME_MARK] {
+            let extent = extent_of(version, flags, 300 | toggle | mark);
+            let packed = codec != Stored;
+            let named = version > 103 && flags & EMBEDDED != 0;
+            let case = format!("{version}: flags {flags:x}, toggle {toggle:x}, mark {mark:x}");
+            assert_eq!((extent.packed, extent.codec), (300, codec), "{case}");
+            assert_eq!(extent.lead, Lead { name: named, size: packed }, "{case}");
+            assert_eq!(extent.size, if packed || named { None } else { Some(300) }, "{case}");
+        }
+    }
+}
+
+#[test]
+fn names_are_embedded_from_version_104_on() {
+    for (version, name) in [(103, false), (104, true), (105, true)] {
+        let stored = extent_of(version, EMBEDDED, 300);
+        assert_eq!(stored.lead, Lead { name, size: false }, "{version}");
+        assert_eq!(stored.size, if name { None } else { Some(300) }, "{version}");
+        let packed = extent_of(version, EMBEDDED | PACKED, 300);
+        assert_eq!((packed.lead, packed.size), (Lead { name, size: true }, None), "{version}");
+    }
+}
+
+#[test]
+fn a_record_of_no_bytes_is_an_empty_file_whatever_its_flags() {
+    for version in super::VERSIONS {
+        for flags in [0, PACKED, EMBEDDED, PACKED | EMBEDDED | XMEM] {
+            for bits in [0, TOGGLE, RUN_TIME_MARK, TOGGLE | RUN_TIME_MARK] {
+                let extent = extent_of(version, flags, bits);
+                assert_eq!((extent.packed, extent.size), (0, Some(0)), "{version}: {flags:x}, {bits:x}");
+                assert_eq!((extent.codec, extent.lead), (Codec::Stored, Lead::NONE));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_packed_archive_whose_every_file_says_otherwise_packs_nothing() {
+    let archive = (0..4).fold(Tes4::new(103).flags(NAMES | PACKED | EMBEDDED), |archive, n| {
+        archive.add("f", Tes4File::new(format!("{n}"), b"\x89PNG").toggle())
+    });
+    let bytes = archive.build();
+    for extent in parse(&bytes).extents {
+        assert_eq!(super::bytes_of(&bytes, &extent), b"\x89PNG");
+        assert_eq!((extent.size, extent.codec, extent.lead), (Some(4), Codec::Stored, Lead::NONE));
+    }
+}
+
+#[test]
+fn several_records_may_share_data() {
+    let bytes = Tes4::new(105)
+        .unsorted()
+        .file("a", "1", b"data")
+        .add("a", Tes4File::new("2", b"").shares(0))
+        .add("b", Tes4File::new("3", b"").shares(0))
+        .build();
+    let extents = parse(&bytes).extents;
+    assert_eq!((extents[0], extents[0]), (extents[1], extents[2]));
+    assert_eq!(super::bytes_of(&bytes, &extents[2]), b"data");
+}
+
+#[test]
+fn bit_31_of_an_offset_is_a_mark_where_no_such_place_is() {
+    let file = Tes4File::new("a", b"data").offset_bits(RUN_TIME_MARK);
+    let bytes = Tes4::new(104).add("f", file).file("f", "b", b"other").build();
+    let archive = parse(&bytes);
+    let [a, b] = archive.extents[..] else { panic!() };
+    assert_eq!((super::bytes_of(&bytes, &a), super::bytes_of(&bytes, &b)), (&b"data"[..], &b"other"[..]));
+    assert_eq!(notes(&archive), []);
+}
+
+#[test]
+fn bit_31_of_an_offset_stays_where_neither_reading_fits() {
+    let bytes = Tes4::new(104).add("f", Tes4File::new("a", b"data").record_offset(0x8000_1000)).build();
+    let archive = parse(&bytes);
+    assert_eq!(archive.extents[0].offset, 0x8000_1000);
+    let said = "the data of 1 files lies beyond the end: was the archive cut short?";
+    assert_eq!(notes(&archive), [(bytes.len() as u64, said)]);
+}
+
+#[test]
+fn bit_31_of_an_offset_is_part_of_it_in_archives_beyond_2_gib() {
+    // The archive ends with the last byte of `end`; one more byte of data, and only the low reading fits.
+    let archive = Tes4::new(105)
+        .unsorted()
+        .file("f", "low", b"low")
+        .add("f", Tes4File::new("high", b"high").at(0x8000_0200))
+        .add("f", Tes4File::new("end", b"end").at(0x8000_0FFD))
+        .add("f", Tes4File::new("mark", b"mark").record_offset(0x8000_0FFD));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.bsa");
+    write_sparse(&path, &archive.build_parts()).unwrap();
+    let source = Source::open(&path).unwrap();
+    assert_eq!(source.len(), 0x8000_1000);
+    let offsets = source
+        .lend(|bytes| {
+            let archive = parse(bytes);
+            assert_eq!(notes(&archive), []);
+            archive.extents.iter().map(|extent| extent.offset).collect::<Vec<_>>()
+        })
+        .unwrap();
+    assert_eq!(offsets[1..], [0x8000_0200, 0x8000_0FFD, 0x0FFD]);
+    assert!(offsets[0] < 0x200);
+}
+
+#[test]
+fn data_is_noted_from_the_first_byte_beyond_the_end() {
+    let good = Tes4::new(104).file("f", "a", b"data").build();
+    assert_eq!(notes(&parse(&good)), []);
+    let said = "the data of 1 files lies beyond the end: was the archive cut short?";
+    let short = &good[..good.len() - 1];
+    assert_eq!(notes(&parse(short)), [(short.len() as u64, said)]);
+}
