@@ -6,6 +6,7 @@ use bsafs::content::{Store, Tables};
 use bsafs::format::{EntryId, Head, Limits, Name, parse};
 use bsafs::source::Source;
 
+use crate::support::consoles::gnf;
 use crate::support::content::{noise, texels};
 use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
 
@@ -30,16 +31,6 @@ fn descriptor() -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes.as_chunks_mut::<4>().0.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
     bytes
-}
-
-/// A GNF file, written down a second time.
-fn gnf(descriptor: [u8; 32], data: &[u8]) -> Vec<u8> {
-    let mut file = b"GNF \xF8\0\0\0\x02\x01\x08\0".to_vec();
-    file.extend((data.len() as u32 + 256).to_le_bytes());
-    file.extend(descriptor);
-    file.resize(256, 0);
-    file.extend_from_slice(data);
-    file
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod format; // what the parsers make of tables, honest or not
 mod layering; // which part of the crate may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod mount; // real mounts
+mod presented; // textures of consoles as DDS files, up to the command line and a mount
 mod robustness; // damage of every kind, all the way through
 mod texture; // what consoles' textures become, against a tiler of the tests' own
 mod tree; // names: layers, twins, hostile names, hashes without names

@@ -1,7 +1,7 @@
 //! Textures of consoles as a PC has them: all extents of a file are decoded together, and their texels put into rows.
 //!
-//! Texels of one row are spread over a whole tile row, and faces of a cube over all mips, so that no part of such a file
-//! is one part of its data. It is made whole and kept like a decoded extent.
+//! Texels of one row are spread over a whole tile row, and faces of a cube over all mips, so that no part of such a
+//! file is one part of its data. It is made whole and kept like a decoded extent.
 
 use std::cell::Cell;
 

@@ -1,5 +1,5 @@
-//! What stands in front of a file's extents without being in the archive: the headers of textures; and which textures of
-//! consoles can become those of a PC.
+//! What stands in front of a file's extents without being in the archive: the headers of textures; and which textures
+//! of consoles can become those of a PC.
 
 use std::borrow::Cow;
 

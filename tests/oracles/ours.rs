@@ -57,6 +57,7 @@ fn is_named(name: &Name<'_>) -> bool {
     match name {
         Name::Path(path) => !path.is_empty(),
         Name::Split { folder, file } => folder.is_some() && file.is_some(),
-        Name::Number(_) | Name::Unknown { .. } => false,
+        Name::Number(_) => true,
+        Name::Unknown { .. } => false,
     }
 }

@@ -20,6 +20,7 @@
 )]
 
 pub mod ba2;
+pub mod consoles;
 pub mod content;
 pub mod dds;
 pub mod hash;

@@ -82,3 +82,26 @@ pub fn frame_shapes(content_length: u64) -> Vec<(&'static str, FrameInfo)> {
 pub fn lz4_block(content: &[u8]) -> Vec<u8> {
     lz4_flex::block::compress(content)
 }
+
+/// XMem blocks of stored bytes, written from what is public of LZX: a block's kind and size as bits, the three
+/// offsets of later matches, the bytes, one more to make them even.
+pub fn xmem_stored(content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (nth, piece) in content.chunks(0x8000).enumerate() {
+        // Kind 3 in three bits and the size in 24; in front of the first block a bit that says "no translation".
+        let bits = (3 << 24 | piece.len() as u32) << if nth == 0 { 4 } else { 5 };
+        let mut block = ((bits >> 16) as u16).to_le_bytes().to_vec();
+        block.extend((bits as u16).to_le_bytes());
+        block.extend([1u32; 3].into_iter().flat_map(u32::to_le_bytes));
+        block.extend_from_slice(piece);
+        block.resize(block.len().next_multiple_of(2), 0);
+        if piece.len() < 0x8000 {
+            out.push(0xFF);
+            out.extend((piece.len() as u16).to_be_bytes());
+        }
+        out.extend((block.len() as u16).to_be_bytes());
+        out.extend(block);
+    }
+    out.extend([0; 5]);
+    out
+}

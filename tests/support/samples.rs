@@ -1,4 +1,4 @@
-//! One archive of each kind that a PC game has, and what a mount must show for it.
+//! One archive of each kind, and what a mount must show for it; those that a PC game has are made here.
 
 use super::ba2::{Ba2, Ba2File, Chunk, METHOD_LZ4, METHOD_ZLIB, Texture};
 use super::content::{noise, texels, text};
@@ -29,6 +29,7 @@ pub fn samples() -> Vec<Sample> {
     all.extend(shared_data());
     all.extend(general());
     all.extend(textures());
+    all.extend(super::consoles::samples());
     all
 }
 

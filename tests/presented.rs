@@ -1,0 +1,433 @@
+//! `--textures`: textures of consoles as DDS files and as raw bytes, from the store to the command line and a mount.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use bsafs::content::{Reason, Store, Tables, Textures};
+use bsafs::format::{EntryId, Limits, parse};
+use bsafs::source::Source;
+
+use crate::support::consoles::{Shape, gnf, xbox_header};
+use crate::support::content::{noise, texels};
+use crate::support::tiler::Tiler;
+use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
+
+/// A texture as the consoles have it and as a PC has it.
+struct Case {
+    format: u8,
+    size: (u16, u16, u8),
+    cube: bool,
+    powers_of_two: bool,
+}
+
+const fn case(format: u8, size: (u16, u16, u8), cube: bool, powers_of_two: bool) -> Case {
+    Case { format, size, cube, powers_of_two }
+}
+
+/// Powers of two and odd sizes, flat and cubes, both paddings.
+const CASES: [Case; 9] = [
+    case(dds::BC7, (256, 256, 9), false, false),
+    case(dds::BC1, (512, 128, 10), false, true),
+    case(dds::BC3, (64, 64, 7), true, false),
+    case(dds::BC7, (101, 67, 7), false, false),
+    case(dds::BC7, (101, 67, 7), false, true),
+    case(dds::BC1, (300, 300, 4), true, true),
+    case(dds::BC5, (1, 1, 1), false, false),
+    case(dds::BC7_SRGB, (200, 9, 8), true, false),
+    case(dds::BC1, (12, 20, 1), false, false),
+];
+
+impl Case {
+    fn tiler(&self) -> Tiler {
+        let (width, height, mips) = self.size;
+        Tiler {
+            width: width.into(),
+            height: height.into(),
+            mips: mips.into(),
+            faces: if self.cube { 6 } else { 1 },
+            side: 4,
+            bytes: if self.format == dds::BC1 { 8 } else { 16 },
+            powers_of_two: self.powers_of_two,
+        }
+    }
+
+    fn rows(&self, seed: u64) -> Vec<u8> {
+        texels(seed, self.tiler().linear_len())
+    }
+
+    fn dds(&self, rows: &[u8]) -> Vec<u8> {
+        let (width, height, mips) = self.size;
+        [&dds::header(self.format, width, height, mips, self.cube), rows].concat()
+    }
+
+    fn xbox(&self) -> Texture {
+        let (width, height, mips) = self.size;
+        Texture { tile_mode: 13, flags: self.cube.into(), ..Texture::new(self.format, width, height, mips) }
+    }
+
+    fn shape(&self) -> Shape {
+        let (width, height, mips) = self.size;
+        let format = match self.format {
+            dds::BC1 => 0x23,
+            dds::BC3 => 0x25,
+            dds::BC5 => 0x27,
+            _ => 0x29,
+        };
+        let (width, height, mips) = (width.into(), height.into(), mips.into());
+        Shape { format, width, height, mips, tile_mode: 13, cube: self.cube }
+    }
+}
+
+/// `data` in up to three chunks whose borders mean nothing, every second stored.
+fn chunked(file: Ba2File, data: &[u8]) -> Ba2File {
+    let len = (data.len() / 3).max(100) + 1;
+    let chunk =
+        |(n, piece): (usize, &[u8])| if n % 2 == 0 { Chunk::zlib(piece) } else { Chunk::stored(piece) };
+    data.chunks(len).enumerate().map(chunk).fold(file, Ba2File::chunk)
+}
+
+/// An archive of all cases for the Xbox One, and what its files are as DDS.
+fn xbox_archive() -> (Vec<u8>, Vec<Vec<u8>>) {
+    let (mut archive, mut files) = (Ba2::textures(1), Vec::new());
+    for (n, case) in CASES.iter().enumerate() {
+        let rows = case.rows(n as u64);
+        let file = Ba2File::texture(format!("textures\\{n}.dds"), case.xbox());
+        archive = archive.add(chunked(file, &case.tiler().tile(&rows)));
+        files.push(case.dds(&rows));
+    }
+    (archive.build(), files)
+}
+
+/// The same for the PlayStation 4. Its T# has no sRGB here.
+fn gnmf_archive() -> (Vec<u8>, Vec<Vec<u8>>) {
+    let (mut archive, mut files) = (Ba2::gnm(1), Vec::new());
+    for (n, case) in CASES.iter().enumerate().filter(|(_, case)| case.format != dds::BC7_SRGB) {
+        let rows = case.rows(n as u64);
+        let file = Ba2File::gnm(format!("textures\\{n}.dds"), case.shape().descriptor());
+        archive = archive.add(chunked(file, &case.tiler().tile(&rows)));
+        files.push(case.dds(&rows));
+    }
+    (archive.build(), files)
+}
+
+fn store(
+    bytes: &[u8],
+    textures: Textures,
+    limits: Limits,
+) -> (tempfile::TempDir, Store, BTreeMap<u8, usize>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("textures.ba2");
+    fs::write(&path, bytes).unwrap();
+    let mut store = Store::new(1 << 20, limits);
+    let tables = Tables::new(parse(bytes, &Limits::default()).unwrap()).presented(textures);
+    let left = tables.left_tiled();
+    store.add(Source::open(&path).unwrap(), tables);
+    (folder, store, left)
+}
+
+fn dds_store(bytes: &[u8]) -> (tempfile::TempDir, Store, BTreeMap<u8, usize>) {
+    store(bytes, Textures::Dds, Limits::default())
+}
+
+fn id(entry: usize) -> EntryId {
+    EntryId { layer: 0, entry: entry as u32 }
+}
+
+fn read(store: &Store, entry: usize, offset: usize, len: usize) -> Vec<u8> {
+    store.read_at(id(entry), offset as u64, len as u32, <[u8]>::to_vec).unwrap()
+}
+
+fn whole(store: &Store, entry: usize) -> Vec<u8> {
+    read(store, entry, 0, u32::MAX as usize)
+}
+
+#[test]
+fn tiled_textures_of_both_consoles_are_dds_files_in_rows_in_every_way_of_reading() {
+    for (what, (bytes, files)) in [("xbox", xbox_archive()), ("gnmf", gnmf_archive())] {
+        let (_folder, store, left) = dds_store(&bytes);
+        assert!(left.is_empty(), "{what}: {left:?}");
+        for (n, file) in files.iter().enumerate() {
+            let what = format!("{what} {n}");
+            assert_eq!(store.size(id(n)), file.len() as u64, "{what}");
+            assert!(whole(&store, n) == *file, "{what}: read at once");
+            assert_eq!(store.tile_mode(id(n)), None, "{what}");
+            let mut copied = Vec::new();
+            assert_eq!(store.copy(id(n), &mut copied).unwrap(), file.len() as u64, "{what}");
+            assert!(copied == *file, "{what}: copied");
+            assert_eq!(store.check(id(n)).unwrap(), [], "{what}");
+            for (offset, len) in [(0, 4), (120, 60), (148, 8), (file.len() - 3, 9), (file.len() / 2, 4096)] {
+                let (from, to) = (offset.min(file.len()), (offset + len).min(file.len()));
+                assert!(read(&store, n, offset, len) == file[from..to], "{what}: {len} from {offset}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_size_of_an_untiled_texture_is_told_without_reading_a_byte() {
+    for (bytes, files) in [xbox_archive(), gnmf_archive()] {
+        let (_folder, store, _) = dds_store(&bytes);
+        for (n, file) in files.iter().enumerate() {
+            assert_eq!(store.size(id(n)), file.len() as u64, "{n}");
+            assert!(store.is_sized(id(n)));
+        }
+        assert_eq!(store.bytes_read(), 0);
+    }
+}
+
+#[test]
+fn a_texture_that_is_read_in_small_steps_is_decoded_once() {
+    let case = &CASES[0];
+    let tiled = case.tiler().tile(&case.rows(1));
+    let file = Ba2File::texture("a.dds", case.xbox()).chunk(Chunk::zlib(&tiled));
+    let (_folder, store, _) = dds_store(&Ba2::textures(1).add(file).build());
+    for offset in (0..store.size(id(0)) as usize).step_by(4096) {
+        read(&store, 0, offset, 4096);
+    }
+    assert_eq!(store.decoded_bytes(), tiled.len() as u64);
+}
+
+#[test]
+fn textures_of_other_shapes_that_share_their_data_are_not_mixed_up() {
+    // 64 by 32 and 32 by 64 pixels have as many blocks and as many tiles.
+    let [wide, high] = [(64, 32, 1), (32, 64, 1)].map(|size| case(dds::BC1, size, false, false));
+    let rows = noise(5, wide.tiler().linear_len());
+    let tiled = wide.tiler().tile(&rows);
+    let archive = Ba2::textures(1)
+        .add(Ba2File::texture("wide.dds", wide.xbox()).chunk(Chunk::zlib(&tiled)))
+        .add(Ba2File::texture("high.dds", high.xbox()).chunk(Chunk::zlib(&tiled)).shares(0));
+    let (_folder, store, left) = dds_store(&archive.build());
+    assert!(left.is_empty());
+    assert!(whole(&store, 0) == wide.dds(&rows));
+    let high_rows = whole(&store, 1).split_off(128);
+    assert!(high.tiler().tile(&high_rows) == tiled, "the rows of the other shape");
+    assert!(high_rows != rows);
+}
+
+#[test]
+fn raw_textures_have_no_header_and_the_bytes_of_the_archive() {
+    let case = &CASES[0];
+    let tiled = case.tiler().tile(&case.rows(2));
+    let plain = texels(3, 32);
+    let xbox = Ba2::textures(1)
+        .add(chunked(Ba2File::texture("tiled.dds", case.xbox()), &tiled))
+        .add(Ba2File::texture("plain.dds", Texture::new(dds::BC1, 8, 8, 1)).chunk(Chunk::zlib(&plain)));
+    let gnmf = Ba2::gnm(1).add(chunked(Ba2File::gnm("tiled.dds", case.shape().descriptor()), &tiled));
+    for (archive, expected) in [(xbox, vec![tiled.clone(), plain]), (gnmf, vec![tiled])] {
+        let (_folder, store, left) = store(&archive.build(), Textures::Raw, Limits::default());
+        assert!(left.is_empty());
+        for (n, expected) in expected.iter().enumerate() {
+            assert_eq!(store.size(id(n)), expected.len() as u64);
+            assert!(whole(&store, n) == *expected, "{n}");
+        }
+        assert_eq!(store.tile_mode(id(0)), Some(13), "which no header tells any more");
+    }
+}
+
+#[test]
+fn what_cannot_be_untiled_keeps_its_header_and_is_counted_by_tile_mode() {
+    let case = &CASES[0];
+    let tiled = case.tiler().tile(&case.rows(4));
+    let short = &tiled[..tiled.len() - 16];
+    let mode = |tile_mode| Texture { tile_mode, ..case.xbox() };
+    let archive = Ba2::textures(1)
+        .add(Ba2File::texture("2d.dds", mode(14)).chunk(Chunk::zlib(&tiled)))
+        .add(Ba2File::texture("2d too.dds", mode(14)).chunk(Chunk::zlib(&tiled)))
+        .add(Ba2File::texture("short.dds", mode(13)).chunk(Chunk::zlib(short)))
+        .add(Ba2File::texture("none.dds", mode(9)))
+        .add(Ba2File::texture("good.dds", mode(13)).chunk(Chunk::zlib(&tiled)));
+    let (_folder, store, left) = dds_store(&archive.build());
+    assert_eq!(left, BTreeMap::from([(9, 1), (13, 1), (14, 2)]));
+    for (n, tile_mode, data) in [(0, 14, &tiled[..]), (1, 14, &tiled), (2, 13, short), (3, 9, &[])] {
+        assert!(whole(&store, n) == [&xbox_header(mode(tile_mode), data.len()), data].concat(), "{n}");
+        assert_eq!(store.tile_mode(id(n)), Some(tile_mode));
+    }
+    assert!(whole(&store, 4).starts_with(b"DDS ") && store.tile_mode(id(4)).is_none());
+}
+
+#[test]
+fn a_linear_playstation_texture_needs_a_header_alone_and_a_cube_with_mips_more_than_that() {
+    let shape = |width, mips, cube| Shape { format: 0x29, width, height: 64, mips, tile_mode: 8, cube };
+    let rows = |shape: Shape, by| {
+        let of_face: usize = dds::mip_bytes(dds::BC7, shape.width as u16, 64, shape.mips as u8).iter().sum();
+        texels(6, of_face * if shape.cube { 6 } else { 1 } + by)
+    };
+    let shapes = [
+        (shape(64, 7, false), 0),
+        (shape(64, 1, true), 0),
+        (shape(64, 7, true), 0),
+        (shape(60, 2, false), 48),
+    ];
+    let archive = shapes.iter().enumerate().fold(Ba2::gnm(1), |it, (n, (shape, by))| {
+        it.add(Ba2File::gnm(format!("{n}.dds"), shape.descriptor()).chunk(Chunk::zlib(rows(*shape, *by))))
+    });
+    let (_folder, store, left) = dds_store(&archive.build());
+    assert_eq!(left, BTreeMap::from([(8, 2)]));
+    for (n, (shape, by)) in shapes.into_iter().enumerate() {
+        let data = rows(shape, by);
+        let expected = match n {
+            0 | 1 => [dds::header(dds::BC7, 64, 64, shape.mips as u8, shape.cube), data].concat(),
+            _ => gnf(shape.descriptor(), &data),
+        };
+        assert!(whole(&store, n) == expected, "{n}");
+    }
+}
+
+#[test]
+fn a_fault_in_any_chunk_is_told_with_its_place_and_is_not_kept() {
+    let case = &CASES[0];
+    let tiled = case.tiler().tile(&case.rows(7));
+    let (front, back) = tiled.split_at(50_000);
+    let file = |chunk| Ba2File::texture("a.dds", case.xbox()).chunk(Chunk::zlib(front)).chunk(chunk);
+    type IsIt = fn(&Reason) -> bool;
+    let bad: [(Chunk, IsIt); 4] = [
+        (Chunk::packed(noise(8, 900), back.len()), |it| matches!(it, Reason::Decode(_))),
+        (Chunk::packed(noise(8, 9), back.len()), |it| matches!(it, Reason::Claim(_))),
+        (Chunk::zlib(back).offset(1 << 40), |it| *it == Reason::Beyond),
+        (Chunk::raw(vec![1; 9], 0, back.len() as u32), |it| *it == Reason::Beyond),
+    ];
+    for (n, (chunk, is_it)) in bad.into_iter().enumerate() {
+        let bytes = Ba2::textures(1).add(file(chunk)).build();
+        let at = parse(&bytes, &Limits::default()).unwrap().extents[1].offset;
+        let (_folder, store, _) = dds_store(&bytes);
+        assert_eq!(store.size(id(0)), 148 + case.tiler().linear_len() as u64, "{n}");
+        assert_eq!(read(&store, 0, 0, 148).len(), 148, "{n}: the header is sound");
+        for is_new in [true, false] {
+            let error = store.read_at(id(0), 200, 10, |_| ()).unwrap_err();
+            assert!(is_it(&error.reason), "{n}: {error}");
+            assert_eq!((error.at, error.is_new), (at, is_new), "{n}");
+        }
+        assert!(store.check(id(0)).is_err() && store.copy(id(0), &mut Vec::new()).is_err(), "{n}");
+        assert_eq!(store.cached_bytes().0, 0, "{n}");
+    }
+}
+
+#[test]
+fn chunks_that_together_are_more_than_the_limit_are_refused() {
+    let case = &CASES[0];
+    let tiled = case.tiler().tile(&case.rows(9));
+    let bytes = Ba2::textures(1).add(chunked(Ba2File::texture("a.dds", case.xbox()), &tiled)).build();
+    let limit = |extent| store(&bytes, Textures::Dds, Limits { extent, ..Limits::default() });
+    let len = tiled.len() as u32;
+    let (_folder, store, _) = limit(len - 1);
+    assert_eq!(store.read_at(id(0), 200, 1, |_| ()).unwrap_err().reason, Reason::Claim(len));
+    assert_eq!(store.check(id(0)).unwrap_err().reason, Reason::Claim(len));
+    let (_folder, store, _) = limit(len);
+    assert!(store.check(id(0)).is_ok() && store.read_at(id(0), 200, 1, |_| ()).is_ok());
+}
+
+/// Two archives on the disk: textures that come out, and one that does not.
+struct Disk {
+    folder: tempfile::TempDir,
+    gnmf: PathBuf,
+    xbox: PathBuf,
+    rows: Vec<u8>,
+    tiled: Vec<u8>,
+}
+
+impl Disk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let case = &CASES[0];
+        let rows = case.rows(10);
+        let tiled = case.tiler().tile(&rows);
+        let gnmf =
+            Ba2::gnm(1).add(chunked(Ba2File::gnm("Textures\\Sky.DDS", case.shape().descriptor()), &tiled));
+        let two_d = Texture { tile_mode: 14, ..case.xbox() };
+        let xbox = Ba2::textures(1)
+            .add(chunked(Ba2File::texture("Textures\\Wall.DDS", case.xbox()), &tiled))
+            .add(Ba2File::texture("Textures\\Left.DDS", two_d).chunk(Chunk::zlib(&tiled)));
+        let path = |name: &str, archive: Ba2| {
+            let path = folder.path().join(name);
+            fs::write(&path, archive.build()).unwrap();
+            path
+        };
+        let (gnmf, xbox) = (path("gnmf.ba2", gnmf), path("xbox.ba2", xbox));
+        Self { folder, gnmf, xbox, rows, tiled }
+    }
+}
+
+fn bsafs(arguments: &[&Path]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bsafs"));
+    command.args(arguments).env_remove("RUST_LOG").env_remove("JOURNAL_STREAM").output().unwrap()
+}
+
+fn run(arguments: &[&Path]) -> (Vec<u8>, String) {
+    let Output { status, stdout, stderr } = bsafs(arguments);
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert!(status.success(), "{arguments:?}: {stderr}");
+    (stdout, stderr)
+}
+
+#[test]
+fn the_command_line_shows_textures_as_it_was_asked_to() {
+    let disk = Disk::new();
+    let case = &CASES[0];
+    let [cat, default, dds, raw] =
+        ["cat", "--textures=default", "--textures=dds", "--textures=raw"].map(Path::new);
+    let name = Path::new("textures/sky.dds");
+    let (bytes, said) = run(&[cat, dds, &disk.gnmf, name]);
+    assert!(bytes == case.dds(&disk.rows));
+    assert_eq!(said, "");
+    assert!(run(&[cat, raw, &disk.gnmf, name]).0 == disk.tiled);
+    let as_gnf = gnf(case.shape().descriptor(), &disk.tiled);
+    assert!(run(&[cat, default, &disk.gnmf, name]).0 == as_gnf);
+    assert!(run(&[cat, &disk.gnmf, name]).0 == as_gnf);
+
+    let out = disk.folder.path().join("out");
+    let (_, said) = run(&[Path::new("extract"), dds, &disk.xbox, Path::new("-C"), &out]);
+    assert!(fs::read(out.join("Textures/Wall.DDS")).unwrap() == case.dds(&disk.rows));
+    let left = fs::read(out.join("Textures/Left.DDS")).unwrap();
+    assert_eq!((&left[84..88], left.len()), (&b"XBOX"[..], 164 + disk.tiled.len()));
+    let line = "1 texture cannot be put into rows for a PC and keep a console's header: 1 of tile mode 14";
+    assert_eq!(said, format!("bsafs: warning: {}: {line}\n", disk.xbox.display()).replace("warning", "warn"));
+
+    let sizes =
+        |form| String::from_utf8(run(&[Path::new("list"), Path::new("-l"), form, &disk.gnmf]).0).unwrap();
+    assert_eq!(sizes(dds).split_whitespace().next(), Some(&*(148 + disk.rows.len()).to_string()));
+    assert_eq!(sizes(raw).split_whitespace().next(), Some(&*disk.tiled.len().to_string()));
+    for command in ["info", "verify"] {
+        run(&[Path::new(command), dds, &disk.gnmf, &disk.xbox]);
+    }
+    assert_eq!(bsafs(&[cat, Path::new("--textures=png"), &disk.gnmf, name]).status.code(), Some(2));
+    let refused = bsafs(&[Path::new("mount"), Path::new("-otextures=png"), &disk.gnmf]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!((refused.status.code(), said.contains("textures=png")), (Some(2), true), "{said}");
+}
+
+/// A mount that goes whatever happens.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = bsafs(&[Path::new("umount"), Path::new("--lazy"), &self.0]);
+    }
+}
+
+#[test]
+fn a_mount_shows_textures_in_rows_and_names_what_it_cannot_untile() {
+    let disk = Disk::new();
+    let mountpoint = disk.folder.path().join("mnt");
+    fs::create_dir(&mountpoint).unwrap();
+    let options = Path::new("-otextures=dds,xattr");
+    run(&[Path::new("mount"), options, &disk.gnmf, &disk.xbox, &mountpoint]);
+    let mounted = Mounted(mountpoint);
+    let expected = CASES[0].dds(&disk.rows);
+    let mode = |path: &Path| xattr::get(path, "user.bsafs.tile_mode").unwrap();
+    for name in ["TEXTURES/sky.dds", "textures/wall.dds"] {
+        let path = mounted.0.join(name);
+        assert_eq!(fs::metadata(&path).unwrap().len(), expected.len() as u64, "{name}");
+        assert!(fs::read(&path).unwrap() == expected, "{name}");
+        assert_eq!(mode(&path), None, "{name}");
+        let names: Vec<_> = xattr::list(&path).unwrap().collect();
+        assert!(names.contains(&"user.bsafs.codec".into()) && names.len() == 6, "{names:?}");
+    }
+    let left = mounted.0.join("textures/left.dds");
+    assert_eq!(fs::read(&left).unwrap()[84..88], *b"XBOX");
+    assert_eq!(mode(&left), Some(b"14".to_vec()));
+    assert!(xattr::list(&left).unwrap().any(|name| name == "user.bsafs.tile_mode"));
+    let which = String::from_utf8(run(&[Path::new("which"), &left]).0).unwrap();
+    assert!(which.contains("arranged for a console's GPU (tile mode 14)"), "{which}");
+}
