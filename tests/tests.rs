@@ -9,5 +9,6 @@ mod consoles; // BA2 of the PlayStation 4 and the Xbox One, from bytes to files
 mod content; // bytes: every cut, how often decoded, bad entries, changed archives
 mod layering; // which part of the crate may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
+mod status; // what a running daemon tells of itself
 mod texture; // what consoles' textures become, against a tiler of the tests' own
 mod tree; // names: layers, twins, hostile names, hashes without names
