@@ -16,5 +16,6 @@ mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod mount; // real mounts
 mod presented; // textures of consoles as DDS files, up to the command line and a mount
 mod robustness; // damage of every kind, all the way through
+mod status; // what a running daemon tells of itself
 mod texture; // what consoles' textures become, against a tiler of the tests' own
 mod tree; // names: layers, twins, hostile names, hashes without names

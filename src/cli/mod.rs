@@ -15,6 +15,7 @@ mod open;
 mod options;
 mod profile;
 mod selection;
+mod status;
 mod umount;
 mod verify;
 mod which;
@@ -67,6 +68,7 @@ enum Command {
     Info(info::Info),
     Verify(verify::Verify),
     Which(which::Which),
+    Status(status::Status),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -82,6 +84,7 @@ impl Command {
             Self::Info(it) => it.run(),
             Self::Verify(it) => it.run(),
             Self::Which(it) => it.run(),
+            Self::Status(it) => it.run(),
             Self::Completions(it) => it.run(),
             Self::Man(it) => it.run(),
         }

@@ -7,6 +7,7 @@
 mod buffer;
 mod cache;
 pub mod codec;
+mod counters;
 mod error;
 mod extents;
 mod layer;
@@ -18,7 +19,6 @@ mod untiled;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 pub use error::{ReadError, Reason};
@@ -30,6 +30,7 @@ use crate::format::{Codec, EntryId, Head, Limits};
 use crate::source::Source;
 use cache::{Cache, Key};
 use codec::Quirk;
+use counters::Counters;
 use layer::Layer;
 
 /// Extents that become more bytes than this are decoded in part where their first bytes are all that is asked for.
@@ -46,7 +47,7 @@ pub struct Store {
     layers: Vec<Layer>,
     cache: Cache<Reason>,
     limits: Limits,
-    decoded: AtomicU64,
+    counters: Counters,
 }
 
 /// A packed extent of a file, for listings.
@@ -61,7 +62,7 @@ pub struct Packing {
 impl Store {
     /// An empty store whose cache holds `cache_size` bytes, or one extent where that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
-        Self { layers: Vec::new(), cache: Cache::new(cache_size), limits, decoded: AtomicU64::new(0) }
+        Self { layers: Vec::new(), cache: Cache::new(cache_size), limits, counters: Counters::default() }
     }
 
     /// Adds an archive's content as the next layer.
@@ -96,7 +97,17 @@ impl Store {
 
     /// Bytes that packed extents became so far, first parts that were decoded alone included.
     pub fn decoded_bytes(&self) -> u64 {
-        self.decoded.load(Ordering::Relaxed)
+        self.counters.decoded()
+    }
+
+    /// Answers so far from extents that the cache held decoded.
+    pub fn cache_hits(&self) -> u64 {
+        self.counters.hits()
+    }
+
+    /// Reads so far that failed.
+    pub fn faults(&self) -> u64 {
+        self.counters.faults()
     }
 
     /// Bytes read from all archives so far, the mapped tables not counted.
@@ -346,6 +357,9 @@ impl Store {
             is_fresh = true;
             make()
         });
+        if !is_fresh {
+            self.counters.add_hit();
+        }
         match made {
             Ok(_) => Ok(Unpacked { slot, offset: 0, is_fresh }),
             Err(reason) => {
@@ -362,7 +376,7 @@ impl Store {
         let extent = layer.extent(index);
         let quirk = layer
             .with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)?))?;
-        self.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
+        self.counters.add_decoded(out.len());
         if let Some(quirk) = quirk {
             log::debug!(
                 "{}: data at offset {}: {quirk}; its bytes are whole",
@@ -390,7 +404,7 @@ impl Store {
             let (came, is_all) = tables.with_payload(index, len, |payload, is_all| {
                 Ok((codec::prefix(codec, payload, &mut first)?, is_all))
             })?;
-            self.decoded.fetch_add(came as u64, Ordering::Relaxed);
+            self.counters.add_decoded(came);
             if came == first.len() {
                 out.copy_from_slice(&first[within.start as usize..]);
                 return Ok(());
@@ -415,6 +429,7 @@ impl Store {
     }
 
     fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {
+        self.counters.add_fault();
         let layer = &self.layers[usize::from(entry.layer)];
         let is_new = reason != Reason::Changed && layer.is_news(entry.entry);
         ReadError { entry, at: layer.extent(index).offset, reason, is_new }

@@ -167,8 +167,10 @@ impl<'a> Names<'a> {
         })?;
         self.sequential = reader;
         let taken = u64::try_from(name.len()).unwrap_or(u64::MAX).saturating_add(1);
-        self.budget =
-            self.budget.checked_sub(taken).ok_or_else(|| ParseError::corrupt(at, "many files share one name"))?;
+        self.budget = self
+            .budget
+            .checked_sub(taken)
+            .ok_or_else(|| ParseError::corrupt(at, "many files share one name"))?;
         Ok(name)
     }
 }

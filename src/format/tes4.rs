@@ -228,7 +228,10 @@ impl<'a> Tables<'a, '_> {
             let files = blocks.records(count, FILE_RECORD_LEN, "a folder's file records")?;
             let sum = self.entries.len().saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
             if usize::try_from(limits.entries).is_ok_and(|most| sum > most) {
-                return Err(ParseError::limit(at, format!("{sum} files; we hold at most {}", limits.entries)));
+                return Err(ParseError::limit(
+                    at,
+                    format!("{sum} files; we hold at most {}", limits.entries),
+                ));
             }
             self.read_files(folder, name, files)?;
         }
@@ -278,8 +281,7 @@ impl<'a> Tables<'a, '_> {
         if self.header.has_embedded_names() {
             for (entry, extent) in self.entries.iter_mut().zip(&self.extents) {
                 if !matches!(entry.name, Name::Split { folder: Some(_), file: Some(_) }) {
-                    entry.name =
-                        embedded_name(self.archive, extent, entry.hash).unwrap_or(entry.name);
+                    entry.name = embedded_name(self.archive, extent, entry.hash).unwrap_or(entry.name);
                 }
             }
         }

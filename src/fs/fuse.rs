@@ -16,7 +16,7 @@ use fuser::{
     Request,
 };
 
-use super::{Attr, Error, Fs, Shape};
+use super::{Attr, Error, Fs, Operation, Shape};
 
 /// How long the kernel may believe what never changes.
 const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
@@ -67,13 +67,15 @@ impl Adaptor {
         let modified = SystemTime::UNIX_EPOCH;
         self.file_attr(&Attr { ino: 0, shape: Shape::File, size: 0, modified, lasts: true })
     }
-}
 
-/// Runs a handler. A panic would end the thread that reads requests, and with the first of them the mount; caught
-/// here, it drops the reply, which fuser then sends as EIO.
-fn guarded(operation: &str, handler: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(handler)).is_err() {
-        log::error!("a defect in bsafs: {operation} panicked and was answered with EIO; please report it");
+    /// Counts a request and runs its handler. A panic would end the thread that reads requests, and with the first of
+    /// them the mount; caught here, it drops the reply, which fuser then sends as EIO.
+    fn answer(&self, operation: Operation, handler: impl FnOnce()) {
+        self.fs.requests.count(operation);
+        if catch_unwind(AssertUnwindSafe(handler)).is_err() {
+            let name = operation.name();
+            log::error!("a defect in bsafs: {name} panicked and was answered with EIO; please report it");
+        }
     }
 }
 
@@ -109,28 +111,31 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        guarded("lookup", || match self.fs.lookup(parent.0, name.as_bytes()) {
-            Ok(attr) => reply.entry(&time_to_live(&attr), &self.file_attr(&attr), Generation(0)),
-            Err(Error::NotFound) => reply.entry(&FOR_EVER, &self.nothing(), Generation(0)),
-            Err(error) => reply.error(error.into()),
+        self.answer(Operation::Lookup.of_name(parent.0, name.as_bytes()), || {
+            match self.fs.lookup(parent.0, name.as_bytes()) {
+                Ok(attr) => reply.entry(&time_to_live(&attr), &self.file_attr(&attr), Generation(0)),
+                Err(Error::NotFound) => reply.entry(&FOR_EVER, &self.nothing(), Generation(0)),
+                Err(error) => reply.error(error.into()),
+            }
         });
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        guarded("getattr", || match self.fs.attr(ino.0) {
+        self.answer(Operation::GetAttr.of_node(ino.0), || match self.fs.attr(ino.0) {
             Ok(attr) => reply.attr(&time_to_live(&attr), &self.file_attr(&attr)),
             Err(error) => reply.error(error.into()),
         });
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        guarded("readlink", || match self.fs.text(ino.0) {
+        self.answer(Operation::ReadLink.of_node(ino.0), || match self.fs.text(ino.0) {
             Ok(text) => reply.data(text.as_bytes()),
             Err(error) => reply.error(error.into()),
         });
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        self.fs.requests.count(Operation::Open);
         match self.opens_alone {
             true => reply.error(Errno::ENOSYS),
             false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
@@ -138,6 +143,7 @@ impl Filesystem for Adaptor {
     }
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        self.fs.requests.count(Operation::OpenDir);
         match self.lists_alone {
             true => reply.error(Errno::ENOSYS),
             false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR),
@@ -155,7 +161,7 @@ impl Filesystem for Adaptor {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        guarded("read", || {
+        self.answer(Operation::Read, || {
             let mut reply = Some(reply);
             let answered = self.fs.read(ino.0, offset, size, |bytes| {
                 if let Some(reply) = reply.take() {
@@ -169,7 +175,7 @@ impl Filesystem for Adaptor {
     }
 
     fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, from: u64, mut reply: ReplyDirectory) {
-        guarded("readdir", || {
+        self.answer(Operation::ReadDir, || {
             let listed = self.fs.list(ino.0, from, |line| {
                 !reply.add(INodeNo(line.ino), line.next, file_type(line.shape), OsStr::from_bytes(line.name))
             });
@@ -188,7 +194,7 @@ impl Filesystem for Adaptor {
         from: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
-        guarded("readdirplus", || {
+        self.answer(Operation::ReadDirPlus, || {
             let listed = self.fs.list_with_attrs(ino.0, from, |line, attr| {
                 let name = OsStr::from_bytes(line.name);
                 !reply.add(
@@ -208,7 +214,7 @@ impl Filesystem for Adaptor {
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        guarded("statfs", || {
+        self.answer(Operation::StatFs, || {
             let blocks = self.fs.store().archive_bytes().div_ceil(u64::from(BLOCK));
             reply.statfs(blocks, 0, 0, u64::from(self.fs.tree().len()), 0, BLOCK, 255, BLOCK);
         });
@@ -216,14 +222,14 @@ impl Filesystem for Adaptor {
 
     /// ENOSYS ends these questions for the whole mount; answered, they come twice for every file of an `ls -l`.
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        guarded("getxattr", || match self.fs.has_attributes() {
+        self.answer(Operation::GetXattr, || match self.fs.has_attributes() {
             true => answer_xattr(self.fs.attribute(ino.0, name.as_bytes()), size, reply),
             false => reply.error(Errno::ENOSYS),
         });
     }
 
     fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        guarded("listxattr", || match self.fs.has_attributes() {
+        self.answer(Operation::ListXattr, || match self.fs.has_attributes() {
             true => answer_xattr(self.fs.attributes(ino.0), size, reply),
             false => reply.error(Errno::ENOSYS),
         });
@@ -232,14 +238,17 @@ impl Filesystem for Adaptor {
     // What follows is answered as fuser would, but without a warning each time.
 
     fn access(&self, _: &Request, _: INodeNo, _: AccessFlags, reply: ReplyEmpty) {
+        self.fs.requests.count(Operation::Other);
         reply.error(Errno::ENOSYS);
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        self.fs.requests.count(Operation::Other);
         reply.error(Errno::ENOSYS);
     }
 
     fn lseek(&self, _: &Request, _: INodeNo, _: FileHandle, _: i64, _: i32, reply: ReplyLseek) {
+        self.fs.requests.count(Operation::Other);
         reply.error(Errno::ENOSYS);
     }
 
@@ -254,6 +263,7 @@ impl Filesystem for Adaptor {
         _: u32,
         reply: ReplyIoctl,
     ) {
+        self.fs.requests.count(Operation::Other);
         reply.error(Errno::ENOTTY);
     }
 }

@@ -10,21 +10,25 @@ mod mount;
 pub mod mountinfo;
 mod notices;
 mod provenance;
+mod requests;
 mod session;
+mod status;
 
 use std::sync::OnceLock;
 use std::sync::mpsc::SyncSender;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 pub use attributes::Owner;
 pub use errno::Error;
 pub use mount::{MountError, Mounting, unmount};
 pub use provenance::Provenance;
 pub use session::{Session, SessionError};
+pub use status::{CacheStatus, Status};
 
 use crate::content::Store;
 use crate::tree::{Kind, NodeId, Place, Spellings, Tree};
 use notices::Notice;
+use requests::{Operation, Requests};
 
 /// The name under which a daemon tells of itself. Like the other names that begin so, it can be looked up in the root
 /// but is in no listing, and is a symbolic link whose target is JSON: a link costs no open file, its text is never
@@ -65,6 +69,8 @@ pub struct Fs {
     /// Of folders: when the newest archive was changed.
     modified: SystemTime,
     notices: OnceLock<SyncSender<Notice>>,
+    started: Instant,
+    requests: Requests,
 }
 
 /// What is known of a node without its bytes.
@@ -112,7 +118,16 @@ impl Fs {
         let spellings = Spellings::new(&tree, SPELLINGS_MAX);
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
-        Self { tree, store, spellings, look, modified, notices: OnceLock::new() }
+        Self {
+            tree,
+            store,
+            spellings,
+            look,
+            modified,
+            notices: OnceLock::new(),
+            started: Instant::now(),
+            requests: Requests::default(),
+        }
     }
 
     /// The names.
@@ -261,7 +276,7 @@ impl Fs {
     /// [`Error::Invalid`] where the node is no such link.
     pub fn text(&self, ino: u64) -> Result<String, Error> {
         match ino {
-            STATUS_INO => Ok(self.status()),
+            STATUS_INO => Ok(self.status().to_json()),
             WHICH_INO.. => {
                 let node = self.place(ino - WHICH_INO)?.node.ok_or(Error::Invalid)?;
                 Provenance::of(self, node).map(|it| it.to_json()).ok_or(Error::Invalid)
@@ -278,17 +293,9 @@ impl Fs {
         }
     }
 
-    /// What a daemon tells of itself, as one line of JSON.
-    fn status(&self) -> String {
-        let (cached, budget) = self.store.cached_bytes();
-        serde_json::json!({
-            "pid": std::process::id(),
-            "version": env!("CARGO_PKG_VERSION"),
-            "archives": self.store.layers(),
-            "files": self.tree.files(),
-            "cache": { "bytes": cached, "budget": budget },
-        })
-        .to_string()
+    /// What the daemon tells of itself.
+    pub fn status(&self) -> Status {
+        Status::of(self)
     }
 
     /// The child of a folder that goes by a name, by its listing or else by its hash.

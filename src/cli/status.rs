@@ -1,0 +1,102 @@
+//! `bsafs status`: what a running daemon has done.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::umount::without_looking;
+use super::{count, human};
+use crate::fs::{self, STATUS_LINK, mountinfo};
+
+/// Tell what the daemon behind a mount has done: requests by kind, cache, bytes decoded and read, errors
+#[derive(Args, Debug)]
+pub(super) struct Status {
+    /// Folders that archives are mounted on
+    #[arg(required = true, value_name = "MOUNTPOINT")]
+    mountpoints: Vec<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Status {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let mut out = super::out();
+        for path in &self.mountpoints {
+            let text = ask(path)?;
+            if self.json {
+                writeln!(out, "{text}")?;
+                continue;
+            }
+            let status = serde_json::from_str(&text).map_err(|error| {
+                Failure::new(
+                    Exit::Data,
+                    format!("{}: the daemon's answer makes no sense: {error}", path.display()),
+                )
+            })?;
+            write(&mut out, path, &status)?;
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}
+
+/// The daemon's answer.
+fn ask(path: &Path) -> Result<String, Failure> {
+    let place = without_looking(path);
+    if !mountinfo::mounted_at(&place).is_some_and(|mounted| mounted.is_ours()) {
+        return Err(Failure::new(Exit::NoInput, format!("{}: no mount of bsafs is there", path.display())));
+    }
+    let text = std::fs::read_link(place.join(STATUS_LINK)).map_err(|error| {
+        Failure::new(Exit::Io, format!("{}: the daemon does not tell: {error}", path.display()))
+    })?;
+    Ok(text.to_string_lossy().into_owned())
+}
+
+fn write(out: &mut impl Write, path: &Path, status: &fs::Status) -> std::io::Result<()> {
+    let fs::Status {
+        pid,
+        version,
+        uptime,
+        archives,
+        files,
+        requests,
+        cache,
+        decoded_bytes,
+        read_bytes,
+        errors,
+    } = status;
+    writeln!(out, "{}  (bsafs {version}, process {pid}, mounted for {})", path.display(), duration(*uptime))?;
+    writeln!(out, "  holds      {} in {}", count(*files, "file"), count(*archives, "archive"))?;
+    let kinds: Vec<String> =
+        requests.iter().filter(|(_, number)| **number > 0).map(|(kind, n)| format!("{kind} {n}")).collect();
+    writeln!(out, "  requests   {} ({})", requests.values().sum::<u64>(), kinds.join(", "))?;
+    writeln!(out, "  cache      {} of {}, {} hits", human(cache.bytes), human(cache.budget), cache.hits)?;
+    writeln!(out, "  decoded    {}", human(*decoded_bytes))?;
+    writeln!(out, "  read       {} from archives", human(*read_bytes))?;
+    writeln!(out, "  errors     {errors}")
+}
+
+/// A number of seconds for people.
+fn duration(seconds: u64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
+        (0, ..) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_told_in_its_two_largest_units() {
+        let told = [0, 59, 61, 3661, 90_061].map(duration);
+        assert_eq!(told, ["0 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h"]);
+    }
+}

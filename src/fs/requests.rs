@@ -1,0 +1,97 @@
+//! How often the kernel asked what.
+//!
+//! This is what "a second look costs nothing" is measured with, so that a look at the counts has a kind of its own.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{STATUS_INO, STATUS_LINK};
+use crate::tree::NodeId;
+
+/// What can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Lookup,
+    GetAttr,
+    ReadLink,
+    Open,
+    OpenDir,
+    Read,
+    ReadDir,
+    ReadDirPlus,
+    StatFs,
+    GetXattr,
+    ListXattr,
+    /// What no mount of ours needs, and is told so once.
+    Other,
+    /// Any of these about the daemon itself.
+    Status,
+}
+
+/// In the order of the kinds.
+const NAMES: [&str; 13] = [
+    "lookup",
+    "getattr",
+    "readlink",
+    "open",
+    "opendir",
+    "read",
+    "readdir",
+    "readdirplus",
+    "statfs",
+    "getxattr",
+    "listxattr",
+    "other",
+    "status",
+];
+
+impl Operation {
+    /// Its name in counts and in the log.
+    pub(super) fn name(self) -> &'static str {
+        NAMES[self as usize]
+    }
+
+    /// The kind of this operation on a name in a folder.
+    pub(super) fn of_name(self, parent: u64, name: &[u8]) -> Self {
+        let is_status = name == STATUS_LINK.as_bytes() && parent == NodeId::ROOT.ino();
+        if is_status { Self::Status } else { self }
+    }
+
+    /// The kind of this operation on a node.
+    pub(super) fn of_node(self, ino: u64) -> Self {
+        if ino == STATUS_INO { Self::Status } else { self }
+    }
+}
+
+/// Requests by kind.
+#[derive(Debug, Default)]
+pub(super) struct Requests([AtomicU64; NAMES.len()]);
+
+impl Requests {
+    pub(super) fn count(&self, operation: Operation) {
+        self.0[operation as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// All counts, of the kinds that never came too.
+    pub(super) fn by_kind(&self) -> BTreeMap<String, u64> {
+        NAMES.iter().zip(&self.0).map(|(name, n)| ((*name).to_owned(), n.load(Ordering::Relaxed))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_counted_under_its_own_name() {
+        assert_eq!(Operation::Status as usize + 1, NAMES.len());
+        let names = [Operation::Lookup, Operation::Read, Operation::ReadDirPlus, Operation::Other]
+            .map(Operation::name);
+        assert_eq!(names, ["lookup", "read", "readdirplus", "other"]);
+        let requests = Requests::default();
+        requests.count(Operation::Read);
+        requests.count(Operation::Read);
+        let counts = requests.by_kind();
+        assert_eq!((counts["read"], counts["lookup"], counts.len()), (2, 0, 13));
+    }
+}

@@ -1,0 +1,120 @@
+//! What a running daemon tells of itself: counts that mean what they say, in a real mount by the real program.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use bsafs::fs::Status;
+use tempfile::TempDir;
+
+use crate::support::content::text;
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Tes4, Tes4File};
+
+/// Bytes of the packed file; more than a request asks for, so that it is decoded into the cache.
+const PACKED_LEN: usize = 700_000;
+
+fn bsafs(arguments: &[&Path]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bsafs")).args(arguments).output().unwrap()
+}
+
+/// A mount of three files: stored, packed, and damaged.
+struct Mount {
+    folder: TempDir,
+}
+
+impl Mount {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let archive = Tes4::new(104)
+            .flags(FOLDER_NAMES | FILE_NAMES | PACKED)
+            .add("f", Tes4File::new("stored.txt", text(1, 5000)).toggle())
+            .add("f", Tes4File::new("packed.txt", text(2, PACKED_LEN)))
+            .add("f", Tes4File::new("damaged.txt", text(3, 9000)).stream(b"no stream at all".as_slice()));
+        let path = folder.path().join("a.bsa");
+        std::fs::write(&path, archive.build()).unwrap();
+        let mount = Self { folder };
+        let done = bsafs(&["mount".as_ref(), &path, &mount.root()]);
+        assert!(done.status.success(), "{done:?}");
+        mount
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("mnt")
+    }
+
+    fn status(&self) -> Status {
+        let told = bsafs(&["status".as_ref(), "--json".as_ref(), &self.root()]);
+        assert!(told.status.success(), "{told:?}");
+        serde_json::from_slice(&told.stdout).unwrap()
+    }
+
+    /// Looks at everything: lists, sizes, bytes of the sound files.
+    fn walk(&self) {
+        let mut listed = 0;
+        for entry in std::fs::read_dir(self.root().join("f")).unwrap() {
+            let path = entry.unwrap().path();
+            assert!(path.metadata().unwrap().len() > 0);
+            listed += 1;
+            if !path.ends_with("damaged.txt") {
+                std::fs::read(path).unwrap();
+            }
+        }
+        assert_eq!(listed, 3);
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        bsafs(&["umount".as_ref(), "--lazy".as_ref(), &self.root()]);
+    }
+}
+
+/// Requests of the kinds that are not about the account itself, as far as there were any.
+fn asked(status: &Status) -> BTreeMap<&str, u64> {
+    let kinds = status.requests.iter().filter(|(kind, number)| *kind != "status" && **number > 0);
+    kinds.map(|(kind, number)| (kind.as_str(), *number)).collect()
+}
+
+#[test]
+fn a_second_look_is_seen_to_cost_no_request_for_looks_at_the_counts_are_counted_apart() {
+    let mount = Mount::new();
+    mount.walk();
+    let first = mount.status();
+    assert!(asked(&first)["read"] >= 2 && asked(&first)["readdirplus"] >= 1, "{first:?}");
+    mount.walk();
+    let second = mount.status();
+    assert_eq!(asked(&second), asked(&first));
+    assert!(second.requests["status"] > first.requests["status"]);
+}
+
+#[test]
+fn bytes_errors_and_cache_are_told() {
+    let mount = Mount::new();
+    let fresh = mount.status();
+    assert_eq!((fresh.archives, fresh.files), (1, 3));
+    assert_eq!((fresh.decoded_bytes, fresh.errors, fresh.cache.bytes), (0, 0, 0));
+    assert_eq!(fresh.cache.budget, 64 << 20);
+    mount.walk();
+    let walked = mount.status();
+    // The whole file into the cache, and at most its first 128 KiB before that.
+    let decoded = walked.decoded_bytes as usize;
+    assert!((PACKED_LEN..=PACKED_LEN + (128 << 10)).contains(&decoded), "{decoded}");
+    assert_eq!(walked.cache.bytes, PACKED_LEN as u64);
+    assert!(walked.cache.hits > 0 && walked.read_bytes > 5000, "{walked:?}");
+    assert_eq!(walked.errors, 0);
+    assert!(std::fs::read(mount.root().join("f/damaged.txt")).is_err());
+    assert!(mount.status().errors > 0);
+}
+
+#[test]
+fn people_are_told_the_same_and_a_folder_without_a_mount_is_said_to_be_none() {
+    let mount = Mount::new();
+    mount.walk();
+    let told = bsafs(&["status".as_ref(), &mount.root()]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("holds      3 files in 1 archive\n") && told.contains("errors     0\n"), "{told}");
+    let refused = bsafs(&["status".as_ref(), mount.folder.path()]);
+    assert_eq!(refused.status.code(), Some(66));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no mount of bsafs is there"));
+}
