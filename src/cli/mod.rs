@@ -11,6 +11,7 @@ mod logging;
 mod man;
 mod mount;
 mod mountpoint;
+mod names;
 mod open;
 mod options;
 mod profile;
@@ -66,6 +67,7 @@ enum Command {
     Extract(extract::Extract),
     Info(info::Info),
     Verify(verify::Verify),
+    Names(names::Names),
     Which(which::Which),
     Completions(completions::Completions),
     Man(man::Man),
@@ -81,6 +83,7 @@ impl Command {
             Self::Extract(it) => it.run(),
             Self::Info(it) => it.run(),
             Self::Verify(it) => it.run(),
+            Self::Names(it) => it.run(),
             Self::Which(it) => it.run(),
             Self::Completions(it) => it.run(),
             Self::Man(it) => it.run(),

@@ -59,7 +59,7 @@ Mount options (-o):
   xattr                    answer user.bsafs.archive, .codec, .hash, .hides, .packed_size, .stored_name;
                            off by default, because then every `ls -l` asks twice for each file
   nonempty                 mount over a folder that is not empty
-  encoding=, layout=, cache_size=   as the options of these names
+  encoding=, layout=, cache_size=, names=, force   as the options of these names
   fsname=NAME              the source that `mount` and `df` show
   max_read=N, noexec, noatime, foreground
 The options of mount(8) and fstab that every file system is given are accepted.";
@@ -166,6 +166,8 @@ impl Plan {
                 Failure::new(Exit::Usage, format!("-o layout={layout}: union and per-archive are known"))
             })?;
         }
+        opening.names.extend(options.names.iter().map(PathBuf::from));
+        opening.force |= options.force;
         let cache_size = match &options.cache_size {
             Some(text) => {
                 bytes(text).map_err(|error| Failure::new(Exit::Usage, format!("-o cache_size: {error}")))?
