@@ -7,7 +7,9 @@ mod support;
 
 mod consoles; // BA2 of the PlayStation 4 and the Xbox One, from bytes to files
 mod content; // bytes: every cut, how often decoded, bad entries, changed archives
+mod force; // unknown versions and kinds, refused or forced
 mod layering; // which part of the crate may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
+mod names; // lists of names, hashes of all platforms, extensions from first bytes
 mod texture; // what consoles' textures become, against a tiler of the tests' own
 mod tree; // names: layers, twins, hostile names, hashes without names
