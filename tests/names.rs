@@ -207,8 +207,10 @@ fn a_hash_that_is_no_platforms_is_odd_and_not_bad() {
     };
     let named = FOLDER_NAMES | FILE_NAMES;
     let pc = |flags| Tes4::new(104).flags(flags).file("a", "b.dds", "x");
-    for sound in [ps3(named), pc(named).header_flags(named | XBOX_360).build(), pc(named | XBOX_360).build()]
-    {
+    let root = Tes4::new(103).folder(Tes4Folder::new("").with_hash(0)).file("", "license", "x").build();
+    let sounds =
+        [ps3(named), pc(named).header_flags(named | XBOX_360).build(), pc(named | XBOX_360).build(), root];
+    for sound in sounds {
         assert_eq!(verify(sound), (Some(0), "archive: 1 file, all sound\n".into(), String::new()));
     }
     let edited = Tes4::new(103).add("a", Tes4File::new("b.dds", "x").with_hash(7)).file("a", "c.dds", "x");

@@ -167,6 +167,12 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_names_add_up() {
+        let options = MountOptions::parse(["names=a,force", "names=b"]).expect("accepted");
+        assert_eq!((options.names, options.force), (vec!["a".into(), "b".into()], true));
+    }
+
+    #[test]
     fn a_comma_may_be_part_of_a_value() {
         let options = MountOptions::parse([r"fsname=a\,b,xattr"]).expect("accepted");
         assert_eq!((options.fsname.as_deref(), options.xattr), (Some("a,b"), true));
