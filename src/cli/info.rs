@@ -30,9 +30,12 @@ pub(super) struct Info {
 struct Facts {
     archive: String,
     format: &'static str,
-    version: u32,
+    /// Left out where the format has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u32>,
     kind: &'static str,
     games: &'static str,
+    platform: &'static str,
     flags: u32,
     flag_names: Vec<&'static str>,
     folders: usize,
@@ -78,9 +81,10 @@ impl Info {
         Ok(Facts {
             archive: archive.display().to_string(),
             format: about.format,
-            version: about.version,
+            version: (about.version != 0).then_some(about.version),
             kind: about.kind,
             games: about.games,
+            platform: about.platform,
             flags: about.flags,
             flag_names: about.flag_names,
             folders: opened.tree.len() as usize - files - 1,
@@ -101,7 +105,9 @@ impl Facts {
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let kind = if self.kind.is_empty() { String::new() } else { format!(" {}", self.kind) };
         writeln!(out, "{}", self.archive)?;
-        writeln!(out, "  format         {}{kind}, version {} ({})", self.format, self.version, self.games)?;
+        let version = self.version.map_or_else(String::new, |version| format!(", version {version}"));
+        writeln!(out, "  format         {}{kind}{version} ({})", self.format, self.games)?;
+        writeln!(out, "  platform       {}", self.platform)?;
         if !self.flag_names.is_empty() {
             writeln!(out, "  flags          {:#x}: {}", self.flags, self.flag_names.join(", "))?;
         }

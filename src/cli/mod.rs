@@ -11,6 +11,7 @@ mod logging;
 mod man;
 mod mount;
 mod mountpoint;
+mod names;
 mod open;
 mod options;
 mod profile;
@@ -67,6 +68,7 @@ enum Command {
     Extract(extract::Extract),
     Info(info::Info),
     Verify(verify::Verify),
+    Names(names::Names),
     Which(which::Which),
     Status(status::Status),
     Completions(completions::Completions),
@@ -83,6 +85,7 @@ impl Command {
             Self::Extract(it) => it.run(),
             Self::Info(it) => it.run(),
             Self::Verify(it) => it.run(),
+            Self::Names(it) => it.run(),
             Self::Which(it) => it.run(),
             Self::Status(it) => it.run(),
             Self::Completions(it) => it.run(),

@@ -60,7 +60,7 @@ Mount options (-o):
                            and .tile_mode of textures that are arranged for a console's GPU;
                            off by default, because then every `ls -l` asks twice for each file
   nonempty                 mount over a folder that is not empty
-  encoding=, layout=, textures=, cache_size=   as the options of these names
+  encoding=, layout=, textures=, names=, force, cache_size=   as the options of these names
   fsname=NAME              the source that `mount` and `df` show
   max_read=N, noexec, noatime, foreground
 The options of mount(8) and fstab that every file system is given are accepted.";
@@ -172,6 +172,8 @@ impl Plan {
                 Failure::new(Exit::Usage, format!("-o textures={textures}: default, dds and raw are known"))
             })?;
         }
+        opening.names.extend(options.names.iter().map(PathBuf::from));
+        opening.force |= options.force;
         let cache_size = match &options.cache_size {
             Some(text) => {
                 bytes(text).map_err(|error| Failure::new(Exit::Usage, format!("-o cache_size: {error}")))?

@@ -1,7 +1,8 @@
 //! Archives are opened, parsed and merged here, for every command alike.
 
 use std::collections::HashSet;
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{IsTerminal, Read as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -16,9 +17,9 @@ use super::exit::{Exit, Failure};
 use crate::content::{self, Store, Tables};
 use crate::format::encoding::Encoding;
 use crate::format::name;
-use crate::format::{self, About, Archive, Limits, Note};
+use crate::format::{self, About, Archive, Limits, Note, Options};
 use crate::source::Source;
-use crate::tree::{self, Layer, Tree};
+use crate::tree::{self, Dictionary, Layer, TooManyPaths, Tree};
 
 /// How archives are put together.
 #[derive(Args, Clone, Debug, Default)]
@@ -32,6 +33,19 @@ pub(super) struct Opening {
     /// How to show textures
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     pub(super) textures: Textures,
+    /// A list of paths, one a line, by which files of archives without names are recognised; `bsafs names` makes one
+    #[arg(long, value_name = "FILE")]
+    pub(super) names: Vec<PathBuf>,
+    /// Read archives of unknown versions and kinds by the nearest layout that is known
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+impl Opening {
+    /// How tables are to be read.
+    pub(super) fn options(&self) -> Options {
+        Options { limits: Limits::default(), force: self.force }
+    }
 }
 
 /// How several archives share a mount.
@@ -89,10 +103,11 @@ pub(super) const CACHE_SIZE: u64 = 64 << 20;
 
 /// Opens, parses and merges archives, the last of which wins.
 pub(super) fn open(paths: &[PathBuf], opening: &Opening, cache_size: u64) -> Result<Opened, Failure> {
-    let limits = Limits::default();
+    let options = opening.options();
+    let names = dictionary(opening)?;
     let bases = bases(paths, opening.layout);
-    let read = |index: usize| read_one(&paths[index], opening, bases[index].as_deref(), &limits);
-    let mut store = Store::new(cache_size, limits);
+    let read = |index: usize| read_one(&paths[index], bases[index].as_deref(), &names, opening);
+    let mut store = Store::new(cache_size, options.limits);
     let mut layers = Vec::with_capacity(paths.len());
     let mut descriptions = Vec::with_capacity(paths.len());
     for read in in_parallel(paths.len(), "opening archives", read)? {
@@ -112,11 +127,12 @@ struct Read {
     description: Description,
 }
 
-fn read_one(path: &Path, opening: &Opening, base: Option<&str>, limits: &Limits) -> Result<Read, Failure> {
+fn read_one(path: &Path, base: Option<&str>, names: &Dictionary, opening: &Opening) -> Result<Read, Failure> {
     let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
     let parsed = source.lend(|bytes| {
-        let archive = format::parse(bytes, limits).map_err(|error| error.to_string())?;
-        let layer = Layer::new(&archive, opening.encoding, base).map_err(|error| error.to_string())?;
+        let archive = format::parse_with(bytes, &opening.options()).map_err(|error| error.to_string())?;
+        let layer =
+            Layer::with_names(&archive, opening.encoding, base, names).map_err(|error| error.to_string())?;
         let (description, tables) = split(archive);
         Ok((layer, tables.presented(opening.textures.into()), description))
     });
@@ -130,6 +146,28 @@ fn read_one(path: &Path, opening: &Opening, base: Option<&str>, limits: &Limits)
         log::warn!("{}: {what}", path.display());
     }
     Ok(Read { source, tables, layer, description })
+}
+
+/// The paths of all lists that were given.
+fn dictionary(opening: &Opening) -> Result<Dictionary, Failure> {
+    let mut names = Dictionary::new(opening.encoding);
+    for path in &opening.names {
+        let mut list = Vec::new();
+        let most = Dictionary::TEXT_MAX as u64 + 1;
+        File::open(path)
+            .and_then(|file| file.take(most).read_to_end(&mut list))
+            .map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+        let lost = match list.len() > Dictionary::TEXT_MAX {
+            true => Err(TooManyPaths),
+            false => names.add(&list),
+        };
+        let lost = lost.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
+        if lost > 0 {
+            let encoding = opening.encoding.name();
+            log::warn!("{}: {lost} lines are no text that {encoding} has", path.display());
+        }
+    }
+    Ok(names)
 }
 
 fn split(mut archive: Archive<'_>) -> (Description, Tables) {
@@ -216,7 +254,7 @@ fn bases(paths: &[PathBuf], layout: Layout) -> Vec<Option<String>> {
     }
 }
 
-fn encoding(label: &str) -> Result<Encoding, String> {
+pub(super) fn encoding(label: &str) -> Result<Encoding, String> {
     Encoding::from_label(label)
         .ok_or_else(|| format!("\"{label}\" is no code page; try 1250, 1251, 1252 or utf-8"))
 }

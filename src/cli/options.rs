@@ -17,6 +17,8 @@ pub(super) struct MountOptions {
     pub(super) layout: Option<String>,
     pub(super) textures: Option<String>,
     pub(super) cache_size: Option<String>,
+    pub(super) names: Vec<String>,
+    pub(super) force: bool,
     pub(super) kernel: Vec<String>,
     uid: Option<u32>,
     gid: Option<u32>,
@@ -93,6 +95,8 @@ impl MountOptions {
             "layout" => self.layout = Some(value.to_owned()),
             "textures" => self.textures = Some(value.to_owned()),
             "cache_size" => self.cache_size = Some(value.to_owned()),
+            "names" => self.names.push(value.to_owned()),
+            "force" => self.force = true,
             "max_read" => self.kernel.push(format!("max_read={}", number(10)?)),
             "uid" => self.uid = Some(number(10)?),
             "gid" => self.gid = Some(number(10)?),
@@ -162,6 +166,12 @@ mod tests {
     fn masks_take_away_permissions() {
         let owner = MountOptions::parse(["uid=7,gid=8", "umask=077,dmask=022"]).expect("accepted").owner();
         assert_eq!((owner.uid, owner.gid, owner.file_mode, owner.folder_mode), (7, 8, 0o400, 0o555));
+    }
+
+    #[test]
+    fn lists_of_names_add_up() {
+        let options = MountOptions::parse(["names=a,force", "names=b"]).expect("accepted");
+        assert_eq!((options.names, options.force), (vec!["a".into(), "b".into()], true));
     }
 
     #[test]

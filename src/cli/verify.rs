@@ -9,6 +9,9 @@ use serde::Serialize;
 use super::exit::{Exit, Failure};
 use super::open::{self, CACHE_SIZE, Opening};
 use super::{count, selection};
+use crate::format::hash::{Family, Hash};
+use crate::format::{self, EntryId, Name};
+use crate::source::Source;
 
 /// Decode every file of archives, and name those that are bad
 ///
@@ -25,6 +28,10 @@ pub(super) struct Verify {
     #[command(flatten)]
     opening: Opening,
 }
+
+/// The games find a file by its hash alone: one that is not its name's hides the file from them, which mod managers did
+/// on purpose to let loose textures win in Oblivion.
+const HASH_DIFFERS: &str = "hash differs from that of its name (archive invalidation?)";
 
 /// What was found in one archive.
 #[derive(Serialize)]
@@ -78,9 +85,13 @@ impl Verify {
         files.sort_unstable_by_key(|(_, entry)| *entry);
         let checked =
             open::in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
+        let misnamed = self.misnamed(archive)?;
         let (mut bad, mut odd) = (Vec::new(), Vec::new());
-        for ((node, _), checked) in files.iter().zip(checked) {
+        for ((node, entry), checked) in files.iter().zip(checked) {
             let path = selection::path(&opened.tree, *node);
+            if misnamed.binary_search(entry).is_ok() {
+                odd.push(Finding { path: path.clone(), what: HASH_DIFFERS.into() });
+            }
             match checked {
                 Err(error) => bad.push(Finding { path, what: error.to_string() }),
                 Ok(quirks) => {
@@ -89,6 +100,32 @@ impl Verify {
             }
         }
         Ok(Findings { archive: archive.display().to_string(), files: files.len(), bad, odd })
+    }
+
+    /// The files whose stored hash is not that of their stored name, on no platform; ascending.
+    fn misnamed(&self, archive: &std::path::Path) -> Result<Vec<EntryId>, Failure> {
+        let misnamed = |bytes: &[u8]| {
+            let parsed = format::parse_with(bytes, &self.opening.options())?;
+            let is_misnamed = |entry: &format::Entry<'_>| {
+                // Some tools name the root by nothing, and hash that to 0 instead of to the game's `.`.
+                let is_bare_root =
+                    matches!(entry.name, Name::Split { folder: Some(b""), .. }) && entry.hash.folder == 0;
+                let is_its_own = |hash: Hash| {
+                    hash.file == entry.hash.file && (hash.folder == entry.hash.folder || is_bare_root)
+                };
+                entry.name.parts().is_some_and(|(folder, file)| {
+                    parsed.hashes != Family::None && !parsed.hashes.candidates(folder, file).any(is_its_own)
+                })
+            };
+            let entries = (0_u32..).zip(&parsed.entries).filter(|(_, entry)| is_misnamed(entry));
+            Ok(entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect())
+        };
+        Source::open(archive)
+            .and_then(|source| source.lend(misnamed))
+            .map_err(|error| Failure::io(Exit::NoInput, archive, &error))?
+            .map_err(|error: format::ParseError| {
+                Failure::new(Exit::Data, format!("{}: {error}", archive.display()))
+            })
     }
 }
 

@@ -4,7 +4,7 @@
 //! `GNMF` archives the same for the PlayStation 4, without the GNF header (section 6; [unverified] on a real archive).
 
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Limits, Name, Notes, ParseError};
+use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Name, Notes, Options, ParseError};
 use crate::read::Reader;
 use crate::texture::{dds, gnf, xbox};
 
@@ -20,9 +20,9 @@ fn claims(archive: &[u8]) -> bool {
     archive.starts_with(MAGIC)
 }
 
-fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
-    let (header, mut records) = Header::read(archive, limits)?;
-    let mut notes = Notes::new(limits);
+fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+    let mut notes = Notes::new(&options.limits);
+    let (header, mut records) = Header::read(archive, options, &mut notes)?;
     let mut tables = Tables::with_room(&header, records.left());
     for _ in 0..header.files {
         tables.read_record(&header, &mut records, &mut notes)?;
@@ -40,7 +40,8 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
             format!("the data of {beyond} chunks lies beyond the end: was the archive cut short?")
         });
     }
-    Ok(Archive { about: header.about(), hashes: Family::Fo4, entries, extents, heads, notes: notes.kept })
+    let (about, hashes) = (header.about(&heads), Family::Fo4);
+    Ok(Archive { about, hashes, entries, extents, heads, sniffed: Vec::new(), notes: notes.kept })
 }
 
 /// What the archive holds.
@@ -52,6 +53,8 @@ enum Kind {
 }
 
 impl Kind {
+    const ALL: [Self; 3] = [Self::General, Self::Textures, Self::Gnf];
+
     /// The code in the header.
     fn code(self) -> &'static str {
         match self {
@@ -74,6 +77,8 @@ impl Kind {
 /// The header, and the length of the file that it stands in.
 struct Header {
     version: u32,
+    /// Whether version or kind are not known, and what follows the header was chosen by how it fits.
+    is_forced: bool,
     kind: Kind,
     files: u32,
     /// Offset of the names; 0 where there are none.
@@ -86,7 +91,12 @@ struct Header {
 
 impl Header {
     /// Reads the header, and answers it with a reader of what follows.
-    fn read<'a>(archive: &'a [u8], limits: &Limits) -> Result<(Self, Reader<'a>), ParseError> {
+    fn read<'a>(
+        archive: &'a [u8],
+        options: &Options,
+        notes: &mut Notes,
+    ) -> Result<(Self, Reader<'a>), ParseError> {
+        let limits = &options.limits;
         let mut reader = Reader::new(archive);
         let len = reader.left();
         reader.skip(4, "the magic number")?;
@@ -94,31 +104,39 @@ impl Header {
         let code = reader.array::<4>("the kind")?;
         let files = reader.u32("the count of files")?;
         let names = reader.u64("the offset of the names")?;
-        if !matches!(version, 1..=3 | 7 | 8) {
+        let known_version = matches!(version, 1..=3 | 7 | 8).then_some(version);
+        if known_version.is_none() && !options.force {
             return Err(ParseError::unsupported(
                 4,
                 format!("BA2 version {version}; 1, 2, 3, 7 and 8 are known"),
             ));
         }
-        let kind = match &code {
-            b"GNRL" => Kind::General,
-            b"DX10" => Kind::Textures,
-            b"GNMF" => Kind::Gnf,
-            _ => {
-                let code = code.escape_ascii();
-                return Err(ParseError::unsupported(
-                    8,
-                    format!("BA2 of kind \"{code}\"; GNRL, DX10 and GNMF are known"),
-                ));
-            }
-        };
+        let known_kind = Kind::ALL.into_iter().find(|kind| kind.code().as_bytes() == code);
+        if known_kind.is_none() && !options.force {
+            let code = code.escape_ascii();
+            return Err(ParseError::unsupported(
+                8,
+                format!("BA2 of kind \"{code}\"; GNRL, DX10 and GNMF are known"),
+            ));
+        }
+        let (layout, kind) = nearest(&reader, known_version, known_kind);
+        let is_forced = known_version.is_none() || known_kind.is_none();
+        if is_forced {
+            let (code, kind) = (code.escape_ascii(), kind.code());
+            notes.add(4, || {
+                format!(
+                    "BA2 version {version} of kind \"{code}\" is not known; it was forced to be read as version \
+                     {layout} of kind {kind}"
+                )
+            });
+        }
         if files > limits.entries {
             return Err(ParseError::limit(12, format!("{files} files; we hold at most {}", limits.entries)));
         }
-        if matches!(version, 2 | 3) {
+        if matches!(layout, 2 | 3) {
             reader.skip(8, "the fields of version 2")?;
         }
-        let codec = match version {
+        let codec = match layout {
             3 => match reader.u32("the compression method")? {
                 0 => Codec::Zlib,
                 3 => Codec::Lz4Block,
@@ -126,24 +144,54 @@ impl Header {
             },
             _ => Codec::Zlib,
         };
-        Ok((Self { version, kind, files, names, codec, len }, reader))
+        Ok((Self { version, is_forced, kind, files, names, codec, len }, reader))
     }
 
-    fn about(&self) -> About {
+    fn about(&self, heads: &Heads) -> About {
         About {
             format: FORMAT.name,
             version: self.version,
             kind: self.kind.code(),
             games: match self.version {
+                _ if self.is_forced => "no known game",
                 _ if self.kind == Kind::Gnf => "Fallout 4 on the PlayStation 4",
                 1 => "Fallout 4, Fallout 76",
                 2 | 3 => "Starfield",
                 _ => "Fallout 4 (2024 update)",
             },
+            platform: match heads {
+                _ if self.is_forced => "unknown",
+                Heads::Gnf(_) => "PlayStation 4",
+                Heads::Textures(textures) if textures.iter().any(|it| !it.is_linear()) => "Xbox One",
+                Heads::Textures(_) => "PC",
+                // Files other than textures lie in the archives of all platforms alike.
+                Heads::None => "PC or a console",
+            },
             flags: 0,
             flag_names: Vec::new(),
         }
     }
+}
+
+/// The version and kind by whose layout an archive is read: its own where they are known. For others every record tells
+/// its length, so that the layout is taken in which the first one tells a length that is right; where none does, the
+/// plainest. `reader` stands behind the fields that all versions share.
+fn nearest(reader: &Reader<'_>, version: Option<u32>, kind: Option<Kind>) -> (u32, Kind) {
+    let fits = |version: u32, kind: Kind| {
+        let mut record = reader.clone();
+        let more = match version {
+            2 => 8,
+            3 => 12,
+            _ => 0_u64,
+        };
+        record.skip(more.saturating_add(14), "a record").is_ok()
+            && record.u16("a record's length").is_ok_and(|len| len == kind.record_len())
+    };
+    let versions = version.map_or(vec![1, 3, 2], |version| vec![version]);
+    let kinds = kind.map_or(Kind::ALL.to_vec(), |kind| vec![kind]);
+    let all = versions.iter().flat_map(|&version| kinds.iter().map(move |&kind| (version, kind)));
+    let plainest = (version.unwrap_or(1), kind.unwrap_or(Kind::General));
+    all.clone().find(|&(version, kind)| fits(version, kind)).unwrap_or(plainest)
 }
 
 /// The tables as they grow.

@@ -48,6 +48,11 @@ impl Encoding {
         (!has_lost).then_some(bytes)
     }
 
+    /// Stored bytes as text; `None` where some are of no character of this encoding.
+    pub fn decode(self, stored: &[u8]) -> Option<Cow<'_, str>> {
+        self.0.decode_without_bom_handling_and_without_replacement(stored)
+    }
+
     /// Whether it has characters whose second byte can be a backslash.
     pub(super) fn is_double_byte(self) -> bool {
         [encoding_rs::SHIFT_JIS, encoding_rs::GBK, encoding_rs::GB18030, encoding_rs::BIG5].contains(&self.0)

@@ -18,6 +18,7 @@ pub mod hash;
 mod head;
 pub mod legacy;
 pub mod name;
+mod sniff;
 pub mod tes3;
 pub mod tes4;
 
@@ -37,6 +38,9 @@ pub struct Archive<'a> {
     pub extents: Vec<Extent>,
     /// What is put in front of its files.
     pub heads: Heads,
+    /// Files without names whose first bytes say what they are: places in [`Archive::entries`], ascending, and the
+    /// extension that such files have. A guess, where a [`Name`] is what is stored.
+    pub sniffed: Vec<(u32, &'static str)>,
     /// What is unusual about it, first come first, at most [`Limits::notes`].
     pub notes: Vec<Note>,
 }
@@ -52,6 +56,8 @@ pub struct About {
     pub kind: &'static str,
     /// The games that this version is known from.
     pub games: &'static str,
+    /// The platforms that it may be made for, as far as its bytes tell.
+    pub platform: &'static str,
     /// The archive's own flags, as stored.
     pub flags: u32,
     /// The meaning of each flag that is set.
@@ -97,6 +103,28 @@ pub enum Name<'a> {
         /// NUL-padded, without its dot.
         extension: [u8; 4],
     },
+}
+
+impl Name<'_> {
+    /// Whether folder and file are both stored, so that a hash can be made of them.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Self::Path(path) => !path.is_empty(),
+            Self::Split { folder, file } => folder.is_some() && file.is_some_and(|file| !file.is_empty()),
+            Self::Number(_) => true,
+            Self::Unknown { .. } => false,
+        }
+    }
+
+    /// Folder and file of a whole name, as [`hash::Family::of`] takes them; the folder may still be part of the file.
+    pub fn parts(&self) -> Option<(&[u8], &[u8])> {
+        match self {
+            Self::Path(path) => Some((&b""[..], *path)),
+            Self::Split { folder, file } => Some(((*folder)?, (*file)?)),
+            Self::Number(_) | Self::Unknown { .. } => None,
+        }
+        .filter(|_| self.is_whole())
+    }
 }
 
 /// A file of one archive among those that were opened together.
@@ -194,6 +222,15 @@ impl Default for Limits {
     }
 }
 
+/// How an archive is to be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What we are willing to hold.
+    pub limits: Limits,
+    /// Read versions and kinds that nobody knows by the nearest layout that is known, instead of refusing them.
+    pub force: bool,
+}
+
 /// A row of [`FORMATS`].
 #[derive(Debug)]
 pub struct Format {
@@ -202,7 +239,7 @@ pub struct Format {
     /// Whether an archive with these bytes is of this format, whatever its version.
     pub claims: fn(&[u8]) -> bool,
     /// Reads the tables of an archive that is claimed.
-    pub parse: for<'a> fn(&'a [u8], &Limits) -> Result<Archive<'a>, ParseError>,
+    pub parse: for<'a> fn(&'a [u8], &Options) -> Result<Archive<'a>, ParseError>,
 }
 
 /// Every format that can be read, in the order in which they are tried.
@@ -211,19 +248,26 @@ pub struct Format {
 pub static FORMATS: [Format; 5] =
     [tes4::FORMAT, ba2::FORMAT, legacy::ARENA, legacy::DAGGERFALL, tes3::FORMAT];
 
+/// Reads an archive's tables, as [`parse_with`] does, of known versions and kinds.
+///
+/// # Errors
+/// Those of [`parse_with`].
+pub fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
+    parse_with(archive, &Options { limits: *limits, force: false })
+}
+
 /// Reads an archive's tables.
 ///
 /// # Errors
 /// [`ParseErrorKind::Unsupported`] where no format claims the bytes, and says what they look like; otherwise what
 /// the format found.
-pub fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
-    match FORMATS.iter().find(|format| (format.claims)(archive)) {
-        Some(format) => (format.parse)(archive, limits),
-        None => Err(ParseError::unsupported(
-            0,
-            format!("not a BSA or BA2; it looks like {}", looks_like(archive)),
-        )),
-    }
+pub fn parse_with<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+    let format = FORMATS.iter().find(|format| (format.claims)(archive)).ok_or_else(|| {
+        ParseError::unsupported(0, format!("not a BSA or BA2; it looks like {}", looks_like(archive)))
+    })?;
+    let mut parsed = (format.parse)(archive, options)?;
+    parsed.sniffed = sniff::unnamed(archive, &parsed);
+    Ok(parsed)
 }
 
 /// What bytes that no format claims seem to be, in words that complete "it looks like".

@@ -1,7 +1,7 @@
 //! Morrowind's archives (TES3): full paths, nothing packed, no folders (FORMATS.md section 2).
 
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Limits, Name, Notes, ParseError};
+use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Name, Notes, Options, ParseError};
 use crate::read::Reader;
 
 /// This format's row in [`super::FORMATS`].
@@ -21,7 +21,8 @@ fn claims(archive: &[u8]) -> bool {
     archive.starts_with(&MAGIC)
 }
 
-fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
+fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+    let limits = &options.limits;
     let header = header(archive)?;
     if header.count > limits.entries {
         return Err(ParseError::limit(
@@ -76,10 +77,12 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
         version: 0x100,
         kind: "",
         games: "Morrowind",
+        platform: if names.is_none() && !entries.is_empty() { "Xbox" } else { "PC" },
         flags: 0,
         flag_names: Vec::new(),
     };
-    Ok(Archive { about, hashes: Family::Tes3, entries, extents, heads: Heads::None, notes: notes.kept })
+    let (hashes, heads) = (Family::Tes3, Heads::None);
+    Ok(Archive { about, hashes, entries, extents, heads, sniffed: Vec::new(), notes: notes.kept })
 }
 
 /// The header's two numbers.

@@ -4,7 +4,9 @@
 //! several tools, and nothing is lost by not believing them.
 
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Limits, Name, Notes, ParseError};
+use super::{
+    About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Limits, Name, Notes, Options, ParseError,
+};
 use crate::read::Reader;
 
 /// This format's row in [`super::FORMATS`].
@@ -53,11 +55,15 @@ fn claims(archive: &[u8]) -> bool {
     archive.starts_with(MAGIC)
 }
 
-fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
-    let header = Header::read(archive, limits)?;
-    let mut notes = Notes::new(limits);
+fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+    let header = Header::read(archive, options)?;
+    let mut notes = Notes::new(&options.limits);
+    if header.layout != header.version {
+        let Header { version, layout, .. } = header;
+        notes.add(4, || format!("BSA version {version} is not known; it was forced to be read as {layout}"));
+    }
     let mut tables = Tables { archive, header: &header, entries: Vec::new(), extents: Vec::new() };
-    let names = tables.read_folders(limits, &mut notes)?;
+    let names = tables.read_folders(&options.limits, &mut notes)?;
     tables.name_files(names, &mut notes);
     let (entries, extents) = (tables.entries, tables.extents);
     let beyond = extents.iter().filter(|extent| !header.holds(extent)).count();
@@ -67,11 +73,12 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
         });
     }
     Ok(Archive {
-        about: header.about(),
+        about: header.about(&entries),
         hashes: header.family(),
         entries,
         extents,
         heads: Heads::None,
+        sniffed: Vec::new(),
         notes: notes.kept,
     })
 }
@@ -79,6 +86,8 @@ fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseErr
 /// The header, and the length of the file that it stands in.
 struct Header {
     version: u32,
+    /// The known version by whose layout the archive is read: another one only where that was forced.
+    layout: u32,
     folder_records: u64,
     flags: u32,
     folders: u32,
@@ -91,12 +100,14 @@ struct Header {
 }
 
 impl Header {
-    fn read(archive: &[u8], limits: &Limits) -> Result<Self, ParseError> {
+    fn read(archive: &[u8], options: &Options) -> Result<Self, ParseError> {
         let mut reader = Reader::new(archive);
         let len = reader.left();
         reader.skip(4, "the magic number")?;
+        let version = reader.u32("the version")?;
         let header = Self {
-            version: reader.u32("the version")?,
+            version,
+            layout: version.clamp(103, 105),
             folder_records: u64::from(reader.u32("the offset of the folder records")?),
             flags: reader.u32("the archive flags")?,
             folders: reader.u32("the count of folders")?,
@@ -107,13 +118,13 @@ impl Header {
         };
         // What the content is (u16) and padding that holds garbage.
         reader.skip(4, "the content flags")?;
-        if !(103..=105).contains(&header.version) {
-            let version = header.version;
+        if header.layout != version && !options.force {
             return Err(ParseError::unsupported(
                 4,
                 format!("BSA version {version}; 103, 104 and 105 are known"),
             ));
         }
+        let limits = &options.limits;
         if header.folders > limits.entries {
             let (folders, most) = (header.folders, limits.entries);
             return Err(ParseError::limit(16, format!("{folders} folders; we hold at most {most}")));
@@ -126,11 +137,11 @@ impl Header {
     }
 
     fn has_embedded_names(&self) -> bool {
-        self.version >= 104 && self.has(flag::EMBEDDED_NAMES)
+        self.layout >= 104 && self.has(flag::EMBEDDED_NAMES)
     }
 
     fn folder_record_len(&self) -> u32 {
-        if self.version == 105 { 24 } else { 16 }
+        if self.layout == 105 { 24 } else { 16 }
     }
 
     /// Whether an extent lies within the file.
@@ -143,16 +154,16 @@ impl Header {
     }
 
     fn codec(&self) -> Codec {
-        match self.version {
+        match self.layout {
             105 => Codec::Lz4Frame,
             104 if self.has(flag::XMEM) => Codec::Xmem,
             _ => Codec::Zlib,
         }
     }
 
-    fn about(&self) -> About {
+    fn about(&self, entries: &[Entry<'_>]) -> About {
         // In version 103 the upper three flags are set by habit and mean nothing.
-        let meaningless = match self.version {
+        let meaningless = match self.layout {
             103 => flag::EMBEDDED_NAMES | flag::XMEM,
             105 => flag::XMEM,
             _ => 0,
@@ -164,14 +175,34 @@ impl Header {
             games: match self.version {
                 103 => "Oblivion",
                 104 => "Fallout 3, Fallout: New Vegas, Skyrim",
-                _ => "Skyrim Special Edition",
+                105 => "Skyrim Special Edition",
+                _ => "no known game",
             },
+            platform: self.platform(entries),
             flags: self.flags,
             flag_names: FLAG_NAMES
                 .iter()
                 .filter(|(bit, _)| self.flags & !meaningless & bit != 0)
                 .map(|(_, name)| *name)
                 .collect(),
+        }
+    }
+
+    /// The platforms that the archive may be made for. Consoles differ in flags and in hashes, and only there: where
+    /// neither tells, nothing does.
+    fn platform(&self, entries: &[Entry<'_>]) -> &'static str {
+        match self.layout {
+            _ if self.layout != self.version => "unknown",
+            105 => "PC, Xbox One or PlayStation 4",
+            104 if self.has(flag::XMEM) => "Xbox 360",
+            _ if self.has(flag::XBOX_360) => "Xbox 360",
+            layout => match hashed_by(entries) {
+                Some(Family::Tes4Xbox) => "Xbox 360",
+                Some(Family::Tes4Ps3) => "PlayStation 3",
+                // The PlayStation's own hashes are known from Oblivion alone.
+                Some(_) if layout == 103 => "PC",
+                _ => "PC or PlayStation 3",
+            },
         }
     }
 
@@ -321,12 +352,26 @@ impl<'a> Tables<'a, '_> {
     }
 }
 
+/// Which function made the hashes of an archive without the Xbox 360's flag, judged by the first of its files that has a
+/// name which the functions hash differently. Files other than textures do not tell PC and PlayStation 3 apart.
+fn hashed_by(entries: &[Entry<'_>]) -> Option<Family> {
+    const ENOUGH: usize = 4096;
+    entries.iter().take(ENOUGH).find_map(|entry| {
+        let (folder, file) = entry.name.parts()?;
+        let [pc, ps3, xbox] =
+            [Family::Tes4, Family::Tes4Ps3, Family::Tes4Xbox].map(|it| (it, it.of(folder, file)));
+        let mut made = [pc, ps3, xbox].into_iter().filter(|(_, hash)| *hash == entry.hash).map(|(it, _)| it);
+        match (made.next(), made.next()) {
+            (Some(family), None) => Some(family),
+            _ => None,
+        }
+    })
+}
+
 /// The path in front of an entry's data, if it is the name of just this entry: de-duplicated data carries the name
 /// of the first of several.
 fn embedded_name<'a>(archive: &'a [u8], extent: &Extent, stored: Hash) -> Option<Name<'a>> {
     let mut reader = Reader::at(archive, extent.offset, "an embedded name").ok()?;
     let path = reader.bstring("an embedded name").ok()?;
-    // Some archives of the Xbox 360 have the PC's hashes, some of its hashes stand in archives without its flag.
-    let is_own = [Family::Tes4, Family::Tes4Xbox].iter().any(|family| family.of(b"", path) == stored);
-    is_own.then_some(Name::Path(path))
+    Family::Tes4.candidates(b"", path).any(|hash| hash == stored).then_some(Name::Path(path))
 }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::Dictionary;
 use crate::format::encoding::Encoding;
 use crate::format::name;
 use crate::format::{Archive, Entry, Name, hash};
@@ -36,6 +37,8 @@ pub(super) struct File {
 pub(super) struct Unnamed {
     pub(super) entry: u32,
     pub(super) hash: hash::Hash,
+    /// Whether a dictionary knew its path, by which it is then listed and found like any other.
+    pub(super) is_recovered: bool,
 }
 
 /// One archive's names.
@@ -77,12 +80,32 @@ impl Layer {
     /// # Errors
     /// [`TooManyNames`] where they do not fit.
     pub fn new(archive: &Archive<'_>, encoding: Encoding, base: Option<&str>) -> Result<Self, TooManyNames> {
+        Self::with_names(archive, encoding, base, &Dictionary::new(encoding))
+    }
+
+    /// The same, with the paths of files whose archive does not store their names, as far as `names` knows them.
+    ///
+    /// # Errors
+    /// [`TooManyNames`] where names do not fit.
+    pub fn with_names(
+        archive: &Archive<'_>,
+        encoding: Encoding,
+        base: Option<&str>,
+        names: &Dictionary,
+    ) -> Result<Self, TooManyNames> {
         let mut naming = Naming::new(archive, encoding);
         if let Some(base) = base {
             naming.layer.base = naming.enter(0, base)?;
         }
+        let mut sniffed = archive.sniffed.iter().peekable();
         for (index, entry) in archive.entries.iter().enumerate() {
-            naming.add(u32::try_from(index).map_err(|_| TooManyNames)?, entry)?;
+            let index = u32::try_from(index).map_err(|_| TooManyNames)?;
+            let extension = sniffed.next_if(|(of, _)| *of == index).map(|(_, extension)| *extension);
+            let recovered = match entry.name.is_whole() {
+                true => None,
+                false => names.path(archive.hashes, &entry.hash),
+            };
+            naming.add(index, entry, recovered, extension)?;
         }
         Ok(naming.layer)
     }
@@ -183,8 +206,17 @@ impl<'a> Naming<'a> {
         Self { layer, entered: HashMap::new(), seen: HashMap::new(), last: None }
     }
 
-    fn add(&mut self, index: u32, entry: &Entry<'a>) -> Result<(), TooManyNames> {
-        let (folder, file) = match entry.name {
+    /// Adds a file; `recovered` is its path where that is known from elsewhere, `sniffed` an extension for a name that
+    /// is made from its hash.
+    fn add(
+        &mut self,
+        index: u32,
+        entry: &Entry<'a>,
+        recovered: Option<&'a [u8]>,
+        sniffed: Option<&str>,
+    ) -> Result<(), TooManyNames> {
+        let known = recovered.map_or(entry.name, Name::Path);
+        let (folder, file) = match known {
             Name::Path(path) => {
                 let (folder, file) = name::split(path, self.layer.encoding);
                 (Some(folder), Some(file))
@@ -198,7 +230,10 @@ impl<'a> Naming<'a> {
             _ => [0; 4],
         };
         let family = self.layer.family;
-        let by_hash = || name::of_hash(family, &entry.hash, extension);
+        let by_hash = || {
+            let (folder, file) = name::of_hash(family, &entry.hash, extension);
+            (folder, sniffed.map_or(file.clone(), |sniffed| format!("{file}.{sniffed}")))
+        };
         let place = match folder {
             Some(folder) => self.folder(folder)?,
             None => {
@@ -207,25 +242,27 @@ impl<'a> Naming<'a> {
                 Seen { folder, is_odd: true }
             }
         };
-        let (place, name) = match (entry.name, file) {
+        let (place, name) = match (known, file) {
             (Name::Number(number), _) => (place, Cow::Owned(number.to_string())),
             (_, None) => (place, Cow::Borrowed("")),
             (Name::Split { .. }, Some(file)) => self.split_file(place, file)?,
             (_, Some(file)) => (place, self.name(place, file)),
         };
         // Without hashes there is nothing by which a file without a name could be found.
-        let is_unnamed = (name.is_empty() || folder.is_none()) && family != hash::Family::None;
+        let is_unnamed =
+            (name.is_empty() || folder.is_none() || recovered.is_some()) && family != hash::Family::None;
         // A name may differ from its bytes without having been made anew: `..` becomes a constant.
         let is_changed = file.is_some_and(|file| name.as_bytes() != file)
-            || !self.is_joined_as_usual(&entry.name, folder.unwrap_or_default());
-        let is_odd = place.is_odd || name.is_empty() || is_changed;
+            || !self.is_joined_as_usual(&known, folder.unwrap_or_default());
+        let is_odd = recovered.is_some() || place.is_odd || name.is_empty() || is_changed;
         let name = if name.is_empty() { self.layer.keep(&by_hash().1)? } else { self.layer.keep(&name)? };
         self.layer.files.push(File { folder: place.folder, name });
         if is_odd {
             self.layer.odd.push((index, stored_path(&entry.name, self.layer.separator)));
         }
         if is_unnamed {
-            self.layer.unnamed.push(Unnamed { entry: index, hash: entry.hash });
+            let is_recovered = recovered.is_some();
+            self.layer.unnamed.push(Unnamed { entry: index, hash: entry.hash, is_recovered });
         }
         Ok(())
     }

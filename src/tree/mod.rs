@@ -6,6 +6,7 @@
 //! fast and is left out.
 
 mod build;
+mod dictionary;
 mod fold;
 mod layer;
 mod spelling;
@@ -14,6 +15,7 @@ mod unnamed;
 use std::ops::Range;
 
 pub use build::{TooManyNodes, merge};
+pub use dictionary::{Dictionary, TooManyPaths};
 pub use layer::{Layer, TooManyNames};
 pub use spelling::{Place, Spellings};
 

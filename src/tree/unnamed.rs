@@ -26,9 +26,15 @@ const DEPTH_MAX: usize = 16;
 /// Finds the nodes of all layers' unnamed files.
 pub(super) fn index(nodes: &[Node], layers: &[Layer]) -> Vec<Unnamed> {
     let mut of_layers = Vec::new();
-    for (number, layer) in (0_u16..).zip(layers).filter(|(_, layer)| !layer.unnamed.is_empty()) {
-        let hashes: std::collections::HashMap<u32, Hash> =
-            layer.unnamed.iter().map(|unnamed| (unnamed.entry, unnamed.hash)).collect();
+    for (number, layer) in
+        (0_u16..).zip(layers).filter(|(_, layer)| layer.unnamed.iter().any(|it| !it.is_recovered))
+    {
+        let hashes: std::collections::HashMap<u32, Hash> = layer
+            .unnamed
+            .iter()
+            .filter(|it| !it.is_recovered)
+            .map(|unnamed| (unnamed.entry, unnamed.hash))
+            .collect();
         let mut files: Vec<(Hash, NodeId)> = (0_u32..)
             .zip(nodes)
             .filter(|(_, node)| !node.is_folder && node.layer == number)
@@ -63,9 +69,27 @@ impl Unnamed {
     }
 
     fn file(&self, path: &[u8]) -> Option<NodeId> {
-        let hash = self.family.of(b"", path);
-        let place = self.files.partition_point(|(known, _)| *known < hash);
-        self.files.get(place).filter(|(known, _)| *known == hash).map(|(_, node)| *node)
+        let mut hashes = self.family.candidates(b"", path).chain(self.spelled(path));
+        hashes.find_map(|hash| {
+            let place = self.files.partition_point(|(known, _)| *known < hash);
+            self.files.get(place).filter(|(known, _)| *known == hash).map(|(_, node)| *node)
+        })
+    }
+
+    /// The hash that a path spells out, as files are listed by it but for an extension that was guessed.
+    fn spelled(&self, path: &[u8]) -> Option<Hash> {
+        let at = path.iter().rposition(|byte| matches!(byte, b'/' | b'\\'));
+        let (folder, file) = at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]));
+        let file = hex(file)?;
+        let folder = match self.family {
+            Family::Tes3 if folder.is_empty() => 0,
+            Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3 => {
+                let named = |&hash: &u64| self.folders.binary_search(&hash).is_ok();
+                hex(folder).or_else(|| self.family.folder_candidates(folder).find(named))?
+            }
+            _ => return None,
+        };
+        Some(Hash { folder, file })
     }
 }
 
@@ -101,10 +125,15 @@ impl Tree {
         depth <= DEPTH_MAX
             && self.unnamed.iter().filter_map(|layer| Some((layer, layer.stored(path)?))).any(
                 |(layer, stored)| {
-                    let hash = layer.family.folder(&stored);
-                    hash.is_some_and(|hash| layer.folders.binary_search(&hash).is_ok())
-                        || !last.contains(&b'.')
+                    let mut hashes = layer.family.folder_candidates(&stored);
+                    hashes.any(|hash| layer.folders.binary_search(&hash).is_ok()) || !last.contains(&b'.')
                 },
             )
     }
+}
+
+/// A hash of sixteen hexadecimal digits.
+fn hex(text: &[u8]) -> Option<u64> {
+    let is_hash = text.len() == 16 && text.iter().all(u8::is_ascii_hexdigit);
+    u64::from_str_radix(std::str::from_utf8(text).ok().filter(|_| is_hash)?, 16).ok()
 }

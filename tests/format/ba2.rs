@@ -41,8 +41,8 @@ fn extent(offset: usize, packed: u32, size: u32, codec: Codec) -> Extent {
 }
 
 fn only_head(archive: &Archive<'_>) -> dds::Texture {
-    match archive.heads[..] {
-        [Head::Dds(texture)] => texture,
+    match (archive.entries.len(), archive.heads.get(0)) {
+        (1, Head::Dds(texture)) => texture,
         _ => panic!("{:?}", archive.heads),
     }
 }
@@ -61,6 +61,7 @@ fn headers_of_every_version_end_where_records_begin() {
                 2 | 3 => "Starfield",
                 _ => "Fallout 4 (2024 update)",
             },
+            platform: "PC or a console",
             flags: 0,
             flag_names: Vec::new(),
         };

@@ -42,6 +42,7 @@ fn names(archive: &Archive<'_>) -> Vec<String> {
         .map(|entry| match entry.name {
             Name::Path(path) => text(path),
             Name::Split { folder, file } => format!("{}|{}", part(folder), part(file)),
+            Name::Number(number) => number.to_string(),
             Name::Unknown { extension } => format!("?.{}", text(&extension).trim_end_matches('\0')),
         })
         .collect()
@@ -126,11 +127,13 @@ fn every_sample_is_claimed_by_one_format_alone_and_read_without_a_note() {
 fn stored_hashes_are_those_of_the_names_in_every_sample() {
     for sample in samples() {
         let archive = parse(&sample.bytes);
-        for entry in &archive.entries {
+        for entry in archive.entries.iter().filter(|_| archive.hashes != bsafs::format::hash::Family::None) {
             let hash = match entry.name {
                 Name::Path(path) => archive.hashes.of(b"", path),
                 Name::Split { folder, file } => archive.hashes.of(folder.unwrap(), file.unwrap()),
-                Name::Unknown { .. } => panic!("{}: a file without a name", sample.name),
+                Name::Number(_) => panic!("{}: a number with a hash", sample.name),
+                // There is nothing to hash but what the archive leaves out.
+                Name::Unknown { .. } => continue,
             };
             assert_eq!(entry.hash, hash, "{}: {:?}", sample.name, entry.name);
         }

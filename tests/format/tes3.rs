@@ -24,6 +24,7 @@ fn every_field_is_where_the_description_has_it() {
         version: 0x100,
         kind: "",
         games: "Morrowind",
+        platform: "PC",
         flags: 0,
         flag_names: Vec::new(),
     };

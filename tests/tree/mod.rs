@@ -14,11 +14,20 @@ use bsafs::tree::{self, Kind, Layer, NodeId, Tree};
 fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
     let entry = |name| Entry { name, hash: Hash::default(), extents: 0 };
     Archive {
-        about: About { format: "test", version: 0, kind: "", games: "", flags: 0, flag_names: Vec::new() },
+        about: About {
+            format: "test",
+            version: 0,
+            kind: "",
+            games: "",
+            platform: "",
+            flags: 0,
+            flag_names: Vec::new(),
+        },
         hashes: Family::Fo4,
         entries: names.into_iter().map(entry).collect(),
         extents: Vec::new(),
         heads: bsafs::format::Heads::None,
+        sniffed: Vec::new(),
         notes: Vec::new(),
     }
 }

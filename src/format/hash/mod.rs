@@ -55,6 +55,28 @@ impl Family {
         }
     }
 
+    /// Every hash that an archive may store for a file, this family's own first.
+    ///
+    /// Archives of the Xbox 360 that lack its flag, and such that have it without cause, both exist, and nothing but its
+    /// textures tells an archive of the PlayStation 3: so the three TES4 families stand in for each other.
+    pub fn candidates(self, folder: &[u8], file: &[u8]) -> impl Iterator<Item = Hash> {
+        self.alternatives().map(move |family| family.of(folder, file))
+    }
+
+    /// The same of a folder alone.
+    pub fn folder_candidates(self, folder: &[u8]) -> impl Iterator<Item = u64> {
+        self.alternatives().filter_map(move |family| family.folder(folder))
+    }
+
+    /// This family, and those that an archive may turn out to be of.
+    fn alternatives(self) -> impl Iterator<Item = Self> {
+        let others: &[Self] = match self {
+            Self::Tes4 | Self::Tes4Xbox | Self::Tes4Ps3 => &[Self::Tes4, Self::Tes4Xbox, Self::Tes4Ps3],
+            Self::Tes3 | Self::Fo4 | Self::None => &[],
+        };
+        std::iter::once(self).chain(others.iter().copied().filter(move |other| *other != self))
+    }
+
     /// The hash of a folder alone, as [`Hash::folder`] has it; `None` where whole paths are hashed, or nothing is.
     pub fn folder(self, folder: &[u8]) -> Option<u64> {
         let folder = Folder { outer: trim(folder), inner: &[] };

@@ -1,6 +1,6 @@
 //! Arena's `GLOBAL.BSA`: a count, the files, and a directory of names (FORMATS.md section 9.1).
 
-use super::super::{Archive, Format, Limits, ParseError};
+use super::super::{Archive, Format, Options, ParseError};
 use super::{Layout, Record, about, unpadded};
 use crate::read::{Missing, Reader};
 
@@ -13,8 +13,8 @@ fn claims(archive: &[u8]) -> bool {
     LAYOUT.fits(archive)
 }
 
-fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
-    LAYOUT.parse(archive, about(FORMAT.name, "", "The Elder Scrolls: Arena"), limits)
+fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+    LAYOUT.parse(archive, about(FORMAT.name, "", "The Elder Scrolls: Arena"), options)
 }
 
 /// Twelve bytes of name, a flag, a size. What packing the flag stands for is not known to anyone [unverified].

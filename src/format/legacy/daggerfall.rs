@@ -1,7 +1,7 @@
 //! Daggerfall's BSA files and `DAGGER.SND`: a count, the directory's kind, the files, and a directory of names or of
 //! numbers (FORMATS.md section 9.2). Battlespire's are said to be alike [unverified].
 
-use super::super::{About, Archive, Format, Limits, Name, ParseError};
+use super::super::{About, Archive, Format, Name, Options, ParseError};
 use super::{Layout, Record, about, unpadded};
 use crate::read::{Missing, Reader};
 
@@ -15,9 +15,9 @@ fn claims(archive: &[u8]) -> bool {
     kind(archive).is_ok_and(|(layout, _)| layout.fits(archive))
 }
 
-fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
+fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
     let (layout, about) = kind(archive)?;
-    layout.parse(archive, about, limits)
+    layout.parse(archive, about, options)
 }
 
 /// The layout that the header names.

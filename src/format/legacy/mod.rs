@@ -13,7 +13,7 @@ pub use arena::FORMAT as ARENA;
 pub use daggerfall::FORMAT as DAGGERFALL;
 
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Heads, Lead, Limits, Name, Notes, ParseError};
+use super::{About, Archive, Codec, Entry, Extent, Heads, Lead, Name, Notes, Options, ParseError};
 use crate::read::{Missing, Reader};
 
 /// How an archive is laid out.
@@ -61,7 +61,13 @@ impl Layout {
     }
 
     /// The tables of an archive that fits.
-    fn parse<'a>(&self, archive: &'a [u8], about: About, limits: &Limits) -> Result<Archive<'a>, ParseError> {
+    fn parse<'a>(
+        &self,
+        archive: &'a [u8],
+        about: About,
+        options: &Options,
+    ) -> Result<Archive<'a>, ParseError> {
+        let limits = &options.limits;
         let mut directory = self.directory(archive)?;
         // There are 65,535 at most, so that the limit is one that somebody asked for.
         let count = directory.left().checked_div(u64::from(self.record)).unwrap_or(0);
@@ -85,7 +91,8 @@ impl Layout {
         if packed > 0 {
             notes.add(start, || format!("files marked as packed, in a way that is not known: {packed}"));
         }
-        Ok(Archive { about, hashes: Family::None, entries, extents, heads: Heads::None, notes: notes.kept })
+        let (hashes, heads) = (Family::None, Heads::None);
+        Ok(Archive { about, hashes, entries, extents, heads, sniffed: Vec::new(), notes: notes.kept })
     }
 }
 
@@ -96,5 +103,5 @@ fn unpadded(name: &[u8]) -> Name<'_> {
 
 /// What such an archive says of itself: next to nothing.
 fn about(format: &'static str, kind: &'static str, games: &'static str) -> About {
-    About { format, version: 0, kind, games, flags: 0, flag_names: Vec::new() }
+    About { format, version: 0, kind, games, platform: "PC (DOS)", flags: 0, flag_names: Vec::new() }
 }

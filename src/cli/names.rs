@@ -1,0 +1,71 @@
+//! `bsafs names`: the names that archives store, for those that store none.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::open;
+use crate::format::encoding::Encoding;
+use crate::format::{self, Limits, Name, Options};
+use crate::source::Source;
+
+/// Print the paths that archives store, one a line, as a list for `--names`
+///
+/// The list is sorted, in UTF-8, and has every path once, in whatever case. A file whose name is not stored adds nothing.
+#[derive(Args, Debug)]
+pub(super) struct Names {
+    /// Archives that have names
+    #[arg(required = true, value_name = "ARCHIVE")]
+    archives: Vec<PathBuf>,
+    /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other that the web knows
+    #[arg(long, value_name = "CODE PAGE", default_value = "1252", value_parser = open::encoding)]
+    encoding: Encoding,
+    /// Read archives of unknown versions and kinds by the nearest layout that is known
+    #[arg(long)]
+    force: bool,
+}
+
+impl Names {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let mut paths = BTreeMap::new();
+        for archive in &self.archives {
+            self.harvest(archive, &mut paths)?;
+        }
+        let mut out = super::out();
+        for path in paths.values() {
+            writeln!(out, "{path}")?;
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+
+    /// Adds an archive's paths, each under its folded form.
+    fn harvest(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
+        let options = Options { limits: Limits::default(), force: self.force };
+        let harvest = |bytes: &[u8]| {
+            let parsed = format::parse_with(bytes, &options)?;
+            for path in parsed.entries.iter().filter_map(|entry| self.path(&entry.name)) {
+                paths.entry(path.to_ascii_lowercase()).or_insert(path);
+            }
+            Ok(())
+        };
+        Source::open(archive)
+            .and_then(|source| source.lend(harvest))
+            .map_err(|error| Failure::io(Exit::NoInput, archive, &error))?
+            .map_err(|error: format::ParseError| {
+                Failure::new(Exit::Data, format!("{}: {error}", archive.display()))
+            })
+    }
+
+    /// A whole stored name as text with `/` between folders; `None` where it is no text, or no line.
+    fn path(&self, name: &Name<'_>) -> Option<String> {
+        let (folder, file) = name.parts()?;
+        let parts = [self.encoding.decode(folder)?, self.encoding.decode(file)?];
+        let pieces = parts.iter().flat_map(|part| part.split(['/', '\\']));
+        let path = pieces.filter(|piece| !matches!(*piece, "" | ".")).collect::<Vec<_>>().join("/");
+        (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)
+    }
+}

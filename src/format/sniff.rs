@@ -1,0 +1,86 @@
+//! What a file without a name is, by its first bytes.
+//!
+//! Only files that lie in the archive as they are can be asked, and only one look is taken at each: a page of the
+//! archive, where its tables are what else is read.
+
+use super::{Archive, Codec, Extent, Name, hash::Family};
+use crate::read::Reader;
+
+/// Files that are asked, of one archive: a look may cost a read of the disk. The largest nameless archive known has
+/// some 14,000.
+const MOST: usize = 1 << 16;
+
+/// First bytes, and the extension of files that begin so. Meshes and their animations begin alike; a plugin may be a
+/// master: of two, the more common is named.
+const MAGICS: [(&[u8], &str); 22] = [
+    (b"DDS ", "dds"),
+    (b"NetImmerse File Format", "nif"),
+    (b"Gamebryo File Format", "nif"),
+    (b"OggS", "ogg"),
+    (b"ID3", "mp3"),
+    (b"FUZE", "fuz"),
+    (b"\x57\xE0\xE0\x57\x10\xC0\xC0\x10", "hkx"),
+    (b"FWS", "swf"),
+    (b"CWS", "swf"),
+    (b"GFX", "swf"),
+    (b"CFX", "swf"),
+    (b"TES3", "esp"),
+    (b"TES4", "esp"),
+    (b"<?xml", "xml"),
+    (b"\xEF\xBB\xBF<?xml", "xml"),
+    (b"\x89PNG\r\n\x1A\n", "png"),
+    (b"\xFA\x57\xC0\xDE", "pex"),
+    (b"\xDE\xC0\x57\xFA", "pex"),
+    (b"BIKi", "bik"),
+    // Textures of the Xbox 360.
+    (b"3XDO", "ddx"),
+    (b"3XDR", "ddx"),
+    (b"BTDX", "ba2"),
+];
+
+/// The extensions of an archive's files that have neither a name nor a stored extension, as far as they can be told.
+pub(super) fn unnamed(archive: &[u8], parsed: &Archive<'_>) -> Vec<(u32, &'static str)> {
+    if matches!(parsed.hashes, Family::Fo4 | Family::None) {
+        return Vec::new();
+    }
+    let mut extents = parsed.extents.iter();
+    let mut sniffed = Vec::new();
+    let mut asked = 0_usize;
+    for (place, entry) in (0_u32..).zip(&parsed.entries) {
+        let first = match usize::from(entry.extents).checked_sub(1) {
+            Some(more) => extents.by_ref().next().inspect(|_| extents.by_ref().take(more).for_each(drop)),
+            None => None,
+        };
+        let is_unnamed = matches!(entry.name, Name::Unknown { .. } | Name::Split { file: None, .. });
+        if let Some(extent) = first.filter(|_| is_unnamed) {
+            asked = asked.saturating_add(1);
+            if asked > MOST {
+                break;
+            }
+            sniffed.extend(extension(archive, extent).map(|extension| (place, extension)));
+        }
+    }
+    sniffed
+}
+
+/// The extension that the first bytes of an extent call for; `None` where it is packed or begins like nothing known.
+fn extension(archive: &[u8], extent: &Extent) -> Option<&'static str> {
+    if extent.codec != Codec::Stored {
+        return None;
+    }
+    let mut reader = Reader::at(archive, extent.offset, "a file").ok()?;
+    let mut bytes = reader.take(u64::from(extent.packed).min(reader.left()), "a file").ok()?;
+    if extent.lead.name {
+        let (len, rest) = bytes.split_first()?;
+        bytes = rest.get(usize::from(*len)..)?;
+    }
+    if let Some((_, extension)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Some(extension);
+    }
+    // Sound comes in a RIFF file, whose kind follows its length.
+    match (bytes.get(..4)?, bytes.get(8..12)?) {
+        (b"RIFF", b"WAVE") => Some("wav"),
+        (b"RIFF", b"XWMA") => Some("xwm"),
+        _ => None,
+    }
+}

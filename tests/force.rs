@@ -1,0 +1,83 @@
+//! Unknown versions and kinds: refused in words, and read by the nearest layout where that is forced.
+
+use std::fs;
+use std::process::Command;
+
+use bsafs::format::{Archive, Limits, Options, ParseError, parse, parse_with};
+
+use crate::support::{Ba2, Ba2File, Chunk, Tes4, Texture};
+
+const FORCE: Options = Options { limits: Limits { entries: 100, extent: 1 << 20, notes: 8 }, force: true };
+
+fn forced(bytes: &[u8]) -> Result<Archive<'_>, ParseError> {
+    parse_with(bytes, &FORCE)
+}
+
+/// An archive with other bytes from `at` on.
+fn patched(mut archive: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
+    archive[at..at + bytes.len()].copy_from_slice(bytes);
+    archive
+}
+
+#[test]
+fn a_bsa_of_an_unknown_version_is_read_as_the_nearest() {
+    for (built, version) in [(103, 102_u32), (103, 1), (105, 106), (105, u32::MAX)] {
+        let plain = Tes4::new(built).file("a", "b.txt", "content").build();
+        let bytes = patched(plain.clone(), 4, &version.to_le_bytes());
+        let refused = parse(&bytes, &Limits::default()).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            format!("unsupported archive: BSA version {version}; 103, 104 and 105 are known (at offset 4)")
+        );
+        let read = forced(&bytes).unwrap();
+        assert_eq!((read.about.version, read.about.games), (version, "no known game"));
+        assert_eq!(read.extents, parse(&plain, &Limits::default()).unwrap().extents);
+        assert!(read.notes[0].what.ends_with(&format!("forced to be read as {built}")), "{:?}", read.notes);
+        assert!(forced(&plain).unwrap().notes.is_empty(), "a known version is not forced");
+    }
+}
+
+#[test]
+fn a_ba2_of_an_unknown_version_or_kind_is_read_by_the_layout_that_fits() {
+    let general = |version| Ba2::general(version).file("a\\b.txt", "content").build();
+    let texture = |version| {
+        let file = Ba2File::texture("c.dds", Texture::new(71, 4, 4, 1)).chunk(Chunk::stored(vec![1; 8]));
+        Ba2::textures(version).add(file).build()
+    };
+    for plain in [general(1), general(2), general(3), texture(1), texture(3)] {
+        let known = parse(&plain, &Limits::default()).unwrap();
+        for (at, bytes) in [(4, &99_u32.to_le_bytes()[..]), (4, &5_u32.to_le_bytes()), (8, b"WXYZ")] {
+            let bytes = patched(plain.clone(), at, bytes);
+            assert!(parse(&bytes, &Limits::default()).unwrap_err().to_string().starts_with("unsupported"));
+            let read = forced(&bytes).unwrap();
+            assert_eq!(read.extents, known.extents);
+            assert_eq!((read.entries[0].name, read.about.kind), (known.entries[0].name, known.about.kind));
+            assert!(read.notes[0].what.contains("it was forced to be read as"), "{:?}", read.notes);
+        }
+        for len in 0..plain.len() {
+            // Cut anywhere: an answer of either sort, and no panic.
+            let _ = forced(&patched(plain.clone(), 4, &[9; 8])[..len]);
+        }
+    }
+}
+
+#[test]
+fn info_says_that_an_archive_was_forced_and_prints_no_version_where_there_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let info = |bytes: Vec<u8>, force: bool| {
+        fs::write(folder.path().join("archive"), bytes).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bsafs"));
+        command.current_dir(&folder).args(["info", "archive"]).args(force.then_some("--force"));
+        let run = command.output().unwrap();
+        (run.status.code(), String::from_utf8(run.stdout).unwrap())
+    };
+    let unknown = patched(Tes4::new(105).file("a", "b", "x").build(), 4, &[110]);
+    assert_eq!(info(unknown.clone(), false), (Some(65), String::new()));
+    let (exit, text) = info(unknown, true);
+    let told = "peculiar       BSA version 110 is not known; it was forced to be read as 105";
+    assert!(exit == Some(0) && text.contains(told), "{text}");
+    use crate::support::legacy::{Kind, Legacy};
+    let (_, text) = info(Legacy::new(Kind::Arena).file("A.TXT", "x").build(), false);
+    assert!(text.contains("format         Arena (The Elder Scrolls: Arena)\n"), "{text}");
+    assert!(text.contains("platform       PC (DOS)\n"), "{text}");
+}

@@ -1,0 +1,222 @@
+//! Lists of names for archives without any, hashes in every platform's order, and what first bytes tell.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use bsafs::format::encoding::Encoding;
+use bsafs::format::hash::Family;
+use bsafs::format::{Limits, parse};
+use bsafs::tree::{self, Dictionary, Kind, Layer, Tree};
+
+use crate::support::hash::{tes4_file, tes4_folder, xbox360};
+use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, XBOX_360};
+use crate::support::{Ba2, Tes3, Tes4, Tes4File, Tes4Folder};
+
+const PATHS: [&str; 3] = ["meshes\\a\\bucket.nif", "textures\\caf\u{e9}.dds", "readme.txt"];
+
+/// A path in the code page of the archives.
+fn stored(path: &str) -> Vec<u8> {
+    path.chars().map(|it| it as u8).collect()
+}
+
+fn parts(path: &str) -> (Vec<u8>, Vec<u8>) {
+    let (folder, file) = path.rsplit_once('\\').unwrap_or(("", path));
+    (stored(folder), stored(file))
+}
+
+/// Every family without names, holding [`PATHS`].
+fn nameless() -> Vec<(&'static str, Vec<u8>)> {
+    let tes4 = |version, flags| {
+        PATHS.iter().fold(Tes4::new(version).flags(flags), |it, path| {
+            let (folder, file) = parts(path);
+            it.file(folder, file, "x")
+        })
+    };
+    vec![
+        ("tes3", PATHS.iter().fold(Tes3::new(), |it, path| it.file(stored(path), "x")).nameless().build()),
+        ("v103", tes4(103, 0).build()),
+        ("v104 xbox", tes4(104, XBOX_360).build()),
+        ("v104 xbox hashes without the flag", tes4(104, XBOX_360).header_flags(0).build()),
+        ("v104 pc hashes with the flag", tes4(104, 0).header_flags(XBOX_360).build()),
+        ("v105 folder names", tes4(105, FOLDER_NAMES).build()),
+        ("v104 file names", tes4(104, FILE_NAMES).build()),
+        ("ba2", PATHS.iter().fold(Ba2::general(1), |it, path| it.file(stored(path), "x")).nameless().build()),
+    ]
+}
+
+fn tree_of(bytes: &[u8], list: &str) -> Tree {
+    let mut names = Dictionary::new(Encoding::default());
+    assert_eq!(names.add(list.as_bytes()), Ok(0));
+    let archive = parse(bytes, &Limits::default()).unwrap();
+    let layer = Layer::with_names(&archive, Encoding::default(), None, &names).unwrap();
+    tree::merge(vec![layer]).unwrap()
+}
+
+fn files(tree: &Tree) -> Vec<String> {
+    let files = tree.nodes().filter(|&node| matches!(tree.kind(node), Kind::File(_)));
+    let mut files: Vec<_> = files.map(|node| String::from_utf8(tree.path(node)).unwrap()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_list_gives_nameless_files_their_paths_in_any_case_and_with_either_separator() {
+    let list = "# no comment\r\n\nMESHES/A/Bucket.NIF\r\nTextures\\Caf\u{e9}.dds\nreadme.txt\nother/file.nif";
+    for (kind, bytes) in nameless() {
+        let tree = tree_of(&bytes, list);
+        let mut folded: Vec<String> = files(&tree).iter().map(|path| path.to_ascii_lowercase()).collect();
+        folded.sort();
+        assert_eq!(folded, ["meshes/a/bucket.nif", "readme.txt", "textures/caf\u{e9}.dds"], "{kind}");
+        assert!(!tree.has_unnamed(), "{kind}: nothing is unknown any more");
+        let bare = tree_of(&bytes, "");
+        for path in ["meshes/a/bucket.nif", "textures/caf\u{e9}.dds", "readme.txt"] {
+            let (node, old) =
+                (tree.resolve(path.as_bytes()).unwrap(), bare.resolve(path.as_bytes()).unwrap());
+            assert_eq!(tree.kind(node), bare.kind(old), "{kind}: {path}");
+            assert_eq!(tree.hash_text(node), bare.hash_text(old), "{kind}: {path}");
+            assert_eq!(tree.stored_name(node), bare.stored_name(old), "{kind}: {path}");
+        }
+    }
+}
+
+#[test]
+fn a_path_that_no_list_knows_stays_a_hash_and_the_others_get_theirs() {
+    for (kind, bytes) in nameless() {
+        let tree = tree_of(&bytes, "readme.txt");
+        assert!(tree.has_unnamed() && tree.files() == 3, "{kind}");
+        assert!(files(&tree).contains(&"readme.txt".into()), "{kind}");
+        assert!(tree.resolve(b"meshes/a/bucket.nif").is_some(), "{kind}: found by its hash");
+    }
+}
+
+#[test]
+fn lines_that_no_archive_can_have_are_counted() {
+    let mut names = Dictionary::new(Encoding::default());
+    assert_eq!(names.add("a\n\u{3042}.nif\n".as_bytes()), Ok(1));
+    assert_eq!(names.add(b"\xff\xfe\nb"), Ok(1));
+    assert_eq!(names.path(Family::Tes3, &Family::Tes3.of(b"", b"b")), Some(&b"b"[..]));
+    assert!(names.add(&b"x\n".repeat(1 << 22)).is_err());
+}
+
+/// An archive whose textures are hashed as on the PlayStation 3.
+fn ps3(flags: u32) -> Vec<u8> {
+    let hash = Family::Tes4Ps3.of(b"textures", b"iron_n.dds").file;
+    let file = Tes4File::new("iron_n.dds", "DDS ").with_hash(hash);
+    Tes4::new(103).flags(flags).add("textures", file).build()
+}
+
+#[test]
+fn textures_of_the_playstation_3_are_found_by_path_and_by_list() {
+    let bytes = ps3(0);
+    assert!(tree_of(&bytes, "").resolve(b"Textures/Iron_N.dds").is_some());
+    assert_eq!(files(&tree_of(&bytes, "textures/iron_n.dds")), ["textures/iron_n.dds"]);
+}
+
+#[test]
+fn embedded_names_are_believed_in_either_byte_order() {
+    let (folder, file) = (tes4_folder(b"a"), tes4_file(b"b.txt"));
+    for (flags, order) in [(0, xbox360 as fn(u64) -> u64), (XBOX_360, |hash| hash)] {
+        let bytes = Tes4::new(104)
+            .flags(EMBEDDED | flags)
+            .folder(Tes4Folder::new("a").with_hash(order(folder)))
+            .add("a", Tes4File::new("b.txt", "x").with_hash(order(file)))
+            .build();
+        assert_eq!(files(&tree_of(&bytes, "")), ["a/b.txt"], "flags {flags:#x}");
+    }
+}
+
+#[test]
+fn files_without_names_are_listed_with_the_extension_that_their_first_bytes_call_for() {
+    for (start, extension) in [
+        (&b"DDS |"[..], ".dds"),
+        (b"NetImmerse File Format, Version 4.0.0.2\n", ".nif"),
+        (b"RIFF\x10\0\0\0WAVEfmt ", ".wav"),
+        (b"RIFF\x10\0\0\0AVI fmt ", ""),
+        (b"OggS", ".ogg"),
+        (b"3XDO", ".ddx"),
+        (b"Ogg", ""),
+        (b"", ""),
+    ] {
+        let tes3 = Tes3::new().file("a\\b.x", start).nameless().build();
+        let plain = format!("{:016X}", Family::Tes3.of(b"a", b"b.x").file);
+        let tree = tree_of(&tes3, "");
+        assert_eq!(files(&tree), [format!("{plain}{extension}")]);
+        assert_eq!(tree.hash_text(tree.resolve(plain.as_bytes()).unwrap()), plain, "found without it too");
+        for flags in [0, FOLDER_NAMES, EMBEDDED] {
+            let file = Tes4File::new("b.x", start).embedded("other\\name");
+            let tree = tree_of(&Tes4::new(104).flags(flags).add("a", file).build(), "");
+            let listed = files(&tree).remove(0);
+            let hash = Family::Tes4.of(b"a", b"b.x");
+            assert!(listed.ends_with(&format!("/{:016X}{extension}", hash.file)), "{listed}");
+            let folder = listed.split('/').next().unwrap();
+            assert!(tree.resolve(format!("{folder}/{:016X}", hash.file).as_bytes()).is_some(), "{listed}");
+        }
+    }
+}
+
+#[test]
+fn the_platform_is_told_as_far_as_the_bytes_tell_it() {
+    let platform = |bytes: &[u8]| parse(bytes, &Limits::default()).unwrap().about.platform;
+    let texture = |version, flags| Tes4::new(version).flags(flags).file("textures", "iron_n.dds", "x");
+    let named = FOLDER_NAMES | FILE_NAMES;
+    assert_eq!(platform(&Tes3::new().file("a", "x").build()), "PC");
+    assert_eq!(platform(&Tes3::new().file("a", "x").nameless().build()), "Xbox");
+    assert_eq!(platform(&texture(103, named).build()), "PC");
+    assert_eq!(platform(&texture(103, 0).build()), "PC or PlayStation 3");
+    assert_eq!(platform(&ps3(named)), "PlayStation 3");
+    assert_eq!(platform(&texture(104, named).build()), "PC or PlayStation 3");
+    assert_eq!(platform(&texture(104, named | XBOX_360).build()), "Xbox 360");
+    assert_eq!(platform(&texture(104, named | XBOX_360).header_flags(named).build()), "Xbox 360");
+    assert_eq!(platform(&texture(105, named).build()), "PC, Xbox One or PlayStation 4");
+    assert_eq!(platform(&Ba2::general(1).file("a.txt", "x").build()), "PC or a console");
+    assert_eq!(platform(&Ba2::gnm(1).build()), "PlayStation 4");
+}
+
+/// Runs the program; its exit status, output and complaints.
+fn bsafs(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let run = Command::new(env!("CARGO_BIN_EXE_bsafs")).current_dir(folder).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (run.status.code(), text(run.stdout), text(run.stderr))
+}
+
+#[test]
+fn a_harvested_list_names_the_files_of_every_nameless_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = PATHS.iter().fold(Ba2::general(1), |it, path| it.file(stored(path), "x")).build();
+    fs::write(folder.path().join("named.ba2"), named).unwrap();
+    fs::write(folder.path().join("more.bsa"), Tes3::new().file("README.TXT", "x").build()).unwrap();
+    let (exit, list, _) = bsafs(folder.path(), &["names", "named.ba2", "more.bsa"]);
+    assert_eq!((exit, &list[..]), (Some(0), "meshes/a/bucket.nif\nreadme.txt\ntextures/caf\u{e9}.dds\n"));
+    fs::write(folder.path().join("list.txt"), &list).unwrap();
+    for (kind, bytes) in nameless() {
+        fs::write(folder.path().join("archive"), bytes).unwrap();
+        let (exit, listed, told) = bsafs(folder.path(), &["list", "archive", "--names", "list.txt"]);
+        assert_eq!((exit, &listed), (Some(0), &list), "{kind}: {told}");
+    }
+    let (exit, _, told) = bsafs(folder.path(), &["list", "archive", "--names", "missing.txt"]);
+    assert!(exit == Some(66) && told.contains("missing.txt"), "{told}");
+}
+
+#[test]
+fn a_hash_that_is_no_platforms_is_odd_and_not_bad() {
+    let folder = tempfile::tempdir().unwrap();
+    let verify = |bytes: Vec<u8>| {
+        fs::write(folder.path().join("archive"), bytes).unwrap();
+        bsafs(folder.path(), &["verify", "archive"])
+    };
+    let named = FOLDER_NAMES | FILE_NAMES;
+    let pc = |flags| Tes4::new(104).flags(flags).file("a", "b.dds", "x");
+    let root = Tes4::new(103).folder(Tes4Folder::new("").with_hash(0)).file("", "license", "x").build();
+    let sounds =
+        [ps3(named), pc(named).header_flags(named | XBOX_360).build(), pc(named | XBOX_360).build(), root];
+    for sound in sounds {
+        assert_eq!(verify(sound), (Some(0), "archive: 1 file, all sound\n".into(), String::new()));
+    }
+    let edited = Tes4::new(103).add("a", Tes4File::new("b.dds", "x").with_hash(7)).file("a", "c.dds", "x");
+    let odd = "odd: a/b.dds: hash differs from that of its name (archive invalidation?)\n";
+    assert_eq!(
+        verify(edited.build()),
+        (Some(0), format!("{odd}archive: 2 files, all sound\n"), String::new())
+    );
+}
