@@ -6,8 +6,20 @@ use std::process::{Command, Stdio};
 
 use crate::mounted::{Place, run};
 
-const COMMANDS: [&str; 10] =
-    ["mount", "umount", "list", "cat", "extract", "info", "verify", "which", "completions", "man"];
+const COMMANDS: [&str; 12] = [
+    "mount",
+    "umount",
+    "list",
+    "cat",
+    "extract",
+    "info",
+    "verify",
+    "names",
+    "which",
+    "status",
+    "completions",
+    "man",
+];
 
 #[test]
 fn help_mentions_every_command_and_each_has_help_of_its_own() {

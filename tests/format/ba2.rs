@@ -43,6 +43,7 @@ fn extent(offset: usize, packed: u32, size: u32, codec: Codec) -> Extent {
 fn only_head(archive: &Archive<'_>) -> dds::Texture {
     match (archive.entries.len(), archive.heads.get(0)) {
         (1, Head::Dds(texture)) => texture,
+        (1, Head::Xbox(texture)) => texture.dds,
         _ => panic!("{:?}", archive.heads),
     }
 }
@@ -274,16 +275,18 @@ fn damage_is_named_with_its_place() {
     let textures = textures(1, texture()).build();
     let version =
         |version| ParseError::unsupported(4, format!("BA2 version {version}; 1, 2, 3, 7 and 8 are known"));
-    let kind = |code| ParseError::unsupported(8, format!("BA2 of kind \"{code}\"; GNRL and DX10 are known"));
+    let kind =
+        |code| ParseError::unsupported(8, format!("BA2 of kind \"{code}\"; GNRL, DX10 and GNMF are known"));
     let record = |len, right| ParseError::corrupt(38, format!("a record of {len} bytes; {right} is right"));
     let ends = |at: usize, what: &str| ParseError::corrupt(at as u64, format!("the file ends before {what}"));
-    let cases: [(&[u8], usize, &[u8], ParseError); 16] = [
+    let cases: [(&[u8], usize, &[u8], ParseError); 17] = [
         (&files, 4, &[0, 0, 0, 0], version(0)),
         (&files, 4, &[4, 0, 0, 0], version(4)),
         (&files, 4, &[6, 0, 0, 0], version(6)),
         (&files, 4, &[9, 0, 0, 0], version(9)),
         (&files, 4, &[1, 0, 0, 1], version(0x0100_0001)),
-        (&files, 8, b"GNMF", kind("GNMF")),
+        (&files, 8, b"GNM2", kind("GNM2")),
+        (&files, 8, b"GNMF", record(16, 48)),
         (&files, 8, b"gnrl", kind("gnrl")),
         (&files, 8, b"\0\xFF\"\n", kind("\\x00\\xff\\\"\\n")),
         (&files, 12, &[1, 0, 0, 1], ParseError::limit(12, "16777217 files; we hold at most 16777216")),
