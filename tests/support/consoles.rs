@@ -116,7 +116,7 @@ fn tes3_nameless() -> Sample {
         (format!("{high:08X}{low:08X}"), data)
     };
     let files = contents.into_iter().map(listed).collect();
-    Sample { name: "tes3 without names xbox.bsa".into(), bytes: archive.build(), files }
+    Sample { name: "console tes3 without names.bsa".into(), bytes: archive.build(), files }
 }
 
 fn xmem() -> Sample {
