@@ -1,0 +1,115 @@
+//! Contents like those of games: they pack to about a half, and the same seed gives the same bytes everywhere.
+
+use crate::support::content::{Xorshift, text};
+use crate::support::dds;
+
+/// Formats of the textures, one after the other.
+pub(crate) const FORMATS: [u8; 4] = [dds::BC1, dds::BC3, dds::BC5, dds::BC7];
+
+/// A square texture with all its mips.
+pub(crate) struct Texture {
+    pub(crate) format: u8,
+    pub(crate) side: u16,
+    /// The bytes of each mip, largest first.
+    pub(crate) mips: Vec<Vec<u8>>,
+}
+
+impl Texture {
+    /// `side` is a power of two.
+    pub(crate) fn new(seed: u64, format: u8, side: u16) -> Self {
+        let count = side.ilog2() as u8 + 1;
+        let mut painter = Painter::new(seed);
+        let mips = dds::mip_bytes(format, side, side, count)
+            .into_iter()
+            .enumerate()
+            .map(|(mip, bytes)| painter.paint(format, bytes, usize::from(side >> mip).div_ceil(4)))
+            .collect();
+        Self { format, side, mips }
+    }
+
+    /// The whole DDS file.
+    pub(crate) fn dds(&self) -> Vec<u8> {
+        let mut out = dds::header(self.format, self.side, self.side, self.mips.len() as u8, false);
+        self.mips.iter().for_each(|mip| out.extend_from_slice(mip));
+        out
+    }
+}
+
+/// A small file: a mesh for two seeds of three, else a script; between 512 bytes and 10 KiB, small ones more often.
+pub(crate) fn small(seed: u64) -> Vec<u8> {
+    let mut random = Xorshift::new(seed);
+    random.next();
+    let fraction = (random.next() >> 40) as f64 / (1u64 << 24) as f64;
+    let length = (512.0 * 20f64.powf(fraction)) as usize;
+    if seed.is_multiple_of(3) { text(seed, length) } else { mesh(&mut random, length) }
+}
+
+/// Vertices, which wander by fractions nobody can guess, and then triangles of vertices near each other.
+fn mesh(random: &mut Xorshift, length: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(length + 8);
+    let mut place = [0f32; 3];
+    while out.len() < length * 3 / 5 {
+        for side in &mut place {
+            *side += ((random.next() >> 48) as f32 - 32768.0) / 4096.0;
+            out.extend(side.to_le_bytes());
+        }
+    }
+    let mut vertex = 0u16;
+    while out.len() < length {
+        let number = random.next() >> 56;
+        vertex = vertex.wrapping_add((number & 3) as u16);
+        [vertex, vertex.wrapping_add(1), vertex.wrapping_sub(2)]
+            .iter()
+            .for_each(|it| out.extend(it.to_le_bytes()));
+    }
+    out.truncate(length);
+    out
+}
+
+/// Draws compressed blocks: neighbours often are alike, colours wander, and what tells texels apart is nearly random.
+struct Painter {
+    random: Xorshift,
+    colours: [u16; 2],
+}
+
+impl Painter {
+    fn new(seed: u64) -> Self {
+        Self { random: Xorshift::new(seed), colours: [0x7BEF, 0x39E7] }
+    }
+
+    /// `width` is in blocks.
+    fn paint(&mut self, format: u8, bytes: usize, width: usize) -> Vec<u8> {
+        let block = if format == dds::BC1 { 8 } else { 16 };
+        let row = width * block;
+        let mut out: Vec<u8> = Vec::with_capacity(bytes + 16);
+        while out.len() < bytes {
+            let choice = self.random.next() >> 56;
+            let back = if choice < 44 { block } else { row };
+            if choice < 72 && out.len() >= back {
+                let from = out.len() - back;
+                out.extend_from_within(from..from + block);
+                continue;
+            }
+            (0..block / 8).for_each(|half| self.half_block(half == 0, &mut out));
+        }
+        out.truncate(bytes);
+        out
+    }
+
+    /// Eight bytes: two colours and sixteen choices of two bits.
+    fn half_block(&mut self, wanders: bool, out: &mut Vec<u8>) {
+        let number = self.random.next();
+        if wanders && number >> 62 == 0 {
+            for (colour, shift) in self.colours.iter_mut().zip([8, 16]) {
+                *colour = colour.wrapping_add((number >> shift & 0x1F) as u16).wrapping_sub(16);
+            }
+        }
+        self.colours.iter().for_each(|colour| out.extend(colour.to_le_bytes()));
+        // Flat, striped and shaded blocks are common.
+        const COMMON: [u8; 8] = [0x00, 0x55, 0xAA, 0xFF, 0x05, 0x50, 0xF0, 0x0F];
+        for byte in ((number >> 24) as u32).to_le_bytes() {
+            let pick = self.random.next() >> 60;
+            out.push(if pick < 5 { COMMON[usize::from(byte & 7)] } else { byte });
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The same files as loose files, in archives, in squashfs images and in a zip; built once into a folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::assets::{self, FORMATS, Texture};
+use crate::scale::Scale;
+use crate::support::content::texels;
+use crate::support::pack::{lz4_frame, zlib};
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes4, Tes4File, ba2, write_sparse};
+use crate::{Outcome, at, run};
+
+/// Changes when the contents of a corpus do, so that old ones are built anew.
+const VERSION: &str = "2";
+
+/// Files that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Set {
+    /// Very many small files in two halves, `meshes` and `scripts`.
+    Small,
+    /// Textures with all their mips.
+    Textures,
+    /// One large stored file.
+    Big,
+    /// 16 large packed textures, and one large packed file.
+    Large,
+    /// Many archives of many files.
+    Many,
+}
+
+impl Set {
+    pub(crate) const ALL: [(Self, &str); 5] = [
+        (Self::Small, "small"),
+        (Self::Textures, "textures"),
+        (Self::Big, "big"),
+        (Self::Large, "large"),
+        (Self::Many, "many"),
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// Its folder, in which `loose`, images and archives are.
+    pub(crate) fn folder(self, corpora: &Path) -> PathBuf {
+        corpora.join(self.name())
+    }
+}
+
+/// A file of a corpus. Folders are separated as archives do it.
+struct File {
+    folder: String,
+    name: String,
+    data: Vec<u8>,
+}
+
+/// Builds what is missing.
+pub(crate) fn build(corpora: &Path, scale: &Scale) -> Outcome<()> {
+    let stamp = format!("{VERSION} {scale:?}");
+    for (set, name) in Set::ALL {
+        let folder = set.folder(corpora);
+        let done = folder.join("done");
+        if fs::read_to_string(&done).is_ok_and(|it| it == stamp) {
+            continue;
+        }
+        eprintln!("bench: building the corpus {name}");
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(at(&folder))?;
+        }
+        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        match set {
+            Set::Small => build_small(&folder, scale)?,
+            Set::Textures => build_textures(&folder, scale)?,
+            Set::Big => build_big(&folder, scale)?,
+            Set::Large => build_large(&folder, scale)?,
+            Set::Many => build_many(&folder, scale)?,
+        }
+        fs::write(&done, &stamp).map_err(at(&done))?;
+    }
+    run(&mut Command::new("sync"))
+}
+
+fn build_small(folder: &Path, scale: &Scale) -> Outcome<()> {
+    let places: Vec<(String, String, u64)> = ["meshes", "scripts"]
+        .into_iter()
+        .zip([0u64, 1 << 32])
+        .flat_map(|(half, seed)| {
+            (0..scale.files).map(move |file| {
+                let leaf = file * scale.folders / scale.files;
+                let above = leaf / 100;
+                let place = format!("{half}\\region{above:02}\\place{leaf:04}");
+                (
+                    place,
+                    format!("thing{file:06}.{}", if half == "meshes" { "nif" } else { "psc" }),
+                    seed + file as u64,
+                )
+            })
+        })
+        .collect();
+    let files = in_parallel(&places, |(place, name, seed)| File {
+        folder: place.clone(),
+        name: name.clone(),
+        data: assets::small(*seed),
+    });
+    write_loose(folder, &files)?;
+    let streams = in_parallel(&files, |file| zlib(&file.data));
+    // Every seventh is stored, by the bit that says the reverse of the archive's flag.
+    write_tes4(&folder.join("v104.bsa"), 104, &files, &streams, 7)?;
+    write_general(&folder.join("gnrl.ba2"), &files, Some(&streams))?;
+    drop(streams);
+    write_general(&folder.join("gnrl-stored.ba2"), &files, None)?;
+    let streams = in_parallel(&files, |file| lz4_frame(&file.data));
+    write_tes4(&folder.join("v105.bsa"), 105, &files, &streams, usize::MAX)?;
+    write_images(folder)
+}
+
+fn build_textures(folder: &Path, scale: &Scale) -> Outcome<()> {
+    // Side and place in FORMATS of the eight textures.
+    const EIGHT: [(u16, usize); 8] =
+        [(2048, 0), (1024, 3), (1024, 0), (1024, 1), (1024, 2), (512, 1), (512, 0), (512, 3)];
+    let numbers: Vec<usize> = (0..scale.textures * EIGHT.len()).collect();
+    let textures = in_parallel(&numbers, |&number| {
+        let (side, format) = EIGHT[number % EIGHT.len()];
+        Texture::new(number as u64 + 77, FORMATS[format], side)
+    });
+    let files: Vec<File> = textures
+        .iter()
+        .enumerate()
+        .map(|(number, texture)| File {
+            folder: format!("textures\\set{:02}", number / 32),
+            name: format!("surface{number:04}.dds"),
+            data: texture.dds(),
+        })
+        .collect();
+    write_loose(folder, &files)?;
+    write_tes4(
+        &folder.join("v104.bsa"),
+        104,
+        &files,
+        &in_parallel(&files, |file| zlib(&file.data)),
+        usize::MAX,
+    )?;
+    write_tes4(
+        &folder.join("v105.bsa"),
+        105,
+        &files,
+        &in_parallel(&files, |file| lz4_frame(&file.data)),
+        usize::MAX,
+    )?;
+    let numbers: Vec<usize> = (0..files.len()).collect();
+    let packed = in_parallel(&numbers, |&number| {
+        dx10_file(&format!("{}\\{}", files[number].folder, files[number].name), &textures[number])
+    });
+    let archive = packed.into_iter().fold(Ba2::textures(1), Ba2::add);
+    write_parts(&folder.join("dx10.ba2"), &archive.build_parts())?;
+    write_images(folder)
+}
+
+/// As the tools cut textures: at most four chunks, each mip of 512 texels and more one of its own.
+fn dx10_file(path: &str, texture: &Texture) -> Ba2File {
+    let count = texture.mips.len();
+    let alone = (0..count).take_while(|mip| texture.side >> mip >= 512).count().min(3);
+    let head = ba2::Texture::new(texture.format, texture.side, texture.side, count as u8);
+    let chunk = |first: usize, last: usize| {
+        Chunk::zlib(texture.mips[first..=last].concat()).mips(first as u16, last as u16)
+    };
+    (0..alone)
+        .map(|mip| chunk(mip, mip))
+        .chain(std::iter::once_with(|| chunk(alone, count - 1)))
+        .fold(Ba2File::texture(path, head), Ba2File::chunk)
+}
+
+fn build_big(folder: &Path, scale: &Scale) -> Outcome<()> {
+    let pieces: Vec<u64> = (0..scale.big as u64 >> 20).collect();
+    let data = in_parallel(&pieces, |&piece| texels(piece, 1 << 20)).concat();
+    let files = [File { folder: "sound".into(), name: "big.bin".into(), data }];
+    write_loose(folder, &files)?;
+    write_general(&folder.join("gnrl-stored.ba2"), &files, None)?;
+    drop(files);
+    write_image(folder, "none.sqfs", &["-noI", "-noId", "-noD", "-noF", "-noX"])
+}
+
+fn build_large(folder: &Path, scale: &Scale) -> Outcome<()> {
+    let numbers: Vec<u64> = (0..16).collect();
+    let mut files = in_parallel(&numbers, |&number| File {
+        folder: "textures\\large".into(),
+        name: format!("land{number:02}.dds"),
+        data: Texture::new(number, FORMATS[3], scale.large_side).dds(),
+    });
+    let packed = Texture::new(99, FORMATS[3], 8192).mips.swap_remove(0);
+    let data = packed[..scale.packed].to_vec();
+    files.push(File { folder: "packed".into(), name: "packed.bin".into(), data });
+    write_loose(folder, &files)?;
+    write_tes4(
+        &folder.join("v104.bsa"),
+        104,
+        &files,
+        &in_parallel(&files, |file| zlib(&file.data)),
+        usize::MAX,
+    )
+}
+
+/// Archives of three kinds in turn, their contents a few bytes: only their tables are of interest.
+fn build_many(folder: &Path, scale: &Scale) -> Outcome<()> {
+    let numbers: Vec<usize> = (0..scale.archives).collect();
+    in_parallel(&numbers, |&archive| -> Outcome<()> {
+        let count = scale.files_per_archive;
+        let files: Vec<File> = (0..count)
+            .map(|file| File {
+                folder: format!("meshes\\mod{archive:03}\\part{:03}", file / 45),
+                name: format!("object{file:05}.nif"),
+                data: format!("{archive}/{file}").into_bytes(),
+            })
+            .collect();
+        let path = folder.join(format!("mod{archive:03}"));
+        match archive % 3 {
+            0 => write_tes4(&path.with_extension("bsa"), 104, &files, &[], 1),
+            1 => write_tes4(&path.with_extension("bsa"), 105, &files, &[], 1),
+            _ => write_general(&path.with_extension("ba2"), &files, None),
+        }
+    })
+    .into_iter()
+    .collect()
+}
+
+fn write_loose(folder: &Path, files: &[File]) -> Outcome<()> {
+    let loose = folder.join("loose");
+    let mut made = PathBuf::new();
+    for file in files {
+        let within = loose.join(file.folder.replace('\\', "/"));
+        if within != made {
+            fs::create_dir_all(&within).map_err(at(&within))?;
+            made.clone_from(&within);
+        }
+        let path = within.join(&file.name);
+        fs::write(&path, &file.data).map_err(at(&path))?;
+    }
+    Ok(())
+}
+
+/// A packed archive; every `toggled`th file is stored.
+fn write_tes4(path: &Path, version: u32, files: &[File], streams: &[Vec<u8>], toggled: usize) -> Outcome<()> {
+    let mut archive = Tes4::new(version).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
+    for (number, file) in files.iter().enumerate() {
+        let entry = Tes4File::new(&file.name, file.data.clone());
+        let entry = match number % toggled == toggled - 1 {
+            true => entry.toggle(),
+            false => entry.stream(streams[number].clone()),
+        };
+        archive = archive.add(&file.folder, entry);
+    }
+    write_parts(path, &archive.build_parts())
+}
+
+fn write_general(path: &Path, files: &[File], streams: Option<&[Vec<u8>]>) -> Outcome<()> {
+    let mut archive = Ba2::general(1);
+    for (number, file) in files.iter().enumerate() {
+        let chunk = match streams {
+            Some(streams) => Chunk::packed(streams[number].clone(), file.data.len()),
+            None => Chunk::stored(file.data.clone()),
+        };
+        archive = archive.add(Ba2File::general(format!("{}\\{}", file.folder, file.name)).chunk(chunk));
+    }
+    write_parts(path, &archive.build_parts())
+}
+
+fn write_parts(path: &Path, parts: &Parts) -> Outcome<()> {
+    write_sparse(path, parts).map_err(at(path))
+}
+
+fn write_images(folder: &Path) -> Outcome<()> {
+    write_image(folder, "gzip.sqfs", &["-comp", "gzip"])?;
+    write_image(folder, "none.sqfs", &["-noI", "-noId", "-noD", "-noF", "-noX"])?;
+    run(Command::new("zip").args(["-q", "-r", "../files.zip", "."]).current_dir(folder.join("loose")))
+}
+
+fn write_image(folder: &Path, name: &str, options: &[&str]) -> Outcome<()> {
+    let mut command = Command::new("mksquashfs");
+    command.arg(folder.join("loose")).arg(folder.join(name)).args(["-noappend", "-quiet", "-no-progress"]);
+    run(command.args(options))
+}
+
+/// Does something with each item on all processors; the results are in order.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(items.len()));
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((index, item)) = Some(next.fetch_add(1, Ordering::Relaxed))
+                    .and_then(|index| items.get(index).map(|item| (index, item)))
+                {
+                    let result = work(item);
+                    done.lock().unwrap().push((index, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap();
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}

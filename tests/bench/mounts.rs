@@ -1,0 +1,254 @@
+//! The subjects: who serves the files, how each is mounted, and how each is taken down again.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use bsafs::fs::Status;
+use nix::mount::{MntFlags, umount2};
+
+use crate::corpus::Set;
+use crate::{Bench, Outcome, at, cleanup, process, run};
+
+/// Who serves the files of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
+    /// The folder itself.
+    Loose,
+    /// The kernel's squashfs, of an image of this name.
+    Kernel(&'static str),
+    /// squashfuse_ll.
+    Squashfuse(&'static str),
+    /// fuse-zip.
+    FuseZip,
+    /// Ours, of an archive of this name, with a cache of this size.
+    Bsafs(&'static str, &'static str),
+}
+
+/// The cache that bsafs has unless told otherwise.
+pub(crate) const CACHE: &str = "64M";
+/// How long a mount may take to come or go.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Subject {
+    /// Ours with the usual cache.
+    pub(crate) const fn ours(archive: &'static str) -> Self {
+        Self::Bsafs(archive, CACHE)
+    }
+
+    pub(crate) fn label(self) -> String {
+        match self {
+            Self::Loose => "loose files".into(),
+            Self::Kernel(image) => format!("kernel squashfs, {}", image.trim_end_matches(".sqfs")),
+            Self::Squashfuse(image) => format!("squashfuse_ll, {}", image.trim_end_matches(".sqfs")),
+            Self::FuseZip => "fuse-zip".into(),
+            Self::Bsafs(archive, CACHE) => format!("bsafs, {archive}"),
+            Self::Bsafs(archive, cache) => format!("bsafs, {archive}, cache {cache}"),
+        }
+    }
+
+    /// The program that must be there.
+    fn program(self) -> Option<&'static str> {
+        match self {
+            Self::Squashfuse(_) => Some("squashfuse_ll"),
+            Self::FuseZip => Some("fuse-zip"),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_available(self) -> bool {
+        self.program().is_none_or(|program| {
+            std::env::var_os("PATH")
+                .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+        })
+    }
+
+    /// Peers whose slow works would take the time of all others are not repeated as often.
+    pub(crate) fn rounds(self, rounds: usize) -> usize {
+        match self {
+            Self::FuseZip => 1,
+            Self::Squashfuse(_) => rounds.min(3),
+            _ => rounds,
+        }
+    }
+
+    /// What it reads from: a file of the set's folder.
+    pub(crate) fn file(self) -> Option<&'static str> {
+        match self {
+            Self::Loose => None,
+            Self::Kernel(file) | Self::Squashfuse(file) | Self::Bsafs(file, _) => Some(file),
+            Self::FuseZip => Some("files.zip"),
+        }
+    }
+}
+
+/// A mount that goes when this goes.
+pub(crate) struct Mounted {
+    pub(crate) root: PathBuf,
+    mountpoint: Option<PathBuf>,
+    child: Option<Child>,
+    daemon: Option<u32>,
+    bsafs: PathBuf,
+}
+
+impl Bench {
+    /// Mounts a subject afresh, what it reads from being in the page cache.
+    pub(crate) fn mount(&self, set: Set, subject: Subject) -> Outcome<Mounted> {
+        let folder = set.folder(&self.corpora);
+        let Some(file) = subject.file() else {
+            let root = folder.join("loose");
+            return Ok(Mounted {
+                root,
+                mountpoint: None,
+                child: None,
+                daemon: None,
+                bsafs: self.bsafs.clone(),
+            });
+        };
+        let file = folder.join(file);
+        process::warm(&file)?;
+        let root = self.mountpoint()?;
+        let mut mounted = self.mounted(&root);
+        match subject {
+            Subject::Bsafs(_, cache) => {
+                run(Command::new(&self.bsafs)
+                    .arg("mount")
+                    .arg(&file)
+                    .arg(&root)
+                    .args(["--cache-size", cache]))?;
+                mounted.adopt_daemon()?;
+            }
+            Subject::Kernel(_) => {
+                run(Command::new("mount").args(["-t", "squashfs", "-o", "loop,ro"]).arg(&file).arg(&root))?;
+            }
+            _ => {
+                let program = subject.program().unwrap_or_default();
+                let mut command = Command::new(program);
+                command.arg("-f").args((subject == Subject::FuseZip).then_some("-r")).arg(&file).arg(&root);
+                mounted.start(command)?;
+            }
+        }
+        Ok(mounted)
+    }
+
+    /// A new folder to mount on.
+    pub(crate) fn mountpoint(&self) -> Outcome<PathBuf> {
+        let folder = self.corpora.join("mnt");
+        for number in 0.. {
+            let path = folder.join(number.to_string());
+            // One that an earlier mount left is as good as a new one.
+            let is_free = match fs::create_dir(&path) {
+                Ok(()) => true,
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                    fs::remove_dir(&path).and_then(|()| fs::create_dir(&path)).is_ok()
+                }
+                Err(error) => return Err(at(&path)(error)),
+            };
+            if is_free {
+                return Ok(path);
+            }
+        }
+        Err("no mountpoint is free".into())
+    }
+
+    /// The guard of a mount that is about to be made.
+    pub(crate) fn mounted(&self, root: &Path) -> Mounted {
+        cleanup::remember(root);
+        let mountpoint = Some(root.to_owned());
+        Mounted { root: root.to_owned(), mountpoint, child: None, daemon: None, bsafs: self.bsafs.clone() }
+    }
+}
+
+impl Mounted {
+    /// What our daemon tells of itself; nothing of others.
+    pub(crate) fn status(&self) -> Outcome<Option<Status>> {
+        if self.daemon.is_none() {
+            return Ok(None);
+        }
+        let told = Command::new(&self.bsafs).args(["status", "--json"]).arg(&self.root).output()?;
+        match told.status.success() {
+            true => Ok(Some(serde_json::from_slice(&told.stdout)?)),
+            false => Err(String::from_utf8_lossy(&told.stderr).into_owned().into()),
+        }
+    }
+
+    /// The process of our daemon.
+    pub(crate) fn daemon(&self) -> Option<u32> {
+        self.daemon
+    }
+
+    /// Learns which process serves a mount of ours.
+    pub(crate) fn adopt_daemon(&mut self) -> Outcome<()> {
+        self.daemon = Some(0);
+        self.daemon = self.status()?.map(|status| status.pid);
+        if let Some(pid) = self.daemon {
+            cleanup::remember_process(pid);
+        }
+        Ok(())
+    }
+
+    /// Starts a program that mounts and stays, and waits until it has mounted.
+    fn start(&mut self, mut command: Command) -> Outcome<()> {
+        let before = fs::metadata(&self.root).map_err(at(&self.root))?.dev();
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        cleanup::remember_process(child.id());
+        let child = self.child.insert(child);
+        let start = Instant::now();
+        while fs::metadata(&self.root).is_ok_and(|it| it.dev() == before) {
+            if let Some(status) = child.try_wait()? {
+                return Err(format!("{command:?} ended before it had mounted: {status}").into());
+            }
+            if start.elapsed() > PATIENCE {
+                return Err(format!("{command:?} does not mount").into());
+            }
+            sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    fn process(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id).or(self.daemon)
+    }
+
+    fn is_running(&mut self) -> bool {
+        match (&mut self.child, self.daemon) {
+            (Some(child), _) => matches!(child.try_wait(), Ok(None)),
+            (None, Some(pid)) => process::is_alive(pid),
+            (None, None) => false,
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let Some(mountpoint) = self.mountpoint.take() else { return };
+        let start = Instant::now();
+        // Busy for a moment, as long as a file that was closed has not been let go.
+        while let Err(nix::errno::Errno::EBUSY) = umount2(&mountpoint, MntFlags::empty()) {
+            if start.elapsed() > Duration::from_secs(5) {
+                let _ = umount2(&mountpoint, MntFlags::MNT_DETACH);
+                break;
+            }
+            sleep(Duration::from_millis(5));
+        }
+        while self.is_running() && start.elapsed() < Duration::from_secs(10) {
+            sleep(Duration::from_millis(1));
+        }
+        if self.is_running()
+            && let Some(pid) = self.process()
+        {
+            let _ = nix::sys::signal::kill(
+                nix::unistd::Pid::from_raw(pid as i32),
+                nix::sys::signal::Signal::SIGKILL,
+            );
+        }
+        if let Some(child) = &mut self.child {
+            let _ = child.wait();
+        }
+        cleanup::forget(&mountpoint, self.process());
+        let _ = fs::remove_dir(&mountpoint);
+    }
+}

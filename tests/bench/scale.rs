@@ -1,0 +1,101 @@
+//! How large a run is.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+/// A size of run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Size {
+    /// To see that everything works; its times mean nothing
+    Tiny,
+    /// To see a regression within three minutes
+    Quick,
+    /// For the table
+    Full,
+}
+
+/// What a size means.
+#[derive(Clone, Debug)]
+pub(crate) struct Scale {
+    /// Its name, which is that of the folder of its corpora.
+    pub(crate) name: &'static str,
+    /// Files and folders in each half of the tree of small files.
+    pub(crate) files: usize,
+    pub(crate) folders: usize,
+    /// Small files that are opened and read.
+    pub(crate) sample: usize,
+    /// How many times eight textures there are; eight take 9 MB.
+    pub(crate) textures: usize,
+    /// Bytes of the large stored file, and of the large packed one.
+    pub(crate) big: usize,
+    pub(crate) packed: usize,
+    /// Side of the 16 large textures, of BC7.
+    pub(crate) large_side: u16,
+    /// Random reads of all threads together.
+    pub(crate) random_reads: usize,
+    /// Archives that are opened together, and files in each.
+    pub(crate) archives: usize,
+    pub(crate) files_per_archive: usize,
+    /// How often everything is repeated.
+    pub(crate) rounds: usize,
+    /// After this long nothing is repeated any more.
+    pub(crate) soft_limit: Duration,
+    /// After this long everything is taken down.
+    pub(crate) hard_limit: Duration,
+}
+
+impl Scale {
+    pub(crate) fn of(size: Size) -> Self {
+        match size {
+            Size::Tiny => Self {
+                name: "tiny",
+                files: 600,
+                folders: 40,
+                sample: 100,
+                textures: 1,
+                big: 4 << 20,
+                packed: 2 << 20,
+                large_side: 256,
+                random_reads: 400,
+                archives: 6,
+                files_per_archive: 50,
+                rounds: 2,
+                soft_limit: Duration::from_secs(40),
+                hard_limit: Duration::from_secs(240),
+            },
+            Size::Quick => Self {
+                name: "quick",
+                files: 10_000,
+                folders: 222,
+                sample: 2_000,
+                textures: 7,
+                big: 128 << 20,
+                packed: 64 << 20,
+                large_side: 1024,
+                random_reads: 8_000,
+                archives: 100,
+                files_per_archive: 500,
+                rounds: 3,
+                soft_limit: Duration::from_secs(70),
+                hard_limit: Duration::from_secs(600),
+            },
+            Size::Full => Self {
+                name: "full",
+                files: 100_000,
+                folders: 2_220,
+                sample: 10_000,
+                textures: 60,
+                big: 1 << 30,
+                packed: 64 << 20,
+                large_side: 2048,
+                random_reads: 20_000,
+                archives: 100,
+                files_per_archive: 5_000,
+                rounds: 5,
+                soft_limit: Duration::from_secs(45 * 60),
+                hard_limit: Duration::from_secs(120 * 60),
+            },
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The works: each does to a folder what programs do, and tells how long it took and what it found.
+//!
+//! What was found must be the same whoever serves the files. The sum takes the first and the last bytes of each read,
+//! so that adding up costs nothing beside the reading.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::content::Xorshift;
+
+/// A work. Those on many files take the set's paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Work {
+    /// Lists all folders, and looks at names and kinds alone.
+    Find,
+    /// Lists each folder, then looks at each of its files in order, as `ls -lR` does.
+    Ls,
+    /// Lists each folder and looks at each file on the way.
+    WalkStat,
+    OpenClose,
+    /// Opens and reads whole, with so many readers.
+    ReadWhole(usize),
+    /// The first 4 KiB of each.
+    Sniff,
+    /// The last bytes of each, where textures have their smallest mip.
+    LastBytes,
+    /// One file in steps of 128 KiB.
+    Sequential,
+    /// 4 KiB at random places of one file, with so many readers.
+    Random(usize),
+    /// All files side by side in steps of 128 KiB.
+    RoundRobin,
+    /// The same by so many readers, each all files, while the kernel is made to forget what it has.
+    Pressure(usize),
+    /// Looks at each file twenty times from four threads, half of which may spell the folders in capitals.
+    Spellings {
+        two: bool,
+    },
+}
+
+/// What a work is done to.
+#[derive(Clone, Debug)]
+pub(crate) struct Subjects {
+    /// The folder to walk.
+    pub(crate) tree: PathBuf,
+    /// Files below the root.
+    pub(crate) paths: Vec<PathBuf>,
+    /// Of all readers together.
+    pub(crate) random_reads: usize,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    pub(crate) time: Duration,
+    /// Files looked at, or reads.
+    pub(crate) operations: u64,
+    /// Of what was found, in any order.
+    pub(crate) sum: u64,
+}
+
+/// What was found so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    operations: u64,
+    sum: u64,
+}
+
+/// What programs read at once.
+const STEP: usize = 128 << 10;
+const PAGE: u64 = 4096;
+/// Looks at each file of [`Work::Spellings`].
+const LOOKS: usize = 20;
+
+impl Work {
+    pub(crate) fn label(self) -> String {
+        match self {
+            Self::Find => "find".into(),
+            Self::Ls => "ls -lR".into(),
+            Self::WalkStat => "walk + stat".into(),
+            Self::OpenClose => "open + close".into(),
+            Self::ReadWhole(1) => "open + read whole".into(),
+            Self::ReadWhole(readers) => format!("open + read whole, {readers} readers"),
+            Self::Sniff => "first 4 KiB of each".into(),
+            Self::LastBytes => "last bytes of each".into(),
+            Self::Sequential => "sequential, 128 KiB".into(),
+            Self::Random(readers) => format!("random 4 KiB, {readers} readers"),
+            Self::RoundRobin => "round-robin, 128 KiB".into(),
+            Self::Pressure(readers) => format!("round-robin, {readers} readers, caches dropped"),
+            Self::Spellings { two: false } => "stat, 4 threads, one spelling".into(),
+            Self::Spellings { two: true } => "stat, 4 threads, two spellings".into(),
+        }
+    }
+
+    /// Does it below `root`.
+    pub(crate) fn run(self, root: &Path, to: &Subjects) -> io::Result<Done> {
+        let paths: Vec<PathBuf> = to.paths.iter().map(|path| root.join(path)).collect();
+        let tree = root.join(&to.tree);
+        let one = || paths.first().ok_or_else(|| io::Error::other("there is no file"));
+        let start = Instant::now();
+        let found = match self {
+            Self::Find => find(&tree)?,
+            Self::Ls => ls(&tree, &mut Attributes::default())?,
+            Self::WalkStat => walk_stat(&tree)?,
+            Self::OpenClose => open_close(&paths)?,
+            Self::ReadWhole(readers) => {
+                shared(readers, |reader| read_whole(paths.iter().skip(reader).step_by(readers)))?
+            }
+            Self::Sniff => ends(&paths, |_| 0)?,
+            Self::LastBytes => ends(&paths, |len| len.saturating_sub(16))?,
+            Self::Sequential => read_whole([one()?].into_iter())?,
+            Self::Random(readers) => {
+                shared(readers, |reader| random(one()?, reader as u64, to.random_reads / readers))?
+            }
+            Self::RoundRobin => round_robin(&paths)?,
+            Self::Pressure(readers) => pressure(&paths, readers)?,
+            Self::Spellings { two } => spellings(root, to, two)?,
+        };
+        Ok(Done { time: start.elapsed(), operations: found.operations, sum: found.sum })
+    }
+}
+
+impl Found {
+    fn add(&mut self, bytes: &[u8]) {
+        self.operations += 1;
+        // FNV-1a of the length and of 16 bytes.
+        let ends = bytes.iter().take(8).chain(bytes.iter().rev().take(8));
+        let length = (bytes.len() as u64).to_le_bytes();
+        let hash = length.iter().chain(ends).fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3)
+        });
+        self.sum = self.sum.wrapping_add(hash);
+    }
+
+    fn join(&mut self, other: Self) {
+        self.operations += other.operations;
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
+}
+
+fn find(folder: &Path) -> io::Result<Found> {
+    let mut found = Found::default();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        found.add(entry.file_name().as_bytes());
+        if entry.file_type()?.is_dir() {
+            found.join(find(&entry.path())?);
+        }
+    }
+    Ok(found)
+}
+
+/// Which attributes `ls -l` still asks for: it gives up one that a file system does not know.
+#[derive(Default)]
+struct Attributes([bool; 2]);
+
+impl Attributes {
+    fn ask(&mut self, path: &Path) {
+        for (name, is_unknown) in ["security.selinux", "system.posix_acl_access"].iter().zip(&mut self.0) {
+            *is_unknown = *is_unknown
+                || xattr::get(path, name).is_err_and(|error| error.kind() == io::ErrorKind::Unsupported);
+        }
+    }
+}
+
+fn ls(folder: &Path, attributes: &mut Attributes) -> io::Result<Found> {
+    let mut names = fs::read_dir(folder)?.map(|it| Ok(it?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    names.sort_unstable();
+    let mut found = Found::default();
+    let mut folders = Vec::new();
+    for name in names {
+        let path = folder.join(&name);
+        let metadata = path.symlink_metadata()?;
+        attributes.ask(&path);
+        found.add(name.as_bytes());
+        if metadata.is_dir() {
+            folders.push(path);
+        } else {
+            found.sum = found.sum.wrapping_add(metadata.len());
+        }
+    }
+    for folder in folders {
+        found.join(ls(&folder, attributes)?);
+    }
+    Ok(found)
+}
+
+fn walk_stat(folder: &Path) -> io::Result<Found> {
+    let mut found = Found::default();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        found.add(entry.file_name().as_bytes());
+        if metadata.is_dir() {
+            found.join(walk_stat(&entry.path())?);
+        } else {
+            found.sum = found.sum.wrapping_add(metadata.len());
+        }
+    }
+    Ok(found)
+}
+
+fn open_close(paths: &[PathBuf]) -> io::Result<Found> {
+    let mut found = Found::default();
+    for path in paths {
+        File::open(path)?;
+        found.add(&[]);
+    }
+    Ok(found)
+}
+
+fn read_whole<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> io::Result<Found> {
+    let mut found = Found::default();
+    let mut buffer = vec![0; STEP];
+    for path in paths {
+        let mut file = File::open(path)?;
+        loop {
+            let len = fill(&mut file, &mut buffer)?;
+            if len == 0 {
+                break;
+            }
+            found.add(&buffer[..len]);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads until the buffer is full or the file ends, so that everybody's steps are the same.
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match file.read(&mut buffer[len..])? {
+            0 => break,
+            more => len += more,
+        }
+    }
+    Ok(len)
+}
+
+/// 4 KiB of each file, from where `place` says for its length.
+fn ends(paths: &[PathBuf], place: impl Fn(u64) -> u64) -> io::Result<Found> {
+    let mut found = Found::default();
+    let mut buffer = vec![0; PAGE as usize];
+    for path in paths {
+        let file = File::open(path)?;
+        let from = place(file.metadata()?.len());
+        let len = file.read_at(&mut buffer, from)?;
+        found.add(&buffer[..len]);
+    }
+    Ok(found)
+}
+
+fn random(path: &Path, seed: u64, reads: usize) -> io::Result<Found> {
+    let file = File::open(path)?;
+    let pages = (file.metadata()?.len() / PAGE).max(1);
+    let mut places = Xorshift::new(seed);
+    let mut found = Found::default();
+    let mut buffer = vec![0; PAGE as usize];
+    for _ in 0..reads {
+        let len = file.read_at(&mut buffer, (places.next() >> 16) % pages * PAGE)?;
+        found.add(&buffer[..len]);
+    }
+    Ok(found)
+}
+
+fn round_robin(paths: &[PathBuf]) -> io::Result<Found> {
+    let mut files = paths.iter().map(File::open).collect::<io::Result<Vec<_>>>()?;
+    let mut found = Found::default();
+    let mut buffer = vec![0; STEP];
+    while !files.is_empty() {
+        let mut failed = Ok(());
+        files.retain_mut(|file| match fill(file, &mut buffer) {
+            Ok(0) => false,
+            Ok(len) => {
+                found.add(&buffer[..len]);
+                true
+            }
+            Err(error) => {
+                failed = Err(error);
+                false
+            }
+        });
+        failed?;
+    }
+    Ok(found)
+}
+
+fn pressure(paths: &[PathBuf], readers: usize) -> io::Result<Found> {
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = fs::write("/proc/sys/vm/drop_caches", "1");
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let found = shared(readers, |_| round_robin(paths));
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        found
+    })
+}
+
+fn spellings(root: &Path, to: &Subjects, two: bool) -> io::Result<Found> {
+    shared(4, |thread| {
+        let spelled: Vec<PathBuf> = to
+            .paths
+            .iter()
+            .map(|path| match (two && thread % 2 == 1, path.parent(), path.file_name()) {
+                (true, Some(folder), Some(name)) => {
+                    root.join(folder.to_string_lossy().to_ascii_uppercase()).join(name)
+                }
+                _ => root.join(path),
+            })
+            .collect();
+        let mut found = Found::default();
+        for path in (0..LOOKS).flat_map(|_| &spelled) {
+            found.sum = found.sum.wrapping_add(path.metadata()?.len());
+            found.operations += 1;
+        }
+        Ok(found)
+    })
+}
+
+/// Work that several threads share, told which they are.
+fn shared(threads: usize, work: impl Fn(usize) -> io::Result<Found> + Sync) -> io::Result<Found> {
+    let work = &work;
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
+        let mut found = Found::default();
+        for thread in threads {
+            let result = thread.join().map_err(|_| io::Error::other("a reader panicked"))?;
+            found.join(result?);
+        }
+        Ok(found)
+    })
+}
