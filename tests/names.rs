@@ -114,6 +114,23 @@ fn textures_of_the_playstation_3_are_found_by_path_and_by_list() {
 }
 
 #[test]
+fn a_file_of_a_root_that_was_hashed_to_nothing_is_found_by_path_and_by_list() {
+    for flags in [0, XBOX_360, FOLDER_NAMES] {
+        let bytes = Tes4::new(104)
+            .flags(flags)
+            .folder(Tes4Folder::new("").with_hash(0))
+            .file("", "license", "x")
+            .build();
+        assert!(tree_of(&bytes, "").resolve(b"License").is_some(), "flags {flags:#x}");
+        assert_eq!(files(&tree_of(&bytes, "license")), ["license"], "flags {flags:#x}");
+    }
+    let file = Tes4File::new("license", "x").embedded("license");
+    let root = Tes4Folder::new("").with_hash(0);
+    let embedded = Tes4::new(104).flags(EMBEDDED).folder(root).add("", file).build();
+    assert_eq!(files(&tree_of(&embedded, "")), ["license"]);
+}
+
+#[test]
 fn embedded_names_are_believed_in_either_byte_order() {
     let (folder, file) = (tes4_folder(b"a"), tes4_file(b"b.txt"));
     for (flags, order) in [(0, xbox360 as fn(u64) -> u64), (XBOX_360, |hash| hash)] {
