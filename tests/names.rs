@@ -81,6 +81,24 @@ fn a_list_gives_nameless_files_their_paths_in_any_case_and_with_either_separator
 }
 
 #[test]
+fn a_hidden_file_without_a_name_has_the_hash_that_is_stored() {
+    let read = |bytes: &[u8], names: &Dictionary| {
+        Layer::with_names(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), None, names)
+            .unwrap()
+    };
+    let mut names = Dictionary::new(Encoding::default());
+    names.add(b"a/b.txt").unwrap();
+    let archive = Ba2::general(1).file("a\\b.txt", "x");
+    let tree =
+        tree::merge(vec![read(&archive.clone().nameless().build(), &names), read(&archive.build(), &names)]);
+    let tree = tree.unwrap();
+    let seen = tree.resolve(b"a/b.txt").unwrap();
+    let [hidden] = tree.hidden(seen) else { panic!("one is hidden") };
+    assert_eq!(tree.stored_name_of_hidden(hidden), b"");
+    assert_eq!(tree.hash_text_of_hidden(hidden), tree.hash_text(seen));
+}
+
+#[test]
 fn a_path_that_no_list_knows_stays_a_hash_and_the_others_get_theirs() {
     for (kind, bytes) in nameless() {
         let tree = tree_of(&bytes, "readme.txt");
