@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::exit::{Exit, Failure};
 use super::open::{self, CACHE_SIZE, Opening};
 use super::{count, selection};
-use crate::format::hash::{Family, Hash};
-use crate::format::{self, EntryId, Name};
+use crate::format::hash::Family;
+use crate::format::{self, EntryId};
 use crate::source::Source;
 
 /// Decode every file of archives, and name those that are bad
@@ -107,14 +107,9 @@ impl Verify {
         let misnamed = |bytes: &[u8]| {
             let parsed = format::parse_with(bytes, &self.opening.options())?;
             let is_misnamed = |entry: &format::Entry<'_>| {
-                // Some tools name the root by nothing, and hash that to 0 instead of to the game's `.`.
-                let is_bare_root =
-                    matches!(entry.name, Name::Split { folder: Some(b""), .. }) && entry.hash.folder == 0;
-                let is_its_own = |hash: Hash| {
-                    hash.file == entry.hash.file && (hash.folder == entry.hash.folder || is_bare_root)
-                };
                 entry.name.parts().is_some_and(|(folder, file)| {
-                    parsed.hashes != Family::None && !parsed.hashes.candidates(folder, file).any(is_its_own)
+                    parsed.hashes != Family::None
+                        && !parsed.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
                 })
             };
             let entries = (0_u32..).zip(&parsed.entries).filter(|(_, entry)| is_misnamed(entry));
@@ -123,9 +118,7 @@ impl Verify {
         Source::open(archive)
             .and_then(|source| source.lend(misnamed))
             .map_err(|error| Failure::io(Exit::NoInput, archive, &error))?
-            .map_err(|error: format::ParseError| {
-                Failure::new(Exit::Data, format!("{}: {error}", archive.display()))
-            })
+            .map_err(|error| Failure::unreadable(archive, &error))
     }
 }
 
