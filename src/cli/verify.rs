@@ -60,10 +60,7 @@ impl Verify {
                 exit = Exit::No;
             }
             match self.json {
-                true => {
-                    serde_json::to_writer(&mut out, &findings).map_err(std::io::Error::from)?;
-                    writeln!(out)?;
-                }
+                true => super::json(&mut out, &findings)?,
                 false => findings.write(&mut out)?,
             }
             out.flush()?;
@@ -73,14 +70,7 @@ impl Verify {
 
     fn verify(&self, archive: &std::path::Path) -> Result<Findings, Failure> {
         let opened = open::open(&[archive.to_owned()], &self.opening, CACHE_SIZE)?;
-        let mut files: Vec<_> = opened
-            .tree
-            .nodes()
-            .filter_map(|node| match opened.tree.kind(node) {
-                crate::tree::Kind::File(entry) => Some((node, entry)),
-                crate::tree::Kind::Folder => None,
-            })
-            .collect();
+        let mut files: Vec<_> = opened.tree.entries().collect();
         // Stored order, so that the disk is read from one end to the other.
         files.sort_unstable_by_key(|(_, entry)| *entry);
         let checked =

@@ -98,9 +98,17 @@ impl Tree {
         (0..self.len()).map(NodeId)
     }
 
+    /// All files that are to be seen, in the order of their nodes, and the entries that they show.
+    pub fn entries(&self) -> impl Iterator<Item = (NodeId, EntryId)> {
+        self.nodes().filter_map(|node| match self.kind(node) {
+            Kind::File(entry) => Some((node, entry)),
+            Kind::Folder => None,
+        })
+    }
+
     /// How many files there are to be seen.
     pub fn files(&self) -> usize {
-        self.nodes.iter().filter(|node| !node.is_folder).count()
+        self.entries().count()
     }
 
     /// The node with this inode number.
