@@ -73,6 +73,17 @@ fn info_says_that_an_archive_was_forced_and_prints_no_version_where_there_is_non
     };
     let unknown = patched(Tes4::new(105).file("a", "b", "x").build(), 4, &[110]);
     assert_eq!(info(unknown.clone(), false), (Some(65), String::new()));
+    for command in ["info", "list", "names", "verify"] {
+        let run = Command::new(env!("CARGO_BIN_EXE_bsafs"))
+            .current_dir(&folder)
+            .args([command, "archive"])
+            .output();
+        let told = String::from_utf8(run.unwrap().stderr).unwrap();
+        assert!(
+            told.ends_with("; --force reads it by the nearest layout that is known\n"),
+            "{command}: {told}"
+        );
+    }
     let (exit, text) = info(unknown, true);
     let told = "peculiar       BSA version 110 is not known; it was forced to be read as 105";
     assert!(exit == Some(0) && text.contains(told), "{text}");

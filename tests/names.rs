@@ -81,6 +81,24 @@ fn a_list_gives_nameless_files_their_paths_in_any_case_and_with_either_separator
 }
 
 #[test]
+fn a_hidden_file_without_a_name_has_the_hash_that_is_stored() {
+    let read = |bytes: &[u8], names: &Dictionary| {
+        Layer::with_names(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), None, names)
+            .unwrap()
+    };
+    let mut names = Dictionary::new(Encoding::default());
+    names.add(b"a/b.txt").unwrap();
+    let archive = Ba2::general(1).file("a\\b.txt", "x");
+    let tree =
+        tree::merge(vec![read(&archive.clone().nameless().build(), &names), read(&archive.build(), &names)]);
+    let tree = tree.unwrap();
+    let seen = tree.resolve(b"a/b.txt").unwrap();
+    let [hidden] = tree.hidden(seen) else { panic!("one is hidden") };
+    assert_eq!(tree.stored_name_of_hidden(hidden), b"");
+    assert_eq!(tree.hash_text_of_hidden(hidden), tree.hash_text(seen));
+}
+
+#[test]
 fn a_path_that_no_list_knows_stays_a_hash_and_the_others_get_theirs() {
     for (kind, bytes) in nameless() {
         let tree = tree_of(&bytes, "readme.txt");
@@ -111,6 +129,23 @@ fn textures_of_the_playstation_3_are_found_by_path_and_by_list() {
     let bytes = ps3(0);
     assert!(tree_of(&bytes, "").resolve(b"Textures/Iron_N.dds").is_some());
     assert_eq!(files(&tree_of(&bytes, "textures/iron_n.dds")), ["textures/iron_n.dds"]);
+}
+
+#[test]
+fn a_file_of_a_root_that_was_hashed_to_nothing_is_found_by_path_and_by_list() {
+    for flags in [0, XBOX_360, FOLDER_NAMES] {
+        let bytes = Tes4::new(104)
+            .flags(flags)
+            .folder(Tes4Folder::new("").with_hash(0))
+            .file("", "license", "x")
+            .build();
+        assert!(tree_of(&bytes, "").resolve(b"License").is_some(), "flags {flags:#x}");
+        assert_eq!(files(&tree_of(&bytes, "license")), ["license"], "flags {flags:#x}");
+    }
+    let file = Tes4File::new("license", "x").embedded("license");
+    let root = Tes4Folder::new("").with_hash(0);
+    let embedded = Tes4::new(104).flags(EMBEDDED).folder(root).add("", file).build();
+    assert_eq!(files(&tree_of(&embedded, "")), ["license"]);
 }
 
 #[test]

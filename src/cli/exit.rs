@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::format::{ParseError, ParseErrorKind};
+
 /// What a program that called us can act upon; the numbers are those of `sysexits.h` where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -86,6 +88,18 @@ impl Failure {
             _ => error.to_string(),
         };
         Self::new(exit, format!("{}: {what}", path.display()))
+    }
+
+    /// An archive whose tables cannot be read.
+    pub fn unreadable(path: &Path, error: &ParseError) -> Self {
+        // Bytes that no format claims are refused at the first of them, and no force makes an archive of those.
+        let advice = match error.kind {
+            ParseErrorKind::Unsupported(_) if error.at > 0 => {
+                "; --force reads it by the nearest layout that is known"
+            }
+            _ => "",
+        };
+        Self::new(Exit::Data, format!("{}: {error}{advice}", path.display()))
     }
 
     /// Output that nobody takes any more is no failure: `bsafs list X.bsa | head` is quiet.

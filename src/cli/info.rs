@@ -10,7 +10,6 @@ use serde::Serialize;
 use super::exit::{Exit, Failure};
 use super::open::{self, CACHE_SIZE, Opening};
 use super::{count, human};
-use crate::tree::Kind;
 
 /// Tell what archives are: format, version, flags, counts, codecs, sizes, and what is peculiar about them
 #[derive(Args, Debug)]
@@ -54,10 +53,7 @@ impl Info {
         for archive in &self.archives {
             let facts = self.facts(archive)?;
             match self.json {
-                true => {
-                    serde_json::to_writer(&mut out, &facts).map_err(std::io::Error::from)?;
-                    writeln!(out)?;
-                }
+                true => super::json(&mut out, &facts)?,
                 false => facts.write(&mut out)?,
             }
         }
@@ -69,12 +65,10 @@ impl Info {
         let mut opened = open::open(&[archive.to_owned()], &self.opening, CACHE_SIZE)?;
         let mut codecs = BTreeMap::new();
         let (mut files, mut bytes) = (0, 0);
-        for node in opened.tree.nodes() {
-            if let Kind::File(entry) = opened.tree.kind(node) {
-                *codecs.entry(opened.store.packing(entry).codec.name()).or_insert(0) += 1;
-                files += 1;
-                bytes += opened.store.size(entry);
-            }
+        for (_, entry) in opened.tree.entries() {
+            *codecs.entry(opened.store.packing(entry).codec.name()).or_insert(0) += 1;
+            files += 1;
+            bytes += opened.store.size(entry);
         }
         let description = opened.descriptions.remove(0);
         let about = description.about;

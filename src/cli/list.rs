@@ -53,8 +53,7 @@ impl List {
         let mut out = super::out();
         for (node, entry) in self.selection.files(&opened.tree)? {
             if self.json {
-                serde_json::to_writer(&mut out, &line(&opened, node, entry)).map_err(std::io::Error::from)?;
-                writeln!(out)?;
+                super::json(&mut out, &line(&opened, node, entry))?;
                 continue;
             }
             if self.long {

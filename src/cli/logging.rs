@@ -35,12 +35,16 @@ pub(super) fn start(verbose: u8, quiet: bool) {
         .filter_level(level)
         .parse_default_env()
         .target(env_logger::Target::Pipe(Box::new(Lines)))
-        .format(move |out, record| match (for_journal || ELSEWHERE.get().is_some(), record.level()) {
-            (true, level) => writeln!(out, "<{}>{}", priority(level), record.args()),
-            (false, Level::Error) => writeln!(out, "bsafs: {}", record.args()),
-            (false, level) => {
-                writeln!(out, "bsafs: {}: {}", level.as_str().to_ascii_lowercase(), record.args())
+        .format(move |out, record| match (ELSEWHERE.get(), record.level()) {
+            (Some(Elsewhere::File(_)), _) => {
+                let now = out.timestamp_millis();
+                writeln!(out, "{now} {}", record.args())
             }
+            (elsewhere, level) if for_journal || elsewhere.is_some() => {
+                writeln!(out, "<{}>{}", priority(level), record.args())
+            }
+            (_, Level::Error) => writeln!(out, "bsafs: {}", record.args()),
+            (_, level) => writeln!(out, "bsafs: {}: {}", level.as_str().to_ascii_lowercase(), record.args()),
         })
         .init();
 }
@@ -83,11 +87,8 @@ impl Write for Lines {
         match ELSEWHERE.get() {
             None => io::stderr().write_all(line)?,
             Some(Elsewhere::File(file)) => {
-                // The priority is for those who sort; a reader of the file does without.
-                let text = line.splitn(2, |&byte| byte == b'>').last().unwrap_or(line);
-                let stamped = [humantime().as_bytes(), b" ", text].concat();
                 let mut file = file;
-                file.write_all(&stamped)?;
+                file.write_all(line)?;
             }
             Some(Elsewhere::System(socket)) => {
                 let text = String::from_utf8_lossy(line);
@@ -105,10 +106,4 @@ impl Write for Lines {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// The time of day as env_logger's own lines give it.
-fn humantime() -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    format!("{}.{:03}", now.as_secs(), now.subsec_millis())
 }

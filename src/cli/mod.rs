@@ -145,6 +145,12 @@ fn out() -> std::io::BufWriter<std::io::StdoutLock<'static>> {
     std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock())
 }
 
+/// Something as JSON, on a line of its own.
+fn json(out: &mut impl Write, it: &impl serde::Serialize) -> std::io::Result<()> {
+    serde_json::to_writer(&mut *out, it)?;
+    writeln!(out)
+}
+
 /// A number of bytes for people.
 fn human(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];

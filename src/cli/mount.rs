@@ -142,20 +142,19 @@ impl Plan {
     fn new(mount: &Mount) -> Result<Self, Failure> {
         let (sources, mut mountpoint) = sources_and_mountpoint(&mount.paths);
         let mut archives = Vec::new();
-        let mut options = Vec::new();
+        let mut options = MountOptions::default();
         for source in sources {
             if Profile::is_one(source) {
                 let profile = Profile::read(source)?;
                 archives.extend(profile.archives);
                 mountpoint = mountpoint.or(profile.mountpoint);
-                options.push(profile.options);
+                options.add(&profile.options, &profile.beside)?;
             } else {
                 archives.push(source.clone());
             }
         }
         // The command line comes last and outranks profiles.
-        options.extend(mount.options.iter().cloned());
-        let options = MountOptions::parse(options.iter().map(String::as_str))?;
+        mount.options.iter().try_for_each(|value| options.add(value, Path::new("")))?;
         let mut opening = mount.opening.clone();
         if let Some(label) = &options.encoding {
             opening.encoding = Encoding::from_label(label).ok_or_else(|| {
@@ -172,7 +171,7 @@ impl Plan {
                 Failure::new(Exit::Usage, format!("-o textures={textures}: default, dds and raw are known"))
             })?;
         }
-        opening.names.extend(options.names.iter().map(PathBuf::from));
+        opening.names.extend(options.names.iter().cloned());
         opening.force |= options.force;
         let cache_size = match &options.cache_size {
             Some(text) => {

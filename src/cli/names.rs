@@ -55,9 +55,7 @@ impl Names {
         Source::open(archive)
             .and_then(|source| source.lend(harvest))
             .map_err(|error| Failure::io(Exit::NoInput, archive, &error))?
-            .map_err(|error: format::ParseError| {
-                Failure::new(Exit::Data, format!("{}: {error}", archive.display()))
-            })
+            .map_err(|error| Failure::unreadable(archive, &error))
     }
 
     /// A whole stored name as text with `/` between folders; `None` where it is no text, or no line.

@@ -130,15 +130,14 @@ struct Read {
 fn read_one(path: &Path, base: Option<&str>, names: &Dictionary, opening: &Opening) -> Result<Read, Failure> {
     let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
     let parsed = source.lend(|bytes| {
-        let archive = format::parse_with(bytes, &opening.options()).map_err(|error| error.to_string())?;
-        let layer =
-            Layer::with_names(&archive, opening.encoding, base, names).map_err(|error| error.to_string())?;
+        let archive = format::parse_with(bytes, &opening.options())
+            .map_err(|error| Failure::unreadable(path, &error))?;
+        let layer = Layer::with_names(&archive, opening.encoding, base, names)
+            .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
         let (description, tables) = split(archive);
-        Ok((layer, tables.presented(opening.textures.into()), description))
+        Ok::<_, Failure>((layer, tables.presented(opening.textures.into()), description))
     });
-    let (layer, tables, description) = parsed
-        .map_err(|error| Failure::io(Exit::NoInput, path, &error))?
-        .map_err(|error: String| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
+    let (layer, tables, description) = parsed.map_err(|error| Failure::io(Exit::NoInput, path, &error))??;
     for note in &description.notes {
         log::info!("{}: {} (offset {})", path.display(), note.what, note.at);
     }

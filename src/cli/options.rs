@@ -1,6 +1,9 @@
 //! The options of `-o`: those of mount(8) and fstab, in libfuse's spelling.
 
+use std::path::{Path, PathBuf};
+
 use super::exit::{Exit, Failure};
+use super::profile::home;
 use crate::fs::Owner;
 
 /// What `-o` asked for.
@@ -17,7 +20,7 @@ pub(super) struct MountOptions {
     pub(super) layout: Option<String>,
     pub(super) textures: Option<String>,
     pub(super) cache_size: Option<String>,
-    pub(super) names: Vec<String>,
+    pub(super) names: Vec<PathBuf>,
     pub(super) force: bool,
     pub(super) kernel: Vec<String>,
     uid: Option<u32>,
@@ -61,16 +64,15 @@ const NO_EFFECT: [&str; 29] = [
 ];
 
 impl MountOptions {
-    /// Reads the values of all `-o` of a command line.
-    pub(super) fn parse<'a>(values: impl IntoIterator<Item = &'a str>) -> Result<Self, Failure> {
-        let mut options = Self::default();
-        for option in values.into_iter().flat_map(split).filter(|option| !option.is_empty()) {
-            options.set(&option)?;
-        }
-        Ok(options)
+    /// Reads the value of one more `-o`, which outranks those before it. Paths in it are relative to the folder `beside`.
+    pub(super) fn add(&mut self, value: &str, beside: &Path) -> Result<(), Failure> {
+        split(value)
+            .iter()
+            .filter(|option| !option.is_empty())
+            .try_for_each(|option| self.set(option, beside))
     }
 
-    fn set(&mut self, option: &str) -> Result<(), Failure> {
+    fn set(&mut self, option: &str, beside: &Path) -> Result<(), Failure> {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         let number = |radix| {
             u32::from_str_radix(value, radix)
@@ -95,7 +97,7 @@ impl MountOptions {
             "layout" => self.layout = Some(value.to_owned()),
             "textures" => self.textures = Some(value.to_owned()),
             "cache_size" => self.cache_size = Some(value.to_owned()),
-            "names" => self.names.push(value.to_owned()),
+            "names" => self.names.push(beside.join(home(value.into()))),
             "force" => self.force = true,
             "max_read" => self.kernel.push(format!("max_read={}", number(10)?)),
             "uid" => self.uid = Some(number(10)?),
@@ -148,35 +150,43 @@ fn split(options: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn parse<const N: usize>(values: [&str; N]) -> Result<MountOptions, Failure> {
+        let mut options = MountOptions::default();
+        values.iter().try_for_each(|value| options.add(value, Path::new("")))?;
+        Ok(options)
+    }
+
     #[test]
     fn what_mount_and_fstab_pass_is_accepted() {
         let passed =
             "rw,dev,suid,nofail,noauto,user,_netdev,x-systemd.automount,X-mount.mkdir,relatime,fsname=a";
-        assert!(MountOptions::parse([passed]).is_ok());
+        assert!(parse([passed]).is_ok());
     }
 
     #[test]
     fn an_unknown_option_is_named() {
-        let failure = MountOptions::parse(["ro,dirsynk"]).expect_err("refused");
+        let failure = parse(["ro,dirsynk"]).expect_err("refused");
         assert!(failure.what.contains("dirsynk"), "{}", failure.what);
         assert_eq!(failure.exit, Exit::Usage);
     }
 
     #[test]
     fn masks_take_away_permissions() {
-        let owner = MountOptions::parse(["uid=7,gid=8", "umask=077,dmask=022"]).expect("accepted").owner();
+        let owner = parse(["uid=7,gid=8", "umask=077,dmask=022"]).expect("accepted").owner();
         assert_eq!((owner.uid, owner.gid, owner.file_mode, owner.folder_mode), (7, 8, 0o400, 0o555));
     }
 
     #[test]
     fn lists_of_names_add_up() {
-        let options = MountOptions::parse(["names=a,force", "names=b"]).expect("accepted");
-        assert_eq!((options.names, options.force), (vec!["a".into(), "b".into()], true));
+        let mut options = parse(["names=a,force", "names=b"]).expect("accepted");
+        options.add("names=c,names=/d", Path::new("/etc/bsafs")).expect("accepted");
+        assert_eq!(options.names, ["a", "b", "/etc/bsafs/c", "/d"].map(PathBuf::from));
+        assert!(options.force);
     }
 
     #[test]
     fn a_comma_may_be_part_of_a_value() {
-        let options = MountOptions::parse([r"fsname=a\,b,xattr"]).expect("accepted");
+        let options = parse([r"fsname=a\,b,xattr"]).expect("accepted");
         assert_eq!((options.fsname.as_deref(), options.xattr), (Some("a,b"), true));
     }
 }

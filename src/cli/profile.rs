@@ -4,7 +4,7 @@
 //! mountpoint = "~/mnt/skyrim"
 //! archives = ["Skyrim - Meshes0.bsa", "Skyrim - Textures0.bsa"]   # the last one wins
 //! folder = "/games/Skyrim Special Edition/Data"                    # where they are; default: beside the profile
-//! options = "xattr"                                                # as after -o
+//! options = "xattr,names=list.txt"                                 # as after -o; lists are beside the profile
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -26,6 +26,9 @@ pub(super) struct Profile {
     /// As after `-o`.
     #[serde(default)]
     pub(super) options: String,
+    /// The folder that the profile is in.
+    #[serde(skip)]
+    pub(super) beside: PathBuf,
 }
 
 impl Profile {
@@ -53,13 +56,14 @@ impl Profile {
         for archive in &mut profile.archives {
             *archive = folder.join(home(std::mem::take(archive)));
         }
+        profile.beside = beside.to_owned();
         profile.mountpoint = profile.mountpoint.map(|mountpoint| beside.join(home(mountpoint)));
         Ok(profile)
     }
 }
 
 /// `~/` is the home folder, as a shell would have it.
-fn home(path: PathBuf) -> PathBuf {
+pub(super) fn home(path: PathBuf) -> PathBuf {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path,
@@ -76,7 +80,7 @@ mod tests {
         let profile = Profile::parse(text, Path::new("/etc/bsafs")).expect("a profile");
         assert_eq!(profile.archives, [PathBuf::from("/etc/bsafs/Data/a.bsa"), "/b.bsa".into()]);
         assert_eq!(profile.mountpoint, Some("/etc/bsafs/mnt".into()));
-        assert_eq!(profile.options, "xattr");
+        assert_eq!((profile.options.as_str(), profile.beside), ("xattr", "/etc/bsafs".into()));
     }
 
     #[test]

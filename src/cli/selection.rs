@@ -5,7 +5,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::exit::{Exit, Failure};
 use crate::format::EntryId;
-use crate::tree::{Kind, NodeId, Tree};
+use crate::tree::{NodeId, Tree};
 
 /// Patterns for paths.
 #[derive(Args, Debug)]
@@ -20,13 +20,9 @@ impl Selection {
     /// The files to see, in the order of the tree.
     pub(super) fn files(&self, tree: &Tree) -> Result<Vec<(NodeId, EntryId)>, Failure> {
         let globs = self.globs()?;
-        let files = tree.nodes().filter_map(|node| match tree.kind(node) {
-            Kind::File(entry) => Some((node, entry)),
-            Kind::Folder => None,
-        });
         let mut files: Vec<_> = match globs {
-            None => files.collect(),
-            Some(globs) => files.filter(|(node, _)| globs.is_match(path(tree, *node))).collect(),
+            None => tree.entries().collect(),
+            Some(globs) => tree.entries().filter(|(node, _)| globs.is_match(path(tree, *node))).collect(),
         };
         files.sort_by_cached_key(|(node, _)| tree.path(*node).to_ascii_lowercase());
         Ok(files)

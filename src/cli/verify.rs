@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::exit::{Exit, Failure};
 use super::open::{self, CACHE_SIZE, Opening};
 use super::{count, selection};
-use crate::format::hash::{Family, Hash};
-use crate::format::{self, EntryId, Name};
+use crate::format::hash::Family;
+use crate::format::{self, EntryId};
 use crate::source::Source;
 
 /// Decode every file of archives, and name those that are bad
@@ -60,10 +60,7 @@ impl Verify {
                 exit = Exit::No;
             }
             match self.json {
-                true => {
-                    serde_json::to_writer(&mut out, &findings).map_err(std::io::Error::from)?;
-                    writeln!(out)?;
-                }
+                true => super::json(&mut out, &findings)?,
                 false => findings.write(&mut out)?,
             }
             out.flush()?;
@@ -73,14 +70,7 @@ impl Verify {
 
     fn verify(&self, archive: &std::path::Path) -> Result<Findings, Failure> {
         let opened = open::open(&[archive.to_owned()], &self.opening, CACHE_SIZE)?;
-        let mut files: Vec<_> = opened
-            .tree
-            .nodes()
-            .filter_map(|node| match opened.tree.kind(node) {
-                crate::tree::Kind::File(entry) => Some((node, entry)),
-                crate::tree::Kind::Folder => None,
-            })
-            .collect();
+        let mut files: Vec<_> = opened.tree.entries().collect();
         // Stored order, so that the disk is read from one end to the other.
         files.sort_unstable_by_key(|(_, entry)| *entry);
         let checked =
@@ -107,14 +97,9 @@ impl Verify {
         let misnamed = |bytes: &[u8]| {
             let parsed = format::parse_with(bytes, &self.opening.options())?;
             let is_misnamed = |entry: &format::Entry<'_>| {
-                // Some tools name the root by nothing, and hash that to 0 instead of to the game's `.`.
-                let is_bare_root =
-                    matches!(entry.name, Name::Split { folder: Some(b""), .. }) && entry.hash.folder == 0;
-                let is_its_own = |hash: Hash| {
-                    hash.file == entry.hash.file && (hash.folder == entry.hash.folder || is_bare_root)
-                };
                 entry.name.parts().is_some_and(|(folder, file)| {
-                    parsed.hashes != Family::None && !parsed.hashes.candidates(folder, file).any(is_its_own)
+                    parsed.hashes != Family::None
+                        && !parsed.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
                 })
             };
             let entries = (0_u32..).zip(&parsed.entries).filter(|(_, entry)| is_misnamed(entry));
@@ -123,9 +108,7 @@ impl Verify {
         Source::open(archive)
             .and_then(|source| source.lend(misnamed))
             .map_err(|error| Failure::io(Exit::NoInput, archive, &error))?
-            .map_err(|error: format::ParseError| {
-                Failure::new(Exit::Data, format!("{}: {error}", archive.display()))
-            })
+            .map_err(|error| Failure::unreadable(archive, &error))
     }
 }
 

@@ -71,15 +71,12 @@ fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
     writeln!(out, "{path}  ({})", human(*size))?;
     for (role, copy) in std::iter::once(("from  ", from)).chain(hides.iter().map(|copy| ("hides ", copy))) {
         let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
-        writeln!(
-            out,
-            "  {role} {}  {}, {} packed, stored as {}{}",
-            copy.archive,
-            copy.codec,
-            human(copy.packed),
-            copy.stored_name,
-            tiled.unwrap_or_default()
-        )?;
+        let stored = match &copy.stored_name[..] {
+            "" => format!("stored without a name, hash {}", copy.hash),
+            name => format!("stored as {name}"),
+        };
+        let (archive, codec, packed) = (&copy.archive, &copy.codec, human(copy.packed));
+        writeln!(out, "  {role} {archive}  {codec}, {packed} packed, {stored}{}", tiled.unwrap_or_default())?;
     }
     if *hides_more > 0 {
         writeln!(out, "  hides  {hides_more} more")?;

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use lru::LruCache;
 
-/// Which extent: its archive's place in load order, and its offset there. Extents that share data share the slot.
+/// Which extent: its archive's place in load order, and its offset there. Extents that share data share the slot. Files
+/// whose texels were put into rows have keys of their own, see [`super::untiled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) layer: u16,

@@ -6,8 +6,7 @@
 use std::cell::Cell;
 
 use super::cache::Key;
-use super::{Reason, Store, Unpacked, buffer};
-use crate::content::ReadError;
+use super::{ReadError, Reason, Store, Unpacked, buffer};
 use crate::format::{Codec, EntryId, Plain};
 
 /// How textures are shown.

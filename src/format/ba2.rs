@@ -33,13 +33,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
         notes.add(16, || "it stores no names: its files are listed by hash".into());
     }
     let Tables { entries, extents, heads } = tables;
-    let beyond =
-        extents.iter().filter(|it| it.offset.saturating_add(u64::from(it.packed)) > header.len).count();
-    if beyond > 0 {
-        notes.add(header.len, || {
-            format!("the data of {beyond} chunks lies beyond the end: was the archive cut short?")
-        });
-    }
+    notes.add_beyond(&extents, header.len, "chunks");
     let (about, hashes) = (header.about(&heads), Family::Fo4);
     Ok(Archive { about, hashes, entries, extents, heads, sniffed: Vec::new(), notes: notes.kept })
 }
@@ -96,7 +90,6 @@ impl Header {
         options: &Options,
         notes: &mut Notes,
     ) -> Result<(Self, Reader<'a>), ParseError> {
-        let limits = &options.limits;
         let mut reader = Reader::new(archive);
         let len = reader.left();
         reader.skip(4, "the magic number")?;
@@ -130,9 +123,7 @@ impl Header {
                 )
             });
         }
-        if files > limits.entries {
-            return Err(ParseError::limit(12, format!("{files} files; we hold at most {}", limits.entries)));
-        }
+        options.limits.admit(12, u64::from(files), "files")?;
         if matches!(layout, 2 | 3) {
             reader.skip(8, "the fields of version 2")?;
         }

@@ -222,6 +222,16 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Refuses a count that stands at `at`, where it is more than we are willing to hold.
+    fn admit(&self, at: u64, count: u64, things: &str) -> Result<(), ParseError> {
+        match count > u64::from(self.entries) {
+            true => Err(ParseError::limit(at, format!("{count} {things}; we hold at most {}", self.entries))),
+            false => Ok(()),
+        }
+    }
+}
+
 /// How an archive is to be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
@@ -322,6 +332,17 @@ impl Notes {
     fn add(&mut self, at: u64, what: impl FnOnce() -> String) {
         if self.kept.len() < self.limit {
             self.kept.push(Note { at, what: what() });
+        }
+    }
+
+    /// Counts the extents that lie beyond the end of an archive of `len` bytes; `things` is what people call them.
+    fn add_beyond(&mut self, extents: &[Extent], len: u64, things: &str) {
+        let end = |extent: &Extent| extent.offset.saturating_add(u64::from(extent.packed));
+        let beyond = extents.iter().filter(|extent| end(extent) > len).count();
+        if beyond > 0 {
+            self.add(len, || {
+                format!("the data of {beyond} {things} lies beyond the end: was the archive cut short?")
+            });
         }
     }
 }

@@ -24,12 +24,7 @@ fn claims(archive: &[u8]) -> bool {
 fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
     let limits = &options.limits;
     let header = header(archive)?;
-    if header.count > limits.entries {
-        return Err(ParseError::limit(
-            8,
-            format!("{} files; we hold at most {}", header.count, limits.entries),
-        ));
-    }
+    limits.admit(8, u64::from(header.count), "files")?;
     let mut notes = Notes::new(limits);
     let mut reader = Reader::at(archive, HEADER_LEN, "the file records")?;
     let mut records = reader.records(header.count, RECORD_LEN, "the file records")?;
@@ -64,14 +59,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     if names.is_none() && !entries.is_empty() {
         notes.add(HEADER_LEN, || "it stores no names, as Morrowind's archives for Xbox do".into());
     }
-    let len = Reader::new(archive).left();
-    let beyond =
-        extents.iter().filter(|extent| extent.offset.saturating_add(u64::from(extent.packed)) > len).count();
-    if beyond > 0 {
-        notes.add(len, || {
-            format!("the data of {beyond} files lies beyond the end: was the archive cut short?")
-        });
-    }
+    notes.add_beyond(&extents, Reader::new(archive).left(), "files");
     let about = About {
         format: FORMAT.name,
         version: 0x100,

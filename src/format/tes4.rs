@@ -66,12 +66,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     let names = tables.read_folders(&options.limits, &mut notes)?;
     tables.name_files(names, &mut notes);
     let (entries, extents) = (tables.entries, tables.extents);
-    let beyond = extents.iter().filter(|extent| !header.holds(extent)).count();
-    if beyond > 0 {
-        notes.add(header.len, || {
-            format!("the data of {beyond} files lies beyond the end: was the archive cut short?")
-        });
-    }
+    notes.add_beyond(&extents, header.len, "files");
     Ok(Archive {
         about: header.about(&entries),
         hashes: header.family(),
@@ -124,11 +119,7 @@ impl Header {
                 format!("BSA version {version}; 103, 104 and 105 are known"),
             ));
         }
-        let limits = &options.limits;
-        if header.folders > limits.entries {
-            let (folders, most) = (header.folders, limits.entries);
-            return Err(ParseError::limit(16, format!("{folders} folders; we hold at most {most}")));
-        }
+        options.limits.admit(16, u64::from(header.folders), "folders")?;
         Ok(header)
     }
 
@@ -142,11 +133,6 @@ impl Header {
 
     fn folder_record_len(&self) -> u32 {
         if self.layout == 105 { 24 } else { 16 }
-    }
-
-    /// Whether an extent lies within the file.
-    fn holds(&self, extent: &Extent) -> bool {
-        extent.offset.saturating_add(u64::from(extent.packed)) <= self.len
     }
 
     fn family(&self) -> Family {
@@ -257,13 +243,8 @@ impl<'a> Tables<'a, '_> {
                 false => None,
             };
             let files = blocks.records(count, FILE_RECORD_LEN, "a folder's file records")?;
-            let sum = self.entries.len().saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
-            if usize::try_from(limits.entries).is_ok_and(|most| sum > most) {
-                return Err(ParseError::limit(
-                    at,
-                    format!("{sum} files; we hold at most {}", limits.entries),
-                ));
-            }
+            let found = u64::try_from(self.entries.len()).unwrap_or(u64::MAX);
+            limits.admit(at, found.saturating_add(u64::from(count)), "files")?;
             self.read_files(folder, name, files)?;
         }
         let found = self.entries.len();

@@ -26,7 +26,7 @@ pub struct Mounting {
     pub allow_other: bool,
     /// Further options for the kernel, such as `max_read=65536`.
     pub kernel_options: Vec<String>,
-    /// `dev`, `exec` and the like, as far as they differ from the default.
+    /// Whether no file may be run from it.
     pub noexec: bool,
     /// Whether access times are left alone; they are in any case, but some want to see it said.
     pub noatime: bool,

@@ -26,9 +26,9 @@ pub struct Provenance {
 pub struct Copy {
     /// The archive.
     pub archive: String,
-    /// The name as it is stored there; bytes that are no UTF-8 are shown as `\x..`.
+    /// The name as it is stored there, empty where none is; bytes that are no UTF-8 are shown as `\x..`.
     pub stored_name: String,
-    /// The hash of the name, in the form of the archive's format; empty where whole records are hashed otherwise.
+    /// The hash of the name, as files without one are listed by it; empty where the format has none.
     pub hash: String,
     /// How it is packed.
     pub codec: String,
@@ -55,8 +55,7 @@ impl Provenance {
                 .iter()
                 .map(|hidden| {
                     let stored = fs.tree.stored_name_of_hidden(hidden);
-                    let hash = fs.tree.hash_text_of(hidden.entry.layer, &stored);
-                    copy(fs, hidden.entry, &stored, hash)
+                    copy(fs, hidden.entry, &stored, fs.tree.hash_text_of_hidden(hidden))
                 })
                 .collect(),
             hides_more: 0,

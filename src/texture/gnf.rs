@@ -47,12 +47,12 @@ impl Descriptor {
     }
 
     /// The number of the format's bits and channels.
-    pub fn data_format(&self) -> u8 {
+    fn data_format(&self) -> u8 {
         self.field(1, 20, 6) as u8
     }
 
     /// The number of how channels are to be understood: 0 UNORM, 1 SNORM, 4 UINT, 5 SINT, 7 FLOAT, 9 SRGB.
-    pub fn number_format(&self) -> u8 {
+    fn number_format(&self) -> u8 {
         self.field(1, 26, 4) as u8
     }
 

@@ -93,6 +93,9 @@ impl Dictionary {
             Family::Tes3 => self.find(self.tes3.get_or_init(|| self.index(Family::Tes3)), hash),
             Family::Fo4 => self.find(self.fo4.get_or_init(|| self.index(Family::Fo4)), hash),
             Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3 => {
+                // Some tools hash the root to 0; its true hash is the same in either byte order.
+                let root = Family::Tes4.folder(b"").filter(|_| hash.folder == 0);
+                let hash = &Hash { folder: root.unwrap_or(hash.folder), ..*hash };
                 let swapped = Hash { folder: xbox(hash.folder), file: xbox(hash.file) };
                 let [first, second] = match family {
                     Family::Tes4Xbox => [&swapped, hash],

@@ -98,9 +98,17 @@ impl Tree {
         (0..self.len()).map(NodeId)
     }
 
+    /// All files that are to be seen, in the order of their nodes, and the entries that they show.
+    pub fn entries(&self) -> impl Iterator<Item = (NodeId, EntryId)> {
+        self.nodes().filter_map(|node| match self.kind(node) {
+            Kind::File(entry) => Some((node, entry)),
+            Kind::Folder => None,
+        })
+    }
+
     /// How many files there are to be seen.
     pub fn files(&self) -> usize {
-        self.nodes.iter().filter(|node| !node.is_folder).count()
+        self.entries().count()
     }
 
     /// The node with this inode number.
@@ -194,17 +202,21 @@ impl Tree {
     /// A file's hash, as people write it: as stored where its name or its folder's is not, otherwise that of the
     /// stored name.
     pub fn hash_text(&self, node: NodeId) -> String {
-        let Kind::File(entry) = self.kind(node) else { return String::new() };
-        match self.unnamed_hash(entry) {
-            Some((family, hash)) => show(family, &hash),
-            None => self.hash_text_of(entry.layer, &self.stored_name(node)),
+        match self.kind(node) {
+            Kind::Folder => String::new(),
+            Kind::File(entry) => self.hash_text_of(entry, &self.stored_name(node)),
         }
     }
 
-    /// The hash of a stored name, as people write it.
-    pub fn hash_text_of(&self, layer: u16, stored: &[u8]) -> String {
-        let family = self.layers[usize::from(layer)].family;
-        show(family, &family.of(b"", stored))
+    /// The same of a hidden entry.
+    pub fn hash_text_of_hidden(&self, hidden: &Hidden) -> String {
+        self.hash_text_of(hidden.entry, &self.stored_name_of_hidden(hidden))
+    }
+
+    fn hash_text_of(&self, entry: EntryId, stored: &[u8]) -> String {
+        let family = self.layers[usize::from(entry.layer)].family;
+        let hash = self.unnamed_hash(entry).unwrap_or_else(|| family.of(b"", stored));
+        show(family, &hash)
     }
 
     fn stored(&self, entry: EntryId, name: Text) -> Vec<u8> {

@@ -100,10 +100,10 @@ impl Tree {
     }
 
     /// The stored hash of an unnamed file.
-    pub(super) fn unnamed_hash(&self, id: EntryId) -> Option<(Family, Hash)> {
+    pub(super) fn unnamed_hash(&self, id: EntryId) -> Option<Hash> {
         let layer = &self.layers[usize::from(id.layer)];
         let place = layer.unnamed.binary_search_by_key(&id.entry, |unnamed| unnamed.entry).ok()?;
-        Some((layer.family, layer.unnamed[place].hash))
+        Some(layer.unnamed[place].hash)
     }
 
     /// The unnamed file whose real path from the root this is; the layer that wins is asked first.

@@ -183,6 +183,10 @@ fn a_bad_file_gives_eio_for_itself_alone_and_is_still_listed() {
         assert_eq!(log.matches(&told).count(), 1, "{log}");
     }
     assert_eq!(log.lines().count(), bad.len(), "{log}");
+    // Each line begins with the time of day, as people read it.
+    let is_dated =
+        |line: &str| line.starts_with("20") && line.split(' ').next().is_some_and(|it| it.ends_with('Z'));
+    assert!(log.lines().all(is_dated), "{log}");
     mount.umount(&place);
 }
 

@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 use super::{world, world_files};
 use crate::mounted::{Mounted, Place, finish, status};
 use crate::support::content::text;
-use crate::support::{Ba2, Tes3};
+use crate::support::tes4::PACKED;
+use crate::support::{Ba2, Tes3, Tes4, hash};
 
 /// A path with the case of every second letter, from the `nth` on, turned.
 fn respelled(path: &str, nth: usize) -> String {
@@ -180,6 +181,7 @@ fn a_name_of_another_code_page_is_shown_as_the_user_says() {
 fn a_file_without_a_name_is_found_by_its_hash_and_by_its_real_path() {
     let place = Place::new();
     let content = text(9, 400);
+    let bsa = |version| Tes4::new(version).flags(PACKED).file("misc", "example.txt", &content[..]).build();
     place.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", &content[..]).nameless().build());
     let mount: Mounted = place.mount(["a.ba2"]);
     for path in ["5EE3C5A6_F38044E1.txt", "5ee3c5a6_f38044e1.TXT", "misc/example.txt", "MISC/EXAMPLE.TXT"] {
@@ -188,4 +190,17 @@ fn a_file_without_a_name_is_found_by_its_hash_and_by_its_real_path() {
     assert!(fs::metadata(mount.join("misc/other.txt")).is_err());
     let listed: Vec<_> = fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(listed, ["5EE3C5A6_F38044E1.txt"]);
+    mount.umount(&place);
+    for version in [103, 104, 105] {
+        place.archive("a.bsa", &bsa(version));
+        let mount = place.mount(["a.bsa"]);
+        let folder = format!("{:016X}", hash::tes4_folder(b"misc"));
+        let listed: Vec<_> = fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(listed, [folder.as_str()]);
+        let by_hash = format!("{folder}/{:016X}", hash::tes4_file(b"example.txt"));
+        for path in [by_hash.as_str(), "misc/example.txt", "MISC/EXAMPLE.TXT"] {
+            assert!(mount.read(path) == content, "{version}: {path}");
+        }
+        mount.umount(&place);
+    }
 }

@@ -58,14 +58,28 @@ impl Family {
     /// Every hash that an archive may store for a file, this family's own first.
     ///
     /// Archives of the Xbox 360 that lack its flag, and such that have it without cause, both exist, and nothing but its
-    /// textures tells an archive of the PlayStation 3: so the three TES4 families stand in for each other.
+    /// textures tells an archive of the PlayStation 3: so the three TES4 families stand in for each other. For files of
+    /// the root, 0 stands in for the folder's hash: some tools hash the empty path to that instead of to the game's `.`.
     pub fn candidates(self, folder: &[u8], file: &[u8]) -> impl Iterator<Item = Hash> {
-        self.alternatives().map(move |family| family.of(folder, file))
+        self.alternatives().flat_map(move |family| {
+            let hash = family.of(folder, file);
+            let bare = family.is_root(hash.folder).then_some(Hash { folder: 0, ..hash });
+            std::iter::once(hash).chain(bare)
+        })
     }
 
     /// The same of a folder alone.
     pub fn folder_candidates(self, folder: &[u8]) -> impl Iterator<Item = u64> {
-        self.alternatives().filter_map(move |family| family.folder(folder))
+        self.alternatives().flat_map(move |family| {
+            let hash = family.folder(folder);
+            let bare = hash.filter(|&hash| family.is_root(hash)).map(|_| 0);
+            hash.into_iter().chain(bare)
+        })
+    }
+
+    /// Whether a folder's hash is that of the root.
+    fn is_root(self, folder: u64) -> bool {
+        self.folder(b"") == Some(folder)
     }
 
     /// This family, and those that an archive may turn out to be of.

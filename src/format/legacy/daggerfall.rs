@@ -2,14 +2,14 @@
 //! numbers (FORMATS.md section 9.2). Battlespire's are said to be alike [unverified].
 
 use super::super::{About, Archive, Format, Name, Options, ParseError};
-use super::{Layout, Record, about, unpadded};
+use super::{Layout, Record, about, named};
 use crate::read::{Missing, Reader};
 
 /// This format's row in [`super::super::FORMATS`].
 pub const FORMAT: Format = Format { name: "Daggerfall", claims, parse };
 
-static NAMES: Layout = Layout { header: 4, record: 18, read: read_named };
-static NUMBERS: Layout = Layout { header: 4, record: 8, read: read_numbered };
+static NAMES: Layout = Layout { header: 4, record: 18, read: named };
+static NUMBERS: Layout = Layout { header: 4, record: 8, read: numbered };
 
 fn claims(archive: &[u8]) -> bool {
     kind(archive).is_ok_and(|(layout, _)| layout.fits(archive))
@@ -32,18 +32,9 @@ fn kind(archive: &[u8]) -> Result<(&'static Layout, About), ParseError> {
     }
 }
 
-/// Fourteen bytes of name, of which twelve are used and the last two may be a flag for packed files [unverified];
-/// a size.
-fn read_named<'a>(directory: &mut Reader<'a>) -> Result<Record<'a>, Missing> {
-    let name = unpadded(directory.take(12, "a file's name")?);
-    let is_packed = directory.u16("a file's flag")? != 0;
-    let size = directory.u32("a file's size")?;
-    Ok(Record { name, is_packed, size })
-}
-
 /// A number and a size. Some describe the number's upper half as a flag for packed files, but the game's own
 /// numbers pass 65,535 and DaggerfallUnity reads all four bytes as the number, so that is done here [unverified].
-fn read_numbered<'a>(directory: &mut Reader<'a>) -> Result<Record<'a>, Missing> {
+fn numbered<'a>(directory: &mut Reader<'a>) -> Result<Record<'a>, Missing> {
     let name = Name::Number(directory.u32("a file's number")?);
     let size = directory.u32("a file's size")?;
     Ok(Record { name, is_packed: false, size })

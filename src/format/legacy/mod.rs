@@ -71,9 +71,7 @@ impl Layout {
         let mut directory = self.directory(archive)?;
         // There are 65,535 at most, so that the limit is one that somebody asked for.
         let count = directory.left().checked_div(u64::from(self.record)).unwrap_or(0);
-        if count > u64::from(limits.entries) {
-            return Err(ParseError::limit(0, format!("{count} files; we hold at most {}", limits.entries)));
-        }
+        limits.admit(0, count, "files")?;
         let room = usize::try_from(count).unwrap_or(0);
         let mut entries = Vec::with_capacity(room);
         let mut extents = Vec::with_capacity(room);
@@ -96,9 +94,14 @@ impl Layout {
     }
 }
 
-/// The bytes of a name up to its padding.
-fn unpadded(name: &[u8]) -> Name<'_> {
-    Name::Path(name.split(|&byte| byte == 0).next().unwrap_or_default())
+/// Twelve bytes of name, NUL-padded, a flag and a size: Arena's record, and Daggerfall's of files with names, whose name
+/// some call fourteen bytes long. What packing the flag stands for is not known to anyone [unverified].
+fn named<'a>(directory: &mut Reader<'a>) -> Result<Record<'a>, Missing> {
+    let padded = directory.take(12, "a file's name")?;
+    let name = Name::Path(padded.split(|&byte| byte == 0).next().unwrap_or_default());
+    let is_packed = directory.u16("a file's flag")? != 0;
+    let size = directory.u32("a file's size")?;
+    Ok(Record { name, is_packed, size })
 }
 
 /// What such an archive says of itself: next to nothing.
