@@ -1,5 +1,7 @@
 //! `bsafs completions`: what a shell needs to complete our arguments.
 
+use std::io::Write;
+
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
@@ -17,7 +19,9 @@ impl Completions {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "bsafs", &mut script);
-        std::io::Write::write_all(&mut super::out(), &script)?;
+        let mut out = super::out();
+        out.write_all(&script)?;
+        out.flush()?;
         Ok(Exit::Ok)
     }
 }

@@ -85,6 +85,9 @@ impl Extract {
         }
         // A link that lies there must not lead the write elsewhere, so whatever is there goes first.
         match fs::remove_file(&target) {
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a folder is in the way"));
+            }
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

@@ -55,7 +55,13 @@ pub(super) fn start(verbose: u8, quiet: bool) {
 /// The file cannot be written.
 pub(super) fn leave_terminal(file: Option<&Path>) -> io::Result<()> {
     let elsewhere = match file {
-        Some(file) => Elsewhere::File(File::options().create(true).append(true).open(file)?),
+        Some(file) => {
+            let opened = File::options().create(true).append(true).open(file);
+            Elsewhere::File(
+                opened
+                    .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))?,
+            )
+        }
         None => {
             match UnixDatagram::unbound().and_then(|socket| socket.connect("/dev/log").map(|()| socket)) {
                 Ok(socket) => Elsewhere::System(socket),

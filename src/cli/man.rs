@@ -40,7 +40,9 @@ impl Man {
                 Failure::new(Exit::Usage, format!("there is no command {name}; `bsafs help` lists them"))
             })?,
         };
-        super::out().write_all(&page(command)?)?;
+        let mut out = super::out();
+        out.write_all(&page(command)?)?;
+        out.flush()?;
         Ok(Exit::Ok)
     }
 }

@@ -125,7 +125,8 @@ fn as_command(mut arguments: Vec<OsString>) -> (Vec<OsString>, bool) {
         name.is_some_and(|name| matches!(name.to_str(), Some("mount.bsafs" | "mount.fuse.bsafs")));
     let is_known = |argument: &OsString| {
         let command = Cli::command();
-        argument.to_str().is_none_or(|text| {
+        // A name that is no text is that of a source; commands are text.
+        argument.to_str().is_some_and(|text| {
             text.starts_with('-')
                 || text == "help"
                 || command

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
+use super::open;
 use crate::format::name;
 use crate::fs::{mountinfo, unmount};
 
@@ -27,16 +28,18 @@ impl Mountpoint {
             }
             Ok(_) => Err(refused(path, "it is not a folder")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(path),
+            Err(error) if is_disconnected(&error) => {
+                Err(refused(path, "a dead mount of another program is there; `umount` it first"))
+            }
             Err(error) => Err(Failure::io(Exit::CannotCreate, path, &error)),
         }
     }
 
     /// Makes a folder named after an archive, in the current folder; numbered if that name is taken.
     pub(super) fn after(archive: &Path) -> Result<Self, Failure> {
-        let stem = archive.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = open::folder_name(archive);
         for count in 1..1000 {
-            let path =
-                PathBuf::from(if count == 1 { stem.to_string() } else { name::numbered(&stem, count) });
+            let path = PathBuf::from(if count == 1 { stem.clone() } else { name::numbered(&stem, count) });
             clear_if_dead(&path)?;
             match std::fs::symlink_metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::make(&path),
@@ -90,14 +93,20 @@ impl Drop for Mountpoint {
     }
 }
 
-/// Takes away the mount of a daemon that was killed; the system calls that "not connected".
+/// What the system says of the mount of a daemon that was killed.
+fn is_disconnected(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(nix::errno::Errno::ENOTCONN as i32)
+}
+
+/// Takes away the mount of a daemon of ours that was killed. Others may come to life again, and are not ours to end.
 fn clear_if_dead(path: &Path) -> Result<(), Failure> {
-    let is_dead = std::fs::metadata(path)
-        .is_err_and(|error| error.raw_os_error() == Some(nix::errno::Errno::ENOTCONN as i32));
-    if !is_dead {
+    if !std::fs::metadata(path).is_err_and(|error| is_disconnected(&error)) {
         return Ok(());
     }
     let place = super::umount::without_looking(path);
+    if !mountinfo::mounted_at(&place).is_some_and(|mounted| mounted.is_ours()) {
+        return Ok(());
+    }
     log::warn!("{}: a daemon that was killed left its mount behind; it is taken away", path.display());
     unmount(&place, true).map_err(|error| refused(path, &format!("a dead mount is there and stays: {error}")))
 }

@@ -238,7 +238,7 @@ pub(super) fn bar(len: u64, what: &'static str) -> ProgressBar {
 fn bases(paths: &[PathBuf], layout: Layout) -> Vec<Option<String>> {
     let mut taken = HashSet::new();
     let base = |path: &PathBuf| {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = folder_name(path);
         let mut name = stem.clone();
         let mut count = 1;
         while !taken.insert(name.to_ascii_lowercase()) {
@@ -251,6 +251,12 @@ fn bases(paths: &[PathBuf], layout: Layout) -> Vec<Option<String>> {
         Layout::Union => vec![None; paths.len()],
         Layout::PerArchive => paths.iter().map(base).map(Some).collect(),
     }
+}
+
+/// The name of a folder that is named after an archive. That of `...bsa` would lead upwards.
+pub(super) fn folder_name(archive: &Path) -> String {
+    let stem = archive.file_stem().unwrap_or_default().to_string_lossy();
+    name::component(stem.as_bytes(), Encoding::UTF_8).into_owned()
 }
 
 pub(super) fn encoding(label: &str) -> Result<Encoding, String> {

@@ -39,6 +39,11 @@ impl Profile {
 
     /// Reads a profile; its paths come back absolute, or relative to the current folder if the profile's was.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let looked = std::fs::metadata(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+        if !looked.is_file() && !looked.is_dir() {
+            // A pipe would be waited for, for ever.
+            return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.display())));
+        }
         let text = std::fs::read_to_string(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
         let beside = path.parent().unwrap_or(Path::new(""));
         Self::parse(&text, beside)

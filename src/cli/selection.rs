@@ -36,7 +36,11 @@ impl Selection {
         let mut globs = GlobSetBuilder::new();
         for pattern in &self.glob {
             let pattern = pattern.replace('\\', "/");
-            let pattern = if pattern.contains('/') { pattern } else { format!("**/{pattern}") };
+            let pattern = match pattern.contains('/') {
+                // Paths begin in the root, which some people write.
+                true => pattern.trim_start_matches("./").trim_start_matches('/').to_owned(),
+                false => format!("**/{pattern}"),
+            };
             let mut glob = GlobBuilder::new(&pattern);
             glob.case_insensitive(true).literal_separator(true).backslash_escape(false);
             globs.add(glob.build().map_err(wrong)?);

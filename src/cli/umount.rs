@@ -27,12 +27,7 @@ impl Umount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         for path in &self.mountpoints {
             let place = without_looking(path);
-            if mountinfo::mounted_at(&place).is_none() {
-                return Err(Failure::new(
-                    Exit::NoInput,
-                    format!("{}: nothing is mounted there", path.display()),
-                ));
-            }
+            check_ours(path, &place)?;
             let daemon = daemon(&place);
             unmount(&place, self.lazy).map_err(|error| {
                 let advice =
@@ -44,6 +39,19 @@ impl Umount {
             }
         }
         Ok(Exit::Ok)
+    }
+}
+
+/// Refuses what is not ours to end: root would unmount a disk by a slip of the keyboard.
+fn check_ours(path: &Path, place: &Path) -> Result<(), Failure> {
+    let path = path.display();
+    match mountinfo::mounted_at(place) {
+        None => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
+        Some(mounted) if !mounted.is_ours() => Err(Failure::new(
+            Exit::CannotCreate,
+            format!("{path}: what is mounted there ({}) is not of bsafs; `umount` ends it", mounted.kind),
+        )),
+        Some(_) => Ok(()),
     }
 }
 

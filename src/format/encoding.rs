@@ -15,6 +15,9 @@ impl Default for Encoding {
 }
 
 impl Encoding {
+    /// That of this system's own names.
+    pub const UTF_8: Self = Self(encoding_rs::UTF_8);
+
     /// The encoding that people call `label`: a WHATWG label such as `shift_jis`, or a Windows code page's
     /// number with or without `cp` or `windows-` in front. `None` for what is unknown or does not contain
     /// ASCII.

@@ -1,7 +1,7 @@
 //! A mount's life: from the first request to the last, and the signals that end it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -120,13 +120,26 @@ impl Leaving {
     /// Unmounts, again and again while the mount is busy, until it is over or a second signal cuts the waiting short.
     fn leave(&self) {
         let mut is_told = false;
-        while !self.is_over.load(Ordering::Relaxed) && self.is_there() {
+        while !self.is_over.load(Ordering::Relaxed)
+            && let Some(place) = self.place()
+        {
             let lazily = self.lazily.load(Ordering::Relaxed);
-            match mount::unmount(&self.mountpoint, lazily) {
+            let is_covered = !self.is_on_top(&place);
+            // An unmount would end what covers the mount, and not the mount.
+            let unmounted = match is_covered {
+                true => Err(MountError::Kernel(place, io::ErrorKind::ResourceBusy.into())),
+                false => mount::unmount(&place, lazily),
+            };
+            match unmounted {
                 Ok(()) => return,
-                Err(error) if lazily => return log::error!("cannot unmount: {error}"),
+                Err(error) if lazily && !is_covered => return log::error!("cannot unmount: {error}"),
                 Err(error) if !is_told => {
-                    log::warn!("{error}; unmounting when it is free. A second signal unmounts at once");
+                    let then = if is_covered {
+                        "Another mount covers it"
+                    } else {
+                        "A second signal unmounts at once"
+                    };
+                    log::warn!("{error}; unmounting when it is free. {then}");
                     is_told = true;
                 }
                 Err(_) => {}
@@ -140,10 +153,18 @@ impl Leaving {
         }
     }
 
-    /// Whether what stands at the mountpoint is this mount, and not another that came after it.
-    fn is_there(&self) -> bool {
-        let there = mountinfo::mounted_at(&self.mountpoint).map(|mounted| mounted.device);
-        self.device.is_none() || there == self.device
+    /// Where the mount is: not where it was made, if somebody moved it, and nowhere once it was unmounted.
+    fn place(&self) -> Option<PathBuf> {
+        let Some(device) = &self.device else { return Some(self.mountpoint.clone()) };
+        let mut places = mountinfo::mounts().into_iter().filter(|it| it.device == *device);
+        let first = places.next()?.mountpoint;
+        let is_at_home = first == self.mountpoint || places.any(|it| it.mountpoint == self.mountpoint);
+        Some(if is_at_home { self.mountpoint.clone() } else { first })
+    }
+
+    /// Whether what is seen at a place is this mount, and not another that came after it.
+    fn is_on_top(&self, place: &Path) -> bool {
+        self.device.is_none() || mountinfo::mounted_at(place).map(|mounted| mounted.device) == self.device
     }
 }
 

@@ -190,3 +190,25 @@ fn extract_names_a_folder_that_it_cannot_write_to() {
     let before = SystemTime::now();
     assert!(fs::metadata(place.path("file")).unwrap().modified().unwrap() <= before);
 }
+
+#[test]
+fn an_archive_named_like_the_folder_above_writes_nothing_there() {
+    let place = Place::new();
+    for name in ["...bsa", "..bsa"] {
+        place.archive(name, &Tes3::new().file("x.txt", b"new").build());
+    }
+    let together = ["--layout", "per-archive", "...bsa", "..bsa"];
+    assert_eq!(place.run([&["list"][..], &together].concat()).sound(), "%2E%2E/x.txt\n%2E/x.txt\n");
+    place.run([&["extract", "-C", "out"][..], &together].concat()).sound();
+    assert!(!place.path("x.txt").exists());
+    assert_eq!(files(&place.path("out")).len(), 2);
+}
+
+#[test]
+fn extract_names_a_folder_in_the_place_of_a_file() {
+    let place = Place::new();
+    place.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
+    fs::create_dir_all(place.path("out/x.txt")).unwrap();
+    let finished = place.run(["extract", "a.bsa", "-C", "out"]);
+    assert_eq!((finished.code, finished.err.as_str()), (73, "bsafs: out/x.txt: a folder is in the way\n"));
+}

@@ -123,3 +123,14 @@ fn the_manual_has_a_page_for_each_command_that_groff_renders_without_a_word() {
     assert_eq!((unknown.code, unknown.out.as_str()), (2, ""));
     assert_eq!(unknown.err, "bsafs: there is no command nonsense; `bsafs help` lists them\n");
 }
+
+#[test]
+fn documents_that_a_full_disk_cuts_off_are_a_failure() {
+    let place = Place::new();
+    for arguments in [&["man"][..], &["completions", "bash"]] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let status =
+            place.bsafs(arguments).stdout(full).stderr(std::process::Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(74), "{arguments:?}");
+    }
+}

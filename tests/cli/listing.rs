@@ -80,6 +80,9 @@ fn patterns_match_in_any_case_with_either_slash() {
         (&["sound\\g*", "*.pex"], &[all[0], all[3]]),
         (&["sound/?ood.wav"], &all[3..]),
         (&["{sound,scripts}/*"], &[all[0], all[2], all[3]]),
+        (&["/scripts/*"], &all[..1]),
+        (&["./scripts/*"], &all[..1]),
+        (&["/*.wav"], &[]),
         (&["nothing*"], &[]),
         (&["sound"], &[]),
     ] {

@@ -1,6 +1,8 @@
 //! The forms in which mount(8) and fstab call the program, whose exit codes are others.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
@@ -104,4 +106,13 @@ fn exit_codes_are_folded_to_those_that_mount_knows() {
             assert!(!place.path("mnt").exists(), "{arguments:?}");
         }
     }
+}
+
+#[test]
+fn a_source_whose_name_is_no_text_is_no_misspelt_command() {
+    let place = Place::new();
+    let source = OsStr::from_bytes(b"\xff.bsa");
+    fs::write(place.path(source), world()).unwrap();
+    let said = run(&mut place.bsafs([source, OsStr::new("mnt"), OsStr::new("-o"), OsStr::new("ro")])).sound();
+    Mounted::at(&place.path("mnt"), said).umount(&place);
 }

@@ -178,3 +178,21 @@ fn a_user_who_may_not_open_the_device_is_told_what_desktops_do() {
     );
     assert!(!place.path("mnt").exists());
 }
+
+#[test]
+fn a_profile_that_is_a_pipe_is_not_waited_for() {
+    let place = Place::new();
+    nix::unistd::mkfifo(&place.path("pipe.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let finished = place.run(["mount", "pipe.toml", "mnt"]);
+    assert_eq!((finished.code, finished.err.as_str()), (66, "bsafs: pipe.toml: not a regular file\n"));
+}
+
+#[test]
+fn a_log_file_that_cannot_be_written_is_named_and_nothing_stays_mounted() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let finished = place.run(["mount", "a.bsa", "mnt", "--log-file", "no-such/log"]);
+    let said = "bsafs: the mount was taken back: no-such/log: No such file or directory (os error 2)\n";
+    assert_eq!((finished.code, finished.err.as_str()), (74, said));
+    assert!(mounts_below(&place.path("")).is_empty() && !place.path("mnt").exists());
+}

@@ -3,13 +3,13 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
 use super::{world, world_files, world_paths};
-use crate::mounted::{Mounted, Place, finish, is_alive, mounts_below, signal, until};
+use crate::mounted::{Mounted, Place, finish, is_alive, is_root, mounts_below, run, signal, until};
 use crate::support::Tes3;
 
 #[test]
@@ -225,4 +225,30 @@ fn a_mount_is_of_our_type_and_named_after_its_archive() {
     let mount = place.mount(["a.bsa", "-o", r"fsname=my\,archive"]);
     assert_eq!(source(&mount), "my,archive");
     assert_eq!(world_paths().len(), 5);
+}
+
+#[test]
+fn what_others_mounted_is_not_ours_to_unmount() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let place = Place::new();
+    fs::create_dir(place.path("disk")).unwrap();
+    run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(place.path("disk"))).sound();
+    let finished = place.run(["umount", "disk"]);
+    let left = mounts_below(&place.path(""));
+    run(Command::new("umount").arg("-l").arg(place.path("disk")));
+    let said = "bsafs: disk: what is mounted there (tmpfs) is not of bsafs; `umount` ends it\n";
+    assert_eq!((finished.code, finished.err.as_str()), (73, said));
+    assert_eq!(left, [place.path("disk")]);
+}
+
+#[test]
+fn a_report_that_nobody_takes_leaves_a_mount_and_success() {
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let status = place.bsafs(["mount", "a.bsa", "mnt"]).stdout(full).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    Mounted::at(&place.path("mnt"), String::new()).umount(&place);
 }

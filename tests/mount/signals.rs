@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::process::Command;
 
 use nix::sys::signal::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Place, is_alive, mounts_below, signal, until};
+use crate::mounted::{Place, is_alive, is_root, mounts_below, run, signal, until};
 
 #[test]
 fn each_of_three_signals_unmounts_and_removes_the_made_mountpoint() {
@@ -59,4 +60,32 @@ fn a_second_signal_unmounts_at_once_and_an_open_file_is_still_read() {
     drop(file);
     mount.wait_for_end();
     assert!(!place.path("mnt").exists());
+}
+
+#[test]
+fn a_signal_finds_a_mount_that_was_covered_or_moved() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let place = Place::new();
+    place.archive("a.bsa", &world());
+    let covered = place.mount(["a.bsa", "--log-file", "log"]);
+    run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&covered.path)).sound();
+    signal(covered.pid, Signal::SIGTERM);
+    let told = || fs::read_to_string(place.path("log")).unwrap_or_default();
+    until("the log tells what is in the way", || told().contains("Another mount covers it"));
+    assert_eq!(mounts_below(&place.path("")).len(), 2);
+    run(Command::new("umount").arg(&covered.path)).sound();
+    covered.wait_for_end();
+    assert!(mounts_below(&place.path("")).is_empty());
+
+    // Where mounts are shared with other namespaces, the system lets none be moved.
+    let moved = place.mount(["a.bsa"]);
+    fs::create_dir(place.path("elsewhere")).unwrap();
+    if run(Command::new("mount").arg("--move").arg(&moved.path).arg(place.path("elsewhere"))).code != 0 {
+        return moved.umount(&place);
+    }
+    signal(moved.pid, Signal::SIGTERM);
+    moved.wait_for_end();
+    assert!(mounts_below(&place.path("")).is_empty());
 }
