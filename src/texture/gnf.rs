@@ -87,7 +87,7 @@ impl Descriptor {
 }
 
 /// The `DXGI_FORMAT` of a block format. BC6 is a float format either way; UNORM and SNORM tell whether it has a sign
-/// (so Mesa has it for these GPUs; [unverified] for the PlayStation 4).
+/// (so Mesa has it for these GPUs; \[unverified\] for the PlayStation 4).
 fn dxgi(data_format: u8, number_format: u8) -> Option<u8> {
     const UNORM: u8 = 0;
     const SNORM: u8 = 1;

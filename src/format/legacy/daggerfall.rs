@@ -1,5 +1,5 @@
 //! Daggerfall's BSA files and `DAGGER.SND`: a count, the directory's kind, the files, and a directory of names or of
-//! numbers (FORMATS.md section 9.2). Battlespire's are said to be alike [unverified].
+//! numbers (FORMATS.md section 9.2). Battlespire's are said to be alike \[unverified\].
 
 use super::super::{About, Archive, Format, Name, Options, ParseError};
 use super::{Layout, Record, about, named};
@@ -33,7 +33,7 @@ fn kind(archive: &[u8]) -> Result<(&'static Layout, About), ParseError> {
 }
 
 /// A number and a size. Some describe the number's upper half as a flag for packed files, but the game's own
-/// numbers pass 65,535 and DaggerfallUnity reads all four bytes as the number, so that is done here [unverified].
+/// numbers pass 65,535 and DaggerfallUnity reads all four bytes as the number, so that is done here \[unverified\].
 fn numbered<'a>(directory: &mut Reader<'a>) -> Result<Record<'a>, Missing> {
     let name = Name::Number(directory.u32("a file's number")?);
     let size = directory.u32("a file's size")?;

@@ -95,7 +95,7 @@ impl Layout {
 }
 
 /// Twelve bytes of name, NUL-padded, a flag and a size: Arena's record, and Daggerfall's of files with names, whose name
-/// some call fourteen bytes long. What packing the flag stands for is not known to anyone [unverified].
+/// some call fourteen bytes long. What packing the flag stands for is not known to anyone \[unverified\].
 fn named<'a>(directory: &mut Reader<'a>) -> Result<Record<'a>, Missing> {
     let padded = directory.take(12, "a file's name")?;
     let name = Name::Path(padded.split(|&byte| byte == 0).next().unwrap_or_default());
