@@ -1,7 +1,7 @@
 //! The archives of Fallout 4, Fallout 76 and Starfield (BA2, "BTDX"; FORMATS.md sections 3 and 5).
 //!
 //! `GNRL` archives hold files, `DX10` archives hold textures as the chunks of their mip maps, without the DDS header, and
-//! `GNMF` archives the same for the PlayStation 4, without the GNF header (section 6; [unverified] on a real archive).
+//! `GNMF` archives the same for the PlayStation 4, without the GNF header (section 6; \[unverified\] on a real archive).
 
 use super::hash::{Family, Hash};
 use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Name, Notes, Options, ParseError};

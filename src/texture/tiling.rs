@@ -8,7 +8,7 @@
 //!
 //! No archive of a console was at hand. The arrangement is that of the public address libraries of this family of GPUs
 //! (Mesa's, and freegnm's for the PlayStation 4), proved only against a second writing-down of it in the tests
-//! [unverified]. Two sources differ in how the smaller mips of textures are padded whose sides are no powers of two; the
+//! \[unverified\]. Two sources differ in how the smaller mips of textures are padded whose sides are no powers of two; the
 //! length of the data tells which it is, see [`Padding`].
 
 use super::{Shape, dds, format};

@@ -4,7 +4,7 @@
 //! Microsoft's tools have a DDS variant for them, which DirectXTex's Xbox part reads and writes: the FourCC `XBOX`
 //! whatever the format, the DX10 extension, and four words more. BSA_Browser writes the same, but keeps the PC's pixel
 //! format where that is no block format; no reader that looks for `XBOX` would take those. No archive with such
-//! textures was at hand [unverified].
+//! textures was at hand \[unverified\].
 
 use super::dds;
 use super::tiling::LINEAR;
