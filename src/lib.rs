@@ -1,6 +1,6 @@
 //! bsafs mounts Bethesda's archives (BSA and BA2, Arena to Starfield, of PC and consoles) as a read-only folder.
 //!
-//! The crate is an hourglass. At its waist, [`format`](mod@format) turns the bytes of any archive into one plain
+//! The crate is an hourglass. At its waist, [`mod@format`] turns the bytes of any archive into one plain
 //! [`format::Archive`]: entries with names, hashes and extents. Nothing below knows what a BSA is.
 //!
 //! [`read`] is the bounds-checked cursor that the formats read with, [`texture`] makes the headers that archives
