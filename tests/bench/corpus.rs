@@ -60,7 +60,10 @@ struct File {
 
 /// Builds what is missing.
 pub(crate) fn build(corpora: &Path, scale: &Scale) -> Outcome<()> {
-    let stamp = format!("{VERSION} {scale:?}");
+    let Scale { files, folders, textures, big, packed, large_side, archives, files_per_archive, .. } = scale;
+    let stamp = format!(
+        "{VERSION} {files} {folders} {textures} {big} {packed} {large_side} {archives} {files_per_archive}"
+    );
     for (set, name) in Set::ALL {
         let folder = set.folder(corpora);
         let done = folder.join("done");

@@ -82,24 +82,18 @@ impl Log {
         self.start.elapsed() < bench.scale.soft_limit
     }
 
-    /// Does a group's works to its subjects, A B A B.
-    pub(crate) fn run(&mut self, bench: &Bench, group: &Group<'_>) -> Outcome<()> {
-        for round in 0..bench.scale.rounds {
-            if round > 0 && !self.has_time(bench) {
-                self.left_out.insert(format!("repetitions beyond {round} of some works: the time was up"));
-                break;
-            }
-            for &work in group.works {
-                let to = bench.subjects(group.set, work)?;
-                for &subject in group.subjects {
-                    if !subject.is_available() {
-                        self.left_out.insert(format!("{}: not installed", subject.label()));
-                    } else if round < subject.rounds(bench.scale.rounds) {
-                        let key = Key { set: group.set, work, subject, heat: Heat::Cold };
-                        self.one(bench, key, group.heats, &to).map_err(|error| {
-                            format!("{}, {}, {}: {error}", group.set.name(), work.label(), subject.label())
-                        })?;
-                    }
+    /// Does a group's works to its subjects in turn, once.
+    pub(crate) fn run(&mut self, bench: &Bench, group: &Group<'_>, round: usize) -> Outcome<()> {
+        for &work in group.works {
+            let to = bench.subjects(group.set, work)?;
+            for &subject in group.subjects {
+                if !subject.is_available() {
+                    self.left_out.insert(format!("{}: not installed", subject.label()));
+                } else if round < subject.rounds(bench.scale.rounds) {
+                    let key = Key { set: group.set, work, subject, heat: Heat::Cold };
+                    self.one(bench, key, group.heats, &to).map_err(|error| {
+                        format!("{}, {}, {}: {error}", group.set.name(), work.label(), subject.label())
+                    })?;
                 }
             }
         }
@@ -213,7 +207,8 @@ fn files_below(root: &Path, folder: &Path, out: &mut Vec<PathBuf>) -> Outcome<()
 }
 
 /// The median of times; zero of none.
-pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
+pub(crate) fn median(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
     times.sort_unstable();
     times.get(times.len().saturating_sub(1) / 2).copied().unwrap_or_default()
 }

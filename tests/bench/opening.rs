@@ -6,77 +6,90 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::corpus::Set;
-use crate::measure::{Log, median};
+use crate::measure::median;
 use crate::work::{Subjects, Work};
 use crate::{Bench, Outcome, at, process, run};
 
-/// What was measured of some archives.
-#[derive(Clone, Copy, Debug)]
+/// Archives that are mounted as one tree, and what was measured of them.
+#[derive(Clone, Debug)]
 pub(crate) struct Opening {
-    pub(crate) archives: usize,
+    pub(crate) name: String,
+    pub(crate) archives: Vec<PathBuf>,
     pub(crate) files: usize,
     /// From the start of `bsafs mount` to its end, when the mount answers.
-    pub(crate) ready: Duration,
+    ready: Vec<Duration>,
     /// dream_archive's opening of the same archives, one after the other.
-    pub(crate) dream: Duration,
+    dream: Vec<Duration>,
     /// Anonymous memory of the daemon after a full walk, in bytes, and how much of it the cache holds.
     pub(crate) anonymous: u64,
-    pub(crate) cached: u64,
+    cached: u64,
 }
 
+/// Openings of each kind in a round: they are short.
+const OPENINGS: usize = 3;
+
 impl Opening {
+    fn new(name: impl Into<String>, archives: Vec<PathBuf>) -> Self {
+        let name = name.into();
+        Self { name, archives, files: 0, ready: Vec::new(), dream: Vec::new(), anonymous: 0, cached: 0 }
+    }
+
+    /// What there is to open: many small files in one archive of each kind, and many archives.
+    pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Self>> {
+        let small = Set::Small.folder(&bench.corpora);
+        let folder = Set::Many.folder(&bench.corpora);
+        let mut archives: Vec<PathBuf> = std::fs::read_dir(&folder)
+            .map_err(at(&folder))?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some())
+            .collect();
+        archives.sort_unstable();
+        let names = ["v104.bsa", "v105.bsa", "gnrl.ba2"];
+        let mut all: Vec<Self> = names.map(|name| Self::new(name, vec![small.join(name)])).into();
+        all.push(Self::new(format!("{} archives", archives.len()), archives));
+        Ok(all)
+    }
+
+    /// Opens them a few times, ours and dream_archive in turn.
+    pub(crate) fn open(&mut self, bench: &Bench) -> Outcome<()> {
+        self.archives.iter().try_for_each(|path| process::warm(path))?;
+        for _ in 0..OPENINGS {
+            let (mounted, time) = bench.mount_all(&self.archives)?;
+            self.ready.push(time);
+            drop(mounted);
+            self.dream.push(open_dream(&self.archives)?);
+        }
+        Ok(())
+    }
+
+    /// Walks all files, and looks at the daemon's memory then.
+    pub(crate) fn walk(&mut self, bench: &Bench) -> Outcome<()> {
+        let (mounted, _) = bench.mount_all(&self.archives)?;
+        let to = Subjects { tree: PathBuf::new(), paths: Vec::new(), random_reads: 0 };
+        Work::Ls.run(&mounted.root, &to)?;
+        let status = mounted.status()?.ok_or("the daemon does not tell of itself")?;
+        self.files = status.files;
+        self.anonymous = process::anonymous(status.pid)?;
+        self.cached = status.cache.bytes;
+        Ok(())
+    }
+
+    pub(crate) fn ready(&self) -> Duration {
+        median(&self.ready)
+    }
+
+    pub(crate) fn dream(&self) -> Duration {
+        median(&self.dream)
+    }
+
     pub(crate) fn ratio(&self) -> f64 {
-        self.ready.as_secs_f64() / self.dream.as_secs_f64().max(1e-9)
+        self.ready().as_secs_f64() / self.dream().as_secs_f64().max(1e-9)
     }
 
     /// Anonymous memory a file, in bytes, without what the cache holds.
     pub(crate) fn bytes_a_file(&self) -> f64 {
         self.anonymous.saturating_sub(self.cached) as f64 / self.files.max(1) as f64
     }
-}
-
-/// Opens the 200,000 files of one archive (of each kind), and those of many archives.
-pub(crate) fn measure(bench: &Bench, log: &Log) -> Outcome<Vec<(String, Opening)>> {
-    let small = Set::Small.folder(&bench.corpora);
-    let mut measured = Vec::new();
-    for name in ["v104.bsa", "v105.bsa", "gnrl.ba2"] {
-        measured.push((name.to_owned(), open(bench, log, &[small.join(name)])?));
-    }
-    let folder = Set::Many.folder(&bench.corpora);
-    let mut archives: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .map_err(at(&folder))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some())
-        .collect();
-    archives.sort_unstable();
-    measured.push((format!("{} archives", archives.len()), open(bench, log, &archives)?));
-    Ok(measured)
-}
-
-fn open(bench: &Bench, log: &Log, archives: &[PathBuf]) -> Outcome<Opening> {
-    archives.iter().try_for_each(|path| process::warm(path))?;
-    let (mut ready, mut dream) = (Vec::new(), Vec::new());
-    for round in 0..bench.scale.rounds * 2 {
-        if round > 0 && !log.has_time(bench) {
-            break;
-        }
-        let (mounted, time) = bench.mount_all(archives)?;
-        ready.push(time);
-        drop(mounted);
-        dream.push(open_dream(archives)?);
-    }
-    let (mounted, _) = bench.mount_all(archives)?;
-    let to = Subjects { tree: PathBuf::new(), paths: Vec::new(), random_reads: 0 };
-    Work::Ls.run(&mounted.root, &to)?;
-    let status = mounted.status()?.ok_or("the daemon does not tell of itself")?;
-    Ok(Opening {
-        archives: archives.len(),
-        files: status.files,
-        ready: median(ready),
-        dream: median(dream),
-        anonymous: process::anonymous(status.pid)?,
-        cached: status.cache.bytes,
-    })
 }
 
 fn open_dream(archives: &[PathBuf]) -> Outcome<Duration> {

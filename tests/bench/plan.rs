@@ -1,25 +1,27 @@
 //! Which works are done to which subjects.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::corpus::Set;
 use crate::decode;
-use crate::measure::{Group, Heat, Log, median};
+use crate::measure::{Group, Heat, Log};
 use crate::mounts::Subject::{self, Bsafs, FuseZip, Kernel, Loose, Squashfuse};
-use crate::opening::{self, Opening};
+use crate::opening::Opening;
 use crate::work::Work;
-use crate::{Bench, Outcome};
+use crate::{Bench, Outcome, at, process};
 
 /// What is known beside times of works.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
-    pub(crate) openings: Vec<(String, Opening)>,
-    /// Processor time of a bare decode of the zlib textures, and the bytes that they become.
-    pub(crate) bare: Option<(Duration, u64)>,
+    pub(crate) openings: Vec<Opening>,
+    /// Processor times of bare decodes of the zlib textures, and the bytes that they become.
+    pub(crate) bare: Vec<Duration>,
+    pub(crate) bare_bytes: u64,
     /// Bytes that the last chunks of the DX10 textures become.
     pub(crate) last_chunks: u64,
-    /// One pass over what the sizes of v104 and v105 are read from, nothing being in the page cache.
-    pub(crate) passes: [Duration; 2],
+    /// Passes over what the sizes of v104 and v105 are read from, nothing being in the page cache.
+    pub(crate) passes: [Vec<Duration>; 2],
     /// Bytes of the large packed file, and of the 16 large textures.
     pub(crate) packed: u64,
     pub(crate) large: u64,
@@ -124,43 +126,62 @@ const GROUPS: &[Group<'_>] = &[
     },
 ];
 
-/// Measures everything, or the sets that were named.
+/// Measures everything, or the sets that were named, round by round.
 pub(crate) fn measure(bench: &Bench) -> Outcome<(Log, Facts)> {
-    let is_wanted = |set: Set| bench.only.is_empty() || bench.only.iter().any(|name| name == set.name());
     let mut log = Log::new();
-    let mut facts = Facts::default();
-    if is_wanted(Set::Many) {
-        eprintln!("bench: opening archives");
-        facts.openings = opening::measure(bench, &log)?;
-    }
-    for group in GROUPS.iter().filter(|group| is_wanted(group.set)) {
-        let works: Vec<String> = group.works.iter().map(|work| work.label()).collect();
-        eprintln!("bench: {}: {}", group.set.name(), works.join("; "));
-        log.run(bench, group)?;
-    }
-    if is_wanted(Set::Textures) {
-        let folder = Set::Textures.folder(&bench.corpora);
-        let times = (0..bench.scale.rounds)
-            .map(|_| decode::bare(&folder.join("v104.bsa")))
-            .collect::<Outcome<Vec<(Duration, u64)>>>()?;
-        let bytes = times.first().map_or(0, |(_, bytes)| *bytes);
-        facts.bare = Some((median(times.into_iter().map(|(time, _)| time).collect()), bytes));
-        facts.last_chunks = decode::last_extents(&folder.join("dx10.ba2"))?;
-    }
-    if is_wanted(Set::Small) {
-        let folder = Set::Small.folder(&bench.corpora);
-        for (pass, name) in facts.passes.iter_mut().zip(["v104.bsa", "v105.bsa"]) {
-            let passes = (0..bench.scale.rounds).map(|_| decode::one_pass(&folder.join(name), b"meshes"));
-            *pass = median(passes.collect::<Outcome<Vec<Duration>>>()?);
+    let mut facts = Facts::new(bench)?;
+    for round in 0..bench.scale.rounds {
+        if round > 0 && !log.has_time(bench) {
+            log.left_out.insert(format!("rounds beyond {round}: the time was up"));
+            break;
         }
+        eprintln!("bench: round {} of {}", round + 1, bench.scale.rounds);
+        for group in GROUPS.iter().filter(|group| bench.is_wanted(group.set)) {
+            log.run(bench, group, round)?;
+        }
+        facts.learn(bench)?;
     }
-    let large = Set::Large.folder(&bench.corpora).join("loose");
-    facts.packed = std::fs::metadata(large.join("packed/packed.bin"))?.len();
-    facts.large = (0..16)
-        .filter_map(|number| {
-            std::fs::metadata(large.join(format!("textures/large/land{number:02}.dds"))).ok()
-        })
-        .map(|metadata| metadata.len())
-        .sum();
+    facts.openings.iter_mut().try_for_each(|opening| opening.walk(bench))?;
     Ok((log, facts))
+}
+
+impl Bench {
+    fn is_wanted(&self, set: Set) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == set.name())
+    }
+}
+
+impl Facts {
+    /// What is known without measuring.
+    fn new(bench: &Bench) -> Outcome<Self> {
+        let large = Set::Large.folder(&bench.corpora).join("loose");
+        let len = |path: PathBuf| std::fs::metadata(&path).map(|it| it.len()).map_err(at(&path));
+        Ok(Self {
+            openings: if bench.is_wanted(Set::Many) { Opening::all(bench)? } else { Vec::new() },
+            last_chunks: decode::last_extents(&Set::Textures.folder(&bench.corpora).join("dx10.ba2"))?,
+            packed: len(large.join("packed/packed.bin"))?,
+            large: (0..16)
+                .map(|number| len(large.join(format!("textures/large/land{number:02}.dds"))))
+                .sum::<Outcome<u64>>()?,
+            ..Self::default()
+        })
+    }
+
+    /// One round of what is no work.
+    fn learn(&mut self, bench: &Bench) -> Outcome<()> {
+        if bench.is_wanted(Set::Textures) {
+            let archive = Set::Textures.folder(&bench.corpora).join("v104.bsa");
+            process::warm(&archive)?;
+            let (time, bytes) = decode::bare(&archive)?;
+            self.bare.push(time);
+            self.bare_bytes = bytes;
+        }
+        if bench.is_wanted(Set::Small) {
+            let folder = Set::Small.folder(&bench.corpora);
+            for (passes, name) in self.passes.iter_mut().zip(["v104.bsa", "v105.bsa"]) {
+                passes.push(decode::one_pass(&folder.join(name), b"meshes")?);
+            }
+        }
+        self.openings.iter_mut().try_for_each(|opening| opening.open(bench))
+    }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::corpus::Set::{self, Big, Large, Small, Textures};
-use crate::measure::{Heat, Key, Log, Sample};
+use crate::measure::{Heat, Key, Log, Sample, median};
 use crate::mounts::Subject::{self, Bsafs, Kernel, Loose, Squashfuse};
 use crate::plan::{Facts, GZIP, NONE};
 use crate::table::{milliseconds, thousands};
@@ -108,7 +108,8 @@ impl Rows<'_> {
             of(Work::Ls, GENERAL),
             of(Work::Ls, Squashfuse(NONE)),
         );
-        for (subject, pass) in [ZLIB, LZ4].into_iter().zip(self.facts.passes) {
+        for (subject, passes) in [ZLIB, LZ4].into_iter().zip(&self.facts.passes) {
+            let pass = median(passes);
             self.at_most(
                 "ls -lR, cold, sizes in the data",
                 1.5,
@@ -148,7 +149,7 @@ impl Rows<'_> {
         self.at_most("textures read whole, zlib, cold", 0.5, of(1, ZLIB), of(1, Kernel(GZIP)));
         self.at_most("textures read whole, zlib, cold", 0.5, of(1, DX10), of(1, Kernel(GZIP)));
         let cpu = self.sample(of(1, ZLIB)).and_then(|sample| sample.ours.as_ref()).map(|ours| ours.cpu);
-        let both = cpu.zip(self.facts.bare.map(|(time, _)| time));
+        let both = cpu.map(|cpu| (cpu, median(&self.facts.bare)));
         let share = both.map(|(cpu, bare)| cpu.as_secs_f64() / bare.as_secs_f64().max(1e-9));
         self.rows.push(Row {
             what: "the same: the daemon's processor time".into(),
@@ -226,17 +227,18 @@ impl Rows<'_> {
     }
 
     fn openings(&mut self) {
-        for (name, it) in &self.facts.openings {
-            let most = if it.archives == 1 { 30 } else { 80 };
-            let is_quick = it.ready <= Duration::from_millis(most);
+        for it in &self.facts.openings {
+            let name = &it.name;
+            let most = if it.archives.len() == 1 { 30 } else { 80 };
+            let is_quick = it.ready() <= Duration::from_millis(most);
             self.rows.push(Row {
                 what: format!("mount to ready: {name}, {} files", thousands(it.files as u64)),
                 target: format!("{most} ms, 0.15 x dream_archive"),
                 measured: format!(
                     "{} ms, {:.2} x ({} ms)",
-                    milliseconds(it.ready),
+                    milliseconds(it.ready()),
                     it.ratio(),
-                    milliseconds(it.dream)
+                    milliseconds(it.dream())
                 ),
                 met: Some(is_quick && it.ratio() <= 0.15),
             });

@@ -39,7 +39,7 @@ pub(crate) struct Scale {
     pub(crate) files_per_archive: usize,
     /// How often everything is repeated.
     pub(crate) rounds: usize,
-    /// After this long nothing is repeated any more.
+    /// After this long no other round begins.
     pub(crate) soft_limit: Duration,
     /// After this long everything is taken down.
     pub(crate) hard_limit: Duration,
@@ -77,7 +77,7 @@ impl Scale {
                 archives: 100,
                 files_per_archive: 500,
                 rounds: 3,
-                soft_limit: Duration::from_secs(70),
+                soft_limit: Duration::from_secs(100),
                 hard_limit: Duration::from_secs(600),
             },
             Size::Full => Self {

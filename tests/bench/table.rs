@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Bench;
 use crate::corpus::Set;
-use crate::measure::{Heat, Key, Log};
+use crate::measure::{Heat, Key, Log, median};
 use crate::mounts::Subject;
 use crate::plan::Facts;
 use crate::process;
@@ -43,12 +43,12 @@ fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts:
     let met = rows.iter().filter(|row| row.met == Some(true)).count();
     writeln!(out, "\n{met} of {} are met.", rows.len())?;
     write_medians(out, log)?;
-    if let Some((time, bytes)) = facts.bare {
+    if !facts.bare.is_empty() {
+        let (time, bytes) = (milliseconds(median(&facts.bare)), thousands(facts.bare_bytes));
         writeln!(
             out,
-            "\nA bare decode of the textures: {} ms for {} bytes.",
-            milliseconds(time),
-            thousands(bytes)
+            "
+A bare decode of the textures: {time} ms for {bytes} bytes."
         )?;
     }
     for text in &log.left_out {
