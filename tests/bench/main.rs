@@ -104,6 +104,10 @@ fn bench(arguments: &Arguments) -> Outcome<bool> {
     };
     let mounts = bench.corpora.join("mnt");
     fs::create_dir_all(&mounts).map_err(at(&mounts))?;
+    // Held to the end: two runs would build, drop caches and sweep mounts under each other.
+    let lock = bench.corpora.join("lock");
+    let lock = fs::File::create(&lock).map_err(at(&lock))?;
+    lock.try_lock().map_err(|error| format!("another run is under way: {error}"))?;
     corpus::build(&bench.corpora, &bench.scale)?;
     if arguments.build {
         return Ok(true);
