@@ -7,7 +7,7 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Place, is_alive, is_root, mounts_below, run, signal, until};
+use crate::mounted::{Mounted, Place, is_alive, is_root, mounts_below, run, signal, until};
 
 #[test]
 fn each_of_three_signals_unmounts_and_removes_the_made_mountpoint() {
@@ -26,30 +26,21 @@ fn each_of_three_signals_unmounts_and_removes_the_made_mountpoint() {
 fn a_signal_waits_for_open_files_and_no_longer() {
     let place = Place::new();
     place.archive("a.bsa", &world());
-    let log = place.path("log");
-    let mount = place.mount(["a.bsa", "--log-file", "log"]);
-    let file = File::open(mount.join("meshes/tower.nif")).unwrap();
-    signal(mount.pid, Signal::SIGTERM);
-    let told = || fs::read_to_string(&log).unwrap_or_default();
-    until("the log tells that the mount is busy", || told().contains("unmounting when it is free"));
+    let (mount, file) = signalled_while_busy(&place);
     assert!(mount.is_mounted());
     assert!(mount.read("readme.txt") == world_files()[4].1);
     drop(file);
     mount.wait_for_end();
     assert!(!place.path("mnt").exists());
-    assert_eq!(told().lines().count(), 1, "{}", told());
+    let told = told(&place);
+    assert_eq!(told.lines().count(), 1, "{told}");
 }
 
 #[test]
 fn a_second_signal_unmounts_at_once_and_an_open_file_is_still_read() {
     let place = Place::new();
     place.archive("a.bsa", &world());
-    let log = place.path("log");
-    let mount = place.mount(["a.bsa", "--log-file", "log"]);
-    let file = File::open(mount.join("meshes/tower.nif")).unwrap();
-    signal(mount.pid, Signal::SIGTERM);
-    let told = || fs::read_to_string(&log).unwrap_or_default();
-    until("the log tells that the mount is busy", || told().contains("A second signal unmounts at once"));
+    let (mount, file) = signalled_while_busy(&place);
     signal(mount.pid, Signal::SIGTERM);
     until("the mount is gone", || !mount.is_mounted());
     assert!(is_alive(mount.pid));
@@ -88,4 +79,19 @@ fn a_signal_finds_a_mount_that_was_covered_or_moved() {
     signal(moved.pid, Signal::SIGTERM);
     moved.wait_for_end();
     assert!(mounts_below(&place.path("")).is_empty());
+}
+
+/// A mount that was signalled once while a file was open, and has said so; and that file.
+fn signalled_while_busy(place: &Place) -> (Mounted, File) {
+    let mount = place.mount(["a.bsa", "--log-file", "log"]);
+    let file = File::open(mount.join("meshes/tower.nif")).unwrap();
+    signal(mount.pid, Signal::SIGTERM);
+    let words = ["unmounting when it is free", "A second signal unmounts at once"];
+    until("the log tells that the mount is busy", || words.iter().all(|it| told(place).contains(it)));
+    (mount, file)
+}
+
+/// What the daemon has logged.
+fn told(place: &Place) -> String {
+    fs::read_to_string(place.path("log")).unwrap_or_default()
 }
