@@ -33,11 +33,15 @@ use codec::Quirk;
 use counters::Counters;
 use layer::Layer;
 
-/// Extents that become more bytes than this are decoded in part where their first bytes are all that is asked for.
-const PREFIX_FROM: u32 = 512 << 10;
-/// How many first bytes are decoded alone. File managers and `file` look at 4 KiB, of which the kernel makes 16; a
-/// reader who goes on has lost 0.2 ms.
-const PREFIX_LEN: u64 = 128 << 10;
+/// Bytes at the beginning of a file that are decoded alone where they are all that is asked for: what file managers and
+/// `file` look at, of which the kernel makes a read of 16 KiB. Who reads in large steps asks for more at once, and is
+/// answered from the whole, so that nothing is decoded twice for him.
+const PREFIX_LEN: u64 = 64 << 10;
+/// They are decoded alone only where the whole is longer, and so many times as long as they: for a reader who goes on,
+/// they were in vain.
+const PREFIX_PART: u64 = 4;
+/// In extents that become more bytes than this, a second look is answered like the first: it costs 0.2 ms at most.
+const LARGE: u64 = 512 << 10;
 /// Pieces in which stored files are copied out, in bytes.
 const COPY_LEN: u64 = 1 << 20;
 
@@ -293,8 +297,14 @@ impl Store {
         }
         let size = layer.size(index).map_err(|reason| self.fault(id, index, reason))?;
         let key = Key { layer: id.layer, offset: extent.offset, size };
-        let is_whole = *within == (0..u64::from(size));
-        let is_prefix = size > PREFIX_FROM && within.end <= PREFIX_LEN && codec::has_prefix(extent.codec);
+        let size = u64::from(size);
+        let is_whole = *within == (0..size);
+        // Of an extent further on a reader has come here through all that is before it, and will go on.
+        let is_first_look = index == layer.extents_of(id.entry).start
+            && size > PREFIX_LEN
+            && within.end <= PREFIX_LEN.min(size / PREFIX_PART)
+            && (within.start == 0 || size > LARGE);
+        let is_prefix = is_first_look && codec::has_prefix(extent.codec);
         Ok((!(is_whole || is_prefix) || self.cache.get(&key).is_some()).then_some(key))
     }
 
