@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::num::NonZero;
+use std::thread;
 
 use super::layer::Text;
 use super::{Hidden, Layer, Node, NodeId, Tree, fold, unnamed};
@@ -32,12 +34,16 @@ pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
     // What stays is allocated before what goes, so that the heap can give the latter back.
     let most = merging.folders.len() + merging.layers.iter().map(|layer| layer.files.len()).sum::<usize>();
     let nodes = Vec::with_capacity(if most < NODES_MAX { most } else { return Err(TooManyNodes) });
-    let (slots, starts) = merging.gather(&homes);
+    let (mut slots, starts) = merging.gather(&homes);
+    merging.sort_all(&mut slots, &starts);
     merging.freeze(nodes, slots, &starts)
 }
 
 /// Nodes that may exist, so that their numbers and those of [`super::Spellings`] stay below 2^32.
 const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
+
+/// Slots from which on a thread more is worth its start.
+const PARALLEL_FROM: usize = 1 << 14;
 
 /// A folder of the merged tree, and who spells it.
 struct Folder {
@@ -122,6 +128,38 @@ impl Merging {
         (slots, starts)
     }
 
+    /// Sorts the slots of every folder, on all processors: each takes folders that lie together.
+    fn sort_all(&self, slots: &mut [Slot], starts: &[usize]) {
+        let threads = match slots.len() {
+            0..PARALLEL_FROM => 1,
+            _ => thread::available_parallelism().map_or(1, NonZero::get),
+        };
+        let share = slots.len().div_ceil(threads).max(1);
+        let sort_folders = |slots: &mut [Slot], starts: &[usize]| {
+            let mut rest = slots;
+            for (start, end) in starts.iter().zip(starts.iter().skip(1)) {
+                let (run, others) = std::mem::take(&mut rest).split_at_mut(end - start);
+                self.sort(run);
+                rest = others;
+            }
+        };
+        thread::scope(|scope| {
+            let (mut rest, mut starts) = (slots, starts);
+            while let Some(&first) = starts.first().filter(|_| starts.len() > 1) {
+                // The folders whose slots begin within a share, and one at least.
+                let folders =
+                    starts.partition_point(|start| start - first < share).clamp(1, starts.len() - 1);
+                let (part, others) = std::mem::take(&mut rest).split_at_mut(starts[folders] - first);
+                let of_part = &starts[..=folders];
+                (rest, starts) = (others, &starts[folders..]);
+                match rest.is_empty() {
+                    true => sort_folders(part, of_part),
+                    false => drop(scope.spawn(move || sort_folders(part, of_part))),
+                }
+            }
+        });
+    }
+
     fn slot(&self, layer: u16, name: Text, item: u32, is_folder: bool) -> Slot {
         Slot { key: fold::key(self.text(layer, name)), name, layer, item, is_folder }
     }
@@ -167,7 +205,7 @@ impl Merging {
         Ok(Tree { nodes, layers: self.layers, hidden, unnamed })
     }
 
-    /// Sorts the children of a folder, settles who is seen, and appends their nodes.
+    /// Settles who is seen of the children of a folder, which are sorted, and appends their nodes.
     fn seat(
         &mut self,
         run: &mut [Slot],
@@ -175,7 +213,6 @@ impl Merging {
         nodes: &mut Vec<Node>,
         hidden: &mut Vec<Hidden>,
     ) -> Result<(), TooManyNodes> {
-        self.sort(run);
         let renamed = self.rename_twins(run)?;
         let mut kept;
         let run = match renamed.is_empty() {
