@@ -58,6 +58,9 @@ struct Arguments {
     /// Measure only sets of these names: small, textures, big, large, many
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     only: Vec<String>,
+    /// How often everything is repeated at most, other than what the size says
+    #[arg(long, value_name = "NUMBER")]
+    rounds: Option<usize>,
     /// Build the corpora and do nothing else
     #[arg(long)]
     build: bool,
@@ -90,7 +93,8 @@ fn bench(arguments: &Arguments) -> Outcome<bool> {
         return Err("only root can mount squashfs images and drop caches".into());
     }
     let beside = std::env::current_exe()?.ancestors().nth(2).map(|folder| folder.join("bsafs"));
-    let scale = Scale::of(arguments.size);
+    let mut scale = Scale::of(arguments.size);
+    scale.rounds = arguments.rounds.unwrap_or(scale.rounds);
     let bench = Bench {
         corpora: arguments.corpora.join(scale.name),
         bsafs: arguments
