@@ -69,6 +69,13 @@ pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     Piece { stored, plain }.name(encoding)
 }
 
+/// Whether [`component`] leaves a stored name as it is because it is short and printable ASCII, as nearly all are.
+pub fn is_ordinary(stored: &[u8]) -> bool {
+    // Without a way out in the midst, so that many bytes are looked at at once.
+    let plain = stored.iter().fold(true, |plain, &byte| plain & is_plain(byte));
+    plain && stored.len() <= COMPONENT_MAX && !matches!(stored, b"" | b"." | b"..")
+}
+
 /// The `n`th name for a file whose own name is taken: `foo.dds` becomes `foo (2).dds`. At most
 /// [`COMPONENT_MAX`] bytes.
 pub fn numbered(name: &str, n: u32) -> String {

@@ -62,6 +62,21 @@ struct Slot {
     is_folder: bool,
 }
 
+impl Slot {
+    /// The node that takes the place; a folder's holds its merged number until its children are seated.
+    fn node(&self, parent: NodeId) -> Node {
+        Node {
+            key: self.key,
+            name: self.name,
+            parent: parent.0,
+            first: self.item,
+            count: 0,
+            layer: self.layer,
+            is_folder: self.is_folder,
+        }
+    }
+}
+
 struct Merging {
     /// The root first, every folder behind its parent.
     folders: Vec<Folder>,
@@ -213,6 +228,12 @@ impl Merging {
         nodes: &mut Vec<Node>,
         hidden: &mut Vec<Hidden>,
     ) -> Result<(), TooManyNodes> {
+        // Nearly always no name comes twice, and there is nothing to settle.
+        let is_simple = !run.array_windows().any(|[a, b]| a.key == b.key && self.is_same_name(a, b));
+        if is_simple {
+            nodes.extend(run.iter().map(|slot| slot.node(parent)));
+            return Ok(());
+        }
         let renamed = self.rename_twins(run)?;
         let mut kept;
         let run = match renamed.is_empty() {
@@ -236,15 +257,7 @@ impl Merging {
                 Some(node) if node.key == slot.key && self.is_same(&node, slot) => {
                     hidden.push(Hidden { by: NodeId(number(nodes.len() - 1)?), entry, name: slot.name });
                 }
-                _ => nodes.push(Node {
-                    key: slot.key,
-                    name: slot.name,
-                    parent: parent.0,
-                    first: slot.item,
-                    count: 0,
-                    layer: slot.layer,
-                    is_folder: slot.is_folder,
-                }),
+                _ => nodes.push(slot.node(parent)),
             }
         }
         Ok(())
@@ -252,6 +265,10 @@ impl Merging {
 
     fn is_same(&self, node: &Node, slot: &Slot) -> bool {
         fold::same(self.text(node.layer, node.name), self.text(slot.layer, slot.name))
+    }
+
+    fn is_same_name(&self, a: &Slot, b: &Slot) -> bool {
+        fold::same(self.text(a.layer, a.name), self.text(b.layer, b.name))
     }
 
     /// By folded name; of one name a folder first, then the layer that wins, then stored order.
@@ -271,7 +288,7 @@ impl Merging {
         let is_twin = |before: &Slot, slot: &Slot| {
             before.key == slot.key
                 && (before.is_folder || before.layer == slot.layer)
-                && fold::same(self.text(before.layer, before.name), self.text(slot.layer, slot.name))
+                && self.is_same_name(before, slot)
         };
         let mut twins = Vec::new();
         // A folder keeps its name from all files that follow under it, not just from the next.

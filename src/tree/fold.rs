@@ -25,7 +25,7 @@ pub(super) fn compare(mut a: &[u8], mut b: &[u8]) -> Ordering {
 
 /// Whether two names are one.
 pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
-    a.eq_ignore_ascii_case(b)
+    a.len() == b.len() && compare(a, b) == Ordering::Equal
 }
 
 /// The first word of a name, folded and filled up with NULs, and the rest. A folder of textures holds hundreds of names

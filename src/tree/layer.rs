@@ -116,10 +116,10 @@ impl Layer {
     }
 
     /// Puts a name into the arena.
-    pub(super) fn keep(&mut self, name: &str) -> Result<Text, TooManyNames> {
+    pub(super) fn keep(&mut self, name: &[u8]) -> Result<Text, TooManyNames> {
         let at = u32::try_from(self.arena.len()).map_err(|_| TooManyNames)?;
         let len = u8::try_from(name.len()).map_err(|_| TooManyNames)?;
-        self.arena.extend_from_slice(name.as_bytes());
+        self.arena.extend_from_slice(name);
         Ok(Text { at, len })
     }
 
@@ -128,7 +128,7 @@ impl Layer {
         let File { folder, name: old } = self.files[entry as usize];
         let stored = self.stored_at(entry, folder, self.text(old));
         self.renamed.push((entry, stored.into()));
-        self.keep(name)
+        self.keep(name.as_bytes())
     }
 
     /// Lets go of what only the building of a tree needed.
@@ -243,8 +243,8 @@ impl<'a> Naming<'a> {
             }
         };
         let (place, name) = match (known, file) {
-            (Name::Number(number), _) => (place, Cow::Owned(number.to_string())),
-            (_, None) => (place, Cow::Borrowed("")),
+            (Name::Number(number), _) => (place, Cow::Owned(number.to_string().into_bytes())),
+            (_, None) => (place, Cow::Borrowed(&b""[..])),
             (Name::Split { .. }, Some(file)) => self.split_file(place, file)?,
             (_, Some(file)) => (place, self.name(place, file)),
         };
@@ -252,10 +252,13 @@ impl<'a> Naming<'a> {
         let is_unnamed =
             (name.is_empty() || folder.is_none() || recovered.is_some()) && family != hash::Family::None;
         // A name may differ from its bytes without having been made anew: `..` becomes a constant.
-        let is_changed = file.is_some_and(|file| name.as_bytes() != file)
+        let is_changed = file.is_some_and(|file| *name != *file)
             || !self.is_joined_as_usual(&known, folder.unwrap_or_default());
         let is_odd = recovered.is_some() || place.is_odd || name.is_empty() || is_changed;
-        let name = if name.is_empty() { self.layer.keep(&by_hash().1)? } else { self.layer.keep(&name)? };
+        let name = match name.is_empty() {
+            true => self.layer.keep(by_hash().1.as_bytes())?,
+            false => self.layer.keep(&name)?,
+        };
         self.layer.files.push(File { folder: place.folder, name });
         if is_odd {
             self.layer.odd.push((index, stored_path(&entry.name, self.layer.separator)));
@@ -302,7 +305,7 @@ impl<'a> Naming<'a> {
     }
 
     /// The folder and the name of a file that is stored apart from its folder. Hostile ones hold folders too.
-    fn split_file(&mut self, place: Seen, file: &'a [u8]) -> Result<(Seen, Cow<'a, str>), TooManyNames> {
+    fn split_file(&mut self, place: Seen, file: &'a [u8]) -> Result<(Seen, Cow<'a, [u8]>), TooManyNames> {
         let (folders, file) = name::split(file, self.layer.encoding);
         let mut place = place;
         for component in name::components(folders, self.layer.encoding) {
@@ -312,14 +315,18 @@ impl<'a> Naming<'a> {
     }
 
     /// The name of a file without folders; empty where it has none.
-    fn name(&self, place: Seen, file: &'a [u8]) -> Cow<'a, str> {
-        match file {
+    fn name(&self, place: Seen, file: &'a [u8]) -> Cow<'a, [u8]> {
+        // Nothing stands in front of a file in the root, so that it may hold a drive letter.
+        let is_first = place.folder == self.layer.base;
+        let text = match file {
             b"" => Cow::Borrowed(""),
-            // Nothing stands in front of it, so that it may hold a drive letter.
-            _ if place.folder == self.layer.base => {
-                name::components(file, self.layer.encoding).next().unwrap_or_default()
-            }
+            _ if is_first => name::components(file, self.layer.encoding).next().unwrap_or_default(),
+            _ if name::is_ordinary(file) => return Cow::Borrowed(file),
             _ => name::component(file, self.layer.encoding),
+        };
+        match text {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
         }
     }
 
@@ -330,7 +337,7 @@ impl<'a> Naming<'a> {
             return Ok(folder);
         }
         let folder = u32::try_from(self.layer.folders.len()).map_err(|_| TooManyNames)?;
-        let name = self.layer.keep(name)?;
+        let name = self.layer.keep(name.as_bytes())?;
         self.layer.folders.push(Folder { parent, name });
         self.entered.insert(key, folder);
         Ok(folder)
