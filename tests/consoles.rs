@@ -16,7 +16,7 @@ fn store(bytes: &[u8]) -> (tempfile::TempDir, Store) {
     let path = folder.path().join("textures.ba2");
     fs::write(&path, bytes).unwrap();
     let mut store = Store::new(1 << 20, Limits::default());
-    store.add(Source::open(&path).unwrap(), Tables::new(parse(bytes, &Limits::default()).unwrap()));
+    store.add(Source::open(&path).unwrap(), Tables::new(&parse(bytes, &Limits::default()).unwrap()));
     (folder, store)
 }
 
@@ -47,7 +47,11 @@ fn a_playstation_texture_of_several_chunks_is_one_whole_gnf_file() {
     let bytes = archive.build();
     let parsed = parse(&bytes, &Limits::default()).unwrap();
     assert_eq!((parsed.about.kind, parsed.about.games), ("GNMF", "Fallout 4 on the PlayStation 4"));
-    assert_eq!(parsed.entries[0].name, Name::Path(b"Textures\\Sky\\cloud.dds"), "listed as it is stored");
+    assert_eq!(
+        parsed.entries().next().unwrap().name,
+        Name::Path(b"Textures\\Sky\\cloud.dds"),
+        "listed as it is stored"
+    );
     assert!(parsed.notes.is_empty(), "{:?}", parsed.notes);
 
     let expected = gnf(descriptor(), &[first, second, third].concat());

@@ -35,12 +35,12 @@ fn numbers() -> Legacy {
 /// Each entry's stored name as text, its offset and its length.
 fn listed(bytes: &[u8]) -> Vec<(String, u64, u32)> {
     let archive = parse(bytes, &Limits::default()).unwrap();
-    let names = archive.entries.iter().map(|entry| match entry.name {
+    let names = archive.entries().map(|entry| match entry.name {
         Name::Path(name) => String::from_utf8(name.to_vec()).unwrap(),
         Name::Number(number) => format!("#{number}"),
         other => panic!("{other:?}"),
     });
-    names.zip(&archive.extents).map(|(name, extent)| (name, extent.offset, extent.size.unwrap())).collect()
+    names.zip(archive.extents()).map(|(name, extent)| (name, extent.offset, extent.size.unwrap())).collect()
 }
 
 /// A tree and a store over one archive.
@@ -51,7 +51,7 @@ fn opened(bytes: &[u8]) -> (tempfile::TempDir, Tree, Store) {
     let archive = parse(bytes, &Limits::default()).unwrap();
     let tree = merge(vec![Layer::new(&archive, Encoding::default(), None).unwrap()]).unwrap();
     let mut store = Store::new(1 << 20, Limits::default());
-    store.add(Source::open(&path).unwrap(), Tables::new(archive));
+    store.add(Source::open(&path).unwrap(), Tables::new(&archive));
     (folder, tree, store)
 }
 
@@ -181,7 +181,7 @@ fn a_number_is_found_and_stored_as_its_decimal_digits() {
 fn a_packed_file_is_listed_and_reading_it_says_why_it_cannot_be() {
     let bytes = arena().file("PACKED.IMG", "who knows").flag(1).file("AFTER.IMG", "plain").build();
     let archive = parse(&bytes, &Limits::default()).unwrap();
-    assert_eq!(archive.extents[4].codec, Codec::Unsupported);
+    assert_eq!(archive.extents().nth(4).unwrap().codec, Codec::Unsupported);
     assert_eq!(archive.notes[0].what, "files marked as packed, in a way that is not known: 1");
     let files = read(&bytes);
     let of = |name: &str| &files.iter().find(|(listed, _)| listed == name).unwrap().1;

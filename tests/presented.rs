@@ -121,7 +121,7 @@ fn store(
     let path = folder.path().join("textures.ba2");
     fs::write(&path, bytes).unwrap();
     let mut store = Store::new(1 << 20, limits);
-    let tables = Tables::new(parse(bytes, &Limits::default()).unwrap()).presented(textures);
+    let tables = Tables::new(&parse(bytes, &Limits::default()).unwrap()).presented(textures);
     let left = tables.left_tiled();
     store.add(Source::open(&path).unwrap(), tables);
     (folder, store, left)
@@ -290,7 +290,7 @@ fn a_fault_in_any_chunk_is_told_with_its_place_and_is_not_kept() {
     ];
     for (n, (chunk, is_it)) in bad.into_iter().enumerate() {
         let bytes = Ba2::textures(1).add(file(chunk)).build();
-        let at = parse(&bytes, &Limits::default()).unwrap().extents[1].offset;
+        let at = parse(&bytes, &Limits::default()).unwrap().extents().nth(1).unwrap().offset;
         let (_folder, store, _) = dds_store(&bytes);
         assert_eq!(store.size(id(0)), 148 + case.tiler().linear_len() as u64, "{n}");
         assert_eq!(read(&store, 0, 0, 148).len(), 148, "{n}: the header is sound");

@@ -37,7 +37,7 @@ impl Patient {
         let path = folder.path().join("patient");
         std::fs::write(&path, &sample.bytes).unwrap();
         let file = File::options().write(true).open(&path).unwrap();
-        let sound = format::parse(&sample.bytes, &limits()).unwrap().extents;
+        let sound: Vec<_> = format::parse(&sample.bytes, &limits()).unwrap().extents().collect();
         Self { name: sample.name, is_first, bytes: sample.bytes, sound, path, file, _folder: folder }
     }
 

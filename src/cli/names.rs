@@ -47,7 +47,7 @@ impl Names {
         let options = Options { limits: Limits::default(), force: self.force };
         let harvest = |bytes: &[u8]| {
             let parsed = format::parse_with(bytes, &options)?;
-            for path in parsed.entries.iter().filter_map(|entry| self.path(&entry.name)) {
+            for path in parsed.entries().filter_map(|entry| self.path(&entry.name)) {
                 paths.entry(path.to_ascii_lowercase()).or_insert(path);
             }
             Ok(())

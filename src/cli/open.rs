@@ -19,7 +19,7 @@ use crate::format::encoding::Encoding;
 use crate::format::name;
 use crate::format::{self, About, Archive, Limits, Note, Options};
 use crate::source::Source;
-use crate::tree::{self, Dictionary, Layer, TooManyPaths, Tree};
+use crate::tree::{self, Dictionary, Layer, TooManyNames, TooManyPaths, Tree};
 
 /// How archives are put together.
 #[derive(Args, Clone, Debug, Default)]
@@ -98,6 +98,8 @@ pub(super) struct Opened {
 
 /// Archives from which on a bar shows how far the opening is.
 const SHOW_FROM: usize = 24;
+/// Files of an archive from which on a thread more is worth its start.
+const SIDE_BY_SIDE_FROM: usize = 1 << 14;
 /// Bytes of decoded extents that are kept, unless the user wants more or less.
 pub(super) const CACHE_SIZE: u64 = 64 << 20;
 
@@ -132,9 +134,11 @@ fn read_one(path: &Path, base: Option<&str>, names: &Dictionary, opening: &Openi
     let parsed = source.lend(|bytes| {
         let archive = format::parse_with(bytes, &opening.options())
             .map_err(|error| Failure::unreadable(path, &error))?;
-        let layer = Layer::with_names(&archive, opening.encoding, base, names)
-            .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
-        let (description, tables) = split(archive);
+        let (layer, tables) =
+            names_and_tables(&archive, || Layer::with_names(&archive, opening.encoding, base, names));
+        let layer =
+            layer.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
+        let description = Description { about: archive.about, notes: archive.notes };
         Ok::<_, Failure>((layer, tables.presented(opening.textures.into()), description))
     });
     let (layer, tables, description) = parsed.map_err(|error| Failure::io(Exit::NoInput, path, &error))??;
@@ -169,9 +173,19 @@ fn dictionary(opening: &Opening) -> Result<Dictionary, Failure> {
     Ok(names)
 }
 
-fn split(mut archive: Archive<'_>) -> (Description, Tables) {
-    let notes = std::mem::take(&mut archive.notes);
-    (Description { about: archive.about.clone(), notes }, Tables::new(archive))
+/// Names and tables of an archive; where it is large, side by side.
+fn names_and_tables(
+    archive: &Archive<'_>,
+    names: impl FnOnce() -> Result<Layer, TooManyNames>,
+) -> (Result<Layer, TooManyNames>, Tables) {
+    if archive.files.len() < SIDE_BY_SIDE_FROM {
+        return (names(), Tables::new(archive));
+    }
+    thread::scope(|scope| {
+        let tables = scope.spawn(|| Tables::new(archive));
+        let names = names();
+        (names, tables.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }
 
 /// Which textures were to be put into rows and cannot be, in one line.

@@ -102,7 +102,7 @@ impl Verify {
                         && !parsed.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
                 })
             };
-            let entries = (0_u32..).zip(&parsed.entries).filter(|(_, entry)| is_misnamed(entry));
+            let entries = (0_u32..).zip(parsed.entries()).filter(|(_, entry)| is_misnamed(entry));
             Ok(entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect())
         };
         Source::open(archive)

@@ -41,8 +41,8 @@ impl Extents {
     /// Takes the extents of an archive. Counts are bounded by the archive's length, so that 32 bits hold them.
     pub(super) fn new(archive: &Archive<'_>) -> Self {
         let mut manners = Vec::new();
-        let mut slots = Vec::with_capacity(archive.extents.len());
-        for extent in &archive.extents {
+        let mut slots = Vec::with_capacity(archive.files.len());
+        for extent in archive.extents() {
             let manner = Manner { codec: extent.codec, lead: extent.lead, is_sized: extent.size.is_some() };
             let number = manners.iter().position(|known| *known == manner).unwrap_or_else(|| {
                 manners.push(manner);
@@ -56,7 +56,9 @@ impl Extents {
                 size: AtomicU32::new(extent.size.unwrap_or(UNKNOWN)),
             });
         }
-        Self { slots, manners, starts: starts(archive) }
+        slots.shrink_to_fit();
+        let starts = starts(archive, slots.len());
+        Self { slots, manners, starts }
     }
 
     /// Which extents are an entry's; none of an entry that does not exist.
@@ -91,15 +93,17 @@ impl Extents {
     }
 }
 
-fn starts(archive: &Archive<'_>) -> Vec<u32> {
-    if archive.entries.iter().all(|entry| entry.extents == 1) {
+/// Never beyond the `most` extents that there are, even if the archive is overwritten in this moment.
+fn starts(archive: &Archive<'_>, most: usize) -> Vec<u32> {
+    if archive.files.is_even() || archive.entries().all(|entry| entry.extents == 1) {
         return Vec::new();
     }
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
     let mut next = 0_u32;
-    let mut starts = Vec::with_capacity(archive.entries.len() + 1);
+    let mut starts = Vec::with_capacity(archive.files.len() + 1);
     starts.push(0);
-    for entry in &archive.entries {
-        next = next.saturating_add(u32::from(entry.extents));
+    for entry in archive.entries() {
+        next = next.saturating_add(u32::from(entry.extents)).min(most);
         starts.push(next);
     }
     starts

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::extents::Extents;
 use super::lead::{self, Said};
@@ -16,14 +16,14 @@ use crate::source::Source;
 #[derive(Debug)]
 pub struct Tables {
     extents: Extents,
-    heads: Heads,
+    heads: Arc<Heads>,
     textures: Textures,
 }
 
 impl Tables {
     /// Takes the tables of an archive.
-    pub fn new(archive: Archive<'_>) -> Self {
-        Self { extents: Extents::new(&archive), heads: archive.heads, textures: Textures::Default }
+    pub fn new(archive: &Archive<'_>) -> Self {
+        Self { extents: Extents::new(archive), heads: archive.heads.clone(), textures: Textures::Default }
     }
 
     /// The same with textures shown in another way.

@@ -3,9 +3,14 @@
 //! `GNRL` archives hold files, `DX10` archives hold textures as the chunks of their mip maps, without the DDS header, and
 //! `GNMF` archives the same for the PlayStation 4, without the GNF header (section 6; \[unverified\] on a real archive).
 
+use std::sync::Arc;
+
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Name, Notes, Options, ParseError};
-use crate::read::Reader;
+use super::{
+    About, Archive, Beyond, Codec, Entry, Extent, Files, Format, Heads, Lead, Name, Notes, Options,
+    ParseError,
+};
+use crate::read::{Missing, Reader};
 use crate::texture::{dds, gnf, xbox};
 
 /// This format's row in [`super::FORMATS`].
@@ -22,24 +27,37 @@ fn claims(archive: &[u8]) -> bool {
 
 fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
     let mut notes = Notes::new(&options.limits);
-    let (header, mut records) = Header::read(archive, options, &mut notes)?;
-    let mut tables = Tables::with_room(&header, records.left());
-    for _ in 0..header.files {
-        tables.read_record(&header, &mut records, &mut notes)?;
+    let (header, records) = Header::read(archive, options, &mut notes)?;
+    let mut beyond = Beyond::new(header.len);
+    let (heads, is_even) = check_records(&header, records.clone(), &mut beyond, &mut notes)?;
+    let names = match header.names {
+        0 => Reader::new(&[]),
+        start => Reader::at(archive, start, "the names").unwrap_or_else(|_| Reader::new(&[])),
+    };
+    let unnamed = header.files.saturating_sub(count_names(names.clone(), header.files));
+    match header.names {
+        0 if header.files > 0 => {
+            notes.add(16, || "it stores no names: its files are listed by hash".into());
+        }
+        start if unnamed > 0 => {
+            notes.add(start, || format!("the table of names ends early: {unnamed} files are listed by hash"));
+        }
+        _ => {}
     }
-    if header.names != 0 {
-        tables.read_names(archive, header.names, &mut notes);
-    } else if header.files > 0 {
-        notes.add(16, || "it stores no names: its files are listed by hash".into());
-    }
-    let Tables { entries, extents, heads } = tables;
-    notes.add_beyond(&extents, header.len, "chunks");
-    let (about, hashes) = (header.about(&heads), Family::Fo4);
-    Ok(Archive { about, hashes, entries, extents, heads, sniffed: Vec::new(), notes: notes.kept })
+    notes.add_beyond(&beyond, "chunks");
+    let (kind, codec, count) = (header.kind, header.codec, header.files);
+    Ok(Archive {
+        about: header.about(&heads),
+        hashes: Family::Fo4,
+        files: Arc::new(Tables { kind, codec, count, records, names, is_even }),
+        heads: Arc::new(heads),
+        sniffed: Vec::new(),
+        notes: notes.kept,
+    })
 }
 
 /// What the archive holds.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     General,
     Textures,
@@ -65,6 +83,17 @@ impl Kind {
             Self::Textures => 24,
             Self::Gnf => 48,
         }
+    }
+
+    /// How much of that is its own.
+    fn rest_of_record(self) -> u64 {
+        u64::from(self.record_len()).saturating_sub(16)
+    }
+
+    /// Length of chunks, in bytes.
+    fn chunks_len(self, chunks: u8) -> u64 {
+        let each: u64 = if self == Self::General { 20 } else { 24 };
+        each.saturating_mul(u64::from(chunks))
     }
 }
 
@@ -185,80 +214,133 @@ fn nearest(reader: &Reader<'_>, version: Option<u32>, kind: Option<Kind>) -> (u3
     all.clone().find(|&(version, kind)| fits(version, kind)).unwrap_or(plainest)
 }
 
-/// The tables as they grow.
-struct Tables<'a> {
-    entries: Vec<Entry<'a>>,
-    extents: Vec<Extent>,
-    heads: Heads,
-}
-
-impl<'a> Tables<'a> {
-    /// `left` bytes hold the records, which bounds their count whatever the header says.
-    fn with_room(header: &Header, left: u64) -> Self {
-        let fit = left.checked_div(u64::from(header.kind.record_len())).unwrap_or(0);
-        let room = usize::try_from(u64::from(header.files).min(fit)).unwrap_or(0);
-        Self {
-            entries: Vec::with_capacity(room),
-            extents: Vec::with_capacity(room),
-            heads: match header.kind {
-                Kind::General => Heads::None,
-                Kind::Textures => Heads::Textures(Vec::with_capacity(room)),
-                Kind::Gnf => Heads::Gnf(Vec::with_capacity(room)),
-            },
-        }
-    }
-
-    fn read_record(
-        &mut self,
-        header: &Header,
-        reader: &mut Reader<'a>,
-        notes: &mut Notes,
-    ) -> Result<(), ParseError> {
-        let stem = reader.u32("a file's hash")?;
-        let extension = reader.array::<4>("a file's extension")?;
-        let folder = reader.u32("a folder's hash")?;
-        reader.skip(1, "a data file index")?;
-        let chunks = reader.u8("a count of chunks")?;
-        let at = reader.position();
-        let declared = reader.u16("a record's length")?;
-        let record_len = header.kind.record_len();
-        if declared != record_len {
-            return Err(ParseError::corrupt(
-                at,
-                format!("a record of {declared} bytes; {record_len} is right"),
-            ));
-        }
-        match &mut self.heads {
+/// Reads all records once, which tells whether they are sound; answers heads, and whether every file has one chunk.
+fn check_records(
+    header: &Header,
+    mut reader: Reader<'_>,
+    beyond: &mut Beyond,
+    notes: &mut Notes,
+) -> Result<(Heads, bool), ParseError> {
+    // What is left of the file holds the records, which bounds their count whatever the header says.
+    let fit = reader.left().checked_div(u64::from(header.kind.record_len())).unwrap_or(0);
+    let room = usize::try_from(u64::from(header.files).min(fit)).unwrap_or(0);
+    let mut heads = match header.kind {
+        Kind::General => Heads::None,
+        Kind::Textures => Heads::Textures(Vec::with_capacity(room)),
+        Kind::Gnf => Heads::Gnf(Vec::with_capacity(room)),
+    };
+    let mut is_even = true;
+    for _ in 0..header.files {
+        let record = Record::read(&mut reader, header.kind)?;
+        match &mut heads {
             Heads::None => {}
-            Heads::Textures(textures) => textures.push(read_texture(reader, notes)?),
+            Heads::Textures(textures) => textures.push(read_texture(&mut reader, notes)?),
             Heads::Gnf(descriptors) => {
                 descriptors.push(gnf::Descriptor(reader.array("a texture's description")?))
             }
         }
-        for _ in 0..chunks {
-            self.extents.push(read_chunk(header, reader, notes)?);
+        is_even &= record.chunks == 1;
+        for _ in 0..record.chunks {
+            let (extent, end) = read_chunk(&mut reader, header.kind, header.codec)?;
+            beyond.look(&extent);
+            if end != SENTINEL {
+                let at = reader.position().saturating_sub(4);
+                notes.add(at, || format!("a chunk ends in {end:08X} instead of BAADF00D"));
+            }
         }
-        let file = u64::from(stem).wrapping_shl(32) | u64::from(u32::from_le_bytes(extension));
-        let hash = Hash { folder: u64::from(folder), file };
-        self.entries.push(Entry { name: Name::Unknown { extension }, hash, extents: chunks });
-        Ok(())
+    }
+    Ok((heads, is_even))
+}
+
+/// How many of `most` names there are.
+fn count_names(mut names: Reader<'_>, most: u32) -> u32 {
+    (0..most).find(|_| names.wstring("a name").is_err()).unwrap_or(most)
+}
+
+/// Where the tables are, once they were found sound.
+#[derive(Clone, Debug)]
+struct Tables<'a> {
+    kind: Kind,
+    /// How packed chunks are packed.
+    codec: Codec,
+    /// Files.
+    count: u32,
+    records: Reader<'a>,
+    /// Empty where there are none.
+    names: Reader<'a>,
+    /// Whether every file has one chunk.
+    is_even: bool,
+}
+
+impl<'a> Files<'a> for Tables<'a> {
+    fn len(&self) -> usize {
+        usize::try_from(self.count).unwrap_or(usize::MAX)
     }
 
-    /// Reads as many names as there are; entries without one stay known by their hashes.
-    fn read_names(&mut self, archive: &'a [u8], start: u64, notes: &mut Notes) {
-        let mut reader = Reader::at(archive, start, "the names").unwrap_or_else(|_| Reader::new(&[]));
-        let mut named = 0_usize;
-        for entry in &mut self.entries {
-            match reader.wstring("a name") {
-                Ok(name) => entry.name = Name::Path(name),
-                Err(_) => break,
+    fn entries(&self) -> Box<dyn Iterator<Item = Entry<'a>> + '_> {
+        let (mut records, mut names) = (self.records.clone(), self.names.clone());
+        Box::new((0..self.count).map_while(move |_| {
+            let Record { hash, extension, chunks } = Record::read(&mut records, self.kind).ok()?;
+            let rest = self.kind.rest_of_record().saturating_add(self.kind.chunks_len(chunks));
+            records.skip(rest, "a record").ok()?;
+            let name = names.wstring("a name").map_or_else(
+                // Behind a name that is cut off nothing is one.
+                |_| {
+                    names = Reader::new(&[]);
+                    Name::Unknown { extension }
+                },
+                Name::Path,
+            );
+            Some(Entry { name, hash, extents: chunks })
+        }))
+    }
+
+    fn extents(&self) -> Box<dyn Iterator<Item = Extent> + '_> {
+        let (mut records, mut files, mut chunks) = (self.records.clone(), self.count, 0_u8);
+        Box::new(std::iter::from_fn(move || {
+            while chunks == 0 {
+                files = files.checked_sub(1)?;
+                chunks = Record::read(&mut records, self.kind).ok()?.chunks;
+                records.skip(self.kind.rest_of_record(), "a record").ok()?;
             }
-            named = named.saturating_add(1);
+            chunks = chunks.saturating_sub(1);
+            read_chunk(&mut records, self.kind, self.codec).ok().map(|(extent, _)| extent)
+        }))
+    }
+
+    fn is_even(&self) -> bool {
+        self.is_even
+    }
+}
+
+/// What the records of all kinds begin with.
+struct Record {
+    hash: Hash,
+    extension: [u8; 4],
+    chunks: u8,
+}
+
+impl Record {
+    const LEN: usize = 16;
+
+    /// The hash of the file, its extension and that of the folder; a data file index, a count of chunks and the length of
+    /// the record.
+    #[inline]
+    fn read(reader: &mut Reader<'_>, kind: Kind) -> Result<Self, ParseError> {
+        let [a, b, c, d, extension @ .., e, f, g, h, _, chunks, low, high] =
+            reader.array::<{ Self::LEN }>("a file's record")?;
+        let declared = u16::from_le_bytes([low, high]);
+        let record_len = kind.record_len();
+        if declared != record_len {
+            return Err(ParseError::corrupt(
+                reader.position().saturating_sub(2),
+                format!("a record of {declared} bytes; {record_len} is right"),
+            ));
         }
-        let unnamed = self.entries.len().saturating_sub(named);
-        if unnamed > 0 {
-            notes.add(start, || format!("the table of names ends early: {unnamed} files are listed by hash"));
-        }
+        let stem = u64::from(u32::from_le_bytes([a, b, c, d]));
+        let file = stem.wrapping_shl(32) | u64::from(u32::from_le_bytes(extension));
+        let folder = u64::from(u32::from_le_bytes([e, f, g, h]));
+        Ok(Self { hash: Hash { folder, file }, extension, chunks })
     }
 }
 
@@ -284,19 +366,22 @@ fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::Text
     Ok(texture)
 }
 
-/// A chunk: its place, its two sizes, for textures its mip maps (which say nothing about the order), a sentinel.
-fn read_chunk(header: &Header, reader: &mut Reader<'_>, notes: &mut Notes) -> Result<Extent, ParseError> {
-    let offset = reader.u64("a chunk's offset")?;
-    let packed = reader.u32("a chunk's packed size")?;
-    let size = reader.u32("a chunk's size")?;
-    if header.kind != Kind::General {
-        reader.skip(4, "a chunk's mip maps")?;
-    }
-    let at = reader.position();
-    let sentinel = reader.u32("a chunk's end mark")?;
-    if sentinel != SENTINEL {
-        notes.add(at, || format!("a chunk ends in {sentinel:08X} instead of BAADF00D"));
-    }
-    let (packed, codec) = if packed == 0 { (size, Codec::Stored) } else { (packed, header.codec) };
-    Ok(Extent { offset, packed, size: Some(size), codec, lead: Lead::NONE })
+/// A chunk: its place, its two sizes, for textures its mip maps (which say nothing about the order); and what it ends
+/// with.
+fn read_chunk(reader: &mut Reader<'_>, kind: Kind, codec: Codec) -> Result<(Extent, u32), Missing> {
+    // Fields of one record are checked for together: there are hundreds of thousands of records.
+    let [a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w] = reader.array("a chunk")?;
+    let end = match kind {
+        Kind::General => reader.array("a chunk's end mark")?,
+        Kind::Textures | Kind::Gnf => {
+            let [_, _, _, _, end @ ..] = reader.array::<8>("a chunk's mip maps")?;
+            end
+        }
+    };
+    let offset = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+    let packed = u32::from_le_bytes([p, q, r, s]);
+    let size = u32::from_le_bytes([t, u, v, w]);
+    let end = u32::from_le_bytes(end);
+    let (packed, codec) = if packed == 0 { (size, Codec::Stored) } else { (packed, codec) };
+    Ok((Extent { offset, packed, size: Some(size), codec, lead: Lead::NONE }, end))
 }

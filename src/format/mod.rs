@@ -14,6 +14,7 @@
 pub mod ba2;
 pub mod encoding;
 mod error;
+mod files;
 pub mod hash;
 mod head;
 pub mod legacy;
@@ -23,7 +24,10 @@ pub mod tes3;
 pub mod tes4;
 
 pub use error::{ParseError, ParseErrorKind};
+pub use files::{Entries, Files, Listed};
 pub use head::{Head, Heads, Plain};
+
+use std::sync::Arc;
 
 /// An archive's tables, borrowing names from its bytes.
 #[derive(Clone, Debug)]
@@ -32,13 +36,11 @@ pub struct Archive<'a> {
     pub about: About,
     /// Which function made the hashes of [`Entry::hash`].
     pub hashes: hash::Family,
-    /// Its files, in stored order.
-    pub entries: Vec<Entry<'a>>,
-    /// The extents of all entries, in the order of the entries.
-    pub extents: Vec<Extent>,
+    /// Its files; [`Archive::entries`] and [`Archive::extents`] walk them.
+    pub files: Arc<dyn Files<'a> + 'a>,
     /// What is put in front of its files.
-    pub heads: Heads,
-    /// Files without names whose first bytes say what they are: places in [`Archive::entries`], ascending, and the
+    pub heads: Arc<Heads>,
+    /// Files without names whose first bytes say what they are: places among the entries, ascending, and the
     /// extension that such files have. A guess, where a [`Name`] is what is stored.
     pub sniffed: Vec<(u32, &'static str)>,
     /// What is unusual about it, first come first, at most [`Limits::notes`].
@@ -74,13 +76,13 @@ pub struct Note {
 }
 
 /// One file in an archive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     /// Its name, as far as the archive tells it.
     pub name: Name<'a>,
     /// Its hashes as stored.
     pub hash: hash::Hash,
-    /// How many of [`Archive::extents`] are its own; they follow those of the entry before it.
+    /// How many of the archive's extents are its own; they follow those of the entry before it.
     pub extents: u8,
 }
 
@@ -132,7 +134,7 @@ impl Name<'_> {
 pub struct EntryId {
     /// The archive's place in load order.
     pub layer: u16,
-    /// The file's place in [`Archive::entries`].
+    /// The file's place among [`Archive::entries`].
     pub entry: u32,
 }
 
@@ -335,14 +337,31 @@ impl Notes {
         }
     }
 
-    /// Counts the extents that lie beyond the end of an archive of `len` bytes; `things` is what people call them.
-    fn add_beyond(&mut self, extents: &[Extent], len: u64, things: &str) {
-        let end = |extent: &Extent| extent.offset.saturating_add(u64::from(extent.packed));
-        let beyond = extents.iter().filter(|extent| end(extent) > len).count();
-        if beyond > 0 {
-            self.add(len, || {
-                format!("the data of {beyond} {things} lies beyond the end: was the archive cut short?")
+    /// Notes that extents lie beyond the end of the archive; `things` is what people call them.
+    fn add_beyond(&mut self, beyond: &Beyond, things: &str) {
+        let Beyond { len, count } = beyond;
+        if *count > 0 {
+            self.add(*len, || {
+                format!("the data of {count} {things} lies beyond the end: was the archive cut short?")
             });
         }
+    }
+}
+
+/// Counts the extents that lie beyond the end of an archive of `len` bytes.
+#[derive(Debug)]
+struct Beyond {
+    len: u64,
+    count: u32,
+}
+
+impl Beyond {
+    fn new(len: u64) -> Self {
+        Self { len, count: 0 }
+    }
+
+    fn look(&mut self, extent: &Extent) {
+        let is_beyond = extent.offset.saturating_add(u64::from(extent.packed)) > self.len;
+        self.count = self.count.saturating_add(u32::from(is_beyond));
     }
 }

@@ -72,8 +72,8 @@ pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
 /// Whether [`component`] leaves a stored name as it is because it is short and printable ASCII, as nearly all are.
 pub fn is_ordinary(stored: &[u8]) -> bool {
     // Without a way out in the midst, so that many bytes are looked at at once.
-    let plain = stored.iter().fold(true, |plain, &byte| plain & is_plain(byte));
-    plain && stored.len() <= COMPONENT_MAX && !matches!(stored, b"" | b"." | b"..")
+    let odd = stored.iter().fold(0, |odd, &byte| odd | u8::from(!is_plain(byte)));
+    odd == 0 && stored.len() <= COMPONENT_MAX && !matches!(stored, b"" | b"." | b"..")
 }
 
 /// The `n`th name for a file whose own name is taken: `foo.dds` becomes `foo (2).dds`. At most

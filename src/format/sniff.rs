@@ -40,13 +40,13 @@ const MAGICS: [(&[u8], &str); 22] = [
 
 /// The extensions of an archive's files that have neither a name nor a stored extension, as far as they can be told.
 pub(super) fn unnamed(archive: &[u8], parsed: &Archive<'_>) -> Vec<(u32, &'static str)> {
-    if matches!(parsed.hashes, Family::Fo4 | Family::None) {
+    if matches!(parsed.hashes, Family::Fo4 | Family::None) || parsed.files.is_named() {
         return Vec::new();
     }
-    let mut extents = parsed.extents.iter();
+    let mut extents = parsed.extents();
     let mut sniffed = Vec::new();
     let mut asked = 0_usize;
-    for (place, entry) in (0_u32..).zip(&parsed.entries) {
+    for (place, entry) in (0_u32..).zip(parsed.entries()) {
         let first = match usize::from(entry.extents).checked_sub(1) {
             Some(more) => extents.by_ref().next().inspect(|_| extents.by_ref().take(more).for_each(drop)),
             None => None,
@@ -57,7 +57,7 @@ pub(super) fn unnamed(archive: &[u8], parsed: &Archive<'_>) -> Vec<(u32, &'stati
             if asked > MOST {
                 break;
             }
-            sniffed.extend(extension(archive, extent).map(|extension| (place, extension)));
+            sniffed.extend(extension(archive, &extent).map(|extension| (place, extension)));
         }
     }
     sniffed

@@ -1,7 +1,11 @@
 //! Morrowind's archives (TES3): full paths, nothing packed, no folders (FORMATS.md section 2).
 
+use std::sync::Arc;
+
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Name, Notes, Options, ParseError};
+use super::{
+    About, Archive, Beyond, Codec, Entry, Extent, Format, Lead, Listed, Name, Notes, Options, ParseError,
+};
 use crate::read::Reader;
 
 /// This format's row in [`super::FORMATS`].
@@ -37,8 +41,9 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     let data = reader.position();
 
     // Records, names and hashes lie in the file, so their count is bounded by its length.
-    let mut entries = Vec::with_capacity(hashes_count(&hashes));
-    let mut extents: Vec<Extent> = Vec::with_capacity(hashes_count(&hashes));
+    let room = hashes_count(&hashes);
+    let mut files = Listed { entries: Vec::with_capacity(room), extents: Vec::with_capacity(room) };
+    let mut beyond = Beyond::new(Reader::new(archive).left());
     while hashes.left() > 0 {
         let size = records.u32("a file's size")?;
         let offset = data.saturating_add(u64::from(records.u32("a file's offset")?));
@@ -47,30 +52,27 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
             None => Name::Unknown { extension: [0; 4] },
         };
         let hash = Hash { folder: 0, file: hashes.u64("a file's hash")? };
-        entries.push(Entry { name, hash, extents: 1 });
-        extents.push(Extent {
-            offset,
-            packed: size,
-            size: Some(size),
-            codec: Codec::Stored,
-            lead: Lead::NONE,
-        });
+        let extent =
+            Extent { offset, packed: size, size: Some(size), codec: Codec::Stored, lead: Lead::NONE };
+        beyond.look(&extent);
+        files.entries.push(Entry { name, hash, extents: 1 });
+        files.extents.push(extent);
     }
-    if names.is_none() && !entries.is_empty() {
+    if names.is_none() && !files.entries.is_empty() {
         notes.add(HEADER_LEN, || "it stores no names, as Morrowind's archives for Xbox do".into());
     }
-    notes.add_beyond(&extents, Reader::new(archive).left(), "files");
+    notes.add_beyond(&beyond, "files");
     let about = About {
         format: FORMAT.name,
         version: 0x100,
         kind: "",
         games: "Morrowind",
-        platform: if names.is_none() && !entries.is_empty() { "Xbox" } else { "PC" },
+        platform: if names.is_none() && !files.entries.is_empty() { "Xbox" } else { "PC" },
         flags: 0,
         flag_names: Vec::new(),
     };
-    let (hashes, heads) = (Family::Tes3, Heads::None);
-    Ok(Archive { about, hashes, entries, extents, heads, sniffed: Vec::new(), notes: notes.kept })
+    let (hashes, heads) = (Family::Tes3, Arc::default());
+    Ok(Archive { about, hashes, files: files.into(), heads, sniffed: Vec::new(), notes: notes.kept })
 }
 
 /// The header's two numbers.

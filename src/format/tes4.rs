@@ -3,11 +3,14 @@
 //! Tables are read in the order in which they stand. The offsets that folder records store are wrong in archives of
 //! several tools, and nothing is lost by not believing them.
 
+use std::sync::Arc;
+
 use super::hash::{Family, Hash};
 use super::{
-    About, Archive, Codec, Entry, Extent, Format, Heads, Lead, Limits, Name, Notes, Options, ParseError,
+    About, Archive, Beyond, Codec, Entry, Extent, Files, Format, Lead, Limits, Name, Notes, Options,
+    ParseError,
 };
-use crate::read::Reader;
+use crate::read::{Missing, Reader};
 
 /// This format's row in [`super::FORMATS`].
 pub const FORMAT: Format = Format { name: "TES4", claims, parse };
@@ -62,23 +65,33 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
         let Header { version, layout, .. } = header;
         notes.add(4, || format!("BSA version {version} is not known; it was forced to be read as {layout}"));
     }
-    let mut tables = Tables { archive, header: &header, entries: Vec::new(), extents: Vec::new() };
-    let names = tables.read_folders(&options.limits, &mut notes)?;
-    tables.name_files(names, &mut notes);
-    let (entries, extents) = (tables.entries, tables.extents);
-    notes.add_beyond(&extents, header.len, "files");
+    let folders = Folders::new(archive, &header, &mut notes)?;
+    let mut beyond = Beyond::new(header.len);
+    let (count, end) = check_folders(&header, folders.clone(), &options.limits, &mut beyond, &mut notes)?;
+    let names = match header.has(flag::FILE_NAMES) {
+        true => header.file_names(archive, count, end, &mut notes),
+        false => Reader::new(&[]),
+    };
+    let unnamed = count.saturating_sub(count_names(names.clone(), count));
+    if header.has(flag::FILE_NAMES) && unnamed > 0 {
+        notes.add(end, || format!("the table of file names ends early: {unnamed} files are listed by hash"));
+    }
+    notes.add_beyond(&beyond, "files");
+    let is_named = unnamed == 0 && header.has(flag::FOLDER_NAMES);
+    let hashes = header.family();
+    let tables = Tables { archive, header, folders, names, count, is_named };
     Ok(Archive {
-        about: header.about(&entries),
-        hashes: header.family(),
-        entries,
-        extents,
-        heads: Heads::None,
+        about: tables.about(),
+        hashes,
+        files: Arc::new(tables),
+        heads: Arc::default(),
         sniffed: Vec::new(),
         notes: notes.kept,
     })
 }
 
 /// The header, and the length of the file that it stands in.
+#[derive(Clone, Debug)]
 struct Header {
     version: u32,
     /// The known version by whose layout the archive is read: another one only where that was forced.
@@ -147,53 +160,9 @@ impl Header {
         }
     }
 
-    fn about(&self, entries: &[Entry<'_>]) -> About {
-        // In version 103 the upper three flags are set by habit and mean nothing.
-        let meaningless = match self.layout {
-            103 => flag::EMBEDDED_NAMES | flag::XMEM,
-            105 => flag::XMEM,
-            _ => 0,
-        };
-        About {
-            format: FORMAT.name,
-            version: self.version,
-            kind: "",
-            games: match self.version {
-                103 => "Oblivion",
-                104 => "Fallout 3, Fallout: New Vegas, Skyrim",
-                105 => "Skyrim Special Edition",
-                _ => "no known game",
-            },
-            platform: self.platform(entries),
-            flags: self.flags,
-            flag_names: FLAG_NAMES
-                .iter()
-                .filter(|(bit, _)| self.flags & !meaningless & bit != 0)
-                .map(|(_, name)| *name)
-                .collect(),
-        }
-    }
-
-    /// The platforms that the archive may be made for. Consoles differ in flags and in hashes, and only there: where
-    /// neither tells, nothing does.
-    fn platform(&self, entries: &[Entry<'_>]) -> &'static str {
-        match self.layout {
-            _ if self.layout != self.version => "unknown",
-            105 => "PC, Xbox One or PlayStation 4",
-            104 if self.has(flag::XMEM) => "Xbox 360",
-            _ if self.has(flag::XBOX_360) => "Xbox 360",
-            layout => match hashed_by(entries) {
-                Some(Family::Tes4Xbox) => "Xbox 360",
-                Some(Family::Tes4Ps3) => "PlayStation 3",
-                // The PlayStation's own hashes are known from Oblivion alone.
-                Some(_) if layout == 103 => "PC",
-                _ => "PC or PlayStation 3",
-            },
-        }
-    }
-
     /// What a file record means.
-    fn extent(&self, size: u32, offset: u32) -> Extent {
+    fn extent(&self, file: &File) -> Extent {
+        let File { size, offset, .. } = *file;
         let packed = size & SIZE_MASK;
         let fits = |offset: u32| u64::from(offset).saturating_add(u64::from(packed)) <= self.len;
         let offset = if fits(offset) || !fits(offset & !SECONDARY) { offset } else { offset & !SECONDARY };
@@ -207,121 +176,36 @@ impl Header {
             lead,
         }
     }
-}
-
-/// The tables as they grow.
-struct Tables<'a, 'h> {
-    archive: &'a [u8],
-    header: &'h Header,
-    entries: Vec<Entry<'a>>,
-    extents: Vec<Extent>,
-}
-
-impl<'a> Tables<'a, '_> {
-    /// Reads folder records and folder blocks; answers where the file names should begin.
-    fn read_folders(&mut self, limits: &Limits, notes: &mut Notes) -> Result<u64, ParseError> {
-        let header = self.header;
-        if header.folder_records != HEADER_LEN {
-            notes.add(8, || {
-                format!("folder records at {}, where all known tools put {HEADER_LEN}", header.folder_records)
-            });
-        }
-        let mut blocks = Reader::at(self.archive, header.folder_records, "the folder records")?;
-        let mut records = blocks.records(header.folders, header.folder_record_len(), "the folder records")?;
-        // Every file takes a record of its own, so the file's length bounds the sum whatever the header says.
-        let most =
-            header.len.checked_div(u64::from(FILE_RECORD_LEN)).unwrap_or(0).min(u64::from(header.files));
-        self.entries.reserve(usize::try_from(most).unwrap_or(0));
-        self.extents.reserve(usize::try_from(most).unwrap_or(0));
-        for _ in 0..header.folders {
-            let folder = records.u64("a folder's hash")?;
-            let at = records.position();
-            let count = records.u32("a folder's count of files")?;
-            records.skip(u64::from(header.folder_record_len().saturating_sub(12)), "a folder's offset")?;
-            let name = match header.has(flag::FOLDER_NAMES) {
-                true => Some(blocks.bzstring("a folder's name")?),
-                false => None,
-            };
-            let files = blocks.records(count, FILE_RECORD_LEN, "a folder's file records")?;
-            let found = u64::try_from(self.entries.len()).unwrap_or(u64::MAX);
-            limits.admit(at, found.saturating_add(u64::from(count)), "files")?;
-            self.read_files(folder, name, files)?;
-        }
-        let found = self.entries.len();
-        if usize::try_from(header.files).is_ok_and(|declared| declared != found) {
-            notes.add(20, || format!("the header counts {} files, the folders hold {found}", header.files));
-        }
-        Ok(blocks.position())
-    }
-
-    fn read_files(
-        &mut self,
-        folder: u64,
-        name: Option<&'a [u8]>,
-        mut files: Reader<'a>,
-    ) -> Result<(), ParseError> {
-        while files.left() > 0 {
-            let hash = Hash { folder, file: files.u64("a file's hash")? };
-            let size = files.u32("a file's size")?;
-            let offset = files.u32("a file's offset")?;
-            self.entries.push(Entry { name: Name::Split { folder: name, file: None }, hash, extents: 1 });
-            self.extents.push(self.header.extent(size, offset));
-        }
-        Ok(())
-    }
-
-    /// Gives the entries their file names: from the table at `start`, or else from the data itself.
-    fn name_files(&mut self, start: u64, notes: &mut Notes) {
-        if self.header.has(flag::FILE_NAMES) {
-            let mut names = self.file_names(start, notes);
-            let mut named = 0_usize;
-            for entry in &mut self.entries {
-                // The first that is missing is the last that is asked for: each would search all bytes that are left.
-                let Ok(name) = names.zstring("a file's name") else { break };
-                if let Name::Split { file, .. } = &mut entry.name {
-                    *file = Some(name);
-                }
-                named = named.saturating_add(1);
-            }
-            let unnamed = self.entries.len().saturating_sub(named);
-            if unnamed > 0 {
-                notes.add(start, || {
-                    format!("the table of file names ends early: {unnamed} files are listed by hash")
-                });
-            }
-        }
-        if self.header.has_embedded_names() {
-            for (entry, extent) in self.entries.iter_mut().zip(&self.extents) {
-                if !matches!(entry.name, Name::Split { folder: Some(_), file: Some(_) }) {
-                    entry.name = embedded_name(self.archive, extent, entry.hash).unwrap_or(entry.name);
-                }
-            }
-        }
-    }
 
     /// The table of file names. It stands behind the last folder block, unless leftovers stand between (OpenMW), in
     /// which case the header's sums say where; it may be longer than the names (Wabbajack).
-    fn file_names(&self, sequential: u64, notes: &mut Notes) -> Reader<'a> {
-        let header = self.header;
+    fn file_names<'a>(
+        &self,
+        archive: &'a [u8],
+        count: u32,
+        sequential: u64,
+        notes: &mut Notes,
+    ) -> Reader<'a> {
         let block_at = |start: u64| {
-            let mut reader = Reader::at(self.archive, start, "the file names").ok()?;
-            let block = reader.take(u64::from(header.file_names_len), "the file names").ok()?;
+            let mut reader = Reader::at(archive, start, "the file names").ok()?;
+            let block = reader.take(u64::from(self.file_names_len), "the file names").ok()?;
             let ends = block.iter().filter(|&&byte| byte == 0).count();
-            (ends >= self.entries.len() && block.last().is_none_or(|&byte| byte == 0))
-                .then(|| Reader::new(block))
+            (u32::try_from(ends).is_ok_and(|ends| ends >= count)
+                && block.last().is_none_or(|&byte| byte == 0))
+            .then(|| Reader::new(block))
         };
         if let Some(names) = block_at(sequential) {
             return names;
         }
-        let folder_names = match header.has(flag::FOLDER_NAMES) {
-            true => u64::from(header.folders).saturating_add(u64::from(header.folder_names_len)),
+        let folder_names = match self.has(flag::FOLDER_NAMES) {
+            true => u64::from(self.folders).saturating_add(u64::from(self.folder_names_len)),
             false => 0,
         };
-        let computed = header
+        let computed = self
             .folder_records
-            .saturating_add(u64::from(header.folders).saturating_mul(u64::from(header.folder_record_len())))
+            .saturating_add(u64::from(self.folders).saturating_mul(u64::from(self.folder_record_len())))
             .saturating_add(folder_names)
-            .saturating_add(u64::try_from(self.extents.len()).unwrap_or(u64::MAX).saturating_mul(16));
+            .saturating_add(u64::from(count).saturating_mul(u64::from(FILE_RECORD_LEN)));
         if let Some(names) = block_at(computed) {
             notes.add(sequential, || {
                 format!("the file names stand at {computed}, not behind the last folder")
@@ -329,15 +213,230 @@ impl<'a> Tables<'a, '_> {
             return names;
         }
         notes.add(28, || "the length of the file names is wrong; they are read as far as they go".into());
-        Reader::at(self.archive, sequential, "the file names").unwrap_or_else(|_| Reader::new(&[]))
+        Reader::at(archive, sequential, "the file names").unwrap_or_else(|_| Reader::new(&[]))
+    }
+}
+
+/// Folders, from first to last: their records, and the blocks of names and file records behind these.
+#[derive(Clone, Debug)]
+struct Folders<'a> {
+    records: Reader<'a>,
+    record_len: u64,
+    blocks: Reader<'a>,
+    has_names: bool,
+}
+
+/// A folder, and a reader of its file records.
+struct Folder<'a> {
+    hash: u64,
+    name: Option<&'a [u8]>,
+    /// Where the count of its files stands, and that count.
+    count_at: u64,
+    count: u32,
+    files: Reader<'a>,
+}
+
+impl<'a> Folders<'a> {
+    fn new(archive: &'a [u8], header: &Header, notes: &mut Notes) -> Result<Self, ParseError> {
+        if header.folder_records != HEADER_LEN {
+            notes.add(8, || {
+                format!("folder records at {}, where all known tools put {HEADER_LEN}", header.folder_records)
+            });
+        }
+        let mut blocks = Reader::at(archive, header.folder_records, "the folder records")?;
+        let record_len = header.folder_record_len();
+        let records = blocks.records(header.folders, record_len, "the folder records")?;
+        let has_names = header.has(flag::FOLDER_NAMES);
+        Ok(Self { records, record_len: u64::from(record_len), blocks, has_names })
+    }
+
+    /// The next one, if there is one.
+    fn next(&mut self) -> Result<Option<Folder<'a>>, ParseError> {
+        if self.records.left() == 0 {
+            return Ok(None);
+        }
+        let hash = self.records.u64("a folder's hash")?;
+        let count_at = self.records.position();
+        let count = self.records.u32("a folder's count of files")?;
+        self.records.skip(self.record_len.saturating_sub(12), "a folder's offset")?;
+        let name = match self.has_names {
+            true => Some(self.blocks.bzstring("a folder's name")?),
+            false => None,
+        };
+        let files = self.blocks.records(count, FILE_RECORD_LEN, "a folder's file records")?;
+        Ok(Some(Folder { hash, name, count_at, count, files }))
+    }
+}
+
+/// Reads all folders once, which tells whether they are sound; answers how many files there are, and where the file
+/// names should begin.
+fn check_folders(
+    header: &Header,
+    mut folders: Folders<'_>,
+    limits: &Limits,
+    beyond: &mut Beyond,
+    notes: &mut Notes,
+) -> Result<(u32, u64), ParseError> {
+    let mut found = 0_u32;
+    while let Some(mut folder) = folders.next()? {
+        limits.admit(folder.count_at, u64::from(found).saturating_add(u64::from(folder.count)), "files")?;
+        found = found.saturating_add(folder.count);
+        while folder.files.left() > 0 {
+            let file = File::read(&mut folder.files)?;
+            beyond.look(&header.extent(&file));
+        }
+    }
+    if header.files != found {
+        notes.add(20, || format!("the header counts {} files, the folders hold {found}", header.files));
+    }
+    Ok((found, folders.blocks.position()))
+}
+
+/// How many of `most` names there are. The first that is missing is the last that is asked for: each would search all
+/// bytes that are left.
+fn count_names(mut names: Reader<'_>, most: u32) -> u32 {
+    (0..most).find(|_| names.zstring("a file's name").is_err()).unwrap_or(most)
+}
+
+/// A file record.
+struct File {
+    hash: u64,
+    /// With its flags.
+    size: u32,
+    offset: u32,
+}
+
+impl File {
+    fn read(records: &mut Reader<'_>) -> Result<Self, Missing> {
+        Ok(Self {
+            hash: records.u64("a file's hash")?,
+            size: records.u32("a file's size")?,
+            offset: records.u32("a file's offset")?,
+        })
+    }
+}
+
+/// Where the tables are, once they were found sound.
+#[derive(Clone, Debug)]
+struct Tables<'a> {
+    archive: &'a [u8],
+    header: Header,
+    folders: Folders<'a>,
+    /// File names; empty where there are none.
+    names: Reader<'a>,
+    /// Files.
+    count: u32,
+    is_named: bool,
+}
+
+impl<'a> Tables<'a> {
+    /// Walks all file records with their folders.
+    fn records(&self) -> impl Iterator<Item = (u64, Option<&'a [u8]>, File)> + use<'a> {
+        let mut folders = self.folders.clone();
+        let mut folder: Option<Folder<'a>> = None;
+        std::iter::from_fn(move || {
+            loop {
+                match &mut folder {
+                    Some(folder) if folder.files.left() > 0 => {
+                        return Some((folder.hash, folder.name, File::read(&mut folder.files).ok()?));
+                    }
+                    _ => folder = Some(folders.next().ok()??),
+                }
+            }
+        })
+    }
+
+    fn about(&self) -> About {
+        let header = &self.header;
+        // In version 103 the upper three flags are set by habit and mean nothing.
+        let meaningless = match header.layout {
+            103 => flag::EMBEDDED_NAMES | flag::XMEM,
+            105 => flag::XMEM,
+            _ => 0,
+        };
+        About {
+            format: FORMAT.name,
+            version: header.version,
+            kind: "",
+            games: match header.version {
+                103 => "Oblivion",
+                104 => "Fallout 3, Fallout: New Vegas, Skyrim",
+                105 => "Skyrim Special Edition",
+                _ => "no known game",
+            },
+            platform: self.platform(),
+            flags: header.flags,
+            flag_names: FLAG_NAMES
+                .iter()
+                .filter(|(bit, _)| header.flags & !meaningless & bit != 0)
+                .map(|(_, name)| *name)
+                .collect(),
+        }
+    }
+
+    /// The platforms that the archive may be made for. Consoles differ in flags and in hashes, and only there: where
+    /// neither tells, nothing does.
+    fn platform(&self) -> &'static str {
+        let header = &self.header;
+        match header.layout {
+            _ if header.layout != header.version => "unknown",
+            105 => "PC, Xbox One or PlayStation 4",
+            104 if header.has(flag::XMEM) => "Xbox 360",
+            _ if header.has(flag::XBOX_360) => "Xbox 360",
+            layout => match hashed_by(self.entries()) {
+                Some(Family::Tes4Xbox) => "Xbox 360",
+                Some(Family::Tes4Ps3) => "PlayStation 3",
+                // The PlayStation's own hashes are known from Oblivion alone.
+                Some(_) if layout == 103 => "PC",
+                _ => "PC or PlayStation 3",
+            },
+        }
+    }
+}
+
+impl<'a> Files<'a> for Tables<'a> {
+    fn len(&self) -> usize {
+        usize::try_from(self.count).unwrap_or(usize::MAX)
+    }
+
+    /// Names come from the table, or else from the data itself.
+    fn entries(&self) -> Box<dyn Iterator<Item = Entry<'a>> + '_> {
+        let mut names = self.names.clone();
+        let has_embedded_names = self.header.has_embedded_names();
+        Box::new(self.records().map(move |(folder, folder_name, file)| {
+            let hash = Hash { folder, file: file.hash };
+            let file_name = names.zstring("a file's name").ok();
+            if file_name.is_none() {
+                names = Reader::new(&[]);
+            }
+            let name = match (folder_name, file_name) {
+                (Some(_), Some(_)) => None,
+                _ if has_embedded_names => embedded_name(self.archive, &self.header.extent(&file), hash),
+                _ => None,
+            };
+            let name = name.unwrap_or(Name::Split { folder: folder_name, file: file_name });
+            Entry { name, hash, extents: 1 }
+        }))
+    }
+
+    fn extents(&self) -> Box<dyn Iterator<Item = Extent> + '_> {
+        Box::new(self.records().map(|(_, _, file)| self.header.extent(&file)))
+    }
+
+    fn is_named(&self) -> bool {
+        self.is_named
+    }
+
+    fn is_even(&self) -> bool {
+        true
     }
 }
 
 /// Which function made the hashes of an archive without the Xbox 360's flag, judged by the first of its files that has a
 /// name which the functions hash differently. Files other than textures do not tell PC and PlayStation 3 apart.
-fn hashed_by(entries: &[Entry<'_>]) -> Option<Family> {
-    const ENOUGH: usize = 4096;
-    entries.iter().take(ENOUGH).find_map(|entry| {
+fn hashed_by<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Option<Family> {
+    const ENOUGH: usize = 1024;
+    entries.take(ENOUGH).find_map(|entry| {
         let (folder, file) = entry.name.parts()?;
         let [pc, ps3, xbox] =
             [Family::Tes4, Family::Tes4Ps3, Family::Tes4Xbox].map(|it| (it, it.of(folder, file)));

@@ -1,6 +1,6 @@
 //! Layers become a tree: whose file is seen, what it hides, and which number each node gets.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
 use std::thread;
@@ -229,7 +229,9 @@ impl Merging {
         hidden: &mut Vec<Hidden>,
     ) -> Result<(), TooManyNodes> {
         // Nearly always no name comes twice, and there is nothing to settle.
-        let is_simple = !run.array_windows().any(|[a, b]| a.key == b.key && self.is_same_name(a, b));
+        let is_simple = !run
+            .array_windows()
+            .any(|[a, b]| a.key == b.key && a.name.len == b.name.len && self.is_same_name(a, b));
         if is_simple {
             nodes.extend(run.iter().map(|slot| slot.node(parent)));
             return Ok(());
@@ -267,8 +269,10 @@ impl Merging {
         fold::same(self.text(node.layer, node.name), self.text(slot.layer, slot.name))
     }
 
+    /// Of two slots whose keys are equal.
     fn is_same_name(&self, a: &Slot, b: &Slot) -> bool {
-        fold::same(self.text(a.layer, a.name), self.text(b.layer, b.name))
+        let [a, b] = [a, b].map(|slot| self.text(slot.layer, slot.name));
+        a.len() == b.len() && fold::compare_rest(a, b) == Ordering::Equal
     }
 
     /// By folded name; of one name a folder first, then the layer that wins, then stored order.
@@ -277,7 +281,7 @@ impl Merging {
         run.sort_unstable_by(|a, b| {
             a.key
                 .cmp(&b.key)
-                .then_with(|| fold::compare(self.text(a.layer, a.name), self.text(b.layer, b.name)))
+                .then_with(|| fold::compare_rest(self.text(a.layer, a.name), self.text(b.layer, b.name)))
                 .then_with(|| rank(a).cmp(&rank(b)))
         });
     }

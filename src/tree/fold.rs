@@ -12,15 +12,23 @@ pub(super) fn key(name: &[u8]) -> u64 {
 }
 
 /// The order of names in a folder. Names hold no NUL, so the padding of [`key`] agrees with it.
+#[inline]
 pub(super) fn compare(mut a: &[u8], mut b: &[u8]) -> Ordering {
     loop {
         let ((first, more_a), (second, more_b)) = (word(a), word(b));
         match first.cmp(&second) {
-            Ordering::Equal if more_a.is_empty() && more_b.is_empty() => return Ordering::Equal,
+            // What is asked for may end in NULs, which are no padding.
+            Ordering::Equal if more_a.is_empty() && more_b.is_empty() => return a.len().cmp(&b.len()),
             Ordering::Equal => (a, b) = (more_a, more_b),
             different => return different,
         }
     }
+}
+
+/// The same of two names of a tree whose keys are known to be equal.
+#[inline]
+pub(super) fn compare_rest(a: &[u8], b: &[u8]) -> Ordering {
+    compare(a.get(WORD..).unwrap_or_default(), b.get(WORD..).unwrap_or_default())
 }
 
 /// Whether two names are one.
@@ -33,11 +41,19 @@ pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
 fn word(name: &[u8]) -> (u64, &[u8]) {
     match name.split_first_chunk::<WORD>() {
         Some((first, rest)) => (fold(u64::from_be_bytes(*first)), rest),
-        None => {
-            let mut first = [0; WORD];
-            first[..name.len()].copy_from_slice(name);
-            (fold(u64::from_be_bytes(first)), &[])
+        None => (fold(short(name)), &[]),
+    }
+}
+
+/// A name of less than eight bytes, filled up with NULs. Two halves that overlap agree where they do.
+fn short(name: &[u8]) -> u64 {
+    let missing = 8 * WORD.wrapping_sub(name.len()) as u32;
+    match (name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << missing
         }
+        _ if name.is_empty() => 0,
+        _ => name.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)) << missing,
     }
 }
 
@@ -46,8 +62,8 @@ fn word(name: &[u8]) -> (u64, &[u8]) {
 fn fold(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let low = word & (0x7f * ONES);
-    let reaches_a = low + u64::from(0x80 - b'A') * ONES;
-    let passes_z = low + u64::from(0x7f - b'Z') * ONES;
+    let reaches_a = low.wrapping_add(const { (0x80 - b'A') as u64 * ONES });
+    let passes_z = low.wrapping_add(const { (0x7f - b'Z') as u64 * ONES });
     let capitals = (reaches_a ^ passes_z) & !word & (0x80 * ONES);
     // 0x80 >> 2 is what tells `a` from `A`.
     word | capitals >> 2

@@ -98,14 +98,14 @@ impl Layer {
             naming.layer.base = naming.enter(0, base)?;
         }
         let mut sniffed = archive.sniffed.iter().peekable();
-        for (index, entry) in archive.entries.iter().enumerate() {
+        for (index, entry) in archive.entries().enumerate() {
             let index = u32::try_from(index).map_err(|_| TooManyNames)?;
             let extension = sniffed.next_if(|(of, _)| *of == index).map(|(_, extension)| *extension);
             let recovered = match entry.name.is_whole() {
                 true => None,
                 false => names.path(archive.hashes, &entry.hash),
             };
-            naming.add(index, entry, recovered, extension)?;
+            naming.add(index, &entry, recovered, extension)?;
         }
         Ok(naming.layer)
     }
@@ -165,6 +165,10 @@ impl Layer {
     }
 }
 
+/// Names that are looked at for what separates folders. Where these say nothing, or others say something else, the
+/// latter are kept as they are.
+const SEPARATED: usize = 1024;
+
 /// A layer in the making, and what was looked up before.
 struct Naming<'a> {
     layer: Layer,
@@ -186,14 +190,14 @@ struct Seen {
 impl<'a> Naming<'a> {
     fn new(archive: &Archive<'a>, encoding: Encoding) -> Self {
         let root = Folder { parent: 0, name: Text::default() };
-        let separator = archive.entries.iter().find_map(|entry| match entry.name {
+        let separator = archive.entries().take(SEPARATED).find_map(|entry| match entry.name {
             Name::Path(path) => path.iter().copied().find(|byte| matches!(byte, b'/' | b'\\')),
             _ => None,
         });
         let layer = Layer {
-            arena: Vec::with_capacity(archive.entries.len().saturating_mul(20)),
+            arena: Vec::with_capacity(archive.files.len().saturating_mul(20)),
             folders: vec![root],
-            files: Vec::with_capacity(archive.entries.len()),
+            files: Vec::with_capacity(archive.files.len()),
             homes: Vec::new(),
             odd: Vec::new(),
             renamed: Vec::new(),
@@ -215,6 +219,13 @@ impl<'a> Naming<'a> {
         recovered: Option<&'a [u8]>,
         sniffed: Option<&str>,
     ) -> Result<(), TooManyNames> {
+        if recovered.is_none()
+            && let Some((folder, file)) = self.beside_last(&entry.name)
+        {
+            let name = self.layer.keep(file)?;
+            self.layer.files.push(File { folder, name });
+            return Ok(());
+        }
         let known = recovered.map_or(entry.name, Name::Path);
         let (folder, file) = match known {
             Name::Path(path) => {
@@ -268,6 +279,18 @@ impl<'a> Naming<'a> {
             self.layer.unnamed.push(Unnamed { entry: index, hash: entry.hash, is_recovered });
         }
         Ok(())
+    }
+
+    /// The folder and the name of a file of which nothing is to be said but that it lies where the entry before it does:
+    /// nearly all do.
+    fn beside_last(&self, name: &Name<'a>) -> Option<(u32, &'a [u8])> {
+        let (last, seen) = self.last.filter(|(_, seen)| !seen.is_odd && seen.folder != self.layer.base)?;
+        let file = match *name {
+            Name::Path(path) => path.strip_prefix(last)?.strip_prefix(&[self.layer.separator])?,
+            Name::Split { folder, file } => file.filter(|_| folder == Some(last))?,
+            Name::Number(_) | Name::Unknown { .. } => return None,
+        };
+        name::is_ordinary(file).then_some((seen.folder, file))
     }
 
     /// The folder of a stored path.

@@ -14,7 +14,7 @@ use crate::{Outcome, at, process};
 /// Processor time in which one thread reads and decodes all extents of an archive, one after the other, into one
 /// buffer; and how many bytes they become.
 pub(crate) fn bare(path: &Path) -> Outcome<(Duration, u64)> {
-    let mut extents = tables(path, |archive| archive.extents.clone())?;
+    let mut extents: Vec<Extent> = tables(path, |archive| archive.extents().collect())?;
     extents.sort_unstable_by_key(|extent| extent.offset);
     let file = File::open(path).map_err(at(path))?;
     let (mut packed, mut out, mut bytes) = (Vec::new(), Vec::new(), 0);
@@ -35,11 +35,10 @@ pub(crate) fn bare(path: &Path) -> Outcome<(Duration, u64)> {
 /// Bytes that the last extents of all files become.
 pub(crate) fn last_extents(path: &Path) -> Outcome<u64> {
     tables(path, |archive| {
-        let mut end = 0;
-        let last = archive.entries.iter().filter_map(|entry| {
-            end += usize::from(entry.extents);
-            archive.extents.get(end.checked_sub(1)?)?.size
-        });
+        let mut extents = archive.extents();
+        let last = archive
+            .entries()
+            .filter_map(|entry| extents.nth(usize::from(entry.extents).checked_sub(1)?)?.size);
         last.map(u64::from).sum()
     })
 }
@@ -48,16 +47,14 @@ pub(crate) fn last_extents(path: &Path) -> Outcome<u64> {
 /// files below a folder.
 pub(crate) fn one_pass(path: &Path, folder: &[u8]) -> Outcome<Duration> {
     let (from, to) = tables(path, |archive| {
-        let mut next = 0;
+        let mut extents = archive.extents();
         let (mut from, mut to) = (u64::MAX, 0);
-        for entry in &archive.entries {
-            let own = archive.extents.iter().skip(next).take(usize::from(entry.extents));
-            next += usize::from(entry.extents);
-            if matches!(entry.name, Name::Split { folder: Some(name), .. } if name.starts_with(folder)) {
-                for extent in own {
-                    from = from.min(extent.offset);
-                    to = to.max(extent.offset + u64::from(extent.packed));
-                }
+        for entry in archive.entries() {
+            let is_below =
+                matches!(entry.name, Name::Split { folder: Some(name), .. } if name.starts_with(folder));
+            for extent in extents.by_ref().take(usize::from(entry.extents)).filter(|_| is_below) {
+                from = from.min(extent.offset);
+                to = to.max(extent.offset + u64::from(extent.packed));
             }
         }
         (from.min(to), to)

@@ -39,7 +39,7 @@ impl Opened {
                 .lend(|bytes| {
                     let archive = parse(bytes, &Limits::default()).unwrap();
                     let base = number.to_string();
-                    (Layer::new(&archive, Encoding::default(), Some(&base)).unwrap(), Tables::new(archive))
+                    (Layer::new(&archive, Encoding::default(), Some(&base)).unwrap(), Tables::new(&archive))
                 })
                 .unwrap();
             store.add(source, tables);

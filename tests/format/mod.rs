@@ -37,8 +37,7 @@ fn names(archive: &Archive<'_>) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let part = |bytes: Option<&[u8]>| bytes.map_or("?".into(), text);
     archive
-        .entries
-        .iter()
+        .entries()
         .map(|entry| match entry.name {
             Name::Path(path) => text(path),
             Name::Split { folder, file } => format!("{}|{}", part(folder), part(file)),
@@ -116,12 +115,12 @@ fn every_sample_is_claimed_by_one_format_alone_and_read_without_a_note() {
         let claims = FORMATS.iter().filter(|format| (format.claims)(&sample.bytes)).count();
         assert_eq!(claims, 1, "{}", sample.name);
         let archive = parse(&sample.bytes);
-        assert_eq!(archive.entries.len(), sample.files.len(), "{}", sample.name);
+        assert_eq!(archive.files.len(), sample.files.len(), "{}", sample.name);
         // What console a sample is for is no fault of it.
         let is_odd = |note: &&(u64, &str)| !note.1.starts_with("tile mode") && !note.1.contains("Xbox");
         assert_eq!(notes(&archive).iter().find(is_odd), None, "{}", sample.name);
-        let of_entries: usize = archive.entries.iter().map(|entry| usize::from(entry.extents)).sum();
-        assert_eq!(archive.extents.len(), of_entries, "{}", sample.name);
+        let of_entries: usize = archive.entries().map(|entry| usize::from(entry.extents)).sum();
+        assert_eq!(archive.extents().count(), of_entries, "{}", sample.name);
     }
 }
 
@@ -129,7 +128,7 @@ fn every_sample_is_claimed_by_one_format_alone_and_read_without_a_note() {
 fn stored_hashes_are_those_of_the_names_in_every_sample() {
     for sample in samples() {
         let archive = parse(&sample.bytes);
-        for entry in archive.entries.iter().filter(|_| archive.hashes != bsafs::format::hash::Family::None) {
+        for entry in archive.entries().filter(|_| archive.hashes != bsafs::format::hash::Family::None) {
             let hash = match entry.name {
                 Name::Path(path) => archive.hashes.of(b"", path),
                 Name::Split { folder, file } => archive.hashes.of(folder.unwrap(), file.unwrap()),

@@ -33,9 +33,10 @@ fn every_field_is_where_the_description_has_it() {
     assert_eq!(names(&archive), ["a\\b.nif", "c.txt", "D/e"]);
     let extent =
         |offset, len| Extent { offset, packed: len, size: Some(len), codec: Codec::Stored, lead: Lead::NONE };
-    assert_eq!(archive.extents, [extent(DATA_AT, 5), extent(DATA_AT + 5, 0), extent(DATA_AT + 5, 6)]);
-    assert_eq!(bytes_of(&bytes, &archive.extents[2]), b"third!");
-    for (entry, name) in archive.entries.iter().zip([&b"a\\b.nif"[..], b"c.txt", b"D/e"]) {
+    let extents = [extent(DATA_AT, 5), extent(DATA_AT + 5, 0), extent(DATA_AT + 5, 6)];
+    assert_eq!(archive.extents().collect::<Vec<_>>(), extents);
+    assert_eq!(bytes_of(&bytes, &archive.extents().nth(2).unwrap()), b"third!");
+    for (entry, name) in archive.entries().zip([&b"a\\b.nif"[..], b"c.txt", b"D/e"]) {
         let (low, high) = hash::tes3(name);
         let expected = Hash { folder: 0, file: u64::from(high) << 32 | u64::from(low) };
         assert_eq!((entry.hash, entry.extents), (expected, 1));
@@ -52,8 +53,11 @@ fn an_archive_of_the_xbox_has_no_names_and_says_so() {
         assert_eq!(bytes.len(), 12 + 8 + 8 + 4);
         let archive = parse(&bytes);
         assert_eq!(names(&archive), ["?."]);
-        assert_eq!(archive.entries[0].hash, Hash { folder: 0, file: 5 << 32 | u64::from(low) });
-        assert_eq!(bytes_of(&bytes, &archive.extents[0]), b"data");
+        assert_eq!(
+            archive.entries().next().unwrap().hash,
+            Hash { folder: 0, file: 5 << 32 | u64::from(low) }
+        );
+        assert_eq!(bytes_of(&bytes, &archive.extents().next().unwrap()), b"data");
         assert_eq!(notes(&archive), [(12, "it stores no names, as Morrowind's archives for Xbox do")]);
     }
 }
@@ -63,7 +67,7 @@ fn an_archive_without_files_is_one() {
     for archive in [Tes3::new(), Tes3::new().nameless()] {
         let bytes = archive.build();
         assert_eq!(bytes.len(), 12);
-        assert_eq!((parse(&bytes).entries.len(), notes(&parse(&bytes)).len()), (0, 0));
+        assert_eq!((parse(&bytes).files.len(), notes(&parse(&bytes)).len()), (0, 0));
     }
 }
 
@@ -104,7 +108,7 @@ fn order_and_hashes_are_not_believed() {
     let bytes = files(Tes3::new().unsorted()).build();
     let archive = parse(&bytes);
     assert_eq!(names(&archive), ["b", "a", "c"]);
-    let hashes: Vec<u64> = archive.entries.iter().map(|entry| entry.hash.file).collect();
+    let hashes: Vec<u64> = archive.entries().map(|entry| entry.hash.file).collect();
     assert_eq!(hashes, [0xFFFF_FFFF, 0xFFFF_FFFF, 0]);
     assert_eq!(notes(&archive), []);
 }
@@ -117,9 +121,9 @@ fn data_beyond_the_end_is_noted_and_leaves_the_others_alone() {
         let archive = parse(&bytes);
         let said = "the data of 1 files lies beyond the end: was the archive cut short?";
         assert_eq!(notes(&archive), [(bytes.len() as u64, said)], "{field} at {at}");
-        assert_eq!(bytes_of(&bytes, &archive.extents[2]), b"third!");
+        assert_eq!(bytes_of(&bytes, &archive.extents().nth(2).unwrap()), b"third!");
     }
-    let archive = parse(&patched(&bytes, 16, u32::MAX.to_le_bytes())).extents[0];
+    let archive = parse(&patched(&bytes, 16, u32::MAX.to_le_bytes())).extents().next().unwrap();
     assert_eq!(
         archive.offset,
         DATA_AT + u64::from(u32::MAX),
@@ -172,7 +176,7 @@ fn a_file_that_ends_in_its_tables_is_told_where() {
         let expected = ParseError::corrupt(at, format!("the file ends before {what}"));
         assert_eq!(refusal(&good[..len]), expected, "{len} bytes");
     }
-    assert_eq!(parse(&good[..90]).entries.len(), 3, "tables are whole, and all that parsing needs");
+    assert_eq!(parse(&good[..90]).files.len(), 3, "tables are whole, and all that parsing needs");
 }
 
 #[test]

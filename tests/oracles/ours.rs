@@ -26,8 +26,8 @@ pub(crate) fn read(path: &Path) -> Vec<File> {
     let (layer, tables, known) = source
         .lend(|bytes| {
             let archive = parse(bytes, &Limits::default()).unwrap();
-            let known: Vec<_> = archive.entries.iter().map(|it| (it.hash, is_named(&it.name))).collect();
-            (Layer::new(&archive, Encoding::default(), None).unwrap(), Tables::new(archive), known)
+            let known: Vec<_> = archive.entries().map(|it| (it.hash, is_named(&it.name))).collect();
+            (Layer::new(&archive, Encoding::default(), None).unwrap(), Tables::new(&archive), known)
         })
         .unwrap();
     let mut store = Store::new(64 << 20, Limits::default());

@@ -66,32 +66,30 @@ fn names_and_tables(bytes: &[u8], doubt: &Doubt<'_>) -> Option<(Layer, Tables, V
         }
     };
     check_tables(&archive, bytes.len());
-    let mut extents = archive.extents.iter();
+    let mut extents = archive.extents();
     let doubtful = archive
-        .entries
-        .iter()
+        .entries()
         .map(|entry| {
             extents.by_ref().take(usize::from(entry.extents)).filter(|it| doubt.concerns(it)).count() > 0
         })
         .collect();
     let layer = Layer::new(&archive, Encoding::default(), None).unwrap();
-    Some((layer, Tables::new(archive), doubtful))
+    Some((layer, Tables::new(&archive), doubtful))
 }
 
 /// Tables agree with each other, and their size is in proportion to the `len` bytes that they were read from.
 fn check_tables(archive: &Archive<'_>, len: usize) {
     let most = len / ENTRY_LEN;
-    assert!(archive.entries.capacity() <= most.max(4) * 2, "room for {} entries", archive.entries.capacity());
-    assert!(archive.extents.capacity() <= most.max(4) * 2, "room for {} extents", archive.extents.capacity());
-    assert!(archive.heads.is_empty() || archive.heads.len() == archive.entries.len());
-    let of_entries: usize = archive.entries.iter().map(|entry| usize::from(entry.extents)).sum();
-    assert_eq!(of_entries, archive.extents.len());
+    assert!(archive.entries().count() <= most.max(4) * 2, "{} entries", archive.files.len());
+    assert!(archive.extents().count() <= most.max(4) * 2, "{} extents", archive.extents().count());
+    assert!(archive.heads.is_empty() || archive.heads.len() == archive.files.len());
+    let of_entries: usize = archive.entries().map(|entry| usize::from(entry.extents)).sum();
+    assert_eq!(of_entries, archive.extents().count());
     assert!(archive.notes.len() <= limits().notes);
     assert!(archive.notes.iter().all(|note| note.what.len() < 200), "{:?}", archive.notes);
     // A folder's name or an embedded one is shared, but short.
     let names: usize = archive
-        .entries
-        .iter()
+        .entries()
         .map(|entry| match entry.name {
             Name::Path(path) => path.len().saturating_sub(255),
             Name::Split { folder, file } => {
@@ -102,7 +100,7 @@ fn check_tables(archive: &Archive<'_>, len: usize) {
         })
         .sum();
     assert!(names <= 2 * len, "{names} bytes of names from {len} bytes of archive");
-    for extent in &archive.extents {
+    for extent in archive.extents() {
         assert!(extent.codec != Codec::Stored || extent.size.is_none_or(|size| size == extent.packed));
         assert!(extent.lead.is_none() || extent.size.is_none());
     }

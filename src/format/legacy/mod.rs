@@ -12,8 +12,10 @@ mod daggerfall;
 pub use arena::FORMAT as ARENA;
 pub use daggerfall::FORMAT as DAGGERFALL;
 
+use std::sync::Arc;
+
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Heads, Lead, Name, Notes, Options, ParseError};
+use super::{About, Archive, Codec, Entry, Extent, Lead, Listed, Name, Notes, Options, ParseError};
 use crate::read::{Missing, Reader};
 
 /// How an archive is laid out.
@@ -73,8 +75,7 @@ impl Layout {
         let count = directory.left().checked_div(u64::from(self.record)).unwrap_or(0);
         limits.admit(0, count, "files")?;
         let room = usize::try_from(count).unwrap_or(0);
-        let mut entries = Vec::with_capacity(room);
-        let mut extents = Vec::with_capacity(room);
+        let mut files = Listed { entries: Vec::with_capacity(room), extents: Vec::with_capacity(room) };
         let mut notes = Notes::new(limits);
         let (mut offset, mut packed) = (self.header, 0_u32);
         let start = directory.position();
@@ -82,15 +83,15 @@ impl Layout {
             let Record { name, is_packed, size } = (self.read)(&mut directory)?;
             packed = packed.saturating_add(u32::from(is_packed));
             let codec = if is_packed { Codec::Unsupported } else { Codec::Stored };
-            entries.push(Entry { name, hash: Hash::default(), extents: 1 });
-            extents.push(Extent { offset, packed: size, size: Some(size), codec, lead: Lead::NONE });
+            files.entries.push(Entry { name, hash: Hash::default(), extents: 1 });
+            files.extents.push(Extent { offset, packed: size, size: Some(size), codec, lead: Lead::NONE });
             offset = offset.saturating_add(u64::from(size));
         }
         if packed > 0 {
             notes.add(start, || format!("files marked as packed, in a way that is not known: {packed}"));
         }
-        let (hashes, heads) = (Family::None, Heads::None);
-        Ok(Archive { about, hashes, entries, extents, heads, sniffed: Vec::new(), notes: notes.kept })
+        let (hashes, heads) = (Family::None, Arc::default());
+        Ok(Archive { about, hashes, files: files.into(), heads, sniffed: Vec::new(), notes: notes.kept })
     }
 }
 

@@ -13,7 +13,7 @@ const TOGGLE: u32 = 1 << 30;
 fn extent_of(version: u32, flags: u32, size: u32) -> Extent {
     let file = Tes4File::new("a.txt", b"").block([b'x'; 300]).record_size(size);
     let bytes = Tes4::new(version).flags(NAMES | flags).add("f", file).build();
-    parse(&bytes).extents[0]
+    parse(&bytes).extents().next().unwrap()
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_packed_archive_whose_every_file_says_otherwise_packs_nothing() {
         archive.add("f", Tes4File::new(format!("{n}"), b"\x89PNG").toggle())
     });
     let bytes = archive.build();
-    for extent in parse(&bytes).extents {
+    for extent in parse(&bytes).extents() {
         assert_eq!(super::bytes_of(&bytes, &extent), b"\x89PNG");
         assert_eq!((extent.size, extent.codec, extent.lead), (Some(4), Codec::Stored, Lead::NONE));
     }
@@ -96,7 +96,7 @@ fn several_records_may_share_data() {
         .add("a", Tes4File::new("2", b"").shares(0))
         .add("b", Tes4File::new("3", b"").shares(0))
         .build();
-    let extents = parse(&bytes).extents;
+    let extents: Vec<_> = parse(&bytes).extents().collect();
     assert_eq!((extents[0], extents[0]), (extents[1], extents[2]));
     assert_eq!(super::bytes_of(&bytes, &extents[2]), b"data");
 }
@@ -106,7 +106,7 @@ fn bit_31_of_an_offset_is_a_mark_where_no_such_place_is() {
     let file = Tes4File::new("a", b"data").offset_bits(RUN_TIME_MARK);
     let bytes = Tes4::new(104).add("f", file).file("f", "b", b"other").build();
     let archive = parse(&bytes);
-    let [a, b] = archive.extents[..] else { panic!() };
+    let [a, b] = archive.extents().collect::<Vec<_>>()[..] else { panic!() };
     assert_eq!((super::bytes_of(&bytes, &a), super::bytes_of(&bytes, &b)), (&b"data"[..], &b"other"[..]));
     assert_eq!(notes(&archive), []);
 }
@@ -115,7 +115,7 @@ fn bit_31_of_an_offset_is_a_mark_where_no_such_place_is() {
 fn bit_31_of_an_offset_stays_where_neither_reading_fits() {
     let bytes = Tes4::new(104).add("f", Tes4File::new("a", b"data").record_offset(0x8000_1000)).build();
     let archive = parse(&bytes);
-    assert_eq!(archive.extents[0].offset, 0x8000_1000);
+    assert_eq!(archive.extents().next().unwrap().offset, 0x8000_1000);
     let said = "the data of 1 files lies beyond the end: was the archive cut short?";
     assert_eq!(notes(&archive), [(bytes.len() as u64, said)]);
 }
@@ -138,7 +138,7 @@ fn bit_31_of_an_offset_is_part_of_it_in_archives_beyond_2_gib() {
         .lend(|bytes| {
             let archive = parse(bytes);
             assert_eq!(notes(&archive), []);
-            archive.extents.iter().map(|extent| extent.offset).collect::<Vec<_>>()
+            archive.extents().map(|extent| extent.offset).collect::<Vec<_>>()
         })
         .unwrap();
     assert_eq!(offsets[1..], [0x8000_0200, 0x8000_0FFD, 0x0FFD]);
