@@ -433,14 +433,20 @@ impl<'a> Files<'a> for Tables<'a> {
 }
 
 /// Which function made the hashes of an archive without the Xbox 360's flag, judged by the first of its files that has a
-/// name which the functions hash differently. Files other than textures do not tell PC and PlayStation 3 apart.
+/// name which the functions hash differently. Files other than textures do not tell PC and PlayStation 3 apart, so that
+/// one of them suffices.
 fn hashed_by<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Option<Family> {
-    const ENOUGH: usize = 1024;
+    const ENOUGH: usize = 4096;
+    let mut is_of_either = false;
     entries.take(ENOUGH).find_map(|entry| {
         let (folder, file) = entry.name.parts()?;
-        let [pc, ps3, xbox] =
-            [Family::Tes4, Family::Tes4Ps3, Family::Tes4Xbox].map(|it| (it, it.of(folder, file)));
-        let mut made = [pc, ps3, xbox].into_iter().filter(|(_, hash)| *hash == entry.hash).map(|(it, _)| it);
+        if is_of_either && !file.last_chunk().is_some_and(|end: &[u8; 4]| end.eq_ignore_ascii_case(b".dds")) {
+            return None;
+        }
+        let [pc, ps3, xbox] = [Family::Tes4, Family::Tes4Ps3, Family::Tes4Xbox]
+            .map(|it| (it, it.of(folder, file) == entry.hash));
+        is_of_either |= pc.1 && ps3.1 && !xbox.1;
+        let mut made = [pc, ps3, xbox].into_iter().filter(|(_, is_it)| *is_it).map(|(it, _)| it);
         match (made.next(), made.next()) {
             (Some(family), None) => Some(family),
             _ => None,
