@@ -5,8 +5,9 @@
 //! extent goes as soon as all of it was served and another comes: the next one is then decoded into memory that the
 //! processor still has at hand, where a cache that is filled to its budget takes a fault for every page of it.
 
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use lru::LruCache;
 
@@ -28,6 +29,9 @@ const AHEAD: u64 = 512 << 10;
 /// Extents that take up to one part in so many of the budget are left to their readers' requests.
 const CALM_PART: u64 = 2;
 
+/// Of so many of the oldest slots one goes that is not awaited; thousands are not looked through for one.
+const LOOKED_AT: usize = 64;
+
 /// Slots by extent, the least recently used of which goes first.
 #[derive(Debug)]
 pub(super) struct Cache<E> {
@@ -41,6 +45,9 @@ struct Held<E> {
     bytes: u64,
     /// How many of them are in slots that readers will come back to.
     awaited: u64,
+    /// Slots that went while somebody still held them. Their bytes are in memory all the same, most of them on their
+    /// way into the kernel's page cache, and whoever wants them meanwhile need not decode them again.
+    fading: HashMap<Key, Weak<Slot<E>>>,
 }
 
 /// A slot, and how far its readers came. Counts are in bytes.
@@ -58,7 +65,7 @@ struct Place<E> {
 impl<E> Cache<E> {
     /// A cache that holds `budget` bytes, or one extent where that is larger.
     pub(super) fn new(budget: u64) -> Self {
-        Self { budget, held: Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0, awaited: 0 }) }
+        Self { budget, held: Mutex::new(Held::new()) }
     }
 
     /// Whether an extent is held.
@@ -66,8 +73,7 @@ impl<E> Cache<E> {
         self.held().slots.contains(key)
     }
 
-    /// The slot of an extent, empty if it was not held; others make room for it, those first of which everything was
-    /// served. Its bytes count from now on, before they exist, so that readers who decode at the same time keep the
+    /// The slot of an extent, empty if it was not held; others make room for it, those first that are not awaited. Its bytes count from now on, before they exist, so that readers who decode at the same time keep the
     /// budget between them.
     pub(super) fn slot(&self, key: Key) -> Arc<Slot<E>> {
         let mut gone = Vec::new();
@@ -75,11 +81,12 @@ impl<E> Cache<E> {
         if let Some(place) = held.slots.get(&key) {
             return place.slot.clone();
         }
+        if let Some(slot) = held.fading.get(&key).and_then(Weak::upgrade) {
+            return slot;
+        }
         let size = u64::from(key.size);
-        while let Some((_, oldest)) = held.slots.peek_lru()
-            && (oldest.left == 0 || held.bytes.saturating_add(size) > self.budget)
-        {
-            gone.extend(held.pop_lru());
+        while let Some(next) = held.next_to_go(held.bytes.saturating_add(size) > self.budget) {
+            gone.extend(held.let_go(&next));
         }
         let slot = Arc::new(OnceLock::new());
         held.bytes += size;
@@ -118,10 +125,8 @@ impl<E> Cache<E> {
     /// Takes an extent out.
     pub(super) fn remove(&self, key: &Key) {
         let mut held = self.held();
-        held.await_no_more(key);
-        if held.slots.pop(key).is_some() {
-            held.bytes -= u64::from(key.size);
-        }
+        held.let_go(key);
+        held.fading.remove(key);
     }
 
     /// Bytes held, those about to be decoded included.
@@ -140,14 +145,31 @@ impl<E> Cache<E> {
 }
 
 impl<E> Held<E> {
-    /// Takes out the slot that was used least recently.
-    fn pop_lru(&mut self) -> Option<Arc<Slot<E>>> {
-        let (key, place) = self.slots.pop_lru()?;
-        self.bytes -= u64::from(key.size);
-        if place.is_awaited {
-            self.awaited -= u64::from(key.size);
+    fn new() -> Self {
+        Self { slots: LruCache::unbounded(), bytes: 0, awaited: 0, fading: HashMap::new() }
+    }
+
+    /// Which slot goes next: whatever was served to its last byte; where room is needed, the oldest of those that
+    /// readers will not come back to, or else of all.
+    fn next_to_go(&self, needs_room: bool) -> Option<Key> {
+        let (oldest, place) = self.slots.peek_lru()?;
+        if place.left == 0 {
+            return Some(*oldest);
         }
-        Some(place.slot)
+        let unawaited = || self.slots.iter().rev().take(LOOKED_AT).find(|(_, place)| !place.is_awaited);
+        needs_room.then(|| unawaited().map_or(*oldest, |(key, _)| *key))
+    }
+
+    /// Takes out a slot.
+    fn let_go(&mut self, key: &Key) -> Option<Arc<Slot<E>>> {
+        self.await_no_more(key);
+        let slot = self.slots.pop(key)?.slot;
+        self.bytes -= u64::from(key.size);
+        if Arc::strong_count(&slot) > 1 {
+            self.fading.retain(|_, slot| slot.strong_count() > 0);
+            self.fading.insert(*key, Arc::downgrade(&slot));
+        }
+        Some(slot)
     }
 
     /// Notes that readers will not come back to an extent.
@@ -178,6 +200,55 @@ mod tests {
         }
         assert!(cache.has(&key(9, 30)) && cache.has(&key(7, 30)));
         assert!(!cache.has(&key(6, 30)));
+    }
+
+    #[test]
+    fn what_was_served_goes_when_another_comes() {
+        let cache = Cache::<()>::new(1000);
+        cache.slot(key(1, 30));
+        cache.slot(key(2, 30));
+        assert!(!cache.served(&key(2, 30), &(0..20)) && !cache.served(&key(2, 30), &(20..30)));
+        assert!(cache.has(&key(2, 30)), "it went before another came");
+        cache.slot(key(3, 30));
+        assert!(!cache.has(&key(2, 30)) && cache.has(&key(1, 30)));
+        assert_eq!(cache.bytes(), 60);
+    }
+
+    #[test]
+    fn extents_are_given_away_once_where_their_readers_would_lose_them() {
+        let cache = Cache::<()>::new(100);
+        for offset in 0..4 {
+            cache.slot(key(offset, 30));
+            let is_given = cache.served(&key(offset, 30), &(0..10));
+            assert_eq!(is_given, offset > 0, "{offset}");
+        }
+        assert!(!cache.served(&key(3, 30), &(10..20)), "given away twice");
+        // The fourth did not fit; what was given away went for it.
+        assert!(cache.has(&key(0, 30)) && !cache.has(&key(1, 30)));
+    }
+
+    #[test]
+    fn an_extent_that_is_read_here_and_there_is_given_away() {
+        let (cache, size) = (Cache::<()>::new(u64::MAX), 4 << 20);
+        cache.slot(key(1, size));
+        for at in [1, 0, 2, 4, 3] {
+            assert!(
+                !cache.served(&key(1, size), &(at << 17..(at + 1) << 17)),
+                "{at}: the kernel reads ahead"
+            );
+        }
+        assert!(cache.served(&key(1, size), &(2 << 20..(2 << 20) + 4096)));
+    }
+
+    #[test]
+    fn what_went_is_found_as_long_as_somebody_holds_it() {
+        let cache = Cache::<()>::new(100);
+        let first = cache.slot(key(1, 60));
+        cache.slot(key(2, 60));
+        assert!(!cache.has(&key(1, 60)));
+        assert!(Arc::ptr_eq(&first, &cache.slot(key(1, 60))), "it would be decoded twice");
+        cache.remove(&key(1, 60));
+        assert!(!Arc::ptr_eq(&first, &cache.slot(key(1, 60))), "a fault is kept");
     }
 
     #[test]
