@@ -167,7 +167,8 @@ impl Store {
         self.read_and_share(id, offset, len, answer).map(|(answered, _)| answered)
     }
 
-    /// The same; if it took the decoding of more than was asked for, all that was decoded comes along.
+    /// The same; where more was decoded than was asked for and the rest had better be given to those who cache it, all
+    /// that was decoded comes along.
     ///
     /// # Errors
     /// The fault of the first extent that has one.
@@ -188,17 +189,17 @@ impl Store {
         {
             let within = piece.within.start as usize..piece.within.end as usize;
             let answered = answer(&unpacked.bytes()[within]);
-            return Ok((answered, Some(unpacked).filter(|unpacked| unpacked.is_fresh)));
+            return Ok((answered, self.served(unpacked, piece)));
         }
         buffer::answer(len as usize, |out| {
             let mut rest = &mut out[..];
-            let mut fresh = None;
+            let mut given = None;
             for piece in &pieces {
                 let (to, others) = rest.split_at_mut((piece.within.end - piece.within.start) as usize);
-                fresh = self.fill(id, piece, to)?.filter(|unpacked| unpacked.is_fresh).or(fresh);
+                given = self.fill(id, piece, to)?.or(given);
                 rest = others;
             }
-            Ok((answer(out), fresh))
+            Ok((answer(out), given))
         })
     }
 
@@ -305,7 +306,7 @@ impl Store {
             && within.end <= PREFIX_LEN.min(size / PREFIX_PART)
             && (within.start == 0 || size > LARGE);
         let is_prefix = is_first_look && codec::has_prefix(extent.codec);
-        Ok((!(is_whole || is_prefix) || self.cache.get(&key).is_some()).then_some(key))
+        Ok((!(is_whole || is_prefix) || self.cache.has(&key)).then_some(key))
     }
 
     /// The bytes that a piece is part of, where it is answered from the cache.
@@ -321,13 +322,18 @@ impl Store {
         Ok(Some(Unpacked { offset: piece.start, ..unpacked }))
     }
 
-    /// Fills `out` with a piece of a file; answers what was held of it.
+    /// Notes that a piece was served from the cache; answers what had better be given to those who cache files.
+    fn served(&self, unpacked: Unpacked, piece: &Piece) -> Option<Unpacked> {
+        self.cache.served(&unpacked.key, &piece.within).then_some(unpacked)
+    }
+
+    /// Fills `out` with a piece of a file; answers what had better be given to those who cache files.
     fn fill(&self, id: EntryId, piece: &Piece, out: &mut [u8]) -> Result<Option<Unpacked>, ReadError> {
         let layer = &self.layers[usize::from(id.layer)];
         let Piece { what, within, .. } = piece;
         if let Some(unpacked) = self.held(id, piece)? {
             out.copy_from_slice(&unpacked.bytes()[within.start as usize..within.end as usize]);
-            return Ok(Some(unpacked));
+            return Ok(self.served(unpacked, piece));
         }
         // What is untiled was held.
         let What::Extent(index) = *what else {
@@ -362,16 +368,16 @@ impl Store {
     /// What the cache holds under a key; if nothing, what `make` makes, while others who want it wait.
     fn hold(&self, key: Key, make: impl FnOnce() -> Result<Box<[u8]>, Reason>) -> Result<Unpacked, Reason> {
         let slot = self.cache.slot(key);
-        let mut is_fresh = false;
+        let mut is_hit = true;
         let made = slot.get_or_init(|| {
-            is_fresh = true;
+            is_hit = false;
             make()
         });
-        if !is_fresh {
+        if is_hit {
             self.counters.add_hit();
         }
         match made {
-            Ok(_) => Ok(Unpacked { slot, offset: 0, is_fresh }),
+            Ok(_) => Ok(Unpacked { slot, key, offset: 0 }),
             Err(reason) => {
                 // A fault is not kept: the disk may have been away for a moment.
                 self.cache.remove(&key);

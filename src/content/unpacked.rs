@@ -4,16 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Reason;
-use super::cache::Slot;
+use super::cache::{Key, Slot};
 
 /// The decoded bytes of a part of a file.
 #[derive(Clone)]
 pub struct Unpacked {
     pub(super) slot: Arc<Slot<Reason>>,
+    pub(super) key: Key,
     /// Where in the file they begin.
     pub(super) offset: u64,
-    /// Whether they were decoded for the one who holds this, and not found.
-    pub(super) is_fresh: bool,
 }
 
 impl Unpacked {
