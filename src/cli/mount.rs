@@ -62,6 +62,7 @@ Mount options (-o):
   nonempty                 mount over a folder that is not empty
   encoding=, layout=, textures=, names=, force, cache_size=   as the options of these names
   fsname=NAME              the source that `mount` and `df` show
+  readahead=KIB            how far the kernel reads ahead; only root may say, and says 1024 unless told otherwise
   max_read=N, noexec, noatime, foreground
 The options of mount(8) and fstab that every file system is given are accepted.";
 
@@ -193,6 +194,7 @@ impl Plan {
             kernel_options: self.options.kernel.clone(),
             noexec: self.options.noexec,
             noatime: self.options.noatime,
+            read_ahead: self.options.read_ahead,
         }
     }
 }

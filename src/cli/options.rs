@@ -23,6 +23,8 @@ pub(super) struct MountOptions {
     pub(super) names: Vec<PathBuf>,
     pub(super) force: bool,
     pub(super) kernel: Vec<String>,
+    /// In KiB.
+    pub(super) read_ahead: Option<u32>,
     uid: Option<u32>,
     gid: Option<u32>,
     file_mask: Option<u16>,
@@ -100,6 +102,7 @@ impl MountOptions {
             "names" => self.names.push(beside.join(home(value.into()))),
             "force" => self.force = true,
             "max_read" => self.kernel.push(format!("max_read={}", number(10)?)),
+            "readahead" => self.read_ahead = Some(number(10)?),
             "uid" => self.uid = Some(number(10)?),
             "gid" => self.gid = Some(number(10)?),
             "umask" => (self.file_mask, self.folder_mask) = (mask()?, mask()?),

@@ -73,8 +73,9 @@ impl<E> Cache<E> {
         self.held().slots.contains(key)
     }
 
-    /// The slot of an extent, empty if it was not held; others make room for it, those first that are not awaited. Its bytes count from now on, before they exist, so that readers who decode at the same time keep the
-    /// budget between them.
+    /// The slot of an extent, empty if it was not held; others make room for it, those first that are not awaited. Its
+    /// bytes count from now on, before they exist, so that readers who decode at the same time keep the budget between
+    /// them.
     pub(super) fn slot(&self, key: Key) -> Arc<Slot<E>> {
         let mut gone = Vec::new();
         let mut held = self.held();

@@ -15,7 +15,6 @@ mod session;
 mod status;
 
 use std::sync::OnceLock;
-use std::sync::mpsc::SyncSender;
 use std::time::{Instant, SystemTime};
 
 pub use attributes::Owner;
@@ -27,7 +26,7 @@ pub use status::{CacheStatus, Status};
 
 use crate::content::Store;
 use crate::tree::{Kind, NodeId, Place, Spellings, Tree};
-use notices::Notice;
+use notices::{Notice, Notices};
 use requests::{Operation, Requests};
 
 /// The name under which a daemon tells of itself. Like the other names that begin so, it can be looked up in the root
@@ -68,7 +67,7 @@ pub struct Fs {
     look: Look,
     /// Of folders: when the newest archive was changed.
     modified: SystemTime,
-    notices: OnceLock<SyncSender<Notice>>,
+    notices: OnceLock<Notices>,
     started: Instant,
     requests: Requests,
 }
@@ -288,8 +287,7 @@ impl Fs {
     /// Tells the kernel what it may want to know through a thread that was started for it; without one, nothing.
     fn notice(&self, notice: Notice) {
         if let Some(notices) = self.notices.get() {
-            // A full queue is no reason to wait: what is left unsaid costs time, later, and nothing else.
-            let _ = notices.try_send(notice);
+            notices.send(notice);
         }
     }
 

@@ -30,6 +30,8 @@ pub struct Mounting {
     pub noexec: bool,
     /// Whether access times are left alone; they are in any case, but some want to see it said.
     pub noatime: bool,
+    /// How far the kernel reads ahead, in KiB, where that was asked for. Only root may say it; it does, of itself.
+    pub read_ahead: Option<u32>,
 }
 
 /// Why a mount or unmount failed, in words for the one who asked.

@@ -3,6 +3,8 @@
 //! A thread that answers requests must never say these things: the kernel may hold a page locked until that very
 //! thread answers a read of it (FUSE.md 2.10).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -10,8 +12,10 @@ use fuser::{INodeNo, Notifier};
 
 use crate::content::Unpacked;
 
-/// Notices that may wait; what comes when the queue is full is left unsaid, for every one of them only saves time.
+/// Notices that may wait, and the bytes that they may keep in memory, or one notice where that is larger. What comes
+/// beyond is left unsaid, for every notice only saves time.
 const QUEUE: usize = 64;
+const QUEUE_BYTES: u64 = 32 << 20;
 /// Bytes that are stored in one message.
 const PIECE: usize = 1 << 20;
 
@@ -25,14 +29,36 @@ pub(super) struct Notice {
     pub(super) unpacked: Unpacked,
 }
 
-/// Starts the thread; it ends when the last sender is gone or the kernel is.
-pub(super) fn start(notifier: Notifier) -> std::io::Result<SyncSender<Notice>> {
-    let (sender, notices) = sync_channel(QUEUE);
-    thread::Builder::new().name("notices".into()).spawn(move || tell(&notifier, &notices))?;
-    Ok(sender)
+/// The way to the thread; it ends when this is gone or the kernel is.
+#[derive(Debug)]
+pub(super) struct Notices {
+    sender: SyncSender<Notice>,
+    /// Bytes of the notices that wait.
+    waiting: Arc<AtomicU64>,
 }
 
-fn tell(notifier: &Notifier, notices: &Receiver<Notice>) {
+impl Notices {
+    /// Starts the thread.
+    pub(super) fn start(notifier: Notifier) -> std::io::Result<Self> {
+        let (sender, notices) = sync_channel(QUEUE);
+        let waiting = Arc::new(AtomicU64::new(0));
+        let of_thread = waiting.clone();
+        thread::Builder::new().name("notices".into()).spawn(move || tell(&notifier, &notices, &of_thread))?;
+        Ok(Self { sender, waiting })
+    }
+
+    /// Says it when its turn comes, or never; does not wait.
+    pub(super) fn send(&self, notice: Notice) {
+        let bytes = notice.unpacked.bytes().len() as u64;
+        let before = self.waiting.fetch_add(bytes, Ordering::Relaxed);
+        let is_room = before == 0 || before.saturating_add(bytes) <= QUEUE_BYTES;
+        if !is_room || self.sender.try_send(notice).is_err() {
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+fn tell(notifier: &Notifier, notices: &Receiver<Notice>, waiting: &AtomicU64) {
     for Notice { ino, unpacked } in notices {
         for (piece, at) in unpacked.bytes().chunks(PIECE).zip((unpacked.offset()..).step_by(PIECE)) {
             // Mostly: the kernel has forgotten the file, and wants nothing of it.
@@ -40,5 +66,6 @@ fn tell(notifier: &Notifier, notices: &Receiver<Notice>) {
                 break;
             }
         }
+        waiting.fetch_sub(unpacked.bytes().len() as u64, Ordering::Relaxed);
     }
 }

@@ -12,7 +12,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::fuse::Adaptor;
-use super::{Fs, MountError, Mounting, mount, mountinfo, notices};
+use super::notices::Notices;
+use super::{Fs, MountError, Mounting, mount, mountinfo};
 
 /// A mount that answers.
 #[derive(Debug)]
@@ -67,9 +68,12 @@ impl Session {
                 let _ = mount::unmount(&mounting.mountpoint, true);
                 SessionError::Io(error)
             })?;
-        fs.notices.set(notices::start(inner.notifier()).map_err(SessionError::Io)?).ok();
+        fs.notices.set(Notices::start(inner.notifier()).map_err(SessionError::Io)?).ok();
         let mountpoint = mounting.mountpoint.clone();
         let device = mountinfo::mounted_at(&mountpoint).map(|mounted| mounted.device);
+        if let Some(device) = &device {
+            read_ahead(device, mounting.read_ahead);
+        }
         Ok(Self { inner, mountpoint, device, signals })
     }
 
@@ -165,6 +169,21 @@ impl Leaving {
     /// Whether what is seen at a place is this mount, and not another that came after it.
     fn is_on_top(&self, place: &Path) -> bool {
         self.device.is_none() || mountinfo::mounted_at(place).map(|mounted| mounted.device) == self.device
+    }
+}
+
+/// Lets the kernel read further ahead than the 128 KiB that a connection can ask for: requests of up to 1 MiB, which is
+/// as much as one can carry, are an eighth as many. Programs that look here and there into a mapped file pay for it with
+/// pages they do not want, and get the 128 KiB back with `-o readahead=128`.
+fn read_ahead(device: &str, asked: Option<u32>) {
+    const KIB: u32 = 1024;
+    let kib = asked.unwrap_or(KIB);
+    let file = format!("/sys/class/bdi/{device}/read_ahead_kb");
+    match (std::fs::write(&file, kib.to_string()), asked) {
+        (Ok(()), _) => {}
+        // Users, and root of a container, have it as it is.
+        (Err(error), None) => log::debug!("{file}: {error}"),
+        (Err(error), Some(_)) => log::warn!("readahead={kib}: {file}: {error}; only root may set it"),
     }
 }
 

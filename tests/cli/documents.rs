@@ -70,6 +70,7 @@ fn help_of_mount_lists_every_mount_option() {
         "cache_size=",
         "fsname=",
         "max_read=",
+        "readahead=",
         "noexec",
         "noatime",
         "foreground",
