@@ -14,6 +14,9 @@ use super::{DecodeError, Method, Quirk, Start, damaged, ends_early};
 /// A match of 258 bytes costs two bits at least.
 pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 1032 };
 
+/// Method and flags in front of the deflate stream.
+const HEADER_LEN: usize = 2;
+
 /// How errors call it.
 const STREAM: &str = "zlib stream";
 
@@ -46,14 +49,12 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
     if !has_header(packed) {
         return decode_raw(packed, out);
     }
-    match WHOLE.with_borrow_mut(|whole| whole.zlib_decompress(packed, out)) {
-        // libdeflate does not say where the stream ended. Its checksum does, and costs a hundredth of the decoding.
-        Ok(came) if came == out.len() => {
-            let ends = packed.ends_with(&adler32(out).to_be_bytes());
-            Ok((!ends).then_some(Quirk::Trailing))
-        }
-        Ok(came) => Err(ends_early(STREAM, came, out)),
-        Err(_) => decode_leniently(packed, out),
+    // libdeflate does not say where a stream ended. Its checksum does, where it stands at the end; so that one is looked
+    // at here, and not by libdeflate too, which would pass over all bytes once more.
+    match WHOLE.with_borrow_mut(|whole| whole.deflate_decompress(&packed[HEADER_LEN..], out)) {
+        Ok(came) if came == out.len() && packed.ends_with(&adler32(out).to_be_bytes()) => Ok(None),
+        Ok(came) if came < out.len() => Err(ends_early(STREAM, came, out)),
+        _ => decode_leniently(packed, out),
     }
 }
 
