@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
+use std::ops::Range;
 use std::thread;
 
 use super::layer::Text;
@@ -31,18 +32,20 @@ impl std::error::Error for TooManyNodes {}
 pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
     let mut merging = Merging { folders: Vec::new(), layers };
     let homes = merging.merge_folders()?;
-    // What stays is allocated before what goes, so that the heap can give the latter back.
-    let most = merging.folders.len() + merging.layers.iter().map(|layer| layer.files.len()).sum::<usize>();
-    let nodes = Vec::with_capacity(if most < NODES_MAX { most } else { return Err(TooManyNodes) });
-    let (mut slots, starts) = merging.gather(&homes);
-    merging.sort_all(&mut slots, &starts);
-    merging.freeze(nodes, slots, &starts)
+    let files: usize = merging.layers.iter().map(|layer| layer.files.len()).sum();
+    if merging.folders.len().saturating_add(files) >= NODES_MAX {
+        return Err(TooManyNodes);
+    }
+    let mut runs = merging.runs(&homes);
+    let mut nodes = merging.gather(&homes, &runs);
+    merging.sort_all(&mut nodes[1..], &mut runs);
+    merging.freeze(nodes, &runs)
 }
 
 /// Nodes that may exist, so that their numbers and those of [`super::Spellings`] stay below 2^32.
 const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
 
-/// Slots from which on a thread more is worth its start.
+/// Nodes from which on a thread more is worth its start.
 const PARALLEL_FROM: usize = 1 << 14;
 
 /// A folder of the merged tree, and who spells it.
@@ -51,30 +54,15 @@ struct Folder {
     name: Text,
 }
 
-/// A folder or file that wants a place among the children of a folder.
-#[derive(Clone, Copy)]
-struct Slot {
-    key: u64,
-    name: Text,
-    layer: u16,
-    /// A file's entry, or a folder's place among the merged folders.
-    item: u32,
-    is_folder: bool,
-}
-
-impl Slot {
-    /// The node that takes the place; a folder's holds its merged number until its children are seated.
-    fn node(&self, parent: NodeId) -> Node {
-        Node {
-            key: self.key,
-            name: self.name,
-            parent: parent.0,
-            first: self.item,
-            count: 0,
-            layer: self.layer,
-            is_folder: self.is_folder,
-        }
-    }
+/// Which nodes are the children of which folder, before it is settled who of them is seen. Folders are told by their place
+/// in the order in which their nodes are numbered.
+struct Runs {
+    /// The merged folders.
+    order: Vec<u32>,
+    /// Where each one's children begin behind the root's node, and one more place where the last one's end.
+    starts: Vec<usize>,
+    /// Whether some of its children are named alike.
+    have_twins: Vec<bool>,
 }
 
 struct Merging {
@@ -111,173 +99,177 @@ impl Merging {
         Ok(Homes { of_layers, parents })
     }
 
-    /// Everything that wants a place, sorted by folder alone: the slots of folder `i` are `starts[i]..starts[i + 1]`.
-    fn gather(&self, homes: &Homes) -> (Vec<Slot>, Vec<usize>) {
-        let files =
-            self.layers.iter().zip(&homes.of_layers).flat_map(|(layer, homes)| {
-                layer.files.iter().map(|file| homes[file.folder as usize] as usize)
-            });
-        let mut starts = vec![0_usize; self.folders.len() + 1];
-        for folder in homes.parents.iter().skip(1).map(|&parent| parent as usize).chain(files) {
-            starts[folder + 1] += 1;
+    /// Puts folders in the order of their nodes, and counts what wants a place among the children of each.
+    fn runs(&self, homes: &Homes) -> Runs {
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.folders.len()];
+        let mut counts = vec![0_usize; self.folders.len()];
+        for (folder, &parent) in (0_u32..).zip(&homes.parents).skip(1) {
+            children[parent as usize].push(folder);
+            counts[parent as usize] += 1;
         }
-        for folder in 0..self.folders.len() {
-            starts[folder + 1] += starts[folder];
+        for (layer, homes) in self.layers.iter().zip(&homes.of_layers) {
+            layer.files.iter().for_each(|file| counts[homes[file.folder as usize] as usize] += 1);
         }
-        let total = starts.last().copied().unwrap_or(0);
-        let vacant = Slot { key: 0, name: Text::default(), layer: 0, item: 0, is_folder: false };
-        let mut slots = vec![vacant; total];
-        let mut next = starts.clone();
-        let mut put = |folder: usize, slot| {
-            slots[next[folder]] = slot;
-            next[folder] += 1;
+        // From the root down, and of one folder as names are sorted: files among them change nothing about it.
+        let mut order = vec![0_u32];
+        let mut at = 0;
+        while let Some(&folder) = order.get(at) {
+            let mut below = std::mem::take(&mut children[folder as usize]);
+            let name = |folder: &u32| {
+                let Folder { layer, name } = self.folders[*folder as usize];
+                self.text(layer, name)
+            };
+            below.sort_unstable_by(|a, b| fold::compare(name(a), name(b)));
+            order.extend(below);
+            at += 1;
+        }
+        let starts = std::iter::once(0)
+            .chain(order.iter().scan(0, |end, &folder| {
+                *end += counts[folder as usize];
+                Some(*end)
+            }))
+            .collect();
+        Runs { have_twins: vec![false; order.len()], order, starts }
+    }
+
+    /// The root's node, and behind it all that wants a place, folder by folder, otherwise in no order. Until it is
+    /// settled where they are, nodes do not know their parents, and those of folders keep their merged number.
+    fn gather(&self, homes: &Homes, runs: &Runs) -> Vec<Node> {
+        let total = runs.starts.last().copied().unwrap_or(0);
+        let vacant =
+            Node { key: 0, name: Text::default(), parent: 0, first: 0, count: 0, layer: 0, is_folder: true };
+        let mut nodes = vec![vacant; total + 1];
+        let mut next = vec![0_usize; self.folders.len()];
+        for (&folder, start) in runs.order.iter().zip(&runs.starts) {
+            next[folder as usize] = start + 1;
+        }
+        let mut put = |folder: u32, layer: u16, name: Text, first: u32, is_folder: bool| {
+            let next = &mut next[folder as usize];
+            let key = fold::key(self.text(layer, name));
+            nodes[*next] = Node { key, name, parent: 0, first, count: 0, layer, is_folder };
+            *next += 1;
         };
         for (item, (folder, &parent)) in (0_u32..).zip(self.folders.iter().zip(&homes.parents)).skip(1) {
-            put(parent as usize, self.slot(folder.layer, folder.name, item, true));
+            put(parent, folder.layer, folder.name, item, true);
         }
         for (index, (layer, homes)) in (0_u16..).zip(self.layers.iter().zip(&homes.of_layers)) {
             for (item, file) in (0_u32..).zip(&layer.files) {
-                put(homes[file.folder as usize] as usize, self.slot(index, file.name, item, false));
+                put(homes[file.folder as usize], index, file.name, item, false);
             }
         }
-        (slots, starts)
+        nodes
     }
 
-    /// Sorts the slots of every folder, on all processors: each takes folders that lie together.
-    fn sort_all(&self, slots: &mut [Slot], starts: &[usize]) {
-        let threads = match slots.len() {
+    /// Sorts the children of every folder, on all processors: each takes folders that lie together.
+    fn sort_all(&self, nodes: &mut [Node], runs: &mut Runs) {
+        let threads = match nodes.len() {
             0..PARALLEL_FROM => 1,
             _ => thread::available_parallelism().map_or(1, NonZero::get),
         };
-        let share = slots.len().div_ceil(threads).max(1);
-        let sort_folders = |slots: &mut [Slot], starts: &[usize]| {
-            let mut rest = slots;
-            for (start, end) in starts.iter().zip(starts.iter().skip(1)) {
+        let share = nodes.len().div_ceil(threads).max(1);
+        let sort_folders = |nodes: &mut [Node], starts: &[usize], have_twins: &mut [bool]| {
+            let mut rest = nodes;
+            for (bounds, has_twins) in starts.array_windows().zip(have_twins) {
+                let [start, end] = *bounds;
                 let (run, others) = std::mem::take(&mut rest).split_at_mut(end - start);
                 self.sort(run);
+                *has_twins = run.array_windows().any(|[a, b]| self.is_same(a, b));
                 rest = others;
             }
         };
         thread::scope(|scope| {
-            let (mut rest, mut starts) = (slots, starts);
+            let (mut rest, mut starts, mut have_twins) = (nodes, &runs.starts[..], &mut runs.have_twins[..]);
             while let Some(&first) = starts.first().filter(|_| starts.len() > 1) {
-                // The folders whose slots begin within a share, and one at least.
+                // The folders whose children begin within a share, and one at least.
                 let folders =
                     starts.partition_point(|start| start - first < share).clamp(1, starts.len() - 1);
                 let (part, others) = std::mem::take(&mut rest).split_at_mut(starts[folders] - first);
+                let (twins, more) = std::mem::take(&mut have_twins).split_at_mut(folders);
                 let of_part = &starts[..=folders];
-                (rest, starts) = (others, &starts[folders..]);
+                (rest, starts, have_twins) = (others, &starts[folders..], more);
                 match rest.is_empty() {
-                    true => sort_folders(part, of_part),
-                    false => drop(scope.spawn(move || sort_folders(part, of_part))),
+                    true => sort_folders(part, of_part, twins),
+                    false => drop(scope.spawn(move || sort_folders(part, of_part, twins))),
                 }
             }
         });
-    }
-
-    fn slot(&self, layer: u16, name: Text, item: u32, is_folder: bool) -> Slot {
-        Slot { key: fold::key(self.text(layer, name)), name, layer, item, is_folder }
     }
 
     fn text(&self, layer: u16, name: Text) -> &[u8] {
         self.layers[usize::from(layer)].text(name)
     }
 
-    /// Numbers the nodes, folder by folder from the root down, and lets go of what only the building needed.
-    fn freeze(
-        mut self,
-        mut nodes: Vec<Node>,
-        mut slots: Vec<Slot>,
-        starts: &[usize],
-    ) -> Result<Tree, TooManyNodes> {
+    /// Settles who is seen, folder by folder from the root down, and lets go of what only the building needed.
+    fn freeze(mut self, mut nodes: Vec<Node>, runs: &Runs) -> Result<Tree, TooManyNodes> {
         let mut hidden = Vec::new();
-        nodes.push(Node {
-            key: 0,
-            name: Text::default(),
-            parent: 0,
-            first: 0,
-            count: 0,
-            layer: 0,
-            is_folder: true,
-        });
-        // Nodes are visited in the order in which they are numbered; a folder's node holds its merged number until
-        // it is visited and learns where its children are.
-        let mut at = 0;
-        while at < nodes.len() {
-            let folder: Node = nodes[at];
-            if folder.is_folder {
-                let run = &mut slots[starts[folder.first as usize]..starts[folder.first as usize + 1]];
-                let first = nodes.len();
-                self.seat(run, NodeId(number(at)?), &mut nodes, &mut hidden)?;
-                nodes[at].first = number(first)?;
-                nodes[at].count = number(nodes.len() - first)?;
+        let mut places = vec![0_u32; self.folders.len()];
+        // Who is hidden leaves his place to those behind him.
+        let mut end = 1;
+        for (place, &folder) in runs.order.iter().enumerate() {
+            let run = runs.starts[place] + 1..runs.starts[place + 1] + 1;
+            let parent = places[folder as usize];
+            let first = end;
+            end = match runs.have_twins[place] {
+                false => {
+                    nodes.copy_within(run.clone(), end);
+                    end + run.len()
+                }
+                true => self.settle(&mut nodes, run, end, &mut hidden)?,
+            };
+            for (at, node) in (number(first)?..).zip(&mut nodes[first..end]) {
+                node.parent = parent;
+                if node.is_folder {
+                    places[node.first as usize] = at;
+                }
             }
-            at += 1;
+            nodes[parent as usize].first = number(first)?;
+            nodes[parent as usize].count = number(end - first)?;
         }
+        nodes.truncate(end);
         nodes.shrink_to_fit();
         self.layers.iter_mut().for_each(Layer::freeze);
         let unnamed = unnamed::index(&nodes, &self.layers);
         Ok(Tree { nodes, layers: self.layers, hidden, unnamed })
     }
 
-    /// Settles who is seen of the children of a folder, which are sorted, and appends their nodes.
-    fn seat(
+    /// Settles who is seen of the sorted children `run` of a folder, and puts their nodes at `end`, which they move on.
+    fn settle(
         &mut self,
-        run: &mut [Slot],
-        parent: NodeId,
-        nodes: &mut Vec<Node>,
+        nodes: &mut [Node],
+        run: Range<usize>,
+        mut end: usize,
         hidden: &mut Vec<Hidden>,
-    ) -> Result<(), TooManyNodes> {
-        // Nearly always no name comes twice, and there is nothing to settle.
-        let is_simple = !run
-            .array_windows()
-            .any(|[a, b]| a.key == b.key && a.name.len == b.name.len && self.is_same_name(a, b));
-        if is_simple {
-            nodes.extend(run.iter().map(|slot| slot.node(parent)));
-            return Ok(());
+    ) -> Result<usize, TooManyNodes> {
+        let first = end;
+        let mut run = nodes[run].to_vec();
+        let renamed = self.rename_twins(&run)?;
+        if !renamed.is_empty() {
+            let out: HashSet<(u16, u32)> = renamed.iter().map(|node| (node.layer, node.first)).collect();
+            run.retain(|it| it.is_folder || !out.contains(&(it.layer, it.first)));
+            run.extend(renamed);
+            self.sort(&mut run);
         }
-        let renamed = self.rename_twins(run)?;
-        let mut kept;
-        let run = match renamed.is_empty() {
-            true => run,
-            false => {
-                let out: HashSet<(u16, u32)> = renamed.iter().map(|slot| (slot.layer, slot.item)).collect();
-                kept = run
-                    .iter()
-                    .filter(|it| it.is_folder || !out.contains(&(it.layer, it.item)))
-                    .copied()
-                    .collect::<Vec<_>>();
-                kept.extend(renamed);
-                self.sort(&mut kept);
-                &mut kept[..]
-            }
-        };
-        for slot in run.iter() {
-            let twin = nodes.last().filter(|node| node.parent == parent.0 && nodes.len() > 1).copied();
-            let entry = EntryId { layer: slot.layer, entry: slot.item };
-            match twin {
-                Some(node) if node.key == slot.key && self.is_same(&node, slot) => {
-                    hidden.push(Hidden { by: NodeId(number(nodes.len() - 1)?), entry, name: slot.name });
-                }
-                _ => nodes.push(slot.node(parent)),
+        for node in run {
+            if end > first && self.is_same(&nodes[end - 1], &node) {
+                let entry = EntryId { layer: node.layer, entry: node.first };
+                hidden.push(Hidden { by: NodeId(number(end - 1)?), entry, name: node.name });
+            } else {
+                nodes[end] = node;
+                end += 1;
             }
         }
-        Ok(())
+        Ok(end)
     }
 
-    fn is_same(&self, node: &Node, slot: &Slot) -> bool {
-        fold::same(self.text(node.layer, node.name), self.text(slot.layer, slot.name))
-    }
-
-    /// Of two slots whose keys are equal.
-    fn is_same_name(&self, a: &Slot, b: &Slot) -> bool {
-        let [a, b] = [a, b].map(|slot| self.text(slot.layer, slot.name));
-        a.len() == b.len() && fold::compare_rest(a, b) == Ordering::Equal
+    /// Whether two nodes have one name.
+    fn is_same(&self, a: &Node, b: &Node) -> bool {
+        let [name, other] = [a, b].map(|node| self.text(node.layer, node.name));
+        a.key == b.key && name.len() == other.len() && fold::compare_rest(name, other) == Ordering::Equal
     }
 
     /// By folded name; of one name a folder first, then the layer that wins, then stored order.
-    fn sort(&self, run: &mut [Slot]) {
-        let rank = |slot: &Slot| (!slot.is_folder, Reverse(slot.layer), slot.item);
+    fn sort(&self, run: &mut [Node]) {
+        let rank = |node: &Node| (!node.is_folder, Reverse(node.layer), node.first);
         run.sort_unstable_by(|a, b| {
             a.key
                 .cmp(&b.key)
@@ -287,37 +279,35 @@ impl Merging {
     }
 
     /// Finds files that another file of their own layer, or a folder, keeps from their name, and gives each the
-    /// first number that is free. `run` is sorted; the slots to replace are answered, under their new names.
-    fn rename_twins(&mut self, run: &[Slot]) -> Result<Vec<Slot>, TooManyNodes> {
-        let is_twin = |before: &Slot, slot: &Slot| {
-            before.key == slot.key
-                && (before.is_folder || before.layer == slot.layer)
-                && self.is_same_name(before, slot)
+    /// first number that is free. `run` is sorted; the nodes to replace are answered, under their new names.
+    fn rename_twins(&mut self, run: &[Node]) -> Result<Vec<Node>, TooManyNodes> {
+        let is_twin = |before: &Node, node: &Node| {
+            (before.is_folder || before.layer == node.layer) && self.is_same(before, node)
         };
         let mut twins = Vec::new();
         // A folder keeps its name from all files that follow under it, not just from the next.
-        let mut folder: Option<&Slot> = None;
-        for (before, slot) in run.iter().zip(run.iter().skip(1)) {
+        let mut folder: Option<&Node> = None;
+        for (before, node) in run.iter().zip(run.iter().skip(1)) {
             folder = if before.is_folder { Some(before) } else { folder };
-            if is_twin(before, slot) || folder.is_some_and(|folder| is_twin(folder, slot)) {
-                twins.push(*slot);
+            if is_twin(before, node) || folder.is_some_and(|folder| is_twin(folder, node)) {
+                twins.push(*node);
             }
         }
         if twins.is_empty() {
             return Ok(twins);
         }
         // In stored order, whatever the sort made of it, and from the first layer to the last.
-        twins.sort_unstable_by_key(|slot| (slot.layer, slot.item));
+        twins.sort_unstable_by_key(|node| (node.layer, node.first));
         let mut taken: HashSet<Vec<u8>> =
-            run.iter().map(|slot| self.text(slot.layer, slot.name).to_ascii_lowercase()).collect();
+            run.iter().map(|node| self.text(node.layer, node.name).to_ascii_lowercase()).collect();
         // The second file of a name has the same number in every layer, so that of these, too, the last one wins.
         // The numbers given are also where to go on counting: a million files of one name do not each begin at 2.
         let mut numbers: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
         let mut passed: HashMap<(Vec<u8>, u16), usize> = HashMap::new();
-        for slot in &mut twins {
-            let name = String::from_utf8_lossy(self.text(slot.layer, slot.name)).into_owned();
+        for node in &mut twins {
+            let name = String::from_utf8_lossy(self.text(node.layer, node.name)).into_owned();
             let folded = name.as_bytes().to_ascii_lowercase();
-            let place = passed.entry((folded.clone(), slot.layer)).or_insert(0);
+            let place = passed.entry((folded.clone(), node.layer)).or_insert(0);
             let given = numbers.entry(folded).or_default();
             if *place == given.len() {
                 let mut number = given.last().map_or(2, |last| last.saturating_add(1));
@@ -328,10 +318,10 @@ impl Merging {
             }
             let numbered = name::numbered(&name, given[*place]);
             *place += 1;
-            slot.name = self.layers[usize::from(slot.layer)]
-                .rename(slot.item, &numbered)
+            node.name = self.layers[usize::from(node.layer)]
+                .rename(node.first, &numbered)
                 .map_err(|_| TooManyNodes)?;
-            slot.key = fold::key(numbered.as_bytes());
+            node.key = fold::key(numbered.as_bytes());
         }
         Ok(twins)
     }
