@@ -71,9 +71,12 @@ pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
 
 /// Whether [`component`] leaves a stored name as it is because it is short and printable ASCII, as nearly all are.
 pub fn is_ordinary(stored: &[u8]) -> bool {
-    // Without a way out in the midst, so that many bytes are looked at at once.
-    let odd = stored.iter().fold(0, |odd, &byte| odd | u8::from(!is_plain(byte)));
-    odd == 0 && stored.len() <= COMPONENT_MAX && !matches!(stored, b"" | b"." | b"..")
+    let is_plain = match stored.as_chunks() {
+        // The last eight bytes once more, some of them: what is plain may be looked at twice.
+        (words @ [_, ..], _) => words.iter().chain(stored.last_chunk()).all(|word| is_plain_word(*word)),
+        ([], few) => few.iter().all(|&byte| is_plain(byte)),
+    };
+    is_plain && stored.len() <= COMPONENT_MAX && !matches!(stored, b"" | b"." | b"..")
 }
 
 /// The `n`th name for a file whose own name is taken: `foo.dds` becomes `foo (2).dds`. At most
@@ -310,6 +313,20 @@ fn is_separator(byte: u8) -> bool {
     byte == b'\\' || byte == b'/'
 }
 
+/// Whether all of eight bytes are [`is_plain`], looked at all at once: in each, the top bit of a sum tells.
+fn is_plain_word(bytes: [u8; 8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let word = u64::from_le_bytes(bytes);
+    // With the top bits gone no sum carries into its neighbour: of seven bits and 0x60 it has its own top bit from
+    // 0x20 on, of seven bits and 1 only for 0x7F.
+    let low = word & LOW;
+    let is_printable = low.wrapping_add(ONES.wrapping_mul(0x60)) & !low.wrapping_add(ONES);
+    let differs_from = |byte: u8| (low ^ ONES.wrapping_mul(u64::from(byte))).wrapping_add(LOW);
+    let is_all = is_printable & differs_from(b'/') & differs_from(b'\\') & !word;
+    is_all & !LOW == !LOW
+}
+
 /// Printable ASCII that is no separator.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7e) && !is_separator(byte)
@@ -329,6 +346,19 @@ mod tests {
         assert!(!matches!(name, "" | "." | ".."), "{name:?}");
         assert!(!name.contains(|c: char| c == '/' || c == '\\' || c.is_ascii_control()), "{name:?}");
         assert!(name.len() <= COMPONENT_MAX, "{} bytes: {name:?}", name.len());
+    }
+
+    #[test]
+    fn a_name_is_ordinary_if_each_of_its_bytes_is_wherever_it_stands() {
+        for byte in 0..=u8::MAX {
+            for (len, at) in [(1, 0), (7, 3), (8, 0), (8, 7), (11, 9), (16, 15), (21, 20), (255, 100)] {
+                let mut name = vec![b'n'; len];
+                name.splice(at..=at, [byte]);
+                let is_lone_dot = byte == b'.' && len == 1;
+                assert_eq!(is_ordinary(&name), is_plain(byte) && !is_lone_dot, "{byte} at {at} of {len}");
+            }
+        }
+        assert!(!is_ordinary(b"") && !is_ordinary(b"..") && !is_ordinary(&[b'n'; 256]));
     }
 
     #[test]

@@ -68,11 +68,11 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     let folders = Folders::new(archive, &header, &mut notes)?;
     let mut beyond = Beyond::new(header.len);
     let (count, end) = check_folders(&header, folders.clone(), &options.limits, &mut beyond, &mut notes)?;
-    let names = match header.has(flag::FILE_NAMES) {
+    let (names, named) = match header.has(flag::FILE_NAMES) {
         true => header.file_names(archive, count, end, &mut notes),
-        false => Reader::new(&[]),
+        false => (Reader::new(&[]), 0),
     };
-    let unnamed = count.saturating_sub(count_names(names.clone(), count));
+    let unnamed = count.saturating_sub(named);
     if header.has(flag::FILE_NAMES) && unnamed > 0 {
         notes.add(end, || format!("the table of file names ends early: {unnamed} files are listed by hash"));
     }
@@ -177,15 +177,16 @@ impl Header {
         }
     }
 
-    /// The table of file names. It stands behind the last folder block, unless leftovers stand between (OpenMW), in
-    /// which case the header's sums say where; it may be longer than the names (Wabbajack).
+    /// The table of file names, and of how many of the `count` files it has one. It stands behind the last folder
+    /// block, unless leftovers stand between (OpenMW), in which case the header's sums say where; it may be longer than
+    /// the names (Wabbajack).
     fn file_names<'a>(
         &self,
         archive: &'a [u8],
         count: u32,
         sequential: u64,
         notes: &mut Notes,
-    ) -> Reader<'a> {
+    ) -> (Reader<'a>, u32) {
         let block_at = |start: u64| {
             let mut reader = Reader::at(archive, start, "the file names").ok()?;
             let block = reader.take(u64::from(self.file_names_len), "the file names").ok()?;
@@ -195,7 +196,7 @@ impl Header {
             .then(|| Reader::new(block))
         };
         if let Some(names) = block_at(sequential) {
-            return names;
+            return (names, count);
         }
         let folder_names = match self.has(flag::FOLDER_NAMES) {
             true => u64::from(self.folders).saturating_add(u64::from(self.folder_names_len)),
@@ -210,10 +211,11 @@ impl Header {
             notes.add(sequential, || {
                 format!("the file names stand at {computed}, not behind the last folder")
             });
-            return names;
+            return (names, count);
         }
         notes.add(28, || "the length of the file names is wrong; they are read as far as they go".into());
-        Reader::at(archive, sequential, "the file names").unwrap_or_else(|_| Reader::new(&[]))
+        let names = Reader::at(archive, sequential, "the file names").unwrap_or_else(|_| Reader::new(&[]));
+        (names.clone(), count_names(names, count))
     }
 }
 
@@ -308,10 +310,11 @@ struct File {
 
 impl File {
     fn read(records: &mut Reader<'_>) -> Result<Self, Missing> {
+        let [a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w] = records.array("a file's record")?;
         Ok(Self {
-            hash: records.u64("a file's hash")?,
-            size: records.u32("a file's size")?,
-            offset: records.u32("a file's offset")?,
+            hash: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            size: u32::from_le_bytes([p, q, r, s]),
+            offset: u32::from_le_bytes([t, u, v, w]),
         })
     }
 }
