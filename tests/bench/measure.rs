@@ -18,6 +18,8 @@ pub(crate) enum Heat {
     Cold,
     /// The same was done before.
     Hot,
+    /// As cold, but client, daemon and kernel share one processor: nobody is woken on another one.
+    OneProcessor,
 }
 
 /// What was done by whom.
@@ -106,6 +108,13 @@ impl Log {
             process::drop_caches()?;
             let sample = self.sample(&mounted, key, to)?;
             self.keep(Key { heat: Heat::DiskCold, ..key }, sample);
+        }
+        if heats.contains(&Heat::OneProcessor) && key.subject != Subject::Loose {
+            let pinned = process::Pinned::to_one()?;
+            let mounted = bench.mount(key.set, key.subject)?;
+            let sample = self.sample(&mounted, key, to)?;
+            drop((mounted, pinned));
+            self.keep(Key { heat: Heat::OneProcessor, ..key }, sample);
         }
         let mounted = bench.mount(key.set, key.subject)?;
         let is_cold = heats.contains(&Heat::Cold);

@@ -25,9 +25,13 @@ pub(crate) struct Facts {
     /// Bytes of the large packed file, and of the 16 large textures.
     pub(crate) packed: u64,
     pub(crate) large: u64,
+    /// What a thread waits for another's answer: where they may run anywhere, and on one processor.
+    pub(crate) round_trips: [Vec<Duration>; 2],
 }
 
 const BOTH: &[Heat] = &[Heat::Cold, Heat::Hot];
+/// Where requests are many and short, so that what they cost is mostly the waking of threads.
+const ALL: &[Heat] = &[Heat::Cold, Heat::Hot, Heat::OneProcessor];
 /// Images of squashfs.
 pub(crate) const NONE: &str = "none.sqfs";
 pub(crate) const GZIP: &str = "gzip.sqfs";
@@ -45,7 +49,7 @@ const GROUPS: &[Group<'_>] = &[
             Subject::ours("v105.bsa"),
             FuseZip,
         ],
-        heats: BOTH,
+        heats: ALL,
     },
     Group {
         set: Set::Small,
@@ -73,7 +77,7 @@ const GROUPS: &[Group<'_>] = &[
             Kernel(GZIP),
             FuseZip,
         ],
-        heats: BOTH,
+        heats: ALL,
     },
     Group {
         set: Set::Small,
@@ -92,7 +96,7 @@ const GROUPS: &[Group<'_>] = &[
             Subject::ours("dx10.ba2"),
             Squashfuse(GZIP),
         ],
-        heats: BOTH,
+        heats: ALL,
     },
     Group {
         set: Set::Big,
@@ -169,6 +173,10 @@ impl Facts {
 
     /// One round of what is no work.
     fn learn(&mut self, bench: &Bench) -> Outcome<()> {
+        self.round_trips[0].push(process::round_trip());
+        let pinned = process::Pinned::to_one()?;
+        self.round_trips[1].push(process::round_trip());
+        drop(pinned);
         if bench.is_wanted(Set::Textures) {
             let archive = Set::Textures.folder(&bench.corpora).join("v104.bsa");
             process::warm(&archive)?;

@@ -4,7 +4,11 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::{Outcome, at, run};
 
@@ -53,6 +57,41 @@ pub(crate) fn drop_caches() -> Outcome<()> {
     run(&mut Command::new("sync"))?;
     let path = Path::new("/proc/sys/vm/drop_caches");
     fs::write(path, "3").map_err(at(path))
+}
+
+/// The calling thread, and all that it starts, on one processor until this goes.
+pub(crate) struct Pinned(CpuSet);
+
+impl Pinned {
+    pub(crate) fn to_one() -> Outcome<Self> {
+        let all = sched_getaffinity(None)?;
+        let first = (0..CpuSet::MAX_CPU).find(|&cpu| all.is_set(cpu)).ok_or("there is no processor")?;
+        let mut one = CpuSet::new();
+        one.set(first);
+        sched_setaffinity(None, &one)?;
+        Ok(Self(all))
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // Without it the rest would be measured on one processor.
+        sched_setaffinity(None, &self.0).expect("a thread can go back to where it came from");
+    }
+}
+
+/// How long a thread waits for another's answer that takes no time to make: what every request costs at the least.
+pub(crate) fn round_trip() -> Duration {
+    const TRIPS: u32 = 4000;
+    let (ask, questions) = sync_channel::<()>(1);
+    let (answer, answers) = sync_channel::<()>(1);
+    thread::scope(|scope| {
+        scope.spawn(move || questions.iter().all(|()| answer.send(()).is_ok()));
+        let start = Instant::now();
+        let done = (0..TRIPS).take_while(|_| ask.send(()).is_ok() && answers.recv().is_ok()).count();
+        drop(ask);
+        start.elapsed() / u32::try_from(done.max(1)).unwrap_or(TRIPS)
+    })
 }
 
 /// Kernel, processors and date, for the head of a table.

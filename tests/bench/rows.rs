@@ -76,10 +76,14 @@ impl Rows<'_> {
         for (set, work, subject) in works {
             let what = format!("a second time: {}, {} ({})", work.label(), set.name(), subject.label());
             let (ours, theirs) = (self.sample(hot(set, work, subject)), self.sample(hot(set, work, Loose)));
+            let kernel = [GZIP, NONE].iter().find_map(|image| {
+                ratio(self.sample(hot(set, work, Kernel(image))), self.sample(hot(set, work, Loose)))
+            });
+            let kernel = kernel.map_or(String::new(), |(ratio, _)| format!("; kernel squashfs {ratio:.2} x"));
             let requests = ours.and_then(|sample| sample.ours.as_ref()).map(|ours| ours.requests);
             let (measured, met) = match (ratio(ours, theirs), requests) {
                 (Some((ratio, text)), Some(requests)) => (
-                    format!("{text}, {} requests", thousands(requests)),
+                    format!("{text}, {} requests{kernel}", thousands(requests)),
                     Some(ratio <= AGAIN && requests == 0),
                 ),
                 _ => (String::new(), None),
@@ -258,6 +262,9 @@ impl Rows<'_> {
     /// A row that compares two times.
     fn at_most(&mut self, what: &str, limit: f64, ours: Key, theirs: Key) {
         let compared = ratio(self.sample(ours), self.sample(theirs));
+        let alone = |key| self.sample(Key { heat: Heat::OneProcessor, ..key });
+        let on_one = ratio(alone(ours), alone(theirs))
+            .map_or(String::new(), |(ratio, _)| format!("; on one processor {ratio:.2} x"));
         self.rows.push(Row {
             what: format!("{what} ({})", ours.subject.label()),
             target: match ours.subject == theirs.subject {
@@ -265,7 +272,7 @@ impl Rows<'_> {
                 false => format!("{limit} x {}", theirs.subject.label()),
             },
             met: compared.as_ref().map(|(ratio, _)| *ratio <= limit),
-            measured: compared.map_or(String::new(), |(_, text)| text),
+            measured: compared.map_or(String::new(), |(_, text)| text + &on_one),
         });
     }
 

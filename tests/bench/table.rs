@@ -51,6 +51,11 @@ fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts:
 A bare decode of the textures: {time} ms for {bytes} bytes."
         )?;
     }
+    let [anywhere, one] = facts.round_trips.each_ref().map(|trips| median(trips).as_secs_f64() * 1e6);
+    writeln!(
+        out,
+        "\nA thread that asks another waits {anywhere:.1} us for the answer; {one:.1} us where both are on one processor."
+    )?;
     for text in &log.left_out {
         writeln!(out, "\nLeft out: {text}.")?;
     }
@@ -65,9 +70,9 @@ fn write_medians(out: &mut String, log: &Log) -> std::fmt::Result {
     writeln!(out, "\n## Medians in ms (requests; requests an operation; MiB decoded)\n")?;
     writeln!(
         out,
-        "| set | work | subject | disk-cold | cold | hot | rounds |\n|---|---|---|---|---|---|---|"
+        "| set | work | subject | disk-cold | cold | hot | cold, one processor | rounds |\n|---|---|---|---|---|---|---|---|"
     )?;
-    let mut lines: BTreeMap<(Set, Work, Subject), [String; 3]> = BTreeMap::new();
+    let mut lines: BTreeMap<(Set, Work, Subject), [String; 4]> = BTreeMap::new();
     let mut rounds: BTreeMap<(Set, Work, Subject), usize> = BTreeMap::new();
     for &key in log.keys() {
         let Key { set, work, subject, heat } = key;
@@ -86,14 +91,15 @@ fn write_medians(out: &mut String, log: &Log) -> std::fmt::Result {
             Heat::DiskCold => 0,
             Heat::Cold => 1,
             Heat::Hot => 2,
+            Heat::OneProcessor => 3,
         };
         lines.entry((set, work, subject)).or_default()[place] = cell;
         rounds.insert((set, work, subject), count);
     }
-    for ((set, work, subject), [disk, cold, hot]) in &lines {
+    for ((set, work, subject), [disk, cold, hot, one]) in &lines {
         let rounds = rounds.get(&(*set, *work, *subject)).copied().unwrap_or(0);
         let (set, work, subject) = (set.name(), work.label(), subject.label());
-        writeln!(out, "| {set} | {work} | {subject} | {disk} | {cold} | {hot} | {rounds} |")?;
+        writeln!(out, "| {set} | {work} | {subject} | {disk} | {cold} | {hot} | {one} | {rounds} |")?;
     }
     Ok(())
 }
