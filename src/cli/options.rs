@@ -102,7 +102,7 @@ impl MountOptions {
             "names" => self.names.push(beside.join(home(value.into()))),
             "force" => self.force = true,
             "max_read" => self.kernel.push(format!("max_read={}", number(10)?)),
-            "readahead" => self.read_ahead = Some(number(10)?),
+            "readahead" => self.read_ahead = Some(read_ahead(option, number(10)?)?),
             "uid" => self.uid = Some(number(10)?),
             "gid" => self.gid = Some(number(10)?),
             "umask" => (self.file_mask, self.folder_mask) = (mask()?, mask()?),
@@ -128,6 +128,15 @@ impl MountOptions {
         owner.file_mode &= !self.file_mask.unwrap_or(0);
         owner.folder_mode &= !self.folder_mask.unwrap_or(0);
         owner
+    }
+}
+
+/// The kernel takes any number, and rounds what makes no sense to something else.
+fn read_ahead(option: &str, kib: u32) -> Result<u32, Failure> {
+    const MOST: u32 = 1024;
+    match kib {
+        0..=MOST => Ok(kib),
+        _ => Err(Failure::new(Exit::Usage, format!("-o {option}: a request carries {MOST} KiB at most"))),
     }
 }
 

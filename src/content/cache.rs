@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use lru::LruCache;
 
+use super::PREFIX_LEN;
+
 /// Which extent: its archive's place in load order, and its offset there. Extents that share data share the slot. Files
 /// whose texels were put into rows have keys of their own, see [`super::untiled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,9 +25,12 @@ pub(super) struct Key {
 /// A place for decoded bytes, which whoever comes first fills while the others wait.
 pub(super) type Slot<E> = OnceLock<Result<Box<[u8]>, E>>;
 
-/// Who reads in sequence may be this many bytes ahead of what was served: the kernel asks for the next windows before
-/// the last one is answered, and the answers overtake each other.
-const AHEAD: u64 = 512 << 10;
+/// Who reads in sequence may be this many bytes ahead of what was served: the kernel asks for the next windows, of up to
+/// 1 MiB, before the last one is answered, and the answers overtake each other.
+const AHEAD: u64 = 2 << 20;
+/// The same of requests for less than [`WINDOW`] bytes, which are no windows: they begin a pass, or look here and there.
+const AHEAD_OF_FEW: u64 = 512 << 10;
+const WINDOW: u64 = 64 << 10;
 /// Extents that take up to one part in so many of the budget are left to their readers' requests.
 const CALM_PART: u64 = 2;
 
@@ -109,8 +114,12 @@ impl<E> Cache<E> {
         let mut held = self.held();
         let is_crowded = held.awaited > self.budget / CALM_PART;
         let Some(place) = held.slots.peek_mut(key) else { return false };
-        let is_jump = within.start > place.reached.saturating_add(AHEAD);
-        place.left = place.left.saturating_sub(within.end - within.start);
+        let len = within.end - within.start;
+        let ahead = if len < WINDOW { AHEAD_OF_FEW } else { AHEAD };
+        let is_jump = within.start > place.reached.saturating_add(ahead);
+        // A pass may have begun with first looks, which are answered without a slot.
+        let looked = if place.reached == 0 && within.start <= PREFIX_LEN { within.start } else { 0 };
+        place.left = place.left.saturating_sub(len.saturating_add(looked));
         place.reached = place.reached.max(within.end);
         let (is_done, was_awaited) = (place.left == 0, place.is_awaited);
         if is_done {
@@ -261,5 +270,15 @@ mod tests {
         assert!(!cache.has(&key(1, 60)) && cache.has(&key(2, 1000)));
         cache.remove(&key(2, 1000));
         assert_eq!(cache.bytes(), 0);
+    }
+
+    #[test]
+    fn windows_of_a_mebibyte_that_overtake_each_other_are_no_jumps() {
+        const KIB: u64 = 1 << 10;
+        let (cache, size) = (Cache::<()>::new(u64::MAX), 8 << 20);
+        cache.slot(key(1, size));
+        for (from, to) in [(0, 256), (256, 768), (1792, 2816), (768, 1792)] {
+            assert!(!cache.served(&key(1, size), &(from * KIB..to * KIB)), "{from}: the kernel reads ahead");
+        }
     }
 }

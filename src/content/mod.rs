@@ -418,7 +418,8 @@ impl Store {
         let mut len = within.end + 1024;
         loop {
             let (came, is_all) = tables.with_payload(index, len, |payload, is_all| {
-                Ok((codec::prefix(codec, payload, &mut first)?, is_all))
+                // What is wrong is told as it is told of the whole.
+                Ok(codec::prefix(codec, payload, &mut first).map_or((0, true), |came| (came, is_all)))
             })?;
             self.counters.add_decoded(came);
             if came == first.len() {

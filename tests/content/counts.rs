@@ -220,3 +220,21 @@ fn the_size_of_a_packed_entry_costs_one_small_read_once() {
     let read = opened.store.bytes_read();
     assert!((1..=260).contains(&read), "{read} bytes read");
 }
+
+#[test]
+fn a_pass_that_began_with_a_first_look_lets_its_extent_go() {
+    // What `dd bs=4k` makes of the kernel's read-ahead: 16 KiB, 32, 64, 128.
+    let content = texels(7, 700 * KIB as usize);
+    let archive = zlib_archive()
+        .file("f", "a.bin", &content[..])
+        .file("f", "b.bin", &noise(8, 700 * KIB as usize)[..])
+        .build();
+    let opened = Opened::one(&archive);
+    let (mut at, mut len) = (0, 16 << 10);
+    while at < content.len() as u64 {
+        at += opened.read("f/a.bin", at, len).unwrap().len() as u64;
+        len = (len * 2).min(128 << 10);
+    }
+    opened.read("f/b.bin", 300 * KIB, 4096).unwrap();
+    assert_eq!(opened.store.cached_bytes().0, 700 * KIB, "what was read to its end is held");
+}

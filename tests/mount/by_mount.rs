@@ -96,6 +96,7 @@ fn exit_codes_are_folded_to_those_that_mount_knows() {
         (["a.bsa", "mnt", "-o", "encoding=klingon"], 2, 1, "-o encoding=klingon: no such code page"),
         (["a.bsa", "mnt", "-o", "layout=heap"], 2, 1, "union and per-archive are known"),
         (["a.bsa", "mnt", "-o", "cache_size=much"], 2, 1, "-o cache_size: \"much\" is not a number of bytes"),
+        (["a.bsa", "mnt", "-o", "readahead=4096"], 2, 1, "a request carries 1024 KiB at most"),
         (["a.bsa", "mnt", "--colour", "red"], 2, 1, "--colour"),
     ] {
         for (before, code) in [(Some("mount"), code), (None, folded)] {

@@ -17,6 +17,9 @@ pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 
 /// Method and flags in front of the deflate stream.
 const HEADER_LEN: usize = 2;
 
+/// Where the checksum is looked for, in bytes from the end, in case something follows it.
+const TAIL: usize = 64;
+
 /// How errors call it.
 const STREAM: &str = "zlib stream";
 
@@ -51,11 +54,18 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
     }
     // libdeflate does not say where a stream ended. Its checksum does, where it stands at the end; so that one is looked
     // at here, and not by libdeflate too, which would pass over all bytes once more.
-    match WHOLE.with_borrow_mut(|whole| whole.deflate_decompress(&packed[HEADER_LEN..], out)) {
-        Ok(came) if came == out.len() && packed.ends_with(&adler32(out).to_be_bytes()) => Ok(None),
-        Ok(came) if came < out.len() => Err(ends_early(STREAM, came, out)),
-        _ => decode_leniently(packed, out),
+    let came = WHOLE.with_borrow_mut(|whole| whole.deflate_decompress(&packed[HEADER_LEN..], out));
+    if came.is_ok_and(|came| came == out.len()) {
+        let checksum = adler32(out).to_be_bytes();
+        if packed.ends_with(&checksum) {
+            return Ok(None);
+        }
+        let tail = &packed[packed.len().saturating_sub(TAIL)..];
+        if tail.windows(checksum.len()).any(|bytes| bytes == checksum) {
+            return Ok(Some(Quirk::Trailing));
+        }
     }
+    decode_leniently(packed, out)
 }
 
 /// Decodes raw deflate. There is nothing to know it by, so that only the exact size proves that it is one.
@@ -261,5 +271,15 @@ mod tests {
         assert!(decode(&packed[..900], &mut [0; 5000]).is_err());
         assert_eq!(quirk(&packed[..packed.len() - 1], &bytes), Some(Quirk::Unended));
         assert_eq!(quirk(&packed, &bytes), None);
+    }
+
+    #[test]
+    fn a_short_stream_whose_checksum_is_wrong_is_damaged() {
+        let mut packed = zlib_of(&sample(5000));
+        *packed.last_mut().unwrap() ^= 1;
+        assert_eq!(
+            error(&packed, 5001),
+            "the zlib stream is damaged after 5000 of 5001 bytes: incorrect data check"
+        );
     }
 }
