@@ -59,8 +59,8 @@ struct Held<E> {
 #[derive(Debug)]
 struct Place<E> {
     slot: Arc<Slot<E>>,
-    /// Its size less what was served of it. What is read twice counts twice: the kernel seldom asks twice, and who
-    /// does so at his own cost has an extent decoded once more for each time that as many bytes were served.
+    /// Its size less what was served of it. What is served twice counts twice, for the kernel seldom asks twice: where
+    /// it does, the extent is decoded once more for each time that as many bytes as it has were served.
     left: u64,
     /// The end of what was served.
     reached: u64,
