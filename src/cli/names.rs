@@ -9,8 +9,7 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::open;
 use crate::format::encoding::Encoding;
-use crate::format::{self, Limits, Name, Options};
-use crate::source::Source;
+use crate::format::{Limits, Name, Options};
 
 /// Print the paths that archives store, one a line, as a list for `--names`
 ///
@@ -45,17 +44,11 @@ impl Names {
     /// Adds an archive's paths, each under its folded form.
     fn harvest(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
         let options = Options { limits: Limits::default(), force: self.force };
-        let harvest = |bytes: &[u8]| {
-            let parsed = format::parse_with(bytes, &options)?;
+        open::tables(archive, &options, |parsed| {
             for path in parsed.entries().filter_map(|entry| self.path(&entry.name)) {
                 paths.entry(path.to_ascii_lowercase()).or_insert(path);
             }
-            Ok(())
-        };
-        Source::open(archive)
-            .and_then(|source| source.lend(harvest))
-            .map_err(|error| Failure::io(Exit::NoInput, archive, &error))?
-            .map_err(|error| Failure::unreadable(archive, &error))
+        })
     }
 
     /// A whole stored name as text with `/` between folders; `None` where it is no text, or no line.

@@ -131,9 +131,7 @@ struct Read {
 
 fn read_one(path: &Path, base: Option<&str>, names: &Dictionary, opening: &Opening) -> Result<Read, Failure> {
     let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
-    let parsed = source.lend(|bytes| {
-        let archive = format::parse_with(bytes, &opening.options())
-            .map_err(|error| Failure::unreadable(path, &error))?;
+    let read = with_tables(&source, path, &opening.options(), |archive| {
         let (layer, tables) =
             names_and_tables(&archive, || Layer::with_names(&archive, opening.encoding, base, names));
         let layer =
@@ -141,7 +139,7 @@ fn read_one(path: &Path, base: Option<&str>, names: &Dictionary, opening: &Openi
         let description = Description { about: archive.about, notes: archive.notes };
         Ok::<_, Failure>((layer, tables.presented(opening.textures.into()), description))
     });
-    let (layer, tables, description) = parsed.map_err(|error| Failure::io(Exit::NoInput, path, &error))??;
+    let (layer, tables, description) = read??;
     for note in &description.notes {
         log::info!("{}: {} (offset {})", path.display(), note.what, note.at);
     }
@@ -149,6 +147,29 @@ fn read_one(path: &Path, base: Option<&str>, names: &Dictionary, opening: &Openi
         log::warn!("{}: {what}", path.display());
     }
     Ok(Read { source, tables, layer, description })
+}
+
+/// Lends what an archive's tables say, of an archive that is opened for nothing else.
+pub(super) fn tables<T>(
+    path: &Path,
+    options: &Options,
+    use_them: impl FnOnce(Archive<'_>) -> T,
+) -> Result<T, Failure> {
+    let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+    with_tables(&source, path, options, use_them)
+}
+
+/// The same of one that stays open.
+fn with_tables<T>(
+    source: &Source,
+    path: &Path,
+    options: &Options,
+    use_them: impl FnOnce(Archive<'_>) -> T,
+) -> Result<T, Failure> {
+    source
+        .lend(|bytes| format::parse_with(bytes, options).map(use_them))
+        .map_err(|error| Failure::io(Exit::NoInput, path, &error))?
+        .map_err(|error| Failure::unreadable(path, &error))
 }
 
 /// The paths of all lists that were given.

@@ -11,7 +11,6 @@ use super::open::{self, CACHE_SIZE, Opening};
 use super::{count, selection};
 use crate::format::hash::Family;
 use crate::format::{self, EntryId};
-use crate::source::Source;
 
 /// Decode every file of archives, and name those that are bad
 ///
@@ -94,8 +93,7 @@ impl Verify {
 
     /// The files whose stored hash is not that of their stored name, on no platform; ascending.
     fn misnamed(&self, archive: &std::path::Path) -> Result<Vec<EntryId>, Failure> {
-        let misnamed = |bytes: &[u8]| {
-            let parsed = format::parse_with(bytes, &self.opening.options())?;
+        open::tables(archive, &self.opening.options(), |parsed| {
             let is_misnamed = |entry: &format::Entry<'_>| {
                 entry.name.parts().is_some_and(|(folder, file)| {
                     parsed.hashes != Family::None
@@ -103,12 +101,8 @@ impl Verify {
                 })
             };
             let entries = (0_u32..).zip(parsed.entries()).filter(|(_, entry)| is_misnamed(entry));
-            Ok(entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect())
-        };
-        Source::open(archive)
-            .and_then(|source| source.lend(misnamed))
-            .map_err(|error| Failure::io(Exit::NoInput, archive, &error))?
-            .map_err(|error| Failure::unreadable(archive, &error))
+            entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect()
+        })
     }
 }
 
