@@ -263,8 +263,9 @@ impl Fs {
                 }
                 Error::Damaged
             })?;
-        if let Some(unpacked) = unpacked {
-            self.notice(Notice { ino, unpacked });
+        // Without the thread that tells the kernel, it asks.
+        if let (Some(unpacked), Some(notices)) = (unpacked, self.notices.get()) {
+            notices.send(Notice { ino, unpacked });
         }
         Ok(answered)
     }
@@ -281,13 +282,6 @@ impl Fs {
                 Provenance::of(self, node).map(|it| it.to_json()).ok_or(Error::Invalid)
             }
             _ => Err(Error::Invalid),
-        }
-    }
-
-    /// Tells the kernel what it may want to know through a thread that was started for it; without one, nothing.
-    fn notice(&self, notice: Notice) {
-        if let Some(notices) = self.notices.get() {
-            notices.send(notice);
         }
     }
 
