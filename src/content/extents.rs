@@ -95,7 +95,7 @@ impl Extents {
 
 /// Never beyond the `most` extents that there are, even if the archive is overwritten in this moment.
 fn starts(archive: &Archive<'_>, most: usize) -> Vec<u32> {
-    if archive.files.is_even() || archive.entries().all(|entry| entry.extents == 1) {
+    if archive.files.is_even() {
         return Vec::new();
     }
     let most = u32::try_from(most).unwrap_or(u32::MAX);

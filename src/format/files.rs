@@ -31,10 +31,8 @@ pub trait Files<'a>: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether it is known without a walk that every entry has one extent.
-    fn is_even(&self) -> bool {
-        false
-    }
+    /// Whether every entry has one extent.
+    fn is_even(&self) -> bool;
 }
 
 /// Files in a row, for formats that have few of them.
@@ -57,6 +55,10 @@ impl<'a> Files<'a> for Listed<'a> {
 
     fn extents(&self) -> Box<dyn Iterator<Item = Extent> + '_> {
         Box::new(self.extents.iter().copied())
+    }
+
+    fn is_even(&self) -> bool {
+        self.entries.iter().all(|entry| entry.extents == 1)
     }
 }
 
