@@ -16,6 +16,8 @@ use crate::{Outcome, at, run};
 
 /// Changes when the contents of a corpus do, so that old ones are built anew.
 const VERSION: &str = "2";
+/// What tells mksquashfs to pack nothing.
+const UNPACKED: &[&str] = &["-noI", "-noId", "-noD", "-noF", "-noX"];
 
 /// Files that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,8 +118,7 @@ fn build_small(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_general(&folder.join("gnrl.ba2"), &files, Some(&streams))?;
     drop(streams);
     write_general(&folder.join("gnrl-stored.ba2"), &files, None)?;
-    let streams = in_parallel(&files, |file| lz4_frame(&file.data));
-    write_tes4(&folder.join("v105.bsa"), 105, &files, &streams, usize::MAX)?;
+    write_packed(folder, 105, &files)?;
     write_images(folder)
 }
 
@@ -140,20 +141,8 @@ fn build_textures(folder: &Path, scale: &Scale) -> Outcome<()> {
         })
         .collect();
     write_loose(folder, &files)?;
-    write_tes4(
-        &folder.join("v104.bsa"),
-        104,
-        &files,
-        &in_parallel(&files, |file| zlib(&file.data)),
-        usize::MAX,
-    )?;
-    write_tes4(
-        &folder.join("v105.bsa"),
-        105,
-        &files,
-        &in_parallel(&files, |file| lz4_frame(&file.data)),
-        usize::MAX,
-    )?;
+    write_packed(folder, 104, &files)?;
+    write_packed(folder, 105, &files)?;
     let numbers: Vec<usize> = (0..files.len()).collect();
     let packed = in_parallel(&numbers, |&number| {
         dx10_file(&format!("{}\\{}", files[number].folder, files[number].name), &textures[number])
@@ -184,7 +173,7 @@ fn build_big(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_loose(folder, &files)?;
     write_general(&folder.join("gnrl-stored.ba2"), &files, None)?;
     drop(files);
-    write_image(folder, "none.sqfs", &["-noI", "-noId", "-noD", "-noF", "-noX"])
+    write_image(folder, "none.sqfs", UNPACKED)
 }
 
 fn build_large(folder: &Path, scale: &Scale) -> Outcome<()> {
@@ -198,13 +187,7 @@ fn build_large(folder: &Path, scale: &Scale) -> Outcome<()> {
     let data = packed[..scale.packed].to_vec();
     files.push(File { folder: "packed".into(), name: "packed.bin".into(), data });
     write_loose(folder, &files)?;
-    write_tes4(
-        &folder.join("v104.bsa"),
-        104,
-        &files,
-        &in_parallel(&files, |file| zlib(&file.data)),
-        usize::MAX,
-    )
+    write_packed(folder, 104, &files)
 }
 
 /// Archives of three kinds in turn, their contents a few bytes: only their tables are of interest.
@@ -245,6 +228,13 @@ fn write_loose(folder: &Path, files: &[File]) -> Outcome<()> {
     Ok(())
 }
 
+/// An archive of which every file is packed, in its version's own way.
+fn write_packed(folder: &Path, version: u32, files: &[File]) -> Outcome<()> {
+    let pack = if version == 105 { lz4_frame } else { zlib };
+    let streams = in_parallel(files, |file| pack(&file.data));
+    write_tes4(&folder.join(format!("v{version}.bsa")), version, files, &streams, usize::MAX)
+}
+
 /// A packed archive; every `toggled`th file is stored.
 fn write_tes4(path: &Path, version: u32, files: &[File], streams: &[Vec<u8>], toggled: usize) -> Outcome<()> {
     let mut archive = Tes4::new(version).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
@@ -277,7 +267,7 @@ fn write_parts(path: &Path, parts: &Parts) -> Outcome<()> {
 
 fn write_images(folder: &Path) -> Outcome<()> {
     write_image(folder, "gzip.sqfs", &["-comp", "gzip"])?;
-    write_image(folder, "none.sqfs", &["-noI", "-noId", "-noD", "-noF", "-noX"])?;
+    write_image(folder, "none.sqfs", UNPACKED)?;
     run(Command::new("zip").args(["-q", "-r", "../files.zip", "."]).current_dir(folder.join("loose")))
 }
 

@@ -20,6 +20,12 @@ fn look(mount: &Mounted) -> Finished {
     run(&mut command)
 }
 
+/// Stops a mount's daemon; SIGCONT makes it go on.
+fn stop(mount: &Mounted) {
+    signal(mount.pid, Signal::SIGSTOP);
+    until("the daemon is stopped", || state(mount.pid) == Some('T'));
+}
+
 /// Looks at a new mount twice, the second time with its daemon stopped.
 fn look_twice(place: &Place) -> (Finished, Finished) {
     let mount = place.mount(["a.bsa"]);
@@ -27,8 +33,7 @@ fn look_twice(place: &Place) -> (Finished, Finished) {
     assert_eq!(first.code, 0, "{first:?}");
     let bytes: usize = world_files().iter().map(|(_, content)| content.len()).sum();
     assert!(first.out.contains(&bytes.to_string()), "{first:?}");
-    signal(mount.pid, Signal::SIGSTOP);
-    until("the daemon is stopped", || state(mount.pid) == Some('T'));
+    stop(&mount);
     let second = look(&mount);
     assert_eq!(state(mount.pid), Some('T'));
     signal(mount.pid, Signal::SIGCONT);
@@ -56,8 +61,7 @@ fn a_stopped_daemon_is_missed_where_something_new_is_asked() {
     let place = Place::new();
     place.archive("a.bsa", &world());
     let mount = place.mount(["a.bsa"]);
-    signal(mount.pid, Signal::SIGSTOP);
-    until("the daemon is stopped", || state(mount.pid) == Some('T'));
+    stop(&mount);
     let mut command = Command::new("timeout");
     // Long enough for a program to start; without the daemon, no time is long enough.
     command.args(["-s", "KILL", "1", "cat", "readme.txt"]).current_dir(place.path(""));
