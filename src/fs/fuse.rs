@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{
     AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -16,6 +16,7 @@ use fuser::{
     Request,
 };
 
+use super::vigil::Vigil;
 use super::{Attr, Error, Fs, Operation, Shape};
 
 /// How long the kernel may believe what never changes.
@@ -31,14 +32,16 @@ const SECTOR: u64 = 512;
 #[derive(Debug)]
 pub(super) struct Adaptor {
     fs: Arc<Fs>,
+    /// None where staying awake keeps programs from asking.
+    vigil: Option<Vigil>,
     /// Whether the kernel opens files and folders without a message, once it was told that nobody minds.
     opens_alone: bool,
     lists_alone: bool,
 }
 
 impl Adaptor {
-    pub(super) fn new(fs: Arc<Fs>) -> Self {
-        Self { fs, opens_alone: false, lists_alone: false }
+    pub(super) fn new(fs: Arc<Fs>, vigil: Option<Vigil>) -> Self {
+        Self { fs, vigil, opens_alone: false, lists_alone: false }
     }
 
     fn file_attr(&self, attr: &Attr) -> FileAttr {
@@ -68,13 +71,17 @@ impl Adaptor {
         self.file_attr(&Attr { ino: 0, shape: Shape::File, size: 0, modified, lasts: true })
     }
 
-    /// Counts a request and runs its handler. A panic would end the thread that reads requests, and with the first of
-    /// them the mount; caught here, it drops the reply, which fuser then sends as EIO.
+    /// Counts a request, runs its handler, and keeps the vigil. A panic would end the thread that reads requests, and
+    /// with the first of them the mount; caught here, it drops the reply, which fuser then sends as EIO.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.requests.count(operation);
+        let asked = Instant::now();
         if catch_unwind(AssertUnwindSafe(handler)).is_err() {
             let name = operation.name();
             log::error!("a defect in bsafs: {name} panicked and was answered with EIO; please report it");
+        }
+        if let Some(vigil) = self.vigil.as_ref().filter(|_| operation.is_of_one()) {
+            vigil.keep(asked);
         }
     }
 }

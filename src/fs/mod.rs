@@ -13,6 +13,7 @@ mod provenance;
 mod requests;
 mod session;
 mod status;
+mod vigil;
 
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};

@@ -1,6 +1,7 @@
 //! A mount's life: from the first request to the last, and the signals that end it.
 
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ use signal_hook::iterator::Signals;
 
 use super::fuse::Adaptor;
 use super::notices::Notices;
+use super::vigil::Vigil;
 use super::{Fs, MountError, Mounting, mount, mountinfo};
 
 /// A mount that answers.
@@ -58,12 +60,17 @@ impl Session {
         // Before the mount, so that no signal can end the process and leave the mount behind.
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(SessionError::Io)?;
         let connection = mounting.mount().map_err(SessionError::Mount)?;
+        let processors = thread::available_parallelism().map_or(2, NonZero::get);
+        let workers = workers(processors);
         let mut config = Config::default();
-        config.n_threads = Some(workers());
+        config.n_threads = Some(workers);
         config.clone_fd = true;
+        // On the only processor, whoever stays awake for a request keeps it from being made.
+        let device = if processors > 1 { connection.try_clone().ok() } else { None };
+        let adaptor = Adaptor::new(fs.clone(), device.map(|device| Vigil::new(device, workers)));
         // The kernel itself keeps other users out unless it was told to let them in; fuser need not ask again.
-        let inner = fuser::Session::from_fd(Adaptor::new(fs.clone()), connection, SessionACL::All, config)
-            .map_err(|error| {
+        let inner =
+            fuser::Session::from_fd(adaptor, connection, SessionACL::All, config).map_err(|error| {
                 // Best effort: the first error is the one to tell.
                 let _ = mount::unmount(&mounting.mountpoint, true);
                 SessionError::Io(error)
@@ -188,6 +195,6 @@ fn read_ahead(device: &str, asked: Option<u32>) {
 }
 
 /// As many as there are processors: fewer leave one idle while another decodes, more only move wake-ups about.
-fn workers() -> usize {
-    thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(2, 8)
+fn workers(processors: usize) -> usize {
+    processors.clamp(2, 8)
 }

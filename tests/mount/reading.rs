@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
 use bsafs::source::Source;
 use rustix::fs::OFlags;
 
-use crate::mounted::{Mounted, Place};
+use crate::mounted::{Mounted, Place, until};
 use crate::support::{Sample, samples};
 
 fn sample(name: &str) -> Sample {
@@ -165,5 +166,51 @@ fn many_pieces_of_one_packed_file_read_at_once_are_all_right() {
                 }
             });
         }
+    });
+}
+
+/// Asks so many questions without a pause, none of which the kernel can answer by itself.
+fn ask(mount: &Mounted, questions: u32) {
+    for number in 0..questions {
+        assert!(!mount.join(format!("{number} is not there")).exists());
+    }
+}
+
+#[test]
+fn a_program_that_asks_without_a_pause_keeps_no_other_waiting() {
+    let sample = sample("dx10 v1.ba2");
+    let place = Place::new();
+    place.sample(&sample);
+    let mount = place.mount([&sample.name]);
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| ask(&mount, 20_000));
+        for (path, content) in sample.files.iter().cycle().take(100) {
+            compare_pieces(&open_directly(&mount.join(path)), content, path);
+            if asking.is_finished() {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_daemon_sleeps_when_nobody_asks_any_more() {
+    let place = Place::new();
+    place.sample(&sample("dx10 v1.ba2"));
+    let mount = place.mount(["dx10 v1.ba2"]);
+    ask(&mount, 2_000);
+    let wakes = || -> u64 {
+        let threads = fs::read_dir(format!("/proc/{}/task", mount.pid)).unwrap();
+        let switches = |thread: &Path| -> u64 {
+            let status = fs::read_to_string(thread.join("status")).unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            line.unwrap().trim().parse().unwrap()
+        };
+        threads.map(|thread| switches(&thread.unwrap().path())).sum()
+    };
+    until("the daemon sleeps", || {
+        let before = wakes();
+        thread::sleep(Duration::from_millis(50));
+        wakes() == before
     });
 }
