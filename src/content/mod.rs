@@ -42,6 +42,8 @@ const PREFIX_LEN: u64 = 64 << 10;
 const PREFIX_PART: u64 = 4;
 /// In extents that become more bytes than this, a second look is answered like the first: it costs 0.2 ms at most.
 const LARGE: u64 = 512 << 10;
+/// Files that become more bytes than this are not decoded before anybody asks for them.
+const AHEAD_LEN: u32 = 128 << 10;
 /// Pieces in which stored files are copied out, in bytes.
 const COPY_LEN: u64 = 1 << 20;
 
@@ -203,6 +205,25 @@ impl Store {
         })
     }
 
+    /// Decodes a small packed file into the cache, where the read that is about to come finds it. What is wrong with it
+    /// is for that read to tell.
+    pub fn decode_ahead(&self, id: EntryId) {
+        let layer = &self.layers[usize::from(id.layer)];
+        let extents = layer.extents_of(id.entry);
+        if extents.len() != 1 || layer.untiled(id.entry).is_some() {
+            return;
+        }
+        let index = extents.start;
+        let extent = layer.extent(index);
+        let is_small = |size: &u32| *size <= AHEAD_LEN && self.affordable(id.layer, index, *size).is_ok();
+        if let Some(size) = layer.size(index).ok().filter(is_small)
+            && extent.codec != Codec::Stored
+        {
+            let key = Key { layer: id.layer, offset: extent.offset, size };
+            let _ = self.hold_decoded(id.layer, index, key);
+        }
+    }
+
     /// Writes a whole file, piece by piece.
     ///
     /// # Errors
@@ -357,12 +378,16 @@ impl Store {
     fn decoded(&self, id: EntryId, index: u32, key: Key) -> Result<Unpacked, ReadError> {
         // Asked before a slot is made, for which others must go.
         self.affordable(id.layer, index, key.size).map_err(|reason| self.fault(id, index, reason))?;
-        let made = self.hold(key, || {
+        self.hold_decoded(id.layer, index, key).map_err(|reason| self.fault(id, index, reason))
+    }
+
+    /// The same of a size that was found affordable.
+    fn hold_decoded(&self, layer: u16, index: u32, key: Key) -> Result<Unpacked, Reason> {
+        self.hold(key, || {
             let mut out = vec![0; key.size as usize].into_boxed_slice();
-            self.decode(id.layer, index, &mut out)?;
+            self.decode(layer, index, &mut out)?;
             Ok(out)
-        });
-        made.map_err(|reason| self.fault(id, index, reason))
+        })
     }
 
     /// What the cache holds under a key; if nothing, what `make` makes, while others who want it wait.

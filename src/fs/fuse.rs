@@ -71,18 +71,26 @@ impl Adaptor {
         self.file_attr(&Attr { ino: 0, shape: Shape::File, size: 0, modified, lasts: true })
     }
 
-    /// Counts a request, runs its handler, and keeps the vigil. A panic would end the thread that reads requests, and
-    /// with the first of them the mount; caught here, it drops the reply, which fuser then sends as EIO.
+    /// Counts a request, runs its handler, and keeps the vigil.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.requests.count(operation);
         let asked = Instant::now();
-        if catch_unwind(AssertUnwindSafe(handler)).is_err() {
-            let name = operation.name();
-            log::error!("a defect in bsafs: {name} panicked and was answered with EIO; please report it");
-        }
+        guard(operation.name(), handler);
         if let Some(vigil) = self.vigil.as_ref().filter(|_| operation.is_of_one()) {
-            vigil.keep(asked);
+            vigil.keep(asked, || {
+                if operation == Operation::Lookup {
+                    guard("foresight", || self.fs.foresee());
+                }
+            });
         }
+    }
+}
+
+/// A panic would end the thread that reads requests, and with the first of them the mount; caught here, it drops the
+/// reply, which fuser then sends as EIO.
+fn guard(what: &str, work: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+        log::error!("a defect in bsafs: {what} panicked; who waited for it was given EIO; please report it");
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod attributes;
 mod errno;
+mod foresight;
 mod fuse;
 mod mount;
 pub mod mountinfo;
@@ -27,6 +28,7 @@ pub use status::{CacheStatus, Status};
 
 use crate::content::Store;
 use crate::tree::{Kind, NodeId, Place, Spellings, Tree};
+use foresight::Foresight;
 use notices::{Notice, Notices};
 use requests::{Operation, Requests};
 
@@ -71,6 +73,7 @@ pub struct Fs {
     notices: OnceLock<Notices>,
     started: Instant,
     requests: Requests,
+    foresight: Foresight,
 }
 
 /// What is known of a node without its bytes.
@@ -127,6 +130,7 @@ impl Fs {
             notices: OnceLock::new(),
             started: Instant::now(),
             requests: Requests::default(),
+            foresight: Foresight::default(),
         }
     }
 
@@ -147,7 +151,11 @@ impl Fs {
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr, Error> {
         let folder = self.folder(parent)?;
         if let Some(found) = self.child(folder, name) {
-            return self.attr_of(found);
+            let attr = self.attr_of(found)?;
+            if attr.shape == Shape::File {
+                self.foresight.looked_up(attr.ino);
+            }
+            return Ok(attr);
         }
         if name == CIOPFS {
             return self.attr(CIOPFS_INO);
@@ -256,6 +264,9 @@ impl Fs {
         }
         let node = self.place(ino)?.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
+        if offset == 0 {
+            self.foresight.read(ino);
+        }
         let (answered, unpacked) =
             self.store.read_and_share(entry, offset, len, answer).map_err(|error| {
                 if error.is_new {
@@ -269,6 +280,14 @@ impl Fs {
             notices.send(Notice { ino, unpacked });
         }
         Ok(answered)
+    }
+
+    /// Decodes what will be read next, where that can be told.
+    pub(super) fn foresee(&self) {
+        let file = self.foresight.next().and_then(|ino| self.place(ino).ok()?.node);
+        if let Some(Kind::File(entry)) = file.map(|node| self.tree.kind(node)) {
+            self.store.decode_ahead(entry);
+        }
     }
 
     /// The text that a link tells instead of a target.

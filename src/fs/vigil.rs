@@ -69,7 +69,8 @@ impl Vigil {
     }
 
     /// For a worker that has answered a request which it read at `asked`: returns when it should read the next one.
-    pub(super) fn keep(&self, asked: Instant) {
+    /// If it is to stay awake, and nobody waits for it, it does something useful first.
+    pub(super) fn keep(&self, asked: Instant, meanwhile: impl FnOnce()) {
         self.answers.fetch_add(1, Ordering::Relaxed);
         if !self.pace().answered(asked, Instant::now()) {
             return;
@@ -77,7 +78,13 @@ impl Vigil {
         if self.is_kept.swap(true, Ordering::Relaxed) {
             return self.rest();
         }
-        let ended = self.stay_awake(AWAKE);
+        let ended = match self.is_asked() {
+            true => Ended::Crowded,
+            false => {
+                meanwhile();
+                self.stay_awake(AWAKE)
+            }
+        };
         self.is_kept.store(false, Ordering::Relaxed);
         self.pace().ended(ended);
         if ended == Ended::Crowded {
@@ -87,10 +94,7 @@ impl Vigil {
 
     /// Until a request is there that nobody else will take.
     fn stay_awake(&self, most: Duration) -> Ended {
-        let mut is_asked = self.is_asked();
-        if is_asked {
-            return Ended::Crowded;
-        }
+        let mut is_asked = false;
         let mut since = Instant::now();
         while since.elapsed() < most {
             let was_asked = is_asked;
@@ -268,7 +272,6 @@ mod tests {
             requests.write_all(b"?").unwrap();
             assert_eq!(awake.join().unwrap(), Ended::Asked);
         });
-        assert_eq!(vigil.stay_awake(AWAKE), Ended::Crowded, "the request was there before");
     }
 
     #[test]
@@ -286,6 +289,23 @@ mod tests {
             requests.write_all(b"?").unwrap();
             assert_eq!(awake.join().unwrap(), Ended::Asked);
         });
+    }
+
+    #[test]
+    fn nothing_else_is_done_while_somebody_waits() {
+        let (vigil, _device, mut requests) = vigil(1);
+        let keep = || {
+            // As after a row of requests.
+            *vigil.pace() = Pace { answered: Some(Instant::now()), credit: MOST, unasked: 0 };
+            let mut is_done = false;
+            vigil.keep(Instant::now(), || is_done = true);
+            is_done
+        };
+        assert!(keep());
+        requests.write_all(b"?").unwrap();
+        assert!(!keep());
+        assert_eq!(vigil.pace().credit, 0, "several programs ask");
+        assert!(!vigil.is_kept.load(Ordering::Relaxed));
     }
 
     #[test]

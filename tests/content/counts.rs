@@ -154,6 +154,25 @@ fn a_texture_of_several_chunks_that_is_read_from_end_to_end_is_decoded_once() {
 }
 
 #[test]
+fn a_file_that_was_decoded_ahead_is_not_decoded_again() {
+    let content = text(9, 128 << 10);
+    let archive = zlib_archive()
+        .file("f", "small.txt", &content[..])
+        .file("f", "large.txt", text(9, 200_000))
+        .add("f", Tes4File::new("stored.txt", &content[..]).toggle())
+        .build();
+    let opened = Opened::one(&archive);
+    for path in ["f/large.txt", "f/stored.txt"] {
+        opened.store.decode_ahead(opened.id(path));
+        assert_eq!(opened.store.decoded_bytes(), 0, "{path}");
+    }
+    opened.store.decode_ahead(opened.id("f/small.txt"));
+    assert_eq!(opened.store.decoded_bytes(), 128 * KIB);
+    assert!(opened.whole("f/small.txt").unwrap() == content);
+    assert_eq!((opened.store.decoded_bytes(), opened.store.cache_hits()), (128 * KIB, 1));
+}
+
+#[test]
 fn whole_and_stored_extents_leave_the_cache_alone() {
     let content = text(4, 300_000);
     let archive = zlib_archive()

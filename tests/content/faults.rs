@@ -117,6 +117,8 @@ fn each_kind_of_bad_entry_is_told_with_its_reason_and_the_others_stay_readable()
         assert!(opened.store.size(id) > 0, "{what}: a bad file looks like a sound empty one");
         let reason =
             if says.starts_with("it claims to unpack to 5000 ") { Reason::Claim(5000) } else { reason };
+        opened.store.decode_ahead(id);
+        assert_eq!(opened.store.faults(), 0, "{what}: nobody has read it yet");
         // From the middle, the beginning, whole; copied and checked: always the same fault.
         let error = opened.read("f/bad.txt", 0, 10).expect_err(what);
         assert_eq!(error.reason, reason, "{what}");

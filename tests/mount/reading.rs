@@ -10,8 +10,10 @@ use std::time::Duration;
 use bsafs::source::Source;
 use rustix::fs::OFlags;
 
-use crate::mounted::{Mounted, Place, until};
-use crate::support::{Sample, samples};
+use crate::mounted::{Mounted, Place, status, until};
+use crate::support::content::text;
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Sample, Tes4, samples};
 
 fn sample(name: &str) -> Sample {
     samples().into_iter().find(|sample| sample.name == name).expect(name)
@@ -167,6 +169,22 @@ fn many_pieces_of_one_packed_file_read_at_once_are_all_right() {
             });
         }
     });
+}
+
+#[test]
+fn small_files_that_are_opened_one_after_another_are_right_and_decoded_once() {
+    let content = |file: u64| text(file, 500 + 97 * file as usize);
+    let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
+    let archive =
+        (0..400).fold(archive, |archive, file| archive.file("f", format!("{file}.txt"), content(file)));
+    let place = Place::new();
+    place.archive("many.bsa", &archive.build());
+    let mount = place.mount(["many.bsa"]);
+    for file in 0..400 {
+        assert!(mount.read(format!("f/{file}.txt")) == content(file), "{file}");
+    }
+    let total: usize = (0..400).map(|file| content(file).len()).sum();
+    assert_eq!(status(&mount.path)["decoded_bytes"], total);
 }
 
 /// Asks so many questions without a pause, none of which the kernel can answer by itself.
