@@ -50,6 +50,8 @@ struct Held<E> {
     bytes: u64,
     /// How many of them are in slots that readers will come back to.
     awaited: u64,
+    /// The slot that was last made for a reader who is only expected.
+    expected: Option<Key>,
     /// Slots that went while somebody still held them. Their bytes are in memory all the same, most of them on their
     /// way into the kernel's page cache, and whoever wants them meanwhile need not decode them again.
     fading: HashMap<Key, Weak<Slot<E>>>,
@@ -104,6 +106,23 @@ impl<E> Cache<E> {
         slot
     }
 
+    /// Whether there is room for an extent that a reader is expected to ask for, and that is not held yet. The one that
+    /// was expected before goes if nobody came.
+    pub(super) fn expects(&self, key: &Key) -> bool {
+        let mut held = self.held();
+        if held.slots.contains(key) {
+            return false;
+        }
+        if let Some(before) = held.expected.take()
+            && held.slots.peek(&before).is_some_and(|place| place.left == u64::from(before.size))
+        {
+            held.let_go(&before);
+        }
+        let is_room = held.bytes.saturating_add(u64::from(key.size)) <= self.budget;
+        held.expected = is_room.then_some(*key);
+        is_room
+    }
+
     /// Notes that a part of an extent was served. Answers whether the kernel had better be given all of the extent, so
     /// that nobody comes back for it: because it is read here and there, or because so many extents are being read
     /// that one may have to go before all of it was served. That is answered once.
@@ -156,7 +175,7 @@ impl<E> Cache<E> {
 
 impl<E> Held<E> {
     fn new() -> Self {
-        Self { slots: LruCache::unbounded(), bytes: 0, awaited: 0, fading: HashMap::new() }
+        Self { slots: LruCache::unbounded(), bytes: 0, awaited: 0, expected: None, fading: HashMap::new() }
     }
 
     /// Which slot goes next: whatever was served to its last byte; where room is needed, the oldest of those that
@@ -210,6 +229,22 @@ mod tests {
         }
         assert!(cache.has(&key(9, 30)) && cache.has(&key(7, 30)));
         assert!(!cache.has(&key(6, 30)));
+    }
+
+    #[test]
+    fn of_what_readers_are_expected_to_ask_for_one_extent_is_held_and_none_goes_for_it() {
+        let cache = Cache::<()>::new(100);
+        cache.slot(key(1, 30));
+        for offset in 2..10 {
+            assert!(cache.expects(&key(offset, 60)), "{offset}");
+            cache.slot(key(offset, 60));
+            assert_eq!(cache.bytes(), 90, "{offset}");
+        }
+        assert!(!cache.expects(&key(9, 60)), "it is held already");
+        cache.served(&key(9, 60), &(0..10));
+        assert!(!cache.expects(&key(10, 60)), "its reader came, and will come back");
+        assert!(cache.has(&key(9, 60)) && cache.has(&key(1, 30)));
+        assert!(!Cache::<()>::new(0).expects(&key(1, 1)));
     }
 
     #[test]

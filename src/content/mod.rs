@@ -42,8 +42,6 @@ const PREFIX_LEN: u64 = 64 << 10;
 const PREFIX_PART: u64 = 4;
 /// In extents that become more bytes than this, a second look is answered like the first: it costs 0.2 ms at most.
 const LARGE: u64 = 512 << 10;
-/// Files that become more bytes than this are not decoded before anybody asks for them.
-const AHEAD_LEN: u32 = 128 << 10;
 /// Pieces in which stored files are copied out, in bytes.
 const COPY_LEN: u64 = 1 << 20;
 
@@ -205,8 +203,8 @@ impl Store {
         })
     }
 
-    /// Decodes a small packed file into the cache, where the read that is about to come finds it. What is wrong with it
-    /// is for that read to tell.
+    /// Decodes a small packed file into the cache, where the read that is about to come finds it; no other file is kept
+    /// that was decoded so and not read, and none is let go for it. What is wrong with it is for that read to tell.
     pub fn decode_ahead(&self, id: EntryId) {
         let layer = &self.layers[usize::from(id.layer)];
         let extents = layer.extents_of(id.entry);
@@ -214,12 +212,11 @@ impl Store {
             return;
         }
         let index = extents.start;
-        let extent = layer.extent(index);
-        let is_small = |size: &u32| *size <= AHEAD_LEN && self.affordable(id.layer, index, *size).is_ok();
-        if let Some(size) = layer.size(index).ok().filter(is_small)
-            && extent.codec != Codec::Stored
-        {
-            let key = Key { layer: id.layer, offset: extent.offset, size };
+        let (extent, Ok(size)) = (layer.extent(index), layer.size(index)) else { return };
+        let key = Key { layer: id.layer, offset: extent.offset, size };
+        // Of what is longer, the beginning may be all that is asked for.
+        let is_small_and_packed = u64::from(size) <= PREFIX_LEN && extent.codec != Codec::Stored;
+        if is_small_and_packed && self.affordable(id.layer, index, size).is_ok() && self.cache.expects(&key) {
             let _ = self.hold_decoded(id.layer, index, key);
         }
     }

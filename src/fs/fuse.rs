@@ -75,8 +75,10 @@ impl Adaptor {
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.requests.count(operation);
         let asked = Instant::now();
-        guard(operation.name(), handler);
-        if let Some(vigil) = self.vigil.as_ref().filter(|_| operation.is_of_one()) {
+        let guarded = || guard(operation.name(), handler);
+        let Some(vigil) = &self.vigil else { return guarded() };
+        vigil.answer(guarded);
+        if operation.is_of_one() {
             vigil.keep(asked, || {
                 if operation == Operation::Lookup {
                     guard("foresight", || self.fs.foresee());

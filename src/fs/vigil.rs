@@ -3,8 +3,8 @@
 //!
 //! To wake a thread that sleeps on another processor takes 10 to 120 us, more than most answers do, and a program that
 //! opens one small file after another waits for it twice with each request: until a worker is awake, and until it is
-//! awake itself. The first of the two is spared here. The processor time that it costs to stay awake is about what it
-//! costs to fall asleep and be woken (README, "How fast it is").
+//! awake itself. The first of the two is spared here. It costs the processor about what falling asleep and being woken
+//! cost where the next request comes within some 50 us, and more where it comes later: hence [`AWAKE`] and [`Pace`].
 //!
 //! Whoever sleeps in the kernel's queue is woken by the next request, though the one that is awake takes it. So the
 //! others are let have one more request each, and rest here after it for as long as requests are answered.
@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// How long a worker stays awake for a request: longer than it takes a program that was woken on another processor to
-/// ask, and as long as the kernel's `haltpoll` has an idle processor wait for work.
-const AWAKE: Duration = Duration::from_micros(200);
-/// How long the others rest before they look whether requests are still being answered, and so the longest that a
-/// request has to wait because the worker that is awake was given a long one.
+/// How long a worker stays awake for a request. A program that was woken on another processor has mostly asked within
+/// 40 us; to wait longer than this takes longer than to be woken.
+const AWAKE: Duration = Duration::from_micros(100);
+/// How long the others rest before they look whether requests are still being answered. A request waits for up to two
+/// of these where the worker that is awake was given a long one.
 const REST: Duration = Duration::from_millis(1);
 
 /// What the workers of one mount know of each other.
@@ -36,6 +36,8 @@ pub(super) struct Vigil {
     /// Whether somebody is awake.
     is_kept: AtomicBool,
     answers: AtomicU64,
+    /// Workers that answer.
+    busy: AtomicUsize,
     /// Workers that rest.
     resting: AtomicUsize,
     bed: Mutex<()>,
@@ -45,8 +47,9 @@ pub(super) struct Vigil {
 /// How staying awake ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// With a request that was there before anybody can have had the last answer: several programs ask.
-    Crowded,
+    /// With a request that was there at once. Where an answer takes its time to wake the program, it may be the
+    /// program's next; where several are there at once one after the other, several programs ask.
+    AskedAtOnce,
     /// With the next request.
     Asked,
     /// Without one.
@@ -62,10 +65,18 @@ impl Vigil {
             pace: Mutex::default(),
             is_kept: AtomicBool::new(false),
             answers: AtomicU64::new(0),
+            busy: AtomicUsize::new(0),
             resting: AtomicUsize::new(0),
             bed: Mutex::default(),
             call: Condvar::new(),
         }
+    }
+
+    /// Has a worker answer a request.
+    pub(super) fn answer(&self, handler: impl FnOnce()) {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+        handler();
+        self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// For a worker that has answered a request which it read at `asked`: returns when it should read the next one.
@@ -79,15 +90,14 @@ impl Vigil {
             return self.rest();
         }
         let ended = match self.is_asked() {
-            true => Ended::Crowded,
+            true => Ended::AskedAtOnce,
             false => {
                 meanwhile();
                 self.stay_awake(AWAKE)
             }
         };
         self.is_kept.store(false, Ordering::Relaxed);
-        self.pace().ended(ended);
-        if ended == Ended::Crowded {
+        if self.pace().ended(ended) {
             self.call.notify_one();
         }
     }
@@ -99,7 +109,8 @@ impl Vigil {
         while since.elapsed() < most {
             let was_asked = is_asked;
             is_asked = self.is_asked();
-            if is_asked && self.resting.load(Ordering::Relaxed) + 1 >= self.workers {
+            let others = self.resting.load(Ordering::Relaxed) + self.busy.load(Ordering::Relaxed);
+            if is_asked && others + 1 >= self.workers {
                 return Ended::Asked;
             }
             if was_asked && !is_asked {
@@ -107,6 +118,7 @@ impl Vigil {
                 since = Instant::now();
             }
         }
+        // Those who sleep take long to wake up, or are kept from it.
         if is_asked { Ended::Asked } else { Ended::Unasked }
     }
 
@@ -145,6 +157,8 @@ struct Pace {
     credit: i32,
     /// How often in a row nobody asked.
     unasked: u32,
+    /// How often in a row a request was there at once.
+    at_once: u32,
 }
 
 /// An answer that takes no longer is short. Of a longer one (a texture), a wake-up is a small part.
@@ -157,10 +171,13 @@ const ENOUGH: i32 = 16;
 const MOST: i32 = 48;
 /// What a request takes off that is none of a row.
 const STRAY: i32 = 8;
-/// What it takes off that nobody asked, doubled for each time before, until no more than one in 1,000 requests is
-/// waited for: two programs may share a processor, and each wait then keeps the other from asking.
+/// What it takes off that nobody asked, doubled for each time before, so that no more than one of 256 requests is waited
+/// for in vain: the program may sleep between them, or share its processor with the worker. That may change at any
+/// time, and is tried again for that reason.
 const UNASKED: i32 = 32;
-const DOUBLINGS: u32 = 5;
+const DOUBLINGS: u32 = 3;
+/// So many requests that were there at once are of several programs.
+const CROWD: u32 = 4;
 
 impl Pace {
     /// Takes note of an answer; tells whether to stay awake for the next request.
@@ -176,15 +193,21 @@ impl Pace {
         self.credit >= ENOUGH
     }
 
-    fn ended(&mut self, ended: Ended) {
-        match ended {
-            Ended::Asked => self.unasked = 0,
-            Ended::Crowded => self.credit = self.credit.min(0),
-            Ended::Unasked => {
-                self.credit -= UNASKED << self.unasked;
-                self.unasked = DOUBLINGS.min(self.unasked + 1);
-            }
+    /// Takes note of how staying awake ended; tells whether another worker is wanted.
+    fn ended(&mut self, ended: Ended) -> bool {
+        self.at_once = if ended == Ended::AskedAtOnce { self.at_once + 1 } else { 0 };
+        if ended == Ended::Unasked {
+            self.credit -= UNASKED << self.unasked;
+            self.unasked = DOUBLINGS.min(self.unasked + 1);
+        } else {
+            self.unasked = 0;
         }
+        let is_crowd = self.at_once >= CROWD;
+        if is_crowd {
+            self.at_once = 0;
+            self.credit = self.credit.min(0);
+        }
+        is_crowd
     }
 }
 
@@ -241,22 +264,25 @@ mod tests {
             "asked before the last answer"
         );
         after(&mut pace, 100, QUICK, QUICK);
-        pace.ended(Ended::Crowded);
+        let at_once = |pace: &mut Pace, times| (0..times).filter(|_| pace.ended(Ended::AskedAtOnce)).count();
+        assert_eq!(at_once(&mut pace, 3), 0, "the program itself was quick");
+        assert!(!pace.ended(Ended::Asked));
+        assert_eq!(at_once(&mut pace, 4), 1, "another worker is wanted");
         assert!(!after(&mut pace, 1, QUICK, QUICK));
     }
 
     #[test]
     fn where_nobody_asks_it_is_tried_ever_more_rarely() {
         let mut pace = Pace::default();
-        let mut rows = [0; 8];
+        let mut rows = [0; 6];
         for requests in &mut rows {
             while !after(&mut pace, 1, QUICK, QUICK) {
                 *requests += 1;
             }
             pace.ended(Ended::Unasked);
         }
-        assert_eq!(rows, [16, 31, 63, 127, 255, 511, 1023, 1023]);
-        after(&mut pace, 2000, QUICK, QUICK);
+        assert_eq!(rows, [16, 31, 63, 127, 255, 255]);
+        after(&mut pace, 400, QUICK, QUICK);
         pace.ended(Ended::Asked);
         pace.ended(Ended::Unasked);
         assert!(after(&mut pace, 32, QUICK, QUICK), "it is not held against the next program");
@@ -267,7 +293,7 @@ mod tests {
         let (vigil, _device, mut requests) = vigil(1);
         assert_eq!(vigil.stay_awake(AWAKE), Ended::Unasked);
         thread::scope(|scope| {
-            let awake = scope.spawn(|| vigil.stay_awake(Duration::from_secs(60)));
+            let awake = scope.spawn(|| vigil.stay_awake(Duration::from_secs(86_400)));
             thread::sleep(Duration::from_millis(20));
             requests.write_all(b"?").unwrap();
             assert_eq!(awake.join().unwrap(), Ended::Asked);
@@ -292,11 +318,24 @@ mod tests {
     }
 
     #[test]
+    fn nobody_waits_for_a_worker_who_is_busy() {
+        let (vigil, _device, mut requests) = vigil(2);
+        thread::scope(|scope| {
+            vigil.answer(|| {
+                let awake = scope.spawn(|| vigil.stay_awake(Duration::from_secs(86_400)));
+                requests.write_all(b"?").unwrap();
+                assert_eq!(awake.join().unwrap(), Ended::Asked);
+            });
+        });
+        assert_eq!(vigil.stay_awake(AWAKE), Ended::Asked, "somebody sleeps, and did not wake up");
+    }
+
+    #[test]
     fn nothing_else_is_done_while_somebody_waits() {
         let (vigil, _device, mut requests) = vigil(1);
         let keep = || {
             // As after a row of requests.
-            *vigil.pace() = Pace { answered: Some(Instant::now()), credit: MOST, unasked: 0 };
+            *vigil.pace() = Pace { answered: Some(Instant::now()), credit: MOST, ..Pace::default() };
             let mut is_done = false;
             vigil.keep(Instant::now(), || is_done = true);
             is_done
@@ -304,7 +343,7 @@ mod tests {
         assert!(keep());
         requests.write_all(b"?").unwrap();
         assert!(!keep());
-        assert_eq!(vigil.pace().credit, 0, "several programs ask");
+        assert_eq!(vigil.pace().at_once, 1);
         assert!(!vigil.is_kept.load(Ordering::Relaxed));
     }
 
