@@ -102,20 +102,23 @@ impl Vigil {
         }
     }
 
-    /// Until a request is there that nobody else will take.
+    /// Until a request is there that nobody else will take. Others take one each at most: where more come, those who
+    /// took them do not rest, and it would go on for as long as many programs ask.
     fn stay_awake(&self, most: Duration) -> Ended {
         let mut is_asked = false;
+        let mut left_to_others = self.workers.saturating_sub(1);
         let mut since = Instant::now();
         while since.elapsed() < most {
             let was_asked = is_asked;
             is_asked = self.is_asked();
             let others = self.resting.load(Ordering::Relaxed) + self.busy.load(Ordering::Relaxed);
-            if is_asked && others + 1 >= self.workers {
+            if is_asked && (others + 1 >= self.workers || left_to_others == 0) {
                 return Ended::Asked;
             }
             if was_asked && !is_asked {
-                // Another has it, and rests when he has answered.
+                // Another has it, and rests when it has answered.
                 since = Instant::now();
+                left_to_others = left_to_others.saturating_sub(1);
             }
         }
         // Those who sleep take long to wake up, or are kept from it.
@@ -300,21 +303,34 @@ mod tests {
         });
     }
 
-    #[test]
-    fn others_are_let_have_a_request_before_they_rest() {
-        let (vigil, mut device, mut requests) = vigil(2);
-        let day = Duration::from_secs(86_400);
+    /// Makes requests of which others take so many, and then one more, for which somebody stays awake.
+    fn ask(workers: usize, taken: usize, rests: bool) {
+        let (vigil, mut device, mut requests) = vigil(workers);
         thread::scope(|scope| {
-            let awake = scope.spawn(|| vigil.stay_awake(day));
+            let awake = scope.spawn(|| vigil.stay_awake(Duration::from_secs(86_400)));
+            for _ in 0..taken {
+                thread::sleep(Duration::from_millis(20));
+                requests.write_all(b"?").unwrap();
+                thread::sleep(Duration::from_millis(20));
+                assert!(!awake.is_finished(), "it was taken from a worker who slept");
+                device.read_exact(&mut [0]).unwrap();
+                vigil.resting.fetch_add(usize::from(rests), Ordering::Relaxed);
+            }
             thread::sleep(Duration::from_millis(20));
-            requests.write_all(b"?").unwrap();
-            thread::sleep(Duration::from_millis(20));
-            assert!(!awake.is_finished(), "it was taken from the worker who slept");
-            device.read_exact(&mut [0]).unwrap();
-            vigil.resting.fetch_add(1, Ordering::Relaxed);
             requests.write_all(b"?").unwrap();
             assert_eq!(awake.join().unwrap(), Ended::Asked);
         });
+    }
+
+    #[test]
+    fn others_are_let_have_a_request_before_they_rest() {
+        ask(2, 1, true);
+        ask(4, 3, true);
+    }
+
+    #[test]
+    fn where_others_do_not_rest_nobody_stays_awake_beside_them() {
+        ask(4, 3, false);
     }
 
     #[test]
