@@ -19,6 +19,14 @@ fn sample(name: &str) -> Sample {
     samples().into_iter().find(|sample| sample.name == name).expect(name)
 }
 
+/// A mount of a sample alone, and the place that it needs.
+fn mount(name: &str) -> (Sample, Place, Mounted) {
+    let (sample, place) = (sample(name), Place::new());
+    place.sample(&sample);
+    let mount = place.mount([name]);
+    (sample, place, mount)
+}
+
 /// Paths of all files below a folder.
 fn walk(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -97,11 +105,8 @@ fn pieces_at_every_kind_of_offset_are_the_same_with_and_without_the_page_cache()
         ("dx10 v3 lz4.ba2", "Textures/Clutter/bucket_d.DDS"),
         ("tes3 named.bsa", "meshes/m/probe_journeyman_01.nif"),
     ] {
-        let sample = sample(name);
+        let (sample, _place, mount) = mount(name);
         let content = &sample.files.iter().find(|(listed, _)| listed == path).expect(path).1;
-        let place = Place::new();
-        place.sample(&sample);
-        let mount = place.mount([name]);
         compare_pieces(&open_directly(&mount.join(path)), content, &format!("{name}, direct"));
         compare_pieces(&File::open(mount.join(path)).unwrap(), content, name);
     }
@@ -109,10 +114,7 @@ fn pieces_at_every_kind_of_offset_are_the_same_with_and_without_the_page_cache()
 
 #[test]
 fn a_mapped_file_has_the_same_bytes() {
-    let sample = sample("v104 zlib.bsa");
-    let place = Place::new();
-    place.sample(&sample);
-    let mount = place.mount([&sample.name]);
+    let (sample, _place, mount) = mount("v104 zlib.bsa");
     for (path, content) in &sample.files {
         let is_same = Source::open(&mount.join(path)).unwrap().lend(|bytes| bytes == content).unwrap();
         assert!(is_same, "{path}");
@@ -150,11 +152,8 @@ fn eight_readers_of_the_same_file_and_of_different_files_all_read_the_truth() {
 
 #[test]
 fn many_pieces_of_one_packed_file_read_at_once_are_all_right() {
-    let sample = sample("v104 zlib.bsa");
+    let (sample, _place, mount) = mount("v104 zlib.bsa");
     let (path, content) = &sample.files[0];
-    let place = Place::new();
-    place.sample(&sample);
-    let mount = place.mount([&sample.name]);
     thread::scope(|scope| {
         for reader in 0..8 {
             let path = mount.join(path);
@@ -198,10 +197,7 @@ fn ask(mount: &Mounted, questions: u32) {
 
 #[test]
 fn reads_beside_a_program_that_asks_without_a_pause_are_right() {
-    let sample = sample("dx10 v1.ba2");
-    let place = Place::new();
-    place.sample(&sample);
-    let mount = place.mount([&sample.name]);
+    let (sample, _place, mount) = mount("dx10 v1.ba2");
     thread::scope(|scope| {
         let asking = scope.spawn(|| ask(&mount, 20_000));
         for (path, content) in sample.files.iter().cycle().take(100) {
@@ -215,9 +211,7 @@ fn reads_beside_a_program_that_asks_without_a_pause_are_right() {
 
 #[test]
 fn a_daemon_sleeps_when_nobody_asks_any_more() {
-    let place = Place::new();
-    place.sample(&sample("dx10 v1.ba2"));
-    let mount = place.mount(["dx10 v1.ba2"]);
+    let (_sample, _place, mount) = mount("dx10 v1.ba2");
     ask(&mount, 2_000);
     // How often its threads fell asleep, and for how many ticks they ran: who looks about without a pause never sleeps.
     let spent = || -> Vec<String> {
