@@ -106,9 +106,9 @@ impl<E> Cache<E> {
         slot
     }
 
-    /// Whether there is room for an extent that a reader is expected to ask for, and that is not held yet. The one that
-    /// was expected before goes if nobody came.
-    pub(super) fn expects(&self, key: &Key) -> bool {
+    /// Takes note that a reader is expected to ask for an extent; answers whether it should be decoded for him: it is not
+    /// held yet, and there is room. The one that was expected before goes if nobody came.
+    pub(super) fn expect(&self, key: &Key) -> bool {
         let mut held = self.held();
         if held.slots.contains(key) {
             return false;
@@ -236,15 +236,15 @@ mod tests {
         let cache = Cache::<()>::new(100);
         cache.slot(key(1, 30));
         for offset in 2..10 {
-            assert!(cache.expects(&key(offset, 60)), "{offset}");
+            assert!(cache.expect(&key(offset, 60)), "{offset}");
             cache.slot(key(offset, 60));
             assert_eq!(cache.bytes(), 90, "{offset}");
         }
-        assert!(!cache.expects(&key(9, 60)), "it is held already");
+        assert!(!cache.expect(&key(9, 60)), "it is held already");
         cache.served(&key(9, 60), &(0..10));
-        assert!(!cache.expects(&key(10, 60)), "its reader came, and will come back");
+        assert!(!cache.expect(&key(10, 60)), "its reader came, and will come back");
         assert!(cache.has(&key(9, 60)) && cache.has(&key(1, 30)));
-        assert!(!Cache::<()>::new(0).expects(&key(1, 1)));
+        assert!(!Cache::<()>::new(0).expect(&key(1, 1)));
     }
 
     #[test]

@@ -216,7 +216,7 @@ impl Store {
         let key = Key { layer: id.layer, offset: extent.offset, size };
         // Of what is longer, the beginning may be all that is asked for.
         let is_small_and_packed = u64::from(size) <= PREFIX_LEN && extent.codec != Codec::Stored;
-        if is_small_and_packed && self.affordable(id.layer, index, size).is_ok() && self.cache.expects(&key) {
+        if is_small_and_packed && self.affordable(id.layer, index, size).is_ok() && self.cache.expect(&key) {
             let _ = self.hold_decoded(id.layer, index, key);
         }
     }
