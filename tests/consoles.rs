@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bsafs::content::{Store, Tables};
+use bsafs::content::{LayerTables, Store};
 use bsafs::format::{EntryId, Head, Limits, Name, parse};
 use bsafs::source::Source;
 
@@ -16,7 +16,7 @@ fn store(bytes: &[u8]) -> (tempfile::TempDir, Store) {
     let path = folder.path().join("textures.ba2");
     fs::write(&path, bytes).unwrap();
     let mut store = Store::new(1 << 20, Limits::default());
-    store.add(Source::open(&path).unwrap(), Tables::new(&parse(bytes, &Limits::default()).unwrap()));
+    store.add(Source::open(&path).unwrap(), LayerTables::new(&parse(bytes, &Limits::default()).unwrap()));
     (folder, store)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bsafs::content::{Store, Tables};
+use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Codec, EntryId, FORMATS, Limits, Name, parse};
 use bsafs::source::Source;
@@ -51,7 +51,7 @@ fn opened(bytes: &[u8]) -> (tempfile::TempDir, Tree, Store) {
     let archive = parse(bytes, &Limits::default()).unwrap();
     let tree = merge(vec![Layer::new(&archive, Encoding::default(), None).unwrap()]).unwrap();
     let mut store = Store::new(1 << 20, Limits::default());
-    store.add(Source::open(&path).unwrap(), Tables::new(&archive));
+    store.add(Source::open(&path).unwrap(), LayerTables::new(&archive));
     (folder, tree, store)
 }
 

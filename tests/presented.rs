@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use bsafs::content::{Reason, Store, Tables, Textures};
+use bsafs::content::{LayerTables, Reason, Store, TextureForm};
 use bsafs::format::{EntryId, Limits, parse};
 use bsafs::source::Source;
 
@@ -114,21 +114,21 @@ fn gnmf_archive() -> (Vec<u8>, Vec<Vec<u8>>) {
 
 fn store(
     bytes: &[u8],
-    textures: Textures,
+    textures: TextureForm,
     limits: Limits,
 ) -> (tempfile::TempDir, Store, BTreeMap<u8, usize>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("textures.ba2");
     fs::write(&path, bytes).unwrap();
     let mut store = Store::new(1 << 20, limits);
-    let tables = Tables::new(&parse(bytes, &Limits::default()).unwrap()).presented(textures);
-    let left = tables.left_tiled();
+    let tables = LayerTables::new(&parse(bytes, &Limits::default()).unwrap()).presented(textures);
+    let left = tables.still_tiled();
     store.add(Source::open(&path).unwrap(), tables);
     (folder, store, left)
 }
 
 fn dds_store(bytes: &[u8]) -> (tempfile::TempDir, Store, BTreeMap<u8, usize>) {
-    store(bytes, Textures::Dds, Limits::default())
+    store(bytes, TextureForm::Dds, Limits::default())
 }
 
 fn id(entry: usize) -> EntryId {
@@ -216,7 +216,7 @@ fn raw_textures_have_no_header_and_the_bytes_of_the_archive() {
         .add(Ba2File::texture("plain.dds", Texture::new(dds::BC1, 8, 8, 1)).chunk(Chunk::zlib(&plain)));
     let gnmf = Ba2::gnm(1).add(chunked(Ba2File::gnm("tiled.dds", case.shape().descriptor()), &tiled));
     for (archive, expected) in [(xbox, vec![tiled.clone(), plain]), (gnmf, vec![tiled])] {
-        let (_folder, store, left) = store(&archive.build(), Textures::Raw, Limits::default());
+        let (_folder, store, left) = store(&archive.build(), TextureForm::Raw, Limits::default());
         assert!(left.is_empty());
         for (n, expected) in expected.iter().enumerate() {
             assert_eq!(store.size(id(n)), expected.len() as u64);
@@ -284,7 +284,7 @@ fn a_fault_in_any_chunk_is_told_with_its_place_and_is_not_kept() {
     type IsIt = fn(&Reason) -> bool;
     let bad: [(Chunk, IsIt); 4] = [
         (Chunk::packed(noise(8, 900), back.len()), |it| matches!(it, Reason::Decode(_))),
-        (Chunk::packed(noise(8, 9), back.len()), |it| matches!(it, Reason::Claim(_))),
+        (Chunk::packed(noise(8, 9), back.len()), |it| matches!(it, Reason::Size(_))),
         (Chunk::zlib(back).offset(1 << 40), |it| *it == Reason::Beyond),
         (Chunk::raw(vec![1; 9], 0, back.len() as u32), |it| *it == Reason::Beyond),
     ];
@@ -309,11 +309,11 @@ fn chunks_that_together_are_more_than_the_limit_are_refused() {
     let case = &CASES[0];
     let tiled = case.tiler().tile(&case.rows(9));
     let bytes = Ba2::textures(1).add(chunked(Ba2File::texture("a.dds", case.xbox()), &tiled)).build();
-    let limit = |extent| store(&bytes, Textures::Dds, Limits { extent, ..Limits::default() });
+    let limit = |extent| store(&bytes, TextureForm::Dds, Limits { extent, ..Limits::default() });
     let len = tiled.len() as u32;
     let (_folder, store, _) = limit(len - 1);
-    assert_eq!(store.read_at(id(0), 200, 1, |_| ()).unwrap_err().reason, Reason::Claim(len));
-    assert_eq!(store.check(id(0)).unwrap_err().reason, Reason::Claim(len));
+    assert_eq!(store.read_at(id(0), 200, 1, |_| ()).unwrap_err().reason, Reason::Size(len));
+    assert_eq!(store.check(id(0)).unwrap_err().reason, Reason::Size(len));
     let (_folder, store, _) = limit(len);
     assert!(store.check(id(0)).is_ok() && store.read_at(id(0), 200, 1, |_| ()).is_ok());
 }

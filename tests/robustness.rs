@@ -1,7 +1,7 @@
 //! Damage of every kind, all the way through: archives cut short at any length, any byte of any table replaced,
 //! counts beyond all measure, and names that mean harm.
 //!
-//! Tables (for BA2 the names at its end too) are cut and changed at every byte, and in one sample of each version
+//! LayerTables (for BA2 the names at its end too) are cut and changed at every byte, and in one sample of each version
 //! changed to each of three others; data, which are a thousand times as long, at every [`STRIDE`]th.
 
 mod pipeline;

@@ -1,7 +1,7 @@
 //! Textures of consoles: what is tiled by one hand is untiled by another, element by element.
 
 use bsafs::texture::dds;
-use bsafs::texture::tiling::{Padding, Surface, WrongLength, untile};
+use bsafs::texture::tiling::{Padding, Surface, WrongLength, to_rows};
 
 use crate::support::content::noise;
 use crate::support::tiler::{FILL, Tiler};
@@ -84,7 +84,7 @@ fn what_was_tiled_comes_back_element_by_element() {
                     assert_eq!(surface.tiled_len(), tiled.len() as u64, "{what}");
                     assert_eq!(surface.linear_len(), linear.len() as u64, "{what}");
                     let mut out = vec![FILL; linear.len()];
-                    untile(&surface, &tiled, &mut out).unwrap();
+                    to_rows(&surface, &tiled, &mut out).unwrap();
                     let differs = out.chunks(bytes).zip(linear.chunks(bytes)).position(|(a, b)| a != b);
                     assert_eq!(differs, None, "{what}: the first element that is wrong");
                     checked += 1;
@@ -119,7 +119,7 @@ fn elements_lie_where_the_hardware_documents_say() {
         tiled[*at] = number;
     }
     let mut linear = vec![0; 16 * 9];
-    untile(&surface, &tiled, &mut linear).unwrap();
+    to_rows(&surface, &tiled, &mut linear).unwrap();
     for (number, ((x, y), _)) in (1..).zip(&all) {
         assert_eq!(linear[y * 16 + x], number, "{x}, {y}");
     }
@@ -146,7 +146,7 @@ fn data_of_another_length_is_refused_and_nothing_is_written() {
         [(tiled - 1, linear), (tiled + 1, linear), (tiled, linear - 1), (0, linear), (tiled, 0)]
     {
         let mut out = vec![FILL; linear];
-        assert_eq!(untile(&surface, &vec![0; tiled], &mut out), Err(WrongLength));
+        assert_eq!(to_rows(&surface, &vec![0; tiled], &mut out), Err(WrongLength));
         assert!(out.iter().all(|&byte| byte == FILL), "{tiled} {linear}");
     }
 }
@@ -173,7 +173,7 @@ fn the_largest_declared_shape_is_counted_and_not_allocated() {
     let shape = texture(2, (u16::MAX, u16::MAX, u8::MAX), true);
     let surface = Surface::new(&shape, Padding::PowersOfTwo).unwrap();
     assert!(surface.tiled_len() > surface.linear_len());
-    assert_eq!(untile(&surface, &[], &mut []), Err(WrongLength));
+    assert_eq!(to_rows(&surface, &[], &mut []), Err(WrongLength));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn where_both_paddings_are_as_long_only_one_shape_differs() {
                 let linear = noise(1, tiles.linear_len() as usize);
                 let tiled = tiler(&shape, side, bytes, Padding::Tiles).tile(&linear);
                 let mut out = vec![0; linear.len()];
-                untile(&powers, &tiled, &mut out).unwrap();
+                to_rows(&powers, &tiled, &mut out).unwrap();
                 let is_exception = bytes == 1 && (34..50).contains(&width) && (18..34).contains(&height);
                 assert_eq!(out != linear, is_exception, "{width} by {height}, {bytes} bytes");
             }

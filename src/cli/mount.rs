@@ -7,12 +7,12 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::mountpoint::Mountpoint;
-use super::open::{self, Layout, Opened, Opening, Textures};
+use super::open::{self, Layout, Opened, Opening, TextureForm};
 use super::options::MountOptions;
 use super::profile::Profile;
 use super::{count, daemon, human, logging};
 use crate::format::encoding::Encoding;
-use crate::fs::{Fs, Look, MountError, Mounting, Session, SessionError};
+use crate::fs::{FileSystem, MountError, MountRequest, Presentation, Session, SessionError};
 
 /// Mount archives as one read-only tree
 ///
@@ -84,10 +84,10 @@ impl Mount {
 
     fn serve(&self, plan: &Plan, opened: Opened, mountpoint: &Mountpoint) -> Result<Exit, Failure> {
         let report = report(plan, &opened, mountpoint);
-        let look = Look { owner: plan.options.owner(), xattrs: plan.options.xattr };
-        let fs = Arc::new(Fs::new(opened.tree, opened.store, look));
-        let mounting = plan.mounting(&mountpoint.path);
-        let session = Session::start(fs, &mounting).map_err(|error| {
+        let presentation = Presentation { owner: plan.options.owner(), xattrs: plan.options.xattr };
+        let fs = Arc::new(FileSystem::new(opened.tree, opened.store, presentation));
+        let request = plan.request(&mountpoint.path);
+        let session = Session::start(fs, &request).map_err(|error| {
             let exit = match &error {
                 SessionError::Mount(MountError::Device(error))
                     if error.kind() == std::io::ErrorKind::PermissionDenied =>
@@ -168,7 +168,7 @@ impl Plan {
             })?;
         }
         if let Some(textures) = &options.textures {
-            opening.textures = Textures::from_str(textures, true).map_err(|_| {
+            opening.textures = TextureForm::from_str(textures, true).map_err(|_| {
                 Failure::new(Exit::Usage, format!("-o textures={textures}: default, dds and raw are known"))
             })?;
         }
@@ -184,10 +184,10 @@ impl Plan {
         Ok(Self { archives, mountpoint, opening, options, cache_size, foreground })
     }
 
-    fn mounting(&self, mountpoint: &Path) -> Mounting {
+    fn request(&self, mountpoint: &Path) -> MountRequest {
         let source =
             self.archives.last().map_or_else(|| "bsafs".into(), |path| path.to_string_lossy().into_owned());
-        Mounting {
+        MountRequest {
             mountpoint: mountpoint.to_owned(),
             fsname: self.options.fsname.clone().unwrap_or(source),
             allow_other: self.options.allow_other,

@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::count;
 use super::exit::{Exit, Failure};
-use crate::content::{self, Store, Tables};
+use crate::content::{self, LayerTables, Store};
 use crate::format::encoding::Encoding;
 use crate::format::name;
 use crate::format::{self, About, Archive, Limits, Note, Options};
@@ -32,7 +32,7 @@ pub(super) struct Opening {
     pub(super) layout: Layout,
     /// How to show textures
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
-    pub(super) textures: Textures,
+    pub(super) textures: TextureForm,
     /// A list of paths, one a line, by which files of archives without names are recognised; `bsafs names` makes one
     #[arg(long, value_name = "FILE")]
     pub(super) names: Vec<PathBuf>,
@@ -60,7 +60,7 @@ pub(super) enum Layout {
 
 /// How textures are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Textures {
+pub(super) enum TextureForm {
     /// As DDS files; those of consoles as GNF files and XBOX textures, which tools for consoles read
     #[default]
     Default,
@@ -70,12 +70,12 @@ pub(super) enum Textures {
     Raw,
 }
 
-impl From<Textures> for content::Textures {
-    fn from(textures: Textures) -> Self {
+impl From<TextureForm> for content::TextureForm {
+    fn from(textures: TextureForm) -> Self {
         match textures {
-            Textures::Default => Self::Default,
-            Textures::Dds => Self::Dds,
-            Textures::Raw => Self::Raw,
+            TextureForm::Default => Self::Default,
+            TextureForm::Dds => Self::Dds,
+            TextureForm::Raw => Self::Raw,
         }
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn open(paths: &[PathBuf], opening: &Opening, cache_size: u64) -> Res
 /// What is left of an archive when its map is gone.
 struct Read {
     source: Source,
-    tables: Tables,
+    tables: LayerTables,
     layer: Layer,
     description: Description,
 }
@@ -143,7 +143,7 @@ fn read_one(path: &Path, base: Option<&str>, names: &Dictionary, opening: &Openi
     for note in &description.notes {
         log::info!("{}: {} (offset {})", path.display(), note.what, note.at);
     }
-    if let Some(what) = left_tiled(&tables) {
+    if let Some(what) = still_tiled(&tables) {
         log::warn!("{}: {what}", path.display());
     }
     Ok(Read { source, tables, layer, description })
@@ -198,20 +198,20 @@ fn dictionary(opening: &Opening) -> Result<Dictionary, Failure> {
 fn names_and_tables(
     archive: &Archive<'_>,
     names: impl FnOnce() -> Result<Layer, TooManyNames>,
-) -> (Result<Layer, TooManyNames>, Tables) {
+) -> (Result<Layer, TooManyNames>, LayerTables) {
     if archive.files.len() < SIDE_BY_SIDE_FROM {
-        return (names(), Tables::new(archive));
+        return (names(), LayerTables::new(archive));
     }
     thread::scope(|scope| {
-        let tables = scope.spawn(|| Tables::new(archive));
+        let tables = scope.spawn(|| LayerTables::new(archive));
         let names = names();
         (names, tables.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
 
 /// Which textures were to be put into rows and cannot be, in one line.
-fn left_tiled(tables: &Tables) -> Option<String> {
-    let left = tables.left_tiled();
+fn still_tiled(tables: &LayerTables) -> Option<String> {
+    let left = tables.still_tiled();
     let modes: Vec<String> =
         left.iter().map(|(mode, textures)| format!("{textures} of tile mode {mode}")).collect();
     let textures = count(left.values().sum(), "texture");

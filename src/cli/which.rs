@@ -56,7 +56,7 @@ fn ask(path: &Path) -> Result<String, String> {
         std::io::ErrorKind::NotFound => "no such file".to_owned(),
         _ => error.to_string(),
     })?;
-    let mounted = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::Mounted::is_ours);
+    let mounted = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::MountEntry::is_ours);
     let mounted = mounted.ok_or("it is not inside a mount of bsafs")?;
     if metadata.is_dir() {
         return Err("it is a folder; folders come from all archives that have it".into());

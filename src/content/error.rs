@@ -28,9 +28,9 @@ pub enum Reason {
     /// The extent lies beyond the end of the archive.
     Beyond,
     /// The lead contradicts the extent's length.
-    Lead,
+    Prefix,
     /// It claims to become this many bytes, more than its codec can make or than we are willing to hold.
-    Claim(u32),
+    Size(u32),
     /// The payload does not decode.
     Decode(DecodeError),
     /// The system refused the read.
@@ -42,8 +42,8 @@ impl fmt::Display for Reason {
         match self {
             Self::Changed => f.write_str("the archive was changed while in use"),
             Self::Beyond => f.write_str("its data lies beyond the end of the archive"),
-            Self::Lead => f.write_str("what stands in front of its data is longer than the data"),
-            Self::Claim(size) => write!(
+            Self::Prefix => f.write_str("what stands in front of its data is longer than the data"),
+            Self::Size(size) => write!(
                 f,
                 "it claims to unpack to {size} bytes, which is more than its data can hold or we can"
             ),

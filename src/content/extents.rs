@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::format::{Archive, Codec, Extent, Lead};
+use crate::format::{Archive, Codec, Extent, ExtentPrefix};
 
 /// A size that nobody asked for yet.
 const UNKNOWN: u32 = u32::MAX;
@@ -32,7 +32,7 @@ struct Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Manner {
     codec: Codec,
-    lead: Lead,
+    prefix: ExtentPrefix,
     /// Whether the archive's tables tell the size.
     is_sized: bool,
 }
@@ -43,7 +43,8 @@ impl Extents {
         let mut manners = Vec::new();
         let mut slots = Vec::with_capacity(archive.files.len());
         for extent in archive.extents() {
-            let manner = Manner { codec: extent.codec, lead: extent.lead, is_sized: extent.size.is_some() };
+            let manner =
+                Manner { codec: extent.codec, prefix: extent.prefix, is_sized: extent.size.is_some() };
             let number = manners.iter().position(|known| *known == manner).unwrap_or_else(|| {
                 manners.push(manner);
                 manners.len() - 1
@@ -83,7 +84,7 @@ impl Extents {
             packed: slot.packed,
             size: (manner.is_sized || size != UNKNOWN).then_some(size),
             codec: manner.codec,
-            lead: manner.lead,
+            prefix: manner.prefix,
         }
     }
 
@@ -95,7 +96,7 @@ impl Extents {
 
 /// Never beyond the `most` extents that there are, even if the archive is overwritten in this moment.
 fn starts(archive: &Archive<'_>, most: usize) -> Vec<u32> {
-    if archive.files.is_even() {
+    if archive.files.has_one_extent_each() {
         return Vec::new();
     }
     let most = u32::try_from(most).unwrap_or(u32::MAX);

@@ -7,35 +7,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::extents::Extents;
 use super::lead::{self, Said};
-use super::untiled::Textures;
+use super::untiled::TextureForm;
 use super::{Reason, buffer};
-use crate::format::{Archive, Extent, Head, Heads, Plain};
+use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 use crate::source::Source;
 
 /// What of an archive's tables says where bytes are; it outlives the map that the tables were read from.
 #[derive(Debug)]
-pub struct Tables {
+pub struct LayerTables {
     extents: Extents,
     heads: Arc<Heads>,
-    textures: Textures,
+    textures: TextureForm,
 }
 
-impl Tables {
+impl LayerTables {
     /// Takes the tables of an archive.
     pub fn new(archive: &Archive<'_>) -> Self {
-        Self { extents: Extents::new(archive), heads: archive.heads.clone(), textures: Textures::Default }
+        Self { extents: Extents::new(archive), heads: archive.heads.clone(), textures: TextureForm::Default }
     }
 
     /// The same with textures shown in another way.
     #[must_use]
-    pub fn presented(self, textures: Textures) -> Self {
+    pub fn presented(self, textures: TextureForm) -> Self {
         Self { textures, ..self }
     }
 
     /// Textures that were to be shown as a PC has them and cannot be: how many of each tile mode.
-    pub fn left_tiled(&self) -> BTreeMap<u8, usize> {
+    pub fn still_tiled(&self) -> BTreeMap<u8, usize> {
         let mut left = BTreeMap::new();
-        if self.textures == Textures::Dds {
+        if self.textures == TextureForm::Dds {
             let entries = 0..u32::try_from(self.heads.len()).unwrap_or(u32::MAX);
             for mode in entries.filter_map(|entry| self.head(entry).tile_mode()) {
                 *left.entry(mode).or_insert(0) += 1;
@@ -47,9 +47,9 @@ impl Tables {
     fn head(&self, entry: u32) -> Head {
         let head = self.heads.get(entry as usize);
         match self.textures {
-            Textures::Default => head,
-            Textures::Raw => Head::None,
-            Textures::Dds => head.plain(self.data(entry)).map_or(head, |plain| plain.head()),
+            TextureForm::Default => head,
+            TextureForm::Raw => Head::None,
+            TextureForm::Dds => head.linear(self.data(entry)).map_or(head, |plain| plain.head()),
         }
     }
 
@@ -64,13 +64,13 @@ impl Tables {
 #[derive(Debug)]
 pub(super) struct Layer {
     pub(super) source: Source,
-    tables: Tables,
+    tables: LayerTables,
     /// Entries whose fault was told.
     told: Mutex<HashSet<u32>>,
 }
 
 impl Layer {
-    pub(super) fn new(source: Source, tables: Tables) -> Self {
+    pub(super) fn new(source: Source, tables: LayerTables) -> Self {
         Self { source, tables, told: Mutex::default() }
     }
 
@@ -88,19 +88,19 @@ impl Layer {
     }
 
     /// How an entry's texels are put into rows, if they are to be; with it goes how many bytes they then take.
-    pub(super) fn untiled(&self, entry: u32) -> Option<(Plain, u64)> {
-        if self.tables.textures != Textures::Dds {
+    pub(super) fn untiled(&self, entry: u32) -> Option<(LinearTexture, u64)> {
+        if self.tables.textures != TextureForm::Dds {
             return None;
         }
-        let plain = self.tables.heads.get(entry as usize).plain(self.tables.data(entry))?;
-        plain.untiled_len().map(|len| (plain, len))
+        let plain = self.tables.heads.get(entry as usize).linear(self.tables.data(entry))?;
+        plain.linear_len().map(|len| (plain, len))
     }
 
     /// The number of the arrangement in which an entry's texels are shown; `None` where it is a PC's.
     pub(super) fn tile_mode(&self, entry: u32) -> Option<u8> {
         match self.tables.textures {
-            Textures::Raw => self.tables.heads.get(entry as usize).tile_mode(),
-            Textures::Default | Textures::Dds => self.head(entry).tile_mode(),
+            TextureForm::Raw => self.tables.heads.get(entry as usize).tile_mode(),
+            TextureForm::Default | TextureForm::Dds => self.head(entry).tile_mode(),
         }
     }
 
@@ -133,7 +133,7 @@ impl Layer {
     /// Learns an extent's size from its first bytes.
     pub(super) fn learn(&self, index: u32, first: &[u8]) -> Result<Said, Reason> {
         let extent = self.extent(index);
-        let said = lead::read(extent.lead, first, extent.packed)?;
+        let said = lead::read(extent.prefix, first, extent.packed)?;
         self.tables.extents.learn(index, said.size);
         Ok(said)
     }
@@ -142,7 +142,7 @@ impl Layer {
     pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
         let extent = self.extent(index);
         // What a stored extent does not become is its lead.
-        let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Lead)?;
+        let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
         Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?)?)
     }
@@ -160,11 +160,11 @@ impl Layer {
         if extent.offset.saturating_add(u64::from(extent.packed)) > self.source.len() {
             return Err(Reason::Beyond);
         }
-        let room = if extent.lead.is_none() { 0 } else { lead::MAX as u64 };
+        let room = if extent.prefix.is_none() { 0 } else { lead::MAX as u64 };
         let len = len.saturating_add(room).min(u64::from(extent.packed));
         buffer::packed(usize::try_from(len).unwrap_or(usize::MAX), |packed| {
             self.source.read_exact_at(packed, extent.offset)?;
-            let payload = match extent.lead.is_none() {
+            let payload = match extent.prefix.is_none() {
                 true => 0,
                 false => self.learn(index, packed)?.payload,
             };

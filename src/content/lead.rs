@@ -1,7 +1,7 @@
 //! What stands in front of an extent's payload: an embedded name, an unpacked size, both or nothing.
 
 use super::Reason;
-use crate::format::Lead;
+use crate::format::ExtentPrefix;
 
 /// The most bytes that a lead can take: a length byte, 255 bytes of name, a u32.
 pub(super) const MAX: usize = 260;
@@ -18,16 +18,16 @@ pub(super) struct Said {
 /// Reads the lead of an extent of `packed` bytes from its `first` bytes.
 ///
 /// An extent that ends where its size should begin is an empty file; some packers write those (FORMATS.md 1.6, 4).
-pub(super) fn read(lead: Lead, first: &[u8], packed: u32) -> Result<Said, Reason> {
+pub(super) fn read(prefix: ExtentPrefix, first: &[u8], packed: u32) -> Result<Said, Reason> {
     let mut payload = 0;
-    if lead.name && packed > 0 {
+    if prefix.name && packed > 0 {
         payload = u32::from(*first.first().ok_or(Reason::Beyond)?) + 1;
     }
-    let left = packed.checked_sub(payload).ok_or(Reason::Lead)?;
-    match (lead.size, left) {
+    let left = packed.checked_sub(payload).ok_or(Reason::Prefix)?;
+    match (prefix.size, left) {
         (false, _) => Ok(Said { payload, size: left }),
         (true, 0) => Ok(Said { payload, size: 0 }),
-        (true, 1..=3) => Err(Reason::Lead),
+        (true, 1..=3) => Err(Reason::Prefix),
         (true, _) => {
             let size = first.get(payload as usize..).and_then(<[u8]>::first_chunk).ok_or(Reason::Beyond)?;
             Ok(Said { payload: payload + 4, size: u32::from_le_bytes(*size) })
@@ -39,9 +39,9 @@ pub(super) fn read(lead: Lead, first: &[u8], packed: u32) -> Result<Said, Reason
 mod tests {
     use super::*;
 
-    const BOTH: Lead = Lead { name: true, size: true };
-    const NAME: Lead = Lead { name: true, size: false };
-    const SIZE: Lead = Lead { name: false, size: true };
+    const BOTH: ExtentPrefix = ExtentPrefix { name: true, size: true };
+    const NAME: ExtentPrefix = ExtentPrefix { name: true, size: false };
+    const SIZE: ExtentPrefix = ExtentPrefix { name: false, size: true };
 
     #[test]
     fn name_and_size_are_passed_over() {
@@ -60,8 +60,8 @@ mod tests {
 
     #[test]
     fn a_lead_longer_than_its_extent_is_refused() {
-        assert_eq!(read(NAME, b"\x09ab", 3), Err(Reason::Lead));
-        assert_eq!(read(SIZE, b"\x09\0\0", 3), Err(Reason::Lead));
-        assert_eq!(read(BOTH, b"\x02ab\x09\0", 5), Err(Reason::Lead));
+        assert_eq!(read(NAME, b"\x09ab", 3), Err(Reason::Prefix));
+        assert_eq!(read(SIZE, b"\x09\0\0", 3), Err(Reason::Prefix));
+        assert_eq!(read(BOTH, b"\x02ab\x09\0", 5), Err(Reason::Prefix));
     }
 }

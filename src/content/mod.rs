@@ -8,12 +8,12 @@ mod buffer;
 mod cache;
 pub mod codec;
 mod counters;
+mod decoded;
 mod error;
 mod extents;
 mod layer;
 mod lead;
 mod sizes;
-mod unpacked;
 mod untiled;
 
 use std::io::{self, Write};
@@ -21,10 +21,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
+pub use decoded::Decoded;
 pub use error::{ReadError, Reason};
-pub use layer::Tables;
-pub use unpacked::Unpacked;
-pub use untiled::Textures;
+pub use layer::LayerTables;
+pub use untiled::TextureForm;
 
 use crate::format::{Codec, EntryId, Head, Limits};
 use crate::source::Source;
@@ -70,7 +70,7 @@ impl Store {
     }
 
     /// Adds an archive's content as the next layer.
-    pub fn add(&mut self, source: Source, tables: Tables) {
+    pub fn add(&mut self, source: Source, tables: LayerTables) {
         self.layers.push(Layer::new(source, tables));
     }
 
@@ -178,18 +178,18 @@ impl Store {
         offset: u64,
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<(T, Option<Unpacked>), ReadError> {
+    ) -> Result<(T, Option<Decoded>), ReadError> {
         let end = self.size(id).min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok((answer(&[]), None));
         };
         let pieces = self.pieces(id, offset..end);
         if let [piece] = &pieces[..]
-            && let Some(unpacked) = self.held(id, piece)?
+            && let Some(decoded) = self.held(id, piece)?
         {
             let within = piece.within.start as usize..piece.within.end as usize;
-            let answered = answer(&unpacked.bytes()[within]);
-            return Ok((answered, self.served(unpacked, piece)));
+            let answered = answer(&decoded.bytes()[within]);
+            return Ok((answered, self.served(decoded, piece)));
         }
         buffer::answer(len as usize, |out| {
             let mut rest = &mut out[..];
@@ -328,8 +328,8 @@ impl Store {
     }
 
     /// The bytes that a piece is part of, where it is answered from the cache.
-    fn held(&self, id: EntryId, piece: &Piece) -> Result<Option<Unpacked>, ReadError> {
-        let unpacked = match piece.what {
+    fn held(&self, id: EntryId, piece: &Piece) -> Result<Option<Decoded>, ReadError> {
+        let decoded = match piece.what {
             What::Head => return Ok(None),
             What::Untiled => self.untiled(id)?,
             What::Extent(index) => match self.cached(id, index, &piece.within)? {
@@ -337,21 +337,21 @@ impl Store {
                 None => return Ok(None),
             },
         };
-        Ok(Some(Unpacked { offset: piece.start, ..unpacked }))
+        Ok(Some(Decoded { offset: piece.start, ..decoded }))
     }
 
     /// Notes that a piece was served from the cache; answers what had better be given to those who cache files.
-    fn served(&self, unpacked: Unpacked, piece: &Piece) -> Option<Unpacked> {
-        self.cache.served(&unpacked.key, &piece.within).then_some(unpacked)
+    fn served(&self, decoded: Decoded, piece: &Piece) -> Option<Decoded> {
+        self.cache.served(&decoded.key, &piece.within).then_some(decoded)
     }
 
     /// Fills `out` with a piece of a file; answers what had better be given to those who cache files.
-    fn fill(&self, id: EntryId, piece: &Piece, out: &mut [u8]) -> Result<Option<Unpacked>, ReadError> {
+    fn fill(&self, id: EntryId, piece: &Piece, out: &mut [u8]) -> Result<Option<Decoded>, ReadError> {
         let layer = &self.layers[usize::from(id.layer)];
         let Piece { what, within, .. } = piece;
-        if let Some(unpacked) = self.held(id, piece)? {
-            out.copy_from_slice(&unpacked.bytes()[within.start as usize..within.end as usize]);
-            return Ok(self.served(unpacked, piece));
+        if let Some(decoded) = self.held(id, piece)? {
+            out.copy_from_slice(&decoded.bytes()[within.start as usize..within.end as usize]);
+            return Ok(self.served(decoded, piece));
         }
         // What is untiled was held.
         let What::Extent(index) = *what else {
@@ -372,14 +372,14 @@ impl Store {
     }
 
     /// The decoded bytes of an extent, from the cache or into it.
-    fn decoded(&self, id: EntryId, index: u32, key: Key) -> Result<Unpacked, ReadError> {
+    fn decoded(&self, id: EntryId, index: u32, key: Key) -> Result<Decoded, ReadError> {
         // Asked before a slot is made, for which others must go.
         self.affordable(id.layer, index, key.size).map_err(|reason| self.fault(id, index, reason))?;
         self.hold_decoded(id.layer, index, key).map_err(|reason| self.fault(id, index, reason))
     }
 
     /// The same of a size that was found affordable.
-    fn hold_decoded(&self, layer: u16, index: u32, key: Key) -> Result<Unpacked, Reason> {
+    fn hold_decoded(&self, layer: u16, index: u32, key: Key) -> Result<Decoded, Reason> {
         self.hold(key, || {
             let mut out = vec![0; key.size as usize].into_boxed_slice();
             self.decode(layer, index, &mut out)?;
@@ -388,7 +388,7 @@ impl Store {
     }
 
     /// What the cache holds under a key; if nothing, what `make` makes, while others who want it wait.
-    fn hold(&self, key: Key, make: impl FnOnce() -> Result<Box<[u8]>, Reason>) -> Result<Unpacked, Reason> {
+    fn hold(&self, key: Key, make: impl FnOnce() -> Result<Box<[u8]>, Reason>) -> Result<Decoded, Reason> {
         let slot = self.cache.slot(key);
         let mut is_hit = true;
         let made = slot.get_or_init(|| {
@@ -399,7 +399,7 @@ impl Store {
             self.counters.add_hit();
         }
         match made {
-            Ok(_) => Ok(Unpacked { slot, key, offset: 0 }),
+            Ok(_) => Ok(Decoded { slot, key, offset: 0 }),
             Err(reason) => {
                 // A fault is not kept: the disk may have been away for a moment.
                 self.cache.remove(&key);
@@ -464,7 +464,7 @@ impl Store {
     fn affordable(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
         let extent = self.layers[usize::from(layer)].extent(index);
         let is_possible = u64::from(size) <= codec::most(extent.codec, u64::from(extent.packed));
-        if is_possible && size <= self.limits.extent { Ok(()) } else { Err(Reason::Claim(size)) }
+        if is_possible && size <= self.limits.extent { Ok(()) } else { Err(Reason::Size(size)) }
     }
 
     fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {

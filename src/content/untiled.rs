@@ -6,16 +6,16 @@
 use std::cell::Cell;
 
 use super::cache::Key;
-use super::{ReadError, Reason, Store, Unpacked, buffer};
-use crate::format::{Codec, EntryId, Plain};
+use super::{Decoded, ReadError, Reason, Store, buffer};
+use crate::format::{Codec, EntryId, LinearTexture};
 
 /// How textures are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Textures {
+pub enum TextureForm {
     /// A PC's as DDS files, those of consoles under the headers of their own tools.
     #[default]
     Default,
-    /// As DDS files in plain rows wherever that can be made; what cannot is as in [`Textures::Default`].
+    /// As DDS files in plain rows wherever that can be made; what cannot is as in [`TextureForm::Default`].
     Dds,
     /// The bytes as the archive has them, without a header.
     Raw,
@@ -31,14 +31,14 @@ impl Store {
     }
 
     /// The texels of a file in rows, from the cache or into it.
-    pub(super) fn untiled(&self, id: EntryId) -> Result<Unpacked, ReadError> {
+    pub(super) fn untiled(&self, id: EntryId) -> Result<Decoded, ReadError> {
         let layer = &self.layers[usize::from(id.layer)];
         let first = layer.extents_of(id.entry).start;
-        let untiled = layer.untiled(id.entry).ok_or(Reason::Claim(0));
+        let untiled = layer.untiled(id.entry).ok_or(Reason::Size(0));
         let (plain, len) = untiled.map_err(|reason| self.fault(id, first, reason))?;
         // Asked before a slot is made, for which others must go.
         let tiled = self.affordable_together(id)?;
-        let size = u32::try_from(len).map_err(|_| self.fault(id, first, Reason::Claim(u32::MAX)))?;
+        let size = u32::try_from(len).map_err(|_| self.fault(id, first, Reason::Size(u32::MAX)))?;
         // The entry and not its first extent, which textures of other shapes may share.
         let key = Key { layer: id.layer, offset: MARK | u64::from(id.entry), size };
         let at = Cell::new(first);
@@ -58,7 +58,7 @@ impl Store {
                 }
                 self.affordable(id.layer, index, size)?;
                 sum = sum.saturating_add(size);
-                if sum <= self.limits.extent { Ok(()) } else { Err(Reason::Claim(sum)) }
+                if sum <= self.limits.extent { Ok(()) } else { Err(Reason::Size(sum)) }
             });
             added.map_err(|reason| self.fault(id, index, reason))?;
         }
@@ -70,7 +70,7 @@ impl Store {
     fn untile(
         &self,
         id: EntryId,
-        plain: &Plain,
+        plain: &LinearTexture,
         tiled: u32,
         size: u32,
         at: &Cell<u32>,
@@ -81,7 +81,7 @@ impl Store {
             for index in layer.extents_of(id.entry) {
                 at.set(index);
                 let (out, others) =
-                    rest.split_at_mut_checked(layer.size(index)? as usize).ok_or(Reason::Lead)?;
+                    rest.split_at_mut_checked(layer.size(index)? as usize).ok_or(Reason::Prefix)?;
                 match layer.extent(index).codec {
                     Codec::Stored => layer.read_stored(index, 0, out)?,
                     _ => drop(self.decode(id.layer, index, out)?),
@@ -89,7 +89,7 @@ impl Store {
                 rest = others;
             }
             let mut rows = vec![0; size as usize].into_boxed_slice();
-            plain.untile(tiled, &mut rows).map_err(|_| Reason::Claim(size))?;
+            plain.to_rows(tiled, &mut rows).map_err(|_| Reason::Size(size))?;
             Ok(rows)
         })
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::hash::{Family, Hash};
 use super::{
-    About, Archive, Beyond, Codec, Entry, Extent, Files, Format, Heads, Lead, Name, Notes, Options,
+    About, Archive, Beyond, Codec, Entry, Extent, ExtentPrefix, Files, Format, Heads, Name, Notes, Options,
     ParseError,
 };
 use crate::read::{Missing, Reader};
@@ -29,7 +29,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     let mut notes = Notes::new(&options.limits);
     let (header, records) = Header::read(archive, options, &mut notes)?;
     let mut beyond = Beyond::new(header.len);
-    let (heads, is_even) = check_records(&header, records.clone(), &mut beyond, &mut notes)?;
+    let (heads, has_one_extent_each) = check_records(&header, records.clone(), &mut beyond, &mut notes)?;
     let names = match header.names {
         0 => Reader::new(&[]),
         start => Reader::at(archive, start, "the names").unwrap_or_else(|_| Reader::new(&[])),
@@ -49,7 +49,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     Ok(Archive {
         about: header.about(&heads),
         hashes: Family::Fo4,
-        files: Arc::new(Tables { kind, codec, count, records, names, is_even }),
+        files: Arc::new(Tables { kind, codec, count, records, names, has_one_extent_each }),
         heads: Arc::new(heads),
         sniffed: Vec::new(),
         notes: notes.kept,
@@ -229,7 +229,7 @@ fn check_records(
         Kind::Textures => Heads::Textures(Vec::with_capacity(room)),
         Kind::Gnf => Heads::Gnf(Vec::with_capacity(room)),
     };
-    let mut is_even = true;
+    let mut has_one_extent_each = true;
     for _ in 0..header.files {
         let record = Record::read(&mut reader, header.kind)?;
         match &mut heads {
@@ -239,7 +239,7 @@ fn check_records(
                 descriptors.push(gnf::Descriptor(reader.array("a texture's description")?))
             }
         }
-        is_even &= record.chunks == 1;
+        has_one_extent_each &= record.chunks == 1;
         for _ in 0..record.chunks {
             let (extent, end) = read_chunk(&mut reader, header.kind, header.codec)?;
             beyond.look(&extent);
@@ -249,7 +249,7 @@ fn check_records(
             }
         }
     }
-    Ok((heads, is_even))
+    Ok((heads, has_one_extent_each))
 }
 
 /// How many of `most` names there are.
@@ -269,7 +269,7 @@ struct Tables<'a> {
     /// Empty where there are none.
     names: Reader<'a>,
     /// Whether every file has one chunk.
-    is_even: bool,
+    has_one_extent_each: bool,
 }
 
 impl<'a> Files<'a> for Tables<'a> {
@@ -308,8 +308,8 @@ impl<'a> Files<'a> for Tables<'a> {
         }))
     }
 
-    fn is_even(&self) -> bool {
-        self.is_even
+    fn has_one_extent_each(&self) -> bool {
+        self.has_one_extent_each
     }
 }
 
@@ -383,5 +383,5 @@ fn read_chunk(reader: &mut Reader<'_>, kind: Kind, codec: Codec) -> Result<(Exte
     let size = u32::from_le_bytes([t, u, v, w]);
     let end = u32::from_le_bytes(end);
     let (packed, codec) = if packed == 0 { (size, Codec::Stored) } else { (packed, codec) };
-    Ok((Extent { offset, packed, size: Some(size), codec, lead: Lead::NONE }, end))
+    Ok((Extent { offset, packed, size: Some(size), codec, prefix: ExtentPrefix::NONE }, end))
 }

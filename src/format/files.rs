@@ -27,24 +27,24 @@ pub trait Files<'a>: fmt::Debug + Send + Sync {
     fn extents(&self) -> Box<dyn Iterator<Item = Extent> + '_>;
 
     /// Whether it is known without a walk that every entry has a name.
-    fn is_named(&self) -> bool {
+    fn has_all_names(&self) -> bool {
         false
     }
 
     /// Whether every entry has one extent.
-    fn is_even(&self) -> bool;
+    fn has_one_extent_each(&self) -> bool;
 }
 
 /// Files in a row, for formats that have few of them.
 #[derive(Clone, Debug, Default)]
-pub struct Listed<'a> {
+pub struct FileList<'a> {
     /// The entries.
     pub entries: Vec<Entry<'a>>,
     /// The extents of all entries, in the order of the entries.
     pub extents: Vec<Extent>,
 }
 
-impl<'a> Files<'a> for Listed<'a> {
+impl<'a> Files<'a> for FileList<'a> {
     fn len(&self) -> usize {
         self.entries.len()
     }
@@ -57,13 +57,13 @@ impl<'a> Files<'a> for Listed<'a> {
         Box::new(self.extents.iter().copied())
     }
 
-    fn is_even(&self) -> bool {
+    fn has_one_extent_each(&self) -> bool {
         self.entries.iter().all(|entry| entry.extents == 1)
     }
 }
 
-impl<'a> From<Listed<'a>> for Arc<dyn Files<'a> + 'a> {
-    fn from(listed: Listed<'a>) -> Self {
+impl<'a> From<FileList<'a>> for Arc<dyn Files<'a> + 'a> {
+    fn from(listed: FileList<'a>) -> Self {
         Arc::new(listed)
     }
 }

@@ -99,7 +99,7 @@ impl Head {
     ///
     /// `None` for arrangements that nobody here reads, and where the length is not the one of its shape: then some
     /// field means something else than it seems to, and the texels would come out scrambled.
-    pub fn plain(&self, data: u64) -> Option<Plain> {
+    pub fn linear(&self, data: u64) -> Option<LinearTexture> {
         let texture = match self {
             Self::None | Self::Dds(_) => return None,
             Self::Xbox(texture) => texture.dds,
@@ -108,11 +108,13 @@ impl Head {
         match self.tile_mode()? {
             tiling::THIN_1D => {
                 let surface = Surface::with_tiled_len(&texture, data)?;
-                Some(Plain { texture, surface: Some(surface) })
+                Some(LinearTexture { texture, surface: Some(surface) })
             }
             // A GPU has the faces of a cube together within each mip, a DDS file the mips within each face.
             tiling::LINEAR if texture.cube && texture.mips > 1 => None,
-            tiling::LINEAR if texture.texel_bytes() == Some(data) => Some(Plain { texture, surface: None }),
+            tiling::LINEAR if texture.texel_bytes() == Some(data) => {
+                Some(LinearTexture { texture, surface: None })
+            }
             _ => None,
         }
     }
@@ -120,30 +122,30 @@ impl Head {
 
 /// A texture of a console as a PC has it: a DDS header, and texels in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plain {
+pub struct LinearTexture {
     texture: dds::Texture,
     /// How the texels lie in the archive, unless they are in rows there too.
     surface: Option<Surface>,
 }
 
-impl Plain {
+impl LinearTexture {
     /// The DDS header.
     pub fn head(&self) -> Head {
         Head::Dds(self.texture)
     }
 
     /// How many bytes the texels take in rows; `None` where they are in rows already.
-    pub fn untiled_len(&self) -> Option<u64> {
+    pub fn linear_len(&self) -> Option<u64> {
         self.surface.map(|surface| surface.linear_len())
     }
 
-    /// Puts texels into rows, [`Plain::untiled_len`] bytes; those that are in rows already are copied.
+    /// Puts texels into rows, [`LinearTexture::linear_len`] bytes; those that are in rows already are copied.
     ///
     /// # Errors
     /// [`WrongLength`] where either has not the length that the shape says.
-    pub fn untile(&self, tiled: &[u8], rows: &mut [u8]) -> Result<(), WrongLength> {
+    pub fn to_rows(&self, tiled: &[u8], rows: &mut [u8]) -> Result<(), WrongLength> {
         match &self.surface {
-            Some(surface) => tiling::untile(surface, tiled, rows),
+            Some(surface) => tiling::to_rows(surface, tiled, rows),
             None if tiled.len() == rows.len() => {
                 rows.copy_from_slice(tiled);
                 Ok(())

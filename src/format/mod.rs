@@ -24,8 +24,8 @@ pub mod tes3;
 pub mod tes4;
 
 pub use error::{ParseError, ParseErrorKind};
-pub use files::{Entries, Files, Listed};
-pub use head::{Head, Heads, Plain};
+pub use files::{Entries, FileList, Files};
+pub use head::{Head, Heads, LinearTexture};
 
 use std::sync::Arc;
 
@@ -150,7 +150,7 @@ pub struct Extent {
     /// How it is packed.
     pub codec: Codec,
     /// What stands in front of the payload.
-    pub lead: Lead,
+    pub prefix: ExtentPrefix,
 }
 
 /// How an extent's payload is packed.
@@ -189,14 +189,14 @@ impl Codec {
 
 /// What an extent keeps in front of its payload, counted in its packed length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lead {
+pub struct ExtentPrefix {
     /// A length byte and a path: the embedded name of v104 and v105.
     pub name: bool,
     /// A u32 with the unpacked size in bytes. An extent that ends before it is an empty file.
     pub size: bool,
 }
 
-impl Lead {
+impl ExtentPrefix {
     /// Nothing stands in front of the payload.
     pub const NONE: Self = Self { name: false, size: false };
 

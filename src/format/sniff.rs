@@ -40,7 +40,7 @@ const MAGICS: [(&[u8], &str); 22] = [
 
 /// The extensions of an archive's files that have neither a name nor a stored extension, as far as they can be told.
 pub(super) fn unnamed(archive: &[u8], parsed: &Archive<'_>) -> Vec<(u32, &'static str)> {
-    if matches!(parsed.hashes, Family::Fo4 | Family::None) || parsed.files.is_named() {
+    if matches!(parsed.hashes, Family::Fo4 | Family::None) || parsed.files.has_all_names() {
         return Vec::new();
     }
     let mut extents = parsed.extents();
@@ -70,7 +70,7 @@ fn extension(archive: &[u8], extent: &Extent) -> Option<&'static str> {
     }
     let mut reader = Reader::at(archive, extent.offset, "a file").ok()?;
     let mut bytes = reader.take(u64::from(extent.packed).min(reader.left()), "a file").ok()?;
-    if extent.lead.name {
+    if extent.prefix.name {
         let (len, rest) = bytes.split_first()?;
         bytes = rest.get(usize::from(*len)..)?;
     }

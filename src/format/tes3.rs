@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::hash::{Family, Hash};
 use super::{
-    About, Archive, Beyond, Codec, Entry, Extent, Format, Lead, Listed, Name, Notes, Options, ParseError,
+    About, Archive, Beyond, Codec, Entry, Extent, ExtentPrefix, FileList, Format, Name, Notes, Options,
+    ParseError,
 };
 use crate::read::Reader;
 
@@ -42,7 +43,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
 
     // Records, names and hashes lie in the file, so their count is bounded by its length.
     let room = hashes_count(&hashes);
-    let mut files = Listed { entries: Vec::with_capacity(room), extents: Vec::with_capacity(room) };
+    let mut files = FileList { entries: Vec::with_capacity(room), extents: Vec::with_capacity(room) };
     let mut beyond = Beyond::new(Reader::new(archive).left());
     while hashes.left() > 0 {
         let size = records.u32("a file's size")?;
@@ -52,8 +53,13 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
             None => Name::Unknown { extension: [0; 4] },
         };
         let hash = Hash { folder: 0, file: hashes.u64("a file's hash")? };
-        let extent =
-            Extent { offset, packed: size, size: Some(size), codec: Codec::Stored, lead: Lead::NONE };
+        let extent = Extent {
+            offset,
+            packed: size,
+            size: Some(size),
+            codec: Codec::Stored,
+            prefix: ExtentPrefix::NONE,
+        };
         beyond.look(&extent);
         files.entries.push(Entry { name, hash, extents: 1 });
         files.extents.push(extent);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::hash::{Family, Hash};
 use super::{
-    About, Archive, Beyond, Codec, Entry, Extent, Files, Format, Lead, Limits, Name, Notes, Options,
+    About, Archive, Beyond, Codec, Entry, Extent, ExtentPrefix, Files, Format, Limits, Name, Notes, Options,
     ParseError,
 };
 use crate::read::{Missing, Reader};
@@ -167,13 +167,14 @@ impl Header {
         let fits = |offset: u32| u64::from(offset).saturating_add(u64::from(packed)) <= self.len;
         let offset = if fits(offset) || !fits(offset & !SECONDARY) { offset } else { offset & !SECONDARY };
         let compressed = self.has(flag::COMPRESSED) != (size & INVERTED != 0);
-        let lead = Lead { name: self.has_embedded_names() && packed > 0, size: compressed && packed > 0 };
+        let prefix =
+            ExtentPrefix { name: self.has_embedded_names() && packed > 0, size: compressed && packed > 0 };
         Extent {
             offset: u64::from(offset),
             packed,
-            size: if lead.is_none() { Some(packed) } else { None },
+            size: if prefix.is_none() { Some(packed) } else { None },
             codec: if compressed && packed > 0 { self.codec() } else { Codec::Stored },
-            lead,
+            prefix,
         }
     }
 
@@ -426,11 +427,11 @@ impl<'a> Files<'a> for Tables<'a> {
         Box::new(self.records().map(|(_, _, file)| self.header.extent(&file)))
     }
 
-    fn is_named(&self) -> bool {
+    fn has_all_names(&self) -> bool {
         self.is_named
     }
 
-    fn is_even(&self) -> bool {
+    fn has_one_extent_each(&self) -> bool {
         true
     }
 }

@@ -1,6 +1,6 @@
 //! Owner and permissions of every node, and the extended attributes of files.
 
-use super::{Error, Fs, Provenance, Shape};
+use super::{Error, FileSystem, NodeKind, Provenance};
 
 /// Whose the files are, and what they may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,11 @@ impl Owner {
     }
 
     /// Permissions of a node.
-    pub(super) fn mode(&self, shape: Shape) -> u16 {
+    pub(super) fn mode(&self, shape: NodeKind) -> u16 {
         match shape {
-            Shape::File => self.file_mode,
-            Shape::Folder => self.folder_mode,
-            Shape::Text => 0o777,
+            NodeKind::File => self.file_mode,
+            NodeKind::Folder => self.folder_mode,
+            NodeKind::StatusLink => 0o777,
         }
     }
 }
@@ -50,7 +50,7 @@ const ATTRIBUTES: [Attribute; 7] = [
 /// The most bytes of a value.
 const VALUE_MAX: usize = 4095;
 
-impl Fs {
+impl FileSystem {
     /// Whether extended attributes are answered at all.
     pub fn has_attributes(&self) -> bool {
         self.look.xattrs
@@ -92,7 +92,7 @@ impl Fs {
     }
 
     fn provenance(&self, ino: u64) -> Result<Option<Provenance>, Error> {
-        let node = self.spellings.place(&self.tree, ino).map(|place| place.node);
+        let node = self.spellings.inode(&self.tree, ino).map(|place| place.node);
         Ok(node.flatten().and_then(|node| Provenance::of(self, node)))
     }
 }

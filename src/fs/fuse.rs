@@ -1,4 +1,4 @@
-//! The adaptor between fuser and [`Fs`]: numbers in, replies out, no logic.
+//! The adaptor between fuser and [`FileSystem`]: numbers in, replies out, no logic.
 //!
 //! What makes it fast is what it says once: names, attributes and bytes hold for ever, opens need no message, and
 //! listings bring their attributes along, so that a second look at anything asks nothing (FUSE.md section 2).
@@ -17,7 +17,7 @@ use fuser::{
 };
 
 use super::vigil::Vigil;
-use super::{Attr, Error, Fs, Operation, Shape};
+use super::{Attr, Error, FileSystem, NodeKind, Operation};
 
 /// How long the kernel may believe what never changes.
 const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
@@ -31,7 +31,7 @@ const SECTOR: u64 = 512;
 /// What fuser calls.
 #[derive(Debug)]
 pub(super) struct Adaptor {
-    fs: Arc<Fs>,
+    fs: Arc<FileSystem>,
     /// None where staying awake keeps programs from asking.
     vigil: Option<Vigil>,
     /// Whether the kernel opens files and folders without a message, once it was told that nobody minds.
@@ -40,7 +40,7 @@ pub(super) struct Adaptor {
 }
 
 impl Adaptor {
-    pub(super) fn new(fs: Arc<Fs>, vigil: Option<Vigil>) -> Self {
+    pub(super) fn new(fs: Arc<FileSystem>, vigil: Option<Vigil>) -> Self {
         Self { fs, vigil, opens_alone: false, lists_alone: false }
     }
 
@@ -56,7 +56,7 @@ impl Adaptor {
             crtime: attr.modified,
             kind: file_type(attr.shape),
             perm: owner.mode(attr.shape),
-            nlink: if attr.shape == Shape::Folder { 2 } else { 1 },
+            nlink: if attr.shape == NodeKind::Folder { 2 } else { 1 },
             uid: owner.uid,
             gid: owner.gid,
             rdev: 0,
@@ -68,7 +68,7 @@ impl Adaptor {
     /// A name that is not there, in a form that the kernel remembers: a node numbered 0.
     fn nothing(&self) -> FileAttr {
         let modified = SystemTime::UNIX_EPOCH;
-        self.file_attr(&Attr { ino: 0, shape: Shape::File, size: 0, modified, lasts: true })
+        self.file_attr(&Attr { ino: 0, shape: NodeKind::File, size: 0, modified, is_lasting: true })
     }
 
     /// Counts a request, runs its handler, and keeps the vigil.
@@ -96,16 +96,16 @@ fn guard(what: &str, work: impl FnOnce()) {
     }
 }
 
-fn file_type(shape: Shape) -> FileType {
+fn file_type(shape: NodeKind) -> FileType {
     match shape {
-        Shape::File => FileType::RegularFile,
-        Shape::Folder => FileType::Directory,
-        Shape::Text => FileType::Symlink,
+        NodeKind::File => FileType::RegularFile,
+        NodeKind::Folder => FileType::Directory,
+        NodeKind::StatusLink => FileType::Symlink,
     }
 }
 
 fn time_to_live(attr: &Attr) -> Duration {
-    if attr.lasts { FOR_EVER } else { Duration::ZERO }
+    if attr.is_lasting { FOR_EVER } else { Duration::ZERO }
 }
 
 impl Filesystem for Adaptor {

@@ -9,8 +9,8 @@ mod foresight;
 mod fuse;
 mod mount;
 pub mod mountinfo;
-mod notices;
 mod provenance;
+mod push;
 mod requests;
 mod session;
 mod status;
@@ -21,15 +21,15 @@ use std::time::{Instant, SystemTime};
 
 pub use attributes::Owner;
 pub use errno::Error;
-pub use mount::{MountError, Mounting, unmount};
+pub use mount::{MountError, MountRequest, unmount};
 pub use provenance::Provenance;
 pub use session::{Session, SessionError};
 pub use status::{CacheStatus, Status};
 
 use crate::content::Store;
-use crate::tree::{Kind, NodeId, Place, Spellings, Tree};
+use crate::tree::{Inode, Kind, NodeId, Spellings, Tree};
 use foresight::Foresight;
-use notices::{Notice, Notices};
+use push::{Push, PushQueue};
 use requests::{Operation, Requests};
 
 /// The name under which a daemon tells of itself. Like the other names that begin so, it can be looked up in the root
@@ -54,7 +54,7 @@ const WHICH_INO: u64 = 1 << 33;
 
 /// What the mount looks like, beside its files.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct Presentation {
     /// Whose the files are, and what they may do.
     pub owner: Owner,
     /// Whether extended attributes are answered.
@@ -63,14 +63,14 @@ pub struct Look {
 
 /// A mounted file system.
 #[derive(Debug)]
-pub struct Fs {
+pub struct FileSystem {
     tree: Tree,
     store: Store,
     spellings: Spellings,
-    look: Look,
+    look: Presentation,
     /// Of folders: when the newest archive was changed.
     modified: SystemTime,
-    notices: OnceLock<Notices>,
+    notices: OnceLock<PushQueue>,
     started: Instant,
     requests: Requests,
     foresight: Foresight,
@@ -82,42 +82,42 @@ pub struct Attr {
     /// Its inode number.
     pub ino: u64,
     /// What it is.
-    pub shape: Shape,
+    pub shape: NodeKind,
     /// In bytes.
     pub size: u64,
     /// When its archive was last changed.
     pub modified: SystemTime,
     /// Whether the answer holds for ever.
-    pub lasts: bool,
+    pub is_lasting: bool,
 }
 
 /// What a node is to those who look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum NodeKind {
     /// A file.
     File,
     /// A folder.
     Folder,
     /// A link that is no link: its target is a text.
-    Text,
+    StatusLink,
 }
 
 /// A line of a folder's listing.
 #[derive(Clone, Copy, Debug)]
-pub struct Listed<'a> {
+pub struct DirEntry<'a> {
     /// Its inode number.
     pub ino: u64,
     /// Where to go on after it.
     pub next: u64,
     /// A file or a folder.
-    pub shape: Shape,
+    pub shape: NodeKind,
     /// Its name.
     pub name: &'a [u8],
 }
 
-impl Fs {
+impl FileSystem {
     /// Joins names and bytes that were made from the same archives in the same order.
-    pub fn new(tree: Tree, store: Store, look: Look) -> Self {
+    pub fn new(tree: Tree, store: Store, look: Presentation) -> Self {
         let spellings = Spellings::new(&tree, SPELLINGS_MAX);
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -152,7 +152,7 @@ impl Fs {
         let folder = self.folder(parent)?;
         if let Some(found) = self.child(folder, name) {
             let attr = self.attr_of(found)?;
-            if attr.shape == Shape::File {
+            if attr.shape == NodeKind::File {
                 self.foresight.looked_up(attr.ino);
             }
             return Ok(attr);
@@ -174,10 +174,16 @@ impl Fs {
     /// [`Error::NoNode`].
     pub fn attr(&self, ino: u64) -> Result<Attr, Error> {
         match ino {
-            CIOPFS_INO => Ok(Attr { ino, shape: Shape::File, size: 0, modified: self.modified, lasts: true }),
-            STATUS_INO.. => {
-                Ok(Attr { ino, shape: Shape::Text, size: 0, modified: SystemTime::now(), lasts: false })
+            CIOPFS_INO => {
+                Ok(Attr { ino, shape: NodeKind::File, size: 0, modified: self.modified, is_lasting: true })
             }
+            STATUS_INO.. => Ok(Attr {
+                ino,
+                shape: NodeKind::StatusLink,
+                size: 0,
+                modified: SystemTime::now(),
+                is_lasting: false,
+            }),
             _ => self.attr_of(self.place(ino)?),
         }
     }
@@ -186,11 +192,11 @@ impl Fs {
     ///
     /// # Errors
     /// Where the node is no folder.
-    pub fn list(&self, ino: u64, from: u64, mut each: impl FnMut(Listed<'_>) -> bool) -> Result<(), Error> {
+    pub fn list(&self, ino: u64, from: u64, mut each: impl FnMut(DirEntry<'_>) -> bool) -> Result<(), Error> {
         let folder = self.folder(ino)?;
         let above = self.spellings.parent(&self.tree, folder);
         for (place, (name, ino)) in (0..).zip([(&b"."[..], folder.ino), (b"..", above)]) {
-            if place >= from && !each(Listed { ino, next: place + 1, shape: Shape::Folder, name }) {
+            if place >= from && !each(DirEntry { ino, next: place + 1, shape: NodeKind::Folder, name }) {
                 return Ok(());
             }
         }
@@ -199,11 +205,11 @@ impl Fs {
         for (place, child) in (2..).zip(self.tree.children(node)).skip(skipped) {
             let name = self.tree.name(child);
             let shape = match self.tree.kind(child) {
-                Kind::Folder => Shape::Folder,
-                Kind::File(_) => Shape::File,
+                Kind::Folder => NodeKind::Folder,
+                Kind::File(_) => NodeKind::File,
             };
             let ino = self.spellings.child(&self.tree, folder, name, child).ino;
-            if !each(Listed { ino, next: place + 1, shape, name }) {
+            if !each(DirEntry { ino, next: place + 1, shape, name }) {
                 break;
             }
         }
@@ -218,7 +224,7 @@ impl Fs {
         &self,
         ino: u64,
         from: u64,
-        mut each: impl FnMut(Listed<'_>, Attr) -> bool,
+        mut each: impl FnMut(DirEntry<'_>, Attr) -> bool,
     ) -> Result<(), Error> {
         // What could not be learnt once is not tried again for every line.
         let mut learnt = 0;
@@ -267,17 +273,16 @@ impl Fs {
         if offset == 0 {
             self.foresight.read(ino);
         }
-        let (answered, unpacked) =
-            self.store.read_and_share(entry, offset, len, answer).map_err(|error| {
-                if error.is_new {
-                    let archive = self.store.path(entry.layer).display();
-                    log::error!("{archive}: {}: {error}", String::from_utf8_lossy(&self.tree.path(node)));
-                }
-                Error::Damaged
-            })?;
+        let (answered, decoded) = self.store.read_and_share(entry, offset, len, answer).map_err(|error| {
+            if error.is_new {
+                let archive = self.store.path(entry.layer).display();
+                log::error!("{archive}: {}: {error}", String::from_utf8_lossy(&self.tree.path(node)));
+            }
+            Error::Damaged
+        })?;
         // Without the thread that tells the kernel, it asks.
-        if let (Some(unpacked), Some(notices)) = (unpacked, self.notices.get()) {
-            notices.send(Notice { ino, unpacked });
+        if let (Some(decoded), Some(notices)) = (decoded, self.notices.get()) {
+            notices.send(Push { ino, decoded });
         }
         Ok(answered)
     }
@@ -311,7 +316,7 @@ impl Fs {
     }
 
     /// The child of a folder that goes by a name, by its listing or else by its hash.
-    fn child(&self, folder: Place, name: &[u8]) -> Option<Place> {
+    fn child(&self, folder: Inode, name: &[u8]) -> Option<Inode> {
         if let Some(node) = folder.node.and_then(|node| self.tree.lookup(node, name)) {
             return Some(self.spellings.child(&self.tree, folder, name, node));
         }
@@ -325,16 +330,16 @@ impl Fs {
         path.extend_from_slice(name);
         match self.tree.resolve_unnamed(&path) {
             Some(node) => Some(node.into()),
-            None if self.tree.may_hold_unnamed(&path) => self.spellings.believe(folder, name),
+            None if self.tree.may_hold_unnamed(&path) => self.spellings.assume_folder(folder, name),
             None => None,
         }
     }
 
-    fn place(&self, ino: u64) -> Result<Place, Error> {
-        self.spellings.place(&self.tree, ino).ok_or(Error::NoNode)
+    fn place(&self, ino: u64) -> Result<Inode, Error> {
+        self.spellings.inode(&self.tree, ino).ok_or(Error::NoNode)
     }
 
-    fn folder(&self, ino: u64) -> Result<Place, Error> {
+    fn folder(&self, ino: u64) -> Result<Inode, Error> {
         let place = match ino {
             CIOPFS_INO.. => return Err(Error::NotFolder),
             _ => self.place(ino)?,
@@ -345,18 +350,22 @@ impl Fs {
         }
     }
 
-    fn attr_of(&self, place: Place) -> Result<Attr, Error> {
+    fn attr_of(&self, place: Inode) -> Result<Attr, Error> {
         Ok(match place.node.map(|node| self.tree.kind(node)) {
             Some(Kind::File(entry)) => Attr {
                 ino: place.ino,
-                shape: Shape::File,
+                shape: NodeKind::File,
                 size: self.store.size(entry),
                 modified: self.store.modified(entry.layer),
-                lasts: true,
+                is_lasting: true,
             },
-            Some(Kind::Folder) | None => {
-                Attr { ino: place.ino, shape: Shape::Folder, size: 0, modified: self.modified, lasts: true }
-            }
+            Some(Kind::Folder) | None => Attr {
+                ino: place.ino,
+                shape: NodeKind::Folder,
+                size: 0,
+                modified: self.modified,
+                is_lasting: true,
+            },
         })
     }
 }

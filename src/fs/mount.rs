@@ -17,7 +17,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 
 /// What the kernel is told about a mount.
 #[derive(Clone, Debug)]
-pub struct Mounting {
+pub struct MountRequest {
     /// The empty folder to mount on; absolute, without links.
     pub mountpoint: PathBuf,
     /// What `mount` and `df` show as the source.
@@ -102,7 +102,7 @@ fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, said: &str) -> st
     )
 }
 
-impl Mounting {
+impl MountRequest {
     /// Mounts, and answers the connection that requests come from. Nobody answers them yet: looking at the mountpoint
     /// from this thread would wait for ever.
     ///

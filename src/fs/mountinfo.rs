@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mounted {
+pub struct MountEntry {
     /// Its device number, `major:minor`: no two mounts of ours share one.
     pub device: String,
     /// Where it is.
@@ -15,7 +15,7 @@ pub struct Mounted {
     pub kind: String,
 }
 
-impl Mounted {
+impl MountEntry {
     /// Whether it is one of ours.
     pub fn is_ours(&self) -> bool {
         self.kind == "fuse.bsafs"
@@ -23,29 +23,29 @@ impl Mounted {
 }
 
 /// All mounts, in the order in which they were made; none where the system does not tell.
-pub fn mounts() -> Vec<Mounted> {
+pub fn mounts() -> Vec<MountEntry> {
     let text = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
     text.split(|&byte| byte == b'\n').filter_map(line).collect()
 }
 
 /// What is seen at a path, if that is where something is mounted: the last of several.
-pub fn mounted_at(mountpoint: &Path) -> Option<Mounted> {
+pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
     mounts().into_iter().rev().find(|mounted| mounted.mountpoint == mountpoint)
 }
 
 /// The mount with a device number, as `stat` gives it.
-pub fn mounted_as(device: u64) -> Option<Mounted> {
+pub fn mounted_as(device: u64) -> Option<MountEntry> {
     let device = format!("{}:{}", nix::sys::stat::major(device), nix::sys::stat::minor(device));
     mounts().into_iter().rev().find(|mounted| mounted.device == device)
 }
 
 /// `id parent major:minor root mountpoint options [optional...] - kind source superoptions`
-fn line(line: &[u8]) -> Option<Mounted> {
+fn line(line: &[u8]) -> Option<MountEntry> {
     let mut fields = line.split(|&byte| byte == b' ');
     let device = fields.nth(2)?;
     let mountpoint = fields.nth(1)?;
     let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
-    Some(Mounted {
+    Some(MountEntry {
         device: String::from_utf8_lossy(device).into_owned(),
         mountpoint: PathBuf::from(OsString::from_vec(unescape(mountpoint))),
         kind: OsString::from_vec(unescape(kind)).to_string_lossy().into_owned(),

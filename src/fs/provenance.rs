@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Fs;
+use super::FileSystem;
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId};
 
@@ -14,16 +14,16 @@ pub struct Provenance {
     /// Its size in bytes.
     pub size: u64,
     /// The copy that is seen.
-    pub from: Copy,
+    pub from: FileCopy,
     /// Copies in other archives that are not seen, the next in line first.
-    pub hides: Vec<Copy>,
+    pub hides: Vec<FileCopy>,
     /// How many more are not listed, so that the text stays short.
     pub hides_more: usize,
 }
 
 /// One archive's copy of a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
-pub struct Copy {
+pub struct FileCopy {
     /// The archive.
     pub archive: String,
     /// The name as it is stored there, empty where none is; bytes that are no UTF-8 are shown as `\x..`.
@@ -44,7 +44,7 @@ const TEXT_MAX: usize = 4095;
 
 impl Provenance {
     /// Where a node comes from; `None` for folders, which come from everywhere.
-    pub fn of(fs: &Fs, node: NodeId) -> Option<Self> {
+    pub fn of(fs: &FileSystem, node: NodeId) -> Option<Self> {
         let Kind::File(entry) = fs.tree.kind(node) else { return None };
         let hides = fs.tree.hidden(node);
         Some(Self {
@@ -74,9 +74,9 @@ impl Provenance {
     }
 }
 
-fn copy(fs: &Fs, entry: EntryId, stored: &[u8], hash: String) -> Copy {
+fn copy(fs: &FileSystem, entry: EntryId, stored: &[u8], hash: String) -> FileCopy {
     let packing = fs.store.packing(entry);
-    Copy {
+    FileCopy {
         archive: fs.store.path(entry.layer).to_string_lossy().into_owned(),
         stored_name: shown(stored),
         hash,

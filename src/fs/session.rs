@@ -13,9 +13,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::fuse::Adaptor;
-use super::notices::Notices;
+use super::push::PushQueue;
 use super::vigil::Vigil;
-use super::{Fs, MountError, Mounting, mount, mountinfo};
+use super::{FileSystem, MountError, MountRequest, mount, mountinfo};
 
 /// A mount that answers.
 #[derive(Debug)]
@@ -56,10 +56,10 @@ impl Session {
     ///
     /// # Errors
     /// Who refused, and why.
-    pub fn start(fs: Arc<Fs>, mounting: &Mounting) -> Result<Self, SessionError> {
+    pub fn start(fs: Arc<FileSystem>, request: &MountRequest) -> Result<Self, SessionError> {
         // Before the mount, so that no signal can end the process and leave the mount behind.
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(SessionError::Io)?;
-        let connection = mounting.mount().map_err(SessionError::Mount)?;
+        let connection = request.mount().map_err(SessionError::Mount)?;
         let processors = thread::available_parallelism().map_or(2, NonZero::get);
         let workers = workers(processors);
         let mut config = Config::default();
@@ -72,14 +72,14 @@ impl Session {
         let inner =
             fuser::Session::from_fd(adaptor, connection, SessionACL::All, config).map_err(|error| {
                 // Best effort: the first error is the one to tell.
-                let _ = mount::unmount(&mounting.mountpoint, true);
+                let _ = mount::unmount(&request.mountpoint, true);
                 SessionError::Io(error)
             })?;
-        fs.notices.set(Notices::start(inner.notifier()).map_err(SessionError::Io)?).ok();
-        let mountpoint = mounting.mountpoint.clone();
+        fs.notices.set(PushQueue::start(inner.notifier()).map_err(SessionError::Io)?).ok();
+        let mountpoint = request.mountpoint.clone();
         let device = mountinfo::mounted_at(&mountpoint).map(|mounted| mounted.device);
         if let Some(device) = &device {
-            read_ahead(device, mounting.read_ahead);
+            read_ahead(device, request.read_ahead);
         }
         Ok(Self { inner, mountpoint, device, signals })
     }
@@ -92,7 +92,7 @@ impl Session {
     pub fn serve(self) -> io::Result<()> {
         let Self { inner, mountpoint, device, mut signals } = self;
         let handle = signals.handle();
-        let leaving = Arc::new(Leaving { mountpoint, device, lazily: false.into(), is_over: false.into() });
+        let leaving = Arc::new(Unmounter { mountpoint, device, lazily: false.into(), is_over: false.into() });
         let by_signal = leaving.clone();
         let listener = thread::Builder::new().name("signals".into()).spawn(move || {
             let mut is_leaving = false;
@@ -120,14 +120,14 @@ impl Session {
 
 /// A mount that is to end.
 #[derive(Debug)]
-struct Leaving {
+struct Unmounter {
     mountpoint: PathBuf,
     device: Option<String>,
     lazily: AtomicBool,
     is_over: AtomicBool,
 }
 
-impl Leaving {
+impl Unmounter {
     /// Unmounts, again and again while the mount is busy, until it is over or a second signal cuts the waiting short.
     fn leave(&self) {
         let mut is_told = false;

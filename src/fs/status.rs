@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Fs;
+use super::FileSystem;
 
 /// A daemon's account of itself. Everything but the cache's bytes is since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -43,7 +43,7 @@ pub struct CacheStatus {
 }
 
 impl Status {
-    pub(super) fn of(fs: &Fs) -> Self {
+    pub(super) fn of(fs: &FileSystem) -> Self {
         let (bytes, budget) = fs.store.cached_bytes();
         Self {
             pid: std::process::id(),

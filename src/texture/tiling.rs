@@ -15,7 +15,7 @@ use super::{Shape, dds, format};
 
 /// The number of the arrangement that PC textures have: plain rows.
 pub const LINEAR: u8 = 8;
-/// The number of the arrangement that [`untile`] reads.
+/// The number of the arrangement that [`to_rows`] reads.
 pub const THIN_1D: u8 = 13;
 
 /// Elements of a tile's side.
@@ -32,7 +32,7 @@ pub enum Padding {
     PowersOfTwo,
 }
 
-/// A texture as [`untile`] sees it: elements, mips and faces.
+/// A texture as [`to_rows`] sees it: elements, mips and faces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surface {
     width: u32,
@@ -179,23 +179,23 @@ impl Level {
 ///
 /// # Errors
 /// [`WrongLength`] where `tiled` or `linear` is not as long as the surface says; then nothing is written.
-pub fn untile(surface: &Surface, tiled: &[u8], linear: &mut [u8]) -> Result<(), WrongLength> {
+pub fn to_rows(surface: &Surface, tiled: &[u8], linear: &mut [u8]) -> Result<(), WrongLength> {
     let is_len = |bytes: &[u8], len: u64| u64::try_from(bytes.len()) == Ok(len);
     if !is_len(tiled, surface.tiled_len()) || !is_len(linear, surface.linear_len()) {
         return Err(WrongLength);
     }
     match surface.element {
-        Element::One => untile_levels::<1>(surface, tiled, linear),
-        Element::Two => untile_levels::<2>(surface, tiled, linear),
-        Element::Four => untile_levels::<4>(surface, tiled, linear),
-        Element::Eight => untile_levels::<8>(surface, tiled, linear),
-        Element::Sixteen => untile_levels::<16>(surface, tiled, linear),
+        Element::One => to_rows_levels::<1>(surface, tiled, linear),
+        Element::Two => to_rows_levels::<2>(surface, tiled, linear),
+        Element::Four => to_rows_levels::<4>(surface, tiled, linear),
+        Element::Eight => to_rows_levels::<8>(surface, tiled, linear),
+        Element::Sixteen => to_rows_levels::<16>(surface, tiled, linear),
     }
     Ok(())
 }
 
 /// Lengths were compared, so that they fit and every slice is in bounds.
-fn untile_levels<const BYTES: usize>(surface: &Surface, mut tiled: &[u8], linear: &mut [u8]) {
+fn to_rows_levels<const BYTES: usize>(surface: &Surface, mut tiled: &[u8], linear: &mut [u8]) {
     let element = BYTES as u64;
     let face_len = surface.face_len() as usize;
     let mut start = 0;
@@ -203,14 +203,14 @@ fn untile_levels<const BYTES: usize>(surface: &Surface, mut tiled: &[u8], linear
         let len = level.linear_len(element) as usize;
         for face in linear.chunks_exact_mut(face_len) {
             let (from, rest) = tiled.split_at(level.tiled_len(element) as usize);
-            untile_level::<BYTES>(&level, from, &mut face[start..][..len]);
+            to_rows_level::<BYTES>(&level, from, &mut face[start..][..len]);
             tiled = rest;
         }
         start += len;
     }
 }
 
-fn untile_level<const BYTES: usize>(level: &Level, tiled: &[u8], linear: &mut [u8]) {
+fn to_rows_level<const BYTES: usize>(level: &Level, tiled: &[u8], linear: &mut [u8]) {
     let (tiles, _) = tiled.as_chunks::<BYTES>();
     let (elements, _) = linear.as_chunks_mut::<BYTES>();
     for (y, row) in elements.chunks_exact_mut(level.width as usize).enumerate() {

@@ -17,7 +17,7 @@ use std::ops::Range;
 pub use build::{TooManyNodes, merge};
 pub use dictionary::{Dictionary, TooManyPaths};
 pub use layer::{Layer, TooManyNames};
-pub use spelling::{Place, Spellings};
+pub use spelling::{Inode, Spellings};
 
 use crate::format::hash::{Family, Hash};
 use crate::format::{EntryId, name};

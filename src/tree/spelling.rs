@@ -18,14 +18,14 @@ use super::{Kind, NodeId, Tree};
 
 /// What an inode number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Inode {
     /// The number.
     pub ino: u64,
     /// The node; `None` is a folder that is believed in.
     pub node: Option<NodeId>,
 }
 
-impl From<NodeId> for Place {
+impl From<NodeId> for Inode {
     fn from(node: NodeId) -> Self {
         Self { ino: node.ino(), node: Some(node) }
     }
@@ -60,31 +60,31 @@ impl Spellings {
     }
 
     /// What an inode number stands for.
-    pub fn place(&self, tree: &Tree, ino: u64) -> Option<Place> {
+    pub fn inode(&self, tree: &Tree, ino: u64) -> Option<Inode> {
         if let Some(node) = tree.node(ino) {
             return Some(node.into());
         }
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let index = usize::try_from(ino.checked_sub(self.first)?).ok()?;
-        table.spellings.get(index).map(|spelling| Place { ino, node: spelling.node })
+        table.spellings.get(index).map(|spelling| Inode { ino, node: spelling.node })
     }
 
     /// Where the child of `parent` is that is `node` and was asked for as `name`.
-    pub fn child(&self, tree: &Tree, parent: Place, name: &[u8], node: NodeId) -> Place {
+    pub fn child(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Inode {
         let is_own = parent.node.is_some_and(|folder| folder.ino() == parent.ino) && tree.name(node) == name;
         if is_own || tree.kind(node) != Kind::Folder {
             return node.into();
         }
-        self.number(parent.ino, name, Some(node)).map_or(node.into(), |ino| Place { ino, node: Some(node) })
+        self.number(parent.ino, name, Some(node)).map_or(node.into(), |ino| Inode { ino, node: Some(node) })
     }
 
     /// A folder that is believed in, if there is room to remember it.
-    pub fn believe(&self, parent: Place, name: &[u8]) -> Option<Place> {
-        self.number(parent.ino, name, None).map(|ino| Place { ino, node: None })
+    pub fn assume_folder(&self, parent: Inode, name: &[u8]) -> Option<Inode> {
+        self.number(parent.ino, name, None).map(|ino| Inode { ino, node: None })
     }
 
     /// The folder that a place is in.
-    pub fn parent(&self, tree: &Tree, place: Place) -> u64 {
+    pub fn parent(&self, tree: &Tree, place: Inode) -> u64 {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let spelling = place
             .ino
@@ -98,7 +98,7 @@ impl Spellings {
     }
 
     /// The path of a place from the root, as it is spelled.
-    pub fn path(&self, tree: &Tree, place: Place) -> Vec<u8> {
+    pub fn path(&self, tree: &Tree, place: Inode) -> Vec<u8> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let mut names: Vec<&[u8]> = Vec::new();
         let mut ino = place.ino;

@@ -83,9 +83,9 @@ fn tables<T>(path: &Path, use_them: impl FnOnce(&bsafs::format::Archive<'_>) -> 
 
 /// What follows an extent's lead, and how many bytes it becomes.
 fn payload<'a>(extent: &Extent, packed: &'a [u8]) -> Outcome<(&'a [u8], usize)> {
-    let skipped = if extent.lead.name { packed.first().map_or(0, |len| usize::from(*len) + 1) } else { 0 };
+    let skipped = if extent.prefix.name { packed.first().map_or(0, |len| usize::from(*len) + 1) } else { 0 };
     let rest = packed.get(skipped..).ok_or("an extent is shorter than its name")?;
-    if !extent.lead.size {
+    if !extent.prefix.size {
         return Ok((rest, extent.size.map_or(rest.len(), |size| size as usize)));
     }
     let (size, payload) = rest.split_first_chunk().ok_or("an extent is shorter than its size")?;

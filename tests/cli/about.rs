@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::with_a_bad_file;
-use crate::mounted::Place;
+use crate::mounted::TestDir;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Tes3, Tes4, samples};
 
 #[test]
 fn info_tells_format_flags_counts_and_codecs() {
-    let place = Place::new();
+    let place = TestDir::new();
     let archive = with_a_bad_file();
     place.archive("a.bsa", &archive);
     let text = place.run(["info", "a.bsa"]).sound();
@@ -25,7 +25,7 @@ fn info_tells_format_flags_counts_and_codecs() {
 
 #[test]
 fn info_in_json_is_one_object_for_each_archive() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &Tes3::new().file("x\\y.txt", b"12345").build());
     let textures = samples().into_iter().find(|sample| sample.name == "dx10 v7.ba2").unwrap();
     place.sample(&textures);
@@ -48,7 +48,7 @@ fn info_in_json_is_one_object_for_each_archive() {
 
 #[test]
 fn info_tells_what_is_peculiar() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("odd.ba2", &Ba2::general(1).file("a\\b.txt", b"b").nameless().build());
     let what = "it stores no names: its files are listed by hash (offset 16)";
     let text = place.run(["info", "odd.ba2"]).sound();
@@ -62,7 +62,7 @@ fn info_tells_what_is_peculiar() {
 
 #[test]
 fn what_is_no_archive_is_told_by_what_it_seems_to_be() {
-    let place = Place::new();
+    let place = TestDir::new();
     for (name, bytes, said) in [
         ("a.zip", &b"PK\x03\x04aaaaaaaaaaaaaaaaaaaaaaaa"[..], "a zip file"),
         ("a.7z", b"7z\xBC\xAF\x27\x1Caaaaaaaaaaaaaaaaaaaaaa", "7-zip"),
@@ -82,7 +82,7 @@ fn what_is_no_archive_is_told_by_what_it_seems_to_be() {
 
 #[test]
 fn every_sample_is_sound() {
-    let place = Place::new();
+    let place = TestDir::new();
     let names: Vec<String> = samples()
         .iter()
         .map(|sample| {
@@ -98,7 +98,7 @@ fn every_sample_is_sound() {
 
 #[test]
 fn verify_names_the_bad_file_and_exits_with_1() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("bad.bsa", &with_a_bad_file());
     place.archive("good.bsa", &Tes3::new().file("x.txt", b"x").build());
     let finished = place.run(["verify", "bad.bsa", "good.bsa"]);
@@ -117,7 +117,7 @@ fn verify_names_the_bad_file_and_exits_with_1() {
 
 #[test]
 fn verify_calls_a_file_odd_whose_bytes_are_whole_though_its_checksum_is_missing() {
-    let place = Place::new();
+    let place = TestDir::new();
     let content = b"the bytes are whole".repeat(50);
     let stream = crate::support::pack::without_adler(crate::support::pack::zlib(&content));
     let file = crate::support::Tes4File::new("odd.txt", &content[..]).stream(stream);
@@ -131,7 +131,7 @@ fn verify_calls_a_file_odd_whose_bytes_are_whole_though_its_checksum_is_missing(
 
 #[test]
 fn verify_of_what_cannot_be_opened_exits_with_that_failure() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("cut.ba2", &Ba2::general(1).file("a\\b.txt", b"b").build()[..30]);
     let finished = place.run(["verify", "cut.ba2"]);
     assert_eq!((finished.code, finished.out.as_str()), (65, ""));

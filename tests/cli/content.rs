@@ -7,13 +7,13 @@ use std::process::Stdio;
 use std::time::SystemTime;
 
 use super::with_a_bad_file;
-use crate::mounted::{Place, finish, run};
+use crate::mounted::{TestDir, finish, run};
 use crate::support::content::{noise, text};
 use crate::support::{Ba2, Tes3, samples};
 
 #[test]
 fn every_file_of_every_sample_is_extracted_whole() {
-    let place = Place::new();
+    let place = TestDir::new();
     for sample in samples() {
         place.sample(&sample);
         let out = place.path("out").join(&sample.name);
@@ -39,7 +39,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn cat_writes_files_in_the_order_of_the_command_line() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &with_a_bad_file());
     let mut command = place.bsafs(["cat", "a.bsa", "SOUND\\Good.wav", "scripts/main.PEX", "sound/good.wav"]);
     let output = command.output().unwrap();
@@ -49,7 +49,7 @@ fn cat_writes_files_in_the_order_of_the_command_line() {
 
 #[test]
 fn cat_finds_a_file_without_a_name_by_its_real_path() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"found").nameless().build());
     assert_eq!(place.run(["cat", "a.ba2", "misc/example.txt"]).sound(), "found");
     assert_eq!(place.run(["cat", "a.ba2", "5EE3C5A6_F38044E1.txt"]).sound(), "found");
@@ -57,7 +57,7 @@ fn cat_finds_a_file_without_a_name_by_its_real_path() {
 
 #[test]
 fn cat_names_what_it_cannot_write() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &with_a_bad_file());
     for (path, code, said) in [
         ("nothing", 66, "no such file in the archive\n"),
@@ -73,7 +73,7 @@ fn cat_names_what_it_cannot_write() {
 
 #[test]
 fn cat_for_a_reader_who_has_seen_enough_is_no_failure() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &Tes3::new().file("large", noise(1, 3_000_000)).build());
     let mut command = place.bsafs(["cat", "a.bsa", "large"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -87,7 +87,7 @@ fn cat_for_a_reader_who_has_seen_enough_is_no_failure() {
 
 #[test]
 fn extract_writes_to_the_current_folder_only_what_matches() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &with_a_bad_file());
     let said = place.run(["extract", "a.bsa", "--glob", "SCRIPTS\\**"]).sound();
     assert_eq!(said, "wrote 2 files (4.9 KiB) to .\n");
@@ -98,7 +98,7 @@ fn extract_writes_to_the_current_folder_only_what_matches() {
 
 #[test]
 fn extract_skips_a_bad_file_names_it_and_exits_with_1() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &with_a_bad_file());
     let finished = place.run(["extract", "a.bsa", "-C", "out/deep"]);
     assert_eq!(finished.code, 1, "{finished:?}");
@@ -111,7 +111,7 @@ fn extract_skips_a_bad_file_names_it_and_exits_with_1() {
 
 #[test]
 fn extract_overwrites_unless_told_to_skip_what_is_there() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &Tes3::new().file("x.txt", b"new").file("y.txt", b"new").build());
     fs::create_dir(place.path("out")).unwrap();
     fs::write(place.path("out/x.txt"), b"old and longer").unwrap();
@@ -125,7 +125,7 @@ fn extract_overwrites_unless_told_to_skip_what_is_there() {
 
 #[test]
 fn extract_never_writes_through_a_link_that_lies_in_its_way() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &Tes3::new().file("misc\\x.txt", b"new").build());
     fs::create_dir(place.path("victim")).unwrap();
     fs::write(place.path("victim/file"), b"precious").unwrap();
@@ -154,7 +154,7 @@ fn extract_never_writes_through_a_link_that_lies_in_its_way() {
 
 #[test]
 fn extract_leaves_a_skipped_link_alone() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
     symlink("nowhere", place.path("x.txt")).unwrap();
     let said = place.run(["extract", "a.bsa", "--skip-existing"]).sound();
@@ -164,7 +164,7 @@ fn extract_leaves_a_skipped_link_alone() {
 
 #[test]
 fn hostile_names_stay_in_the_output_folder() {
-    let place = Place::new();
+    let place = TestDir::new();
     let names =
         ["..\\..\\up.txt", "\\root.txt", "C:\\drive.txt", "a\\..\\..\\..\\b.txt", "/tmp/x/y.txt", ".."];
     let archive = names.iter().fold(Tes3::new(), |archive, name| archive.file(name, b"hostile"));
@@ -181,7 +181,7 @@ fn hostile_names_stay_in_the_output_folder() {
 
 #[test]
 fn extract_names_a_folder_that_it_cannot_write_to() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
     fs::write(place.path("file"), b"").unwrap();
     let finished = place.run(["extract", "a.bsa", "-C", "file"]);
@@ -193,7 +193,7 @@ fn extract_names_a_folder_that_it_cannot_write_to() {
 
 #[test]
 fn an_archive_named_like_the_folder_above_writes_nothing_there() {
-    let place = Place::new();
+    let place = TestDir::new();
     for name in ["...bsa", "..bsa"] {
         place.archive(name, &Tes3::new().file("x.txt", b"new").build());
     }
@@ -206,7 +206,7 @@ fn an_archive_named_like_the_folder_above_writes_nothing_there() {
 
 #[test]
 fn extract_names_a_folder_in_the_place_of_a_file() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
     fs::create_dir_all(place.path("out/x.txt")).unwrap();
     let finished = place.run(["extract", "a.bsa", "-C", "out"]);

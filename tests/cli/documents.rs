@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::mounted::{Place, run};
+use crate::mounted::{TestDir, run};
 
 const COMMANDS: [&str; 12] = [
     "mount",
@@ -23,7 +23,7 @@ const COMMANDS: [&str; 12] = [
 
 #[test]
 fn help_mentions_every_command_and_each_has_help_of_its_own() {
-    let place = Place::new();
+    let place = TestDir::new();
     let help = place.run(["--help"]).sound();
     for command in COMMANDS {
         let line = help.lines().find(|line| line.trim_start().starts_with(&format!("{command} ")));
@@ -45,7 +45,7 @@ fn help_mentions_every_command_and_each_has_help_of_its_own() {
 
 #[test]
 fn without_arguments_the_help_is_shown_and_the_version_if_asked_for() {
-    let place = Place::new();
+    let place = TestDir::new();
     let finished = run(&mut place.bsafs::<&str>([]));
     assert_eq!((finished.code, finished.out.as_str()), (2, ""));
     assert!(finished.err.contains("Usage: bsafs"), "{finished:?}");
@@ -54,7 +54,7 @@ fn without_arguments_the_help_is_shown_and_the_version_if_asked_for() {
 
 #[test]
 fn help_of_mount_lists_every_mount_option() {
-    let place = Place::new();
+    let place = TestDir::new();
     let help = place.run(["mount", "--help"]).sound();
     for option in [
         "allow_other",
@@ -81,7 +81,7 @@ fn help_of_mount_lists_every_mount_option() {
 
 #[test]
 fn completions_of_common_shells_know_every_command() {
-    let place = Place::new();
+    let place = TestDir::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = place.run(["completions", shell]).sound();
         for command in COMMANDS {
@@ -98,7 +98,7 @@ fn completions_of_common_shells_know_every_command() {
 
 #[test]
 fn the_manual_has_a_page_for_each_command_that_groff_renders_without_a_word() {
-    let place = Place::new();
+    let place = TestDir::new();
     fs::create_dir(place.path("pages")).unwrap();
     assert_eq!(place.run(["man", "--all", "pages"]).sound(), "");
     let mut pages: Vec<PathBuf> =
@@ -127,7 +127,7 @@ fn the_manual_has_a_page_for_each_command_that_groff_renders_without_a_word() {
 
 #[test]
 fn documents_that_a_full_disk_cuts_off_are_a_failure() {
-    let place = Place::new();
+    let place = TestDir::new();
     for arguments in [&["man"][..], &["completions", "bash"]] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let status =

@@ -7,12 +7,12 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::{with_a_bad_file, with_many_files};
-use crate::mounted::{Place, finish};
+use crate::mounted::{TestDir, finish};
 use crate::support::{Ba2, Tes3, Tes4, samples};
 
 #[test]
 fn every_sample_is_listed_as_a_mount_shows_it() {
-    let place = Place::new();
+    let place = TestDir::new();
     for sample in samples() {
         place.sample(&sample);
         let listed = place.run(["list", "--json", &sample.name]).sound();
@@ -37,7 +37,7 @@ fn every_sample_is_listed_as_a_mount_shows_it() {
 
 #[test]
 fn the_long_form_tells_sizes_codec_and_archive() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &Tes3::new().file("misc\\a.txt", b"hello").file("misc\\b.txt", b"hidden").build());
     let packed = crate::support::pack::zlib(&[b'x'; 1000]);
     let b = Tes4::new(104).flags(7).file("Misc", "B.txt", [b'x'; 1000]);
@@ -52,7 +52,7 @@ fn the_long_form_tells_sizes_codec_and_archive() {
 
 #[test]
 fn json_has_the_stored_bytes_and_what_is_hidden() {
-    let place = Place::new();
+    let place = TestDir::new();
     let below = place.archive("below.bsa", &Tes3::new().file(b"misc\\Mar\xEDa.txt", b"1").build());
     let above = place.archive("above.bsa", &Tes3::new().file(b"MISC\\MAR\xEDA.TXT", b"22").build());
     let listed = place.run(["list", "--json", "below.bsa", "above.bsa"]).sound();
@@ -68,7 +68,7 @@ fn json_has_the_stored_bytes_and_what_is_hidden() {
 
 #[test]
 fn patterns_match_in_any_case_with_either_slash() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &with_a_bad_file());
     let all = ["scripts/main.pex", "scripts/source/Main.psc", "sound/bad.wav", "sound/good.wav"];
     for (patterns, expected) in [
@@ -100,7 +100,7 @@ fn patterns_match_in_any_case_with_either_slash() {
 
 #[test]
 fn paths_can_be_ended_by_nul() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &with_a_bad_file());
     let listed = place.run(["list", "-0", "a.bsa", "-g", "sound/*"]).sound();
     assert_eq!(listed, "sound/bad.wav\0sound/good.wav\0");
@@ -110,7 +110,7 @@ fn paths_can_be_ended_by_nul() {
 
 #[test]
 fn each_archive_is_listed_in_its_folder_if_asked_for() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &Tes3::new().file("x.txt", b"1").build());
     place.archive("b.ba2", &Ba2::general(1).file("X.txt", b"2").build());
     let listed = place.run(["list", "--layout", "per-archive", "a.bsa", "b.ba2"]).sound();
@@ -121,7 +121,7 @@ fn each_archive_is_listed_in_its_folder_if_asked_for() {
 
 #[test]
 fn a_reader_who_has_seen_enough_is_no_failure() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("many.bsa", &with_many_files());
     for form in [&["list"][..], &["list", "--json"], &["list", "-l"], &["list", "-0"]] {
         let mut command = place.bsafs(form.iter().chain(&["many.bsa"]));
@@ -138,7 +138,7 @@ fn a_reader_who_has_seen_enough_is_no_failure() {
 
 #[test]
 fn what_cannot_be_listed_is_named() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.archive("a.bsa", &with_a_bad_file());
     let finished = place.run(["list", "a.bsa", "no-such.bsa"]);
     assert_eq!((finished.code, finished.out.as_str()), (66, ""));

@@ -48,7 +48,7 @@ fn beyond() -> Vec<Case> {
 }
 
 fn claims() -> Vec<Case> {
-    let case = |what, archive, claim, says| Case { what, archive, reason: Reason::Claim(claim), says };
+    let case = |what, archive, claim, says| Case { what, archive, reason: Reason::Size(claim), says };
     let bytes = || noise(1, 100);
     let gib = "it claims to unpack to 1073741824 bytes, which is more than its data can hold or we can";
     let all = "it claims to unpack to 4294967295 bytes, which is more than its data can hold or we can";
@@ -63,7 +63,7 @@ fn claims() -> Vec<Case> {
 
 fn leads() -> Vec<Case> {
     const SAYS: &str = "what stands in front of its data is longer than the data";
-    let case = |what, archive| Case { what, archive, reason: Reason::Lead, says: SAYS };
+    let case = |what, archive| Case { what, archive, reason: Reason::Prefix, says: SAYS };
     let short = || Tes4File::new("bad.txt", "").block(&b"\x09four"[..]);
     let cut = |len: usize| bad().no_size_word().stream(vec![1; len]);
     vec![
@@ -116,7 +116,7 @@ fn each_kind_of_bad_entry_is_told_with_its_reason_and_the_others_stay_readable()
         let id = opened.id("f/bad.txt");
         assert!(opened.store.size(id) > 0, "{what}: a bad file looks like a sound empty one");
         let reason =
-            if says.starts_with("it claims to unpack to 5000 ") { Reason::Claim(5000) } else { reason };
+            if says.starts_with("it claims to unpack to 5000 ") { Reason::Size(5000) } else { reason };
         opened.store.decode_ahead(id);
         assert_eq!(opened.store.faults(), 0, "{what}: nobody has read it yet");
         // From the middle, the beginning, whole; copied and checked: always the same fault.
@@ -156,7 +156,7 @@ fn what_one_request_could_not_hold_is_refused_by_the_limit() {
     let limits = Limits { extent: 1 << 20, ..Limits::default() };
     let opened = Opened::new(&[&archive], 64 << 20, limits);
     let error = opened.read("0/f/bad.txt", 0, 10).unwrap_err();
-    assert_eq!(error.reason, Reason::Claim(2 << 20));
+    assert_eq!(error.reason, Reason::Size(2 << 20));
     assert_eq!((opened.store.decoded_bytes(), opened.store.cached_bytes().0), (0, 0));
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use bsafs::content::{ReadError, Store, Tables};
+use bsafs::content::{LayerTables, ReadError, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{EntryId, Limits, parse};
 use bsafs::source::Source;
@@ -39,7 +39,10 @@ impl Opened {
                 .lend(|bytes| {
                     let archive = parse(bytes, &Limits::default()).unwrap();
                     let base = number.to_string();
-                    (Layer::new(&archive, Encoding::default(), Some(&base)).unwrap(), Tables::new(&archive))
+                    (
+                        Layer::new(&archive, Encoding::default(), Some(&base)).unwrap(),
+                        LayerTables::new(&archive),
+                    )
                 })
                 .unwrap();
             store.add(source, tables);

@@ -1,7 +1,7 @@
 //! The archives of Fallout 4 to Starfield: FORMATS.md section 3.
 
 use bsafs::format::hash::Family;
-use bsafs::format::{About, Archive, Codec, Extent, Head, Lead, Limits, ParseError};
+use bsafs::format::{About, Archive, Codec, Extent, ExtentPrefix, Head, Limits, ParseError};
 use bsafs::texture::dds;
 
 use super::{bytes_of, names, notes, parse, patched, refusal, refusal_within};
@@ -37,7 +37,7 @@ fn texture() -> Texture {
 }
 
 fn extent(offset: usize, packed: u32, size: u32, codec: Codec) -> Extent {
-    Extent { offset: offset as u64, packed, size: Some(size), codec, lead: Lead::NONE }
+    Extent { offset: offset as u64, packed, size: Some(size), codec, prefix: ExtentPrefix::NONE }
 }
 
 fn only_head(archive: &Archive<'_>) -> dds::Texture {

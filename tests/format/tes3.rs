@@ -1,7 +1,7 @@
 //! Morrowind's archives: FORMATS.md section 2.
 
 use bsafs::format::hash::{Family, Hash};
-use bsafs::format::{About, Codec, Extent, Lead, Limits, ParseError};
+use bsafs::format::{About, Codec, Extent, ExtentPrefix, Limits, ParseError};
 
 use super::{bytes_of, names, notes, parse, patched, refusal, refusal_within};
 use crate::support::{Tes3, Tes3File, hash};
@@ -31,8 +31,13 @@ fn every_field_is_where_the_description_has_it() {
     assert_eq!(archive.about, about);
     assert_eq!(archive.hashes, Family::Tes3);
     assert_eq!(names(&archive), ["a\\b.nif", "c.txt", "D/e"]);
-    let extent =
-        |offset, len| Extent { offset, packed: len, size: Some(len), codec: Codec::Stored, lead: Lead::NONE };
+    let extent = |offset, len| Extent {
+        offset,
+        packed: len,
+        size: Some(len),
+        codec: Codec::Stored,
+        prefix: ExtentPrefix::NONE,
+    };
     let extents = [extent(DATA_AT, 5), extent(DATA_AT + 5, 0), extent(DATA_AT + 5, 6)];
     assert_eq!(archive.extents().collect::<Vec<_>>(), extents);
     assert_eq!(bytes_of(&bytes, &archive.extents().nth(2).unwrap()), b"third!");

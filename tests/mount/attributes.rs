@@ -8,16 +8,16 @@ use nix::errno::Errno;
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::{world, world_files};
-use crate::mounted::Place;
+use crate::mounted::TestDir;
 use crate::support::content::text;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes3, Tes4, Tes4File};
 
 #[test]
 fn files_and_folders_may_be_read_by_all_and_are_as_old_as_the_archive() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     for (path, mode, links) in [
         ("", 0o040_555, 2),
         ("textures", 0o040_555, 2),
@@ -27,7 +27,7 @@ fn files_and_folders_may_be_read_by_all_and_are_as_old_as_the_archive() {
     ] {
         let metadata = fs::metadata(mount.join(path)).unwrap();
         assert_eq!((metadata.mode(), metadata.nlink()), (mode, links), "{path}");
-        assert_eq!(metadata.modified().unwrap(), Place::archive_time(), "{path}");
+        assert_eq!(metadata.modified().unwrap(), TestDir::archive_time(), "{path}");
         assert_eq!((metadata.ctime(), metadata.ctime_nsec()), (1_051_234_567, 123_456_789), "{path}");
         assert_eq!(metadata.uid(), nix::unistd::getuid().as_raw());
         assert_eq!(metadata.gid(), nix::unistd::getgid().as_raw());
@@ -36,15 +36,15 @@ fn files_and_folders_may_be_read_by_all_and_are_as_old_as_the_archive() {
 
 #[test]
 fn sizes_are_exact_and_blocks_are_of_512_bytes() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let files = [("nothing", 0), ("one", 1), ("block", 512), ("more", 513), ("large", 123_457)];
     let archive = files
         .iter()
         .fold(Tes4::new(105).flags(FOLDER_NAMES | FILE_NAMES | PACKED), |archive, &(name, size)| {
             archive.file("sizes", name, text(1, size))
         });
-    place.archive("a.bsa", &archive.build());
-    let mount = place.mount(["a.bsa"]);
+    dir.archive("a.bsa", &archive.build());
+    let mount = dir.mount(["a.bsa"]);
     for (name, size) in files {
         let metadata = fs::metadata(mount.join("sizes").join(name)).unwrap();
         assert_eq!((metadata.len(), metadata.blocks()), (size as u64, (size as u64).div_ceil(512)), "{name}");
@@ -55,10 +55,10 @@ fn sizes_are_exact_and_blocks_are_of_512_bytes() {
 
 #[test]
 fn df_shows_a_full_read_only_file_system_of_the_archives_size() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let archive = world();
-    place.archive("a.bsa", &archive);
-    let mount = place.mount(["a.bsa"]);
+    dir.archive("a.bsa", &archive);
+    let mount = dir.mount(["a.bsa"]);
     let told = statvfs(&mount.path).unwrap();
     assert_eq!(
         told.blocks() as u64 * told.fragment_size() as u64,
@@ -74,9 +74,9 @@ fn df_shows_a_full_read_only_file_system_of_the_archives_size() {
 
 #[test]
 fn extended_attributes_are_not_offered_unless_asked_for() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     let file = mount.join("readme.txt");
     let mut buffer = [0; 64];
     for _ in 0..2 {
@@ -89,14 +89,14 @@ fn extended_attributes_are_not_offered_unless_asked_for() {
 
 #[test]
 fn extended_attributes_tell_where_a_file_comes_from() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let names = FOLDER_NAMES | FILE_NAMES;
     let below = Tes4::new(104).flags(names).file("Misc", "Thing.txt", b"below").build();
     let thing = text(1, 9_000);
     let above = Tes4::new(104).flags(names | PACKED).add("misc", Tes4File::new("thing.txt", &thing[..]));
-    let below = place.archive("below.bsa", &below);
-    let above = place.archive("above.bsa", &above.build());
-    let mount = place.mount(["below.bsa", "above.bsa", "-o", "xattr"]);
+    let below = dir.archive("below.bsa", &below);
+    let above = dir.archive("above.bsa", &above.build());
+    let mount = dir.mount(["below.bsa", "above.bsa", "-o", "xattr"]);
     let file = mount.join("misc/thing.txt");
     let value = |name: &str| {
         let value = xattr::get(&file, format!("user.bsafs.{name}")).unwrap();
@@ -121,9 +121,9 @@ fn extended_attributes_tell_where_a_file_comes_from() {
 
 #[test]
 fn a_buffer_too_small_for_an_extended_attribute_is_refused() {
-    let place = Place::new();
-    place.archive("a.bsa", &Tes3::new().file("a.txt", b"a").build());
-    let mount = place.mount(["a.bsa", "-o", "xattr"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("a.txt", b"a").build());
+    let mount = dir.mount(["a.bsa", "-o", "xattr"]);
     let file = mount.join("a.txt");
     let mut buffer = [0; 256];
     let range = rustix::io::Errno::from_raw_os_error(Errno::ERANGE as i32);

@@ -5,7 +5,7 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Finished, Mounted, Place, run, signal, state, until};
+use crate::mounted::{Finished, Mounted, TestDir, run, signal, state, until};
 use crate::support::samples;
 
 /// Looks at a mount as programs do, in a process that can be given up: listings, attributes, all bytes, other spellings,
@@ -27,8 +27,8 @@ fn stop(mount: &Mounted) {
 }
 
 /// Looks at a new mount twice, the second time with its daemon stopped.
-fn look_twice(place: &Place) -> (Finished, Finished) {
-    let mount = place.mount(["a.bsa"]);
+fn look_twice(dir: &TestDir) -> (Finished, Finished) {
+    let mount = dir.mount(["a.bsa"]);
     let first = look(&mount);
     assert_eq!(first.code, 0, "{first:?}");
     let bytes: usize = world_files().iter().map(|(_, content)| content.len()).sum();
@@ -37,19 +37,19 @@ fn look_twice(place: &Place) -> (Finished, Finished) {
     let second = look(&mount);
     assert_eq!(state(mount.pid), Some('T'));
     signal(mount.pid, Signal::SIGCONT);
-    mount.umount(place);
+    mount.umount(dir);
     (first, second)
 }
 
 #[test]
 fn a_second_look_at_everything_is_answered_while_the_daemon_is_stopped() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
     // The kernel may forget at any time, when memory is short or somebody writes to drop_caches; not time and again.
-    let (mut first, mut second) = look_twice(&place);
+    let (mut first, mut second) = look_twice(&dir);
     for _ in 0..2 {
         if second.code != 0 {
-            (first, second) = look_twice(&place);
+            (first, second) = look_twice(&dir);
         }
     }
     assert_eq!(second.code, 0, "a request reached the daemon: {second:?}");
@@ -58,13 +58,13 @@ fn a_second_look_at_everything_is_answered_while_the_daemon_is_stopped() {
 
 #[test]
 fn a_stopped_daemon_is_missed_where_something_new_is_asked() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     stop(&mount);
     let mut command = Command::new("timeout");
     // Long enough for a program to start; without the daemon, no time is long enough.
-    command.args(["-s", "KILL", "1", "cat", "readme.txt"]).current_dir(place.path(""));
+    command.args(["-s", "KILL", "1", "cat", "readme.txt"]).current_dir(dir.path(""));
     command.arg(mount.join("readme.txt"));
     let finished = run(&mut command);
     signal(mount.pid, Signal::SIGCONT);
@@ -75,9 +75,9 @@ fn a_stopped_daemon_is_missed_where_something_new_is_asked() {
 #[test]
 fn bytes_once_read_survive_their_archive() {
     let sample = samples().into_iter().find(|sample| sample.name == "v104 zlib.bsa").unwrap();
-    let place = Place::new();
-    let archive = place.sample(&sample);
-    let mount = place.mount([&sample.name]);
+    let dir = TestDir::new();
+    let archive = dir.sample(&sample);
+    let mount = dir.mount([&sample.name]);
     let (path, content) = &sample.files[1];
     assert!(mount.read(path) == *content);
     std::fs::write(archive, b"gone").unwrap();

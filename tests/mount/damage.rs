@@ -6,7 +6,7 @@ use std::path::Path;
 
 use nix::errno::Errno;
 
-use crate::mounted::{Mounted, Place, is_alive, status};
+use crate::mounted::{Mounted, TestDir, is_alive, status};
 use crate::support::content::{noise, text};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes4, Tes4File};
@@ -21,7 +21,7 @@ fn content(seed: usize) -> Vec<u8> {
 }
 
 /// Two archives, of stored or packed files, in a mount that logs to `log`.
-fn mount_two(place: &Place, flags: u32) -> Mounted {
+fn mount_two(dir: &TestDir, flags: u32) -> Mounted {
     for (base, archive) in [(0, "ours"), (10, "other")] {
         let built = FILES
             .iter()
@@ -29,13 +29,13 @@ fn mount_two(place: &Place, flags: u32) -> Mounted {
             .fold(Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | flags), |built, (nth, name)| {
                 built.file(archive, *name, content(base + nth))
             });
-        place.archive(&format!("{archive}.bsa"), &built.build());
+        dir.archive(&format!("{archive}.bsa"), &built.build());
     }
-    place.mount(["ours.bsa", "other.bsa", "--log-file", "log"])
+    dir.mount(["ours.bsa", "other.bsa", "--log-file", "log"])
 }
 
-fn log(place: &Place) -> String {
-    fs::read_to_string(place.path("log")).unwrap_or_default()
+fn log(dir: &TestDir) -> String {
+    fs::read_to_string(dir.path("log")).unwrap_or_default()
 }
 
 /// The other archive's files are whole, and the daemon lives.
@@ -49,23 +49,23 @@ fn assert_unharmed(mount: &Mounted) {
 
 /// Does something to the archive under a mount; its files give EIO then, and the log says so once.
 fn assert_noticed(flags: u32, change: fn(&File)) {
-    let place = Place::new();
-    let mount = mount_two(&place, flags);
+    let dir = TestDir::new();
+    let mount = mount_two(&dir, flags);
     assert!(mount.read("ours/a.bin") == content(0));
-    change(&File::options().write(true).open(place.path("ours.bsa")).unwrap());
+    change(&File::options().write(true).open(dir.path("ours.bsa")).unwrap());
     for _ in 0..2 {
         for name in &FILES[1..] {
             assert_eq!(mount.read_error(Path::new("ours").join(name)), EIO, "{name}");
         }
     }
     assert_unharmed(&mount);
-    let log = log(&place);
-    let told = format!("{}: the archive was changed while mounted", place.path("ours.bsa").display());
+    let log = log(&dir);
+    let told = format!("{}: the archive was changed while mounted", dir.path("ours.bsa").display());
     assert_eq!((log.matches(&told).count(), log.lines().count()), (1, 1), "{log}");
     // They are still listed, and not as empty.
     assert_eq!(fs::read_dir(mount.join("ours")).unwrap().count(), FILES.len());
     assert!(fs::metadata(mount.join("ours/d.bin")).unwrap().len() >= 150_000);
-    mount.umount(&place);
+    mount.umount(&dir);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn an_archive_overwritten_in_place_gives_eio_and_harms_no_other() {
 fn an_archive_overwritten_by_one_who_sets_the_time_back_gives_eio() {
     assert_noticed(0, |archive| {
         archive.write_all_at(&[0xAA; 9_000], 300_000).unwrap();
-        archive.set_modified(Place::archive_time()).unwrap();
+        archive.set_modified(TestDir::archive_time()).unwrap();
     });
 }
 
@@ -99,16 +99,16 @@ fn an_archive_that_grew_gives_eio() {
 
 /// Does something to the archive's name; its bytes are still read.
 fn assert_survived(change: fn(&Path)) {
-    let place = Place::new();
-    let mount = mount_two(&place, PACKED);
+    let dir = TestDir::new();
+    let mount = mount_two(&dir, PACKED);
     assert!(mount.read("ours/a.bin") == content(0));
-    change(&place.path("ours.bsa"));
+    change(&dir.path("ours.bsa"));
     for (nth, name) in FILES.iter().enumerate() {
         assert!(mount.read(Path::new("ours").join(name)) == content(nth), "{name}");
     }
     assert_unharmed(&mount);
-    assert_eq!(log(&place), "");
-    mount.umount(&place);
+    assert_eq!(log(&dir), "");
+    mount.umount(&dir);
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn damaged() -> Vec<u8> {
 
 #[test]
 fn a_bad_file_gives_eio_for_itself_alone_and_is_still_listed() {
-    let place = Place::new();
-    place.archive("a.bsa", &damaged());
-    let mount = place.mount(["a.bsa", "--log-file", "log"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &damaged());
+    let mount = dir.mount(["a.bsa", "--log-file", "log"]);
     let listed: Vec<_> =
         fs::read_dir(mount.join("mixed")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     let bad = ["cut.txt", "huge.txt", "noise.txt", "short.txt"];
@@ -176,8 +176,8 @@ fn a_bad_file_gives_eio_for_itself_alone_and_is_still_listed() {
         assert!(mount.read("mixed/good.txt") == text(2, 3_000));
         assert!(mount.read("mixed/last.txt") == text(4, 3_000));
     }
-    let log = log(&place);
-    let archive = place.path("a.bsa");
+    let log = log(&dir);
+    let archive = dir.path("a.bsa");
     for name in bad {
         let told = format!("{}: mixed/{name}: ", archive.display());
         assert_eq!(log.matches(&told).count(), 1, "{log}");
@@ -187,14 +187,14 @@ fn a_bad_file_gives_eio_for_itself_alone_and_is_still_listed() {
     let is_dated =
         |line: &str| line.starts_with("20") && line.split(' ').next().is_some_and(|it| it.ends_with('Z'));
     assert!(log.lines().all(is_dated), "{log}");
-    mount.umount(&place);
+    mount.umount(&dir);
 }
 
 #[test]
 fn damage_is_found_though_the_file_is_read_by_eight_at_once() {
-    let place = Place::new();
-    place.archive("a.bsa", &damaged());
-    let mount = place.mount(["a.bsa", "--log-file", "log"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &damaged());
+    let mount = dir.mount(["a.bsa", "--log-file", "log"]);
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -205,5 +205,5 @@ fn damage_is_found_though_the_file_is_read_by_eight_at_once() {
             });
         }
     });
-    assert_eq!(log(&place).lines().count(), 2, "{}", log(&place));
+    assert_eq!(log(&dir).lines().count(), 2, "{}", log(&dir));
 }

@@ -4,20 +4,20 @@ use std::fs;
 use std::process::Command;
 
 use super::world;
-use crate::mounted::{Place, is_root, mounts_below, run};
+use crate::mounted::{TestDir, is_root, mounts_below, run};
 use crate::support::Tes4;
 
 #[test]
 fn archives_that_cannot_be_opened_are_named_with_the_reason() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    fs::write(place.path("zip.bsa"), [&b"PK\x03\x04"[..], &[0; 60]].concat()).unwrap();
-    fs::write(place.path("empty.bsa"), b"").unwrap();
-    fs::write(place.path("cut.bsa"), &world()[..60]).unwrap();
-    fs::write(place.path("huge.bsa"), Tes4::new(104).file("a", "b", b"c").folder_count(u32::MAX).build())
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::write(dir.path("zip.bsa"), [&b"PK\x03\x04"[..], &[0; 60]].concat()).unwrap();
+    fs::write(dir.path("empty.bsa"), b"").unwrap();
+    fs::write(dir.path("cut.bsa"), &world()[..60]).unwrap();
+    fs::write(dir.path("huge.bsa"), Tes4::new(104).file("a", "b", b"c").folder_count(u32::MAX).build())
         .unwrap();
-    fs::create_dir(place.path("folder.bsa")).unwrap();
-    nix::unistd::mkfifo(&place.path("pipe.bsa"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    fs::create_dir(dir.path("folder.bsa")).unwrap();
+    nix::unistd::mkfifo(&dir.path("pipe.bsa"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     for (archive, code, said) in [
         ("no-such.bsa", 66, "no such file or folder"),
         ("folder.bsa", 66, "it is a folder; name the archives in it"),
@@ -28,27 +28,27 @@ fn archives_that_cannot_be_opened_are_named_with_the_reason() {
         ("huge.bsa", 65, "archive"),
     ] {
         for arguments in [vec![archive, "a.bsa", "mnt"], vec!["a.bsa", archive, "mnt"]] {
-            let finished = place.run([&["mount"], &arguments[..]].concat());
+            let finished = dir.run([&["mount"], &arguments[..]].concat());
             assert_eq!((finished.code, finished.out.as_str()), (code, ""), "{finished:?}");
             assert!(finished.err.starts_with(&format!("bsafs: {archive}: ")), "{finished:?}");
             assert!(finished.err.contains(said) && finished.err.lines().count() == 1, "{finished:?}");
-            assert!(!place.path("mnt").exists(), "{archive}");
+            assert!(!dir.path("mnt").exists(), "{archive}");
         }
     }
 }
 
 #[test]
 fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    fs::create_dir(place.path("full")).unwrap();
-    fs::write(place.path("full/file"), b"mine").unwrap();
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("full")).unwrap();
+    fs::write(dir.path("full/file"), b"mine").unwrap();
     let refused = |path: &str, why: &str| {
-        let finished = place.run(["mount", "a.bsa", path]);
+        let finished = dir.run(["mount", "a.bsa", path]);
         assert_eq!((finished.code, finished.out.as_str()), (73, ""), "{finished:?}");
         assert_eq!(finished.err, format!("bsafs: {why}\n"));
     };
-    let full = place.path("full");
+    let full = dir.path("full");
     refused(
         "full",
         &format!(
@@ -58,7 +58,7 @@ fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
     );
     refused("nowhere/mnt", "nowhere/mnt: no such file or folder");
     refused("full/file/mnt", "full/file/mnt: Not a directory (os error 20)");
-    let mount = place.mount(["a.bsa"]);
+    let mount = dir.mount(["a.bsa"]);
     refused(
         "mnt",
         &format!(
@@ -66,40 +66,40 @@ fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
             mount.path.display()
         ),
     );
-    assert_eq!(mounts_below(&place.path("")).len(), 1);
+    assert_eq!(mounts_below(&dir.path("")).len(), 1);
     assert_eq!(mount.read("readme.txt").len(), 800);
 }
 
 #[test]
 fn a_file_in_the_place_of_the_mountpoint_is_taken_for_an_archive() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    fs::write(place.path("file"), b"this is plain text\n").unwrap();
-    let finished = place.run(["mount", "a.bsa", "file"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::write(dir.path("file"), b"this is plain text\n").unwrap();
+    let finished = dir.run(["mount", "a.bsa", "file"]);
     assert_eq!(finished.code, 65, "{finished:?}");
     assert!(finished.err.starts_with("bsafs: file: unsupported archive: not a BSA or BA2"), "{finished:?}");
-    assert_eq!(fs::read(place.path("file")).unwrap(), b"this is plain text\n");
+    assert_eq!(fs::read(dir.path("file")).unwrap(), b"this is plain text\n");
 }
 
 #[test]
 fn a_full_folder_is_mounted_over_if_the_user_insists_and_is_itself_afterwards() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    fs::create_dir(place.path("mnt")).unwrap();
-    fs::write(place.path("mnt/file"), b"mine").unwrap();
-    let mount = place.mount(["a.bsa", "-o", "nonempty"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("mnt")).unwrap();
+    fs::write(dir.path("mnt/file"), b"mine").unwrap();
+    let mount = dir.mount(["a.bsa", "-o", "nonempty"]);
     assert!(!mount.join("file").exists());
-    mount.umount(&place);
-    assert_eq!(fs::read(place.path("mnt/file")).unwrap(), b"mine");
+    mount.umount(&dir);
+    assert_eq!(fs::read(dir.path("mnt/file")).unwrap(), b"mine");
 }
 
 #[test]
 fn a_command_line_without_archives_is_refused() {
-    let place = Place::new();
+    let dir = TestDir::new();
     for arguments in
         [&["mount"][..], &["umount"], &["list"], &["nonsense"], &["mount", "a", "--cache-size", "x"]]
     {
-        let finished = place.run(arguments);
+        let finished = dir.run(arguments);
         assert_eq!((finished.code, finished.out.as_str()), (2, ""), "{arguments:?}");
         assert!(finished.err.starts_with("error: "), "{finished:?}");
     }
@@ -107,36 +107,36 @@ fn a_command_line_without_archives_is_refused() {
 
 #[test]
 fn a_log_file_that_cannot_be_written_takes_the_mount_back() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let finished = place.run(["mount", "a.bsa", "mnt", "--log-file", "nowhere/log"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let finished = dir.run(["mount", "a.bsa", "mnt", "--log-file", "nowhere/log"]);
     assert_eq!((finished.code, finished.out.as_str()), (74, ""), "{finished:?}");
     assert!(finished.err.starts_with("bsafs: the mount was taken back: "), "{finished:?}");
-    assert!(mounts_below(&place.path("")).is_empty() && !place.path("mnt").exists());
+    assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("mnt").exists());
 }
 
 #[test]
 fn a_user_without_fusermount3_is_told_what_to_install() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    place.give_to_user();
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
     // As `env` starts it, because whoever starts it as another user must be found first.
-    let program = place.path("bsafs");
+    let program = dir.path("bsafs");
     let arguments = ["PATH=/nonexistent", program.to_str().unwrap(), "mount", "a.bsa", "mnt"];
-    let finished = run(&mut place.as_user("env", arguments));
+    let finished = run(&mut dir.as_user("env", arguments));
     assert_eq!((finished.code, finished.out.as_str()), (69, ""));
     assert_eq!(
         finished.err,
         "bsafs: there is no fusermount3: install your distribution's package fuse3, or mount as root\n"
     );
-    assert!(!place.path("mnt").exists());
+    assert!(!dir.path("mnt").exists());
 }
 
 /// Runs a shell in a mount namespace of its own, where `/dev` has a null device and whatever `prepare` adds.
-fn with_other_devices(place: &Place, prepare: &str, command: &str) -> crate::mounted::Finished {
+fn with_other_devices(dir: &TestDir, prepare: &str, command: &str) -> crate::mounted::Finished {
     let script = format!(
         "set -e; mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; {prepare}; cd '{}'; exec {command}",
-        place.path("").display()
+        dir.path("").display()
     );
     run(Command::new("unshare").args(["-m", "sh", "-c", &script]))
 }
@@ -146,18 +146,18 @@ fn a_machine_without_fuse_is_told_how_to_get_it() {
     if !is_root() {
         return eprintln!("SKIPPED: only root can hide /dev/fuse");
     }
-    let place = Place::new();
-    place.archive("a.bsa", &world());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
     for (form, code) in [("mount a.bsa mnt", 69), ("mount -f a.bsa mnt", 69), ("a.bsa mnt -o ro", 2)] {
         let command = format!("'{}' {form}", env!("CARGO_BIN_EXE_bsafs"));
-        let finished = with_other_devices(&place, "true", &command);
+        let finished = with_other_devices(&dir, "true", &command);
         assert_eq!((finished.code, finished.out.as_str()), (code, ""), "{finished:?}");
         assert_eq!(
             finished.err,
             "bsafs: there is no /dev/fuse: load the module with `modprobe fuse`, or give the container \
              `--device /dev/fuse`\n"
         );
-        assert!(!place.path("mnt").exists());
+        assert!(!dir.path("mnt").exists());
     }
 }
 
@@ -166,33 +166,33 @@ fn a_user_who_may_not_open_the_device_is_told_what_desktops_do() {
     if !is_root() {
         return eprintln!("SKIPPED: only root can close /dev/fuse");
     }
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    place.give_to_user();
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
     let close = "mknod -m 600 /dev/fuse c 10 229";
-    let finished = with_other_devices(&place, close, "runuser -u nobody -- ./bsafs mount a.bsa mnt");
+    let finished = with_other_devices(&dir, close, "runuser -u nobody -- ./bsafs mount a.bsa mnt");
     assert_eq!((finished.code, finished.out.as_str()), (77, ""), "{finished:?}");
     assert_eq!(
         finished.err,
         "bsafs: /dev/fuse may not be opened: desktops give it mode 0666 (`chmod 0666 /dev/fuse`)\n"
     );
-    assert!(!place.path("mnt").exists());
+    assert!(!dir.path("mnt").exists());
 }
 
 #[test]
 fn a_profile_that_is_a_pipe_is_not_waited_for() {
-    let place = Place::new();
-    nix::unistd::mkfifo(&place.path("pipe.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let finished = place.run(["mount", "pipe.toml", "mnt"]);
+    let dir = TestDir::new();
+    nix::unistd::mkfifo(&dir.path("pipe.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let finished = dir.run(["mount", "pipe.toml", "mnt"]);
     assert_eq!((finished.code, finished.err.as_str()), (66, "bsafs: pipe.toml: not a regular file\n"));
 }
 
 #[test]
 fn a_log_file_that_cannot_be_written_is_named_and_nothing_stays_mounted() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let finished = place.run(["mount", "a.bsa", "mnt", "--log-file", "no-such/log"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let finished = dir.run(["mount", "a.bsa", "mnt", "--log-file", "no-such/log"]);
     let said = "bsafs: the mount was taken back: no-such/log: No such file or directory (os error 2)\n";
     assert_eq!((finished.code, finished.err.as_str()), (74, said));
-    assert!(mounts_below(&place.path("")).is_empty() && !place.path("mnt").exists());
+    assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("mnt").exists());
 }

@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use crate::mounted::{Mounted, Place, run};
+use crate::mounted::{Mounted, TestDir, run};
 use crate::support::{Ba2, Tes3, Tes4};
 
 /// Three archives of three formats that share one file; each has one of its own.
-fn write_three(place: &Place) {
+fn write_three(dir: &TestDir) {
     let first = Tes3::new().file("misc\\shared.txt", b"first").file("misc\\first.txt", b"1");
     let second = Tes4::new(104).file("Misc", "Shared.TXT", b"second").file("misc", "second.txt", b"2");
     let third = Ba2::general(1).file("MISC\\SHARED.txt", b"third").file("Other\\third.txt", b"3");
-    place.archive("first.bsa", &first.build());
-    place.archive("second.bsa", &second.build());
-    place.archive("third.ba2", &third.build());
+    dir.archive("first.bsa", &first.build());
+    dir.archive("second.bsa", &second.build());
+    dir.archive("third.ba2", &third.build());
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -22,14 +22,14 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn where_archives_share_a_file_the_rightmost_wins() {
-    let place = Place::new();
-    write_three(&place);
+    let dir = TestDir::new();
+    write_three(&dir);
     for (order, winner) in [
         (["first.bsa", "second.bsa", "third.ba2"], "third"),
         (["third.ba2", "second.bsa", "first.bsa"], "first"),
         (["third.ba2", "first.bsa", "second.bsa"], "second"),
     ] {
-        let mount = place.mount(order);
+        let mount = dir.mount(order);
         assert_eq!(mount.read("misc/shared.txt"), winner.as_bytes(), "{order:?}");
         assert_eq!(mount.read("misc/first.txt"), b"1");
         assert_eq!(mount.read("misc/second.txt"), b"2");
@@ -38,18 +38,18 @@ fn where_archives_share_a_file_the_rightmost_wins() {
         assert_eq!(names(&mount.path).len(), 2);
         let report = mount.said.lines().next().unwrap();
         assert!(report.starts_with("mounted 3 archives, 4 files, 2 hidden by later archives ("), "{report}");
-        mount.umount(&place);
+        mount.umount(&dir);
     }
 }
 
 #[test]
 fn which_tells_the_archive_and_all_that_it_hides() {
-    let place = Place::new();
-    write_three(&place);
-    let mount = place.mount(["first.bsa", "second.bsa", "third.ba2"]);
-    let told = place.run(["which", "--json", "mnt/misc/shared.TXT"]).sound();
+    let dir = TestDir::new();
+    write_three(&dir);
+    let mount = dir.mount(["first.bsa", "second.bsa", "third.ba2"]);
+    let told = dir.run(["which", "--json", "mnt/misc/shared.TXT"]).sound();
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    let archive = |name: &str| serde_json::Value::from(place.path(name).to_str().unwrap());
+    let archive = |name: &str| serde_json::Value::from(dir.path(name).to_str().unwrap());
     assert_eq!(told["from"]["archive"], archive("third.ba2"));
     assert_eq!(told["hides"][0]["archive"], archive("second.bsa"));
     assert_eq!(told["hides"][0]["stored_name"], "Misc\\Shared.TXT");
@@ -57,9 +57,9 @@ fn which_tells_the_archive_and_all_that_it_hides() {
     assert_eq!(told["hides"].as_array().unwrap().len(), 2);
     assert_eq!((&told["size"], &told["hides_more"]), (&5.into(), &0.into()));
 
-    let text = place.run(["which", "mnt/misc/shared.txt", "mnt/misc/first.txt"]).sound();
+    let text = dir.run(["which", "mnt/misc/shared.txt", "mnt/misc/first.txt"]).sound();
     let words: Vec<&str> = text.lines().map(|line| line.trim_start().split("  ").next().unwrap()).collect();
-    let [first, second, third] = ["first.bsa", "second.bsa", "third.ba2"].map(|it| place.path(it));
+    let [first, second, third] = ["first.bsa", "second.bsa", "third.ba2"].map(|it| dir.path(it));
     assert!(words[0].to_lowercase() == "misc/shared.txt" && text.contains("(5 bytes)"), "{text}");
     assert_eq!(words[1], "from");
     assert!(text.lines().nth(1).unwrap().contains(third.to_str().unwrap()), "{text}");
@@ -71,15 +71,15 @@ fn which_tells_the_archive_and_all_that_it_hides() {
 
 #[test]
 fn which_has_no_answer_for_folders_and_for_what_is_outside_a_mount() {
-    let place = Place::new();
-    write_three(&place);
-    let _mount = place.mount(["first.bsa"]);
+    let dir = TestDir::new();
+    write_three(&dir);
+    let _mount = dir.mount(["first.bsa"]);
     for (path, why) in [
         ("mnt/misc", "it is a folder; folders come from all archives that have it"),
         ("first.bsa", "it is not inside a mount of bsafs"),
         ("mnt/nothing", "no such file"),
     ] {
-        let finished = place.run(["which", path]);
+        let finished = dir.run(["which", path]);
         assert_eq!((finished.code, finished.out.as_str()), (1, ""));
         assert_eq!(finished.err, format!("bsafs: {path}: {why}\n"));
     }
@@ -87,72 +87,72 @@ fn which_has_no_answer_for_folders_and_for_what_is_outside_a_mount() {
 
 #[test]
 fn which_answers_though_the_mountpoint_has_spaces_and_the_file_no_name() {
-    let place = Place::new();
-    place.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"x").nameless().build());
-    let said = place.run(["mount", "a.ba2", "my mount"]).sound();
+    let dir = TestDir::new();
+    dir.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"x").nameless().build());
+    let said = dir.run(["mount", "a.ba2", "my mount"]).sound();
     assert!(
-        said.ends_with(&format!("unmount: bsafs umount '{}'\n", place.path("my mount").display())),
+        said.ends_with(&format!("unmount: bsafs umount '{}'\n", dir.path("my mount").display())),
         "{said}"
     );
-    let mount = Mounted::at(&place.path("my mount"), said);
-    let told = place.run(["which", "--json", "my mount/misc/example.txt"]).sound();
+    let mount = Mounted::at(&dir.path("my mount"), said);
+    let told = dir.run(["which", "--json", "my mount/misc/example.txt"]).sound();
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["path"], "5EE3C5A6_F38044E1.txt");
     assert_eq!(told["from"]["stored_name"], "");
-    mount.umount(&place);
+    mount.umount(&dir);
 }
 
 #[test]
 fn each_archive_has_a_folder_of_its_own_if_asked_for() {
-    let place = Place::new();
-    write_three(&place);
-    fs::create_dir(place.path("more")).unwrap();
-    fs::copy(place.path("second.bsa"), place.path("more/First.bsa")).unwrap();
+    let dir = TestDir::new();
+    write_three(&dir);
+    fs::create_dir(dir.path("more")).unwrap();
+    fs::copy(dir.path("second.bsa"), dir.path("more/First.bsa")).unwrap();
     for arguments in [["--layout", "per-archive"], ["-o", "layout=per-archive"]] {
-        let mount = place.mount(["first.bsa", "third.ba2", "more/First.bsa"].iter().chain(&arguments));
+        let mount = dir.mount(["first.bsa", "third.ba2", "more/First.bsa"].iter().chain(&arguments));
         assert_eq!(names(&mount.path), ["first", "First (2)", "third"]);
         assert_eq!(mount.read("first/misc/shared.txt"), b"first");
         assert_eq!(mount.read("first (2)/misc/shared.txt"), b"second");
         assert_eq!(mount.read("third/misc/shared.txt"), b"third");
-        mount.umount(&place);
+        mount.umount(&dir);
     }
 }
 
 #[test]
 fn a_profile_mounts_what_it_names_where_it_says() {
-    let place = Place::new();
-    write_three(&place);
-    fs::create_dir(place.path("profiles")).unwrap();
+    let dir = TestDir::new();
+    write_three(&dir);
+    fs::create_dir(dir.path("profiles")).unwrap();
     let profile =
         "archives = ['first.bsa', 'second.bsa']\nfolder = '..'\nmountpoint = 'here'\noptions = 'xattr'\n";
-    fs::write(place.path("profiles/game.toml"), profile).unwrap();
-    let said = place.run(["mount", "profiles/game.toml"]).sound();
-    let mount = Mounted::at(&place.path("profiles/here"), said);
+    fs::write(dir.path("profiles/game.toml"), profile).unwrap();
+    let said = dir.run(["mount", "profiles/game.toml"]).sound();
+    let mount = Mounted::at(&dir.path("profiles/here"), said);
     assert_eq!(mount.read("misc/shared.txt"), b"second");
     let codec = xattr::get(mount.join("misc/shared.txt"), "user.bsafs.codec").unwrap();
     assert_eq!(codec.as_deref(), Some(&b"stored"[..]));
-    mount.umount(&place);
-    assert!(!place.path("profiles/here").exists());
+    mount.umount(&dir);
+    assert!(!dir.path("profiles/here").exists());
 
     // The command line outranks the profile, and archives may follow it.
-    let mount = place.mount(["profiles/game.toml", "third.ba2"]);
+    let mount = dir.mount(["profiles/game.toml", "third.ba2"]);
     assert_eq!(mount.read("misc/shared.txt"), b"third");
-    mount.umount(&place);
+    mount.umount(&dir);
 }
 
 #[test]
 fn a_profile_that_cannot_be_read_is_refused_with_its_line() {
-    let place = Place::new();
-    fs::write(place.path("a.toml"), "archives = ['a.bsa']\nmountpiont = 'x'\n").unwrap();
-    let finished = run(&mut place.bsafs(["mount", "a.toml"]));
+    let dir = TestDir::new();
+    fs::write(dir.path("a.toml"), "archives = ['a.bsa']\nmountpiont = 'x'\n").unwrap();
+    let finished = run(&mut dir.bsafs(["mount", "a.toml"]));
     assert_eq!(finished.code, 2);
     assert!(
         finished.err.starts_with("bsafs: a.toml: ") && finished.err.contains("mountpiont"),
         "{finished:?}"
     );
-    fs::write(place.path("b.toml"), "archives = []\n").unwrap();
-    let finished = run(&mut place.bsafs(["mount", "b.toml"]));
+    fs::write(dir.path("b.toml"), "archives = []\n").unwrap();
+    let finished = run(&mut dir.bsafs(["mount", "b.toml"]));
     assert_eq!((finished.code, finished.err.as_str()), (2, "bsafs: b.toml: it names no archives\n"));
-    let finished = run(&mut place.bsafs(["mount", "c.toml"]));
+    let finished = run(&mut dir.bsafs(["mount", "c.toml"]));
     assert_eq!((finished.code, finished.err.as_str()), (66, "bsafs: c.toml: no such file or folder\n"));
 }

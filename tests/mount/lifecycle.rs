@@ -9,136 +9,136 @@ use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
 use super::{world, world_files, world_paths};
-use crate::mounted::{Mounted, Place, finish, is_alive, is_root, mounts_below, run, signal, until};
+use crate::mounted::{Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until};
 use crate::support::Tes3;
 
 #[test]
 fn a_mountpoint_that_was_made_goes_with_the_mount_and_nothing_is_left() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
-    let there = place.path("mnt");
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    let there = dir.path("mnt");
     let report = format!("read-only at {} (a new folder, which goes with the mount)", there.display());
     assert!(mount.said.lines().next().unwrap().ends_with(&report), "{}", mount.said);
     assert_eq!(mount.said.lines().nth(1).unwrap(), format!("unmount: bsafs umount {}", there.display()));
-    assert_eq!(place.run(["umount", "mnt"]).sound(), "");
+    assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
     // `bsafs umount` waits for the daemon, so nothing needs to be waited for here.
     assert!(!is_alive(mount.pid) && !there.exists());
-    assert!(mounts_below(&place.path("")).is_empty());
-    let left: Vec<_> = fs::read_dir(place.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert!(mounts_below(&dir.path("")).is_empty());
+    let left: Vec<_> = fs::read_dir(dir.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, ["a.bsa"]);
 }
 
 #[test]
 fn a_mountpoint_that_was_there_stays() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    fs::create_dir(place.path("mnt")).unwrap();
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("mnt")).unwrap();
+    let mount = dir.mount(["a.bsa"]);
     assert!(!mount.said.contains("a new folder"), "{}", mount.said);
-    assert_eq!(place.run(["unmount", "mnt/"]).sound(), "");
+    assert_eq!(dir.run(["unmount", "mnt/"]).sound(), "");
     mount.wait_for_end();
-    assert!(place.path("mnt").is_dir());
+    assert!(dir.path("mnt").is_dir());
 }
 
 #[test]
 fn a_mountpoint_reached_through_a_link_is_mounted_on_and_unmounted_by_either_name() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    fs::create_dir(place.path("real")).unwrap();
-    std::os::unix::fs::symlink("real", place.path("mnt")).unwrap();
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("real")).unwrap();
+    std::os::unix::fs::symlink("real", dir.path("mnt")).unwrap();
     for name in ["mnt", "real"] {
-        let mount = place.mount(["a.bsa"]);
-        assert_eq!(mounts_below(&place.path("")), [place.path("real")]);
-        assert_eq!(place.run(["umount", name]).sound(), "");
+        let mount = dir.mount(["a.bsa"]);
+        assert_eq!(mounts_below(&dir.path("")), [dir.path("real")]);
+        assert_eq!(dir.run(["umount", name]).sound(), "");
         mount.wait_for_end();
     }
 }
 
 #[test]
 fn without_a_mountpoint_a_folder_named_after_the_last_archive_is_made() {
-    let place = Place::new();
-    place.archive("Base.bsa", &world());
-    place.archive("Patch.bsa", &Tes3::new().file("patch.txt", b"patch").build());
-    let said = place.run(["mount", "Base.bsa", "Patch.bsa"]).sound();
-    let mount = Mounted::at(&place.path("Patch"), said);
+    let dir = TestDir::new();
+    dir.archive("Base.bsa", &world());
+    dir.archive("Patch.bsa", &Tes3::new().file("patch.txt", b"patch").build());
+    let said = dir.run(["mount", "Base.bsa", "Patch.bsa"]).sound();
+    let mount = Mounted::at(&dir.path("Patch"), said);
     assert_eq!(mount.read("patch.txt"), b"patch");
-    mount.umount(&place);
-    assert!(!place.path("Patch").exists());
+    mount.umount(&dir);
+    assert!(!dir.path("Patch").exists());
 }
 
 #[test]
 fn a_folder_name_that_is_taken_is_numbered() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    fs::create_dir(place.path("a")).unwrap();
-    fs::write(place.path("a/mine"), "mine").unwrap();
-    let second = place.run(["mount", "a.bsa"]).sound();
-    let second = Mounted::at(&place.path("a (2)"), second);
-    let third = place.run(["mount", "a.bsa"]).sound();
-    let third = Mounted::at(&place.path("a (3)"), third);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("a")).unwrap();
+    fs::write(dir.path("a/mine"), "mine").unwrap();
+    let second = dir.run(["mount", "a.bsa"]).sound();
+    let second = Mounted::at(&dir.path("a (2)"), second);
+    let third = dir.run(["mount", "a.bsa"]).sound();
+    let third = Mounted::at(&dir.path("a (3)"), third);
     for mount in [&second, &third] {
         assert!(mount.read("readme.txt") == world_files()[4].1);
     }
     assert_ne!(second.pid, third.pid);
-    third.umount(&place);
-    second.umount(&place);
-    assert!(!place.path("a (2)").exists() && !place.path("a (3)").exists());
-    assert_eq!(fs::read(place.path("a/mine")).unwrap(), b"mine");
+    third.umount(&dir);
+    second.umount(&dir);
+    assert!(!dir.path("a (2)").exists() && !dir.path("a (3)").exists());
+    assert_eq!(fs::read(dir.path("a/mine")).unwrap(), b"mine");
 }
 
 #[test]
 fn several_mounts_are_unmounted_by_one_command() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
     for name in ["one", "two", "three"] {
-        let said = place.run(["mount", "a.bsa", name]).sound();
+        let said = dir.run(["mount", "a.bsa", name]).sound();
         assert!(said.starts_with("mounted 1 archive, 5 files ("), "{said}");
     }
-    assert_eq!(mounts_below(&place.path("")).len(), 3);
-    assert_eq!(place.run(["umount", "one", "two", "three"]).sound(), "");
-    assert!(mounts_below(&place.path("")).is_empty());
-    let again = place.run(["umount", "one"]);
+    assert_eq!(mounts_below(&dir.path("")).len(), 3);
+    assert_eq!(dir.run(["umount", "one", "two", "three"]).sound(), "");
+    assert!(mounts_below(&dir.path("")).is_empty());
+    let again = dir.run(["umount", "one"]);
     assert_eq!((again.code, again.err.as_str()), (66, "bsafs: one: nothing is mounted there\n"));
 }
 
 #[test]
 fn a_mount_whose_daemon_was_killed_is_replaced() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let dead = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let dead = dir.mount(["a.bsa"]);
     signal(dead.pid, Signal::SIGKILL);
     let not_connected =
         |path| fs::metadata(path).is_err_and(|error| error.raw_os_error() == Some(Errno::ENOTCONN as i32));
-    until("the mount is dead", || not_connected(place.path("mnt")));
-    let finished = place.run(["mount", "a.bsa", "mnt"]);
+    until("the mount is dead", || not_connected(dir.path("mnt")));
+    let finished = dir.run(["mount", "a.bsa", "mnt"]);
     assert_eq!(finished.code, 0, "{finished:?}");
     let warning = "mnt: a daemon that was killed left its mount behind; it is taken away";
     assert_eq!(finished.err, format!("bsafs: warn: {warning}\n"));
-    let mount = Mounted::at(&place.path("mnt"), finished.out);
-    assert_eq!(mounts_below(&place.path("")).len(), 1);
+    let mount = Mounted::at(&dir.path("mnt"), finished.out);
+    assert_eq!(mounts_below(&dir.path("")).len(), 1);
     assert!(mount.read("readme.txt") == world_files()[4].1);
-    mount.umount(&place);
+    mount.umount(&dir);
 }
 
 #[test]
 fn a_mount_whose_daemon_was_killed_can_be_unmounted() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let dead = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let dead = dir.mount(["a.bsa"]);
     signal(dead.pid, Signal::SIGKILL);
     until("the daemon is gone", || !is_alive(dead.pid));
-    assert_eq!(place.run(["umount", "mnt"]).sound(), "");
+    assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
     assert!(!dead.is_mounted());
 }
 
 #[test]
 fn a_busy_mount_stays_and_the_way_out_is_told() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     let file = File::open(mount.join("meshes/tower.nif")).unwrap();
-    let finished = place.run(["umount", "mnt"]);
+    let finished = dir.run(["umount", "mnt"]);
     assert_eq!((finished.code, finished.out.as_str()), (73, ""));
     assert!(finished.err.starts_with("bsafs: cannot unmount "), "{}", finished.err);
     assert!(finished.err.contains("busy"), "{}", finished.err);
@@ -147,7 +147,7 @@ fn a_busy_mount_stays_and_the_way_out_is_told() {
     assert!(mount.is_mounted() && mount.read("readme.txt").len() == 800);
 
     // Lazily it goes at once, and the open file can be read to its end.
-    assert_eq!(place.run(["umount", "--lazy", "mnt"]).sound(), "");
+    assert_eq!(dir.run(["umount", "--lazy", "mnt"]).sound(), "");
     assert!(!mount.is_mounted());
     let content = &world_files()[3].1;
     let mut buffer = vec![0; content.len()];
@@ -156,36 +156,36 @@ fn a_busy_mount_stays_and_the_way_out_is_told() {
     assert!(is_alive(mount.pid));
     drop(file);
     mount.wait_for_end();
-    until("the folder is gone", || !place.path("mnt").exists());
+    until("the folder is gone", || !dir.path("mnt").exists());
 }
 
 #[test]
 fn a_mount_in_the_foreground_reports_and_ends_with_success() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
     for arguments in [vec!["-f"], vec!["--foreground"], vec!["-o", "foreground"]] {
-        let mut command = place.bsafs(["mount", "a.bsa", "mnt"]);
+        let mut command = dir.bsafs(["mount", "a.bsa", "mnt"]);
         command.args(&arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut report = String::new();
         out.read_line(&mut report).unwrap();
         assert!(report.starts_with("mounted 1 archive, 5 files ("), "{report}");
-        let mount = Mounted::at(&place.path("mnt"), report);
+        let mount = Mounted::at(&dir.path("mnt"), report);
         assert_eq!(mount.pid, i32::try_from(child.id()).unwrap());
         assert!(mount.read("readme.txt") == world_files()[4].1);
         signal(mount.pid, Signal::SIGINT);
         let finished = finish(child);
         assert_eq!((finished.code, finished.err.as_str()), (0, ""), "{arguments:?}");
-        assert!(!place.path("mnt").exists());
+        assert!(!dir.path("mnt").exists());
     }
 }
 
 #[test]
 fn a_daemon_keeps_no_folder_busy_and_no_terminal_open() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     let process = |name: &str| fs::read_link(format!("/proc/{}/{name}", mount.pid)).unwrap();
     assert_eq!(process("cwd").to_str(), Some("/"));
     for descriptor in ["fd/0", "fd/1", "fd/2"] {
@@ -199,18 +199,18 @@ fn a_daemon_keeps_no_folder_busy_and_no_terminal_open() {
 
 #[test]
 fn an_archive_without_files_is_an_empty_folder() {
-    let place = Place::new();
-    place.archive("a.bsa", &Tes3::new().build());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().build());
+    let mount = dir.mount(["a.bsa"]);
     assert!(mount.said.starts_with("mounted 1 archive, 0 files ("), "{}", mount.said);
     assert_eq!(fs::read_dir(&mount.path).unwrap().count(), 0);
-    mount.umount(&place);
+    mount.umount(&dir);
 }
 
 #[test]
 fn a_mount_is_of_our_type_and_named_after_its_archive() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
     let source = |mount: &Mounted| {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
         let line = mounts.lines().find(|line| line.split(' ').nth(1) == mount.path.to_str()).unwrap();
@@ -219,10 +219,10 @@ fn a_mount_is_of_our_type_and_named_after_its_archive() {
         assert_eq!(fields.nth(1), Some("fuse.bsafs"));
         source
     };
-    let mount = place.mount(["a.bsa"]);
+    let mount = dir.mount(["a.bsa"]);
     assert_eq!(source(&mount), "a.bsa");
-    mount.umount(&place);
-    let mount = place.mount(["a.bsa", "-o", r"fsname=my\,archive"]);
+    mount.umount(&dir);
+    let mount = dir.mount(["a.bsa", "-o", r"fsname=my\,archive"]);
     assert_eq!(source(&mount), "my,archive");
     assert_eq!(world_paths().len(), 5);
 }
@@ -232,23 +232,23 @@ fn what_others_mounted_is_not_ours_to_unmount() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
-    let place = Place::new();
-    fs::create_dir(place.path("disk")).unwrap();
-    run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(place.path("disk"))).sound();
-    let finished = place.run(["umount", "disk"]);
-    let left = mounts_below(&place.path(""));
-    run(Command::new("umount").arg("-l").arg(place.path("disk")));
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("disk")).unwrap();
+    run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(dir.path("disk"))).sound();
+    let finished = dir.run(["umount", "disk"]);
+    let left = mounts_below(&dir.path(""));
+    run(Command::new("umount").arg("-l").arg(dir.path("disk")));
     let said = "bsafs: disk: what is mounted there (tmpfs) is not of bsafs; `umount` ends it\n";
     assert_eq!((finished.code, finished.err.as_str()), (73, said));
-    assert_eq!(left, [place.path("disk")]);
+    assert_eq!(left, [dir.path("disk")]);
 }
 
 #[test]
 fn a_report_that_nobody_takes_leaves_a_mount_and_success() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let status = place.bsafs(["mount", "a.bsa", "mnt"]).stdout(full).status().unwrap();
+    let status = dir.bsafs(["mount", "a.bsa", "mnt"]).stdout(full).status().unwrap();
     assert_eq!(status.code(), Some(0));
-    Mounted::at(&place.path("mnt"), String::new()).umount(&place);
+    Mounted::at(&dir.path("mnt"), String::new()).umount(&dir);
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{FileType, RawDir, SeekFrom, seek};
 
-use crate::mounted::{Mounted, Place};
+use crate::mounted::{Mounted, TestDir};
 use crate::support::Tes4;
 
 /// More than fits any one reply.
@@ -18,11 +18,11 @@ fn name(nth: usize) -> String {
     if number.is_multiple_of(2) { format!("file_{number:05}.txt") } else { format!("FILE_{number:05}.TXT") }
 }
 
-fn mount_many(place: &Place) -> Mounted {
+fn mount_many(dir: &TestDir) -> Mounted {
     let archive = (0..MANY).fold(Tes4::new(104), |archive, nth| archive.file("many", name(nth), name(nth)));
     let archive = archive.file("many\\below", "deep.txt", b"deep");
-    place.archive("a.bsa", &archive.build());
-    place.mount(["a.bsa"])
+    dir.archive("a.bsa", &archive.build());
+    dir.mount(["a.bsa"])
 }
 
 /// Name, number, kind, and where to go on, of each line of a listing from where the folder's descriptor stands.
@@ -40,8 +40,8 @@ fn lines(folder: &File, room: usize) -> Vec<(String, u64, FileType, u64)> {
 
 #[test]
 fn a_large_folder_lists_every_name_once_and_in_order() {
-    let place = Place::new();
-    let mount = mount_many(&place);
+    let dir = TestDir::new();
+    let mount = mount_many(&dir);
     let mut expected: Vec<String> = (0..MANY).map(name).chain(["below".into()]).collect();
     expected.sort_by_key(|name| name.to_ascii_lowercase());
     // The second listing is the kernel's own copy.
@@ -56,8 +56,8 @@ fn a_large_folder_lists_every_name_once_and_in_order() {
 
 #[test]
 fn a_listing_tells_kinds_and_numbers_as_stat_does() {
-    let place = Place::new();
-    let mount = mount_many(&place);
+    let dir = TestDir::new();
+    let mount = mount_many(&dir);
     let folder = File::open(mount.join("many")).unwrap();
     let listed = lines(&folder, 32 << 10);
     assert_eq!(listed.len(), MANY + 3);
@@ -73,8 +73,8 @@ fn a_listing_tells_kinds_and_numbers_as_stat_does() {
 
 #[test]
 fn a_listing_goes_on_from_any_place_that_it_told() {
-    let place = Place::new();
-    let mount = mount_many(&place);
+    let dir = TestDir::new();
+    let mount = mount_many(&dir);
     // Small buffers, so that the kernel asks from many places; nothing is cached yet at the first of them.
     for room in [1 << 10, 64 << 10] {
         let folder = File::open(mount.join("many")).unwrap();
@@ -92,8 +92,8 @@ fn a_listing_goes_on_from_any_place_that_it_told() {
 
 #[test]
 fn a_listing_that_begins_in_the_middle_misses_nothing() {
-    let place = Place::new();
-    let mount = mount_many(&place);
+    let dir = TestDir::new();
+    let mount = mount_many(&dir);
     let (one, other) = (mount.join("many"), mount.join("MANY"));
     let whole = lines(&File::open(one).unwrap(), 64 << 10);
     // Another spelling is another folder, of which the kernel has no copy yet.
@@ -107,8 +107,8 @@ fn a_listing_that_begins_in_the_middle_misses_nothing() {
 
 #[test]
 fn listing_a_file_is_refused_and_so_is_reading_a_folder() {
-    let place = Place::new();
-    let mount = mount_many(&place);
+    let dir = TestDir::new();
+    let mount = mount_many(&dir);
     let file = fs::read_dir(mount.join("many/below/deep.txt")).unwrap_err();
     assert_eq!(file.kind(), std::io::ErrorKind::NotADirectory);
     let folder = fs::read(mount.join("many")).unwrap_err();

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{world, world_files};
-use crate::mounted::{Mounted, Place, finish, status};
+use crate::mounted::{Mounted, TestDir, finish, status};
 use crate::support::content::text;
 use crate::support::tes4::PACKED;
 use crate::support::{Ba2, Tes3, Tes4, hash};
@@ -42,9 +42,9 @@ fn numbers(folder: &Path) -> BTreeMap<String, u64> {
 
 #[test]
 fn a_file_is_found_in_any_case() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     for (path, content) in world_files() {
         for spelling in [path.to_uppercase(), path.to_lowercase(), respelled(path, 0), respelled(path, 1)] {
             assert!(mount.read(&spelling) == content, "{spelling}");
@@ -54,9 +54,9 @@ fn a_file_is_found_in_any_case() {
 
 #[test]
 fn a_name_that_is_in_no_archive_is_not_found() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     // Twice: the second answer is the kernel's own.
     for _ in 0..2 {
         for path in
@@ -71,9 +71,9 @@ fn a_name_that_is_in_no_archive_is_not_found() {
 
 #[test]
 fn wine_finds_ciopfs_in_every_folder_and_lists_it_in_none() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     for folder in ["", "textures", "TEXTURES", "textures/clutter", "meshes"] {
         let folder = mount.join(folder);
         let metadata = fs::metadata(folder.join(".ciopfs")).unwrap();
@@ -86,9 +86,9 @@ fn wine_finds_ciopfs_in_every_folder_and_lists_it_in_none() {
 
 #[test]
 fn the_status_is_told_in_the_root_alone_and_listed_nowhere() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa", "--cache-size", "1M"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa", "--cache-size", "1M"]);
     let status = status(&mount.path);
     assert_eq!((&status["archives"], &status["files"]), (&1.into(), &world_files().len().into()));
     assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
@@ -108,14 +108,14 @@ fn the_status_is_told_in_the_root_alone_and_listed_nowhere() {
 
 #[test]
 fn inode_numbers_are_their_own_and_the_same_at_every_mount() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
     let seen: Vec<BTreeMap<String, u64>> = (0..2)
         .map(|_| {
-            let mount = place.mount(["a.bsa"]);
+            let mount = dir.mount(["a.bsa"]);
             assert_eq!(fs::metadata(&mount.path).unwrap().ino(), 1);
             let seen = numbers(&mount.path);
-            mount.umount(&place);
+            mount.umount(&dir);
             seen
         })
         .collect();
@@ -129,9 +129,9 @@ fn inode_numbers_are_their_own_and_the_same_at_every_mount() {
 
 #[test]
 fn two_spellings_of_a_folder_are_two_folders_with_the_same_files() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     let ino = |path: &str| fs::metadata(mount.join(path)).unwrap().ino();
     // To and fro, for the kernel may hold a folder by one name only.
     for _ in 0..3 {
@@ -148,9 +148,9 @@ fn two_spellings_of_a_folder_are_two_folders_with_the_same_files() {
 
 #[test]
 fn programs_in_two_spellings_of_a_folder_each_keep_their_working_folder() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let mount = place.mount(["a.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
     let spellings = ["textures/clutter", "TEXTURES/CLUTTER", "Textures/clutter"];
     let start = |spelling: &&str| {
         let mut shell = Command::new("sh");
@@ -167,33 +167,33 @@ fn programs_in_two_spellings_of_a_folder_each_keep_their_working_folder() {
 
 #[test]
 fn a_name_of_another_code_page_is_shown_as_the_user_says() {
-    let place = Place::new();
+    let dir = TestDir::new();
     // In Windows-1251 these bytes are "Яблоко", in 1252 they are not.
-    place.archive("a.bsa", &Tes3::new().file(b"\xDF\xE1\xEB\xEE\xEA\xEE.txt", b"apple").build());
+    dir.archive("a.bsa", &Tes3::new().file(b"\xDF\xE1\xEB\xEE\xEA\xEE.txt", b"apple").build());
     for (encoding, name) in [("1251", "\u{42f}блоко.txt"), ("1252", "ßáëîêî.txt")] {
-        let mount = place.mount(["a.bsa", "--encoding", encoding]);
+        let mount = dir.mount(["a.bsa", "--encoding", encoding]);
         assert_eq!(mount.read(name), b"apple");
-        mount.umount(&place);
+        mount.umount(&dir);
     }
 }
 
 #[test]
 fn a_file_without_a_name_is_found_by_its_hash_and_by_its_real_path() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let content = text(9, 400);
     let bsa = |version| Tes4::new(version).flags(PACKED).file("misc", "example.txt", &content[..]).build();
-    place.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", &content[..]).nameless().build());
-    let mount: Mounted = place.mount(["a.ba2"]);
+    dir.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", &content[..]).nameless().build());
+    let mount: Mounted = dir.mount(["a.ba2"]);
     for path in ["5EE3C5A6_F38044E1.txt", "5ee3c5a6_f38044e1.TXT", "misc/example.txt", "MISC/EXAMPLE.TXT"] {
         assert!(mount.read(path) == content, "{path}");
     }
     assert!(fs::metadata(mount.join("misc/other.txt")).is_err());
     let listed: Vec<_> = fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(listed, ["5EE3C5A6_F38044E1.txt"]);
-    mount.umount(&place);
+    mount.umount(&dir);
     for version in [103, 104, 105] {
-        place.archive("a.bsa", &bsa(version));
-        let mount = place.mount(["a.bsa"]);
+        dir.archive("a.bsa", &bsa(version));
+        let mount = dir.mount(["a.bsa"]);
         let folder = format!("{:016X}", hash::tes4_folder(b"misc"));
         let listed: Vec<_> = fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert_eq!(listed, [folder.as_str()]);
@@ -201,6 +201,6 @@ fn a_file_without_a_name_is_found_by_its_hash_and_by_its_real_path() {
         for path in [by_hash.as_str(), "misc/example.txt", "MISC/EXAMPLE.TXT"] {
             assert!(mount.read(path) == content, "{version}: {path}");
         }
-        mount.umount(&place);
+        mount.umount(&dir);
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bsafs::source::Source;
 use rustix::fs::OFlags;
 
-use crate::mounted::{Mounted, Place, status, until};
+use crate::mounted::{Mounted, TestDir, status, until};
 use crate::support::content::text;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Sample, Tes4, samples};
@@ -20,11 +20,11 @@ fn sample(name: &str) -> Sample {
 }
 
 /// A mount of a sample alone, and the place that it needs.
-fn mount(name: &str) -> (Sample, Place, Mounted) {
-    let (sample, place) = (sample(name), Place::new());
-    place.sample(&sample);
-    let mount = place.mount([name]);
-    (sample, place, mount)
+fn mount(name: &str) -> (Sample, TestDir, Mounted) {
+    let (sample, dir) = (sample(name), TestDir::new());
+    dir.sample(&sample);
+    let mount = dir.mount([name]);
+    (sample, dir, mount)
 }
 
 /// Paths of all files below a folder.
@@ -41,11 +41,11 @@ fn walk(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
 
 #[test]
 fn every_file_of_every_kind_of_archive_is_listed_and_whole() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let mut seen = 0;
     for sample in samples() {
-        place.sample(&sample);
-        let mount = place.mount([&sample.name]);
+        dir.sample(&sample);
+        let mount = dir.mount([&sample.name]);
         let mut listed = BTreeSet::new();
         walk(&mount.path, "", &mut listed);
         // Folders that are stored in two spellings are listed by one of them.
@@ -58,7 +58,7 @@ fn every_file_of_every_kind_of_archive_is_listed_and_whole() {
             assert!(read == *content, "{}: {path}: {} bytes", sample.name, read.len());
             seen += 1;
         }
-        mount.umount(&place);
+        mount.umount(&dir);
     }
     assert!(seen > 300, "{seen} files");
 }
@@ -141,10 +141,10 @@ fn eight_readers_of_the_same_file_and_of_different_files_all_read_the_truth() {
     for name in ["v104 zlib.bsa", "v105 lz4 embedded.bsa", "dx10 v7.ba2"] {
         let sample = sample(name);
         for stride in [0, 1] {
-            let place = Place::new();
-            place.sample(&sample);
+            let dir = TestDir::new();
+            dir.sample(&sample);
             // A cache that holds next to nothing, so that readers push out each other's data.
-            let mount = place.mount([name, "--cache-size", "100K"]);
+            let mount = dir.mount([name, "--cache-size", "100K"]);
             read_in_parallel(&mount, &sample, stride);
         }
     }
@@ -176,9 +176,9 @@ fn small_files_that_are_opened_one_after_another_are_right_and_not_decoded_in_va
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
     let archive =
         (0..400).fold(archive, |archive, file| archive.file("f", format!("{file}.txt"), content(file)));
-    let place = Place::new();
-    place.archive("many.bsa", &archive.build());
-    let mount = place.mount(["many.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("many.bsa", &archive.build());
+    let mount = dir.mount(["many.bsa"]);
     for file in 0..400 {
         assert!(mount.read(format!("f/{file}.txt")) == content(file), "{file}");
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::mounted::{Place, status};
+use crate::mounted::{TestDir, status};
 
 /// Where they are, on machines that have them; they are no part of this repository.
 fn folder() -> PathBuf {
@@ -38,10 +38,10 @@ fn every_file_that_other_readers_agree_on_is_the_same_through_a_mount() {
     let Ok(text) = fs::read_to_string(folder().join("MANIFEST.tsv")) else {
         return eprintln!("SKIPPED: no {}: archives of other tools were NOT compared", folder().display());
     };
-    let place = Place::new();
+    let dir = TestDir::new();
     let mut compared = 0;
     for (archive, files) in manifest(&text) {
-        let mount = place.mount([folder().join(archive)]);
+        let mount = dir.mount([folder().join(archive)]);
         assert_eq!(status(&mount.path)["files"], files.len(), "{archive}");
         for (paths, size, digest) in files {
             for path in paths {
@@ -53,7 +53,7 @@ fn every_file_that_other_readers_agree_on_is_the_same_through_a_mount() {
             }
             compared += 1;
         }
-        mount.umount(&place);
+        mount.umount(&dir);
     }
     assert_eq!(compared, text.lines().count() - 1);
     eprintln!("{compared} files of archives of other tools are the same");

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use nix::errno::Errno;
 
 use super::{world, world_files};
-use crate::mounted::Place;
+use crate::mounted::TestDir;
 
 /// An operation on an existing file, or on one that does not exist, beside it.
 type Operation = fn(&Path, &Path) -> io::Result<()>;
@@ -39,9 +39,9 @@ const OPERATIONS: [(&str, Operation); 18] = [
 #[test]
 fn nothing_can_be_written() {
     for options in ["ro", "rw,xattr"] {
-        let place = Place::new();
-        place.archive("a.bsa", &world());
-        let mount = place.mount(["a.bsa", "-o", options]);
+        let dir = TestDir::new();
+        dir.archive("a.bsa", &world());
+        let mount = dir.mount(["a.bsa", "-o", options]);
         let (old, new) = (mount.join("textures/sky.dds"), mount.join("textures/new"));
         for (name, operation) in OPERATIONS {
             let refused = operation(&old, &new).expect_err(name);
@@ -50,6 +50,6 @@ fn nothing_can_be_written() {
         for (path, content) in world_files() {
             assert!(mount.read(path) == content, "{path}");
         }
-        mount.umount(&place);
+        mount.umount(&dir);
     }
 }

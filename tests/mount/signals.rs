@@ -7,40 +7,40 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Mounted, Place, is_alive, is_root, mounts_below, run, signal, until};
+use crate::mounted::{Mounted, TestDir, is_alive, is_root, mounts_below, run, signal, until};
 
 #[test]
 fn each_of_three_signals_unmounts_and_removes_the_made_mountpoint() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
     for which in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        let mount = place.mount(["a.bsa"]);
+        let mount = dir.mount(["a.bsa"]);
         signal(mount.pid, which);
         mount.wait_for_end();
-        assert!(mounts_below(&place.path("")).is_empty(), "{which}");
-        assert!(!place.path("mnt").exists(), "{which}");
+        assert!(mounts_below(&dir.path("")).is_empty(), "{which}");
+        assert!(!dir.path("mnt").exists(), "{which}");
     }
 }
 
 #[test]
 fn a_signal_waits_for_open_files_and_no_longer() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let (mount, file) = signalled_while_busy(&place);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let (mount, file) = signalled_while_busy(&dir);
     assert!(mount.is_mounted());
     assert!(mount.read("readme.txt") == world_files()[4].1);
     drop(file);
     mount.wait_for_end();
-    assert!(!place.path("mnt").exists());
-    let told = told(&place);
+    assert!(!dir.path("mnt").exists());
+    let told = told(&dir);
     assert_eq!(told.lines().count(), 1, "{told}");
 }
 
 #[test]
 fn a_second_signal_unmounts_at_once_and_an_open_file_is_still_read() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let (mount, file) = signalled_while_busy(&place);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let (mount, file) = signalled_while_busy(&dir);
     signal(mount.pid, Signal::SIGTERM);
     until("the mount is gone", || !mount.is_mounted());
     assert!(is_alive(mount.pid));
@@ -50,7 +50,7 @@ fn a_second_signal_unmounts_at_once_and_an_open_file_is_still_read() {
     assert!(buffer == *content);
     drop(file);
     mount.wait_for_end();
-    assert!(!place.path("mnt").exists());
+    assert!(!dir.path("mnt").exists());
 }
 
 #[test]
@@ -58,40 +58,40 @@ fn a_signal_finds_a_mount_that_was_covered_or_moved() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let covered = place.mount(["a.bsa", "--log-file", "log"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let covered = dir.mount(["a.bsa", "--log-file", "log"]);
     run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&covered.path)).sound();
     signal(covered.pid, Signal::SIGTERM);
-    let told = || fs::read_to_string(place.path("log")).unwrap_or_default();
+    let told = || fs::read_to_string(dir.path("log")).unwrap_or_default();
     until("the log tells what is in the way", || told().contains("Another mount covers it"));
-    assert_eq!(mounts_below(&place.path("")).len(), 2);
+    assert_eq!(mounts_below(&dir.path("")).len(), 2);
     run(Command::new("umount").arg(&covered.path)).sound();
     covered.wait_for_end();
-    assert!(mounts_below(&place.path("")).is_empty());
+    assert!(mounts_below(&dir.path("")).is_empty());
 
     // Where mounts are shared with other namespaces, the system lets none be moved.
-    let moved = place.mount(["a.bsa"]);
-    fs::create_dir(place.path("elsewhere")).unwrap();
-    if run(Command::new("mount").arg("--move").arg(&moved.path).arg(place.path("elsewhere"))).code != 0 {
-        return moved.umount(&place);
+    let moved = dir.mount(["a.bsa"]);
+    fs::create_dir(dir.path("elsewhere")).unwrap();
+    if run(Command::new("mount").arg("--move").arg(&moved.path).arg(dir.path("elsewhere"))).code != 0 {
+        return moved.umount(&dir);
     }
     signal(moved.pid, Signal::SIGTERM);
     moved.wait_for_end();
-    assert!(mounts_below(&place.path("")).is_empty());
+    assert!(mounts_below(&dir.path("")).is_empty());
 }
 
 /// A mount that was signalled once while a file was open, and has said so; and that file.
-fn signalled_while_busy(place: &Place) -> (Mounted, File) {
-    let mount = place.mount(["a.bsa", "--log-file", "log"]);
+fn signalled_while_busy(dir: &TestDir) -> (Mounted, File) {
+    let mount = dir.mount(["a.bsa", "--log-file", "log"]);
     let file = File::open(mount.join("meshes/tower.nif")).unwrap();
     signal(mount.pid, Signal::SIGTERM);
     let words = ["unmounting when it is free", "A second signal unmounts at once"];
-    until("the log tells that the mount is busy", || words.iter().all(|it| told(place).contains(it)));
+    until("the log tells that the mount is busy", || words.iter().all(|it| told(dir).contains(it)));
     (mount, file)
 }
 
 /// What the daemon has logged.
-fn told(place: &Place) -> String {
-    fs::read_to_string(place.path("log")).unwrap_or_default()
+fn told(dir: &TestDir) -> String {
+    fs::read_to_string(dir.path("log")).unwrap_or_default()
 }

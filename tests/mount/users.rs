@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
 
 use super::{world, world_files};
-use crate::mounted::{Place, finish, is_alive, is_root, mounts_below, run, until};
+use crate::mounted::{TestDir, finish, is_alive, is_root, mounts_below, run, until};
 
 /// Whether the machine lets users open their mounts to others, so that a refusal cannot be had.
 fn users_may_allow_other() -> bool {
@@ -20,55 +20,55 @@ fn skipped(why: &str) {
 
 #[test]
 fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    place.give_to_user();
-    let said = run(&mut place.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    let said = run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
     assert!(said.starts_with("mounted 1 archive, 5 files ("), "{said}");
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-    let there = place.path("mnt");
+    let there = dir.path("mnt");
     let line = mounts.lines().find(|line| line.split(' ').nth(1) == there.to_str()).unwrap();
     assert!(line.starts_with("a.bsa ") && line.contains(" fuse.bsafs ro,nosuid,nodev,"), "{line}");
 
-    let status = run(&mut place.as_user("readlink", ["mnt/.bsafs:status"])).sound();
+    let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
     let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
     let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
     assert!(is_alive(pid));
     for (path, content) in world_files() {
-        let copied = place.as_user("cat", [there.join(path)]).output().unwrap();
+        let copied = dir.as_user("cat", [there.join(path)]).output().unwrap();
         assert!(copied.status.success() && copied.stdout == content, "{path}");
     }
-    let owner = run(&mut place.as_user("stat", ["-c", "%U %a", "mnt/readme.txt"])).sound();
+    let owner = run(&mut dir.as_user("stat", ["-c", "%U %a", "mnt/readme.txt"])).sound();
     assert!(owner.ends_with(" 444\n"), "{owner}");
 
     until("the mount can be unmounted", || {
-        let finished = run(&mut place.bsafs_as_user(["umount", "mnt"]));
+        let finished = run(&mut dir.bsafs_as_user(["umount", "mnt"]));
         assert!(finished.code == 0 || finished.err.contains("busy"), "{finished:?}");
         finished.code == 0
     });
     assert!(!is_alive(pid) && !there.exists());
-    assert!(mounts_below(&place.path("")).is_empty());
+    assert!(mounts_below(&dir.path("")).is_empty());
 }
 
 #[test]
 fn a_busy_mount_of_an_ordinary_user_is_told_apart_and_goes_lazily() {
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    place.give_to_user();
-    run(&mut place.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
     // Holds the file open for as long as nobody answers.
-    let mut reader = place.as_user("sh", ["-c", "exec 3<mnt/readme.txt; echo open; read answer"]);
+    let mut reader = dir.as_user("sh", ["-c", "exec 3<mnt/readme.txt; echo open; read answer"]);
     let mut reader = reader.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut word = [0; 5];
     std::io::Read::read_exact(reader.stdout.as_mut().unwrap(), &mut word).unwrap();
-    let busy = run(&mut place.bsafs_as_user(["umount", "mnt"]));
-    let lazily = run(&mut place.bsafs_as_user(["umount", "-z", "mnt"]));
+    let busy = run(&mut dir.bsafs_as_user(["umount", "mnt"]));
+    let lazily = run(&mut dir.bsafs_as_user(["umount", "-z", "mnt"]));
     drop(reader.stdin.take());
     finish(reader);
     assert_eq!(busy.code, 73, "{busy:?}");
     assert!(busy.err.contains("busy") && busy.err.contains("add --lazy"), "{busy:?}");
     assert_eq!((lazily.code, lazily.err.as_str()), (0, ""));
-    assert!(mounts_below(&place.path("")).is_empty());
+    assert!(mounts_below(&dir.path("")).is_empty());
 }
 
 #[test]
@@ -76,16 +76,16 @@ fn a_user_who_may_not_open_the_mount_to_others_is_told_which_line_is_missing() {
     if users_may_allow_other() {
         return skipped("/etc/fuse.conf has user_allow_other");
     }
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    place.give_to_user();
-    let finished = run(&mut place.bsafs_as_user(["mount", "a.bsa", "mnt", "-o", "allow_other"]));
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    let finished = run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt", "-o", "allow_other"]));
     assert_eq!((finished.code, finished.out.as_str()), (77, ""));
     assert_eq!(
         finished.err,
         "bsafs: allow_other is not permitted to users here: add the line `user_allow_other` to /etc/fuse.conf\n"
     );
-    assert!(!place.path("mnt").exists(), "the folder that was made for it is gone again");
+    assert!(!dir.path("mnt").exists(), "the folder that was made for it is gone again");
 }
 
 #[test]
@@ -93,11 +93,11 @@ fn a_user_who_may_not_write_to_the_mountpoint_is_refused() {
     if !is_root() {
         return skipped("only root can make a folder of somebody else");
     }
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    place.give_to_user();
-    fs::create_dir(place.path("roots")).unwrap();
-    let finished = run(&mut place.bsafs_as_user(["mount", "a.bsa", "roots"]));
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    fs::create_dir(dir.path("roots")).unwrap();
+    let finished = run(&mut dir.bsafs_as_user(["mount", "a.bsa", "roots"]));
     assert_eq!(finished.code, 77, "{finished:?}");
     assert!(finished.err.starts_with("bsafs: fusermount3 refused to mount at "), "{finished:?}");
     assert!(finished.err.contains("user has no write access to mountpoint"), "{finished:?}");
@@ -109,10 +109,10 @@ fn another_user_enters_only_where_he_is_let_in() {
         return skipped("only root can be somebody else");
     }
     for (options, enters) in [("ro", false), ("allow_other", true), ("allow_other,umask=077", false)] {
-        let place = Place::new();
-        place.archive("a.bsa", &world());
-        let mount = place.mount(["a.bsa", "-o", options]);
-        let read = place.as_user("cat", [mount.join("readme.txt")]).output().unwrap();
+        let dir = TestDir::new();
+        dir.archive("a.bsa", &world());
+        let mount = dir.mount(["a.bsa", "-o", options]);
+        let read = dir.as_user("cat", [mount.join("readme.txt")]).output().unwrap();
         assert_eq!(read.status.success(), enters, "{options}: {read:?}");
         assert_eq!(read.stdout == world_files()[4].1, enters, "{options}");
     }
@@ -129,15 +129,15 @@ fn owner_and_permissions_are_as_the_options_say() {
         ("umask=077,dmask=022", own, 0o400, 0o555),
         ("uid=0", (0, own.1), 0o444, 0o555),
     ] {
-        let place = Place::new();
-        place.archive("a.bsa", &world());
-        let mount = place.mount(["a.bsa", "-o", options]);
+        let dir = TestDir::new();
+        dir.archive("a.bsa", &world());
+        let mount = dir.mount(["a.bsa", "-o", options]);
         for (path, mode) in [("textures/sky.dds", file), ("textures", folder), ("", folder)] {
             let metadata = fs::metadata(mount.join(path)).unwrap();
             assert_eq!((metadata.uid(), metadata.gid()), owner, "{options}: {path}");
             assert_eq!(metadata.mode() & 0o7777, mode, "{options}: {path}");
         }
-        mount.umount(&place);
+        mount.umount(&dir);
     }
 }
 
@@ -146,11 +146,11 @@ fn files_can_be_given_to_the_user_who_is_let_in() {
     if !is_root() {
         return skipped("only root can be somebody else");
     }
-    let place = Place::new();
-    place.archive("a.bsa", &world());
-    let id = run(&mut place.as_user("id", ["-u"])).sound();
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let id = run(&mut dir.as_user("id", ["-u"])).sound();
     let options = format!("allow_other,uid={},umask=077", id.trim());
-    let mount = place.mount(["a.bsa", "-o", &options]);
-    let read = place.as_user("cat", [mount.join("textures/clutter/pail.dds")]).output().unwrap();
+    let mount = dir.mount(["a.bsa", "-o", &options]);
+    let read = dir.as_user("cat", [mount.join("textures/clutter/pail.dds")]).output().unwrap();
     assert!(read.stdout == world_files()[1].1, "{read:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bsafs::content::{Store, Tables};
+use bsafs::content::{Store, LayerTables};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Limits, Name, parse};
 use bsafs::source::Source;
@@ -27,7 +27,7 @@ pub(crate) fn read(path: &Path) -> Vec<File> {
         .lend(|bytes| {
             let archive = parse(bytes, &Limits::default()).unwrap();
             let known: Vec<_> = archive.entries().map(|it| (it.hash, is_named(&it.name))).collect();
-            (Layer::new(&archive, Encoding::default(), None).unwrap(), Tables::new(&archive), known)
+            (Layer::new(&archive, Encoding::default(), None).unwrap(), LayerTables::new(&archive), known)
         })
         .unwrap();
     let mut store = Store::new(64 << 20, Limits::default());

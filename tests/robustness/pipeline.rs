@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use bsafs::content::{Store, Tables};
+use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{self, Archive, Codec, EntryId, Extent, Limits, Name, name};
 use bsafs::source::Source;
@@ -57,7 +57,7 @@ pub fn survive(path: &Path, doubt: &Doubt<'_>) -> Option<usize> {
 }
 
 /// Parses, and answers beside names and tables which entries are to be read.
-fn names_and_tables(bytes: &[u8], doubt: &Doubt<'_>) -> Option<(Layer, Tables, Vec<bool>)> {
+fn names_and_tables(bytes: &[u8], doubt: &Doubt<'_>) -> Option<(Layer, LayerTables, Vec<bool>)> {
     let archive = match format::parse(bytes, &limits()) {
         Ok(archive) => archive,
         Err(error) => {
@@ -74,10 +74,10 @@ fn names_and_tables(bytes: &[u8], doubt: &Doubt<'_>) -> Option<(Layer, Tables, V
         })
         .collect();
     let layer = Layer::new(&archive, Encoding::default(), None).unwrap();
-    Some((layer, Tables::new(&archive), doubtful))
+    Some((layer, LayerTables::new(&archive), doubtful))
 }
 
-/// Tables agree with each other, and their size is in proportion to the `len` bytes that they were read from.
+/// LayerTables agree with each other, and their size is in proportion to the `len` bytes that they were read from.
 fn check_tables(archive: &Archive<'_>, len: usize) {
     let most = len / ENTRY_LEN;
     assert!(archive.entries().count() <= most.max(4) * 2, "{} entries", archive.files.len());
@@ -102,7 +102,7 @@ fn check_tables(archive: &Archive<'_>, len: usize) {
     assert!(names <= 2 * len, "{names} bytes of names from {len} bytes of archive");
     for extent in archive.extents() {
         assert!(extent.codec != Codec::Stored || extent.size.is_none_or(|size| size == extent.packed));
-        assert!(extent.lead.is_none() || extent.size.is_none());
+        assert!(extent.prefix.is_none() || extent.size.is_none());
     }
 }
 

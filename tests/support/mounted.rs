@@ -147,11 +147,11 @@ fn gather(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
 
 /// A folder for one test. When it goes, so does whatever is mounted in it.
 #[derive(Debug)]
-pub struct Place {
+pub struct TestDir {
     folder: TempDir,
 }
 
-impl Place {
+impl TestDir {
     /// An empty folder.
     ///
     /// # Panics
@@ -173,7 +173,7 @@ impl Place {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
-    /// Writes an archive, last changed at [`Place::archive_time`].
+    /// Writes an archive, last changed at [`TestDir::archive_time`].
     pub fn archive(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, bytes).unwrap();
@@ -251,13 +251,13 @@ impl Place {
         command
     }
 
-    /// The program as [`Place::give_to_user`] put it here, to be run by an ordinary user.
+    /// The program as [`TestDir::give_to_user`] put it here, to be run by an ordinary user.
     pub fn bsafs_as_user<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
         self.as_user(self.path("bsafs"), arguments)
     }
 }
 
-impl Drop for Place {
+impl Drop for TestDir {
     fn drop(&mut self) {
         for path in mounts_below(&self.path("")) {
             unmount_lazily(&path);
@@ -312,9 +312,9 @@ impl Mounted {
 
     /// `bsafs umount`, and the daemon's end. Tries again while it is busy: a child that another test is starting may
     /// hold an open file of this mount for a moment.
-    pub fn umount(&self, place: &Place) {
+    pub fn umount(&self, dir: &TestDir) {
         until("the mount can be unmounted", || {
-            let finished = place.run([OsStr::new("umount"), self.path.as_os_str()]);
+            let finished = dir.run([OsStr::new("umount"), self.path.as_os_str()]);
             assert!(finished.code == 0 || finished.err.contains("busy"), "{finished:?}");
             finished.code == 0
         });

@@ -7,7 +7,7 @@ mod unnamed;
 
 use bsafs::format::encoding::Encoding;
 use bsafs::format::hash::{Family, Hash};
-use bsafs::format::{About, Archive, Entry, EntryId, Limits, Listed, Name, parse};
+use bsafs::format::{About, Archive, Entry, EntryId, FileList, Limits, Name, parse};
 use bsafs::tree::{self, Kind, Layer, NodeId, Tree};
 
 /// The tables of an archive that stores these names, as far as a tree looks at them.
@@ -24,7 +24,7 @@ fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
             flag_names: Vec::new(),
         },
         hashes: Family::Fo4,
-        files: Listed { entries: names.into_iter().map(entry).collect(), extents: Vec::new() }.into(),
+        files: FileList { entries: names.into_iter().map(entry).collect(), extents: Vec::new() }.into(),
         heads: Default::default(),
         sniffed: Vec::new(),
         notes: Vec::new(),

@@ -1,6 +1,6 @@
 //! A number of its own for every spelling of a folder.
 
-use bsafs::tree::{NodeId, Place, Spellings, Tree};
+use bsafs::tree::{Inode, NodeId, Spellings, Tree};
 
 use super::merged;
 
@@ -8,8 +8,8 @@ fn sample() -> Tree {
     merged(&[&["Textures/Rocks/a.dds", "Meshes/b.nif"]])
 }
 
-fn walk(tree: &Tree, spellings: &Spellings, path: &str) -> Place {
-    path.split('/').fold(NodeId::ROOT.into(), |place: Place, name| {
+fn walk(tree: &Tree, spellings: &Spellings, path: &str) -> Inode {
+    path.split('/').fold(NodeId::ROOT.into(), |place: Inode, name| {
         let node = tree.lookup(place.node.unwrap(), name.as_bytes()).expect(path);
         spellings.child(tree, place, name.as_bytes(), node)
     })
@@ -30,7 +30,7 @@ fn each_spelling_of_a_folder_is_a_folder_of_its_own_and_files_keep_one_number() 
     for (path, &ino) in paths.iter().zip(&numbers) {
         let place = walk(&tree, &spellings, path);
         assert_eq!(place.ino, ino, "another number the second time");
-        assert_eq!(spellings.place(&tree, ino), Some(place));
+        assert_eq!(spellings.inode(&tree, ino), Some(place));
         assert_eq!(place.node, tree.resolve(path.as_bytes()));
         assert_eq!(spellings.path(&tree, place), path.as_bytes());
         let above = path.rsplit_once('/').map_or(1, |(above, _)| walk(&tree, &spellings, above).ino);
@@ -40,7 +40,7 @@ fn each_spelling_of_a_folder_is_a_folder_of_its_own_and_files_keep_one_number() 
     numbers.dedup();
     assert_eq!(numbers.len(), paths.len());
     assert!(numbers[0] > u64::from(tree.len()), "a node's number was given away");
-    let file: Place = tree.resolve(b"textures/rocks/a.dds").unwrap().into();
+    let file: Inode = tree.resolve(b"textures/rocks/a.dds").unwrap().into();
     for path in ["Textures/Rocks/a.dds", "textures/rocks/A.DDS", "TEXTURES/rocks/a.dds"] {
         assert_eq!(walk(&tree, &spellings, path), file, "{path}");
     }
@@ -50,27 +50,27 @@ fn each_spelling_of_a_folder_is_a_folder_of_its_own_and_files_keep_one_number() 
 fn beyond_the_bound_folders_answer_to_their_own_number() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 2);
-    let textures: Place = tree.resolve(b"textures").unwrap().into();
+    let textures: Inode = tree.resolve(b"textures").unwrap().into();
     let first = walk(&tree, &spellings, "textures");
     let second = walk(&tree, &spellings, "TEXTURES");
     assert_eq!(walk(&tree, &spellings, "tExtures"), textures);
-    assert_eq!(spellings.believe(NodeId::ROOT.into(), b"sound"), None);
+    assert_eq!(spellings.assume_folder(NodeId::ROOT.into(), b"sound"), None);
     assert_eq!((walk(&tree, &spellings, "textures"), walk(&tree, &spellings, "TEXTURES")), (first, second));
-    assert_eq!(spellings.place(&tree, second.ino + 1), None);
+    assert_eq!(spellings.inode(&tree, second.ino + 1), None);
 }
 
 #[test]
 fn a_folder_that_is_believed_in_has_a_place_and_a_path_and_no_node() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 10);
-    let sound = spellings.believe(NodeId::ROOT.into(), b"Sound").unwrap();
-    let voice = spellings.believe(sound, b"voice").unwrap();
+    let sound = spellings.assume_folder(NodeId::ROOT.into(), b"Sound").unwrap();
+    let voice = spellings.assume_folder(sound, b"voice").unwrap();
     assert_eq!((sound.node, voice.node), (None, None));
-    assert_eq!(spellings.believe(sound, b"voice"), Some(voice));
-    assert_ne!(spellings.believe(sound, b"VOICE"), Some(voice));
+    assert_eq!(spellings.assume_folder(sound, b"voice"), Some(voice));
+    assert_ne!(spellings.assume_folder(sound, b"VOICE"), Some(voice));
     assert_eq!(spellings.path(&tree, voice), b"Sound/voice");
     assert_eq!((spellings.parent(&tree, voice), spellings.parent(&tree, sound)), (sound.ino, 1));
-    let below = spellings.believe(tree.resolve(b"meshes").unwrap().into(), b"x").unwrap();
+    let below = spellings.assume_folder(tree.resolve(b"meshes").unwrap().into(), b"x").unwrap();
     assert_eq!(spellings.path(&tree, below), b"Meshes/x");
 }
 

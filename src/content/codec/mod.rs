@@ -1,6 +1,6 @@
 //! Codecs: how the payload of one extent becomes bytes of a file.
 //!
-//! A payload is what follows an extent's lead, so that its unpacked size is always known before it is decoded and
+//! A payload is what follows an extent's lead, so that its size is always known before it is decoded and
 //! every decoder fills a buffer of that size: no decoder allocates in proportion to what the bytes say. Real archives
 //! hold streams that are damaged in harmless ways; those give their bytes and a [`Quirk`]. A codec is one file of this
 //! folder and one line of `method`.

@@ -15,7 +15,7 @@ pub use daggerfall::FORMAT as DAGGERFALL;
 use std::sync::Arc;
 
 use super::hash::{Family, Hash};
-use super::{About, Archive, Codec, Entry, Extent, Lead, Listed, Name, Notes, Options, ParseError};
+use super::{About, Archive, Codec, Entry, Extent, ExtentPrefix, FileList, Name, Notes, Options, ParseError};
 use crate::read::{Missing, Reader};
 
 /// How an archive is laid out.
@@ -75,7 +75,7 @@ impl Layout {
         let count = directory.left().checked_div(u64::from(self.record)).unwrap_or(0);
         limits.admit(0, count, "files")?;
         let room = usize::try_from(count).unwrap_or(0);
-        let mut files = Listed { entries: Vec::with_capacity(room), extents: Vec::with_capacity(room) };
+        let mut files = FileList { entries: Vec::with_capacity(room), extents: Vec::with_capacity(room) };
         let mut notes = Notes::new(limits);
         let (mut offset, mut packed) = (self.header, 0_u32);
         let start = directory.position();
@@ -84,7 +84,13 @@ impl Layout {
             packed = packed.saturating_add(u32::from(is_packed));
             let codec = if is_packed { Codec::Unsupported } else { Codec::Stored };
             files.entries.push(Entry { name, hash: Hash::default(), extents: 1 });
-            files.extents.push(Extent { offset, packed: size, size: Some(size), codec, lead: Lead::NONE });
+            files.extents.push(Extent {
+                offset,
+                packed: size,
+                size: Some(size),
+                codec,
+                prefix: ExtentPrefix::NONE,
+            });
             offset = offset.saturating_add(u64::from(size));
         }
         if packed > 0 {

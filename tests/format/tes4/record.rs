@@ -1,6 +1,6 @@
 //! What a file record says of its data: FORMATS.md sections 1.2, 1.4 and 1.6.
 
-use bsafs::format::{Codec, Extent, Lead};
+use bsafs::format::{Codec, Extent, ExtentPrefix};
 use bsafs::source::Source;
 
 use super::{NAMES, notes, parse};
@@ -46,7 +46,7 @@ fn bit_30_inverts_the_default_and_each_version_has_its_codec() {
             let named = version > 103 && flags & EMBEDDED != 0;
             let case = format!("{version}: flags {flags:x}, toggle {toggle:x}, mark {mark:x}");
             assert_eq!((extent.packed, extent.codec), (300, codec), "{case}");
-            assert_eq!(extent.lead, Lead { name: named, size: packed }, "{case}");
+            assert_eq!(extent.prefix, ExtentPrefix { name: named, size: packed }, "{case}");
             assert_eq!(extent.size, if packed || named { None } else { Some(300) }, "{case}");
         }
     }
@@ -56,10 +56,10 @@ fn bit_30_inverts_the_default_and_each_version_has_its_codec() {
 fn names_are_embedded_from_version_104_on() {
     for (version, name) in [(103, false), (104, true), (105, true)] {
         let stored = extent_of(version, EMBEDDED, 300);
-        assert_eq!(stored.lead, Lead { name, size: false }, "{version}");
+        assert_eq!(stored.prefix, ExtentPrefix { name, size: false }, "{version}");
         assert_eq!(stored.size, if name { None } else { Some(300) }, "{version}");
         let packed = extent_of(version, EMBEDDED | PACKED, 300);
-        assert_eq!((packed.lead, packed.size), (Lead { name, size: true }, None), "{version}");
+        assert_eq!((packed.prefix, packed.size), (ExtentPrefix { name, size: true }, None), "{version}");
     }
 }
 
@@ -70,7 +70,7 @@ fn a_record_of_no_bytes_is_an_empty_file_whatever_its_flags() {
             for bits in [0, TOGGLE, RUN_TIME_MARK, TOGGLE | RUN_TIME_MARK] {
                 let extent = extent_of(version, flags, bits);
                 assert_eq!((extent.packed, extent.size), (0, Some(0)), "{version}: {flags:x}, {bits:x}");
-                assert_eq!((extent.codec, extent.lead), (Codec::Stored, Lead::NONE));
+                assert_eq!((extent.codec, extent.prefix), (Codec::Stored, ExtentPrefix::NONE));
             }
         }
     }
@@ -84,7 +84,7 @@ fn a_packed_archive_whose_every_file_says_otherwise_packs_nothing() {
     let bytes = archive.build();
     for extent in parse(&bytes).extents() {
         assert_eq!(super::bytes_of(&bytes, &extent), b"\x89PNG");
-        assert_eq!((extent.size, extent.codec, extent.lead), (Some(4), Codec::Stored, Lead::NONE));
+        assert_eq!((extent.size, extent.codec, extent.prefix), (Some(4), Codec::Stored, ExtentPrefix::NONE));
     }
 }
 

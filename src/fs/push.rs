@@ -10,34 +10,34 @@ use std::thread;
 
 use fuser::{INodeNo, Notifier};
 
-use crate::content::Unpacked;
+use crate::content::Decoded;
 
-/// Notices that may wait, and the bytes that they may keep in memory, or one notice where that is larger. What comes
+/// Pushes that may wait, and the bytes that they may keep in memory, or one push where that is larger. What comes
 /// beyond is left unsaid, for every notice only saves time.
 const QUEUE: usize = 64;
 const QUEUE_BYTES: u64 = 32 << 20;
 /// Bytes that are stored in one message.
 const PIECE: usize = 1 << 20;
 
-/// Bytes of a file that were unpacked for a read of some of them. With all of them in its page cache the kernel asks
+/// Bytes of a file that were decoded for a read of some of them. With all of them in its page cache the kernel asks
 /// for none of them again, however many files are read at a time and however little we can keep.
 #[derive(Debug)]
-pub(super) struct Notice {
+pub(super) struct Push {
     /// The file.
     pub(super) ino: u64,
     /// The bytes, and where in the file they begin.
-    pub(super) unpacked: Unpacked,
+    pub(super) decoded: Decoded,
 }
 
 /// The way to the thread; it ends when this is gone or the kernel is.
 #[derive(Debug)]
-pub(super) struct Notices {
-    sender: SyncSender<Notice>,
+pub(super) struct PushQueue {
+    sender: SyncSender<Push>,
     /// Bytes of the notices that wait.
     waiting: Arc<AtomicU64>,
 }
 
-impl Notices {
+impl PushQueue {
     /// Starts the thread.
     pub(super) fn start(notifier: Notifier) -> std::io::Result<Self> {
         let (sender, notices) = sync_channel(QUEUE);
@@ -48,8 +48,8 @@ impl Notices {
     }
 
     /// Says it when its turn comes, or never; does not wait.
-    pub(super) fn send(&self, notice: Notice) {
-        let bytes = notice.unpacked.bytes().len() as u64;
+    pub(super) fn send(&self, notice: Push) {
+        let bytes = notice.decoded.bytes().len() as u64;
         let before = self.waiting.fetch_add(bytes, Ordering::Relaxed);
         let is_room = before == 0 || before.saturating_add(bytes) <= QUEUE_BYTES;
         if !is_room || self.sender.try_send(notice).is_err() {
@@ -58,14 +58,14 @@ impl Notices {
     }
 }
 
-fn tell(notifier: &Notifier, notices: &Receiver<Notice>, waiting: &AtomicU64) {
-    for Notice { ino, unpacked } in notices {
-        for (piece, at) in unpacked.bytes().chunks(PIECE).zip((unpacked.offset()..).step_by(PIECE)) {
+fn tell(notifier: &Notifier, notices: &Receiver<Push>, waiting: &AtomicU64) {
+    for Push { ino, decoded } in notices {
+        for (piece, at) in decoded.bytes().chunks(PIECE).zip((decoded.offset()..).step_by(PIECE)) {
             // Mostly: the kernel has forgotten the file, and wants nothing of it.
             if notifier.store(INodeNo(ino), at, piece).is_err() {
                 break;
             }
         }
-        waiting.fetch_sub(unpacked.bytes().len() as u64, Ordering::Relaxed);
+        waiting.fetch_sub(decoded.bytes().len() as u64, Ordering::Relaxed);
     }
 }

@@ -8,14 +8,14 @@ use super::cache::{Key, Slot};
 
 /// The decoded bytes of a part of a file.
 #[derive(Clone)]
-pub struct Unpacked {
+pub struct Decoded {
     pub(super) slot: Arc<Slot<Reason>>,
     pub(super) key: Key,
     /// Where in the file they begin.
     pub(super) offset: u64,
 }
 
-impl Unpacked {
+impl Decoded {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         self.slot.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
@@ -27,7 +27,7 @@ impl Unpacked {
     }
 }
 
-impl fmt::Debug for Unpacked {
+impl fmt::Debug for Decoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes at {}", self.bytes().len(), self.offset)
     }
