@@ -1,11 +1,11 @@
-//! Each thread's own buffers, so that a read costs no allocation.
+//! Buffers of each thread, so that a read costs no allocation.
 //!
-//! The transport replies from where the bytes are, and a thread answers one request at a time, so two buffers a thread
-//! suffice: packed bytes as they come from an archive, and the answer.
+//! A reply is sent from where the bytes are, and a thread answers one request at a time, so that two buffers a thread
+//! suffice: packed bytes as they are read from an archive, and the answer.
 
 use std::cell::RefCell;
 
-/// Buffers above this many bytes are let go of after use: a thread must not keep the largest texture it ever saw.
+/// Buffers above this many bytes are freed after use: a thread must not keep the largest texture that it ever read.
 const KEPT: usize = 2 << 20;
 
 thread_local! {
@@ -13,18 +13,18 @@ thread_local! {
     static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Lends `len` bytes of anything for packed data.
+/// Calls `use_it` with a buffer of `len` bytes for packed data; it holds anything.
 pub(super) fn packed<T>(len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
-    PACKED.with(|buffer| lend(buffer, len, use_it))
+    PACKED.with(|buffer| with_buffer(buffer, len, use_it))
 }
 
-/// Lends `len` bytes of anything for an answer.
+/// Calls `use_it` with a buffer of `len` bytes for an answer; it holds anything.
 pub(super) fn answer<T>(len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
-    ANSWER.with(|buffer| lend(buffer, len, use_it))
+    ANSWER.with(|buffer| with_buffer(buffer, len, use_it))
 }
 
-fn lend<T>(buffer: &RefCell<Vec<u8>>, len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
-    // In use already where an answer is made within an answer; then a fresh buffer does.
+fn with_buffer<T>(buffer: &RefCell<Vec<u8>>, len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
+    // In use already where an answer is made within an answer.
     match buffer.try_borrow_mut() {
         Ok(mut buffer) if len <= KEPT => {
             if buffer.len() < len {

@@ -1,8 +1,8 @@
-//! What was done so far, for those who measure: numbers that only grow.
+//! Counts of what was done, for `bsafs status` and tests; they only grow.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts without order among them: each is exact, two of them may be of different moments.
+/// Each count is exact; two of them may be of different moments.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     decoded: AtomicU64,
@@ -11,12 +11,12 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Counts bytes that a packed extent became.
+    /// Counts decoded bytes.
     pub(super) fn add_decoded(&self, bytes: usize) {
         self.decoded.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Counts an answer from bytes that were decoded before.
+    /// Counts an answer from the cache.
     pub(super) fn add_hit(&self) {
         self.hits.fetch_add(1, Ordering::Relaxed);
     }

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Reason;
-use super::cache::{Key, Slot};
+use super::cache::{CacheKey, DecodeCell};
+use super::error::Reason;
 
-/// The decoded bytes of a part of a file.
+/// The decoded bytes of a part of a file. They stay in memory while this does, evicted or not.
 #[derive(Clone)]
 pub struct Decoded {
-    pub(super) slot: Arc<Slot<Reason>>,
-    pub(super) key: Key,
+    pub(super) cell: Arc<DecodeCell<Reason>>,
+    pub(super) key: CacheKey,
     /// Where in the file they begin.
     pub(super) offset: u64,
 }
@@ -18,10 +18,10 @@ pub struct Decoded {
 impl Decoded {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        self.slot.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
+        self.cell.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
     }
 
-    /// Where in the file they begin.
+    /// Where in the file they begin, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }

@@ -1,4 +1,4 @@
-//! Why a file's bytes could not be had: one bad entry, or an archive that changed.
+//! Why a file's bytes could not be read: one bad entry, or an archive that changed.
 
 use std::fmt;
 use std::io;
@@ -16,20 +16,20 @@ pub struct ReadError {
     pub at: u64,
     /// What is wrong.
     pub reason: Reason,
-    /// Whether this is the first failure of the file, and worth telling.
+    /// Whether this is the first failure of the file, which is to be logged.
     pub is_new: bool,
 }
 
 /// What is wrong with an extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The archive is not the one that was opened. This is told once for the archive.
+    /// The archive is not the one that was opened; its source logs this once.
     Changed,
     /// The extent lies beyond the end of the archive.
     Beyond,
-    /// The lead contradicts the extent's length.
+    /// The extent's prefix is longer than the extent.
     Prefix,
-    /// It claims to become this many bytes, more than its codec can make or than we are willing to hold.
+    /// The stated unpacked size, in bytes, is more than the codec can make of the data or than the limit.
     Size(u32),
     /// The payload does not decode.
     Decode(DecodeError),

@@ -1,74 +1,75 @@
-//! All extents of one archive in 16 bytes each, for a mount may hold millions: a size that only the data tells takes
-//! its place once it is known, and the few ways in which an archive packs are written down once.
+//! All extents of one archive, 16 bytes each, for a mount may hold millions: a size that only the data states takes its
+//! place once it was read, and the few combinations of codec and prefix are stored once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::format::{Archive, Codec, Extent, ExtentPrefix};
 
-/// A size that nobody asked for yet.
+/// A size that was not read yet.
 const UNKNOWN: u32 = u32::MAX;
-/// Bits of an offset that are kept; no file is larger. The others number the manner.
+/// Bits of an offset that are kept; no file is larger. The others are the index of the layout.
 const OFFSET_BITS: u32 = 56;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 
 /// The extents of one archive, entry by entry.
 #[derive(Debug)]
-pub(super) struct Extents {
-    slots: Vec<Slot>,
-    manners: Vec<Manner>,
-    /// Where each entry's extents begin, and one more place where the last one's end; empty where each entry has one.
+pub(super) struct ExtentTable {
+    records: Vec<ExtentRecord>,
+    layouts: Vec<ExtentLayout>,
+    /// The index of each entry's first extent, and behind the last entry that of its end; empty where each entry has
+    /// one extent.
     starts: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Slot {
-    offset_and_manner: u64,
+struct ExtentRecord {
+    offset_and_layout: u64,
     packed: u32,
     size: AtomicU32,
 }
 
-/// A way of packing. Codecs and leads make fewer of them than a byte can number.
+/// What extents have in common. Codecs and prefixes make fewer of them than a byte can number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Manner {
+struct ExtentLayout {
     codec: Codec,
     prefix: ExtentPrefix,
-    /// Whether the archive's tables tell the size.
-    is_sized: bool,
+    /// Whether the archive's tables state the size.
+    has_size: bool,
 }
 
-impl Extents {
-    /// Takes the extents of an archive. Counts are bounded by the archive's length, so that 32 bits hold them.
+impl ExtentTable {
+    /// Takes the extents of an archive. Their count is bounded by the archive's length, so that 32 bits hold it.
     pub(super) fn new(archive: &Archive<'_>) -> Self {
-        let mut manners = Vec::new();
-        let mut slots = Vec::with_capacity(archive.files.len());
+        let mut layouts = Vec::new();
+        let mut records = Vec::with_capacity(archive.files.len());
         for extent in archive.extents() {
-            let manner =
-                Manner { codec: extent.codec, prefix: extent.prefix, is_sized: extent.size.is_some() };
-            let number = manners.iter().position(|known| *known == manner).unwrap_or_else(|| {
-                manners.push(manner);
-                manners.len() - 1
+            let Extent { codec, prefix, .. } = extent;
+            let layout = ExtentLayout { codec, prefix, has_size: extent.size.is_some() };
+            let index = layouts.iter().position(|known| *known == layout).unwrap_or_else(|| {
+                layouts.push(layout);
+                layouts.len() - 1
             });
             // An offset that does not fit lies beyond the end of any file, and still does.
             let offset = extent.offset.min(OFFSET_MASK);
-            slots.push(Slot {
-                offset_and_manner: offset | (number as u64) << OFFSET_BITS,
+            records.push(ExtentRecord {
+                offset_and_layout: offset | (index as u64) << OFFSET_BITS,
                 packed: extent.packed,
                 size: AtomicU32::new(extent.size.unwrap_or(UNKNOWN)),
             });
         }
-        slots.shrink_to_fit();
-        let starts = starts(archive, slots.len());
-        Self { slots, manners, starts }
+        records.shrink_to_fit();
+        let starts = starts(archive, records.len());
+        Self { records, layouts, starts }
     }
 
-    /// Which extents are an entry's; none of an entry that does not exist.
-    pub(super) fn of(&self, entry: u32) -> Range<u32> {
-        let place = entry as usize;
+    /// The indices of an entry's extents; none of an entry that does not exist.
+    pub(super) fn range(&self, entry: u32) -> Range<u32> {
+        let index = entry as usize;
         if self.starts.is_empty() {
-            return if place < self.slots.len() { entry..entry + 1 } else { 0..0 };
+            return if index < self.records.len() { entry..entry + 1 } else { 0..0 };
         }
-        match (self.starts.get(place), self.starts.get(place + 1)) {
+        match (self.starts.get(index), self.starts.get(index + 1)) {
             (Some(&start), Some(&end)) => start..end,
             _ => 0..0,
         }
@@ -76,25 +77,25 @@ impl Extents {
 
     /// An extent, its size included if it is known by now.
     pub(super) fn get(&self, index: u32) -> Extent {
-        let slot = &self.slots[index as usize];
-        let manner = self.manners[(slot.offset_and_manner >> OFFSET_BITS) as usize];
-        let size = slot.size.load(Ordering::Relaxed);
+        let record = &self.records[index as usize];
+        let layout = self.layouts[(record.offset_and_layout >> OFFSET_BITS) as usize];
+        let size = record.size.load(Ordering::Relaxed);
         Extent {
-            offset: slot.offset_and_manner & OFFSET_MASK,
-            packed: slot.packed,
-            size: (manner.is_sized || size != UNKNOWN).then_some(size),
-            codec: manner.codec,
-            prefix: manner.prefix,
+            offset: record.offset_and_layout & OFFSET_MASK,
+            packed: record.packed,
+            size: (layout.has_size || size != UNKNOWN).then_some(size),
+            codec: layout.codec,
+            prefix: layout.prefix,
         }
     }
 
-    /// Keeps a size that the data told.
-    pub(super) fn learn(&self, index: u32, size: u32) {
-        self.slots[index as usize].size.store(size, Ordering::Relaxed);
+    /// Keeps a size that was read from the data.
+    pub(super) fn set_size(&self, index: u32, size: u32) {
+        self.records[index as usize].size.store(size, Ordering::Relaxed);
     }
 }
 
-/// Never beyond the `most` extents that there are, even if the archive is overwritten in this moment.
+/// The starts of all entries, none beyond the `most` extents that there are, even if the archive is being overwritten.
 fn starts(archive: &Archive<'_>, most: usize) -> Vec<u32> {
     if archive.files.has_one_extent_each() {
         return Vec::new();

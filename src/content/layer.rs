@@ -1,21 +1,33 @@
-//! The extents of one archive, and the sizes that had to be read from its data.
+//! The content of one archive: where its extents are, and the sizes that have to be read from its data.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::extents::Extents;
-use super::lead::{self, Said};
-use super::untiled::TextureForm;
-use super::{Reason, buffer};
+use super::buffer;
+use super::error::Reason;
+use super::extent_prefix::{self, ParsedPrefix};
+use super::extents::ExtentTable;
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 use crate::source::Source;
 
-/// What of an archive's tables says where bytes are; it outlives the map that the tables were read from.
+/// The form in which textures are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextureForm {
+    /// A PC's as DDS files, those of consoles under the headers of their own tools.
+    #[default]
+    Default,
+    /// As linear DDS files wherever that can be made; what cannot is as in [`TextureForm::Default`].
+    Dds,
+    /// The bytes as the archive has them, without a header.
+    Raw,
+}
+
+/// What of an archive's tables places bytes; it outlives the map that the tables were read from.
 #[derive(Debug)]
 pub struct LayerTables {
-    extents: Extents,
+    extents: ExtentTable,
     heads: Arc<Heads>,
     textures: TextureForm,
 }
@@ -23,10 +35,11 @@ pub struct LayerTables {
 impl LayerTables {
     /// Takes the tables of an archive.
     pub fn new(archive: &Archive<'_>) -> Self {
-        Self { extents: Extents::new(archive), heads: archive.heads.clone(), textures: TextureForm::Default }
+        let textures = TextureForm::Default;
+        Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures }
     }
 
-    /// The same with textures shown in another way.
+    /// The same with textures in another form.
     #[must_use]
     pub fn presented(self, textures: TextureForm) -> Self {
         Self { textures, ..self }
@@ -49,13 +62,13 @@ impl LayerTables {
         match self.textures {
             TextureForm::Default => head,
             TextureForm::Raw => Head::None,
-            TextureForm::Dds => head.linear(self.data(entry)).map_or(head, |plain| plain.head()),
+            TextureForm::Dds => head.linear(self.data_len(entry)).map_or(head, |texture| texture.head()),
         }
     }
 
-    /// Bytes that an entry's extents become, as far as the tables tell; formats with heads tell all of them.
-    fn data(&self, entry: u32) -> u64 {
-        let sizes = self.extents.of(entry).filter_map(|index| self.extents.get(index).size);
+    /// Bytes that an entry's extents become, as far as the tables state it; formats with heads state all of them.
+    fn data_len(&self, entry: u32) -> u64 {
+        let sizes = self.extents.range(entry).filter_map(|index| self.extents.get(index).size);
         sizes.map(u64::from).sum()
     }
 }
@@ -65,18 +78,18 @@ impl LayerTables {
 pub(super) struct Layer {
     pub(super) source: Source,
     tables: LayerTables,
-    /// Entries whose fault was told.
-    told: Mutex<HashSet<u32>>,
+    /// Entries whose first fault was reported.
+    reported: Mutex<HashSet<u32>>,
 }
 
 impl Layer {
     pub(super) fn new(source: Source, tables: LayerTables) -> Self {
-        Self { source, tables, told: Mutex::default() }
+        Self { source, tables, reported: Mutex::default() }
     }
 
-    /// Which extents are an entry's.
-    pub(super) fn extents_of(&self, entry: u32) -> Range<u32> {
-        self.tables.extents.of(entry)
+    /// The indices of an entry's extents.
+    pub(super) fn extents(&self, entry: u32) -> Range<u32> {
+        self.tables.extents.range(entry)
     }
 
     pub(super) fn extent(&self, index: u32) -> Extent {
@@ -87,16 +100,16 @@ impl Layer {
         self.tables.head(entry)
     }
 
-    /// How an entry's texels are put into rows, if they are to be; with it goes how many bytes they then take.
-    pub(super) fn untiled(&self, entry: u32) -> Option<(LinearTexture, u64)> {
+    /// How an entry's texels are put into rows, if they are to be, and how many bytes they then take.
+    pub(super) fn linear(&self, entry: u32) -> Option<(LinearTexture, u64)> {
         if self.tables.textures != TextureForm::Dds {
             return None;
         }
-        let plain = self.tables.heads.get(entry as usize).linear(self.tables.data(entry))?;
-        plain.linear_len().map(|len| (plain, len))
+        let texture = self.tables.heads.get(entry as usize).linear(self.tables.data_len(entry))?;
+        texture.linear_len().map(|len| (texture, len))
     }
 
-    /// The number of the arrangement in which an entry's texels are shown; `None` where it is a PC's.
+    /// The tile mode in which an entry's texels are shown; `None` where they are a PC's.
     pub(super) fn tile_mode(&self, entry: u32) -> Option<u8> {
         match self.tables.textures {
             TextureForm::Raw => self.tables.heads.get(entry as usize).tile_mode(),
@@ -104,50 +117,51 @@ impl Layer {
         }
     }
 
-    /// The bytes that are put in front of an entry's extents.
+    /// The header that is put in front of an entry's extents.
     pub(super) fn head_bytes(&self, entry: u32) -> Cow<'static, [u8]> {
         let head = self.head(entry);
         if head.is_empty() {
             return Cow::Borrowed(&[]);
         }
-        head.bytes(self.tables.data(entry))
+        head.bytes(self.tables.data_len(entry))
     }
 
-    /// How many bytes an extent becomes; reads its lead where only that tells, once.
+    /// How many bytes an extent becomes; reads its prefix where only that states it, once.
     pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
-        match self.extent(index).size {
-            Some(size) => Ok(size),
-            None => Ok(self.lead(index)?.size),
+        let extent = self.extent(index);
+        if let Some(size) = extent.size {
+            return Ok(size);
         }
-    }
-
-    /// Reads an extent's lead, and learns its size.
-    fn lead(&self, index: u32) -> Result<Said, Reason> {
-        let extent = self.extent(index);
-        let mut first = [0; lead::MAX];
-        let first = &mut first[..lead::MAX.min(extent.packed as usize)];
+        let mut first = [0; extent_prefix::MAX];
+        let first = &mut first[..extent_prefix::MAX.min(extent.packed as usize)];
         self.source.read_exact_at(first, extent.offset)?;
-        self.learn(index, first)
+        Ok(self.parse_prefix(index, first)?.size)
     }
 
-    /// Learns an extent's size from its first bytes.
-    pub(super) fn learn(&self, index: u32, first: &[u8]) -> Result<Said, Reason> {
+    /// The same for layouts of files, which cannot fail: where the size cannot be read, the packed length, and at least
+    /// one byte.
+    pub(super) fn size_or_packed(&self, index: u32) -> u64 {
+        self.size(index).unwrap_or_else(|_| self.extent(index).packed.max(1)).into()
+    }
+
+    /// Parses an extent's prefix from its first bytes, and keeps the size that it states.
+    pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
         let extent = self.extent(index);
-        let said = lead::read(extent.prefix, first, extent.packed)?;
-        self.tables.extents.learn(index, said.size);
-        Ok(said)
+        let parsed = extent_prefix::parse(extent.prefix, first, extent.packed)?;
+        self.tables.extents.set_size(index, parsed.size);
+        Ok(parsed)
     }
 
     /// Fills `out` from `offset` bytes into a stored extent.
     pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
         let extent = self.extent(index);
-        // What a stored extent does not become is its lead.
+        // What of a stored extent is no payload is its prefix.
         let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
         Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?)?)
     }
 
-    /// Lends the first `len` bytes of an extent's payload, or all of them where it has fewer; with them goes whether
+    /// Calls `use_it` with the first `len` bytes of an extent's payload, or all of them where it has fewer, and whether
     /// these are all.
     pub(super) fn with_payload<T>(
         &self,
@@ -156,24 +170,24 @@ impl Layer {
         use_it: impl FnOnce(&[u8], bool) -> Result<T, Reason>,
     ) -> Result<T, Reason> {
         let extent = self.extent(index);
-        // Asked before a buffer is made, for the packed length is what the archive says.
+        // Checked before a buffer is made: the packed length is whatever the archive states.
         if extent.offset.saturating_add(u64::from(extent.packed)) > self.source.len() {
             return Err(Reason::Beyond);
         }
-        let room = if extent.prefix.is_none() { 0 } else { lead::MAX as u64 };
-        let len = len.saturating_add(room).min(u64::from(extent.packed));
+        let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
+        let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
         buffer::packed(usize::try_from(len).unwrap_or(usize::MAX), |packed| {
             self.source.read_exact_at(packed, extent.offset)?;
             let payload = match extent.prefix.is_none() {
                 true => 0,
-                false => self.learn(index, packed)?.payload,
+                false => self.parse_prefix(index, packed)?.payload,
             };
             use_it(&packed[payload as usize..], len == u64::from(extent.packed))
         })
     }
 
-    /// Whether this is the first time that this entry's fault is to be told.
-    pub(super) fn is_news(&self, entry: u32) -> bool {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(entry)
+    /// Whether no fault of this entry was reported before.
+    pub(super) fn is_first_fault(&self, entry: u32) -> bool {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry)
     }
 }

@@ -1,70 +1,80 @@
-//! Sizes that only the data tells, learnt for many files at once.
+//! Sizes that only the data states, learnt for many files at once.
 //!
-//! A listing with sizes of an archive of version 103 to 105 has to look at the first bytes of each file. One by one
-//! and in the order of names that is a seek for each; sorted by their place, and taken together where they are near,
-//! it is one pass over what must be touched, in a fraction of the calls.
+//! A listing with sizes of an archive of version 103 to 105 has to read the first bytes of each file. One by one and in
+//! the order of names that is a seek for each; sorted by offset, and read together where they are near, it is one pass
+//! over what must be touched, in a fraction of the calls.
 
+use super::buffer;
+use super::extent_prefix;
 use super::layer::Layer;
-use super::{Store, buffer, lead};
+use super::store::Store;
 use crate::format::EntryId;
+use crate::source::Fault;
 
-/// Leads that begin within so many bytes are read together: a read of 64 KiB from the page cache costs what some
+/// Prefixes that begin within so many bytes are read together: a read of 64 KiB from the page cache costs what some
 /// twenty small ones do, and from a disk hardly more than one.
 const SPAN: u64 = 64 << 10;
 
+/// An extent whose size is to be learnt.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Unsized {
+    layer: u16,
+    offset: u64,
+    index: u32,
+}
+
 impl Store {
-    /// Whether a file's size is known without a look at its data.
+    /// Whether a file's size is known without a read of its data.
     pub fn is_sized(&self, id: EntryId) -> bool {
-        let layer = &self.layers[usize::from(id.layer)];
-        layer.extents_of(id.entry).all(|index| layer.extent(index).size.is_some())
+        let layer = self.layer(id.layer);
+        layer.extents(id.entry).all(|index| layer.extent(index).size.is_some())
     }
 
-    /// Learns the sizes of files, as far as they are not known. What cannot be learnt is told when it is asked for by
-    /// itself.
+    /// Learns the sizes of files, as far as they are not known. A failure is reported where the file itself is asked for.
     pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) {
-        let mut wanted: Vec<(u16, u64, u32)> = Vec::new();
-        for id in ids {
-            let layer = &self.layers[usize::from(id.layer)];
-            let unsized_ones = layer.extents_of(id.entry).filter(|&index| layer.extent(index).size.is_none());
-            wanted.extend(unsized_ones.map(|index| (id.layer, layer.extent(index).offset, index)));
+        let mut wanted = Vec::new();
+        for EntryId { layer, entry } in ids {
+            let extents =
+                self.layer(layer).extents(entry).map(|index| (index, self.layer(layer).extent(index)));
+            let unsized_ones = extents.filter(|(_, extent)| extent.size.is_none());
+            wanted.extend(unsized_ones.map(|(index, extent)| Unsized {
+                layer,
+                offset: extent.offset,
+                index,
+            }));
         }
         wanted.sort_unstable();
-        let is_near = |a: &(u16, u64, u32), b: &(u16, u64, u32)| a.0 == b.0 && b.1 - a.1 < SPAN;
         let mut rest = &wanted[..];
         while let Some(first) = rest.first() {
-            let near = rest.iter().take_while(|it| is_near(first, it)).count().max(1);
-            let (group, others) = rest.split_at(near);
-            self.layers[usize::from(first.0)]
-                .learn_together(group.iter().map(|(_, offset, index)| (*offset, *index)));
+            let is_near = |it: &Unsized| it.layer == first.layer && it.offset - first.offset < SPAN;
+            let (near, others) = rest.split_at(rest.partition_point(is_near));
+            self.layer(first.layer).learn_together(near);
             rest = others;
         }
     }
 }
 
 impl Layer {
-    /// Learns the sizes of extents that lie near each other, given by offset and index in the order of their offsets.
-    fn learn_together(&self, group: impl ExactSizeIterator<Item = (u64, u32)> + Clone) {
-        let end =
-            |(offset, index): (u64, u32)| offset + u64::from(self.extent(index).packed).min(lead::MAX as u64);
-        let (Some((start, only)), Some(stop)) = (group.clone().next(), group.clone().map(end).max()) else {
-            return;
-        };
-        let learnt = group.len() > 1
-            && stop <= self.source.len()
-            && buffer::packed((stop - start) as usize, |bytes| {
+    /// Learns the sizes of extents that lie near each other, in the order of their offsets.
+    fn learn_together(&self, near: &[Unsized]) {
+        let prefix_end =
+            |it: &Unsized| it.offset + u64::from(self.extent(it.index).packed).min(extent_prefix::MAX as u64);
+        let start = near[0].offset;
+        let stop = near.iter().map(prefix_end).max().unwrap_or(start);
+        let read_together = || {
+            buffer::packed((stop - start) as usize, |bytes| {
                 self.source.read_exact_at(bytes, start)?;
-                for (offset, index) in group.clone() {
-                    let first = &bytes[(offset - start) as usize..(end((offset, index)) - start) as usize];
-                    // What one lead gets wrong is no matter of its neighbours.
-                    let _ = self.learn(index, first);
+                for it in near {
+                    let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
+                    // What is wrong with one prefix does not concern its neighbours.
+                    let _ = self.parse_prefix(it.index, first);
                 }
-                Ok::<(), crate::source::Fault>(())
+                Ok::<(), Fault>(())
             })
-            .is_ok();
-        if !learnt {
+        };
+        if near.len() < 2 || stop > self.source.len() || read_together().is_err() {
             // Alone, or one of them lies beyond the end: each for itself.
-            let _ = self.size(only);
-            group.skip(1).for_each(|(_, index)| drop(self.size(index)));
+            near.iter().for_each(|it| drop(self.size(it.index)));
         }
     }
 }

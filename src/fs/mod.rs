@@ -273,7 +273,7 @@ impl FileSystem {
         if offset == 0 {
             self.foresight.read(ino);
         }
-        let (answered, decoded) = self.store.read_and_share(entry, offset, len, answer).map_err(|error| {
+        let (answered, decoded) = self.store.read_and_push(entry, offset, len, answer).map_err(|error| {
             if error.is_new {
                 let archive = self.store.path(entry.layer).display();
                 log::error!("{archive}: {}: {error}", String::from_utf8_lossy(&self.tree.path(node)));
@@ -287,13 +287,7 @@ impl FileSystem {
         Ok(answered)
     }
 
-    /// Decodes what will be read next, where that can be told.
-    pub(super) fn foresee(&self) {
-        let file = self.foresight.next().and_then(|ino| self.place(ino).ok()?.node);
-        if let Some(Kind::File(entry)) = file.map(|node| self.tree.kind(node)) {
-            self.store.decode_ahead(entry);
-        }
-    }
+    pub(super) fn foresee(&self) {}
 
     /// The text that a link tells instead of a target.
     ///

@@ -1,4 +1,4 @@
-//! Archives that change while they are in use: their old bytes or an error, never a mixture.
+//! Archives that change while they are in use: reads give the old bytes or an error, never a mixture.
 
 use std::fs::{self, File, FileTimes, Permissions};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
@@ -20,9 +20,9 @@ fn ctime(path: &Path) -> (i64, i64) {
     (metadata.ctime(), metadata.ctime_nsec())
 }
 
-/// Writes over the archive's last byte and puts its times back, until the clock of change times has moved: it ticks
-/// every few milliseconds, and what happens within a tick nobody can see.
-fn rewrite_in_secret(path: &Path) {
+/// Overwrites the archive's last byte and restores its times, until the clock of change times has ticked: it ticks every
+/// few milliseconds, and a change within one tick cannot be seen.
+fn overwrite_and_restore_times(path: &Path) {
     let (before, moved) = (fs::metadata(path).unwrap(), ctime(path));
     let times =
         FileTimes::new().set_modified(before.modified().unwrap()).set_accessed(before.accessed().unwrap());
@@ -35,8 +35,8 @@ fn rewrite_in_secret(path: &Path) {
     assert_eq!((after.len(), after.modified().unwrap()), (before.len(), before.modified().unwrap()));
 }
 
-/// Does something that moves the change time and nothing else that a reader could see, until it has moved.
-fn until_ctime_moves(path: &Path, act: impl Fn()) {
+/// Repeats something that moves the change time and nothing else that a reader could see, until it has moved.
+fn repeat_until_ctime_moves(path: &Path, act: impl Fn()) {
     let before = ctime(path);
     while ctime(path) == before {
         act();
@@ -47,7 +47,7 @@ fn assert_changed(opened: &Opened, what: &str) {
     for path in ["a.txt", "b.txt", "a.txt"] {
         let error = opened.whole(path).expect_err(what);
         assert_eq!(error.reason, Reason::Changed, "{what}");
-        assert!(!error.is_new, "{what}: this is told once for the archive, not for each file");
+        assert!(!error.is_new, "{what}: logged once for the archive, not for each file");
     }
     let error = opened.whole("a.txt").expect_err(what);
     assert_eq!(error.reason.to_string(), "the archive was changed while in use");
@@ -60,15 +60,15 @@ fn assert_old(opened: &Opened, what: &str) {
 }
 
 #[test]
-fn a_writer_who_puts_the_time_back_is_noticed() {
+fn a_rewrite_that_restores_the_modification_time_gives_errors() {
     let opened = opened();
     assert_old(&opened, "before");
-    rewrite_in_secret(&opened.path());
+    overwrite_and_restore_times(&opened.path());
     assert_changed(&opened, "rewritten");
 }
 
 #[test]
-fn a_file_that_is_cut_short_gives_errors_and_no_signal() {
+fn a_truncated_archive_gives_errors_and_no_sigbus() {
     let opened = opened();
     assert_old(&opened, "before");
     let file = File::options().write(true).open(opened.path()).unwrap();
@@ -80,7 +80,7 @@ fn a_file_that_is_cut_short_gives_errors_and_no_signal() {
 }
 
 #[test]
-fn a_file_that_grows_gives_errors() {
+fn a_longer_archive_gives_errors() {
     let opened = opened();
     let file = File::options().append(true).open(opened.path()).unwrap();
     file.set_len(file.metadata().unwrap().len() + 1).unwrap();
@@ -88,7 +88,7 @@ fn a_file_that_grows_gives_errors() {
 }
 
 #[test]
-fn once_changed_stays_changed() {
+fn a_changed_archive_gives_errors_even_when_it_is_changed_back() {
     let opened = opened();
     let before = fs::metadata(opened.path()).unwrap();
     let file = File::options().write(true).open(opened.path()).unwrap();
@@ -100,7 +100,7 @@ fn once_changed_stays_changed() {
 }
 
 #[test]
-fn what_touches_no_byte_of_the_archive_changes_nothing() {
+fn renames_links_permissions_and_removal_keep_the_bytes_readable() {
     type Act = fn(&Path);
     let cases: [(&str, Act); 6] = [
         ("renamed away", |path| fs::rename(path, path.with_extension("bak")).unwrap()),
@@ -126,7 +126,7 @@ fn what_touches_no_byte_of_the_archive_changes_nothing() {
 }
 
 #[test]
-fn a_rename_explains_one_change_and_not_those_after_it() {
+fn a_rename_explains_one_moved_change_time_and_no_later_one() {
     let before = opened();
     let folder = before.path().parent().unwrap().to_owned();
     fs::create_dir(folder.join("sub")).unwrap();
@@ -134,7 +134,7 @@ fn a_rename_explains_one_change_and_not_those_after_it() {
     fs::rename(before.path(), &moved).unwrap();
     assert_old(&before, "moved");
     // Touched again without a change of names: bytes may have been written and the time put back.
-    until_ctime_moves(&moved, || {
+    repeat_until_ctime_moves(&moved, || {
         let file = File::options().write(true).open(&moved).unwrap();
         file.set_times(FileTimes::new().set_modified(fs::metadata(&moved).unwrap().modified().unwrap()))
             .unwrap();
@@ -143,10 +143,10 @@ fn a_rename_explains_one_change_and_not_those_after_it() {
 }
 
 #[test]
-fn a_change_of_another_archive_does_no_harm() {
+fn a_changed_archive_leaves_other_archives_readable() {
     let bytes = Tes3::new().file("a.txt", OLD).build();
     let opened = Opened::new(&[&bytes, &bytes], 1 << 20, bsafs::format::Limits::default());
-    rewrite_in_secret(&opened.path());
+    overwrite_and_restore_times(&opened.path());
     assert_eq!(opened.whole("0/a.txt").unwrap_err().reason, Reason::Changed);
     assert_eq!(opened.whole("1/a.txt").unwrap(), OLD);
 }

@@ -1,4 +1,4 @@
-//! How often things are decoded, how much is read for it, and how much is kept.
+//! How often extents are decoded, how much is read for it, and how much is cached.
 
 use std::sync::Barrier;
 use std::thread;
@@ -26,7 +26,7 @@ fn large_archive(content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn eight_threads_that_want_one_extent_decode_it_once() {
+fn an_extent_that_eight_threads_read_at_once_is_decoded_once() {
     let content = texels(1, MIB as usize);
     let archive = zlib_archive().file("f", "a.bin", &content[..]).build();
     for round in 0..10 {
@@ -49,7 +49,7 @@ fn eight_threads_that_want_one_extent_decode_it_once() {
 }
 
 #[test]
-fn a_large_entry_that_is_read_from_end_to_end_is_decoded_once() {
+fn a_large_entry_read_in_sequence_is_decoded_once() {
     let content = large();
     let opened = Opened::with_cache(&large_archive(&content), 16 * MIB);
     for (n, piece) in content.chunks(128 * KIB as usize).enumerate() {
@@ -62,7 +62,7 @@ fn a_large_entry_that_is_read_from_end_to_end_is_decoded_once() {
 }
 
 #[test]
-fn a_large_entry_that_four_threads_read_here_and_there_is_decoded_once() {
+fn a_large_entry_read_at_random_by_four_threads_is_decoded_once() {
     let content = large();
     let opened = Opened::with_cache(&large_archive(&content), 16 * MIB);
     thread::scope(|scope| {
@@ -82,7 +82,7 @@ fn a_large_entry_that_four_threads_read_here_and_there_is_decoded_once() {
 }
 
 #[test]
-fn the_first_bytes_of_a_large_entry_cost_little() {
+fn a_prefix_of_a_large_entry_is_decoded_alone_and_not_cached() {
     let content = texels(2, 16 * MIB as usize);
     let hard = noise(3, 16 * MIB as usize);
     let general =
@@ -114,29 +114,29 @@ fn the_first_bytes_of_a_large_entry_cost_little() {
             assert!((end..=most).contains(&decoded), "{kind}: {decoded} bytes decoded for {end}");
             assert!(read <= 3 * most, "{kind}: {read} bytes read for {end}");
         }
-        assert_eq!(opened.store.cached_bytes().0, 0, "{kind}: first bytes alone were cached");
+        assert_eq!(opened.store.cached_bytes().0, 0, "{kind}: a prefix was cached");
         assert!(opened.read("f/a.bin", 40 << 10, (24 << 10) + 1).is_ok());
-        assert_eq!(opened.store.cached_bytes().0, 16 * MIB, "{kind}: a byte more is the rest");
+        assert_eq!(opened.store.cached_bytes().0, 16 * MIB, "{kind}: a byte more decodes all");
     }
 }
 
 #[test]
-fn the_first_bytes_of_a_small_entry_are_decoded_alone_once() {
+fn a_second_read_of_a_small_entry_decodes_all_of_it() {
     let content = texels(5, 200_000);
     let opened = Opened::one(&zlib_archive().file("f", "a.bin", &content[..]).build());
     assert!(opened.read("f/a.bin", 0, 16 << 10).unwrap() == content[..16 << 10]);
     assert_eq!(opened.store.decoded_bytes(), 16 * KIB);
-    // The second look tells a reader who goes on.
+    // A second read is that of a reader who goes on.
     assert!(opened.read("f/a.bin", 16 << 10, 32 << 10).unwrap() == content[16 << 10..48 << 10]);
     assert_eq!(opened.store.decoded_bytes(), 16 * KIB + 200_000);
-    // A half of an entry is no first look.
+    // A half of an entry is no prefix.
     let opened = Opened::one(&zlib_archive().file("f", "a.bin", &content[..40_000]).build());
     assert!(opened.read("f/a.bin", 0, 16 << 10).unwrap() == content[..16 << 10]);
     assert_eq!(opened.store.decoded_bytes(), 40_000);
 }
 
 #[test]
-fn a_texture_of_several_chunks_that_is_read_from_end_to_end_is_decoded_once() {
+fn a_file_of_several_extents_read_in_sequence_is_decoded_once() {
     let chunks = [texels(6, 700_000), texels(7, 350_000), texels(8, 90_000)];
     let file =
         chunks.iter().fold(Ba2File::general("f/a.bin"), |file, chunk| file.chunk(Chunk::zlib(chunk.clone())));
@@ -146,41 +146,11 @@ fn a_texture_of_several_chunks_that_is_read_from_end_to_end_is_decoded_once() {
         let at = n as u64 * 128 * KIB;
         assert!(opened.read("f/a.bin", at, 128 << 10).unwrap() == piece, "at {at}");
     }
-    assert_eq!(
-        opened.store.decoded_bytes(),
-        content.len() as u64,
-        "a chunk's first bytes were decoded alone"
-    );
+    assert_eq!(opened.store.decoded_bytes(), content.len() as u64, "a prefix of an extent was decoded alone");
 }
 
 #[test]
-fn a_file_that_was_decoded_ahead_is_not_decoded_again() {
-    let content = text(9, 64 << 10);
-    let archive = zlib_archive()
-        .file("f", "small.txt", &content[..])
-        .file("f", "other.txt", &content[..1000])
-        .file("f", "large.txt", text(9, 65_537))
-        .add("f", Tes4File::new("stored.txt", &content[..]).toggle())
-        .build();
-    let opened = Opened::one(&archive);
-    for path in ["f/large.txt", "f/stored.txt"] {
-        opened.store.decode_ahead(opened.id(path));
-        assert_eq!(opened.store.decoded_bytes(), 0, "{path}");
-    }
-    for _ in 0..2 {
-        opened.store.decode_ahead(opened.id("f/small.txt"));
-        assert_eq!((opened.store.decoded_bytes(), opened.store.cache_hits()), (64 * KIB, 0));
-    }
-    assert!(opened.whole("f/small.txt").unwrap() == content);
-    assert_eq!((opened.store.decoded_bytes(), opened.store.cache_hits()), (64 * KIB, 1));
-    // Nobody comes for this one.
-    opened.store.decode_ahead(opened.id("f/other.txt"));
-    opened.store.decode_ahead(opened.id("f/small.txt"));
-    assert_eq!(opened.store.cached_bytes().0, 64 * KIB);
-}
-
-#[test]
-fn whole_and_stored_extents_leave_the_cache_alone() {
+fn whole_and_stored_extents_are_not_cached() {
     let content = text(4, 300_000);
     let archive = zlib_archive()
         .file("f", "packed.txt", &content[..])
@@ -197,7 +167,7 @@ fn whole_and_stored_extents_leave_the_cache_alone() {
 }
 
 #[test]
-fn many_readers_of_many_files_keep_the_budget() {
+fn the_cache_keeps_its_budget_under_many_readers_of_many_files() {
     const FILES: u64 = 40;
     let content = |n: u64| texels(n, 100_000 + 5_000 * n as usize);
     let archive =
@@ -223,7 +193,7 @@ fn many_readers_of_many_files_keep_the_budget() {
 }
 
 #[test]
-fn the_size_of_a_texture_is_told_without_reading_a_byte() {
+fn the_size_of_a_texture_is_known_without_a_read() {
     let mut seen = 0;
     for sample in samples().iter().filter(|sample| sample.name.ends_with(".ba2")) {
         let opened = Opened::one(&sample.bytes);
@@ -237,7 +207,7 @@ fn the_size_of_a_texture_is_told_without_reading_a_byte() {
 }
 
 #[test]
-fn the_size_of_a_packed_entry_costs_one_small_read_once() {
+fn the_size_of_a_packed_entry_costs_one_small_read() {
     let archive = zlib_archive().file("f", "a.txt", text(1, 50_000)).build();
     let opened = Opened::one(&archive);
     for _ in 0..3 {
@@ -248,19 +218,20 @@ fn the_size_of_a_packed_entry_costs_one_small_read_once() {
 }
 
 #[test]
-fn a_pass_that_began_with_a_first_look_lets_its_extent_go() {
-    // What `dd bs=4k` makes of the kernel's read-ahead: 16 KiB, 32, 64, 128.
+fn an_extent_read_to_its_end_is_evicted_for_the_next() {
     let content = texels(7, 700 * KIB as usize);
     let archive = zlib_archive()
         .file("f", "a.bin", &content[..])
         .file("f", "b.bin", &noise(8, 700 * KIB as usize)[..])
         .build();
     let opened = Opened::one(&archive);
-    let (mut at, mut len) = (0, 16 << 10);
-    while at < content.len() as u64 {
-        at += opened.read("f/a.bin", at, len).unwrap().len() as u64;
-        len = (len * 2).min(128 << 10);
+    for at in (0..content.len() as u64).step_by(128 << 10) {
+        opened.read("f/a.bin", at, 128 << 10).unwrap();
     }
     opened.read("f/b.bin", 300 * KIB, 4096).unwrap();
-    assert_eq!(opened.store.cached_bytes().0, 700 * KIB, "what was read to its end is held");
+    assert_eq!(
+        opened.store.cached_bytes().0,
+        700 * KIB,
+        "an extent that was read to its end is still cached"
+    );
 }

@@ -1,4 +1,4 @@
-//! Bad entries: each is told with its reason, once, and harms nobody else.
+//! Bad entries: each gives an error with its reason, is reported once, and leaves the others readable.
 
 use bsafs::content::Reason;
 use bsafs::content::codec::DecodeError;
@@ -47,7 +47,7 @@ fn beyond() -> Vec<Case> {
     ]
 }
 
-fn claims() -> Vec<Case> {
+fn sizes() -> Vec<Case> {
     let case = |what, archive, claim, says| Case { what, archive, reason: Reason::Size(claim), says };
     let bytes = || noise(1, 100);
     let gib = "it claims to unpack to 1073741824 bytes, which is more than its data can hold or we can";
@@ -61,7 +61,7 @@ fn claims() -> Vec<Case> {
     ]
 }
 
-fn leads() -> Vec<Case> {
+fn prefixes() -> Vec<Case> {
     const SAYS: &str = "what stands in front of its data is longer than the data";
     let case = |what, archive| Case { what, archive, reason: Reason::Prefix, says: SAYS };
     let short = || Tes4File::new("bad.txt", "").block(&b"\x09four"[..]);
@@ -109,16 +109,15 @@ fn streams() -> Vec<Case> {
 }
 
 #[test]
-fn each_kind_of_bad_entry_is_told_with_its_reason_and_the_others_stay_readable() {
-    for Case { what, archive, reason, says } in [beyond(), claims(), leads(), streams()].into_iter().flatten()
+fn each_kind_of_bad_entry_gives_its_reason_and_the_others_stay_readable() {
+    for Case { what, archive, reason, says } in
+        [beyond(), sizes(), prefixes(), streams()].into_iter().flatten()
     {
         let opened = Opened::one(&archive);
         let id = opened.id("f/bad.txt");
         assert!(opened.store.size(id) > 0, "{what}: a bad file looks like a sound empty one");
         let reason =
             if says.starts_with("it claims to unpack to 5000 ") { Reason::Size(5000) } else { reason };
-        opened.store.decode_ahead(id);
-        assert_eq!(opened.store.faults(), 0, "{what}: nobody has read it yet");
         // From the middle, the beginning, whole; copied and checked: always the same fault.
         let error = opened.read("f/bad.txt", 0, 10).expect_err(what);
         assert_eq!(error.reason, reason, "{what}");
@@ -127,18 +126,18 @@ fn each_kind_of_bad_entry_is_told_with_its_reason_and_the_others_stay_readable()
         assert_eq!((error.entry, error.is_new), (id, true), "{what}");
         for (offset, len) in [(0, 1), (0, u32::MAX)] {
             let again = opened.read("f/bad.txt", offset, len).expect_err(what);
-            assert_eq!((again.reason, again.is_new), (reason.clone(), false), "{what}: told twice");
+            assert_eq!((again.reason, again.is_new), (reason.clone(), false), "{what}: reported twice");
         }
         let copied = opened.store.copy(id, &mut Vec::new()).expect_err(what);
         assert!(copied.to_string().starts_with(says), "{what}: {copied}");
         assert_eq!(opened.store.check(id).expect_err(what).reason, reason, "{what}");
-        assert_eq!(opened.store.cached_bytes().0, 0, "{what}: a fault is kept");
+        assert_eq!(opened.store.cached_bytes().0, 0, "{what}: an error is cached");
         assert_eq!(opened.whole("f/good.txt").unwrap(), b"as it should be", "{what}");
     }
 }
 
 #[test]
-fn of_a_stored_file_that_is_cut_off_the_bytes_that_are_there_can_be_read() {
+fn the_bytes_that_are_there_of_a_truncated_stored_file_stay_readable() {
     let archive = tes4(104, 0, bad().record_size(0x0100_0000));
     let opened = Opened::one(&archive);
     assert_eq!(opened.store.size(opened.id("f/bad.txt")), 0x0100_0000);
@@ -151,7 +150,7 @@ fn of_a_stored_file_that_is_cut_off_the_bytes_that_are_there_can_be_read() {
 }
 
 #[test]
-fn what_one_request_could_not_hold_is_refused_by_the_limit() {
+fn an_extent_above_the_limit_is_refused() {
     let archive = ba2(0, Chunk::zlib(vec![0; 2 << 20]));
     let limits = Limits { extent: 1 << 20, ..Limits::default() };
     let opened = Opened::new(&[&archive], 64 << 20, limits);
@@ -161,7 +160,7 @@ fn what_one_request_could_not_hold_is_refused_by_the_limit() {
 }
 
 #[test]
-fn a_claim_that_is_refused_costs_the_cache_nothing() {
+fn a_refused_size_evicts_nothing() {
     let content = text(1, 100_000);
     let archive = Tes4::new(104)
         .flags(FOLDER_NAMES | FILE_NAMES | PACKED)
@@ -178,7 +177,7 @@ fn a_claim_that_is_refused_costs_the_cache_nothing() {
 }
 
 #[test]
-fn a_fault_of_one_chunk_leaves_the_other_chunks_readable() {
+fn a_bad_extent_leaves_the_other_extents_of_its_file_readable() {
     let (one, three) = (text(1, 10_000), text(3, 10_000));
     let bad = Chunk::packed(vec![0x78, 0x9c, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], 10_000);
     let file = Ba2File::general("a").chunk(Chunk::zlib(&one)).chunk(bad).chunk(Chunk::zlib(&three));

@@ -1,4 +1,4 @@
-//! Bytes: every cut of every file, decoded no more often than promised, and what bad entries and changed archives give.
+//! Bytes: every range of every file, decoded no more often than promised, and the errors of bad entries and changed archives.
 
 mod changed;
 mod counts;
@@ -120,9 +120,9 @@ static SAMPLES: LazyLock<Samples> = LazyLock::new(|| {
 });
 
 #[test]
-fn every_sample_gives_its_size_and_every_byte_in_every_way() {
+fn every_sample_gives_its_size_and_all_bytes_read_copied_and_checked() {
     let Samples { opened, files } = &*SAMPLES;
-    assert_eq!(files.len(), opened.files.len(), "files that no sample speaks of");
+    assert_eq!(files.len(), opened.files.len(), "files that no sample lists");
     assert!(files.len() > 250, "{} files", files.len());
     for (id, name, content) in files {
         assert_eq!(opened.store.size(*id), content.len() as u64, "{name}");
@@ -136,8 +136,8 @@ fn every_sample_gives_its_size_and_every_byte_in_every_way() {
     }
 }
 
-/// Offsets where something may go wrong: both ends, behind the two lengths of DDS headers, around what is decoded
-/// alone; and all others.
+/// Offsets where something may go wrong: both ends, behind the two lengths of DDS headers, around the prefix; and all
+/// others.
 fn offset(size: u64) -> impl Strategy<Value = u64> {
     let near = proptest::sample::select(vec![0, 128, 148, 4096, 16 << 10, 64 << 10, 512 << 10, size]);
     prop_oneof![(near, 0..8_u64).prop_map(|(at, by)| (at + by).saturating_sub(4)), 0..=size + 2,]
@@ -158,7 +158,7 @@ fn cut() -> impl Strategy<Value = (usize, u64, u32)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
-    fn any_cut_of_a_file_is_that_cut_of_its_content((file, offset, len) in cut()) {
+    fn any_range_of_a_file_equals_that_range_of_its_content((file, offset, len) in cut()) {
         let (id, name, content) = &SAMPLES.files[file];
         let from = content.len().min(offset as usize);
         let to = content.len().min(offset as usize + len as usize);

@@ -10,7 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lzxd::{Lzxd, WindowSize};
 
-use super::{DecodeError, Method, Quirk, damaged, ends_early};
+use super::error::{DecodeError, Quirk, damaged, ends_early};
+use super::method::Method;
 
 /// Two bytes are the least that a block of 32 KiB takes.
 pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: BLOCK as u64 / 2 };
@@ -23,27 +24,27 @@ const STREAM: &str = "XMem stream";
 
 fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     let end = fill(packed, out)?;
-    if end.came < out.len() {
-        return Err(ends_early(STREAM, end.came, out));
+    if end.len < out.len() {
+        return Err(ends_early(STREAM, end.len, out));
     }
-    // Other codecs cut such a stream. Here the framing is what vouches for the bytes, there being no checksum, and a
-    // length that does not come out is all that would tell of a window or a partition that we have wrong.
-    if end.longer || next_block(end.rest).is_some() {
-        return Err(damaged(STREAM, end.came, out, "its blocks hold more bytes than declared"));
+    // Other codecs cut such a stream. XMem has no checksum: a wrong length is the only sign of a wrong window size or
+    // partition.
+    if end.is_longer || next_block(end.rest).is_some() {
+        return Err(damaged(STREAM, end.len, out, "its blocks hold more bytes than declared"));
     }
     Ok(end.rest.iter().any(|&byte| byte != 0).then_some(Quirk::Trailing))
 }
 
 fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
-    fill(packed, out).map(|end| end.came)
+    fill(packed, out).map(|end| end.len)
 }
 
 /// Where decoding stopped.
 struct Filled<'a> {
-    /// How many bytes came.
-    came: usize,
+    /// How many bytes were decoded.
+    len: usize,
     /// Whether a block held more than there was room for.
-    longer: bool,
+    is_longer: bool,
     /// What of the payload was not needed.
     rest: &'a [u8],
 }
@@ -51,24 +52,24 @@ struct Filled<'a> {
 /// Decodes blocks until the room, the payload or the stream ends.
 fn fill<'a>(packed: &'a [u8], out: &mut [u8]) -> Result<Filled<'a>, DecodeError> {
     let mut state = Lzxd::new(WindowSize::KB128);
-    let mut end = Filled { came: 0, longer: false, rest: packed };
-    while end.came < out.len() {
+    let mut end = Filled { len: 0, is_longer: false, rest: packed };
+    while end.len < out.len() {
         let Some((block, size, rest)) = next_block(end.rest) else { break };
         if size > BLOCK {
-            return Err(damaged(STREAM, end.came, out, "a block is larger than 32 KiB"));
+            return Err(damaged(STREAM, end.len, out, "a block is larger than 32 KiB"));
         }
-        let bytes = unpack(&mut state, block, size).map_err(|why| damaged(STREAM, end.came, out, why))?;
-        let len = bytes.len().min(out.len() - end.came);
-        out[end.came..end.came + len].copy_from_slice(&bytes[..len]);
-        end = Filled { came: end.came + len, longer: len < bytes.len(), rest };
+        let bytes = unpack(&mut state, block, size).map_err(|why| damaged(STREAM, end.len, out, why))?;
+        let len = bytes.len().min(out.len() - end.len);
+        out[end.len..end.len + len].copy_from_slice(&bytes[..len]);
+        end = Filled { len: end.len + len, is_longer: len < bytes.len(), rest };
     }
     Ok(end)
 }
 
 /// Decodes one block.
 ///
-/// A block of stored bytes sets the offsets of later matches to whatever it likes, and lzxd 0.2.7 subtracts them
-/// unchecked: with overflow checks, which this program is built with, that is a panic.
+/// A block of stored bytes sets the offsets of later matches to any number, and lzxd 0.2.7 subtracts them unchecked:
+/// with overflow checks, which this program is built with, that is a panic.
 fn unpack<'a>(state: &'a mut Lzxd, block: &[u8], size: usize) -> Result<&'a [u8], String> {
     let decode = AssertUnwindSafe(move || {
         let state = state;
@@ -97,7 +98,7 @@ fn next_block(packed: &[u8]) -> Option<(&[u8], usize, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::sample;
+    use super::super::samples::sample;
     use super::*;
 
     /// LZX's bits: the highest first, in words of 16 bits that are stored low byte first.
@@ -119,7 +120,7 @@ mod tests {
             self.0.extend((0..count).rev().map(|bit| value >> bit & 1 == 1));
         }
 
-        /// The lengths of a tree's codes, told by a tree of its own in which 0 is a zero, 16 a one, 17 and 18 runs of
+        /// The lengths of a tree's codes, coded by a tree of its own in which 0 is a zero, 16 a one, 17 and 18 runs of
         /// zeros, all by two bits.
         fn lengths(&mut self, ones: &[usize], count: usize) {
             (0..20).for_each(|code| self.push(if [0, 16, 17, 18].contains(&code) { 2 } else { 0 }, 4));

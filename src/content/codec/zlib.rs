@@ -1,15 +1,16 @@
 //! zlib streams (RFC 1950), and raw deflate (RFC 1951) where the header is missing.
 //!
-//! libdeflate decodes whole streams at once, in two thirds of the time that zlib-rs takes; it refuses everything that
-//! is not quite right. zlib-rs follows up on what it refuses, because real archives hold such streams and their games
-//! read them, and gives prefixes, which libdeflate cannot.
+//! libdeflate decodes whole streams at once, in two thirds of the time that zlib-rs takes, and refuses any stream with a
+//! flaw. zlib-rs decodes what libdeflate refuses, because real archives hold such streams and their games read them, and
+//! it decodes prefixes, which libdeflate cannot.
 
 use std::cell::RefCell;
 
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflater::{Decompressor, adler32};
 
-use super::{DecodeError, Method, Quirk, Start, damaged, ends_early};
+use super::error::{DecodeError, Quirk, Start, damaged, ends_early};
+use super::method::Method;
 
 /// A match of 258 bytes costs two bits at least.
 pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 1032 };
@@ -17,14 +18,14 @@ pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 
 /// Method and flags in front of the deflate stream.
 const HEADER_LEN: usize = 2;
 
-/// Where the checksum is looked for, in bytes from the end, in case something follows it.
+/// The checksum is searched for in so many bytes from the end, in case something follows it.
 const TAIL: usize = 64;
 
 /// How errors call it.
 const STREAM: &str = "zlib stream";
 
 thread_local! {
-    // Tens of KiB of tables that are not worth making anew for each of many small files.
+    // Tens of KiB of tables, not to be allocated for each of many small files.
     static WHOLE: RefCell<Decompressor> = RefCell::new(Decompressor::new());
     static PIECES: RefCell<Decompress> = RefCell::new(Decompress::new(true));
 }
@@ -52,10 +53,10 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
     if !has_header(packed) {
         return decode_raw(packed, out);
     }
-    // libdeflate does not say where a stream ended. Its checksum does, where it stands at the end; so that one is looked
-    // at here, and not by libdeflate too, which would pass over all bytes once more.
-    let came = WHOLE.with_borrow_mut(|whole| whole.deflate_decompress(&packed[HEADER_LEN..], out));
-    if came.is_ok_and(|came| came == out.len()) {
+    // libdeflate does not report where a stream ended. The checksum does, where it stands at the end: it is verified here,
+    // and not by libdeflate too, which would pass over all bytes once more.
+    let decoded = WHOLE.with_borrow_mut(|whole| whole.deflate_decompress(&packed[HEADER_LEN..], out));
+    if decoded.is_ok_and(|len| len == out.len()) {
         let checksum = adler32(out).to_be_bytes();
         if packed.ends_with(&checksum) {
             return Ok(None);
@@ -68,10 +69,10 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
     decode_leniently(packed, out)
 }
 
-/// Decodes raw deflate. There is nothing to know it by, so that only the exact size proves that it is one.
+/// Decodes raw deflate. It has no signature, so that only the exact size proves that it is one.
 pub(super) fn decode_raw(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     match WHOLE.with_borrow_mut(|whole| whole.deflate_decompress(packed, out)) {
-        Ok(came) if came == out.len() => Ok(Some(Quirk::RawDeflate)),
+        Ok(len) if len == out.len() => Ok(Some(Quirk::RawDeflate)),
         _ if is_header(packed) => {
             Err(DecodeError::Unsupported("the zlib stream needs a preset dictionary".into()))
         }
@@ -79,7 +80,7 @@ pub(super) fn decode_raw(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>,
     }
 }
 
-/// Decodes the first bytes of a zlib stream; of raw deflate none, because only the whole of it can be trusted.
+/// Decodes the first bytes of a zlib stream; of raw deflate none, because only its full size proves it.
 fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     if packed.len() < 2 || !has_header(packed) {
         return Ok(0);
@@ -87,27 +88,27 @@ fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     PIECES.with_borrow_mut(|pieces| {
         pieces.reset(true);
         match inflate(pieces, packed, out) {
-            Ending::Damaged { came, why } if came < out.len() => Err(damaged(STREAM, came, out, why)),
-            Ending::Damaged { came, .. } | Ending::End { came } | Ending::Open { came } => Ok(came),
+            Ending::Damaged { len, why } if len < out.len() => Err(damaged(STREAM, len, out, why)),
+            Ending::Damaged { len, .. } | Ending::End { len } | Ending::Open { len } => Ok(len),
         }
     })
 }
 
-/// Decodes what libdeflate refuses, for whatever reason: all bytes must come, what follows them may be amiss.
+/// Decodes what libdeflate refuses, for whatever reason: all bytes must be there, what follows them may be damaged.
 fn decode_leniently(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     PIECES.with_borrow_mut(|pieces| {
         pieces.reset(true);
         let mut ending = inflate(pieces, packed, out);
         match ending {
-            Ending::Damaged { came, why } if came < out.len() => return Err(damaged(STREAM, came, out, why)),
-            Ending::End { came } | Ending::Open { came } if came < out.len() => {
-                return Err(ends_early(STREAM, came, out));
+            Ending::Damaged { len, why } if len < out.len() => return Err(damaged(STREAM, len, out, why)),
+            Ending::End { len } | Ending::Open { len } if len < out.len() => {
+                return Err(ends_early(STREAM, len, out));
             }
-            // Room for one more byte tells a stream that goes on from one that waits for its end.
+            // With room for one more byte, a stream that goes on differs from one that waits for its end.
             Ending::Open { .. } => {
                 let taken = usize::try_from(pieces.total_in()).unwrap_or(usize::MAX);
                 ending = inflate(pieces, packed.get(taken..).unwrap_or_default(), &mut [0]);
-                if ending.came() > 0 {
+                if ending.len() > 0 {
                     return Ok(Some(Quirk::Longer));
                 }
             }
@@ -122,40 +123,40 @@ fn decode_leniently(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Deco
     })
 }
 
-/// How far a stream went. Each variant counts the bytes that came.
+/// How far a stream was decoded, in bytes.
 enum Ending {
     /// To its end, checksum included.
-    End { came: usize },
-    /// Until the input or the room ran out.
-    Open { came: usize },
+    End { len: usize },
+    /// Until the input or the buffer ended.
+    Open { len: usize },
     /// Until it contradicted itself.
-    Damaged { came: usize, why: String },
+    Damaged { len: usize, why: String },
 }
 
 impl Ending {
-    fn came(&self) -> usize {
-        let (Self::End { came } | Self::Open { came } | Self::Damaged { came, .. }) = self;
-        *came
+    fn len(&self) -> usize {
+        let (Self::End { len } | Self::Open { len } | Self::Damaged { len, .. }) = self;
+        *len
     }
 }
 
-/// Decodes until the stream ends or nothing moves any more.
+/// Decodes until the stream ends or makes no progress.
 fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> Ending {
-    let (mut taken, mut came) = (0, 0);
+    let (mut taken, mut len) = (0, 0);
     loop {
         let (before_in, before_out) = (pieces.total_in(), pieces.total_out());
-        let status = pieces.decompress(&packed[taken..], &mut out[came..], FlushDecompress::None);
+        let status = pieces.decompress(&packed[taken..], &mut out[len..], FlushDecompress::None);
         let (more_in, more_out) = (pieces.total_in() - before_in, pieces.total_out() - before_out);
         // Neither can exceed the length of a slice that was handed over.
         taken += more_in as usize;
-        came += more_out as usize;
+        len += more_out as usize;
         match status {
-            Ok(Status::StreamEnd) => return Ending::End { came },
-            Ok(_) if more_in == 0 && more_out == 0 => return Ending::Open { came },
+            Ok(Status::StreamEnd) => return Ending::End { len },
+            Ok(_) if more_in == 0 && more_out == 0 => return Ending::Open { len },
             Ok(_) => {}
             Err(error) => {
                 let why = error.message().unwrap_or("it cannot be decoded").to_owned();
-                return Ending::Damaged { came, why };
+                return Ending::Damaged { len, why };
             }
         }
     }
@@ -163,7 +164,7 @@ fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> Ending {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{sample, zlib_of};
+    use super::super::samples::{sample, zlib_of};
     use super::*;
 
     /// Decodes `packed` into `bytes.len()` bytes and compares them.
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_is_amiss_after_its_last_byte_gives_all_bytes() {
+    fn a_stream_damaged_after_its_last_byte_gives_all_bytes_and_a_quirk() {
         for len in [0, 1, 100, 70_000] {
             let bytes = sample(len);
             let packed = zlib_of(&bytes);
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_goes_on_is_cut_to_the_declared_size() {
+    fn a_stream_longer_than_declared_is_cut_to_the_declared_size() {
         let bytes = sample(70_000);
         let packed = zlib_of(&bytes);
         for len in [0, 1, 35_000, 69_999] {
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_after_a_stream_do_no_harm() {
+    fn bytes_after_a_stream_are_a_quirk() {
         let bytes = sample(5000);
         let mut packed = zlib_of(&bytes);
         packed.extend(b"more");
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_ends_early_says_where() {
+    fn the_error_of_a_stream_that_ends_early_states_where() {
         let bytes = sample(5000);
         let packed = zlib_of(&bytes);
         assert_eq!(error(&packed, 5678), "the zlib stream ends after 5000 of 5678 bytes");
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_zlib_stream_says_so() {
+    fn the_error_of_what_is_no_zlib_stream_states_it() {
         assert_eq!(error(b"\x00\x11\x22", 5), "not a zlib stream (first bytes 00 11 22)");
         assert_eq!(error(b"\x78\xbb\0\0\0\0\x03\0", 5), "the zlib stream needs a preset dictionary");
         assert_eq!(
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_deflate_counts_only_when_it_fits_exactly() {
+    fn raw_deflate_is_accepted_only_at_its_exact_size() {
         let bytes = sample(5000);
         let packed = zlib_of(&bytes);
         let raw = &packed[2..packed.len() - 4];
@@ -261,7 +262,7 @@ mod tests {
         for size in [0, 4999, 5001] {
             assert!(error(raw, size).starts_with("not a zlib stream"), "{size}");
         }
-        assert_eq!(prefix(raw, &mut [0; 10]), Ok(0), "raw deflate was trusted unseen");
+        assert_eq!(prefix(raw, &mut [0; 10]), Ok(0), "raw deflate has no proof but its full size");
     }
 
     #[test]

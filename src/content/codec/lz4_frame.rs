@@ -1,26 +1,25 @@
-//! LZ4 frames and blocks.
+//! LZ4 frames.
 //!
-//! Layouts: `lz4_Frame_format.md` and `lz4_Block_format.md` of the LZ4 project. The frame is walked here and
-//! `lz4_flex` decodes its blocks straight into the file's buffer: its own frame decoder allocates what the frame's
-//! largest block size suggests, some MiB for a file of a few KiB, and is many times slower for it. Checksums are passed
-//! over, the header's too: to verify them takes a second pass over every byte and a crate for xxHash.
+//! Layout: `lz4_Frame_format.md` of the LZ4 project. The frame is walked here and `lz4_flex` decodes its blocks straight
+//! into the file's buffer: its own frame decoder allocates the frame's largest block size, some MiB for a file of a few
+//! KiB, and is many times slower for it. Checksums are skipped, the header's too: to verify them takes a second pass over
+//! every byte and a crate for xxHash.
 
 use std::ops::RangeInclusive;
 
 use lz4_flex::block::{DecompressError, decompress_into, decompress_into_with_dict};
 
-use super::{DecodeError, Method, Quirk, Start, damaged, ends_early};
+use super::error::{DecodeError, Quirk, Start, damaged, ends_early};
+use super::lz4_block::decode_part;
+use super::method::Method;
 
-/// A length byte of 255 is the most that one byte can say.
-pub(super) static FRAME: Method = Method { decode: decode_frame, prefix: Some(frame_prefix), most: 255 };
-
-/// As [`FRAME`].
-pub(super) static BLOCK: Method = Method { decode: decode_block, prefix: Some(block_prefix), most: 255 };
+/// A length byte of 255 is the most that one byte can state.
+pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 255 };
 
 /// The first word of a frame.
 const MAGIC: u32 = 0x184d_2204;
 
-/// The first words of frames that hold something for somebody else.
+/// The first words of frames that hold no data.
 const SKIPPABLE: RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 
 /// How far back a match can reach, in bytes.
@@ -35,13 +34,13 @@ pub(super) fn is_frame(packed: &[u8]) -> bool {
 }
 
 /// Decodes LZ4 frames, one after the other.
-pub(super) fn decode_frame(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
+pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     let mut frames = Frames { rest: packed, out, filled: 0 };
     let stop = frames.run();
-    let came = frames.filled;
+    let filled = frames.filled;
     match stop {
         Stop::Damaged(error) => Err(error),
-        _ if came < out.len() => Err(ends_early(STREAM, came, out)),
+        _ if filled < out.len() => Err(ends_early(STREAM, filled, out)),
         Stop::End => Ok(None),
         Stop::Short => Ok(Some(Quirk::Unended)),
         Stop::Trailing => Ok(Some(Quirk::Trailing)),
@@ -49,7 +48,7 @@ pub(super) fn decode_frame(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk
     }
 }
 
-fn frame_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     let mut frames = Frames { rest: packed, out, filled: 0 };
     match frames.run() {
         Stop::Damaged(error) => Err(error),
@@ -57,48 +56,27 @@ fn frame_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     }
 }
 
-/// Decodes one block, which must become exactly `out`: a block has neither length nor checksum, so that its exact size
-/// is the only sign that it is one.
-fn decode_block(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
-    match decompress_into(packed, out) {
-        Ok(came) if came == out.len() => Ok(None),
-        Ok(came) => Err(ends_early("LZ4 block", came, out)),
-        Err(DecompressError::OutputTooSmall { .. }) => Err(DecodeError::Corrupt(format!(
-            "the LZ4 block becomes more than the declared {} bytes",
-            out.len()
-        ))),
-        Err(why) => {
-            let came = decode_part(packed, out, 0, 0).unwrap_or_else(|damage| damage.at);
-            Err(damaged("LZ4 block", came, out, why))
-        }
-    }
-}
-
-fn block_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
-    decode_part(packed, out, 0, 0).map_err(|damage| damaged("LZ4 block", damage.at, out, damage))
-}
-
-/// The way through a payload of frames.
+/// A walk through a payload of frames.
 struct Frames<'a, 'o> {
     /// What of the payload is still to be read.
     rest: &'a [u8],
     /// The file's bytes.
     out: &'o mut [u8],
-    /// How many of them have come.
+    /// How many of them are decoded.
     filled: usize,
 }
 
-/// Where the way through a payload ends.
+/// Where the walk through a payload ends.
 enum Stop {
     /// After a complete frame that nothing follows.
     End,
     /// After a complete frame that something else follows.
     Trailing,
-    /// In the midst of a frame, with the payload.
+    /// Within a frame, where the payload ends.
     Short,
-    /// In the midst of a frame, with the room.
+    /// Within a frame, where the buffer is full.
     Full,
-    /// Where the bytes contradict themselves or are beyond us.
+    /// Where the bytes contradict themselves, or use what is not supported.
     Damaged(DecodeError),
 }
 
@@ -138,7 +116,7 @@ impl<'a> Frames<'a, '_> {
 
     /// Reads a frame's descriptor: FLG, BD, content size, dictionary, header checksum.
     ///
-    /// The content size is passed over; the size that the archive declares is the one that is held to.
+    /// The content size is skipped: the size that the archive states is the one that counts.
     fn head(&mut self) -> Result<Head, Stop> {
         let &[flags, block] = self.array()?;
         let unsupported = |what: &str| Err(Stop::Damaged(DecodeError::Unsupported(what.into())));
@@ -227,11 +205,11 @@ impl<'a> Frames<'a, '_> {
                 decompress_into_with_dict(data, &mut free[..limit], window)
             };
             match result {
-                Ok(came) => {
-                    self.filled += came;
+                Ok(len) => {
+                    self.filled += len;
                     return Ok(());
                 }
-                // `lz4_flex` does not say how far it came; it is done again, as far as there is room.
+                // `lz4_flex` does not report how far it got: decoded again, as far as there is room.
                 Err(DecompressError::OutputTooSmall { .. }) if limit == room => {}
                 Err(why) => return Err(self.damaged(why)),
             }
@@ -264,7 +242,7 @@ impl<'a> Frames<'a, '_> {
     }
 }
 
-/// What a frame says of its blocks.
+/// What a frame states of its blocks.
 struct Head {
     /// Whether matches reach back into the blocks before.
     linked: bool,
@@ -276,91 +254,26 @@ struct Head {
     block: usize,
 }
 
-/// A match that reaches back to before the first byte, or to nowhere.
-struct Unreachable {
-    /// How many bytes had come.
-    at: usize,
-}
-
-impl std::fmt::Display for Unreachable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a match reaches back too far")
-    }
-}
-
-/// Decodes a block, or the part of one that is there, as far as it fits; `at` bytes of `out` have come before it, and
-/// matches reach back as far as `history`. Answers how many bytes of `out` have come now.
-///
-/// `lz4_flex` decodes only whole blocks into all the room that they need.
-fn decode_part(
-    mut packed: &[u8],
-    out: &mut [u8],
-    history: usize,
-    mut at: usize,
-) -> Result<usize, Unreachable> {
-    while let Some((&token, rest)) = packed.split_first() {
-        packed = rest;
-        let Some(literals) = length(&mut packed, token >> 4) else { break };
-        let len = literals.min(packed.len()).min(out.len() - at);
-        out[at..at + len].copy_from_slice(&packed[..len]);
-        at += len;
-        packed = &packed[len..];
-        let Some((&offset, rest)) = packed.split_first_chunk().filter(|_| len == literals && at < out.len())
-        else {
-            break;
-        };
-        packed = rest;
-        let Some(len) = length(&mut packed, token & 15) else { break };
-        let offset = usize::from(u16::from_le_bytes(offset));
-        let from =
-            at.checked_sub(offset).filter(|&from| from >= history && offset > 0).ok_or(Unreachable { at })?;
-        // What has been copied may be copied in turn, so that each step can take all there is since `from`.
-        let end = out.len().min(at.saturating_add(len).saturating_add(4));
-        while at < end {
-            let step = (end - at).min(at - from);
-            out.copy_within(from..from + step, at);
-            at += step;
-        }
-    }
-    Ok(at)
-}
-
-/// A length that begins in a half of a token, and goes on in the bytes that follow where that is full.
-fn length(packed: &mut &[u8], nibble: u8) -> Option<usize> {
-    let mut len = usize::from(nibble);
-    if nibble == 15 {
-        loop {
-            let (&byte, rest) = packed.split_first()?;
-            *packed = rest;
-            len = len.saturating_add(usize::from(byte));
-            if byte < 255 {
-                break;
-            }
-        }
-    }
-    Some(len)
-}
-
 #[cfg(test)]
 mod tests {
     use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
 
-    use super::super::tests::{frame_of, linked_frame_of, sample};
+    use super::super::samples::{frame_of, linked_frame_of, sample};
     use super::*;
 
     fn quirk(packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
         let mut out = vec![0xaa; bytes.len()];
-        let quirk = decode_frame(packed, &mut out).unwrap();
+        let quirk = decode(packed, &mut out).unwrap();
         assert!(out == bytes, "the bytes differ");
         quirk
     }
 
     fn error(packed: &[u8], size: usize) -> String {
-        decode_frame(packed, &mut vec![0; size]).unwrap_err().to_string()
+        decode(packed, &mut vec![0; size]).unwrap_err().to_string()
     }
 
     #[test]
-    fn frames_of_every_shape_come_back() {
+    fn frames_with_every_combination_of_options_decode() {
         for len in [0, 1, 12, 5000, 65_536, 65_537, 300_000] {
             let bytes = sample(len);
             for mode in [BlockMode::Independent, BlockMode::Linked] {
@@ -421,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_amiss_after_its_last_byte_gives_all_bytes() {
+    fn a_frame_damaged_after_its_last_byte_gives_all_bytes_and_a_quirk() {
         for len in [1, 100, 70_000] {
             let bytes = sample(len);
             let mut packed = linked_frame_of(&bytes);
@@ -439,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_goes_on_is_cut_to_the_declared_size() {
+    fn a_frame_longer_than_declared_is_cut_to_the_declared_size() {
         let bytes = sample(200_000);
         for mode in [BlockMode::Independent, BlockMode::Linked] {
             let packed = frame_of(&bytes, FrameInfo::new().block_mode(mode).block_size(BlockSize::Max64KB));
@@ -450,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_ends_early_says_where() {
+    fn the_error_of_a_frame_that_ends_early_states_where() {
         let bytes = sample(5000);
         let packed = linked_frame_of(&bytes);
         assert_eq!(error(&packed, 5678), "the LZ4 frame ends after 5000 of 5678 bytes");
@@ -460,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_are_beyond_us_say_why() {
+    fn the_error_of_an_unsupported_frame_states_why() {
         let frame = |flags: u8, block: u8| [&MAGIC.to_le_bytes()[..], &[flags, block], &[0; 30]].concat();
         for (packed, what) in [
             (frame(0x61, 0x40), "the LZ4 frame needs a dictionary"),
@@ -468,7 +381,7 @@ mod tests {
             (frame(0x62, 0x40), "the LZ4 frame is of an unknown version"),
             (frame(0x60, 0x30), "the LZ4 frame has an unknown block size"),
         ] {
-            assert_eq!(decode_frame(&packed, &mut [0; 9]), Err(DecodeError::Unsupported(what.into())));
+            assert_eq!(decode(&packed, &mut [0; 9]), Err(DecodeError::Unsupported(what.into())));
         }
         assert_eq!(error(b"\x78\x9c\x01\x02", 9), "not an LZ4 frame (first bytes 78 9c 01 02)");
         let huge = b"\x04\x22\x4d\x18\x60\x40\x82\x01\0\x01\0";
@@ -476,42 +389,5 @@ mod tests {
             error(huge, 9),
             "the LZ4 frame is damaged after 0 of 9 bytes: a block is larger than the frame allows"
         );
-    }
-
-    #[test]
-    fn a_block_must_become_exactly_its_size() {
-        let bytes = sample(5000);
-        let packed = lz4_flex::block::compress(&bytes);
-        let mut out = vec![0; 5000];
-        assert_eq!(decode_block(&packed, &mut out), Ok(None));
-        assert!(out == bytes);
-        let error =
-            |packed: &[u8], size: usize| decode_block(packed, &mut vec![0; size]).unwrap_err().to_string();
-        assert_eq!(error(&packed, 4999), "the LZ4 block becomes more than the declared 4999 bytes");
-        assert_eq!(error(&packed, 5001), "the LZ4 block ends after 5000 of 5001 bytes");
-        assert!(error(&packed[..packed.len() / 2], 5000).starts_with("the LZ4 block is damaged after 2"));
-    }
-
-    #[test]
-    fn a_match_to_nowhere_is_refused_in_part_as_in_whole() {
-        for packed in [&b"\x10a\0\0\x10b"[..], b"\x10a\x02\0\x10b", b"\x04\x01\0\x10b"] {
-            assert!(decode_block(packed, &mut [0; 30]).is_err(), "{packed:x?}");
-            let error = block_prefix(packed, &mut [0; 30]).unwrap_err().to_string();
-            assert!(error.ends_with("a match reaches back too far"), "{error}");
-        }
-    }
-
-    #[test]
-    fn the_part_decoder_agrees_with_the_block_decoder() {
-        for len in 1..600 {
-            // One byte over and over, then ever longer periods: overlapping matches of every offset.
-            let bytes: Vec<u8> = (0..2000).map(|i| (i % len % 251) as u8).collect();
-            let packed = lz4_flex::block::compress(&bytes);
-            for size in [1, len, 1999, 2000] {
-                let mut out = vec![0xaa; size];
-                assert_eq!(block_prefix(&packed, &mut out), Ok(size), "period {len}");
-                assert!(out == bytes[..size], "period {len}");
-            }
-        }
     }
 }

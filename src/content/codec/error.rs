@@ -1,0 +1,68 @@
+//! What can be wrong with a payload: harmless quirks, and errors.
+
+use std::fmt;
+
+/// What a payload has that it should not have, or lacks, although it gave every byte that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Quirk {
+    /// Its checksum contradicts its bytes. Only zlib's Adler-32 is verified; the xxHash of LZ4 frames is skipped.
+    Checksum,
+    /// It stops after the last byte, without the end mark or checksum that should follow.
+    Unended,
+    /// Bytes follow the end of the stream.
+    Trailing,
+    /// It would become more bytes than declared; the rest was dropped.
+    Longer,
+    /// It is raw deflate, without zlib's header and checksum.
+    RawDeflate,
+}
+
+impl fmt::Display for Quirk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Checksum => "the checksum is wrong",
+            Self::Unended => "the end mark or the checksum is missing",
+            Self::Trailing => "bytes follow the end of the stream",
+            Self::Longer => "the stream holds more bytes than declared",
+            Self::RawDeflate => "the stream is raw deflate without a zlib header",
+        })
+    }
+}
+
+/// Why a payload cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The bytes contradict themselves, or end too early.
+    Corrupt(String),
+    /// The bytes may be sound, but their form is not supported.
+    Unsupported(String),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Corrupt(what) | Self::Unsupported(what)) = self;
+        f.write_str(what)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// The error of a stream that ends, soundly or not, before all bytes of `out` are decoded.
+pub(super) fn ends_early(stream: &str, decoded: usize, out: &[u8]) -> DecodeError {
+    DecodeError::Corrupt(format!("the {stream} ends after {decoded} of {} bytes", out.len()))
+}
+
+/// The error of a stream that contradicts itself.
+pub(super) fn damaged(stream: &str, decoded: usize, out: &[u8], why: impl fmt::Display) -> DecodeError {
+    DecodeError::Corrupt(format!("the {stream} is damaged after {decoded} of {} bytes: {why}", out.len()))
+}
+
+/// Shows a payload's first four bytes.
+pub(super) struct Start<'a>(pub(super) &'a [u8]);
+
+impl fmt::Display for Start<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("first bytes")?;
+        self.0.iter().take(4).try_for_each(|byte| write!(f, " {byte:02x}"))
+    }
+}

@@ -1,0 +1,16 @@
+//! What a codec is: its functions and its bound.
+
+use super::error::{DecodeError, Quirk};
+
+pub(super) type Decode = fn(&[u8], &mut [u8]) -> Result<Option<Quirk>, DecodeError>;
+pub(super) type Prefix = fn(&[u8], &mut [u8]) -> Result<usize, DecodeError>;
+
+/// A codec: its functions, and a bound of what it makes.
+pub(super) struct Method {
+    /// [`super::decode`].
+    pub(super) decode: Decode,
+    /// [`super::prefix`], where the codec can stop early.
+    pub(super) prefix: Option<Prefix>,
+    /// The most bytes that one packed byte can become.
+    pub(super) most: u64,
+}

@@ -1,0 +1,46 @@
+//! Bytes and streams for the tests of codecs.
+
+use std::io::Write;
+
+use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
+
+/// Bytes that pack about two to one, with matches near and far.
+pub(super) fn sample(len: usize) -> Vec<u8> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut bytes = Vec::with_capacity(len + 64);
+    while bytes.len() < len {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let run = (state >> 8) as usize % 40 + 4;
+        if state.is_multiple_of(3) || bytes.len() < 64 {
+            bytes.extend(state.to_le_bytes().iter().cycle().take(run.min(11)));
+        } else {
+            let back = (state >> 20) as usize % bytes.len().min(60_000) + 1;
+            let from = bytes.len() - back;
+            for i in 0..run {
+                bytes.push(bytes[from + i]);
+            }
+        }
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+pub(super) fn zlib_of(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(6));
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+pub(super) fn frame_of(bytes: &[u8], info: FrameInfo) -> Vec<u8> {
+    let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A frame of several linked blocks with every checksum.
+pub(super) fn linked_frame_of(bytes: &[u8]) -> Vec<u8> {
+    let info = FrameInfo::new().block_mode(BlockMode::Linked).block_size(BlockSize::Max64KB);
+    frame_of(bytes, info.block_checksums(true).content_checksum(true))
+}

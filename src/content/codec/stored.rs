@@ -1,0 +1,29 @@
+//! Bytes that are not packed, and those that nobody can unpack.
+
+use super::error::{DecodeError, Quirk};
+use super::method::Method;
+
+/// Bytes as they are.
+pub(super) static STORED: Method = Method { decode, prefix: Some(prefix), most: 1 };
+
+/// Packed in a way that is not known. No size is refused, so that the error names the true reason.
+pub(super) static UNSUPPORTED: Method = Method { decode: unsupported, prefix: None, most: u64::MAX };
+
+fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
+    if packed.len() != out.len() {
+        let what = format!("{} bytes are stored where {} are declared", packed.len(), out.len());
+        return Err(DecodeError::Corrupt(what));
+    }
+    out.copy_from_slice(packed);
+    Ok(None)
+}
+
+fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+    let len = packed.len().min(out.len());
+    out[..len].copy_from_slice(&packed[..len]);
+    Ok(len)
+}
+
+fn unsupported(_: &[u8], _: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
+    Err(DecodeError::Unsupported("it is packed in a way that is not known".into()))
+}

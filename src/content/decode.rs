@@ -1,0 +1,97 @@
+//! Decoding extents: into a caller's buffer, or once into the cache.
+
+use std::ops::Range;
+
+use super::cache::CacheKey;
+use super::codec::{self, Quirk};
+use super::decoded::Decoded;
+use super::error::Reason;
+use super::store::Store;
+
+/// What a prefix of packed data is read with beside as many bytes as are wanted: streams have headers.
+const STREAM_HEADER: u64 = 1024;
+
+impl Store {
+    /// The bytes under a key: from the cache, or decoded into it by `decode` while others who want them wait.
+    pub(super) fn get_or_decode(
+        &self,
+        key: CacheKey,
+        decode: impl FnOnce() -> Result<Box<[u8]>, Reason>,
+    ) -> Result<Decoded, Reason> {
+        let cell = self.cache.cell(key);
+        let mut is_hit = true;
+        let result = cell.get_or_init(|| {
+            is_hit = false;
+            decode()
+        });
+        if is_hit {
+            self.counters.add_hit();
+        }
+        match result {
+            Ok(_) => Ok(Decoded { cell, key, offset: 0 }),
+            Err(reason) => {
+                // An error is not kept: the disk may have been away for a moment.
+                self.cache.remove(&key);
+                Err(reason.clone())
+            }
+        }
+    }
+
+    /// A whole extent, from the cache or into it. The size was checked.
+    pub(super) fn decode_cached(&self, index: u32, key: CacheKey) -> Result<Decoded, Reason> {
+        self.get_or_decode(key, || {
+            let mut out = vec![0; key.size as usize].into_boxed_slice();
+            self.decode(key.layer, index, &mut out)?;
+            Ok(out)
+        })
+    }
+
+    /// Decodes a whole extent into `out`, which has its size.
+    pub(super) fn decode(&self, layer: u16, index: u32, out: &mut [u8]) -> Result<Option<Quirk>, Reason> {
+        let layer = self.layer(layer);
+        let extent = layer.extent(index);
+        let quirk = layer
+            .with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)?))?;
+        self.counters.add_decoded(out.len());
+        if let Some(quirk) = quirk {
+            let (archive, offset) = (layer.source.path().display(), extent.offset);
+            log::debug!("{archive}: data at offset {offset}: {quirk}; its bytes are whole");
+        }
+        Ok(quirk)
+    }
+
+    /// Decodes an extent as far as the end of `within`, a range near its beginning, and fills `out` with that range.
+    pub(super) fn decode_prefix(
+        &self,
+        layer: u16,
+        index: u32,
+        within: &Range<u64>,
+        out: &mut [u8],
+    ) -> Result<(), Reason> {
+        let tables = self.layer(layer);
+        let codec = tables.extent(index).codec;
+        let mut first = vec![0; within.end as usize];
+        // Data that packs at all yields more than it takes; where it does not, twice as much is read next.
+        let mut len = within.end + STREAM_HEADER;
+        loop {
+            let (came, is_all) = tables.with_payload(index, len, |payload, is_all| {
+                // An error of the prefix is left to the decoding of the whole, which reports it in full.
+                Ok(codec::prefix(codec, payload, &mut first).map_or((0, true), |came| (came, is_all)))
+            })?;
+            self.counters.add_decoded(came);
+            if came == first.len() {
+                out.copy_from_slice(&first[within.start as usize..]);
+                return Ok(());
+            }
+            if is_all {
+                break;
+            }
+            len = len.saturating_mul(2);
+        }
+        // The stream ends early, or is of a kind that only its full size proves.
+        let mut whole = vec![0; tables.size(index)? as usize];
+        self.decode(layer, index, &mut whole)?;
+        out.copy_from_slice(&whole[within.start as usize..within.end as usize]);
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! Reading files: ranges for the kernel, whole files for `cat` and `extract`, and checks for `verify`.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use super::buffer;
+use super::codec::Quirk;
+use super::decoded::Decoded;
+use super::error::ReadError;
+use super::store::Store;
+use super::way::{Piece, PieceSource, Way};
+use crate::format::{Codec, EntryId};
+
+/// Pieces in which stored files are copied and checked, in bytes.
+const COPY_LEN: u64 = 1 << 20;
+
+/// Where the bytes of a piece are, once it was read.
+enum PieceBytes {
+    /// In the buffer that was to be filled.
+    InBuffer(Option<Quirk>),
+    /// In the cache; the buffer holds anything.
+    InCache(Decoded),
+}
+
+impl Store {
+    /// Calls `answer` with the bytes of a file from `offset` on: `len` of them, or fewer at the file's end.
+    ///
+    /// # Errors
+    /// That of the first extent that cannot be read.
+    pub fn read_at<T>(
+        &self,
+        id: EntryId,
+        offset: u64,
+        len: u32,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, ReadError> {
+        self.read_and_push(id, offset, len, answer).map(|(answered, _)| answered)
+    }
+
+    /// The same; returns also a decoded extent that had better be pushed whole into the kernel's page cache, so that
+    /// its readers need not come back for it.
+    ///
+    /// # Errors
+    /// That of the first extent that cannot be read.
+    pub fn read_and_push<T>(
+        &self,
+        id: EntryId,
+        offset: u64,
+        len: u32,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<(T, Option<Decoded>), ReadError> {
+        let end = self.size(id).min(offset.saturating_add(u64::from(len)));
+        let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
+            return Ok((answer(&[]), None));
+        };
+        let pieces = self.pieces(id, &(offset..end));
+        buffer::answer(len as usize, |out| {
+            // One piece, as nearly always: from the cache it is answered without a copy.
+            if let [piece] = &pieces[..] {
+                return Ok(match self.read_piece(id, piece, out)? {
+                    PieceBytes::InBuffer(_) => (answer(out), None),
+                    PieceBytes::InCache(decoded) => {
+                        let answered = answer(&decoded.bytes()[piece.range()]);
+                        (answered, self.note_served(decoded, piece))
+                    }
+                });
+            }
+            let mut push = None;
+            let mut rest = &mut out[..];
+            for piece in &pieces {
+                let (to, others) = rest.split_at_mut(piece.range().len());
+                if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, to)? {
+                    to.copy_from_slice(&decoded.bytes()[piece.range()]);
+                    push = self.note_served(decoded, piece).or(push);
+                }
+                rest = others;
+            }
+            Ok((answer(out), push))
+        })
+    }
+
+    /// Writes a whole file, piece by piece; returns its size in bytes.
+    ///
+    /// # Errors
+    /// That of the first extent that cannot be read, as the source of an [`io::Error`]; or the writer's own.
+    pub fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
+        let layer = self.layer(id.layer);
+        to.write_all(&layer.head_bytes(id.entry))?;
+        if layer.linear(id.entry).is_some() {
+            to.write_all(self.decode_linear(id).map_err(io::Error::other)?.bytes())?;
+            return Ok(self.size(id));
+        }
+        for index in layer.extents(id.entry) {
+            for within in self.steps(id, index).map_err(io::Error::other)? {
+                let piece = Piece { source: PieceSource::Extent(index), start: 0, within };
+                buffer::answer(piece.range().len(), |out| {
+                    match self.read_piece(id, &piece, out).map_err(io::Error::other)? {
+                        PieceBytes::InBuffer(_) => to.write_all(out),
+                        PieceBytes::InCache(decoded) => to.write_all(&decoded.bytes()[piece.range()]),
+                    }
+                })?;
+            }
+        }
+        Ok(self.size(id))
+    }
+
+    /// Decodes a whole file; returns what is not as it should be although every byte came.
+    ///
+    /// # Errors
+    /// That of the first extent that cannot be read.
+    pub fn check(&self, id: EntryId) -> Result<Vec<Quirk>, ReadError> {
+        let layer = self.layer(id.layer);
+        let mut quirks = Vec::new();
+        if layer.linear(id.entry).is_some() {
+            // The rest of it is that each extent is sound: the lengths of texels were compared when it was opened.
+            self.check_sizes(id)?;
+        }
+        for index in layer.extents(id.entry) {
+            for within in self.steps(id, index)? {
+                let piece = Piece { source: PieceSource::Extent(index), start: 0, within };
+                buffer::answer(piece.range().len(), |out| {
+                    if let PieceBytes::InBuffer(Some(quirk)) = self.read_piece(id, &piece, out)? {
+                        quirks.push(quirk);
+                    }
+                    Ok::<(), ReadError>(())
+                })?;
+            }
+        }
+        Ok(quirks)
+    }
+
+    /// Reads a piece into `out`, which has its length, or leaves it in the cache.
+    fn read_piece(&self, id: EntryId, piece: &Piece, out: &mut [u8]) -> Result<PieceBytes, ReadError> {
+        let layer = self.layer(id.layer);
+        let within = &piece.within;
+        let index = match piece.source {
+            PieceSource::Head => {
+                out.copy_from_slice(&layer.head_bytes(id.entry)[piece.range()]);
+                return Ok(PieceBytes::InBuffer(None));
+            }
+            PieceSource::Linear => return self.decode_linear(id).map(PieceBytes::InCache),
+            PieceSource::Extent(index) => index,
+        };
+        let in_buffer = PieceBytes::InBuffer;
+        let read = self.way(id, index, within).and_then(|way| match way {
+            Way::Stored => layer.read_stored(index, within.start, out).map(|()| in_buffer(None)),
+            Way::Whole => self.decode(id.layer, index, out).map(in_buffer),
+            Way::Prefix => self.decode_prefix(id.layer, index, within, out).map(|()| in_buffer(None)),
+            Way::Cached(key) => self.decode_cached(index, key).map(PieceBytes::InCache),
+        });
+        read.map_err(|reason| self.fault(id, index, reason))
+    }
+
+    /// Records that a piece was answered from the cache; returns its extent if that had better be pushed whole into the
+    /// kernel's page cache.
+    fn note_served(&self, decoded: Decoded, piece: &Piece) -> Option<Decoded> {
+        let is_push = self.cache.note_served(&decoded.key, &piece.within);
+        is_push.then_some(Decoded { offset: piece.start, ..decoded })
+    }
+
+    /// The ranges in which an extent is read through: stored ones in pieces, packed ones whole. An impossible size is
+    /// refused here, before anybody makes a buffer of it.
+    fn steps(&self, id: EntryId, index: u32) -> Result<impl Iterator<Item = Range<u64>> + use<>, ReadError> {
+        let layer = self.layer(id.layer);
+        let (size, step) = layer
+            .size(index)
+            .and_then(|size| match layer.extent(index).codec {
+                Codec::Stored => Ok((size, COPY_LEN)),
+                _ => self.check_size(id.layer, index, size).map(|()| (size, u64::from(size.max(1)))),
+            })
+            .map_err(|reason| self.fault(id, index, reason))?;
+        let size = u64::from(size);
+        Ok((0..size).step_by(step as usize).map(move |at| at..size.min(at + step)))
+    }
+}

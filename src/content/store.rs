@@ -1,0 +1,142 @@
+//! The content of all archives that were opened together: their layers, one cache, and what was counted.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::cache::Cache;
+use super::codec;
+use super::counters::Counters;
+use super::error::{ReadError, Reason};
+use super::layer::{Layer, LayerTables};
+use crate::format::{Codec, EntryId, Head, Limits};
+use crate::source::Source;
+
+/// The bytes of all layers.
+#[derive(Debug)]
+pub struct Store {
+    pub(super) layers: Vec<Layer>,
+    pub(super) cache: Cache<Reason>,
+    pub(super) limits: Limits,
+    pub(super) counters: Counters,
+}
+
+/// How a file is packed, for listings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// The codec of the file's extents; of several, the first that is not stored.
+    pub codec: Codec,
+    /// Bytes that they take in the archive.
+    pub packed: u64,
+}
+
+impl Store {
+    /// An empty store whose cache holds `cache_size` bytes of decoded extents, or one extent where that is larger.
+    pub fn new(cache_size: u64, limits: Limits) -> Self {
+        Self { layers: Vec::new(), cache: Cache::new(cache_size), limits, counters: Counters::default() }
+    }
+
+    /// Adds an archive's content as the next layer.
+    pub fn add(&mut self, source: Source, tables: LayerTables) {
+        self.layers.push(Layer::new(source, tables));
+    }
+
+    /// How many layers there are.
+    pub fn layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// The path of a layer's archive.
+    pub fn path(&self, layer: u16) -> &Path {
+        self.layer(layer).source.path()
+    }
+
+    /// When a layer's archive was last changed before it was opened.
+    pub fn modified(&self, layer: u16) -> SystemTime {
+        self.layer(layer).source.modified()
+    }
+
+    /// Bytes that all archives take on the disk.
+    pub fn archive_bytes(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.source.len()).sum()
+    }
+
+    /// Bytes of decoded extents in the cache, and the most that it may hold.
+    pub fn cached_bytes(&self) -> (u64, u64) {
+        (self.cache.bytes(), self.cache.budget())
+    }
+
+    /// Bytes decoded so far, prefixes included.
+    pub fn decoded_bytes(&self) -> u64 {
+        self.counters.decoded()
+    }
+
+    /// Reads so far that were answered from the cache.
+    pub fn cache_hits(&self) -> u64 {
+        self.counters.hits()
+    }
+
+    /// Reads so far that failed.
+    pub fn faults(&self) -> u64 {
+        self.counters.faults()
+    }
+
+    /// Bytes read from all archives so far, the mapped tables not counted.
+    pub fn bytes_read(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.source.bytes_read()).sum()
+    }
+
+    /// A file's size in bytes.
+    ///
+    /// Never fails: where the size cannot be read, it is that of the packed data, and at least one byte, because a
+    /// reader would take an empty file for a sound one and never see the error.
+    pub fn size(&self, id: EntryId) -> u64 {
+        let layer = self.layer(id.layer);
+        let head = layer.head(id.entry).len();
+        match layer.linear(id.entry) {
+            Some((_, len)) => head + len,
+            None => head + layer.extents(id.entry).map(|index| layer.size_or_packed(index)).sum::<u64>(),
+        }
+    }
+
+    /// How a file is packed.
+    pub fn packing(&self, id: EntryId) -> Packing {
+        let layer = self.layer(id.layer);
+        let extents = layer.extents(id.entry).map(|index| layer.extent(index));
+        let codec = extents.clone().map(|extent| extent.codec).find(|&codec| codec != Codec::Stored);
+        Packing {
+            codec: codec.unwrap_or(Codec::Stored),
+            packed: extents.map(|extent| u64::from(extent.packed)).sum(),
+        }
+    }
+
+    /// The header that is put in front of a file.
+    pub fn head(&self, id: EntryId) -> Head {
+        self.layer(id.layer).head(id.entry)
+    }
+
+    /// The tile mode in which a texture's texels are shown; `None` where they are linear. Reads no data.
+    pub fn tile_mode(&self, id: EntryId) -> Option<u8> {
+        self.layer(id.layer).tile_mode(id.entry)
+    }
+
+    pub(super) fn layer(&self, layer: u16) -> &Layer {
+        &self.layers[usize::from(layer)]
+    }
+
+    /// Refuses an unpacked size that the packed bytes cannot become, or that exceeds the limit. Asked before anything
+    /// of that size is allocated.
+    pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
+        let extent = self.layer(layer).extent(index);
+        let is_possible = u64::from(size) <= codec::most(extent.codec, u64::from(extent.packed));
+        if is_possible && size <= self.limits.extent { Ok(()) } else { Err(Reason::Size(size)) }
+    }
+
+    /// The error of a read of an extent, which is counted.
+    pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {
+        self.counters.add_fault();
+        let layer = self.layer(entry.layer);
+        // A changed archive is logged once by its source, not once a file.
+        let is_new = reason != Reason::Changed && layer.is_first_fault(entry.entry);
+        ReadError { entry, at: layer.extent(index).offset, reason, is_new }
+    }
+}

@@ -1,0 +1,104 @@
+//! How a range of a file is read: cut into pieces, and for each piece of an extent the [`Way`] to its bytes.
+
+use std::ops::Range;
+
+use super::cache::CacheKey;
+use super::codec;
+use super::error::Reason;
+use super::store::Store;
+use crate::format::{Codec, EntryId};
+
+/// The longest prefix that is decoded alone, in bytes: what file managers and `file` look at, of which the kernel makes
+/// a read of 16 KiB. Whoever reads on in large steps asks for more at once, so that nothing is decoded twice for him.
+pub(super) const PREFIX_LEN: u64 = 64 << 10;
+/// A prefix is decoded alone only where the whole is at least so many times as long: for a reader who goes on, it is
+/// decoded again.
+const PREFIX_PART: u64 = 4;
+/// In extents longer than this, in bytes, a second read within the prefix is decoded alone too: it costs 0.2 ms at most.
+const LARGE: u64 = 512 << 10;
+
+/// How a range of an extent is read. Decided once, by [`Store::way`], and acted upon once, by `Store::read_piece`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The extent is not packed: one positioned read into the answer.
+    Stored,
+    /// All of it is asked for: decoded into the answer.
+    Whole,
+    /// A range near its beginning: decoded into the answer as far as the range's end.
+    Prefix,
+    /// Decoded once into the cache, and answered from there.
+    Cached(CacheKey),
+}
+
+/// A part of a file that comes from one place.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) source: PieceSource,
+    /// Where in the file the first byte of that place is.
+    pub(super) start: u64,
+    /// Which bytes of that place.
+    pub(super) within: Range<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PieceSource {
+    /// The synthesised header.
+    Head,
+    /// One of the archive's extents.
+    Extent(u32),
+    /// All of the file's extents, their texels put into rows.
+    Linear,
+}
+
+impl Piece {
+    /// Which of the place's bytes, as indices of a slice.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.within.start as usize..self.within.end as usize
+    }
+}
+
+impl Store {
+    /// Cuts a range of a file at the borders of its head and its extents.
+    pub(super) fn pieces(&self, id: EntryId, range: &Range<u64>) -> Vec<Piece> {
+        let layer = self.layer(id.layer);
+        let linear = layer.linear(id.entry).map(|(_, len)| (PieceSource::Linear, len));
+        let extents = layer.extents(id.entry).filter(|_| linear.is_none());
+        let extents = extents.map(|index| (PieceSource::Extent(index), layer.size_or_packed(index)));
+        let head = (PieceSource::Head, layer.head(id.entry).len());
+        let mut start = 0;
+        let mut pieces = Vec::new();
+        for (source, size) in std::iter::once(head).chain(linear).chain(extents) {
+            let end = start + size;
+            let (from, to) = (range.start.max(start), range.end.min(end));
+            if from < to {
+                pieces.push(Piece { source, start, within: from - start..to - start });
+            }
+            start = end;
+        }
+        pieces
+    }
+
+    /// How a range of an extent is read. Its size is checked: whatever the way allocates is within limits.
+    pub(super) fn way(&self, id: EntryId, index: u32, within: &Range<u64>) -> Result<Way, Reason> {
+        let layer = self.layer(id.layer);
+        let extent = layer.extent(index);
+        if extent.codec == Codec::Stored {
+            return Ok(Way::Stored);
+        }
+        let size = layer.size(index)?;
+        self.check_size(id.layer, index, size)?;
+        let key = CacheKey { layer: id.layer, offset: extent.offset, size };
+        let size = u64::from(size);
+        // Whoever reads an extent after the file's first has come through all that is before it, and will go on.
+        let is_prefix = index == layer.extents(id.entry).start
+            && size > PREFIX_LEN
+            && within.end <= PREFIX_LEN.min(size / PREFIX_PART)
+            && (within.start == 0 || size > LARGE)
+            && codec::has_prefix(extent.codec);
+        Ok(match self.cache.contains(&key) {
+            false if *within == (0..size) => Way::Whole,
+            false if is_prefix => Way::Prefix,
+            _ => Way::Cached(key),
+        })
+    }
+}
