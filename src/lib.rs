@@ -27,9 +27,8 @@
 //! ```
 //!
 //! The crate is an hourglass. [`mod@format`] parses the bytes of any archive into one plain [`format::Archive`]; nothing
-//! below knows what a BSA is. [`tree`] and [`content`] both use
-//! the waist and never each other: names and bytes are joined in [`fs`]. [`read`], [`texture`] and [`source`] import
-//! nothing of the crate.
+//! below knows what a BSA is. [`tree`] and [`content`] both use the waist and never each other: names and bytes are joined
+//! in [`fs`]. [`read`], [`texture`] and [`source`] import nothing of the crate.
 //!
 //! Inside a room the same rule holds: `mod.rs` is its table of contents, types live in files that bear their names, and
 //! files import in one direction. `tests/layering.rs` reads the source and fails on any other import.
