@@ -58,7 +58,7 @@
 //! # The walk of a mount
 //!
 //! parse arguments, `-o` and profiles (`cli/mount.rs`) -> open and parse all archives in parallel (`cli/open.rs`) ->
-//! merge their names in load order and freeze the tree ([`tree::merge`]) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT
+//! merge their names in load order and freeze the tree ([`tree::merge()`]) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT
 //! (`fs/session.rs`) -> detach from the terminal and report success (`cli/daemon.rs`) -> serve until `umount` or a signal ->
 //! unmount -> remove the mountpoint if it was made. What can fail does so before the mount; after it every error path
 //! unmounts.
@@ -69,7 +69,7 @@
 //! |---|---|
 //! | why do opens send no message? | `src/fs/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fs/fuse.rs` |
 //! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
-//! | who wins where two archives have a path? | [`tree::merge`] |
+//! | who wins where two archives have a path? | [`tree::merge()`] |
 //! | where is a wrong checksum noticed? | `content/codec/zlib.rs`, as a [`content::codec::Quirk`]; LZ4 checksums are not computed |
 //! | where is a damaged extent noticed? | [`content::codec::decode`]; its size is checked before, in `content/store.rs` |
 //! | which error does a program get? | `fs/error.rs`, one match |
