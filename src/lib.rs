@@ -111,7 +111,7 @@
 //! * **A command**: one file in `src/cli/`; in `src/cli/mod.rs` its `mod` line, its variant of `Command` and its arm.
 //!   `tests/cli/documents.rs` fails until it lists the command too. Help, manual and completions follow by themselves.
 //! * **A mount option**: one row of the table in `src/cli/mount_options.rs`, from which parsing, `--help`, the manual,
-//!   completions and the tests are made; then the code that does what it says.
+//!   completions and the tests are made; then the code that acts on it.
 //! * **A texture format**: one row in `src/texture/`.
 //!
 //! # Tests
