@@ -57,7 +57,7 @@
 //!
 //! # The walk of a mount
 //!
-//! parse arguments, `-o` and profiles (`cli/mount.rs`) -> open and parse all archives in parallel (`cli/open.rs`) ->
+//! parse arguments, `-o` and profiles (`cli/mount_plan.rs`) -> open and parse all archives in parallel (`cli/open.rs`) ->
 //! merge their names in load order and freeze the tree ([`tree::merge()`]) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT
 //! (`fs/session.rs`) -> detach from the terminal and report success (`cli/daemon.rs`) -> serve until `umount` or a signal ->
 //! unmount -> remove the mountpoint if it was made. What can fail does so before the mount; after it every error path
@@ -106,10 +106,10 @@
 //!
 //! * **A format**: one file in `src/format/`; in `src/format/mod.rs` its `mod` line and its line in `FORMATS`. A section in
 //!   `FORMATS.md`.
-//! * **A codec**: one file in `src/content/codec/`; its variant of [`format::Codec`] with its name; its `mod` line and its
-//!   line in the table of `src/content/codec/mod.rs`.
-//! * **A command**: one file in `src/cli/`; in `src/cli/mod.rs` its `mod` line, its variant of `Command` and its arm.
-//!   `tests/cli/documents.rs` fails until it lists the command too. Help, manual and completions follow by themselves.
+//! * **A codec**: one file in `src/content/codec/`; its variant of [`format::Codec`] and that variant's name; in
+//!   `src/content/codec/mod.rs` its `mod` line and its line of the table.
+//! * **A command**: one file in `src/cli/`, its `mod` line, and in `src/cli/args.rs` its variant and its arm. Help, the
+//!   manual and completions follow by themselves; `tests/cli/documents.rs` fails until its list has the command.
 //! * **A mount option**: one row of the table in `src/cli/mount_options.rs`, from which parsing, `--help`, the manual,
 //!   completions and the tests are made; then the code that acts on it.
 //! * **A texture format**: one row in `src/texture/`.
