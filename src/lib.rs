@@ -1,22 +1,124 @@
-//! bsafs mounts Bethesda's archives (BSA and BA2, Arena to Starfield, of PC and consoles) as a read-only folder.
+//! bsafs mounts the archives of Bethesda's games (BSA and BA2, Arena to Starfield, of PC and consoles) as a read-only
+//! folder, and lists, checks and extracts them.
 //!
-//! The crate is an hourglass. At its waist, [`mod@format`] turns the bytes of any archive into one plain
-//! [`format::Archive`]: entries with names, hashes and extents. Nothing below knows what a BSA is.
+//! This page is the map of the crate. The formats are described byte by byte in [`mod@format`], the reasons for the
+//! mount's design in [`fs`]; both pages are files beside the code (`src/format/FORMATS.md`, `src/fs/FUSE.md`).
 //!
-//! [`read`] is the bounds-checked cursor that the formats read with, [`texture`] makes the headers that archives
-//! leave out of their textures and puts the texels of consoles into rows, and [`source`] is an archive file on the disk:
-//! identity, positioned reads, and the only map. None of them knows another part of the crate.
+//! # Layers
 //!
-//! Two siblings stand on the waist. [`tree`] holds names: it merges archives in load order and freezes them into flat
-//! arrays, and finds files by hash whose names are not stored. [`content`] holds bytes: it reads and decodes extents on
-//! demand, and keeps what was decoded in one cache. They never see each other.
+//! ```text
+//!        read        texture                    import nothing of the crate
+//!           ▲           ▲
+//!           └─────┬─────┘
+//!   TES3  TES4  BA2  Arena  Daggerfall           format: one file an archive format
+//!        └────┴────┼────┴─────┘
+//!      Archive, Entry, Extent, Codec             format: the waist, plain types
+//!           ▲           ▲
+//!           │           │       source           an archive file: identity, positioned reads
+//!           │           │          ▲
+//!         tree       content ──────┘             names; bytes: neither imports the other
+//!           ▲           ▲
+//!           └─────┬─────┘
+//!                fs                              operations, FUSE adaptor, session, mount
+//!                 ▲
+//!                cli                             one file a command; imports every room
 //!
-//! [`fs`] joins the two into a file system of plain types, adapts that to FUSE, and runs the mount's session. It also
-//! tells where files come from and what the daemon has done.
+//!   data flows down; an arrow is an import, and there is no other (fs also imports the waist)
+//! ```
 //!
-//! [`cli`] is every command, a file each: it opens archives, and uses all of the above.
+//! The crate is an hourglass. [`mod@format`] parses the bytes of any archive into one plain [`format::Archive`]; nothing
+//! below knows what a BSA is. [`tree`] and [`content`] both use the waist and never each other: names and bytes are joined
+//! in [`fs`]. [`read`], [`texture`] and [`source`] import nothing of the crate.
 //!
-//! The tests read this crate's source, and fail on an import that goes another way.
+//! Inside a room the same rule holds: `mod.rs` is its table of contents, types live in files that bear their names, and
+//! files import in one direction. `tests/layering.rs` reads the source and fails on any other import.
+//!
+//! # The walk of a read
+//!
+//! 1. The kernel sends READ for an inode number. A worker thread of fuser calls the adaptor (`fs/fuse.rs`).
+//! 2. The operation (`fs/filesystem.rs`) finds the node of the number and the entry of the node: an archive and a file
+//!    in it.
+//! 3. The store (`content/read.rs`) cuts the range at the borders of the file's head and extents.
+//! 4. For each piece `content/way.rs` decides its `Way`, once:
+//!
+//!    | `Way` | when | bytes come from |
+//!    |---|---|---|
+//!    | `Stored` | the extent is not compressed | one positioned read |
+//!    | `Whole` | all of the extent is requested | decoded into the reply, not cached |
+//!    | `Prefix` | up to 64 KiB from the beginning of a longer extent | as much decoded as is requested, not cached |
+//!    | `Cached` | any other range, or the extent is cached already | decoded once, kept in the cache |
+//! 5. The cache (`content/cache.rs`) returns the decoded extent or has one reader decode it while others wait.
+//! 6. The codec ([`content::codec`]) decodes a payload into a buffer of the declared size.
+//! 7. [`source`] reads the packed bytes, and then looks whether the archive was changed: if so the read is an error.
+//! 8. The reply is sent from where the bytes are. Where the rest of an extent would be evicted before it is read, it is
+//!    pushed into the kernel's page cache by a thread of its own (`fs/push.rs`).
+//!
+//! A second read of the same bytes does not reach the daemon.
+//!
+//! # The walk of a mount
+//!
+//! parse arguments, `-o` and profiles (`cli/mount_plan.rs`) -> open and parse all archives in parallel (`cli/open.rs`) ->
+//! merge their names in load order and freeze the tree ([`tree::merge()`]) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT
+//! (`fs/session.rs`) -> detach from the terminal and report success (`cli/daemon.rs`) -> serve until `umount` or a signal ->
+//! unmount -> remove the mountpoint if it was made. What can fail does so before the mount; after it every error path
+//! unmounts.
+//!
+//! # Where to find
+//!
+//! | question | place |
+//! |---|---|
+//! | why do opens send no message? | `src/fs/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fs/fuse.rs` |
+//! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
+//! | who wins where two archives have a path? | [`tree::merge()`] |
+//! | where is a wrong checksum noticed? | `content/codec/zlib.rs`, as a [`content::codec::Quirk`]; LZ4 checksums are not computed |
+//! | where is a damaged extent noticed? | [`content::codec::decode`]; its size is checked before, in `content/store.rs` |
+//! | which error does a program get? | `fs/error.rs`, one match |
+//! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until the mount ends |
+//! | what happens when an archive changes? | [`source`]: EIO until it is mounted again |
+//! | what is measured, and what was tried and left out? | `tests/bench/RESULTS.md` |
+//!
+//! # Memory
+//!
+//! What the daemon holds, and what bounds it. Nothing else grows with use.
+//!
+//! | what | bytes | bound |
+//! |---|---|---|
+//! | names | 36 a node with its hash index, 4 a file for its folder, the name; 20 more for a hidden file, 60 for one without a name | files of all archives; 16,777,216 an archive |
+//! | extents | 16 each; 4 a file more where files have several | as names |
+//! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
+//! | these tables together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
+//! | cache of decoded extents | `--cache-size`, 64 MiB by default | that; or one extent that is larger, held alone, up to 1 GiB ([`format::Limits::extent`]) |
+//! | extents evicted while in use | freed when the last reader or push has finished | one for each worker, and the pushes |
+//! | pushes to the page cache | the decoded extents that wait, shared with the cache | 64 pushes and 32 MiB; or one larger push |
+//! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors |
+//! | state of decoders | some 100 KiB | one for each worker |
+//! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
+//! | spellings of folders | 120 and the name twice | 65,536 spellings, some 10 MiB |
+//! | faults that were logged | 8 for each damaged file | damaged files |
+//! | list of `--names` | its text, 8 a path, and 24 a path for each hash function used | 64 MiB and 4,194,304 paths; freed once archives are open |
+//!
+//! So `--cache-size` bounds the cache, and not the daemon: 500,000 files take some 45 MB of tables before anything is
+//! read, and for the moment of a decode a worker holds the packed bytes of its extent, and the unpacked ones if these are
+//! not in the cache. An archive's tables are mapped while they are parsed, and count as page cache. The kernel adds 1.1
+//! KB for each entry that was listed or looked up, and the pages that were read; it reclaims both.
+//!
+//! # Recipes
+//!
+//! * **A format**: one file in `src/format/`; in `src/format/mod.rs` its `mod` line and its line in `FORMATS`. A section in
+//!   `FORMATS.md`.
+//! * **A codec**: one file in `src/content/codec/`; its variant of [`format::Codec`] and that variant's name; in
+//!   `src/content/codec/mod.rs` its `mod` line and its line of the table.
+//! * **A command**: one file in `src/cli/`, its `mod` line, and in `src/cli/args.rs` its variant and its arm. Help, the
+//!   manual and completions follow by themselves; `tests/cli/documents.rs` fails until its list has the command.
+//! * **A mount option**: one row of the table in `src/cli/mount_options.rs`, from which parsing, `--help`, the manual,
+//!   completions and the tests are made; then the code that acts on it.
+//! * **A texture format**: one row in `src/texture/`.
+//!
+//! # Tests
+//!
+//! `cargo test` runs all of them: unit tests beside the code, the others in `tests/`, one file a noun. A filter is a path:
+//! `cargo test mount::caching` runs one file of mount tests, `cargo test format::` the parsers. Mounts need `/dev/fuse`,
+//! as root or with `fusermount3`. `scripts/check` is the gate, `scripts/fuzz` feeds the parsers, `scripts/bench` measures.
 
 pub mod cli;
 pub mod content;
