@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use fuser::{
     AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -16,7 +16,6 @@ use fuser::{
     Request,
 };
 
-use super::vigil::Vigil;
 use super::{Attr, Error, FileSystem, NodeKind, Operation};
 
 /// How long the kernel may believe what never changes.
@@ -32,16 +31,14 @@ const SECTOR: u64 = 512;
 #[derive(Debug)]
 pub(super) struct Adaptor {
     fs: Arc<FileSystem>,
-    /// None where staying awake keeps programs from asking.
-    vigil: Option<Vigil>,
     /// Whether the kernel opens files and folders without a message, once it was told that nobody minds.
     opens_alone: bool,
     lists_alone: bool,
 }
 
 impl Adaptor {
-    pub(super) fn new(fs: Arc<FileSystem>, vigil: Option<Vigil>) -> Self {
-        Self { fs, vigil, opens_alone: false, lists_alone: false }
+    pub(super) fn new(fs: Arc<FileSystem>) -> Self {
+        Self { fs, opens_alone: false, lists_alone: false }
     }
 
     fn file_attr(&self, attr: &Attr) -> FileAttr {
@@ -71,28 +68,15 @@ impl Adaptor {
         self.file_attr(&Attr { ino: 0, shape: NodeKind::File, size: 0, modified, is_lasting: true })
     }
 
-    /// Counts a request, runs its handler, and keeps the vigil.
+    /// Counts a request and runs its handler.
+    ///
+    /// A panic would end the worker's thread, and that of the first worker would end the mount (FUSE.md section 1.2);
+    /// caught here, it drops the reply, which fuser then sends as EIO.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.requests.count(operation);
-        let asked = Instant::now();
-        let guarded = || guard(operation.name(), handler);
-        let Some(vigil) = &self.vigil else { return guarded() };
-        vigil.answer(guarded);
-        if operation.is_of_one() {
-            vigil.keep(asked, || {
-                if operation == Operation::Lookup {
-                    guard("foresight", || self.fs.foresee());
-                }
-            });
+        if catch_unwind(AssertUnwindSafe(handler)).is_err() {
+            log::error!("a defect in bsafs: {} panicked; the request failed with EIO; please report it", operation.name());
         }
-    }
-}
-
-/// A panic would end the thread that reads requests, and with the first of them the mount; caught here, it drops the
-/// reply, which fuser then sends as EIO.
-fn guard(what: &str, work: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(work)).is_err() {
-        log::error!("a defect in bsafs: {what} panicked; who waited for it was given EIO; please report it");
     }
 }
 

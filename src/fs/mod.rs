@@ -5,7 +5,6 @@
 
 mod attributes;
 mod errno;
-mod foresight;
 mod fuse;
 mod mount;
 pub mod mountinfo;
@@ -14,7 +13,6 @@ mod push;
 mod requests;
 mod session;
 mod status;
-mod vigil;
 
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
@@ -28,7 +26,6 @@ pub use status::{CacheStatus, Status};
 
 use crate::content::Store;
 use crate::tree::{Inode, Kind, NodeId, Spellings, Tree};
-use foresight::Foresight;
 use push::{Push, PushQueue};
 use requests::{Operation, Requests};
 
@@ -73,7 +70,6 @@ pub struct FileSystem {
     notices: OnceLock<PushQueue>,
     started: Instant,
     requests: Requests,
-    foresight: Foresight,
 }
 
 /// What is known of a node without its bytes.
@@ -130,7 +126,6 @@ impl FileSystem {
             notices: OnceLock::new(),
             started: Instant::now(),
             requests: Requests::default(),
-            foresight: Foresight::default(),
         }
     }
 
@@ -151,11 +146,7 @@ impl FileSystem {
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr, Error> {
         let folder = self.folder(parent)?;
         if let Some(found) = self.child(folder, name) {
-            let attr = self.attr_of(found)?;
-            if attr.shape == NodeKind::File {
-                self.foresight.looked_up(attr.ino);
-            }
-            return Ok(attr);
+            return self.attr_of(found);
         }
         if name == CIOPFS {
             return self.attr(CIOPFS_INO);
@@ -270,9 +261,6 @@ impl FileSystem {
         }
         let node = self.place(ino)?.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
-        if offset == 0 {
-            self.foresight.read(ino);
-        }
         let (answered, decoded) = self.store.read_and_share(entry, offset, len, answer).map_err(|error| {
             if error.is_new {
                 let archive = self.store.path(entry.layer).display();
@@ -285,14 +273,6 @@ impl FileSystem {
             notices.send(Push { ino, decoded });
         }
         Ok(answered)
-    }
-
-    /// Decodes what will be read next, where that can be told.
-    pub(super) fn foresee(&self) {
-        let file = self.foresight.next().and_then(|ino| self.place(ino).ok()?.node);
-        if let Some(Kind::File(entry)) = file.map(|node| self.tree.kind(node)) {
-            self.store.decode_ahead(entry);
-        }
     }
 
     /// The text that a link tells instead of a target.

@@ -51,12 +51,6 @@ impl Operation {
         NAMES[self as usize]
     }
 
-    /// Whether it asks about one file, so that a program's next request is not far. Who reads a listing has many names
-    /// to look at first.
-    pub(super) fn is_of_one(self) -> bool {
-        matches!(self, Self::Lookup | Self::GetAttr | Self::Read)
-    }
-
     /// The kind of this operation on a name in a folder.
     pub(super) fn of_name(self, parent: u64, name: &[u8]) -> Self {
         let is_status = name == STATUS_LINK.as_bytes() && parent == NodeId::ROOT.ino();

@@ -14,7 +14,6 @@ use signal_hook::iterator::Signals;
 
 use super::fuse::Adaptor;
 use super::push::PushQueue;
-use super::vigil::Vigil;
 use super::{FileSystem, MountError, MountRequest, mount, mountinfo};
 
 /// A mount that answers.
@@ -61,13 +60,10 @@ impl Session {
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
         let processors = thread::available_parallelism().map_or(2, NonZero::get);
-        let workers = workers(processors);
         let mut config = Config::default();
-        config.n_threads = Some(workers);
+        config.n_threads = Some(workers(processors));
         config.clone_fd = true;
-        // On the only processor, whoever stays awake for a request keeps it from being made.
-        let device = if processors > 1 { connection.try_clone().ok() } else { None };
-        let adaptor = Adaptor::new(fs.clone(), device.map(|device| Vigil::new(device, workers)));
+        let adaptor = Adaptor::new(fs.clone());
         // The kernel itself keeps other users out unless it was told to let them in; fuser need not ask again.
         let inner =
             fuser::Session::from_fd(adaptor, connection, SessionACL::All, config).map_err(|error| {
