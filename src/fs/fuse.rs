@@ -16,7 +16,10 @@ use fuser::{
     Request,
 };
 
-use super::{Attr, Error, FileSystem, NodeKind, Operation};
+use super::attr::{Attr, NodeKind};
+use super::error::Error;
+use super::filesystem::FileSystem;
+use super::requests::Operation;
 
 /// How long the kernel may believe what never changes.
 const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
@@ -75,7 +78,10 @@ impl Adaptor {
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.requests.count(operation);
         if catch_unwind(AssertUnwindSafe(handler)).is_err() {
-            log::error!("a defect in bsafs: {} panicked; the request failed with EIO; please report it", operation.name());
+            log::error!(
+                "a defect in bsafs: {} panicked; the request failed with EIO; please report it",
+                operation.name()
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FileSystem;
+use super::filesystem::FileSystem;
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId};
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{STATUS_INO, STATUS_LINK};
+use super::inode_numbers::{STATUS_INO, STATUS_LINK};
 use crate::tree::NodeId;
 
 /// What can be asked.

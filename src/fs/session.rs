@@ -2,19 +2,21 @@
 
 use std::io;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::Duration;
 
 use fuser::{Config, SessionACL};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::filesystem::FileSystem;
 use super::fuse::Adaptor;
+use super::mount::{self, MountError, MountRequest};
+use super::mountinfo;
 use super::push::PushQueue;
-use super::{FileSystem, MountError, MountRequest, mount, mountinfo};
+use super::unmounter::Unmounter;
 
 /// A mount that answers.
 #[derive(Debug)]
@@ -45,9 +47,6 @@ impl std::fmt::Display for SessionError {
 }
 
 impl std::error::Error for SessionError {}
-
-/// Between attempts to unmount what is busy.
-const RETRY: Duration = Duration::from_millis(500);
 
 impl Session {
     /// Mounts a file system, and returns when the kernel has greeted it: from then on, requests wait for
@@ -111,67 +110,6 @@ impl Session {
             Err(error) if error.raw_os_error() == Some(nix::errno::Errno::ECONNABORTED as i32) => Ok(()),
             served => served,
         }
-    }
-}
-
-/// A mount that is to end.
-#[derive(Debug)]
-struct Unmounter {
-    mountpoint: PathBuf,
-    device: Option<String>,
-    lazily: AtomicBool,
-    is_over: AtomicBool,
-}
-
-impl Unmounter {
-    /// Unmounts, again and again while the mount is busy, until it is over or a second signal cuts the waiting short.
-    fn leave(&self) {
-        let mut is_told = false;
-        while !self.is_over.load(Ordering::Relaxed)
-            && let Some(place) = self.place()
-        {
-            let lazily = self.lazily.load(Ordering::Relaxed);
-            let is_covered = !self.is_on_top(&place);
-            // An unmount would end what covers the mount, and not the mount.
-            let unmounted = match is_covered {
-                true => Err(MountError::Kernel(place, io::ErrorKind::ResourceBusy.into())),
-                false => mount::unmount(&place, lazily),
-            };
-            match unmounted {
-                Ok(()) => return,
-                Err(error) if lazily && !is_covered => return log::error!("cannot unmount: {error}"),
-                Err(error) if !is_told => {
-                    let then = if is_covered {
-                        "Another mount covers it"
-                    } else {
-                        "A second signal unmounts at once"
-                    };
-                    log::warn!("{error}; unmounting when it is free. {then}");
-                    is_told = true;
-                }
-                Err(_) => {}
-            }
-            // In small steps, for the second signal is not to wait.
-            for _ in 0..10 {
-                if self.lazily.load(Ordering::Relaxed) == lazily && !self.is_over.load(Ordering::Relaxed) {
-                    thread::sleep(RETRY / 10);
-                }
-            }
-        }
-    }
-
-    /// Where the mount is: not where it was made, if somebody moved it, and nowhere once it was unmounted.
-    fn place(&self) -> Option<PathBuf> {
-        let Some(device) = &self.device else { return Some(self.mountpoint.clone()) };
-        let mut places = mountinfo::mounts().into_iter().filter(|it| it.device == *device);
-        let first = places.next()?.mountpoint;
-        let is_at_home = first == self.mountpoint || places.any(|it| it.mountpoint == self.mountpoint);
-        Some(if is_at_home { self.mountpoint.clone() } else { first })
-    }
-
-    /// Whether what is seen at a place is this mount, and not another that came after it.
-    fn is_on_top(&self, place: &Path) -> bool {
-        self.device.is_none() || mountinfo::mounted_at(place).map(|mounted| mounted.device) == self.device
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::FileSystem;
+use super::filesystem::FileSystem;
 
 /// A daemon's account of itself. Everything but the cache's bytes is since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
