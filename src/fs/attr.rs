@@ -1,29 +1,29 @@
-//! What is known of a node without its bytes.
+//! Attributes of a node, as `stat` reports them.
 
 use std::time::SystemTime;
 
-/// What is known of a node without its bytes.
+/// Attributes of a node; owner and permissions are the same for all ([`super::Owner`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attr {
-    /// Its inode number.
+    /// The inode number.
     pub ino: u64,
-    /// What it is.
-    pub shape: NodeKind,
+    /// File, folder or link.
+    pub kind: NodeKind,
     /// In bytes.
     pub size: u64,
     /// When its archive was last changed.
     pub modified: SystemTime,
-    /// Whether the answer holds for ever.
+    /// Whether it never changes, so that the kernel may cache it for ever; else its TTL is 0.
     pub is_lasting: bool,
 }
 
-/// What a node is to those who look at it.
+/// The type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// A file.
     File,
     /// A folder.
     Folder,
-    /// A link that is no link: its target is a text.
+    /// A symbolic link whose target is JSON ([`super::STATUS_LINK`], [`super::WHICH_LINK`]).
     StatusLink,
 }

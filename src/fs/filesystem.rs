@@ -1,18 +1,19 @@
-//! The file system in plain types: names from the tree, bytes from the store.
+//! The file system in plain types: names from the tree, bytes from the store. Here are LOOKUP, GETATTR and READ;
+//! further operations are in the files that import this one.
 
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
-use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, text_ino};
+use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
 use super::presentation::Presentation;
 use super::push::{Push, PushQueue};
 use super::requests::Requests;
 use crate::content::Store;
-use crate::tree::{Inode, Kind, NodeId, Spellings, Tree};
+use crate::tree::{Inode, Kind, Spellings, Tree};
 
-/// Spellings of folders that are remembered.
+/// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
 const SPELLINGS_MAX: usize = 65_536;
 
 /// A mounted file system.
@@ -21,17 +22,18 @@ pub struct FileSystem {
     pub(super) tree: Tree,
     pub(super) store: Store,
     pub(super) spellings: Spellings,
-    pub(super) look: Presentation,
-    /// Of folders: when the newest archive was changed.
+    pub(super) presentation: Presentation,
+    /// Of folders: when the newest archive was last changed.
     modified: SystemTime,
-    pub(super) notices: OnceLock<PushQueue>,
+    /// Set once there is a session to push through.
+    pub(super) push_queue: OnceLock<PushQueue>,
     pub(super) started: Instant,
     pub(super) requests: Requests,
 }
 
 impl FileSystem {
     /// Joins names and bytes that were made from the same archives in the same order.
-    pub fn new(tree: Tree, store: Store, look: Presentation) -> Self {
+    pub fn new(tree: Tree, store: Store, presentation: Presentation) -> Self {
         let spellings = Spellings::new(&tree, SPELLINGS_MAX);
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -39,9 +41,9 @@ impl FileSystem {
             tree,
             store,
             spellings,
-            look,
+            presentation,
             modified,
-            notices: OnceLock::new(),
+            push_queue: OnceLock::new(),
             started: Instant::now(),
             requests: Requests::default(),
         }
@@ -57,50 +59,40 @@ impl FileSystem {
         &self.store
     }
 
-    /// The node in a folder that goes by a name, in any case.
+    /// LOOKUP: the child of a folder with this name, in any case.
     ///
     /// # Errors
-    /// [`Error::NotFound`], and others where `parent` is no folder.
+    /// [`Error::NotFound`]; [`Error::NoNode`] or [`Error::NotFolder`] where `parent` is no folder.
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr, Error> {
         let folder = self.folder(parent)?;
-        if let Some(found) = self.child(folder, name) {
-            return self.attr_of(found);
+        if let Some(child) = self.child(folder, name) {
+            return Ok(self.node_attr(child));
         }
-        if name == CIOPFS {
-            return self.attr(CIOPFS_INO);
+        match link_ino(parent, name) {
+            Some(ino) => self.attr(ino),
+            None if name == CIOPFS => self.attr(CIOPFS_INO),
+            None => Err(Error::NotFound),
         }
-        if parent == NodeId::ROOT.ino()
-            && let Some(ino) = text_ino(name)
-        {
-            return self.attr(ino);
-        }
-        Err(Error::NotFound)
     }
 
-    /// What is known of a node.
+    /// GETATTR: the attributes of a node.
     ///
     /// # Errors
     /// [`Error::NoNode`].
     pub fn attr(&self, ino: u64) -> Result<Attr, Error> {
-        match ino {
-            CIOPFS_INO => {
-                Ok(Attr { ino, shape: NodeKind::File, size: 0, modified: self.modified, is_lasting: true })
-            }
-            STATUS_INO.. => Ok(Attr {
-                ino,
-                shape: NodeKind::StatusLink,
-                size: 0,
-                modified: SystemTime::now(),
-                is_lasting: false,
-            }),
-            _ => self.attr_of(self.place(ino)?),
-        }
+        let (kind, modified, is_lasting) = match ino {
+            CIOPFS_INO => (NodeKind::File, self.modified, true),
+            STATUS_INO.. => (NodeKind::StatusLink, SystemTime::now(), false),
+            _ => return Ok(self.node_attr(self.inode(ino)?)),
+        };
+        Ok(Attr { ino, kind, size: 0, modified, is_lasting })
     }
 
-    /// Gives `answer` the bytes of a file from `offset` on: `len` of them, or fewer at its end.
+    /// READ: passes up to `len` bytes of a file from `offset` on to `answer`, fewer only at its end.
     ///
     /// # Errors
-    /// [`Error::Damaged`], which is logged the first time, and others where the node is no file.
+    /// [`Error::Damaged`], logged once for each fault; [`Error::NoNode`] or [`Error::IsFolder`] where the node is no
+    /// file.
     pub fn read<T>(
         &self,
         ino: u64,
@@ -111,7 +103,7 @@ impl FileSystem {
         if ino == CIOPFS_INO {
             return Ok(answer(&[]));
         }
-        let node = self.place(ino)?.node.ok_or(Error::IsFolder)?;
+        let node = self.inode(ino)?.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
         let (answered, decoded) = self.store.read_and_share(entry, offset, len, answer).map_err(|error| {
             if error.is_new {
@@ -120,14 +112,14 @@ impl FileSystem {
             }
             Error::Damaged
         })?;
-        // Without the thread that tells the kernel, it asks.
-        if let (Some(decoded), Some(notices)) = (decoded, self.notices.get()) {
-            notices.send(Push { ino, decoded });
+        // Without a queue the kernel sends a READ for the rest.
+        if let (Some(decoded), Some(queue)) = (decoded, self.push_queue.get()) {
+            queue.send(Push { ino, decoded });
         }
         Ok(answered)
     }
 
-    /// The child of a folder that goes by a name, by its listing or else by its hash.
+    /// The child of a folder, by its name, or by the hash of its path where the archive stores no names.
     fn child(&self, folder: Inode, name: &[u8]) -> Option<Inode> {
         if let Some(node) = folder.node.and_then(|node| self.tree.lookup(node, name)) {
             return Some(self.spellings.child(&self.tree, folder, name, node));
@@ -147,37 +139,30 @@ impl FileSystem {
         }
     }
 
-    pub(super) fn place(&self, ino: u64) -> Result<Inode, Error> {
+    /// A node of the tree, another spelling of it, or an assumed folder.
+    pub(super) fn inode(&self, ino: u64) -> Result<Inode, Error> {
         self.spellings.inode(&self.tree, ino).ok_or(Error::NoNode)
     }
 
+    /// The same, if it is a folder.
     pub(super) fn folder(&self, ino: u64) -> Result<Inode, Error> {
-        let place = match ino {
-            CIOPFS_INO.. => return Err(Error::NotFolder),
-            _ => self.place(ino)?,
-        };
-        match place.node.map(|node| self.tree.kind(node)) {
+        if ino >= CIOPFS_INO {
+            return Err(Error::NotFolder);
+        }
+        let inode = self.inode(ino)?;
+        match inode.node.map(|node| self.tree.kind(node)) {
             Some(Kind::File(_)) => Err(Error::NotFolder),
-            Some(Kind::Folder) | None => Ok(place),
+            Some(Kind::Folder) | None => Ok(inode),
         }
     }
 
-    fn attr_of(&self, place: Inode) -> Result<Attr, Error> {
-        Ok(match place.node.map(|node| self.tree.kind(node)) {
-            Some(Kind::File(entry)) => Attr {
-                ino: place.ino,
-                shape: NodeKind::File,
-                size: self.store.size(entry),
-                modified: self.store.modified(entry.layer),
-                is_lasting: true,
-            },
-            Some(Kind::Folder) | None => Attr {
-                ino: place.ino,
-                shape: NodeKind::Folder,
-                size: 0,
-                modified: self.modified,
-                is_lasting: true,
-            },
-        })
+    fn node_attr(&self, inode: Inode) -> Attr {
+        let (kind, size, modified) = match inode.node.map(|node| self.tree.kind(node)) {
+            Some(Kind::File(entry)) => {
+                (NodeKind::File, self.store.size(entry), self.store.modified(entry.layer))
+            }
+            Some(Kind::Folder) | None => (NodeKind::Folder, 0, self.modified),
+        };
+        Attr { ino: inode.ino, kind, size, modified, is_lasting: true }
     }
 }

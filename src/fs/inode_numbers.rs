@@ -1,23 +1,39 @@
-//! Inode numbers that belong to no node of the tree, and the names that lead to them.
+//! Ranges of inode numbers, and the names of files that are in no archive.
+//!
+//! | inode numbers | node |
+//! |---|---|
+//! | 1 to the tree's length | folders and files of the tree; the root is 1 |
+//! | up to `CIOPFS_INO` | further spellings of folders, and assumed folders ([`crate::tree::Spellings`]) |
+//! | `CIOPFS_INO` | `.ciopfs`, in every folder |
+//! | `STATUS_INO` | the link `.bsafs:status` in the root |
+//! | `WHICH_INO` + n | the link `.bsafs:which:n` in the root, about node n |
+//!
+//! Numbers of files that programs open stay below 2^32: 32-bit programs get EOVERFLOW from `stat` above it.
 
-/// The name under which a daemon tells of itself. Like the other names that begin so, it can be looked up in the root
-/// but is in no listing, and is a symbolic link whose target is JSON: a link costs no open file, its text is never
-/// cached, and reading it takes no privilege and no `unsafe` (an ioctl would).
+use crate::tree::NodeId;
+
+/// The symbolic link in the root whose target is the daemon's status as JSON. Lookups find it, listings leave it out.
+/// A link needs no open file, its target is never cached, and reading it takes no privilege and no `unsafe` (an ioctl
+/// would).
 pub const STATUS_LINK: &str = ".bsafs:status";
-/// The beginning of the names under which a daemon tells where a file comes from; its inode number follows.
+/// Prefix of the links in the root whose target is where a file comes from, as JSON; its inode number follows.
 pub const WHICH_LINK: &str = ".bsafs:which:";
 
-/// Wine takes a folder of a FUSE file system in which this name exists for one that ignores case, and then skips the
-/// reading of whole folders in search of a spelling.
+/// Where a folder of a FUSE file system has a file of this name, Wine takes it to ignore case, and does not read whole
+/// folders in search of a spelling.
 pub(super) const CIOPFS: &[u8] = b".ciopfs";
-/// The inode number of that file in every folder: above all nodes and spellings, and below 2^32.
+/// Above all nodes and spellings.
 pub(super) const CIOPFS_INO: u64 = u32::MAX as u64;
-/// Inode numbers of links that tell of the daemon, and (plus an inode number) of a file.
+/// All numbers from here on are links.
 pub(super) const STATUS_INO: u64 = 1 << 32;
+/// Added to the inode number of the file that the link is about.
 pub(super) const WHICH_INO: u64 = 1 << 33;
 
-/// The inode number of the link of this name in the root.
-pub(super) fn text_ino(name: &[u8]) -> Option<u64> {
+/// The inode number of the link of this name in a folder.
+pub(super) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
+    if parent != NodeId::ROOT.ino() {
+        return None;
+    }
     if name == STATUS_LINK.as_bytes() {
         return Some(STATUS_INO);
     }

@@ -1,85 +1,97 @@
 //! Listings of folders: READDIR and READDIRPLUS.
+//!
+//! A cookie is the position after an entry: 1 after `.`, 2 after `..`, then counted on through the children. It stays
+//! valid as long as the mount, so that a listing can be continued from any of them.
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
 use super::filesystem::FileSystem;
 use crate::tree::Kind;
 
-/// A line of a folder's listing.
+/// An entry of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct DirEntry<'a> {
-    /// Its inode number.
+    /// The inode number.
     pub ino: u64,
-    /// Where to go on after it.
-    pub next: u64,
-    /// A file or a folder.
-    pub shape: NodeKind,
-    /// Its name.
+    /// Where the listing continues after this entry.
+    pub cookie: u64,
+    /// File or folder.
+    pub kind: NodeKind,
+    /// The name.
     pub name: &'a [u8],
 }
 
-/// Files of a folder whose sizes are learnt together.
+/// Entries in front of the children: `.` and `..`.
+const DOTS: u64 = 2;
+/// Files of a folder whose sizes are loaded together.
 const SIZES_AT_ONCE: usize = 512;
+
 impl FileSystem {
-    /// Gives `each` the lines of a folder's listing, from the place `from` on, until it answers false.
+    /// READDIR: passes the entries of a folder after `cookie` (0: all) to `add`, until it returns false.
     ///
     /// # Errors
-    /// Where the node is no folder.
-    pub fn list(&self, ino: u64, from: u64, mut each: impl FnMut(DirEntry<'_>) -> bool) -> Result<(), Error> {
+    /// [`Error::NoNode`] or [`Error::NotFolder`].
+    pub fn list(
+        &self,
+        ino: u64,
+        cookie: u64,
+        mut add: impl FnMut(DirEntry<'_>) -> bool,
+    ) -> Result<(), Error> {
         let folder = self.folder(ino)?;
-        let above = self.spellings.parent(&self.tree, folder);
-        for (place, (name, ino)) in (0..).zip([(&b"."[..], folder.ino), (b"..", above)]) {
-            if place >= from && !each(DirEntry { ino, next: place + 1, shape: NodeKind::Folder, name }) {
+        let parent = self.spellings.parent(&self.tree, folder);
+        for (next, (name, ino)) in (1..).zip([(&b"."[..], folder.ino), (b"..", parent)]) {
+            if next > cookie && !add(DirEntry { ino, cookie: next, kind: NodeKind::Folder, name }) {
                 return Ok(());
             }
         }
         let Some(node) = folder.node else { return Ok(()) };
-        let skipped = usize::try_from(from.saturating_sub(2)).unwrap_or(usize::MAX);
-        for (place, child) in (2..).zip(self.tree.children(node)).skip(skipped) {
+        let skipped = usize::try_from(cookie.saturating_sub(DOTS)).unwrap_or(usize::MAX);
+        for (next, child) in (DOTS + 1..).zip(self.tree.children(node)).skip(skipped) {
             let name = self.tree.name(child);
-            let shape = match self.tree.kind(child) {
+            let kind = match self.tree.kind(child) {
                 Kind::Folder => NodeKind::Folder,
                 Kind::File(_) => NodeKind::File,
             };
             let ino = self.spellings.child(&self.tree, folder, name, child).ino;
-            if !each(DirEntry { ino, next: place + 1, shape, name }) {
+            if !add(DirEntry { ino, cookie: next, kind, name }) {
                 break;
             }
         }
         Ok(())
     }
 
-    /// The same with what is known of each node. Sizes that must be read are read for many lines at once.
+    /// READDIRPLUS: the same with the attributes of each entry. Sizes that must be read from the archive are read for
+    /// many entries at once.
     ///
     /// # Errors
-    /// Where the node is no folder.
+    /// [`Error::NoNode`] or [`Error::NotFolder`].
     pub fn list_with_attrs(
         &self,
         ino: u64,
-        from: u64,
-        mut each: impl FnMut(DirEntry<'_>, Attr) -> bool,
+        cookie: u64,
+        mut add: impl FnMut(DirEntry<'_>, Attr) -> bool,
     ) -> Result<(), Error> {
-        // What could not be learnt once is not tried again for every line.
-        let mut learnt = 0;
-        self.list(ino, from, |line| {
-            if line.next > learnt
-                && let Some(Kind::File(entry)) = self.tree.node(line.ino).map(|node| self.tree.kind(node))
-                && !self.store.is_sized(entry)
+        // A size that could not be loaded is not tried again for every entry.
+        let mut loaded_up_to = 0;
+        self.list(ino, cookie, |entry| {
+            if entry.cookie > loaded_up_to
+                && let Some(Kind::File(id)) = self.tree.node(entry.ino).map(|node| self.tree.kind(node))
+                && !self.store.is_sized(id)
             {
-                self.learn_sizes_after(ino, line.next);
-                learnt = line.next + SIZES_AT_ONCE as u64;
+                self.load_sizes(ino, entry.cookie);
+                loaded_up_to = entry.cookie + SIZES_AT_ONCE as u64;
             }
-            match self.attr(line.ino) {
-                Ok(attr) => each(line, attr),
+            match self.attr(entry.ino) {
+                Ok(attr) => add(entry, attr),
                 Err(_) => true,
             }
         })
     }
 
-    /// Learns the sizes of the next files of a folder, the one in front of the place `next` first.
-    fn learn_sizes_after(&self, ino: u64, next: u64) {
-        let Some(folder) = self.place(ino).ok().and_then(|place| place.node) else { return };
-        let skipped = usize::try_from(next.saturating_sub(3)).unwrap_or(usize::MAX);
+    /// Loads the sizes of the next files of a folder, from the entry with this cookie on.
+    fn load_sizes(&self, ino: u64, cookie: u64) {
+        let Some(folder) = self.inode(ino).ok().and_then(|inode| inode.node) else { return };
+        let skipped = usize::try_from(cookie.saturating_sub(DOTS + 1)).unwrap_or(usize::MAX);
         let files = self.tree.children(folder).skip(skipped).filter_map(|node| match self.tree.kind(node) {
             Kind::File(entry) => Some(entry),
             Kind::Folder => None,

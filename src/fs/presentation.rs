@@ -1,11 +1,11 @@
-//! What the mount looks like, beside its files.
+//! How nodes appear, whatever their content.
 
 use super::owner::Owner;
 
-/// What the mount looks like, beside its files.
+/// How nodes appear, whatever their content.
 #[derive(Clone, Debug)]
 pub struct Presentation {
-    /// Whose the files are, and what they may do.
+    /// Owner and permissions of all nodes.
     pub owner: Owner,
     /// Whether extended attributes are answered.
     pub xattrs: bool,

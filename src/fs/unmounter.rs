@@ -9,66 +9,85 @@ use std::time::Duration;
 use super::mount::{self, MountError};
 use super::mountinfo;
 
-/// Between attempts to unmount what is busy.
+/// Between attempts to unmount a busy mount.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// A mount that is to end.
+/// Unmounts one mount, from a thread of its own.
 #[derive(Debug)]
 pub(super) struct Unmounter {
-    pub(super) mountpoint: PathBuf,
-    pub(super) device: Option<String>,
-    pub(super) lazily: AtomicBool,
-    pub(super) is_over: AtomicBool,
+    mountpoint: PathBuf,
+    device: Option<String>,
+    is_lazy: AtomicBool,
+    is_cancelled: AtomicBool,
 }
 
 impl Unmounter {
-    /// Unmounts, again and again while the mount is busy, until it is over or a second signal cuts the waiting short.
-    pub(super) fn leave(&self) {
-        let mut is_told = false;
-        while !self.is_over.load(Ordering::Relaxed)
-            && let Some(place) = self.place()
+    /// Of the mount with a device number, where that is known, and else of whatever is mounted on the path.
+    pub(super) fn new(mountpoint: PathBuf, device: Option<String>) -> Self {
+        Self { mountpoint, device, is_lazy: false.into(), is_cancelled: false.into() }
+    }
+
+    /// From now on, unmounts even while files are open.
+    pub(super) fn make_lazy(&self) {
+        self.is_lazy.store(true, Ordering::Relaxed);
+    }
+
+    /// The mount has ended by other means.
+    pub(super) fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Tries to unmount until that succeeds or the mount has ended.
+    pub(super) fn run(&self) {
+        let mut is_reported = false;
+        while !self.is_cancelled.load(Ordering::Relaxed)
+            && let Some(path) = self.current_path()
         {
-            let lazily = self.lazily.load(Ordering::Relaxed);
-            let is_covered = !self.is_on_top(&place);
-            // An unmount would end what covers the mount, and not the mount.
+            let is_lazy = self.is_lazy.load(Ordering::Relaxed);
+            let is_covered = !self.is_topmost(&path);
+            // umount2 would end the mount that covers ours.
             let unmounted = match is_covered {
-                true => Err(MountError::Kernel(place, io::ErrorKind::ResourceBusy.into())),
-                false => mount::unmount(&place, lazily),
+                true => Err(MountError::Kernel(path, io::ErrorKind::ResourceBusy.into())),
+                false => mount::unmount(&path, is_lazy),
             };
             match unmounted {
                 Ok(()) => return,
-                Err(error) if lazily && !is_covered => return log::error!("cannot unmount: {error}"),
-                Err(error) if !is_told => {
-                    let then = if is_covered {
-                        "Another mount covers it"
-                    } else {
-                        "A second signal unmounts at once"
+                Err(error) if is_lazy && !is_covered => return log::error!("cannot unmount: {error}"),
+                Err(error) if !is_reported => {
+                    let advice = match is_covered {
+                        true => "Another mount covers it",
+                        false => "A second signal unmounts at once",
                     };
-                    log::warn!("{error}; unmounting when it is free. {then}");
-                    is_told = true;
+                    log::warn!("{error}; unmounting when it is free. {advice}");
+                    is_reported = true;
                 }
                 Err(_) => {}
             }
-            // In small steps, for the second signal is not to wait.
-            for _ in 0..10 {
-                if self.lazily.load(Ordering::Relaxed) == lazily && !self.is_over.load(Ordering::Relaxed) {
-                    thread::sleep(RETRY / 10);
-                }
+            self.wait(is_lazy);
+        }
+    }
+
+    /// Waits in small steps, so that a second signal takes effect at once.
+    fn wait(&self, was_lazy: bool) {
+        for _ in 0..10 {
+            if self.is_lazy.load(Ordering::Relaxed) == was_lazy && !self.is_cancelled.load(Ordering::Relaxed)
+            {
+                thread::sleep(RETRY / 10);
             }
         }
     }
 
-    /// Where the mount is: not where it was made, if somebody moved it, and nowhere once it was unmounted.
-    fn place(&self) -> Option<PathBuf> {
+    /// Where the mount is now: it may have been moved (`mount --move`). `None` once it is unmounted.
+    fn current_path(&self) -> Option<PathBuf> {
         let Some(device) = &self.device else { return Some(self.mountpoint.clone()) };
-        let mut places = mountinfo::mounts().into_iter().filter(|it| it.device == *device);
-        let first = places.next()?.mountpoint;
-        let is_at_home = first == self.mountpoint || places.any(|it| it.mountpoint == self.mountpoint);
-        Some(if is_at_home { self.mountpoint.clone() } else { first })
+        let mut mounts = mountinfo::mounts().into_iter().filter(|it| it.device == *device);
+        let first = mounts.next()?.mountpoint;
+        let is_in_place = first == self.mountpoint || mounts.any(|it| it.mountpoint == self.mountpoint);
+        Some(if is_in_place { self.mountpoint.clone() } else { first })
     }
 
-    /// Whether what is seen at a place is this mount, and not another that came after it.
-    fn is_on_top(&self, place: &Path) -> bool {
-        self.device.is_none() || mountinfo::mounted_at(place).map(|mounted| mounted.device) == self.device
+    /// Whether the topmost mount on a path is this one.
+    fn is_topmost(&self, path: &Path) -> bool {
+        self.device.is_none() || mountinfo::mounted_at(path).map(|mounted| mounted.device) == self.device
     }
 }
