@@ -1,7 +1,7 @@
-//! An archive file: its identity, positioned reads that notice when it changed, and the map of its tables.
+//! An archive file: its identity, positioned reads that detect a change of the file, and the map of its tables.
 //!
-//! This is the only file that may contain `unsafe`, and the map is the only use of it. Payload is never read through
-//! a map: a file that is cut short under a map ends the whole process with SIGBUS, a positioned read ends in an error.
+//! Only this file may contain `unsafe`, and the map is its only use. Payload is never read through a map: where a file
+//! is truncated, access to the map ends the process with SIGBUS, and a positioned read returns an error.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -17,17 +17,18 @@ pub struct Source {
     path: PathBuf,
     file: File,
     opened: Metadata,
-    /// The last change time that was found harmless, in nanoseconds since 1970, and what explained it.
+    /// The change time (ctime) up to which the content is known to be unchanged, in nanoseconds since 1970, and the
+    /// metadata at that time.
     ctime: AtomicI64,
-    harmless: Mutex<Links>,
+    links: Mutex<Links>,
     stale: AtomicBool,
     bytes_read: AtomicU64,
 }
 
-/// Why bytes could not be had.
+/// Why a read failed.
 #[derive(Debug)]
 pub enum Fault {
-    /// The file is no longer the one whose tables were read.
+    /// The file was changed since its tables were read.
     Changed,
     /// The bytes lie beyond the end of the file.
     Beyond,
@@ -39,22 +40,22 @@ impl Source {
     /// Opens an archive for reading.
     ///
     /// # Errors
-    /// What the system says; [`io::ErrorKind::IsADirectory`] and [`io::ErrorKind::InvalidInput`] for what is no
-    /// regular file, so that a pipe is never waited for.
+    /// The system's; [`io::ErrorKind::IsADirectory`] for folders and [`io::ErrorKind::InvalidInput`] for other files that
+    /// are not regular, found before the open: that of a pipe would block.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let looked = std::fs::metadata(path)?;
-        if looked.is_dir() {
+        let metadata = std::fs::metadata(path)?;
+        if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        if !looked.is_file() {
+        if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         let file = File::open(path)?;
         let opened = file.metadata()?;
-        // An absolute path still names the archive after the daemon has left the folder it was started in.
+        // The daemon leaves the folder that a relative path starts from.
         let path = std::path::absolute(path)?;
         Ok(Self {
-            harmless: Mutex::new(Links::of(&opened, &path)),
+            links: Mutex::new(Links::of(&opened, &path)),
             path,
             file,
             ctime: AtomicI64::new(ctime(&opened)),
@@ -64,12 +65,12 @@ impl Source {
         })
     }
 
-    /// Where the archive was found; absolute.
+    /// The path of the archive; absolute.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its length in bytes when it was opened.
+    /// In bytes, when it was opened.
     pub fn len(&self) -> u64 {
         self.opened.len()
     }
@@ -79,7 +80,7 @@ impl Source {
         self.len() == 0
     }
 
-    /// When its content was last changed before it was opened.
+    /// When its content was last changed (mtime), as of when it was opened.
     pub fn modified(&self) -> SystemTime {
         let nanoseconds = u32::try_from(self.opened.mtime_nsec()).unwrap_or(0);
         match u64::try_from(self.opened.mtime()) {
@@ -88,26 +89,23 @@ impl Source {
         }
     }
 
-    /// Bytes read from it so far, the mapped tables not counted.
+    /// Bytes read from it so far, without the mapped tables.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Lends the whole archive as bytes for the time of a parse.
-    ///
-    /// Only touched pages are read, so a parser that keeps to the tables costs no more than these.
+    /// Maps the whole archive for one call of `parse`. Only the pages that it accesses are read: those of the tables.
     ///
     /// # Errors
-    /// What the system says of the map.
+    /// The system's, where it cannot be mapped.
     #[allow(unsafe_code)]
-    pub fn lend<T>(&self, parse: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
+    pub fn with_map<T>(&self, parse: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         if self.is_empty() {
             return Ok(parse(&[]));
         }
-        // SAFETY: the map is private to this call and read-only. What it cannot promise is that nobody else writes
-        // to the file meanwhile: parsers treat every byte as hostile and read none twice for a decision that memory
-        // safety hangs on, and a file that is cut short in this moment, before anything is mounted, ends a program
-        // that serves nobody yet.
+        // SAFETY: the map is private to this call and read-only. Another process may write to the file meanwhile:
+        // parsers trust no byte and read none twice for a decision that memory safety depends on. Where the file is
+        // truncated meanwhile, SIGBUS ends the process before anything is mounted.
         let map = unsafe {
             memmap2::MmapOptions::new()
                 .len(usize::try_from(self.len()).unwrap_or(usize::MAX))
@@ -119,8 +117,8 @@ impl Source {
     /// Fills `buffer` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`Fault::Changed`] when the file was touched since it was opened, however the read went; the first time, this
-    /// is logged. The question is asked after the read: asked before, it would leave a gap for a writer.
+    /// [`Fault::Changed`] where the file was changed since it was opened, even if the read succeeded; logged the first
+    /// time. Checked after the read: a check before it would miss a write between the two.
     pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Fault> {
         let read = self.file.read_exact_at(buffer, offset);
         self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
@@ -129,7 +127,7 @@ impl Source {
         }
         read.map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => Fault::Beyond,
-            // Offsets that the system cannot express are refused as invalid.
+            // Offsets beyond i64 are EINVAL.
             io::ErrorKind::InvalidInput if offset.saturating_add(buffer.len() as u64) > i64::MAX as u64 => {
                 Fault::Beyond
             }
@@ -137,7 +135,7 @@ impl Source {
         })
     }
 
-    /// Whether the file changed since it was opened. Once it has, it stays so: old tables do not fit new bytes.
+    /// Whether the file was changed since it was opened. That is final: the tables are those of the old content.
     fn is_stale(&self) -> bool {
         if self.stale.load(Ordering::Relaxed) {
             return true;
@@ -152,55 +150,55 @@ impl Source {
         !unchanged
     }
 
-    /// Compares size and times. The change time alone also moves when a file is renamed, linked, removed or given
-    /// other permissions, none of which touches a byte, so it is believed only where none of these happened since the
-    /// last look: that catches a writer who puts the modification time back.
+    /// Compares size, mtime and ctime. The ctime alone also changes when a file is renamed, linked, removed or given
+    /// other permissions, none of which changes its content. So a new ctime counts as a change of content only where
+    /// none of these happened since the last check: that detects a writer who sets the mtime back.
     fn is_same(&self, now: &Metadata) -> bool {
         let then = &self.opened;
         if (now.len(), now.mtime(), now.mtime_nsec()) != (then.len(), then.mtime(), then.mtime_nsec()) {
             return false;
         }
-        // A reader's common case, and no lock for it.
+        // The common case takes no lock.
         if ctime(now) == self.ctime.load(Ordering::Relaxed) {
             return true;
         }
-        let mut harmless = self.harmless.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         if ctime(now) == self.ctime.load(Ordering::Relaxed) {
             return true;
         }
         let links = Links::of(now, &self.path);
-        let is_explained = links != *harmless;
+        let is_explained = links != *known;
         if is_explained {
-            *harmless = links;
+            *known = links;
             self.ctime.store(ctime(now), Ordering::Relaxed);
         }
         is_explained
     }
 }
 
-/// What of a file can change without a byte of it.
+/// Metadata that can change without the content, and whose change explains a new ctime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Links {
-    names: u64,
+    hard_links: u64,
     mode: u32,
     owner: (u32, u32),
-    /// Whether it is still what its path leads to.
-    is_in_place: bool,
+    /// Whether its path still leads to it.
+    is_at_path: bool,
 }
 
 impl Links {
     fn of(file: &Metadata, path: &Path) -> Self {
-        let there = std::fs::metadata(path);
+        let at_path = std::fs::metadata(path);
         Self {
-            names: file.nlink(),
+            hard_links: file.nlink(),
             mode: file.mode(),
             owner: (file.uid(), file.gid()),
-            is_in_place: there.is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino())),
+            is_at_path: at_path.is_ok_and(|other| (other.dev(), other.ino()) == (file.dev(), file.ino())),
         }
     }
 }
 
-/// A file's change time in nanoseconds since 1970; enough bits until the year 2262.
+/// The change time in nanoseconds since 1970; saturates in the year 2262.
 fn ctime(metadata: &Metadata) -> i64 {
     metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec())
 }

@@ -167,7 +167,7 @@ fn with_tables<T>(
     use_them: impl FnOnce(Archive<'_>) -> T,
 ) -> Result<T, Failure> {
     source
-        .lend(|bytes| format::parse_with(bytes, options).map(use_them))
+        .with_map(|bytes| format::parse_with(bytes, options).map(use_them))
         .map_err(|error| Failure::io(Exit::NoInput, path, &error))?
         .map_err(|error| Failure::unreadable(path, &error))
 }

@@ -1,13 +1,14 @@
-//! The adaptor between fuser and [`FileSystem`]: numbers in, replies out, no logic.
+//! The adaptor between fuser and [`FileSystem`]: a request in, an operation, a reply out; no logic.
 //!
-//! What makes it fast is what it says once: names, attributes and bytes hold for ever, opens need no message, and
-//! listings bring their attributes along, so that a second look at anything asks nothing (FUSE.md section 2).
+//! The kernel caches all that it can, so that a second look at anything sends no request until something is evicted
+//! (FUSE.md section 2): names, negative entries and attributes have a TTL of years, OPEN and OPENDIR are switched off,
+//! listings bring the attributes along (READDIRPLUS), and the page cache is kept across opens.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use fuser::{
     AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -16,36 +17,40 @@ use fuser::{
     Request,
 };
 
-use super::vigil::Vigil;
-use super::{Attr, Error, FileSystem, NodeKind, Operation};
+use super::attr::{Attr, NodeKind};
+use super::error::Error;
+use super::filesystem::FileSystem;
+use super::requests::Operation;
 
-/// How long the kernel may believe what never changes.
-const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
-/// Requests that the kernel may queue for read-ahead.
-const BACKGROUND: u16 = 64;
-/// Unit of sizes in `statfs`, in bytes.
+/// The TTL (timeout) of what never changes, negative entries included (FUSE.md section 2.1).
+const TTL_FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+/// Read-ahead requests that the kernel may have under way.
+const MAX_BACKGROUND: u16 = 64;
+/// `st_blksize`, and the unit of sizes in `statfs`, in bytes.
 const BLOCK: u32 = 4096;
 /// Unit of `st_blocks`, in bytes, whatever the block size.
 const SECTOR: u64 = 512;
 
-/// What fuser calls.
+/// Implements fuser's trait.
 #[derive(Debug)]
 pub(super) struct Adaptor {
     fs: Arc<FileSystem>,
-    /// None where staying awake keeps programs from asking.
-    vigil: Option<Vigil>,
-    /// Whether the kernel opens files and folders without a message, once it was told that nobody minds.
-    opens_alone: bool,
-    lists_alone: bool,
+    /// Whether the kernel offers FUSE_NO_OPEN_SUPPORT. Then the first OPEN is answered with ENOSYS: from then on the
+    /// kernel opens every file without a message, keeps its page cache across opens as FOPEN_KEEP_CACHE would, and
+    /// sends no RELEASE (FUSE.md section 2.2). Without it, ENOSYS would fail the open.
+    no_open: bool,
+    /// The same for folders (FUSE_NO_OPENDIR_SUPPORT): no OPENDIR and no RELEASEDIR, and listings are cached as with
+    /// FOPEN_CACHE_DIR (FUSE.md section 2.3).
+    no_opendir: bool,
 }
 
 impl Adaptor {
-    pub(super) fn new(fs: Arc<FileSystem>, vigil: Option<Vigil>) -> Self {
-        Self { fs, vigil, opens_alone: false, lists_alone: false }
+    pub(super) fn new(fs: Arc<FileSystem>) -> Self {
+        Self { fs, no_open: false, no_opendir: false }
     }
 
     fn file_attr(&self, attr: &Attr) -> FileAttr {
-        let owner = self.fs.owner();
+        let owner = self.fs.presentation.owner;
         FileAttr {
             ino: INodeNo(attr.ino),
             size: attr.size,
@@ -54,9 +59,9 @@ impl Adaptor {
             mtime: attr.modified,
             ctime: attr.modified,
             crtime: attr.modified,
-            kind: file_type(attr.shape),
-            perm: owner.mode(attr.shape),
-            nlink: if attr.shape == NodeKind::Folder { 2 } else { 1 },
+            kind: file_type(attr.kind),
+            perm: owner.mode(attr.kind),
+            nlink: if attr.kind == NodeKind::Folder { 2 } else { 1 },
             uid: owner.uid,
             gid: owner.gid,
             rdev: 0,
@@ -65,47 +70,35 @@ impl Adaptor {
         }
     }
 
-    /// A name that is not there, in a form that the kernel remembers: a node numbered 0.
-    fn nothing(&self) -> FileAttr {
+    /// A negative entry: inode number 0 with a TTL, so that the kernel caches that the name does not exist.
+    fn negative_entry(&self) -> FileAttr {
         let modified = SystemTime::UNIX_EPOCH;
-        self.file_attr(&Attr { ino: 0, shape: NodeKind::File, size: 0, modified, is_lasting: true })
+        self.file_attr(&Attr { ino: 0, kind: NodeKind::File, size: 0, modified, is_lasting: true })
     }
 
-    /// Counts a request, runs its handler, and keeps the vigil.
+    /// Counts a request and runs its handler.
+    ///
+    /// A panic would end the worker's thread, and that of the first worker would end the mount (FUSE.md section 1.2);
+    /// caught here, it drops the reply, which fuser then sends as EIO.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.requests.count(operation);
-        let asked = Instant::now();
-        let guarded = || guard(operation.name(), handler);
-        let Some(vigil) = &self.vigil else { return guarded() };
-        vigil.answer(guarded);
-        if operation.is_of_one() {
-            vigil.keep(asked, || {
-                if operation == Operation::Lookup {
-                    guard("foresight", || self.fs.foresee());
-                }
-            });
+        if catch_unwind(AssertUnwindSafe(handler)).is_err() {
+            let name = operation.name();
+            log::error!("a defect in bsafs: {name} panicked; the request failed with EIO; please report it");
         }
     }
 }
 
-/// A panic would end the thread that reads requests, and with the first of them the mount; caught here, it drops the
-/// reply, which fuser then sends as EIO.
-fn guard(what: &str, work: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(work)).is_err() {
-        log::error!("a defect in bsafs: {what} panicked; who waited for it was given EIO; please report it");
-    }
-}
-
-fn file_type(shape: NodeKind) -> FileType {
-    match shape {
+fn file_type(kind: NodeKind) -> FileType {
+    match kind {
         NodeKind::File => FileType::RegularFile,
         NodeKind::Folder => FileType::Directory,
         NodeKind::StatusLink => FileType::Symlink,
     }
 }
 
-fn time_to_live(attr: &Attr) -> Duration {
-    if attr.is_lasting { FOR_EVER } else { Duration::ZERO }
+fn ttl(attr: &Attr) -> Duration {
+    if attr.is_lasting { TTL_FOREVER } else { Duration::ZERO }
 }
 
 impl Filesystem for Adaptor {
@@ -118,42 +111,42 @@ impl Filesystem for Adaptor {
             | InitFlags::FUSE_NO_EXPORT_SUPPORT
             | InitFlags::FUSE_NO_OPEN_SUPPORT
             | InitFlags::FUSE_NO_OPENDIR_SUPPORT;
-        self.opens_alone = offered.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
-        self.lists_alone = offered.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
-        // What is not offered is not asked for; a kernel that knows neither is served all the same.
+        self.no_open = offered.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
+        self.no_opendir = offered.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
+        // Older kernels offer fewer, and are served with more requests.
         let _ = config.add_capabilities(wanted & offered);
-        let _ = config.set_max_background(BACKGROUND);
-        let _ = config.set_congestion_threshold(BACKGROUND);
+        let _ = config.set_max_background(MAX_BACKGROUND);
+        let _ = config.set_congestion_threshold(MAX_BACKGROUND);
         Ok(())
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        self.answer(Operation::Lookup.of_name(parent.0, name.as_bytes()), || {
+        self.answer(Operation::Lookup.on_name(parent.0, name.as_bytes()), || {
             match self.fs.lookup(parent.0, name.as_bytes()) {
-                Ok(attr) => reply.entry(&time_to_live(&attr), &self.file_attr(&attr), Generation(0)),
-                Err(Error::NotFound) => reply.entry(&FOR_EVER, &self.nothing(), Generation(0)),
+                Ok(attr) => reply.entry(&ttl(&attr), &self.file_attr(&attr), Generation(0)),
+                Err(Error::NotFound) => reply.entry(&TTL_FOREVER, &self.negative_entry(), Generation(0)),
                 Err(error) => reply.error(error.into()),
             }
         });
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        self.answer(Operation::GetAttr.of_node(ino.0), || match self.fs.attr(ino.0) {
-            Ok(attr) => reply.attr(&time_to_live(&attr), &self.file_attr(&attr)),
+        self.answer(Operation::GetAttr.on_node(ino.0), || match self.fs.attr(ino.0) {
+            Ok(attr) => reply.attr(&ttl(&attr), &self.file_attr(&attr)),
             Err(error) => reply.error(error.into()),
         });
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        self.answer(Operation::ReadLink.of_node(ino.0), || match self.fs.text(ino.0) {
-            Ok(text) => reply.data(text.as_bytes()),
+        self.answer(Operation::ReadLink.on_node(ino.0), || match self.fs.read_link(ino.0) {
+            Ok(target) => reply.data(target.as_bytes()),
             Err(error) => reply.error(error.into()),
         });
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         self.fs.requests.count(Operation::Open);
-        match self.opens_alone {
+        match self.no_open {
             true => reply.error(Errno::ENOSYS),
             false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
         }
@@ -161,7 +154,7 @@ impl Filesystem for Adaptor {
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         self.fs.requests.count(Operation::OpenDir);
-        match self.lists_alone {
+        match self.no_opendir {
             true => reply.error(Errno::ENOSYS),
             false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR),
         }
@@ -191,10 +184,11 @@ impl Filesystem for Adaptor {
         });
     }
 
-    fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, from: u64, mut reply: ReplyDirectory) {
+    fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
         self.answer(Operation::ReadDir, || {
-            let listed = self.fs.list(ino.0, from, |line| {
-                !reply.add(INodeNo(line.ino), line.next, file_type(line.shape), OsStr::from_bytes(line.name))
+            let listed = self.fs.list(ino.0, cookie, |entry| {
+                let name = OsStr::from_bytes(entry.name);
+                !reply.add(INodeNo(entry.ino), entry.cookie, file_type(entry.kind), name)
             });
             match listed {
                 Ok(()) => reply.ok(),
@@ -208,20 +202,13 @@ impl Filesystem for Adaptor {
         _: &Request,
         ino: INodeNo,
         _: FileHandle,
-        from: u64,
+        cookie: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
         self.answer(Operation::ReadDirPlus, || {
-            let listed = self.fs.list_with_attrs(ino.0, from, |line, attr| {
-                let name = OsStr::from_bytes(line.name);
-                !reply.add(
-                    INodeNo(line.ino),
-                    line.next,
-                    name,
-                    &FOR_EVER,
-                    &self.file_attr(&attr),
-                    Generation(0),
-                )
+            let listed = self.fs.list_with_attrs(ino.0, cookie, |entry, attr| {
+                let (name, attr) = (OsStr::from_bytes(entry.name), self.file_attr(&attr));
+                !reply.add(INodeNo(entry.ino), entry.cookie, name, &TTL_FOREVER, &attr, Generation(0))
             });
             match listed {
                 Ok(()) => reply.ok(),
@@ -237,22 +224,23 @@ impl Filesystem for Adaptor {
         });
     }
 
-    /// ENOSYS ends these questions for the whole mount; answered, they come twice for every file of an `ls -l`.
+    /// ENOSYS makes the kernel stop sending GETXATTR and LISTXATTR for the whole mount. Where they are answered, `ls -l`
+    /// sends two for every file, each time (FUSE.md section 3).
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        self.answer(Operation::GetXattr, || match self.fs.has_attributes() {
-            true => answer_xattr(self.fs.attribute(ino.0, name.as_bytes()), size, reply),
+        self.answer(Operation::GetXattr, || match self.fs.has_xattrs() {
+            true => answer_xattr(self.fs.xattr(ino.0, name.as_bytes()), size, reply),
             false => reply.error(Errno::ENOSYS),
         });
     }
 
     fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        self.answer(Operation::ListXattr, || match self.fs.has_attributes() {
-            true => answer_xattr(self.fs.attributes(ino.0), size, reply),
+        self.answer(Operation::ListXattr, || match self.fs.has_xattrs() {
+            true => answer_xattr(Ok(self.fs.xattr_names(ino.0)), size, reply),
             false => reply.error(Errno::ENOSYS),
         });
     }
 
-    // What follows is answered as fuser would, but without a warning each time.
+    // What follows is answered as fuser's default methods do, which also log a warning each time.
 
     fn access(&self, _: &Request, _: INodeNo, _: AccessFlags, reply: ReplyEmpty) {
         self.fs.requests.count(Operation::Other);
@@ -285,7 +273,7 @@ impl Filesystem for Adaptor {
     }
 }
 
-/// An attribute's bytes, or their length where the caller's buffer is empty.
+/// Replies with a value, or with its length in bytes where the caller's buffer is empty.
 fn answer_xattr(value: Result<Vec<u8>, Error>, size: u32, reply: ReplyXattr) {
     let fits = |value: Vec<u8>| match u32::try_from(value.len()) {
         Ok(len) if size == 0 || len <= size => Ok((value, len)),

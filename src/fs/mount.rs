@@ -1,7 +1,7 @@
-//! Mounting and unmounting: as root by the system call, as anybody else through fusermount3.
+//! Mounting and unmounting: as root by the system call, as an ordinary user through fusermount3.
 //!
-//! fuser can do both, but names the type wrong as root, gives up an unmount for good once it was busy, hides what
-//! fusermount3 said, and on its way out unmounts whatever stands at the path by then (FUSE.md 1.2).
+//! fuser can do both, but as root its mounts have the wrong type, it never retries an unmount that was busy, drops what
+//! fusermount3 wrote, and at its end unmounts whatever is on the path by then (FUSE.md section 1.2).
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -15,40 +15,40 @@ use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-/// What the kernel is told about a mount.
+/// What is mounted where, and with which options.
 #[derive(Clone, Debug)]
 pub struct MountRequest {
-    /// The empty folder to mount on; absolute, without links.
+    /// The folder to mount on; absolute, without links.
     pub mountpoint: PathBuf,
-    /// What `mount` and `df` show as the source.
+    /// The source that `mount` and `df` show.
     pub fsname: String,
-    /// Whether other users may enter.
+    /// Whether other users may access the mount.
     pub allow_other: bool,
-    /// Further options for the kernel, such as `max_read=65536`.
+    /// Further mount options for the kernel, such as `max_read=65536`.
     pub kernel_options: Vec<String>,
-    /// Whether no file may be run from it.
+    /// Whether no file in it may be executed.
     pub noexec: bool,
-    /// Whether access times are left alone; they are in any case, but some want to see it said.
+    /// Whether the mount is listed as `noatime`; access times never change in any case.
     pub noatime: bool,
-    /// How far the kernel reads ahead, in KiB, where that was asked for. Only root may say it; it does, of itself.
+    /// How far the kernel reads ahead, in KiB; `None` is our default. Only root can set either.
     pub read_ahead: Option<u32>,
 }
 
-/// Why a mount or unmount failed, in words for the one who asked.
+/// Why a mount or unmount failed.
 #[derive(Debug)]
 pub enum MountError {
     /// `/dev/fuse` cannot be opened.
     Device(io::Error),
     /// fusermount3 cannot be started.
     NoHelper(io::Error),
-    /// fusermount3 refused, and said why.
+    /// fusermount3 refused to mount.
     Helper {
-        /// Where it was to mount.
+        /// The folder to mount on.
         mountpoint: PathBuf,
-        /// Its words.
-        said: String,
+        /// What it wrote to standard error.
+        stderr: String,
     },
-    /// The kernel refused.
+    /// The kernel refused, or fusermount3 to unmount. With the folder.
     Kernel(PathBuf, io::Error),
 }
 
@@ -66,7 +66,7 @@ impl std::fmt::Display for MountError {
                 f.write_str("there is no fusermount3: install your distribution's package fuse3, or mount as root")
             }
             Self::NoHelper(error) => write!(f, "fusermount3 cannot be started: {error}"),
-            Self::Helper { mountpoint, said } => explain(f, mountpoint, said),
+            Self::Helper { mountpoint, stderr } => explain(f, mountpoint, stderr),
             Self::Kernel(path, error) => write!(f, "{}: {error}", path.display()),
         }
     }
@@ -74,19 +74,19 @@ impl std::fmt::Display for MountError {
 
 impl std::error::Error for MountError {}
 
-/// fusermount3's refusals, with what to do about them.
-fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, said: &str) -> std::fmt::Result {
+/// fusermount3's refusals, with advice.
+fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, stderr: &str) -> std::fmt::Result {
     let place = mountpoint.display();
-    if said.contains("user_allow_other") {
+    if stderr.contains("user_allow_other") {
         return f.write_str(
             "allow_other is not permitted to users here: add the line `user_allow_other` to /etc/fuse.conf",
         );
     }
-    if said.contains("/dev/fuse") && said.contains("ermission denied") {
+    if stderr.contains("/dev/fuse") && stderr.contains("ermission denied") {
         return f
             .write_str("/dev/fuse may not be opened: desktops give it mode 0666 (`chmod 0666 /dev/fuse`)");
     }
-    if said.contains("mount failed") && said.contains("ermission denied") {
+    if stderr.contains("mount failed") && stderr.contains("ermission denied") {
         return write!(
             f,
             "AppArmor refused the mount at {place}: its profile of fusermount3 allows only places below $HOME, /mnt, \
@@ -94,24 +94,25 @@ fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, said: &str) -> st
              mount fstype=@{{fuse_types}} options=(nosuid,nodev,ro) -> {place}/{{,**/}},\n  umount {place}/{{,**/}},"
         );
     }
-    let words = said.trim().trim_start_matches("fusermount3: ").trim_start_matches("/usr/bin/fusermount3: ");
+    let reason =
+        stderr.trim().trim_start_matches("fusermount3: ").trim_start_matches("/usr/bin/fusermount3: ");
     write!(
         f,
         "fusermount3 refused to mount at {place}: {}",
-        if words.is_empty() { "it gave no reason" } else { words }
+        if reason.is_empty() { "it gave no reason" } else { reason }
     )
 }
 
 impl MountRequest {
-    /// Mounts, and answers the connection that requests come from. Nobody answers them yet: looking at the mountpoint
-    /// from this thread would wait for ever.
+    /// Mounts, and returns the descriptor of `/dev/fuse` that requests are read from. Until they are, a thread of this
+    /// process that accesses the mountpoint blocks.
     ///
     /// # Errors
-    /// Who refused, and why.
+    /// See [`MountError`].
     pub(super) fn mount(&self) -> Result<OwnedFd, MountError> {
         if nix::unistd::geteuid().is_root() {
             match self.mount_directly() {
-                // Root in name only: of a container's user namespace that may not mount by itself.
+                // Root of a container's user namespace that may not mount.
                 Err(MountError::Kernel(_, error)) if error.raw_os_error() == Some(Errno::EPERM as i32) => {}
                 done => return done,
             }
@@ -147,9 +148,9 @@ impl MountRequest {
         Ok(device.into())
     }
 
-    /// fusermount3 mounts and sends the connection through a socket, which it is given as its standard input.
+    /// fusermount3 mounts, and sends the descriptor through the socket that is its standard input.
     fn mount_through_helper(&self) -> Result<OwnedFd, MountError> {
-        // A comma would begin another option; fusermount3 knows this escape.
+        // An unescaped comma would begin another option.
         let fsname = self.fsname.replace('\\', "\\\\").replace(',', "\\,");
         let mut options = format!("ro,nosuid,nodev,default_permissions,fsname={fsname},subtype=bsafs");
         for (is_set, option) in
@@ -169,18 +170,18 @@ impl MountRequest {
         helper.arg("-o").arg(options).arg("--").arg(&self.mountpoint).env("_FUSE_COMMFD", "0");
         helper.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = helper.spawn().map_err(MountError::NoHelper)?;
-        // The command holds our copy of their end; while it lives, the socket never ends.
+        // Closes our copy of their end, without which `receive` would wait for ever if nothing is sent.
         drop(helper);
         let received = receive(&ours);
         let output = child.wait_with_output().map_err(MountError::NoHelper)?;
         received.ok_or_else(|| MountError::Helper {
             mountpoint: self.mountpoint.clone(),
-            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         })
     }
 }
 
-/// The one descriptor that fusermount3 sends, if it does.
+/// The descriptor that fusermount3 sends; `None` where it ends without.
 fn receive(socket: &UnixStream) -> Option<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -192,16 +193,16 @@ fn receive(socket: &UnixStream) -> Option<OwnedFd> {
     })
 }
 
-/// Unmounts what is mounted at a path; `lazily` takes it out of the tree at once, and for good when its last file is
-/// closed.
+/// Unmounts what is mounted on a path. `lazily` detaches it at once, even while files are open; the mount ends when the
+/// last of them is closed.
 ///
 /// # Errors
-/// Busy, not mounted, or not ours to unmount.
+/// [`MountError::Kernel`] where it is busy, not mounted, or somebody else's; [`MountError::NoHelper`].
 pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     let flags = if lazily { MntFlags::MNT_DETACH } else { MntFlags::empty() };
     match nix::mount::umount2(mountpoint, flags | MntFlags::UMOUNT_NOFOLLOW) {
         Ok(()) => return Ok(()),
-        // Not root: fusermount3 is.
+        // fusermount3 is setuid root.
         Err(Errno::EPERM) => {}
         Err(errno) => return Err(MountError::Kernel(mountpoint.to_owned(), errno.into())),
     }
@@ -211,8 +212,8 @@ pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let kind = if said.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
-    let words = said.trim().trim_start_matches("fusermount3: ").to_owned();
-    Err(MountError::Kernel(mountpoint.to_owned(), io::Error::new(kind, words)))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let kind = if stderr.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
+    let reason = stderr.trim().trim_start_matches("fusermount3: ").to_owned();
+    Err(MountError::Kernel(mountpoint.to_owned(), io::Error::new(kind, reason)))
 }

@@ -1,4 +1,4 @@
-//! What is mounted where, as the kernel tells this process (`proc_pid_mountinfo(5)`).
+//! The mount table, as `/proc/self/mountinfo` lists it (`proc_pid_mountinfo(5)`).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 /// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
-    /// Its device number, `major:minor`: no two mounts of ours share one.
+    /// The device number, `major:minor`; no two FUSE mounts share one.
     pub device: String,
-    /// Where it is.
+    /// The folder that it is mounted on.
     pub mountpoint: PathBuf,
-    /// What kind of file system it is.
+    /// The type of its file system.
     pub kind: String,
 }
 
@@ -22,13 +22,13 @@ impl MountEntry {
     }
 }
 
-/// All mounts, in the order in which they were made; none where the system does not tell.
+/// All mounts in the order of the table, which is that of mounting; none where it cannot be read.
 pub fn mounts() -> Vec<MountEntry> {
     let text = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
     text.split(|&byte| byte == b'\n').filter_map(line).collect()
 }
 
-/// What is seen at a path, if that is where something is mounted: the last of several.
+/// The mount on a path; of several, the topmost.
 pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
     mounts().into_iter().rev().find(|mounted| mounted.mountpoint == mountpoint)
 }
@@ -52,7 +52,7 @@ fn line(line: &[u8]) -> Option<MountEntry> {
     })
 }
 
-/// Spaces and the like are written as a backslash and three octal digits.
+/// Undoes the escapes of the table: spaces and the like are a backslash and three octal digits.
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mountpoint_with_spaces_is_read_back() {
+    fn a_mountpoint_with_spaces_is_unescaped() {
         let text = br"36 25 0:51 / /home/me/Skyrim\040-\040Textures0 ro,nosuid shared:1 - fuse.bsafs /a\040b ro,user_id=0";
         let mounted = line(text).expect("a line");
         assert_eq!(mounted.device, "0:51");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_mounted() {
+    fn the_root_is_found_in_the_mount_table() {
         assert!(mounted_at(Path::new("/")).is_some());
     }
 }

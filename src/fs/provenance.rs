@@ -1,49 +1,49 @@
-//! Where a file comes from, and what it hides: what `bsafs which` and the extended attributes tell.
+//! Where a file comes from, and which copies it hides: what `bsafs which` and the extended attributes report.
 
 use serde::{Deserialize, Serialize};
 
-use super::FileSystem;
+use super::filesystem::FileSystem;
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId};
 
 /// Where a file comes from.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Provenance {
-    /// Its path in the mount.
+    /// The path in the mount.
     pub path: String,
-    /// Its size in bytes.
+    /// In bytes.
     pub size: u64,
-    /// The copy that is seen.
+    /// The copy that is visible.
     pub from: FileCopy,
-    /// Copies in other archives that are not seen, the next in line first.
+    /// Hidden copies in other archives, in reverse load order.
     pub hides: Vec<FileCopy>,
-    /// How many more are not listed, so that the text stays short.
+    /// Hidden copies that were left out to keep the JSON short.
     pub hides_more: usize,
 }
 
 /// One archive's copy of a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct FileCopy {
-    /// The archive.
+    /// The path of the archive.
     pub archive: String,
-    /// The name as it is stored there, empty where none is; bytes that are no UTF-8 are shown as `\x..`.
+    /// The stored name, empty where there is none; where it is no UTF-8, bytes beyond printable ASCII are escaped as `\x..`.
     pub stored_name: String,
-    /// The hash of the name, as files without one are listed by it; empty where the format has none.
+    /// The hash of the name, written as in the listings of archives without names; empty where the format has none.
     pub hash: String,
-    /// How it is packed.
+    /// The name of its codec.
     pub codec: String,
-    /// Bytes that it takes in the archive.
+    /// Bytes in the archive.
     pub packed: u64,
-    /// The number of the arrangement in which its texels are shown, where that is a console's and no PC's.
+    /// The tile mode of a console's texture whose texels are shown as stored, not in rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile_mode: Option<u8>,
 }
 
-/// The most bytes of a link's target.
-const TEXT_MAX: usize = 4095;
+/// Bytes of the longest target of a link: PATH_MAX less the NUL.
+const JSON_MAX: usize = 4095;
 
 impl Provenance {
-    /// Where a node comes from; `None` for folders, which come from everywhere.
+    /// Where a node comes from; `None` for folders, which archives share.
     pub fn of(fs: &FileSystem, node: NodeId) -> Option<Self> {
         let Kind::File(entry) = fs.tree.kind(node) else { return None };
         let hides = fs.tree.hidden(node);
@@ -62,11 +62,11 @@ impl Provenance {
         })
     }
 
-    /// The same as one line of JSON of at most 4,095 bytes, the last of the hidden copies left off where need be.
+    /// As one line of JSON of at most 4,095 bytes, without the last of the hidden copies where it would be longer.
     pub fn to_json(mut self) -> String {
         loop {
             let text = serde_json::to_string(&self).unwrap_or_default();
-            if text.len() <= TEXT_MAX || self.hides.pop().is_none() {
+            if text.len() <= JSON_MAX || self.hides.pop().is_none() {
                 return text;
             }
             self.hides_more += 1;
@@ -78,7 +78,7 @@ fn copy(fs: &FileSystem, entry: EntryId, stored: &[u8], hash: String) -> FileCop
     let packing = fs.store.packing(entry);
     FileCopy {
         archive: fs.store.path(entry.layer).to_string_lossy().into_owned(),
-        stored_name: shown(stored),
+        stored_name: escaped(stored),
         hash,
         codec: packing.codec.name().to_owned(),
         packed: packing.packed,
@@ -86,8 +86,8 @@ fn copy(fs: &FileSystem, entry: EntryId, stored: &[u8], hash: String) -> FileCop
     }
 }
 
-/// Bytes as text: UTF-8 as it is, anything else escaped.
-fn shown(bytes: &[u8]) -> String {
+/// UTF-8 as it is; anything else with its bytes beyond printable ASCII escaped.
+fn escaped(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => bytes

@@ -1,7 +1,8 @@
-//! What the kernel is told without having asked, from a thread of its own.
+//! The page-cache push: bytes that were decoded beyond a READ are stored in the kernel's page cache (NOTIFY_STORE), so
+//! that the rest of the file needs no READ. A prefetch that costs no decoding.
 //!
-//! A thread that answers requests must never say these things: the kernel may hold a page locked until that very
-//! thread answers a read of it (FUSE.md 2.10).
+//! It has a thread of its own. A worker must never push: the kernel may hold a page locked until that very worker has
+//! answered a READ of it (FUSE.md section 2.10).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,60 +13,60 @@ use fuser::{INodeNo, Notifier};
 
 use crate::content::Decoded;
 
-/// Pushes that may wait, and the bytes that they may keep in memory, or one push where that is larger. What comes
-/// beyond is left unsaid, for every notice only saves time.
+/// Pushes that may be queued, and the bytes that they may keep in memory; a single push may be larger. What does not fit
+/// is dropped: the kernel sends a READ for it.
 const QUEUE: usize = 64;
 const QUEUE_BYTES: u64 = 32 << 20;
-/// Bytes that are stored in one message.
-const PIECE: usize = 1 << 20;
+/// Bytes in one message to the kernel.
+const MESSAGE: usize = 1 << 20;
 
-/// Bytes of a file that were decoded for a read of some of them. With all of them in its page cache the kernel asks
-/// for none of them again, however many files are read at a time and however little we can keep.
+/// All decoded bytes of an extent of which a READ asked for a part. Once they are in the page cache, our own cache may
+/// evict them, however many files are read at a time.
 #[derive(Debug)]
 pub(super) struct Push {
     /// The file.
     pub(super) ino: u64,
-    /// The bytes, and where in the file they begin.
+    /// The bytes, and their offset in the file.
     pub(super) decoded: Decoded,
 }
 
-/// The way to the thread; it ends when this is gone or the kernel is.
+/// The queue of the thread that pushes; the thread ends with it, or with the mount.
 #[derive(Debug)]
 pub(super) struct PushQueue {
     sender: SyncSender<Push>,
-    /// Bytes of the notices that wait.
-    waiting: Arc<AtomicU64>,
+    /// Bytes of the pushes in the queue.
+    queued: Arc<AtomicU64>,
 }
 
 impl PushQueue {
     /// Starts the thread.
     pub(super) fn start(notifier: Notifier) -> std::io::Result<Self> {
-        let (sender, notices) = sync_channel(QUEUE);
-        let waiting = Arc::new(AtomicU64::new(0));
-        let of_thread = waiting.clone();
-        thread::Builder::new().name("notices".into()).spawn(move || tell(&notifier, &notices, &of_thread))?;
-        Ok(Self { sender, waiting })
+        let (sender, queue) = sync_channel(QUEUE);
+        let queued = Arc::new(AtomicU64::new(0));
+        let queued_bytes = queued.clone();
+        thread::Builder::new().name("push".into()).spawn(move || run(&notifier, &queue, &queued_bytes))?;
+        Ok(Self { sender, queued })
     }
 
-    /// Says it when its turn comes, or never; does not wait.
-    pub(super) fn send(&self, notice: Push) {
-        let bytes = notice.decoded.bytes().len() as u64;
-        let before = self.waiting.fetch_add(bytes, Ordering::Relaxed);
-        let is_room = before == 0 || before.saturating_add(bytes) <= QUEUE_BYTES;
-        if !is_room || self.sender.try_send(notice).is_err() {
-            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+    /// Queues a push, or drops it where the queue is full; does not wait.
+    pub(super) fn send(&self, push: Push) {
+        let bytes = push.decoded.bytes().len() as u64;
+        let before = self.queued.fetch_add(bytes, Ordering::Relaxed);
+        let has_room = before == 0 || before.saturating_add(bytes) <= QUEUE_BYTES;
+        if !has_room || self.sender.try_send(push).is_err() {
+            self.queued.fetch_sub(bytes, Ordering::Relaxed);
         }
     }
 }
 
-fn tell(notifier: &Notifier, notices: &Receiver<Push>, waiting: &AtomicU64) {
-    for Push { ino, decoded } in notices {
-        for (piece, at) in decoded.bytes().chunks(PIECE).zip((decoded.offset()..).step_by(PIECE)) {
-            // Mostly: the kernel has forgotten the file, and wants nothing of it.
-            if notifier.store(INodeNo(ino), at, piece).is_err() {
+fn run(notifier: &Notifier, queue: &Receiver<Push>, queued: &AtomicU64) {
+    for Push { ino, decoded } in queue {
+        for (piece, offset) in decoded.bytes().chunks(MESSAGE).zip((decoded.offset()..).step_by(MESSAGE)) {
+            // Mostly ENOENT: the kernel has evicted the inode.
+            if notifier.store(INodeNo(ino), offset, piece).is_err() {
                 break;
             }
         }
-        waiting.fetch_sub(decoded.bytes().len() as u64, Ordering::Relaxed);
+        queued.fetch_sub(decoded.bytes().len() as u64, Ordering::Relaxed);
     }
 }

@@ -1,14 +1,14 @@
-//! How often the kernel asked what.
+//! Counts of the kernel's requests by operation.
 //!
-//! This is what "a second look costs nothing" is measured with, so that a look at the counts has a kind of its own.
+//! Tests and the benchmark compare counts before and after, so requests for the counts are counted apart.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{STATUS_INO, STATUS_LINK};
+use super::inode_numbers::{STATUS_INO, STATUS_LINK};
 use crate::tree::NodeId;
 
-/// What can be asked.
+/// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Lookup,
@@ -22,13 +22,13 @@ pub(super) enum Operation {
     StatFs,
     GetXattr,
     ListXattr,
-    /// What no mount of ours needs, and is told so once.
+    /// Operations that are not supported: ACCESS, FLUSH, LSEEK, IOCTL.
     Other,
-    /// Any of these about the daemon itself.
+    /// Any of these on the status link.
     Status,
 }
 
-/// In the order of the kinds.
+/// In the order of [`Operation`].
 const NAMES: [&str; 13] = [
     "lookup",
     "getattr",
@@ -46,30 +46,24 @@ const NAMES: [&str; 13] = [
 ];
 
 impl Operation {
-    /// Its name in counts and in the log.
+    /// The name in the counts and in the log.
     pub(super) fn name(self) -> &'static str {
         NAMES[self as usize]
     }
 
-    /// Whether it asks about one file, so that a program's next request is not far. Who reads a listing has many names
-    /// to look at first.
-    pub(super) fn is_of_one(self) -> bool {
-        matches!(self, Self::Lookup | Self::GetAttr | Self::Read)
-    }
-
-    /// The kind of this operation on a name in a folder.
-    pub(super) fn of_name(self, parent: u64, name: &[u8]) -> Self {
+    /// What this operation on a name in a folder is counted as.
+    pub(super) fn on_name(self, parent: u64, name: &[u8]) -> Self {
         let is_status = name == STATUS_LINK.as_bytes() && parent == NodeId::ROOT.ino();
         if is_status { Self::Status } else { self }
     }
 
-    /// The kind of this operation on a node.
-    pub(super) fn of_node(self, ino: u64) -> Self {
+    /// What this operation on a node is counted as.
+    pub(super) fn on_node(self, ino: u64) -> Self {
         if ino == STATUS_INO { Self::Status } else { self }
     }
 }
 
-/// Requests by kind.
+/// Requests by operation.
 #[derive(Debug, Default)]
 pub(super) struct Requests([AtomicU64; NAMES.len()]);
 
@@ -78,8 +72,8 @@ impl Requests {
         self.0[operation as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// All counts, of the kinds that never came too.
-    pub(super) fn by_kind(&self) -> BTreeMap<String, u64> {
+    /// All counts, zeros among them.
+    pub(super) fn by_operation(&self) -> BTreeMap<String, u64> {
         NAMES.iter().zip(&self.0).map(|(name, n)| ((*name).to_owned(), n.load(Ordering::Relaxed))).collect()
     }
 }
@@ -89,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_is_counted_under_its_own_name() {
+    fn every_operation_is_counted_under_its_own_name() {
         assert_eq!(Operation::Status as usize + 1, NAMES.len());
         let names = [Operation::Lookup, Operation::Read, Operation::ReadDirPlus, Operation::Other]
             .map(Operation::name);
@@ -97,7 +91,7 @@ mod tests {
         let requests = Requests::default();
         requests.count(Operation::Read);
         requests.count(Operation::Read);
-        let counts = requests.by_kind();
+        let counts = requests.by_operation();
         assert_eq!((counts["read"], counts["lookup"], counts.len()), (2, 0, 13));
     }
 }

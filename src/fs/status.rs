@@ -1,44 +1,44 @@
-//! What a daemon tells of itself, as `bsafs status` and the benchmark read it.
+//! The daemon's status, as `bsafs status` and the benchmark read it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::FileSystem;
+use super::filesystem::FileSystem;
 
-/// A daemon's account of itself. Everything but the cache's bytes is since the mount.
+/// The daemon's status. Counts are since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Status {
-    /// Its process.
+    /// The process ID.
     pub pid: u32,
     /// The version of the program.
     pub version: String,
     /// Whole seconds since the mount.
     pub uptime: u64,
-    /// How many archives are mounted.
+    /// Archives that are mounted.
     pub archives: usize,
-    /// How many files are seen.
+    /// Files that are visible; those hidden by later archives are not counted.
     pub files: usize,
-    /// Requests of the kernel by kind. Those about this account are of the kind `status`.
+    /// The kernel's requests by operation. Those for this status are counted as `status`.
     pub requests: BTreeMap<String, u64>,
     /// The cache of decoded extents.
     pub cache: CacheStatus,
-    /// Bytes that packed extents became.
+    /// Bytes that were decoded from packed extents.
     pub decoded_bytes: u64,
-    /// Bytes read from archives, their tables not counted.
+    /// Bytes read from archives, without their tables.
     pub read_bytes: u64,
     /// Reads that failed.
     pub errors: u64,
 }
 
-/// The state of the cache.
+/// The cache of decoded extents.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct CacheStatus {
-    /// Bytes held.
+    /// Bytes in it now.
     pub bytes: u64,
-    /// Bytes that may be held.
+    /// Bytes beyond which extents are evicted (`--cache-size`).
     pub budget: u64,
-    /// Answers from what was held.
+    /// Reads that found their extent in it.
     pub hits: u64,
 }
 
@@ -51,7 +51,7 @@ impl Status {
             uptime: fs.started.elapsed().as_secs(),
             archives: fs.store.layers(),
             files: fs.tree.files(),
-            requests: fs.requests.by_kind(),
+            requests: fs.requests.by_operation(),
             cache: CacheStatus { bytes, budget, hits: fs.store.cache_hits() },
             decoded_bytes: fs.store.decoded_bytes(),
             read_bytes: fs.store.bytes_read(),
@@ -59,7 +59,7 @@ impl Status {
         }
     }
 
-    /// One line of JSON.
+    /// As one line of JSON.
     pub(super) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

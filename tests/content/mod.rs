@@ -36,7 +36,7 @@ impl Opened {
             std::fs::write(&path, bytes).unwrap();
             let source = Source::open(&path).unwrap();
             let (layer, tables) = source
-                .lend(|bytes| {
+                .with_map(|bytes| {
                     let archive = parse(bytes, &Limits::default()).unwrap();
                     let base = number.to_string();
                     (

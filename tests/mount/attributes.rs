@@ -1,4 +1,4 @@
-//! What `stat`, `df` and `getfattr` tell.
+//! What `stat`, `df` and `getfattr` report.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes3, Tes4, Tes4File};
 
 #[test]
-fn files_and_folders_may_be_read_by_all_and_are_as_old_as_the_archive() {
+fn everybody_may_read_and_times_are_those_of_the_archive() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
@@ -59,21 +59,21 @@ fn df_shows_a_full_read_only_file_system_of_the_archives_size() {
     let archive = world();
     dir.archive("a.bsa", &archive);
     let mount = dir.mount(["a.bsa"]);
-    let told = statvfs(&mount.path).unwrap();
+    let stat = statvfs(&mount.path).unwrap();
     assert_eq!(
-        told.blocks() as u64 * told.fragment_size() as u64,
+        stat.blocks() as u64 * stat.fragment_size() as u64,
         (archive.len() as u64).div_ceil(4096) * 4096
     );
-    assert_eq!((told.blocks_free(), told.blocks_available(), told.files_free()), (0, 0, 0));
+    assert_eq!((stat.blocks_free(), stat.blocks_available(), stat.files_free()), (0, 0, 0));
     // The root and three folders.
-    assert_eq!(told.files() as usize, world_files().len() + 4);
-    assert_eq!(told.name_max(), 255);
+    assert_eq!(stat.files() as usize, world_files().len() + 4);
+    assert_eq!(stat.name_max(), 255);
     let flags = FsFlags::ST_RDONLY | FsFlags::ST_NOSUID | FsFlags::ST_NODEV;
-    assert!(told.flags().contains(flags), "{:?}", told.flags());
+    assert!(stat.flags().contains(flags), "{:?}", stat.flags());
 }
 
 #[test]
-fn extended_attributes_are_not_offered_unless_asked_for() {
+fn extended_attributes_are_unsupported_without_the_option_xattr() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
@@ -88,7 +88,7 @@ fn extended_attributes_are_not_offered_unless_asked_for() {
 }
 
 #[test]
-fn extended_attributes_tell_where_a_file_comes_from() {
+fn extended_attributes_report_where_a_file_comes_from() {
     let dir = TestDir::new();
     let names = FOLDER_NAMES | FILE_NAMES;
     let below = Tes4::new(104).flags(names).file("Misc", "Thing.txt", b"below").build();
@@ -109,7 +109,7 @@ fn extended_attributes_tell_where_a_file_comes_from() {
     assert_eq!(value("hides").as_deref(), below.to_str());
     assert_eq!(value("codec").as_deref(), Some("zlib"));
     assert_eq!(value("stored_name").as_deref(), Some("misc\\thing.txt"));
-    // The word of the size, and the stream.
+    // The 4 bytes of the size, and the stream.
     let packed = 4 + crate::support::pack::zlib(&thing).len();
     assert_eq!(value("packed_size"), Some(packed.to_string()));
     let hash = value("hash").unwrap();

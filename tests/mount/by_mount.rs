@@ -1,4 +1,4 @@
-//! The forms in which mount(8) and fstab call the program, whose exit codes are others.
+//! The forms in which mount(8) and fstab call the program, with the exit codes of mount(8).
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,14 +11,14 @@ use super::{world, world_files};
 use crate::mounted::{Finished, Mounted, TestDir, is_alive, is_root, run, until};
 
 #[test]
-fn source_mountpoint_and_options_are_enough() {
+fn source_mountpoint_and_options_mount_without_a_command() {
     for options in
         [vec!["-o", "rw,xattr,nofail,x-systemd.automount"], vec!["-o", "dev,suid"], vec!["-s", "-n"]]
     {
         let dir = TestDir::new();
         dir.archive("a.bsa", &world());
-        let said = run(dir.bsafs(["a.bsa", "mnt"]).args(&options)).sound();
-        let mount = Mounted::at(&dir.path("mnt"), said);
+        let report = run(dir.bsafs(["a.bsa", "mnt"]).args(&options)).sound();
+        let mount = Mounted::at(&dir.path("mnt"), report);
         assert!(mount.read("readme.txt") == world_files()[4].1);
         let codec = xattr::get(mount.join("readme.txt"), "user.bsafs.codec").unwrap_or_default();
         assert_eq!(codec.is_some(), options[1].contains("xattr"));
@@ -27,17 +27,17 @@ fn source_mountpoint_and_options_are_enough() {
 }
 
 #[test]
-fn the_helper_of_mount_needs_no_command_before_its_source() {
+fn the_program_named_mount_bsafs_takes_a_source_without_a_command() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     symlink(env!("CARGO_BIN_EXE_bsafs"), dir.path("mount.bsafs")).unwrap();
     let mut command = Command::new(dir.path("mount.bsafs"));
-    let said = run(command.args(["a.bsa", "mnt", "-o", "ro"]).current_dir(dir.path(""))).sound();
-    let mount = Mounted::at(&dir.path("mnt"), said);
+    let report = run(command.args(["a.bsa", "mnt", "-o", "ro"]).current_dir(dir.path(""))).sound();
+    let mount = Mounted::at(&dir.path("mnt"), report);
     mount.umount(&dir);
 }
 
-/// Runs a shell in a mount namespace of its own where `bsafs` is installed, since mount(8) forgets about `PATH`.
+/// Runs a shell in a mount namespace of its own where `bsafs` is installed: mount(8) ignores `PATH`.
 fn with_program_installed(dir: &TestDir, script: &str) -> Finished {
     let install = "set -e; mount -t tmpfs none /usr/local/bin; ln -s \"$0\" /usr/local/bin/bsafs";
     let script = format!("{install}; cd '{}'; {script}", dir.path("").display());
@@ -45,7 +45,7 @@ fn with_program_installed(dir: &TestDir, script: &str) -> Finished {
 }
 
 #[test]
-fn mount_finds_the_program_by_the_type_and_umount_ends_it() {
+fn mount_finds_the_program_by_the_type_and_umount_ends_the_daemon() {
     if !is_root() || !Path::new("/sbin/mount.fuse").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse");
     }
@@ -54,19 +54,19 @@ fn mount_finds_the_program_by_the_type_and_umount_ends_it() {
     fs::create_dir(dir.path("mnt")).unwrap();
     let script = "mount -t fuse.bsafs -o allow_other,uid=7,noatime,nofail \"$PWD/a.bsa\" \"$PWD/mnt\" \
                   && stat -c '%u %s' mnt/readme.txt && findmnt -no FSTYPE mnt; readlink mnt/.bsafs:status; umount mnt";
-    let said = with_program_installed(&dir, script).sound();
-    let lines: Vec<&str> = said.lines().collect();
-    // `bsafs mount` reports on its standard output, and mount(8) does not mind.
-    let told = lines.iter().position(|line| *line == "7 800").expect(&said);
-    assert_eq!(lines[told + 1], "fuse.bsafs");
-    let status: serde_json::Value = serde_json::from_str(lines[told + 2]).unwrap();
+    let out = with_program_installed(&dir, script).sound();
+    let lines: Vec<&str> = out.lines().collect();
+    // The report of `bsafs mount` comes before it.
+    let first = lines.iter().position(|line| *line == "7 800").expect(&out);
+    assert_eq!(lines[first + 1], "fuse.bsafs");
+    let status: serde_json::Value = serde_json::from_str(lines[first + 2]).unwrap();
     let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
     until("umount has ended the daemon", || !is_alive(pid));
     assert!(dir.path("mnt").is_dir());
 }
 
 #[test]
-fn mount_passes_on_what_the_program_says_and_a_code_that_it_knows() {
+fn mount_prints_our_error_and_exits_with_32() {
     if !is_root() || !Path::new("/sbin/mount.fuse").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse");
     }
@@ -79,14 +79,14 @@ fn mount_passes_on_what_the_program_says_and_a_code_that_it_knows() {
 }
 
 #[test]
-fn exit_codes_are_folded_to_those_that_mount_knows() {
+fn exit_codes_are_those_of_mount_where_no_command_is_given() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::write(dir.path("noise.bsa"), b"what is this?").unwrap();
     fs::create_dir(dir.path("full")).unwrap();
     fs::write(dir.path("full/file"), b"").unwrap();
-    // The arguments, the code of `bsafs mount`, the code of the form without `mount`, and a part of what is said.
-    for (arguments, code, folded, said) in [
+    // The arguments, the exit code of `bsafs mount`, the exit code of the form without `mount`, a part of the message.
+    for (arguments, code, code_of_mount, message) in [
         (["no-such.bsa", "mnt", "-o", "ro"], 66, 32, "no-such.bsa: no such file or folder"),
         (["noise.bsa", "mnt", "-o", "ro"], 65, 32, "noise.bsa: unsupported archive"),
         (["a.bsa", "full", "-o", "ro"], 73, 32, "it is not empty"),
@@ -99,10 +99,10 @@ fn exit_codes_are_folded_to_those_that_mount_knows() {
         (["a.bsa", "mnt", "-o", "readahead=4096"], 2, 1, "a request carries 1024 KiB at most"),
         (["a.bsa", "mnt", "--colour", "red"], 2, 1, "--colour"),
     ] {
-        for (before, code) in [(Some("mount"), code), (None, folded)] {
+        for (before, code) in [(Some("mount"), code), (None, code_of_mount)] {
             let finished = dir.run(before.iter().chain(&arguments));
             assert_eq!((finished.code, finished.out.as_str()), (code, ""), "{arguments:?}: {finished:?}");
-            assert!(finished.err.contains(said), "{finished:?}");
+            assert!(finished.err.contains(message), "{finished:?}");
             assert!(finished.err.lines().count() == 1 || arguments[2] == "--colour", "{finished:?}");
             assert!(!dir.path("mnt").exists(), "{arguments:?}");
         }
@@ -110,10 +110,10 @@ fn exit_codes_are_folded_to_those_that_mount_knows() {
 }
 
 #[test]
-fn a_source_whose_name_is_no_text_is_no_misspelt_command() {
+fn a_source_whose_name_is_not_utf8_is_mounted_without_a_command() {
     let dir = TestDir::new();
     let source = OsStr::from_bytes(b"\xff.bsa");
     fs::write(dir.path(source), world()).unwrap();
-    let said = run(&mut dir.bsafs([source, OsStr::new("mnt"), OsStr::new("-o"), OsStr::new("ro")])).sound();
-    Mounted::at(&dir.path("mnt"), said).umount(&dir);
+    let report = run(&mut dir.bsafs([source, OsStr::new("mnt"), OsStr::new("-o"), OsStr::new("ro")])).sound();
+    Mounted::at(&dir.path("mnt"), report).umount(&dir);
 }

@@ -1,4 +1,5 @@
-//! What the kernel was told once, it never asks again: names, attributes, listings and bytes.
+//! What the kernel caches, so that it sends no second request: names, negative entries, attributes, listings, and bytes
+//! in the page cache.
 
 use std::process::Command;
 
@@ -8,9 +9,8 @@ use super::{world, world_files};
 use crate::mounted::{Finished, Mounted, TestDir, run, signal, state, until};
 use crate::support::samples;
 
-/// Looks at a mount as programs do, in a process that can be given up: listings, attributes, all bytes, other spellings,
-/// and names that are not there. Not with `find` or `df`: these ask for the file system's size, which the kernel
-/// passes on each time.
+/// Accesses a mount as programs do, in a process that can be killed: listings, attributes, all bytes, other spellings,
+/// and names that do not exist. Without `find` and `df`: these call statfs, which is never cached.
 const LOOK: &str = "ls -lR . && cat * */* */*/* 2>/dev/null | cksum && ! ls nothing textures/nothing \
                     && cat README.txt | cksum && stat -c %s TEXTURES/Clutter/pail.dds";
 
@@ -20,13 +20,13 @@ fn look(mount: &Mounted) -> Finished {
     run(&mut command)
 }
 
-/// Stops a mount's daemon; SIGCONT makes it go on.
+/// Stops a mount's daemon until SIGCONT.
 fn stop(mount: &Mounted) {
     signal(mount.pid, Signal::SIGSTOP);
     until("the daemon is stopped", || state(mount.pid) == Some('T'));
 }
 
-/// Looks at a new mount twice, the second time with its daemon stopped.
+/// Accesses a new mount twice, the second time with its daemon stopped.
 fn look_twice(dir: &TestDir) -> (Finished, Finished) {
     let mount = dir.mount(["a.bsa"]);
     let first = look(&mount);
@@ -42,10 +42,10 @@ fn look_twice(dir: &TestDir) -> (Finished, Finished) {
 }
 
 #[test]
-fn a_second_look_at_everything_is_answered_while_the_daemon_is_stopped() {
+fn a_second_look_at_everything_sends_no_request() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    // The kernel may forget at any time, when memory is short or somebody writes to drop_caches; not time and again.
+    // The kernel evicts when memory is short or drop_caches is written to; not each time.
     let (mut first, mut second) = look_twice(&dir);
     for _ in 0..2 {
         if second.code != 0 {
@@ -57,13 +57,13 @@ fn a_second_look_at_everything_is_answered_while_the_daemon_is_stopped() {
 }
 
 #[test]
-fn a_stopped_daemon_is_missed_where_something_new_is_asked() {
+fn a_first_read_blocks_while_the_daemon_is_stopped() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     stop(&mount);
     let mut command = Command::new("timeout");
-    // Long enough for a program to start; without the daemon, no time is long enough.
+    // Long enough for `cat` to start and to read, if it could.
     command.args(["-s", "KILL", "1", "cat", "readme.txt"]).current_dir(dir.path(""));
     command.arg(mount.join("readme.txt"));
     let finished = run(&mut command);
@@ -73,7 +73,7 @@ fn a_stopped_daemon_is_missed_where_something_new_is_asked() {
 }
 
 #[test]
-fn bytes_once_read_survive_their_archive() {
+fn bytes_in_the_page_cache_are_read_though_their_archive_was_overwritten() {
     let sample = samples().into_iter().find(|sample| sample.name == "v104 zlib.bsa").unwrap();
     let dir = TestDir::new();
     let archive = dir.sample(&sample);

@@ -1,4 +1,5 @@
-//! Bad archives: one bad file harms no other, and an archive that changes under the mount harms no other archive.
+//! Damaged archives: the other files of an archive with damaged entries, and the other archives beside one that was
+//! changed under the mount, stay readable.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -38,8 +39,8 @@ fn log(dir: &TestDir) -> String {
     fs::read_to_string(dir.path("log")).unwrap_or_default()
 }
 
-/// The other archive's files are whole, and the daemon lives.
-fn assert_unharmed(mount: &Mounted) {
+/// The other archive's files are right, and the daemon runs.
+fn assert_other_is_readable(mount: &Mounted) {
     for (nth, name) in FILES.iter().enumerate() {
         assert!(mount.read(Path::new("other").join(name)) == content(10 + nth), "{name}");
     }
@@ -47,8 +48,8 @@ fn assert_unharmed(mount: &Mounted) {
     assert_eq!(status(&mount.path)["pid"], mount.pid);
 }
 
-/// Does something to the archive under a mount; its files give EIO then, and the log says so once.
-fn assert_noticed(flags: u32, change: fn(&File)) {
+/// After `change`, the files of the archive give EIO, which is logged once.
+fn assert_gives_eio(flags: u32, change: fn(&File)) {
     let dir = TestDir::new();
     let mount = mount_two(&dir, flags);
     assert!(mount.read("ours/a.bin") == content(0));
@@ -58,32 +59,32 @@ fn assert_noticed(flags: u32, change: fn(&File)) {
             assert_eq!(mount.read_error(Path::new("ours").join(name)), EIO, "{name}");
         }
     }
-    assert_unharmed(&mount);
+    assert_other_is_readable(&mount);
     let log = log(&dir);
-    let told = format!("{}: the archive was changed while mounted", dir.path("ours.bsa").display());
-    assert_eq!((log.matches(&told).count(), log.lines().count()), (1, 1), "{log}");
-    // They are still listed, and not as empty.
+    let message = format!("{}: the archive was changed while mounted", dir.path("ours.bsa").display());
+    assert_eq!((log.matches(&message).count(), log.lines().count()), (1, 1), "{log}");
+    // They are still listed with their sizes.
     assert_eq!(fs::read_dir(mount.join("ours")).unwrap().count(), FILES.len());
     assert!(fs::metadata(mount.join("ours/d.bin")).unwrap().len() >= 150_000);
     mount.umount(&dir);
 }
 
 #[test]
-fn an_archive_cut_short_under_the_mount_gives_eio_and_harms_no_other() {
-    assert_noticed(0, |archive| archive.set_len(200_000).unwrap());
-    assert_noticed(PACKED, |archive| archive.set_len(200_000).unwrap());
-    assert_noticed(0, |archive| archive.set_len(0).unwrap());
+fn a_truncated_archive_gives_eio_and_others_stay_readable() {
+    assert_gives_eio(0, |archive| archive.set_len(200_000).unwrap());
+    assert_gives_eio(PACKED, |archive| archive.set_len(200_000).unwrap());
+    assert_gives_eio(0, |archive| archive.set_len(0).unwrap());
 }
 
 #[test]
-fn an_archive_overwritten_in_place_gives_eio_and_harms_no_other() {
-    assert_noticed(0, |archive| archive.write_all_at(&[0xAA; 9_000], 300_000).unwrap());
-    assert_noticed(PACKED, |archive| archive.write_all_at(&[0xAA; 9_000], 300_000).unwrap());
+fn an_archive_overwritten_in_place_gives_eio_and_others_stay_readable() {
+    assert_gives_eio(0, |archive| archive.write_all_at(&[0xAA; 9_000], 300_000).unwrap());
+    assert_gives_eio(PACKED, |archive| archive.write_all_at(&[0xAA; 9_000], 300_000).unwrap());
 }
 
 #[test]
-fn an_archive_overwritten_by_one_who_sets_the_time_back_gives_eio() {
-    assert_noticed(0, |archive| {
+fn an_archive_overwritten_with_its_mtime_set_back_gives_eio() {
+    assert_gives_eio(0, |archive| {
         archive.write_all_at(&[0xAA; 9_000], 300_000).unwrap();
         archive.set_modified(TestDir::archive_time()).unwrap();
     });
@@ -91,14 +92,14 @@ fn an_archive_overwritten_by_one_who_sets_the_time_back_gives_eio() {
 
 #[test]
 fn an_archive_that_grew_gives_eio() {
-    assert_noticed(0, |archive| {
+    assert_gives_eio(0, |archive| {
         let end = archive.metadata().unwrap().len();
         archive.write_all_at(b"more", end).unwrap();
     });
 }
 
-/// Does something to the archive's name; its bytes are still read.
-fn assert_survived(change: fn(&Path)) {
+/// After `change`, which leaves the content alone, the files of the archive are read.
+fn assert_stays_readable(change: fn(&Path)) {
     let dir = TestDir::new();
     let mount = mount_two(&dir, PACKED);
     assert!(mount.read("ours/a.bin") == content(0));
@@ -106,14 +107,14 @@ fn assert_survived(change: fn(&Path)) {
     for (nth, name) in FILES.iter().enumerate() {
         assert!(mount.read(Path::new("ours").join(name)) == content(nth), "{name}");
     }
-    assert_unharmed(&mount);
+    assert_other_is_readable(&mount);
     assert_eq!(log(&dir), "");
     mount.umount(&dir);
 }
 
 #[test]
-fn an_archive_replaced_by_a_rename_is_read_as_it_was() {
-    assert_survived(|archive| {
+fn an_archive_replaced_by_a_rename_is_still_read_from_its_old_file() {
+    assert_stays_readable(|archive| {
         let new = archive.with_extension("new");
         fs::write(&new, b"another file altogether").unwrap();
         fs::rename(new, archive).unwrap();
@@ -121,19 +122,19 @@ fn an_archive_replaced_by_a_rename_is_read_as_it_was() {
 }
 
 #[test]
-fn an_archive_that_was_removed_is_read_as_it_was() {
-    assert_survived(|archive| fs::remove_file(archive).unwrap());
+fn a_removed_archive_stays_readable() {
+    assert_stays_readable(|archive| fs::remove_file(archive).unwrap());
 }
 
 #[test]
-fn an_archive_that_was_moved_linked_or_given_other_permissions_is_read_as_it_was() {
+fn an_archive_that_was_moved_linked_or_given_other_permissions_stays_readable() {
     use std::os::unix::fs::PermissionsExt;
-    assert_survived(|archive| fs::rename(archive, archive.with_extension("moved")).unwrap());
-    assert_survived(|archive| fs::hard_link(archive, archive.with_extension("link")).unwrap());
-    assert_survived(|archive| fs::set_permissions(archive, fs::Permissions::from_mode(0o600)).unwrap());
+    assert_stays_readable(|archive| fs::rename(archive, archive.with_extension("moved")).unwrap());
+    assert_stays_readable(|archive| fs::hard_link(archive, archive.with_extension("link")).unwrap());
+    assert_stays_readable(|archive| fs::set_permissions(archive, fs::Permissions::from_mode(0o600)).unwrap());
 }
 
-/// An archive with three bad files between good ones.
+/// An archive with damaged entries between good ones.
 fn damaged() -> Vec<u8> {
     let whole = text(1, 50_000);
     let mut cut = crate::support::pack::zlib(&whole);
@@ -150,22 +151,22 @@ fn damaged() -> Vec<u8> {
 }
 
 #[test]
-fn a_bad_file_gives_eio_for_itself_alone_and_is_still_listed() {
+fn a_damaged_entry_gives_eio_and_the_rest_stays_readable() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &damaged());
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);
     let listed: Vec<_> =
         fs::read_dir(mount.join("mixed")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    let bad = ["cut.txt", "huge.txt", "noise.txt", "short.txt"];
+    let damaged = ["cut.txt", "huge.txt", "noise.txt", "short.txt"];
     assert_eq!(listed, ["cut.txt", "good.txt", "huge.txt", "last.txt", "noise.txt", "short.txt"]);
     for _ in 0..3 {
-        for name in bad {
+        for name in damaged {
             let path = Path::new("mixed").join(name);
-            // Programs take an empty file for a sound one, and never read it.
+            // Programs do not read an empty file, and would not find the damage.
             assert!(fs::metadata(mount.join(&path)).unwrap().len() > 0, "{name}");
             let mut buffer = [0; 100];
             let read = File::open(mount.join(&path)).unwrap().read_at(&mut buffer, 0);
-            // What lies before the fault may be read.
+            // Bytes in front of the damage may be read.
             if name != "cut.txt" {
                 assert_eq!(read.unwrap_err().raw_os_error(), EIO, "{name}");
             }
@@ -178,12 +179,12 @@ fn a_bad_file_gives_eio_for_itself_alone_and_is_still_listed() {
     }
     let log = log(&dir);
     let archive = dir.path("a.bsa");
-    for name in bad {
-        let told = format!("{}: mixed/{name}: ", archive.display());
-        assert_eq!(log.matches(&told).count(), 1, "{log}");
+    for name in damaged {
+        let message = format!("{}: mixed/{name}: ", archive.display());
+        assert_eq!(log.matches(&message).count(), 1, "{log}");
     }
-    assert_eq!(log.lines().count(), bad.len(), "{log}");
-    // Each line begins with the time of day, as people read it.
+    assert_eq!(log.lines().count(), damaged.len(), "{log}");
+    // Each line begins with date and time.
     let is_dated =
         |line: &str| line.starts_with("20") && line.split(' ').next().is_some_and(|it| it.ends_with('Z'));
     assert!(log.lines().all(is_dated), "{log}");
@@ -191,7 +192,7 @@ fn a_bad_file_gives_eio_for_itself_alone_and_is_still_listed() {
 }
 
 #[test]
-fn damage_is_found_though_the_file_is_read_by_eight_at_once() {
+fn eight_parallel_readers_of_damaged_files_get_eio_and_each_file_is_logged_once() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &damaged());
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);

@@ -1,4 +1,4 @@
-//! What goes wrong before anything is mounted: an exit code, one clear sentence, and nothing left behind.
+//! Failures before anything is mounted: an exit code, one line that names the reason, and nothing left behind.
 
 use std::fs;
 use std::process::Command;
@@ -18,7 +18,7 @@ fn archives_that_cannot_be_opened_are_named_with_the_reason() {
         .unwrap();
     fs::create_dir(dir.path("folder.bsa")).unwrap();
     nix::unistd::mkfifo(&dir.path("pipe.bsa"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    for (archive, code, said) in [
+    for (archive, code, message) in [
         ("no-such.bsa", 66, "no such file or folder"),
         ("folder.bsa", 66, "it is a folder; name the archives in it"),
         ("pipe.bsa", 66, "not a regular file"),
@@ -31,7 +31,7 @@ fn archives_that_cannot_be_opened_are_named_with_the_reason() {
             let finished = dir.run([&["mount"], &arguments[..]].concat());
             assert_eq!((finished.code, finished.out.as_str()), (code, ""), "{finished:?}");
             assert!(finished.err.starts_with(&format!("bsafs: {archive}: ")), "{finished:?}");
-            assert!(finished.err.contains(said) && finished.err.lines().count() == 1, "{finished:?}");
+            assert!(finished.err.contains(message) && finished.err.lines().count() == 1, "{finished:?}");
             assert!(!dir.path("mnt").exists(), "{archive}");
         }
     }
@@ -71,7 +71,7 @@ fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_mountpoint_is_taken_for_an_archive() {
+fn a_file_given_as_the_mountpoint_is_taken_for_an_archive() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::write(dir.path("file"), b"this is plain text\n").unwrap();
@@ -82,7 +82,7 @@ fn a_file_in_the_place_of_the_mountpoint_is_taken_for_an_archive() {
 }
 
 #[test]
-fn a_full_folder_is_mounted_over_if_the_user_insists_and_is_itself_afterwards() {
+fn nonempty_mounts_over_files_which_are_back_after_the_unmount() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("mnt")).unwrap();
@@ -106,21 +106,11 @@ fn a_command_line_without_archives_is_refused() {
 }
 
 #[test]
-fn a_log_file_that_cannot_be_written_takes_the_mount_back() {
-    let dir = TestDir::new();
-    dir.archive("a.bsa", &world());
-    let finished = dir.run(["mount", "a.bsa", "mnt", "--log-file", "nowhere/log"]);
-    assert_eq!((finished.code, finished.out.as_str()), (74, ""), "{finished:?}");
-    assert!(finished.err.starts_with("bsafs: the mount was taken back: "), "{finished:?}");
-    assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("mnt").exists());
-}
-
-#[test]
-fn a_user_without_fusermount3_is_told_what_to_install() {
+fn without_fusermount3_the_error_names_the_package_to_install() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
-    // As `env` starts it, because whoever starts it as another user must be found first.
+    // `env` clears PATH: `runuser` itself must be found before.
     let program = dir.path("bsafs");
     let arguments = ["PATH=/nonexistent", program.to_str().unwrap(), "mount", "a.bsa", "mnt"];
     let finished = run(&mut dir.as_user("env", arguments));
@@ -142,7 +132,7 @@ fn with_other_devices(dir: &TestDir, prepare: &str, command: &str) -> crate::mou
 }
 
 #[test]
-fn a_machine_without_fuse_is_told_how_to_get_it() {
+fn without_dev_fuse_the_error_says_how_to_get_it() {
     if !is_root() {
         return eprintln!("SKIPPED: only root can hide /dev/fuse");
     }
@@ -162,7 +152,7 @@ fn a_machine_without_fuse_is_told_how_to_get_it() {
 }
 
 #[test]
-fn a_user_who_may_not_open_the_device_is_told_what_desktops_do() {
+fn where_dev_fuse_may_not_be_opened_the_error_names_the_usual_mode() {
     if !is_root() {
         return eprintln!("SKIPPED: only root can close /dev/fuse");
     }
@@ -180,7 +170,7 @@ fn a_user_who_may_not_open_the_device_is_told_what_desktops_do() {
 }
 
 #[test]
-fn a_profile_that_is_a_pipe_is_not_waited_for() {
+fn a_profile_that_is_a_pipe_is_refused() {
     let dir = TestDir::new();
     nix::unistd::mkfifo(&dir.path("pipe.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let finished = dir.run(["mount", "pipe.toml", "mnt"]);
@@ -192,7 +182,7 @@ fn a_log_file_that_cannot_be_written_is_named_and_nothing_stays_mounted() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let finished = dir.run(["mount", "a.bsa", "mnt", "--log-file", "no-such/log"]);
-    let said = "bsafs: the mount was taken back: no-such/log: No such file or directory (os error 2)\n";
-    assert_eq!((finished.code, finished.err.as_str()), (74, said));
+    let message = "bsafs: the mount was taken back: no-such/log: No such file or directory (os error 2)\n";
+    assert_eq!((finished.code, finished.out.as_str(), finished.err.as_str()), (74, "", message));
     assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("mnt").exists());
 }

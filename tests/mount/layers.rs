@@ -1,4 +1,4 @@
-//! Several archives in one mount: who wins, who is hidden, and profiles that name them.
+//! Several archives in one mount: load order, hidden copies, `bsafs which`, and profiles.
 
 use std::fs;
 use std::path::Path;
@@ -43,19 +43,19 @@ fn where_archives_share_a_file_the_rightmost_wins() {
 }
 
 #[test]
-fn which_tells_the_archive_and_all_that_it_hides() {
+fn which_reports_the_archive_and_all_hidden_copies() {
     let dir = TestDir::new();
     write_three(&dir);
     let mount = dir.mount(["first.bsa", "second.bsa", "third.ba2"]);
-    let told = dir.run(["which", "--json", "mnt/misc/shared.TXT"]).sound();
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let found = dir.run(["which", "--json", "mnt/misc/shared.TXT"]).sound();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
     let archive = |name: &str| serde_json::Value::from(dir.path(name).to_str().unwrap());
-    assert_eq!(told["from"]["archive"], archive("third.ba2"));
-    assert_eq!(told["hides"][0]["archive"], archive("second.bsa"));
-    assert_eq!(told["hides"][0]["stored_name"], "Misc\\Shared.TXT");
-    assert_eq!(told["hides"][1]["archive"], archive("first.bsa"));
-    assert_eq!(told["hides"].as_array().unwrap().len(), 2);
-    assert_eq!((&told["size"], &told["hides_more"]), (&5.into(), &0.into()));
+    assert_eq!(found["from"]["archive"], archive("third.ba2"));
+    assert_eq!(found["hides"][0]["archive"], archive("second.bsa"));
+    assert_eq!(found["hides"][0]["stored_name"], "Misc\\Shared.TXT");
+    assert_eq!(found["hides"][1]["archive"], archive("first.bsa"));
+    assert_eq!(found["hides"].as_array().unwrap().len(), 2);
+    assert_eq!((&found["size"], &found["hides_more"]), (&5.into(), &0.into()));
 
     let text = dir.run(["which", "mnt/misc/shared.txt", "mnt/misc/first.txt"]).sound();
     let words: Vec<&str> = text.lines().map(|line| line.trim_start().split("  ").next().unwrap()).collect();
@@ -70,7 +70,7 @@ fn which_tells_the_archive_and_all_that_it_hides() {
 }
 
 #[test]
-fn which_has_no_answer_for_folders_and_for_what_is_outside_a_mount() {
+fn which_fails_for_folders_and_outside_of_mounts() {
     let dir = TestDir::new();
     write_three(&dir);
     let _mount = dir.mount(["first.bsa"]);
@@ -86,24 +86,24 @@ fn which_has_no_answer_for_folders_and_for_what_is_outside_a_mount() {
 }
 
 #[test]
-fn which_answers_though_the_mountpoint_has_spaces_and_the_file_no_name() {
+fn which_finds_a_file_without_a_name_below_a_mountpoint_with_spaces() {
     let dir = TestDir::new();
     dir.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"x").nameless().build());
-    let said = dir.run(["mount", "a.ba2", "my mount"]).sound();
+    let report = dir.run(["mount", "a.ba2", "my mount"]).sound();
     assert!(
-        said.ends_with(&format!("unmount: bsafs umount '{}'\n", dir.path("my mount").display())),
-        "{said}"
+        report.ends_with(&format!("unmount: bsafs umount '{}'\n", dir.path("my mount").display())),
+        "{report}"
     );
-    let mount = Mounted::at(&dir.path("my mount"), said);
-    let told = dir.run(["which", "--json", "my mount/misc/example.txt"]).sound();
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told["path"], "5EE3C5A6_F38044E1.txt");
-    assert_eq!(told["from"]["stored_name"], "");
+    let mount = Mounted::at(&dir.path("my mount"), report);
+    let found = dir.run(["which", "--json", "my mount/misc/example.txt"]).sound();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["path"], "5EE3C5A6_F38044E1.txt");
+    assert_eq!(found["from"]["stored_name"], "");
     mount.umount(&dir);
 }
 
 #[test]
-fn each_archive_has_a_folder_of_its_own_if_asked_for() {
+fn layout_per_archive_gives_each_archive_a_folder() {
     let dir = TestDir::new();
     write_three(&dir);
     fs::create_dir(dir.path("more")).unwrap();
@@ -119,15 +119,15 @@ fn each_archive_has_a_folder_of_its_own_if_asked_for() {
 }
 
 #[test]
-fn a_profile_mounts_what_it_names_where_it_says() {
+fn a_profile_mounts_its_archives_on_its_mountpoint() {
     let dir = TestDir::new();
     write_three(&dir);
     fs::create_dir(dir.path("profiles")).unwrap();
     let profile =
         "archives = ['first.bsa', 'second.bsa']\nfolder = '..'\nmountpoint = 'here'\noptions = 'xattr'\n";
     fs::write(dir.path("profiles/game.toml"), profile).unwrap();
-    let said = dir.run(["mount", "profiles/game.toml"]).sound();
-    let mount = Mounted::at(&dir.path("profiles/here"), said);
+    let report = dir.run(["mount", "profiles/game.toml"]).sound();
+    let mount = Mounted::at(&dir.path("profiles/here"), report);
     assert_eq!(mount.read("misc/shared.txt"), b"second");
     let codec = xattr::get(mount.join("misc/shared.txt"), "user.bsafs.codec").unwrap();
     assert_eq!(codec.as_deref(), Some(&b"stored"[..]));
@@ -141,7 +141,7 @@ fn a_profile_mounts_what_it_names_where_it_says() {
 }
 
 #[test]
-fn a_profile_that_cannot_be_read_is_refused_with_its_line() {
+fn an_invalid_profile_is_refused_with_the_reason() {
     let dir = TestDir::new();
     fs::write(dir.path("a.toml"), "archives = ['a.bsa']\nmountpiont = 'x'\n").unwrap();
     let finished = run(&mut dir.bsafs(["mount", "a.toml"]));

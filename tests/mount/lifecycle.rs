@@ -1,4 +1,4 @@
-//! A mount's life: the mountpoint is made and removed, daemons die and are replaced, and nothing is left behind.
+//! From mount to unmount: mountpoints that are made and removed, busy mounts, daemons that were killed.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use crate::mounted::{Mounted, TestDir, finish, is_alive, is_root, mounts_below, 
 use crate::support::Tes3;
 
 #[test]
-fn a_mountpoint_that_was_made_goes_with_the_mount_and_nothing_is_left() {
+fn a_mountpoint_that_we_made_is_removed_by_the_unmount() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
@@ -22,7 +22,7 @@ fn a_mountpoint_that_was_made_goes_with_the_mount_and_nothing_is_left() {
     assert!(mount.said.lines().next().unwrap().ends_with(&report), "{}", mount.said);
     assert_eq!(mount.said.lines().nth(1).unwrap(), format!("unmount: bsafs umount {}", there.display()));
     assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
-    // `bsafs umount` waits for the daemon, so nothing needs to be waited for here.
+    // `bsafs umount` returns when the daemon has ended.
     assert!(!is_alive(mount.pid) && !there.exists());
     assert!(mounts_below(&dir.path("")).is_empty());
     let left: Vec<_> = fs::read_dir(dir.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
@@ -30,7 +30,7 @@ fn a_mountpoint_that_was_made_goes_with_the_mount_and_nothing_is_left() {
 }
 
 #[test]
-fn a_mountpoint_that_was_there_stays() {
+fn a_mountpoint_that_existed_stays_after_the_unmount() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("mnt")).unwrap();
@@ -60,8 +60,8 @@ fn without_a_mountpoint_a_folder_named_after_the_last_archive_is_made() {
     let dir = TestDir::new();
     dir.archive("Base.bsa", &world());
     dir.archive("Patch.bsa", &Tes3::new().file("patch.txt", b"patch").build());
-    let said = dir.run(["mount", "Base.bsa", "Patch.bsa"]).sound();
-    let mount = Mounted::at(&dir.path("Patch"), said);
+    let report = dir.run(["mount", "Base.bsa", "Patch.bsa"]).sound();
+    let mount = Mounted::at(&dir.path("Patch"), report);
     assert_eq!(mount.read("patch.txt"), b"patch");
     mount.umount(&dir);
     assert!(!dir.path("Patch").exists());
@@ -92,8 +92,8 @@ fn several_mounts_are_unmounted_by_one_command() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     for name in ["one", "two", "three"] {
-        let said = dir.run(["mount", "a.bsa", name]).sound();
-        assert!(said.starts_with("mounted 1 archive, 5 files ("), "{said}");
+        let report = dir.run(["mount", "a.bsa", name]).sound();
+        assert!(report.starts_with("mounted 1 archive, 5 files ("), "{report}");
     }
     assert_eq!(mounts_below(&dir.path("")).len(), 3);
     assert_eq!(dir.run(["umount", "one", "two", "three"]).sound(), "");
@@ -133,7 +133,7 @@ fn a_mount_whose_daemon_was_killed_can_be_unmounted() {
 }
 
 #[test]
-fn a_busy_mount_stays_and_the_way_out_is_told() {
+fn umount_of_a_busy_mount_fails_with_advice_and_lazily_succeeds() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
@@ -146,7 +146,7 @@ fn a_busy_mount_stays_and_the_way_out_is_told() {
     assert!(finished.err.ends_with(advice), "{}", finished.err);
     assert!(mount.is_mounted() && mount.read("readme.txt").len() == 800);
 
-    // Lazily it goes at once, and the open file can be read to its end.
+    // Lazily it is detached at once, and the open file can be read to its end.
     assert_eq!(dir.run(["umount", "--lazy", "mnt"]).sound(), "");
     assert!(!mount.is_mounted());
     let content = &world_files()[3].1;
@@ -228,7 +228,7 @@ fn a_mount_is_of_our_type_and_named_after_its_archive() {
 }
 
 #[test]
-fn what_others_mounted_is_not_ours_to_unmount() {
+fn umount_refuses_mounts_of_other_programs() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -238,13 +238,13 @@ fn what_others_mounted_is_not_ours_to_unmount() {
     let finished = dir.run(["umount", "disk"]);
     let left = mounts_below(&dir.path(""));
     run(Command::new("umount").arg("-l").arg(dir.path("disk")));
-    let said = "bsafs: disk: what is mounted there (tmpfs) is not of bsafs; `umount` ends it\n";
-    assert_eq!((finished.code, finished.err.as_str()), (73, said));
+    let message = "bsafs: disk: what is mounted there (tmpfs) is not of bsafs; `umount` ends it\n";
+    assert_eq!((finished.code, finished.err.as_str()), (73, message));
     assert_eq!(left, [dir.path("disk")]);
 }
 
 #[test]
-fn a_report_that_nobody_takes_leaves_a_mount_and_success() {
+fn a_report_that_cannot_be_written_is_no_failure() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let full = File::options().write(true).open("/dev/full").unwrap();

@@ -1,4 +1,4 @@
-//! Folders: every name once, in order, from any place on.
+//! Listings: every name once, in order, continued from any cookie.
 
 use std::fs::{self, File};
 use std::mem::MaybeUninit;
@@ -25,15 +25,15 @@ fn mount_many(dir: &TestDir) -> Mounted {
     dir.mount(["a.bsa"])
 }
 
-/// Name, number, kind, and where to go on, of each line of a listing from where the folder's descriptor stands.
-fn lines(folder: &File, room: usize) -> Vec<(String, u64, FileType, u64)> {
+/// Name, inode number, type and cookie of each entry of a listing, from the offset of the folder's descriptor on.
+fn entries(folder: &File, room: usize) -> Vec<(String, u64, FileType, u64)> {
     let mut buffer = vec![MaybeUninit::uninit(); room];
     let mut listing = RawDir::new(folder, &mut buffer);
     let mut found = Vec::new();
-    while let Some(line) = listing.next() {
-        let line = line.unwrap();
-        let name = line.file_name().to_str().unwrap().to_owned();
-        found.push((name, line.ino(), line.file_type(), line.next_entry_cookie()));
+    while let Some(entry) = listing.next() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().to_str().unwrap().to_owned();
+        found.push((name, entry.ino(), entry.file_type(), entry.next_entry_cookie()));
     }
     found
 }
@@ -44,7 +44,7 @@ fn a_large_folder_lists_every_name_once_and_in_order() {
     let mount = mount_many(&dir);
     let mut expected: Vec<String> = (0..MANY).map(name).chain(["below".into()]).collect();
     expected.sort_by_key(|name| name.to_ascii_lowercase());
-    // The second listing is the kernel's own copy.
+    // The second listing is cached by the kernel.
     for _ in 0..2 {
         let listed: Vec<String> = fs::read_dir(mount.join("many"))
             .unwrap()
@@ -55,11 +55,11 @@ fn a_large_folder_lists_every_name_once_and_in_order() {
 }
 
 #[test]
-fn a_listing_tells_kinds_and_numbers_as_stat_does() {
+fn a_listing_reports_types_and_inode_numbers_as_stat_does() {
     let dir = TestDir::new();
     let mount = mount_many(&dir);
     let folder = File::open(mount.join("many")).unwrap();
-    let listed = lines(&folder, 32 << 10);
+    let listed = entries(&folder, 32 << 10);
     assert_eq!(listed.len(), MANY + 3);
     assert_eq!((listed[0].0.as_str(), listed[1].0.as_str()), (".", ".."));
     assert_eq!(listed[1].1, 1, "the root's number");
@@ -72,21 +72,21 @@ fn a_listing_tells_kinds_and_numbers_as_stat_does() {
 }
 
 #[test]
-fn a_listing_goes_on_from_any_place_that_it_told() {
+fn a_listing_continues_from_any_of_its_cookies() {
     let dir = TestDir::new();
     let mount = mount_many(&dir);
-    // Small buffers, so that the kernel asks from many places; nothing is cached yet at the first of them.
+    // With the small buffer and nothing cached, the kernel sends requests from many cookies.
     for room in [1 << 10, 64 << 10] {
         let folder = File::open(mount.join("many")).unwrap();
-        let whole = lines(&folder, room);
+        let whole = entries(&folder, room);
         assert_eq!(whole.len(), MANY + 3);
         for nth in (0..whole.len()).step_by(701).chain([whole.len() - 2, whole.len() - 1]) {
             seek(&folder, SeekFrom::Start(whole[nth].3)).unwrap();
-            let rest = lines(&folder, room);
+            let rest = entries(&folder, room);
             assert!(rest == whole[nth + 1..], "after {}", whole[nth].0);
         }
         seek(&folder, SeekFrom::Start(0)).unwrap();
-        assert!(lines(&folder, room) == whole);
+        assert!(entries(&folder, room) == whole);
     }
 }
 
@@ -95,14 +95,14 @@ fn a_listing_that_begins_in_the_middle_misses_nothing() {
     let dir = TestDir::new();
     let mount = mount_many(&dir);
     let (one, other) = (mount.join("many"), mount.join("MANY"));
-    let whole = lines(&File::open(one).unwrap(), 64 << 10);
-    // Another spelling is another folder, of which the kernel has no copy yet.
+    let whole = entries(&File::open(one).unwrap(), 64 << 10);
+    // Another spelling is another folder to the kernel, whose listing is not cached yet.
     let folder = File::open(other).unwrap();
     seek(&folder, SeekFrom::Start(whole[3_000].3)).unwrap();
-    let names = |lines: &[(String, u64, FileType, u64)]| -> Vec<String> {
-        lines.iter().map(|line| line.0.clone()).collect()
+    let names = |entries: &[(String, u64, FileType, u64)]| -> Vec<String> {
+        entries.iter().map(|entry| entry.0.clone()).collect()
     };
-    assert!(names(&lines(&folder, 4 << 10)) == names(&whole[3_001..]));
+    assert!(names(&entries(&folder, 4 << 10)) == names(&whole[3_001..]));
 }
 
 #[test]

@@ -2,18 +2,18 @@
 
 mod attributes; // modes, times, sizes, numbers; extended attributes
 mod by_mount; // the forms in which mount(8) calls the program
-mod caching; // what the kernel need not ask twice
-mod damage; // archives that are bad, or change under the mount
+mod caching; // what the kernel caches: names, negative entries, attributes, listings, the page cache
+mod damage; // archives that are damaged, or changed under the mount
 mod failures; // what is refused before anything is mounted
-mod layers; // several archives in one mount
-mod lifecycle; // from the mountpoint's making to its removal
-mod listings; // folders, read whole and in part
+mod layers; // several archives in one mount: load order, hidden copies, profiles
+mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons that were killed
+mod listings; // readdir, whole and from any cookie
 mod names; // lookups in any case, and names that are in no listing
-mod reading; // bytes, whole and in part
-mod real_archives; // what other people's tools wrote
+mod reading; // bytes of files, whole and in part, in parallel
+mod real_archives; // archives that other tools wrote
 mod refusals; // every operation that would write
-mod signals; // SIGTERM and its kind
-mod users; // who may enter, whose the files are
+mod signals; // SIGTERM, SIGINT, SIGHUP
+mod users; // owner, permissions, ordinary users, allow_other
 
 use crate::support::content::{noise, texels, text};
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
@@ -30,7 +30,7 @@ fn world() -> Vec<u8> {
         .build()
 }
 
-/// What a mount of [`world`] must show, in no order.
+/// Paths and contents of the files in [`world`], in no order.
 fn world_files() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("textures/clutter/bucket.dds", texels(1, 300_000)),
@@ -41,7 +41,7 @@ fn world_files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The files' paths, as they are listed.
+/// The paths of these files.
 fn world_paths() -> Vec<&'static str> {
     world_files().into_iter().map(|(path, _)| path).collect()
 }

@@ -1,4 +1,4 @@
-//! Lookups: any case finds a file, and some names are found that no folder lists.
+//! Lookups: names in any case, names that are in no listing, and spellings of folders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,7 +57,7 @@ fn a_name_that_is_in_no_archive_is_not_found() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
-    // Twice: the second answer is the kernel's own.
+    // The second lookup finds the kernel's negative entry.
     for _ in 0..2 {
         for path in
             ["nothing", "textures/sky.dd", "textures/sky.ddss", "nowhere/sky.dds", "textures\\sky.dds"]
@@ -70,7 +70,7 @@ fn a_name_that_is_in_no_archive_is_not_found() {
 }
 
 #[test]
-fn wine_finds_ciopfs_in_every_folder_and_lists_it_in_none() {
+fn ciopfs_is_found_in_every_folder_and_listed_in_none() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
@@ -85,7 +85,7 @@ fn wine_finds_ciopfs_in_every_folder_and_lists_it_in_none() {
 }
 
 #[test]
-fn the_status_is_told_in_the_root_alone_and_listed_nowhere() {
+fn the_status_link_is_in_the_root_alone_and_in_no_listing() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa", "--cache-size", "1M"]);
@@ -107,7 +107,7 @@ fn the_status_is_told_in_the_root_alone_and_listed_nowhere() {
 }
 
 #[test]
-fn inode_numbers_are_their_own_and_the_same_at_every_mount() {
+fn inode_numbers_are_unique_and_the_same_at_every_mount() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let seen: Vec<BTreeMap<String, u64>> = (0..2)
@@ -133,7 +133,7 @@ fn two_spellings_of_a_folder_are_two_folders_with_the_same_files() {
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     let ino = |path: &str| fs::metadata(mount.join(path)).unwrap().ino();
-    // To and fro, for the kernel may hold a folder by one name only.
+    // Alternating, because the kernel can cache a folder under one name only.
     for _ in 0..3 {
         assert_ne!(ino("textures"), ino("TEXTURES"));
         assert_ne!(ino("textures/clutter"), ino("TEXTURES/clutter"));
@@ -160,13 +160,13 @@ fn programs_in_two_spellings_of_a_folder_each_keep_their_working_folder() {
     let programs: Vec<_> = spellings.iter().map(start).collect();
     for (mut program, spelling) in programs.into_iter().zip(spellings) {
         program.stdin.take().unwrap().write_all(b"go\n").unwrap();
-        let said = finish(program).sound();
-        assert_eq!(said, format!("{}\n300000\n", mount.join(spelling).display()));
+        let out = finish(program).sound();
+        assert_eq!(out, format!("{}\n300000\n", mount.join(spelling).display()));
     }
 }
 
 #[test]
-fn a_name_of_another_code_page_is_shown_as_the_user_says() {
+fn names_are_decoded_with_the_code_page_of_the_option_encoding() {
     let dir = TestDir::new();
     // In Windows-1251 these bytes are "Яблоко", in 1252 they are not.
     dir.archive("a.bsa", &Tes3::new().file(b"\xDF\xE1\xEB\xEE\xEA\xEE.txt", b"apple").build());

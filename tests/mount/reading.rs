@@ -1,4 +1,4 @@
-//! Bytes: whole files, and pieces of them at every kind of offset.
+//! Bytes of files: whole, in pieces at all kinds of offsets, and by parallel readers.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ fn sample(name: &str) -> Sample {
     samples().into_iter().find(|sample| sample.name == name).expect(name)
 }
 
-/// A mount of a sample alone, and the place that it needs.
+/// A mount of a sample alone, and its folder.
 fn mount(name: &str) -> (Sample, TestDir, Mounted) {
     let (sample, dir) = (sample(name), TestDir::new());
     dir.sample(&sample);
@@ -63,7 +63,7 @@ fn every_file_of_every_kind_of_archive_is_listed_and_whole() {
     assert!(seen > 300, "{seen} files");
 }
 
-/// A file that is read around the page cache: every request reaches the daemon as it is made.
+/// A file that is read past the page cache, so that every read is a request.
 fn open_directly(path: &Path) -> File {
     File::options().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path).unwrap()
 }
@@ -78,7 +78,7 @@ fn compare_pieces(file: &File, content: &[u8], what: &str) {
         for len in [1, 7, 4_096, 150_000] {
             let mut buffer = vec![0xEE; len];
             let mut came = 0;
-            // The kernel may answer less than is asked for in one go.
+            // A read may return fewer bytes than asked for.
             loop {
                 let more = file.read_at(&mut buffer[came..], offset + came as u64).unwrap();
                 came += more;
@@ -105,7 +105,7 @@ fn pieces_at_every_kind_of_offset_are_the_same_with_and_without_the_page_cache()
         ("dx10 v3 lz4.ba2", "Textures/Clutter/bucket_d.DDS"),
         ("tes3 named.bsa", "meshes/m/probe_journeyman_01.nif"),
     ] {
-        let (sample, _place, mount) = mount(name);
+        let (sample, _dir, mount) = mount(name);
         let content = &sample.files.iter().find(|(listed, _)| listed == path).expect(path).1;
         compare_pieces(&open_directly(&mount.join(path)), content, &format!("{name}, direct"));
         compare_pieces(&File::open(mount.join(path)).unwrap(), content, name);
@@ -114,9 +114,9 @@ fn pieces_at_every_kind_of_offset_are_the_same_with_and_without_the_page_cache()
 
 #[test]
 fn a_mapped_file_has_the_same_bytes() {
-    let (sample, _place, mount) = mount("v104 zlib.bsa");
+    let (sample, _dir, mount) = mount("v104 zlib.bsa");
     for (path, content) in &sample.files {
-        let is_same = Source::open(&mount.join(path)).unwrap().lend(|bytes| bytes == content).unwrap();
+        let is_same = Source::open(&mount.join(path)).unwrap().with_map(|bytes| bytes == content).unwrap();
         assert!(is_same, "{path}");
     }
 }
@@ -137,13 +137,13 @@ fn read_in_parallel(mount: &Mounted, sample: &Sample, stride: usize) {
 }
 
 #[test]
-fn eight_readers_of_the_same_file_and_of_different_files_all_read_the_truth() {
+fn eight_parallel_readers_of_the_same_and_of_different_files_read_the_right_bytes() {
     for name in ["v104 zlib.bsa", "v105 lz4 embedded.bsa", "dx10 v7.ba2"] {
         let sample = sample(name);
         for stride in [0, 1] {
             let dir = TestDir::new();
             dir.sample(&sample);
-            // A cache that holds next to nothing, so that readers push out each other's data.
+            // So small a cache that readers evict each other's extents.
             let mount = dir.mount([name, "--cache-size", "100K"]);
             read_in_parallel(&mount, &sample, stride);
         }
@@ -151,8 +151,8 @@ fn eight_readers_of_the_same_file_and_of_different_files_all_read_the_truth() {
 }
 
 #[test]
-fn many_pieces_of_one_packed_file_read_at_once_are_all_right() {
-    let (sample, _place, mount) = mount("v104 zlib.bsa");
+fn pieces_of_one_packed_file_that_are_read_in_parallel_are_right() {
+    let (sample, _dir, mount) = mount("v104 zlib.bsa");
     let (path, content) = &sample.files[0];
     thread::scope(|scope| {
         for reader in 0..8 {
@@ -171,7 +171,7 @@ fn many_pieces_of_one_packed_file_read_at_once_are_all_right() {
 }
 
 #[test]
-fn small_files_that_are_opened_one_after_another_are_right_and_not_decoded_in_vain() {
+fn small_files_opened_one_after_another_are_right_and_decoded_once() {
     let content = |file: u64| text(file, 500 + 97 * file as usize);
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
     let archive =
@@ -184,25 +184,24 @@ fn small_files_that_are_opened_one_after_another_are_right_and_not_decoded_in_va
     }
     let total: usize = (0..400).map(|file| content(file).len()).sum();
     let decoded = status(&mount.path)["decoded_bytes"].as_u64().unwrap();
-    // A read may overtake the worker who foresees it.
     assert!((total..total + total / 10).contains(&(decoded as usize)), "{decoded} bytes of {total}");
 }
 
-/// Asks so many questions without a pause, none of which the kernel can answer by itself.
-fn ask(mount: &Mounted, questions: u32) {
-    for number in 0..questions {
+/// Sends LOOKUPs without a pause: none of these names is cached.
+fn look_up_absent_names(mount: &Mounted, count: u32) {
+    for number in 0..count {
         assert!(!mount.join(format!("{number} is not there")).exists());
     }
 }
 
 #[test]
-fn reads_beside_a_program_that_asks_without_a_pause_are_right() {
-    let (sample, _place, mount) = mount("dx10 v1.ba2");
+fn reads_are_right_beside_a_program_that_sends_lookups_without_a_pause() {
+    let (sample, _dir, mount) = mount("dx10 v1.ba2");
     thread::scope(|scope| {
-        let asking = scope.spawn(|| ask(&mount, 20_000));
+        let lookups = scope.spawn(|| look_up_absent_names(&mount, 20_000));
         for (path, content) in sample.files.iter().cycle().take(100) {
             compare_pieces(&open_directly(&mount.join(path)), content, path);
-            if asking.is_finished() {
+            if lookups.is_finished() {
                 break;
             }
         }
@@ -210,10 +209,10 @@ fn reads_beside_a_program_that_asks_without_a_pause_are_right() {
 }
 
 #[test]
-fn a_daemon_sleeps_when_nobody_asks_any_more() {
-    let (_sample, _place, mount) = mount("dx10 v1.ba2");
-    ask(&mount, 2_000);
-    // How often its threads fell asleep, and for how many ticks they ran: who looks about without a pause never sleeps.
+fn the_daemon_sleeps_when_no_requests_come() {
+    let (_sample, _dir, mount) = mount("dx10 v1.ba2");
+    look_up_absent_names(&mount, 2_000);
+    // Ticks that its threads ran, and how often they fell asleep; a thread that polls without end does one or the other.
     let spent = || -> Vec<String> {
         let threads = fs::read_dir(format!("/proc/{}/task", mount.pid)).unwrap();
         let of_thread = |thread: &Path| {
@@ -224,6 +223,7 @@ fn a_daemon_sleeps_when_nobody_asks_any_more() {
         };
         threads.map(|thread| of_thread(&thread.unwrap().path())).collect()
     };
+    // The sleep is the time measured over; it orders nothing.
     until("the daemon sleeps", || {
         let before = spent();
         thread::sleep(Duration::from_millis(50));

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::mounted::{TestDir, status};
 
-/// Where they are, on machines that have them; they are no part of this repository.
+/// Where they are, if they are there: they are no part of this repository.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/archives")
 }
@@ -34,7 +34,7 @@ fn manifest(text: &str) -> BTreeMap<&str, Vec<Row<'_>>> {
 }
 
 #[test]
-fn every_file_that_other_readers_agree_on_is_the_same_through_a_mount() {
+fn files_of_other_tools_archives_are_what_independent_readers_found() {
     let Ok(text) = fs::read_to_string(folder().join("MANIFEST.tsv")) else {
         return eprintln!("SKIPPED: no {}: archives of other tools were NOT compared", folder().display());
     };

@@ -1,4 +1,4 @@
-//! Signals that end a mount: the first as soon as no file is open, the second at once.
+//! Signals that end a mount: the first as soon as no file is open, a second at once.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use super::{world, world_files};
 use crate::mounted::{Mounted, TestDir, is_alive, is_root, mounts_below, run, signal, until};
 
 #[test]
-fn each_of_three_signals_unmounts_and_removes_the_made_mountpoint() {
+fn sigterm_sigint_and_sighup_unmount_and_remove_the_mountpoint_that_we_made() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     for which in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
@@ -23,7 +23,7 @@ fn each_of_three_signals_unmounts_and_removes_the_made_mountpoint() {
 }
 
 #[test]
-fn a_signal_waits_for_open_files_and_no_longer() {
+fn a_signal_unmounts_when_the_last_file_is_closed() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let (mount, file) = signalled_while_busy(&dir);
@@ -32,8 +32,8 @@ fn a_signal_waits_for_open_files_and_no_longer() {
     drop(file);
     mount.wait_for_end();
     assert!(!dir.path("mnt").exists());
-    let told = told(&dir);
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let log = log(&dir);
+    assert_eq!(log.lines().count(), 1, "{log}");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_second_signal_unmounts_at_once_and_an_open_file_is_still_read() {
 }
 
 #[test]
-fn a_signal_finds_a_mount_that_was_covered_or_moved() {
+fn a_signal_unmounts_a_mount_that_was_covered_or_moved() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -63,14 +63,13 @@ fn a_signal_finds_a_mount_that_was_covered_or_moved() {
     let covered = dir.mount(["a.bsa", "--log-file", "log"]);
     run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&covered.path)).sound();
     signal(covered.pid, Signal::SIGTERM);
-    let told = || fs::read_to_string(dir.path("log")).unwrap_or_default();
-    until("the log tells what is in the way", || told().contains("Another mount covers it"));
+    until("the log names what is in the way", || log(&dir).contains("Another mount covers it"));
     assert_eq!(mounts_below(&dir.path("")).len(), 2);
     run(Command::new("umount").arg(&covered.path)).sound();
     covered.wait_for_end();
     assert!(mounts_below(&dir.path("")).is_empty());
 
-    // Where mounts are shared with other namespaces, the system lets none be moved.
+    // Mounts that are shared with other namespaces cannot be moved.
     let moved = dir.mount(["a.bsa"]);
     fs::create_dir(dir.path("elsewhere")).unwrap();
     if run(Command::new("mount").arg("--move").arg(&moved.path).arg(dir.path("elsewhere"))).code != 0 {
@@ -81,17 +80,17 @@ fn a_signal_finds_a_mount_that_was_covered_or_moved() {
     assert!(mounts_below(&dir.path("")).is_empty());
 }
 
-/// A mount that was signalled once while a file was open, and has said so; and that file.
+/// A mount that was signalled once while a file was open, and has logged that; and that file.
 fn signalled_while_busy(dir: &TestDir) -> (Mounted, File) {
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);
     let file = File::open(mount.join("meshes/tower.nif")).unwrap();
     signal(mount.pid, Signal::SIGTERM);
     let words = ["unmounting when it is free", "A second signal unmounts at once"];
-    until("the log tells that the mount is busy", || words.iter().all(|it| told(dir).contains(it)));
+    until("the log reports that the mount is busy", || words.iter().all(|it| log(dir).contains(it)));
     (mount, file)
 }
 
 /// What the daemon has logged.
-fn told(dir: &TestDir) -> String {
+fn log(dir: &TestDir) -> String {
     fs::read_to_string(dir.path("log")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Who may enter a mount, and whose the files are: root, and an ordinary user through fusermount3.
+//! Owner and permissions of files, `allow_other`, and mounts of ordinary users through fusermount3.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,13 +7,13 @@ use std::process::Stdio;
 use super::{world, world_files};
 use crate::mounted::{TestDir, finish, is_alive, is_root, mounts_below, run, until};
 
-/// Whether the machine lets users open their mounts to others, so that a refusal cannot be had.
+/// Whether ordinary users may pass `allow_other` on this machine, so that there is no refusal to test.
 fn users_may_allow_other() -> bool {
     let text = fs::read_to_string("/etc/fuse.conf").unwrap_or_default();
     text.lines().any(|line| line.trim() == "user_allow_other")
 }
 
-/// Says that a test has nothing to test here.
+/// Prints why a test cannot run here.
 fn skipped(why: &str) {
     eprintln!("SKIPPED: {why}");
 }
@@ -23,8 +23,8 @@ fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
-    let said = run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
-    assert!(said.starts_with("mounted 1 archive, 5 files ("), "{said}");
+    let report = run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
+    assert!(report.starts_with("mounted 1 archive, 5 files ("), "{report}");
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     let there = dir.path("mnt");
     let line = mounts.lines().find(|line| line.split(' ').nth(1) == there.to_str()).unwrap();
@@ -51,12 +51,12 @@ fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
 }
 
 #[test]
-fn a_busy_mount_of_an_ordinary_user_is_told_apart_and_goes_lazily() {
+fn umount_of_an_ordinary_users_busy_mount_fails_and_lazily_succeeds() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
     run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
-    // Holds the file open for as long as nobody answers.
+    // Keeps the file open until its standard input is closed.
     let mut reader = dir.as_user("sh", ["-c", "exec 3<mnt/readme.txt; echo open; read answer"]);
     let mut reader = reader.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut word = [0; 5];
@@ -72,7 +72,7 @@ fn a_busy_mount_of_an_ordinary_user_is_told_apart_and_goes_lazily() {
 }
 
 #[test]
-fn a_user_who_may_not_open_the_mount_to_others_is_told_which_line_is_missing() {
+fn where_allow_other_is_not_permitted_the_error_names_the_missing_line() {
     if users_may_allow_other() {
         return skipped("/etc/fuse.conf has user_allow_other");
     }
@@ -89,7 +89,7 @@ fn a_user_who_may_not_open_the_mount_to_others_is_told_which_line_is_missing() {
 }
 
 #[test]
-fn a_user_who_may_not_write_to_the_mountpoint_is_refused() {
+fn a_mountpoint_that_the_user_may_not_write_is_refused() {
     if !is_root() {
         return skipped("only root can make a folder of somebody else");
     }
@@ -104,22 +104,22 @@ fn a_user_who_may_not_write_to_the_mountpoint_is_refused() {
 }
 
 #[test]
-fn another_user_enters_only_where_he_is_let_in() {
+fn another_user_reads_only_with_allow_other() {
     if !is_root() {
         return skipped("only root can be somebody else");
     }
-    for (options, enters) in [("ro", false), ("allow_other", true), ("allow_other,umask=077", false)] {
+    for (options, may_read) in [("ro", false), ("allow_other", true), ("allow_other,umask=077", false)] {
         let dir = TestDir::new();
         dir.archive("a.bsa", &world());
         let mount = dir.mount(["a.bsa", "-o", options]);
         let read = dir.as_user("cat", [mount.join("readme.txt")]).output().unwrap();
-        assert_eq!(read.status.success(), enters, "{options}: {read:?}");
-        assert_eq!(read.stdout == world_files()[4].1, enters, "{options}");
+        assert_eq!(read.status.success(), may_read, "{options}: {read:?}");
+        assert_eq!(read.stdout == world_files()[4].1, may_read, "{options}");
     }
 }
 
 #[test]
-fn owner_and_permissions_are_as_the_options_say() {
+fn owner_and_permissions_follow_the_options() {
     // Owner, group, permissions of files and folders.
     let own = (nix::unistd::getuid().as_raw(), nix::unistd::getgid().as_raw());
     for (options, owner, file, folder) in [
@@ -142,7 +142,7 @@ fn owner_and_permissions_are_as_the_options_say() {
 }
 
 #[test]
-fn files_can_be_given_to_the_user_who_is_let_in() {
+fn uid_umask_and_allow_other_let_one_other_user_read() {
     if !is_root() {
         return skipped("only root can be somebody else");
     }

@@ -43,7 +43,7 @@ pub fn limits() -> Limits {
 /// Takes the archive at `path` all the way; answers how many files it has, or `None` if it is refused.
 pub fn survive(path: &Path, doubt: &Doubt<'_>) -> Option<usize> {
     let source = Source::open(path).unwrap();
-    let (layer, tables, doubtful) = source.lend(|bytes| names_and_tables(bytes, doubt)).unwrap()?;
+    let (layer, tables, doubtful) = source.with_map(|bytes| names_and_tables(bytes, doubt)).unwrap()?;
     let tree = tree::merge(vec![layer]).unwrap();
     check_tree(&tree, doubtful.len());
     let mut store = Store::new(1 << 20, limits());

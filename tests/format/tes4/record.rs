@@ -135,7 +135,7 @@ fn bit_31_of_an_offset_is_part_of_it_in_archives_beyond_2_gib() {
     let source = Source::open(&path).unwrap();
     assert_eq!(source.len(), 0x8000_1000);
     let offsets = source
-        .lend(|bytes| {
+        .with_map(|bytes| {
             let archive = parse(bytes);
             assert_eq!(notes(&archive), []);
             archive.extents().map(|extent| extent.offset).collect::<Vec<_>>()

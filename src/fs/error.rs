@@ -1,25 +1,25 @@
-//! What can go wrong in a file system operation, and the error number that tells it.
+//! Errors of file system operations, and their error numbers.
 
 use fuser::Errno;
 
-/// Why an operation was refused.
+/// Why an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The archive's bytes are damaged, gone or changed; the log says which.
+    /// The archive's bytes are damaged, missing or changed; the log names the fault.
     Damaged,
-    /// There is a folder where a file is needed.
+    /// The operation needs a file, and the node is a folder.
     IsFolder,
-    /// The kernel asks for a node that it was never told of.
+    /// No node has this inode number.
     NoNode,
-    /// There is no extended attribute of that name.
-    NoAttribute,
-    /// There is nothing of that name.
+    /// The node has no extended attribute of this name.
+    NoXattr,
+    /// The folder has no child of this name.
     NotFound,
-    /// There is a file where a folder is needed.
+    /// The operation needs a folder, and the node is none.
     NotFolder,
     /// The answer does not fit the caller's buffer.
     TooSmall,
-    /// The operation makes no sense for the node.
+    /// The node does not support the operation.
     Invalid,
 }
 
@@ -29,7 +29,7 @@ impl From<Error> for Errno {
             Error::Damaged => Self::EIO,
             Error::IsFolder => Self::EISDIR,
             Error::NoNode => Self::ESTALE,
-            Error::NoAttribute => Self::ENODATA,
+            Error::NoXattr => Self::ENODATA,
             Error::NotFound => Self::ENOENT,
             Error::NotFolder => Self::ENOTDIR,
             Error::TooSmall => Self::ERANGE,

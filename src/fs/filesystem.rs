@@ -1,0 +1,168 @@
+//! The file system in plain types: names from the tree, bytes from the store. Here are LOOKUP, GETATTR and READ;
+//! further operations are in the files that import this one.
+
+use std::sync::OnceLock;
+use std::time::{Instant, SystemTime};
+
+use super::attr::{Attr, NodeKind};
+use super::error::Error;
+use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
+use super::presentation::Presentation;
+use super::push::{Push, PushQueue};
+use super::requests::Requests;
+use crate::content::Store;
+use crate::tree::{Inode, Kind, Spellings, Tree};
+
+/// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
+const SPELLINGS_MAX: usize = 65_536;
+
+/// A mounted file system.
+#[derive(Debug)]
+pub struct FileSystem {
+    pub(super) tree: Tree,
+    pub(super) store: Store,
+    pub(super) spellings: Spellings,
+    pub(super) presentation: Presentation,
+    /// Of folders: when the newest archive was last changed.
+    modified: SystemTime,
+    /// Set once there is a session to push through.
+    pub(super) push_queue: OnceLock<PushQueue>,
+    pub(super) started: Instant,
+    pub(super) requests: Requests,
+}
+
+impl FileSystem {
+    /// Joins names and bytes that were made from the same archives in the same order.
+    pub fn new(tree: Tree, store: Store, presentation: Presentation) -> Self {
+        let spellings = Spellings::new(&tree, SPELLINGS_MAX);
+        let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
+        let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
+        Self {
+            tree,
+            store,
+            spellings,
+            presentation,
+            modified,
+            push_queue: OnceLock::new(),
+            started: Instant::now(),
+            requests: Requests::default(),
+        }
+    }
+
+    /// The names.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The bytes.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// LOOKUP: the child of a folder with this name, in any case.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NoNode`] or [`Error::NotFolder`] where `parent` is no folder.
+    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr, Error> {
+        let folder = self.folder(parent)?;
+        if let Some(child) = self.child(folder, name) {
+            return Ok(self.node_attr(child));
+        }
+        match link_ino(parent, name) {
+            Some(ino) => self.attr(ino),
+            None if name == CIOPFS => self.attr(CIOPFS_INO),
+            None => Err(Error::NotFound),
+        }
+    }
+
+    /// GETATTR: the attributes of a node.
+    ///
+    /// # Errors
+    /// [`Error::NoNode`].
+    pub fn attr(&self, ino: u64) -> Result<Attr, Error> {
+        let (kind, modified, is_lasting) = match ino {
+            CIOPFS_INO => (NodeKind::File, self.modified, true),
+            STATUS_INO.. => (NodeKind::StatusLink, SystemTime::now(), false),
+            _ => return Ok(self.node_attr(self.inode(ino)?)),
+        };
+        Ok(Attr { ino, kind, size: 0, modified, is_lasting })
+    }
+
+    /// READ: passes up to `len` bytes of a file from `offset` on to `answer`, fewer only at its end.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], logged once for each fault; [`Error::NoNode`] or [`Error::IsFolder`] where the node is no
+    /// file.
+    pub fn read<T>(
+        &self,
+        ino: u64,
+        offset: u64,
+        len: u32,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Error> {
+        if ino == CIOPFS_INO {
+            return Ok(answer(&[]));
+        }
+        let node = self.inode(ino)?.node.ok_or(Error::IsFolder)?;
+        let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
+        let (answered, decoded) = self.store.read_and_push(entry, offset, len, answer).map_err(|error| {
+            if error.is_new {
+                let archive = self.store.path(entry.layer).display();
+                log::error!("{archive}: {}: {error}", String::from_utf8_lossy(&self.tree.path(node)));
+            }
+            Error::Damaged
+        })?;
+        // Without a queue the kernel sends a READ for the rest.
+        if let (Some(decoded), Some(queue)) = (decoded, self.push_queue.get()) {
+            queue.send(Push { ino, decoded });
+        }
+        Ok(answered)
+    }
+
+    /// The child of a folder, by its name, or by the hash of its path where the archive stores no names.
+    fn child(&self, folder: Inode, name: &[u8]) -> Option<Inode> {
+        if let Some(node) = folder.node.and_then(|node| self.tree.lookup(node, name)) {
+            return Some(self.spellings.child(&self.tree, folder, name, node));
+        }
+        if !self.tree.has_unnamed() || name == CIOPFS {
+            return None;
+        }
+        let mut path = self.spellings.path(&self.tree, folder);
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+        match self.tree.resolve_unnamed(&path) {
+            Some(node) => Some(node.into()),
+            None if self.tree.may_hold_unnamed(&path) => self.spellings.assume_folder(folder, name),
+            None => None,
+        }
+    }
+
+    /// A node of the tree, another spelling of it, or an assumed folder.
+    pub(super) fn inode(&self, ino: u64) -> Result<Inode, Error> {
+        self.spellings.inode(&self.tree, ino).ok_or(Error::NoNode)
+    }
+
+    /// The same, if it is a folder.
+    pub(super) fn folder(&self, ino: u64) -> Result<Inode, Error> {
+        if ino >= CIOPFS_INO {
+            return Err(Error::NotFolder);
+        }
+        let inode = self.inode(ino)?;
+        match inode.node.map(|node| self.tree.kind(node)) {
+            Some(Kind::File(_)) => Err(Error::NotFolder),
+            Some(Kind::Folder) | None => Ok(inode),
+        }
+    }
+
+    fn node_attr(&self, inode: Inode) -> Attr {
+        let (kind, size, modified) = match inode.node.map(|node| self.tree.kind(node)) {
+            Some(Kind::File(entry)) => {
+                (NodeKind::File, self.store.size(entry), self.store.modified(entry.layer))
+            }
+            Some(Kind::Folder) | None => (NodeKind::Folder, 0, self.modified),
+        };
+        Attr { ino: inode.ino, kind, size, modified, is_lasting: true }
+    }
+}

@@ -1,0 +1,12 @@
+//! How nodes appear, whatever their content.
+
+use super::owner::Owner;
+
+/// How nodes appear, whatever their content.
+#[derive(Clone, Debug)]
+pub struct Presentation {
+    /// Owner and permissions of all nodes.
+    pub owner: Owner,
+    /// Whether extended attributes are answered.
+    pub xattrs: bool,
+}

@@ -1,0 +1,58 @@
+//! Extended attributes of files: GETXATTR and LISTXATTR.
+
+use super::error::Error;
+use super::filesystem::FileSystem;
+use super::provenance::Provenance;
+
+/// Prefix of all names.
+const PREFIX: &str = "user.bsafs.";
+
+/// A name behind the prefix, and its value; a file for which there is none does not have the attribute.
+type Xattr = (&'static str, fn(&Provenance) -> Option<String>);
+
+/// All extended attributes. Their values need no I/O and stay short: some programs read all of them for every file.
+const XATTRS: [Xattr; 7] = [
+    ("archive", |it| Some(it.from.archive.clone())),
+    ("codec", |it| Some(it.from.codec.clone())),
+    ("hash", |it| Some(it.from.hash.clone())),
+    ("hides", |it| Some(it.hides.iter().map(|copy| copy.archive.as_str()).collect::<Vec<_>>().join("\n"))),
+    ("packed_size", |it| Some(it.from.packed.to_string())),
+    ("stored_name", |it| Some(it.from.stored_name.clone())),
+    ("tile_mode", |it| it.from.tile_mode.map(|mode| mode.to_string())),
+];
+/// Longer values are cut off. In bytes.
+const VALUE_MAX: usize = 4095;
+
+impl FileSystem {
+    /// Whether extended attributes are answered at all.
+    pub fn has_xattrs(&self) -> bool {
+        self.presentation.xattrs
+    }
+
+    /// The value of a file's extended attribute.
+    ///
+    /// # Errors
+    /// [`Error::NoXattr`].
+    pub fn xattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>, Error> {
+        let name = std::str::from_utf8(name)
+            .ok()
+            .and_then(|name| name.strip_prefix(PREFIX))
+            .ok_or(Error::NoXattr)?;
+        let (_, value) = XATTRS.iter().find(|(known, _)| *known == name).ok_or(Error::NoXattr)?;
+        let provenance = self.provenance(ino).ok_or(Error::NoXattr)?;
+        let mut value = value(&provenance).ok_or(Error::NoXattr)?.into_bytes();
+        value.truncate(VALUE_MAX);
+        Ok(value)
+    }
+
+    /// The names of a file's extended attributes, each closed by a NUL; none for folders.
+    pub fn xattr_names(&self, ino: u64) -> Vec<u8> {
+        let Some(provenance) = self.provenance(ino) else { return Vec::new() };
+        let present = XATTRS.iter().filter(|(_, value)| value(&provenance).is_some());
+        present.flat_map(|(name, _)| format!("{PREFIX}{name}\0").into_bytes()).collect()
+    }
+
+    fn provenance(&self, ino: u64) -> Option<Provenance> {
+        Provenance::of(self, self.inode(ino).ok()?.node?)
+    }
+}
