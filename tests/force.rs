@@ -1,10 +1,8 @@
 //! Unknown versions and kinds: refused in words, and read by the nearest layout where that is forced.
 
-use std::fs;
-use std::process::Command;
-
 use bsafs::format::{Archive, Limits, Options, ParseError, parse, parse_with};
 
+use crate::mounted::{TestDir, run};
 use crate::support::{Ba2, Ba2File, Chunk, Tes4, Texture};
 
 const FORCE: Options = Options { limits: Limits { entries: 100, extent: 1 << 20, notes: 8 }, force: true };
@@ -66,22 +64,16 @@ fn a_ba2_of_an_unknown_version_or_kind_is_read_by_the_layout_that_fits() {
 
 #[test]
 fn info_says_that_an_archive_was_forced_and_prints_no_version_where_there_is_none() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = TestDir::new();
     let info = |bytes: Vec<u8>, force: bool| {
-        fs::write(folder.path().join("archive"), bytes).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bsafs"));
-        command.current_dir(&folder).args(["info", "archive"]).args(force.then_some("--force"));
-        let run = command.output().unwrap();
-        (run.status.code(), String::from_utf8(run.stdout).unwrap())
+        dir.archive("archive", &bytes);
+        let finished = run(dir.bsafs(["info", "archive"]).args(force.then_some("--force")));
+        (finished.code, finished.out)
     };
     let unknown = patched(Tes4::new(105).file("a", "b", "x").build(), 4, &[110]);
-    assert_eq!(info(unknown.clone(), false), (Some(65), String::new()));
+    assert_eq!(info(unknown.clone(), false), (65, String::new()));
     for command in ["info", "list", "names", "verify"] {
-        let run = Command::new(env!("CARGO_BIN_EXE_bsafs"))
-            .current_dir(&folder)
-            .args([command, "archive"])
-            .output();
-        let told = String::from_utf8(run.unwrap().stderr).unwrap();
+        let told = dir.run([command, "archive"]).err;
         assert!(
             told.ends_with("; --force reads it by the nearest layout that is known\n"),
             "{command}: {told}"
@@ -89,7 +81,7 @@ fn info_says_that_an_archive_was_forced_and_prints_no_version_where_there_is_non
     }
     let (exit, text) = info(unknown, true);
     let told = "peculiar       BSA version 110 is not known; it was forced to be read as 105";
-    assert!(exit == Some(0) && text.contains(told), "{text}");
+    assert!(exit == 0 && text.contains(told), "{text}");
     use crate::support::legacy::{Kind, Legacy};
     let (_, text) = info(Legacy::new(Kind::Arena).file("A.TXT", "x").build(), false);
     assert!(text.contains("format         Arena (The Elder Scrolls: Arena)\n"), "{text}");

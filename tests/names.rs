@@ -1,14 +1,11 @@
 //! Lists of names for archives without any, hashes in every platform's order, and what first bytes tell.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
 use bsafs::format::encoding::Encoding;
 use bsafs::format::hash::Family;
 use bsafs::format::{Limits, parse};
 use bsafs::tree::{self, Dictionary, Kind, Layer, Tree};
 
+use crate::mounted::TestDir;
 use crate::support::hash::{tes4_file, tes4_folder, xbox360};
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, XBOX_360};
 use crate::support::{Ba2, Tes3, Tes4, Tes4File, Tes4Folder};
@@ -208,37 +205,31 @@ fn the_platform_is_told_as_far_as_the_bytes_tell_it() {
     assert_eq!(platform(&Ba2::gnm(1).build()), "PlayStation 4");
 }
 
-/// Runs the program; its exit status, output and complaints.
-fn bsafs(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let run = Command::new(env!("CARGO_BIN_EXE_bsafs")).current_dir(folder).args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (run.status.code(), text(run.stdout), text(run.stderr))
-}
-
 #[test]
 fn a_harvested_list_names_the_files_of_every_nameless_archive() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = TestDir::new();
     let named = PATHS.iter().fold(Ba2::general(1), |it, path| it.file(stored(path), "x")).build();
-    fs::write(folder.path().join("named.ba2"), named).unwrap();
-    fs::write(folder.path().join("more.bsa"), Tes3::new().file("README.TXT", "x").build()).unwrap();
-    let (exit, list, _) = bsafs(folder.path(), &["names", "named.ba2", "more.bsa"]);
-    assert_eq!((exit, &list[..]), (Some(0), "meshes/a/bucket.nif\nreadme.txt\ntextures/caf\u{e9}.dds\n"));
-    fs::write(folder.path().join("list.txt"), &list).unwrap();
+    dir.archive("named.ba2", &named);
+    dir.archive("more.bsa", &Tes3::new().file("README.TXT", "x").build());
+    let finished = dir.run(["names", "named.ba2", "more.bsa"]);
+    let list = finished.out;
+    assert_eq!((finished.code, &list[..]), (0, "meshes/a/bucket.nif\nreadme.txt\ntextures/caf\u{e9}.dds\n"));
+    std::fs::write(dir.path("list.txt"), &list).unwrap();
     for (kind, bytes) in nameless() {
-        fs::write(folder.path().join("archive"), bytes).unwrap();
-        let (exit, listed, told) = bsafs(folder.path(), &["list", "archive", "--names", "list.txt"]);
-        assert_eq!((exit, &listed), (Some(0), &list), "{kind}: {told}");
+        dir.archive("archive", &bytes);
+        let finished = dir.run(["list", "archive", "--names", "list.txt"]);
+        assert_eq!((finished.code, &finished.out), (0, &list), "{kind}: {}", finished.err);
     }
-    let (exit, _, told) = bsafs(folder.path(), &["list", "archive", "--names", "missing.txt"]);
-    assert!(exit == Some(66) && told.contains("missing.txt"), "{told}");
+    let finished = dir.run(["list", "archive", "--names", "missing.txt"]);
+    assert!(finished.code == 66 && finished.err.contains("missing.txt"), "{finished:?}");
 }
 
 #[test]
 fn a_hash_that_is_no_platforms_is_odd_and_not_bad() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = TestDir::new();
     let verify = |bytes: Vec<u8>| {
-        fs::write(folder.path().join("archive"), bytes).unwrap();
-        bsafs(folder.path(), &["verify", "archive"])
+        dir.archive("archive", &bytes);
+        dir.run(["verify", "archive"]).sound()
     };
     let named = FOLDER_NAMES | FILE_NAMES;
     let pc = |flags| Tes4::new(104).flags(flags).file("a", "b.dds", "x");
@@ -246,12 +237,9 @@ fn a_hash_that_is_no_platforms_is_odd_and_not_bad() {
     let sounds =
         [ps3(named), pc(named).header_flags(named | XBOX_360).build(), pc(named | XBOX_360).build(), root];
     for sound in sounds {
-        assert_eq!(verify(sound), (Some(0), "archive: 1 file, all sound\n".into(), String::new()));
+        assert_eq!(verify(sound), "archive: 1 file, all sound\n");
     }
     let edited = Tes4::new(103).add("a", Tes4File::new("b.dds", "x").with_hash(7)).file("a", "c.dds", "x");
     let odd = "odd: a/b.dds: hash differs from that of its name (archive invalidation?)\n";
-    assert_eq!(
-        verify(edited.build()),
-        (Some(0), format!("{odd}archive: 2 files, all sound\n"), String::new())
-    );
+    assert_eq!(verify(edited.build()), format!("{odd}archive: 2 files, all sound\n"));
 }

@@ -1,20 +1,19 @@
-//! `--textures`: textures of consoles as DDS files and as raw bytes, from the store to the command line and a mount.
+//! `--textures`: textures of consoles as linear DDS files and as raw bytes, from the store to commands and a mount.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use bsafs::content::{LayerTables, Reason, Store, TextureForm};
 use bsafs::format::{EntryId, Limits, parse};
 use bsafs::source::Source;
 
+use crate::mounted::{Mounted, TestDir};
 use crate::support::consoles::{Shape, gnf, xbox_header};
 use crate::support::content::{noise, texels};
 use crate::support::tiler::Tiler;
 use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
 
-/// A texture as the consoles have it and as a PC has it.
+/// A texture that consoles store in tiles and PCs in rows.
 struct Case {
     format: u8,
     size: (u16, u16, u8),
@@ -26,7 +25,7 @@ const fn case(format: u8, size: (u16, u16, u8), cube: bool, powers_of_two: bool)
     Case { format, size, cube, powers_of_two }
 }
 
-/// Powers of two and odd sizes, flat and cubes, both paddings.
+/// Powers of two and other sizes, flat and cubes, both paddings.
 const CASES: [Case; 9] = [
     case(dds::BC7, (256, 256, 9), false, false),
     case(dds::BC1, (512, 128, 10), false, true),
@@ -80,7 +79,7 @@ impl Case {
     }
 }
 
-/// `data` in up to three chunks whose borders mean nothing, every second stored.
+/// `data` in up to three chunks that end anywhere; every second is stored.
 fn chunked(file: Ba2File, data: &[u8]) -> Ba2File {
     let len = (data.len() / 3).max(100) + 1;
     let chunk =
@@ -88,7 +87,7 @@ fn chunked(file: Ba2File, data: &[u8]) -> Ba2File {
     data.chunks(len).enumerate().map(chunk).fold(file, Ba2File::chunk)
 }
 
-/// An archive of all cases for the Xbox One, and what its files are as DDS.
+/// An archive of all cases for the Xbox One, and its files as DDS.
 fn xbox_archive() -> (Vec<u8>, Vec<Vec<u8>>) {
     let (mut archive, mut files) = (Ba2::textures(1), Vec::new());
     for (n, case) in CASES.iter().enumerate() {
@@ -100,7 +99,7 @@ fn xbox_archive() -> (Vec<u8>, Vec<Vec<u8>>) {
     (archive.build(), files)
 }
 
-/// The same for the PlayStation 4. Its T# has no sRGB here.
+/// The same for the PlayStation 4. The builder writes no sRGB formats into its T#.
 fn gnmf_archive() -> (Vec<u8>, Vec<Vec<u8>>) {
     let (mut archive, mut files) = (Ba2::gnm(1), Vec::new());
     for (n, case) in CASES.iter().enumerate().filter(|(_, case)| case.format != dds::BC7_SRGB) {
@@ -144,7 +143,7 @@ fn whole(store: &Store, entry: usize) -> Vec<u8> {
 }
 
 #[test]
-fn tiled_textures_of_both_consoles_are_dds_files_in_rows_in_every_way_of_reading() {
+fn tiled_textures_of_both_consoles_are_linear_dds_files_in_every_way_of_reading() {
     for (what, (bytes, files)) in [("xbox", xbox_archive()), ("gnmf", gnmf_archive())] {
         let (_folder, store, left) = dds_store(&bytes);
         assert!(left.is_empty(), "{what}: {left:?}");
@@ -166,7 +165,7 @@ fn tiled_textures_of_both_consoles_are_dds_files_in_rows_in_every_way_of_reading
 }
 
 #[test]
-fn the_size_of_an_untiled_texture_is_told_without_reading_a_byte() {
+fn the_size_of_a_linear_texture_is_known_without_reading_a_byte() {
     for (bytes, files) in [xbox_archive(), gnmf_archive()] {
         let (_folder, store, _) = dds_store(&bytes);
         for (n, file) in files.iter().enumerate() {
@@ -190,7 +189,7 @@ fn a_texture_that_is_read_in_small_steps_is_decoded_once() {
 }
 
 #[test]
-fn textures_of_other_shapes_that_share_their_data_are_not_mixed_up() {
+fn textures_of_different_shapes_that_share_an_extent_each_get_their_own_rows() {
     // 64 by 32 and 32 by 64 pixels have as many blocks and as many tiles.
     let [wide, high] = [(64, 32, 1), (32, 64, 1)].map(|size| case(dds::BC1, size, false, false));
     let rows = noise(5, wide.tiler().linear_len());
@@ -222,12 +221,12 @@ fn raw_textures_have_no_header_and_the_bytes_of_the_archive() {
             assert_eq!(store.size(id(n)), expected.len() as u64);
             assert!(whole(&store, n) == *expected, "{n}");
         }
-        assert_eq!(store.tile_mode(id(0)), Some(13), "which no header tells any more");
+        assert_eq!(store.tile_mode(id(0)), Some(13), "no header stores it");
     }
 }
 
 #[test]
-fn what_cannot_be_untiled_keeps_its_header_and_is_counted_by_tile_mode() {
+fn a_texture_that_cannot_become_linear_keeps_its_header_and_is_counted_by_tile_mode() {
     let case = &CASES[0];
     let tiled = case.tiler().tile(&case.rows(4));
     let short = &tiled[..tiled.len() - 16];
@@ -248,7 +247,7 @@ fn what_cannot_be_untiled_keeps_its_header_and_is_counted_by_tile_mode() {
 }
 
 #[test]
-fn a_linear_playstation_texture_needs_a_header_alone_and_a_cube_with_mips_more_than_that() {
+fn a_linear_playstation_texture_gets_a_dds_header_unless_it_is_a_cube_with_mips() {
     let shape = |width, mips, cube| Shape { format: 0x29, width, height: 64, mips, tile_mode: 8, cube };
     let rows = |shape: Shape, by| {
         let of_face: usize = dds::mip_bytes(dds::BC7, shape.width as u16, 64, shape.mips as u8).iter().sum();
@@ -276,7 +275,7 @@ fn a_linear_playstation_texture_needs_a_header_alone_and_a_cube_with_mips_more_t
 }
 
 #[test]
-fn a_fault_in_any_chunk_is_told_with_its_place_and_is_not_kept() {
+fn an_error_in_any_chunk_names_its_offset_and_is_not_cached() {
     let case = &CASES[0];
     let tiled = case.tiler().tile(&case.rows(7));
     let (front, back) = tiled.split_at(50_000);
@@ -293,7 +292,7 @@ fn a_fault_in_any_chunk_is_told_with_its_place_and_is_not_kept() {
         let at = parse(&bytes, &Limits::default()).unwrap().extents().nth(1).unwrap().offset;
         let (_folder, store, _) = dds_store(&bytes);
         assert_eq!(store.size(id(0)), 148 + case.tiler().linear_len() as u64, "{n}");
-        assert_eq!(read(&store, 0, 0, 148).len(), 148, "{n}: the header is sound");
+        assert_eq!(read(&store, 0, 0, 148).len(), 148, "{n}: the header is readable");
         for is_new in [true, false] {
             let error = store.read_at(id(0), 200, 10, |_| ()).unwrap_err();
             assert!(is_it(&error.reason), "{n}: {error}");
@@ -318,18 +317,16 @@ fn chunks_that_together_are_more_than_the_limit_are_refused() {
     assert!(store.check(id(0)).is_ok() && store.read_at(id(0), 200, 1, |_| ()).is_ok());
 }
 
-/// Two archives on the disk: textures that come out, and one that does not.
+/// Two archives on the disk, `gnmf.ba2` and `xbox.ba2`: two textures that become linear, and one that cannot.
 struct Disk {
-    folder: tempfile::TempDir,
-    gnmf: PathBuf,
-    xbox: PathBuf,
+    dir: TestDir,
     rows: Vec<u8>,
     tiled: Vec<u8>,
 }
 
 impl Disk {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = TestDir::new();
         let case = &CASES[0];
         let rows = case.rows(10);
         let tiled = case.tiler().tile(&rows);
@@ -339,95 +336,73 @@ impl Disk {
         let xbox = Ba2::textures(1)
             .add(chunked(Ba2File::texture("Textures\\Wall.DDS", case.xbox()), &tiled))
             .add(Ba2File::texture("Textures\\Left.DDS", two_d).chunk(Chunk::zlib(&tiled)));
-        let path = |name: &str, archive: Ba2| {
-            let path = folder.path().join(name);
-            fs::write(&path, archive.build()).unwrap();
-            path
-        };
-        let (gnmf, xbox) = (path("gnmf.ba2", gnmf), path("xbox.ba2", xbox));
-        Self { folder, gnmf, xbox, rows, tiled }
+        dir.archive("gnmf.ba2", &gnmf.build());
+        dir.archive("xbox.ba2", &xbox.build());
+        Self { dir, rows, tiled }
+    }
+
+    /// What `bsafs cat OPTIONS` prints of the texture in `gnmf.ba2`.
+    fn cat(&self, options: &[&str]) -> Vec<u8> {
+        let mut command = self.dir.bsafs(["cat"]);
+        let output = command.args(options).args(["gnmf.ba2", "textures/sky.dds"]).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{options:?}: {:?}", output.stderr);
+        output.stdout
     }
 }
 
-fn bsafs(arguments: &[&Path]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bsafs"));
-    command.args(arguments).env_remove("RUST_LOG").env_remove("JOURNAL_STREAM").output().unwrap()
-}
-
-fn run(arguments: &[&Path]) -> (Vec<u8>, String) {
-    let Output { status, stdout, stderr } = bsafs(arguments);
-    let stderr = String::from_utf8(stderr).unwrap();
-    assert!(status.success(), "{arguments:?}: {stderr}");
-    (stdout, stderr)
-}
-
 #[test]
-fn the_command_line_shows_textures_as_it_was_asked_to() {
+fn commands_show_textures_in_the_form_that_textures_names() {
     let disk = Disk::new();
     let case = &CASES[0];
-    let [cat, default, dds, raw] =
-        ["cat", "--textures=default", "--textures=dds", "--textures=raw"].map(Path::new);
-    let name = Path::new("textures/sky.dds");
-    let (bytes, said) = run(&[cat, dds, &disk.gnmf, name]);
-    assert!(bytes == case.dds(&disk.rows));
-    assert_eq!(said, "");
-    assert!(run(&[cat, raw, &disk.gnmf, name]).0 == disk.tiled);
+    let (dds, raw) = ("--textures=dds", "--textures=raw");
+    assert!(disk.cat(&[dds]) == case.dds(&disk.rows));
+    assert!(disk.cat(&[raw]) == disk.tiled);
     let as_gnf = gnf(case.shape().descriptor(), &disk.tiled);
-    assert!(run(&[cat, default, &disk.gnmf, name]).0 == as_gnf);
-    assert!(run(&[cat, &disk.gnmf, name]).0 == as_gnf);
+    assert!(disk.cat(&["--textures=default"]) == as_gnf);
+    assert!(disk.cat(&[]) == as_gnf);
 
-    let out = disk.folder.path().join("out");
-    let (_, said) = run(&[Path::new("extract"), dds, &disk.xbox, Path::new("-C"), &out]);
-    assert!(fs::read(out.join("Textures/Wall.DDS")).unwrap() == case.dds(&disk.rows));
-    let left = fs::read(out.join("Textures/Left.DDS")).unwrap();
+    let finished = disk.dir.run(["extract", dds, "xbox.ba2", "-C", "out"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(fs::read(disk.dir.path("out/Textures/Wall.DDS")).unwrap() == case.dds(&disk.rows));
+    let left = fs::read(disk.dir.path("out/Textures/Left.DDS")).unwrap();
     assert_eq!((&left[84..88], left.len()), (&b"XBOX"[..], 164 + disk.tiled.len()));
     let line = "1 texture cannot be put into rows for a PC and keep a console's header: 1 of tile mode 14";
-    assert_eq!(said, format!("bsafs: warning: {}: {line}\n", disk.xbox.display()).replace("warning", "warn"));
+    assert_eq!(finished.err, format!("bsafs: warn: xbox.ba2: {line}\n"));
 
-    let sizes =
-        |form| String::from_utf8(run(&[Path::new("list"), Path::new("-l"), form, &disk.gnmf]).0).unwrap();
+    let sizes = |form| disk.dir.run(["list", "-l", form, "gnmf.ba2"]).sound();
     assert_eq!(sizes(dds).split_whitespace().next(), Some(&*(148 + disk.rows.len()).to_string()));
     assert_eq!(sizes(raw).split_whitespace().next(), Some(&*disk.tiled.len().to_string()));
     for command in ["info", "verify"] {
-        run(&[Path::new(command), dds, &disk.gnmf, &disk.xbox]);
+        let finished = disk.dir.run([command, dds, "gnmf.ba2", "xbox.ba2"]);
+        assert_eq!(finished.code, 0, "{finished:?}");
     }
-    assert_eq!(bsafs(&[cat, Path::new("--textures=png"), &disk.gnmf, name]).status.code(), Some(2));
-    let refused = bsafs(&[Path::new("mount"), Path::new("-otextures=png"), &disk.gnmf]);
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!((refused.status.code(), said.contains("textures=png")), (Some(2), true), "{said}");
-}
-
-/// A mount that goes whatever happens.
-struct Mounted(PathBuf);
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = bsafs(&[Path::new("umount"), Path::new("--lazy"), &self.0]);
-    }
+    let refused = disk.dir.run(["cat", "--textures=png", "gnmf.ba2", "textures/sky.dds"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    let refused = disk.dir.run(["mount", "-otextures=png", "gnmf.ba2"]);
+    assert!(refused.code == 2 && refused.err.contains("textures=png"), "{refused:?}");
 }
 
 #[test]
-fn a_mount_shows_textures_in_rows_and_names_what_it_cannot_untile() {
+fn a_mount_shows_linear_textures_and_names_the_tile_mode_of_what_cannot_become_linear() {
     let disk = Disk::new();
-    let mountpoint = disk.folder.path().join("mnt");
-    fs::create_dir(&mountpoint).unwrap();
-    let options = Path::new("-otextures=dds,xattr");
-    run(&[Path::new("mount"), options, &disk.gnmf, &disk.xbox, &mountpoint]);
-    let mounted = Mounted(mountpoint);
+    // Not `TestDir::mount`: it warns of the texture that cannot become linear.
+    let finished = disk.dir.run(["mount", "-otextures=dds,xattr", "gnmf.ba2", "xbox.ba2", "mnt"]);
+    assert!(finished.code == 0 && finished.err.contains("1 of tile mode 14"), "{finished:?}");
+    let mounted = Mounted::at(&disk.dir.path("mnt"), finished.out);
     let expected = CASES[0].dds(&disk.rows);
-    let mode = |path: &Path| xattr::get(path, "user.bsafs.tile_mode").unwrap();
+    let mode = |path: &std::path::Path| xattr::get(path, "user.bsafs.tile_mode").unwrap();
     for name in ["TEXTURES/sky.dds", "textures/wall.dds"] {
-        let path = mounted.0.join(name);
+        let path = mounted.join(name);
         assert_eq!(fs::metadata(&path).unwrap().len(), expected.len() as u64, "{name}");
         assert!(fs::read(&path).unwrap() == expected, "{name}");
         assert_eq!(mode(&path), None, "{name}");
         let names: Vec<_> = xattr::list(&path).unwrap().collect();
         assert!(names.contains(&"user.bsafs.codec".into()) && names.len() == 6, "{names:?}");
     }
-    let left = mounted.0.join("textures/left.dds");
+    let left = mounted.join("textures/left.dds");
     assert_eq!(fs::read(&left).unwrap()[84..88], *b"XBOX");
     assert_eq!(mode(&left), Some(b"14".to_vec()));
     assert!(xattr::list(&left).unwrap().any(|name| name == "user.bsafs.tile_mode"));
-    let which = String::from_utf8(run(&[Path::new("which"), &left]).0).unwrap();
+    let which = disk.dir.run(["which", "mnt/textures/left.dds"]).sound();
     assert!(which.contains("arranged for a console's GPU (tile mode 14)"), "{which}");
 }

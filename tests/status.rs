@@ -1,12 +1,10 @@
 //! What a running daemon tells of itself: counts that mean what they say, in a real mount by the real program.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use bsafs::fs::Status;
-use tempfile::TempDir;
 
+use crate::mounted::{Mounted, TestDir};
 use crate::support::content::text;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes4, Tes4File};
@@ -14,45 +12,32 @@ use crate::support::{Tes4, Tes4File};
 /// Bytes of the packed file; more than a request asks for, so that it is decoded into the cache.
 const PACKED_LEN: usize = 2_500_000;
 
-fn bsafs(arguments: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_bsafs")).args(arguments).output().unwrap()
-}
-
 /// A mount of three files: stored, packed, and damaged.
 struct Mount {
-    folder: TempDir,
+    mounted: Mounted,
+    dir: TestDir,
 }
 
 impl Mount {
     fn new() -> Self {
-        let folder = TempDir::new().unwrap();
         let archive = Tes4::new(104)
             .flags(FOLDER_NAMES | FILE_NAMES | PACKED)
             .add("f", Tes4File::new("stored.txt", text(1, 5000)).toggle())
             .add("f", Tes4File::new("packed.txt", text(2, PACKED_LEN)))
             .add("f", Tes4File::new("damaged.txt", text(3, 9000)).stream(b"no stream at all".as_slice()));
-        let path = folder.path().join("a.bsa");
-        std::fs::write(&path, archive.build()).unwrap();
-        let mount = Self { folder };
-        let done = bsafs(&["mount".as_ref(), &path, &mount.root()]);
-        assert!(done.status.success(), "{done:?}");
-        mount
-    }
-
-    fn root(&self) -> PathBuf {
-        self.folder.path().join("mnt")
+        let dir = TestDir::new();
+        dir.archive("a.bsa", &archive.build());
+        Self { mounted: dir.mount(["a.bsa"]), dir }
     }
 
     fn status(&self) -> Status {
-        let told = bsafs(&["status".as_ref(), "--json".as_ref(), &self.root()]);
-        assert!(told.status.success(), "{told:?}");
-        serde_json::from_slice(&told.stdout).unwrap()
+        serde_json::from_str(&self.dir.run(["status", "--json", "mnt"]).sound()).unwrap()
     }
 
     /// Looks at everything: lists, sizes, bytes of the sound files.
     fn walk(&self) {
         let mut listed = 0;
-        for entry in std::fs::read_dir(self.root().join("f")).unwrap() {
+        for entry in std::fs::read_dir(self.mounted.join("f")).unwrap() {
             let path = entry.unwrap().path();
             assert!(path.metadata().unwrap().len() > 0);
             listed += 1;
@@ -61,12 +46,6 @@ impl Mount {
             }
         }
         assert_eq!(listed, 3);
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        bsafs(&["umount".as_ref(), "--lazy".as_ref(), &self.root()]);
     }
 }
 
@@ -109,7 +88,7 @@ fn bytes_errors_and_cache_are_told() {
     // Whether the cache was hit is between the reader and the thread that gives the kernel all that was decoded.
     assert!(walked.read_bytes > 5000, "{walked:?}");
     assert_eq!(walked.errors, 0);
-    assert!(std::fs::read(mount.root().join("f/damaged.txt")).is_err());
+    assert!(std::fs::read(mount.mounted.join("f/damaged.txt")).is_err());
     assert!(mount.status().errors > 0);
 }
 
@@ -117,10 +96,9 @@ fn bytes_errors_and_cache_are_told() {
 fn people_are_told_the_same_and_a_folder_without_a_mount_is_said_to_be_none() {
     let mount = Mount::new();
     mount.walk();
-    let told = bsafs(&["status".as_ref(), &mount.root()]);
-    let told = String::from_utf8(told.stdout).unwrap();
+    let told = mount.dir.run(["status", "mnt"]).out;
     assert!(told.contains("holds      3 files in 1 archive\n") && told.contains("errors     0\n"), "{told}");
-    let refused = bsafs(&["status".as_ref(), mount.folder.path()]);
-    assert_eq!(refused.status.code(), Some(66));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("no mount of bsafs is there"));
+    let refused = mount.dir.run(["status", "."]);
+    assert_eq!(refused.code, 66);
+    assert!(refused.err.contains("no mount of bsafs is there"));
 }

@@ -1,5 +1,5 @@
-//! The real program, run as its users run it: folders with archives in them, commands with their output, and mounts
-//! that go away with the test, whether it passes or panics.
+//! The one way in which tests run the program and mount: [`TestDir`] is a folder with archives, [`TestDir::run`] runs a
+//! command in it to its end, [`TestDir::mount`] mounts. A mount ends with its test, whether the test passes or panics.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests")]
 
@@ -19,35 +19,35 @@ use tempfile::TempDir;
 
 use crate::support::Sample;
 
-/// How long anything may take before a test gives it up; nothing takes as long on a machine that is not stuck.
+/// After this long a test fails. Nothing takes as long unless it hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Where the program is that cargo built for the tests.
+/// The program as cargo built it for the tests.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bsafs");
 
 /// Waits until a condition holds.
 ///
 /// # Panics
-/// When it does not come to hold; `what` says what was waited for.
+/// When [`LIMIT`] passes first; `what` names the condition.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < LIMIT, "it never came about that {what}");
+        assert!(start.elapsed() < LIMIT, "not within {LIMIT:?}: {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Whether the tests run as root, who mounts by the system call; anybody else does so through fusermount3.
+/// Whether the tests run as root. Root mounts by the system call, other users through fusermount3.
 pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
-/// Whether a process runs, or could.
+/// Whether a process exists and is no zombie.
 pub fn is_alive(pid: i32) -> bool {
     state(pid).is_some_and(|state| state != 'Z')
 }
 
-/// A process's state, as `ps` shows it.
+/// The state letter of a process, as `ps` prints it.
 pub fn state(pid: i32) -> Option<char> {
     let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     line.rsplit_once(") ")?.1.chars().next()
@@ -58,7 +58,7 @@ pub fn signal(pid: i32, signal: Signal) {
     kill(Pid::from_raw(pid), signal).unwrap();
 }
 
-/// Folders below `folder` on which something is mounted, the innermost first.
+/// Mountpoints below `folder`, the innermost first.
 pub fn mounts_below(folder: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let mountpoint = |line: &str| PathBuf::from(line.split(' ').nth(4).unwrap().replace(r"\040", " "));
@@ -67,7 +67,7 @@ pub fn mounts_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Unmounts at once, whatever is open.
+/// Unmounts at once, even while files are open.
 fn unmount_lazily(path: &Path) {
     let mut command = match is_root() {
         true => Command::new("umount"),
@@ -77,10 +77,10 @@ fn unmount_lazily(path: &Path) {
     let _ = command.args(flags).arg("--").arg(path).stderr(Stdio::null()).status();
 }
 
-/// What a program said, and how it ended.
+/// A finished program: its exit code and its output.
 #[derive(Debug)]
 pub struct Finished {
-    /// Its exit code; -1 where a signal ended it.
+    /// Exit code; -1 where a signal ended it.
     pub code: i32,
     /// Standard output.
     pub out: String,
@@ -89,36 +89,36 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Standard output of a program that found nothing to complain of.
+    /// Standard output of a program that succeeded and wrote nothing to standard error.
     ///
     /// # Panics
-    /// When it failed or complained.
+    /// When it failed or wrote to standard error.
     pub fn sound(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
         self.out
     }
 }
 
-/// Runs a program to its end.
+/// Runs a program to its end. Its output must be UTF-8; for other output use [`Command::output`].
 ///
 /// # Panics
-/// When it does not end, or a process that it left behind keeps its output open.
+/// When it does not end within [`LIMIT`], or a process that it left behind keeps its output open.
 pub fn run(command: &mut Command) -> Finished {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     finish(child)
 }
 
-/// Waits for the end of a program; what of its output is piped is gathered.
+/// Waits for the end of a program, and collects those of its outputs that are piped.
 pub fn finish(mut child: Child) -> Finished {
-    let out = child.stdout.take().map(gather);
-    let err = child.stderr.take().map(gather);
+    let out = child.stdout.take().map(collect);
+    let err = child.stderr.take().map(collect);
     let status = wait(&mut child);
-    let said = |from: Option<mpsc::Receiver<Vec<u8>>>| {
+    let text = |from: Option<mpsc::Receiver<Vec<u8>>>| {
         let bytes =
             from.map(|from| from.recv_timeout(LIMIT).expect("a process left behind keeps the output open"));
         String::from_utf8(bytes.unwrap_or_default()).unwrap()
     };
-    Finished { code: status.code().unwrap_or(-1), out: said(out), err: said(err) }
+    Finished { code: status.code().unwrap_or(-1), out: text(out), err: text(err) }
 }
 
 fn wait(child: &mut Child) -> ExitStatus {
@@ -129,13 +129,14 @@ fn wait(child: &mut Child) -> ExitStatus {
         }
         if start.elapsed() > LIMIT {
             let _ = child.kill();
-            panic!("a program did not end");
+            panic!("a program did not end within {LIMIT:?}");
         }
         thread::sleep(Duration::from_millis(2));
     }
 }
 
-fn gather(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
+/// Reads a pipe to its end on a thread of its own, so that a full pipe blocks nobody.
+fn collect(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -145,35 +146,28 @@ fn gather(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
     receiver
 }
 
-/// A folder for one test. When it goes, so does whatever is mounted in it.
+/// A temporary folder of one test. Dropped, it unmounts what is mounted in it and is removed.
 #[derive(Debug)]
 pub struct TestDir {
     folder: TempDir,
 }
 
 impl TestDir {
-    /// An empty folder.
-    ///
-    /// # Panics
-    /// Where there is no `/dev/fuse`: a test that cannot mount has tested nothing, and says so by failing.
+    /// An empty folder. Commands that do not mount need no `/dev/fuse`.
     pub fn new() -> Self {
-        assert!(
-            Path::new("/dev/fuse").exists(),
-            "there is no /dev/fuse, without which mounts cannot be tested; see scripts/setup"
-        );
         let folder = TempDir::new().unwrap();
-        // Other users are to get as far as the mountpoint, so that the mount itself is what keeps them out.
+        // Other users can reach the mountpoint, so that a test sees the mount refuse them and not the folder.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         Self { folder }
     }
 
     /// A path in the folder.
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
-        // As the kernel names it, should the temporary folder be reached through a link.
+        // Without links, as the kernel records it in mountinfo.
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
-    /// Writes an archive, last changed at [`TestDir::archive_time`].
+    /// Writes an archive whose mtime is [`TestDir::archive_time`].
     pub fn archive(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, bytes).unwrap();
@@ -186,12 +180,12 @@ impl TestDir {
         self.archive(&sample.name, &sample.bytes)
     }
 
-    /// When archives were last changed: long ago, and not on the second.
+    /// The mtime of all archives: years ago, and with nanoseconds.
     pub fn archive_time() -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::new(1_051_234_567, 123_456_789)
     }
 
-    /// The program, to be run in the folder.
+    /// A command of the program in this folder, without the environment variables that change its output.
     pub fn bsafs<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).current_dir(self.path(""));
@@ -201,7 +195,7 @@ impl TestDir {
         command
     }
 
-    /// Runs the program in the folder.
+    /// Runs the program in this folder.
     pub fn run<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Finished {
         run(&mut self.bsafs(arguments))
     }
@@ -209,20 +203,21 @@ impl TestDir {
     /// `bsafs mount ARGUMENTS mnt`.
     ///
     /// # Panics
-    /// When it fails or complains.
+    /// When it fails or writes to standard error. Without `/dev/fuse` the test fails: it is not skipped.
     pub fn mount<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Mounted {
+        assert!(Path::new("/dev/fuse").exists(), "tests of mounts need /dev/fuse; see scripts/setup");
         let mut command = self.bsafs(["mount"]);
         command.args(arguments).arg("mnt");
         let said = run(&mut command).sound();
         Mounted::at(&self.path("mnt"), said)
     }
 
-    /// Puts a copy of the program into the folder, which then belongs to an ordinary user: where the tests run as
-    /// root, to `nobody`, who need not be able to reach the folder that cargo builds in.
+    /// Puts the program into the folder and gives the folder to an ordinary user: to `nobody` where the tests run as
+    /// root, who perhaps cannot reach the folder that cargo builds in.
     pub fn give_to_user(&self) {
         if is_root() {
-            // Not copied by this process: while it held the copy open for writing, a child that another test is
-            // starting might hold it too, and nobody could run it.
+            // By `cp`: a child that another test forks meanwhile would inherit our descriptor of the copy, open for
+            // writing, and running the copy would fail with ETXTBSY.
             let status = Command::new("cp").arg(PROGRAM).arg(self.path("bsafs")).status().unwrap();
             assert!(status.success());
             let folder = self.path("");
@@ -233,7 +228,7 @@ impl TestDir {
         }
     }
 
-    /// A program, to be run in the folder by an ordinary user.
+    /// A command in this folder by an ordinary user.
     pub fn as_user<I: AsRef<OsStr>>(
         &self,
         program: impl AsRef<OsStr>,
@@ -251,7 +246,7 @@ impl TestDir {
         command
     }
 
-    /// The program as [`TestDir::give_to_user`] put it here, to be run by an ordinary user.
+    /// A command of the program that [`TestDir::give_to_user`] put here, by an ordinary user.
     pub fn bsafs_as_user<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
         self.as_user(self.path("bsafs"), arguments)
     }
@@ -265,26 +260,26 @@ impl Drop for TestDir {
     }
 }
 
-/// A mount that answers. When it goes, it is unmounted, and its daemon is gone too.
+/// A mount that serves requests. Dropped, it is unmounted and its daemon has ended.
 #[derive(Debug)]
 pub struct Mounted {
     /// The mountpoint.
     pub path: PathBuf,
-    /// The daemon.
+    /// The daemon's process.
     pub pid: i32,
-    /// What `bsafs mount` reported.
+    /// What `bsafs mount` printed.
     pub said: String,
 }
 
 impl Mounted {
-    /// The mount at a place, whose report was `said`.
+    /// The mount at `path`, for which `bsafs mount` printed `said`.
     pub fn at(path: &Path, said: String) -> Self {
         let status = status(path);
         let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
         Self { path: path.to_owned(), pid, said }
     }
 
-    /// A path inside the mount.
+    /// A path in the mount.
     pub fn join(&self, path: impl AsRef<Path>) -> PathBuf {
         self.path.join(path)
     }
@@ -295,7 +290,7 @@ impl Mounted {
         fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// The error number that reading a whole file ends with.
+    /// The errno of reading a whole file.
     pub fn read_error(&self, path: impl AsRef<Path>) -> Option<i32> {
         fs::read(self.join(path)).expect_err("an error").raw_os_error()
     }
@@ -305,15 +300,15 @@ impl Mounted {
         mounts_below(&self.path).contains(&self.path)
     }
 
-    /// Waits until the daemon is gone.
+    /// Waits until the daemon has ended.
     pub fn wait_for_end(&self) {
-        until("the daemon is gone", || !is_alive(self.pid));
+        until("the daemon ends", || !is_alive(self.pid));
     }
 
-    /// `bsafs umount`, and the daemon's end. Tries again while it is busy: a child that another test is starting may
-    /// hold an open file of this mount for a moment.
+    /// Unmounts by `bsafs umount`, and waits until the daemon has ended. Tries again while the mount is busy: a child
+    /// that another test forks inherits this process's open files until it execs.
     pub fn umount(&self, dir: &TestDir) {
-        until("the mount can be unmounted", || {
+        until("the mount is unmounted", || {
             let finished = dir.run([OsStr::new("umount"), self.path.as_os_str()]);
             assert!(finished.code == 0 || finished.err.contains("busy"), "{finished:?}");
             finished.code == 0
@@ -329,7 +324,7 @@ impl Drop for Mounted {
             return;
         }
         let pid = Pid::from_raw(self.pid);
-        // A stopped daemon would neither answer nor end.
+        // A stopped daemon would not end.
         let _ = kill(pid, Signal::SIGCONT);
         unmount_lazily(&self.path);
         let start = Instant::now();
@@ -342,7 +337,7 @@ impl Drop for Mounted {
     }
 }
 
-/// What the daemon behind a mount tells of itself.
+/// The JSON of a mount's `.bsafs:status`.
 pub fn status(mountpoint: &Path) -> serde_json::Value {
     let text = fs::read_link(mountpoint.join(".bsafs:status")).unwrap();
     serde_json::from_str(text.to_str().unwrap()).unwrap()
