@@ -86,9 +86,10 @@ impl Opening {
         self.ready().as_secs_f64() / self.dream().as_secs_f64().max(1e-9)
     }
 
-    /// Anonymous memory a file, in bytes, without what the cache holds.
-    pub(crate) fn bytes_a_file(&self) -> f64 {
-        self.anonymous.saturating_sub(self.cached) as f64 / self.files.max(1) as f64
+    /// Anonymous memory a file, in bytes, without the cache; `None` where the kernel reports less than the cache holds.
+    pub(crate) fn bytes_a_file(&self) -> Option<f64> {
+        let bytes = self.anonymous.checked_sub(self.cached).filter(|bytes| *bytes > 0)?;
+        Some(bytes as f64 / self.files.max(1) as f64)
     }
 }
 

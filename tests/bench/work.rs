@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -291,16 +292,20 @@ fn round_robin(paths: &[PathBuf]) -> io::Result<Found> {
 }
 
 fn pressure(paths: &[PathBuf], readers: usize) -> io::Result<Found> {
-    let is_over = std::sync::atomic::AtomicBool::new(false);
+    const INTERVAL: Duration = Duration::from_millis(20);
+    let (readers_end, readers_ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+        scope.spawn(move || {
+            // Dropping the other end wakes this thread at once, so that its wait is no part of the measured time.
+            loop {
                 let _ = fs::write("/proc/sys/vm/drop_caches", "1");
-                thread::sleep(Duration::from_millis(20));
+                if readers_ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
             }
         });
         let found = shared(readers, |_| round_robin(paths));
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(readers_end);
         found
     })
 }
