@@ -1,21 +1,21 @@
-//! The aims: one function for each row of the table, or for a few that belong together.
+//! The targets, and whether a run met them: a function for each group of rows.
 
 use std::time::Duration;
 
 use crate::corpus::Set::{self, Big, Large, Small, Textures};
-use crate::measure::{Heat, Key, Log, Sample, median};
+use crate::measure::{Condition, Key, Log, Sample, median};
 use crate::mounts::Subject::{self, Bsafs, Kernel, Loose, Squashfuse};
 use crate::plan::{Facts, GZIP, NONE};
 use crate::table::{milliseconds, thousands};
 use crate::work::Work;
 
-/// An aim, and how far it was met.
+/// A target, and what was measured.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) target: String,
     pub(crate) measured: String,
-    /// Unknown where it was not measured.
+    /// `None` where it was not measured.
     pub(crate) met: Option<bool>,
 }
 
@@ -24,10 +24,10 @@ const GENERAL: Subject = Subject::ours("gnrl.ba2");
 const ZLIB: Subject = Subject::ours("v104.bsa");
 const LZ4: Subject = Subject::ours("v105.bsa");
 const DX10: Subject = Subject::ours("dx10.ba2");
-/// Of loose files, a second time may take longer by so much.
+/// How much longer than of loose files a second time may take.
 const AGAIN: f64 = 1.10;
 
-/// All rows, in the order.
+/// All rows, in the order of the report.
 pub(crate) fn rows(log: &Log, facts: &Facts) -> Vec<Row> {
     let mut rows = Rows { log, facts, rows: Vec::new() };
     rows.second_time();
@@ -49,15 +49,15 @@ struct Rows<'a> {
 }
 
 fn cold(set: Set, work: Work, subject: Subject) -> Key {
-    Key { set, work, subject, heat: Heat::Cold }
+    Key { set, work, subject, condition: Condition::Cold }
 }
 
 fn hot(set: Set, work: Work, subject: Subject) -> Key {
-    Key { heat: Heat::Hot, ..cold(set, work, subject) }
+    Key { condition: Condition::Hot, ..cold(set, work, subject) }
 }
 
 fn disk_cold(set: Set, work: Work, subject: Subject) -> Key {
-    Key { heat: Heat::DiskCold, ..cold(set, work, subject) }
+    Key { condition: Condition::DiskCold, ..cold(set, work, subject) }
 }
 
 impl Rows<'_> {
@@ -123,9 +123,9 @@ impl Rows<'_> {
         }
     }
 
-    /// Sizes that are in the data may cost three sequential passes over the data. The whole listing is compared with one
-    /// that has the sizes in its tables, plus these passes: the difference of the two listings alone is smaller than
-    /// their noise, and often negative.
+    /// Sizes that are in the data may cost three sequential passes over the data. The whole listing is compared with
+    /// these passes and a listing of sizes in the tables: the difference between the two listings is smaller than their
+    /// noise, and often negative.
     fn disk_cold_listing(&mut self, subject: Subject, pass: Duration) {
         let listing = |subject| self.sample(disk_cold(Small, Work::Ls, subject)).map(|sample| sample.time);
         let times = listing(subject).zip(listing(GENERAL)).filter(|_| !pass.is_zero());
@@ -265,7 +265,7 @@ impl Rows<'_> {
     /// A row that compares two times.
     fn at_most(&mut self, what: &str, limit: f64, ours: Key, theirs: Key) {
         let compared = ratio(self.sample(ours), self.sample(theirs));
-        let alone = |key| self.sample(Key { heat: Heat::OneProcessor, ..key });
+        let alone = |key| self.sample(Key { condition: Condition::OneProcessor, ..key });
         let on_one = ratio(alone(ours), alone(theirs))
             .map_or(String::new(), |(ratio, _)| format!("; on one processor {ratio:.2} x"));
         self.rows.push(Row {
@@ -279,7 +279,7 @@ impl Rows<'_> {
         });
     }
 
-    /// A row that compares the bytes that were decoded with those that must be.
+    /// A row that compares the bytes that were decoded with the fewest possible.
     fn decoded(&mut self, what: &str, target: &str, most: u64, key: Key) {
         let decoded = self.sample(key).and_then(|sample| sample.ours.as_ref()).map(|ours| ours.decoded);
         self.rows.push(Row {
@@ -297,7 +297,7 @@ impl Rows<'_> {
     }
 }
 
-/// The ratio of two times, and a text that tells it.
+/// The ratio of two times, and its text.
 fn ratio(ours: Option<&Sample>, theirs: Option<&Sample>) -> Option<(f64, String)> {
     let (ours, theirs) = (ours?.time, theirs?.time);
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64().max(1e-9);
