@@ -48,6 +48,22 @@ fn files_of_a_room_import_downwards_only() {
     assert_none(&wrong_within_rooms(&sources()));
 }
 
+/// Types are in files that bear their names: a door has docs, `mod` lines, `pub use`, and at most a table.
+#[test]
+fn no_mod_rs_defines_a_type() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| path.ends_with("/mod.rs")) {
+        for line in text.lines() {
+            let item =
+                if line.starts_with("pub") { line.split_once(' ').map_or("", |it| it.1) } else { line };
+            if ["struct ", "enum ", "trait ", "impl ", "impl<"].iter().any(|word| item.starts_with(word)) {
+                wrong.push(format!("src/{path}: {line}"));
+            }
+        }
+    }
+    assert_none(&wrong);
+}
+
 #[test]
 fn unsafe_stands_in_one_file() {
     for (path, text) in sources() {
