@@ -1,10 +1,20 @@
-//! The house's plan, enforced: which part of the crate may name which (DESIGN.md section 2).
+//! Which part of the crate may import which, and which way imports go between the files of one room.
+//!
+//! The parts are the rooms of src/, drawn in the crate's documentation (src/lib.rs), and single files such as src/read.rs.
+//! Within a room `mod.rs` is the door: what it defines or re-exports is for other rooms. A file of the room imports from
+//! the sibling that defines the item, and the siblings form no circle. A room in a room (`content/codec`) counts as one
+//! sibling, and has siblings of its own. Code under `#[cfg(test)]` and files `tests.rs` are exempt within a room: a unit
+//! test may use whatever makes its input.
 
-use std::collections::BTreeSet;
+mod imports; // what a file imports, read from its text
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each part with the parts that it may name.
+use imports::imports;
+
+/// Each part with the parts that it may import.
 const ALLOWED: [(&str, &[&str]); 8] = [
     ("read", &[]),
     ("source", &[]),
@@ -16,63 +26,87 @@ const ALLOWED: [(&str, &[&str]); 8] = [
     ("cli", &["read", "source", "texture", "format", "tree", "content", "fs"]),
 ];
 
-/// Files of the source that belong to no part: the map and the program.
+/// Files that belong to no part: the crate's documentation, and the program.
 const OUTSIDE: [&str; 2] = ["lib.rs", "main.rs"];
 
+/// Lines of a file, its tests among them.
+const LINES_MAX: usize = 500;
+
+/// Source texts by their paths from `src/` on.
+type Sources = BTreeMap<String, String>;
+
+/// A module's path from the crate's root on. `content/mod.rs` and `content/cache.rs` are `content` and `content::cache`.
+type Module = Vec<String>;
+
 #[test]
-fn no_part_names_another_that_it_may_not() {
-    let mut wrong = Vec::new();
-    for file in sources() {
-        let part = part_of(&file);
-        if OUTSIDE.contains(&part.as_str()) {
-            continue;
-        }
-        let allowed = ALLOWED
-            .iter()
-            .find(|(name, _)| *name == part)
-            .unwrap_or_else(|| panic!("{part} is not in the plan"))
-            .1;
-        for named in parts_named(&fs::read_to_string(&file).unwrap()) {
-            if named != part && !allowed.contains(&named.as_str()) {
-                wrong.push(format!("{} names crate::{named}", file.display()));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+fn no_part_imports_a_part_that_it_may_not() {
+    assert_none(&wrong_between_parts(&sources()));
 }
 
 #[test]
-fn imports_in_groups_are_seen() {
-    let source = "use crate::{\n  fs::Fs,\n  tree::{Tree, NodeId},\n};\nfn f() { crate::cli::main() }\n// crate::read is prose\n";
-    assert_eq!(parts_named(source), BTreeSet::from(["cli".into(), "fs".into(), "tree".into()]));
+fn files_of_a_room_import_downwards_only() {
+    assert_none(&wrong_within_rooms(&sources()));
+}
+
+/// Types are in files that bear their names: a door has docs, `mod` lines, `pub use`, and at most a table.
+#[test]
+fn no_mod_rs_defines_a_type() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| path.ends_with("/mod.rs")) {
+        for line in text.lines() {
+            let item =
+                if line.starts_with("pub") { line.split_once(' ').map_or("", |it| it.1) } else { line };
+            if ["struct ", "enum ", "trait ", "impl ", "impl<"].iter().any(|word| item.starts_with(word)) {
+                wrong.push(format!("src/{path}: {line}"));
+            }
+        }
+    }
+    assert_none(&wrong);
 }
 
 #[test]
 fn unsafe_stands_in_one_file() {
-    for file in sources() {
-        let text = fs::read_to_string(&file).unwrap();
-        let lines =
-            text.lines().filter(|line| line.contains("unsafe ") && !line.trim_start().starts_with("//"));
-        let found = lines.filter(|line| line.contains("unsafe {") || line.contains("unsafe fn")).count();
-        assert!(found == 0 || part_of(&file) == "source", "{} has unsafe code", file.display());
+    for (path, text) in sources() {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let found = code.filter(|line| line.contains("unsafe {") || line.contains("unsafe fn")).count();
+        assert!(found == 0 || path == "source.rs", "src/{path} has unsafe code");
     }
 }
 
 #[test]
 fn every_file_says_what_it_is_and_is_short_enough_to_read() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for file in sources().into_iter().chain(rust_files(&root.join("tests"))) {
-        let text = fs::read_to_string(&file).unwrap();
-        assert!(text.starts_with("//!"), "{} does not open with what it is", file.display());
+    let mut wrong = Vec::new();
+    for path in ["src", "tests"].into_iter().flat_map(|folder| rust_files(&root().join(folder))) {
+        let text = fs::read_to_string(&path).unwrap();
+        let name = path.strip_prefix(root()).unwrap().display();
+        if !text.starts_with("//!") {
+            wrong.push(format!("{name} does not open with what it is"));
+        }
         let lines = text.lines().count();
-        assert!(lines <= 600, "{} has {lines} lines: which two things live there?", file.display());
+        if lines > LINES_MAX {
+            wrong.push(format!("{name} has {lines} lines, {LINES_MAX} are allowed"));
+        }
     }
+    assert_none(&wrong);
 }
 
-fn sources() -> Vec<PathBuf> {
-    let files = rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    assert!(files.len() > 20, "the source was not found");
-    files
+fn assert_none(wrong: &[String]) {
+    assert!(wrong.is_empty(), "{} in all\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources() -> Sources {
+    let folder = root().join("src");
+    let read = |path: PathBuf| {
+        let name = path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
+        (name, fs::read_to_string(path).unwrap())
+    };
+    let sources: Sources = rust_files(&folder).into_iter().map(read).collect();
+    assert!(sources.len() > 20, "the source was not found");
+    sources
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
@@ -88,45 +122,166 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The part of the crate that a file belongs to.
-fn part_of(file: &Path) -> String {
-    let within = file.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
-    let first = within.components().next().unwrap().as_os_str().to_str().unwrap();
-    if OUTSIDE.contains(&first) { first.to_owned() } else { first.trim_end_matches(".rs").to_owned() }
-}
-
-/// Every part that a source text names as `crate::part` or `crate::{part::...}`, comments left out.
-fn parts_named(text: &str) -> BTreeSet<String> {
-    let code: String =
-        text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-    let mut named = BTreeSet::new();
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
-        match rest.strip_prefix('{') {
-            None => named.extend(first_name(rest)),
-            Some(group) => {
-                let mut depth = 0;
-                let mut is_start = true;
-                for (at, character) in group.char_indices() {
-                    match character {
-                        '{' => depth += 1,
-                        '}' if depth == 0 => break,
-                        '}' => depth -= 1,
-                        ',' if depth == 0 => is_start = true,
-                        _ if is_start && character.is_alphabetic() => {
-                            named.extend(first_name(&group[at..]));
-                            is_start = false;
-                        }
-                        _ => {}
-                    }
-                }
+/// Imports of parts that [`ALLOWED`] does not allow, and of what `lib.rs` defines; those of tests too.
+fn wrong_between_parts(sources: &Sources) -> Vec<String> {
+    let mut wrong = BTreeSet::new();
+    for (path, text) in sources.iter().filter(|(path, _)| !OUTSIDE.contains(&path.as_str())) {
+        let module = module_of(path);
+        let Some((_, allowed)) = ALLOWED.iter().find(|(part, _)| *part == module[0]) else {
+            wrong.insert(format!("src/{path} belongs to no known part"));
+            continue;
+        };
+        for import in imports(&module, text) {
+            let part = import.path.first().map_or("", String::as_str);
+            if part != module[0] && !allowed.contains(&part) {
+                wrong.insert(format!("src/{path} imports crate::{part}"));
             }
         }
     }
-    named
+    wrong.into_iter().collect()
 }
 
-fn first_name(text: &str) -> Option<String> {
-    let name: String = text.chars().take_while(|it| it.is_ascii_lowercase() || *it == '_').collect();
-    (!name.is_empty()).then_some(name)
+/// Imports from the door of a room by a file in it, and circles between files of one room.
+fn wrong_within_rooms(sources: &Sources) -> Vec<String> {
+    let modules: BTreeSet<Module> = sources.keys().map(|path| module_of(path)).collect();
+    let mut wrong = Vec::new();
+    let mut rooms: BTreeMap<Module, Graph> = BTreeMap::new();
+    for (path, text) in sources {
+        let from = module_of(path);
+        let is_test = from.last().is_some_and(|name| name == "tests");
+        let mut from_doors: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for import in imports(&from, text).into_iter().filter(|import| !is_test && !import.is_test) {
+            let to = file_of(&modules, &import.path);
+            let shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
+            match (from.get(shared), to.get(shared)) {
+                // Other parts.
+                _ if shared == 0 => {}
+                // The file's own items, and the files of the room that it is the door of.
+                (None, _) => {}
+                (Some(_), None) => {
+                    let item = import.path.get(shared).map_or("all", String::as_str);
+                    from_doors.entry(to.join("::")).or_default().insert(item.to_owned());
+                }
+                (Some(from), Some(to)) => {
+                    let graph = rooms.entry(import.path[..shared].to_vec()).or_default();
+                    graph.entry(from.clone()).or_default().insert(to.clone());
+                }
+            }
+        }
+        wrong.extend(from_doors.into_iter().map(|(room, items)| {
+            let items = items.into_iter().collect::<Vec<_>>().join(", ");
+            format!("src/{path} imports from the mod.rs of {room}: {items}")
+        }));
+    }
+    for (room, graph) in &rooms {
+        wrong.extend(circles(graph).iter().map(|it| format!("a circle in {}: {it}", room.join("::"))));
+    }
+    wrong
+}
+
+/// Which siblings each file of a room imports from.
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// A shortest circle through each file that is in one, once: from its alphabetically first file on.
+fn circles(graph: &Graph) -> Vec<String> {
+    let circles = graph.keys().filter_map(|start| circle(graph, start));
+    circles.filter(|it| it.iter().min() == it.first()).map(|it| it.join(" -> ")).collect()
+}
+
+/// A shortest circle through a file; it begins and ends there.
+fn circle<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
+    let mut paths = VecDeque::from([vec![start]]);
+    let mut seen = BTreeSet::new();
+    while let Some(path) = paths.pop_front() {
+        let imported = path.last().and_then(|last| graph.get(*last)).into_iter().flatten();
+        for next in imported.map(String::as_str) {
+            let path = [&path[..], &[next]].concat();
+            if next == start {
+                return Some(path);
+            }
+            if seen.insert(next) {
+                paths.push_back(path);
+            }
+        }
+    }
+    None
+}
+
+fn module_of(path: &str) -> Module {
+    match path.trim_end_matches(".rs") {
+        "lib" | "main" => Module::new(),
+        path => path.trim_end_matches("/mod").split('/').map(str::to_owned).collect(),
+    }
+}
+
+/// The module whose file an imported path leads to: as many of its names as are modules with files.
+fn file_of<'a>(modules: &BTreeSet<Module>, path: &'a [String]) -> &'a [String] {
+    let mut prefixes = (0..=path.len()).rev().map(|len| &path[..len]);
+    prefixes.find(|it| modules.contains(*it)).unwrap_or(&[])
+}
+
+fn texts(files: &[(&str, &str)]) -> Sources {
+    files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+}
+
+#[test]
+fn an_import_of_another_part_is_found_in_groups_in_expressions_and_through_super() {
+    let wrong = |path: &str, text: &str| wrong_between_parts(&texts(&[(path, text)]));
+    let group = "use crate::{\n  fs::FileSystem,\n  tree::{Tree, NodeId},\n};\n// crate::read is prose\n";
+    assert_eq!(wrong("fs/mod.rs", group), [""; 0]);
+    assert_eq!(wrong("tree/fold.rs", group), ["src/tree/fold.rs imports crate::fs"]);
+    assert_eq!(wrong("content/codec/lz4.rs", "fn f() { crate::cli::main() }").len(), 1);
+    assert_eq!(wrong("content/codec/lz4.rs", "use super::super::super::tree::Tree;").len(), 1);
+    assert_eq!(wrong("source.rs", "use super::read::Reader;").len(), 1);
+    assert_eq!(wrong("read.rs", "#[cfg(test)] mod tests { use crate::source::Source; }").len(), 1);
+    assert_eq!(wrong("read.rs", "use crate::VERSION;"), ["src/read.rs imports crate::VERSION"]);
+    assert_eq!(wrong("attic/mod.rs", ""), ["src/attic/mod.rs belongs to no known part"]);
+}
+
+#[test]
+fn an_import_from_the_door_of_the_room_is_found_and_one_from_a_sibling_is_not() {
+    let wrong = |path: &str, text: &str| {
+        let others = [
+            ("lib.rs", ""),
+            ("a/mod.rs", "mod b; pub use b::B;"),
+            ("a/b.rs", ""),
+            ("a/n/mod.rs", ""),
+            ("a/n/c.rs", ""),
+        ];
+        wrong_within_rooms(&texts(&[&others[..], &[(path, text)]].concat()))
+    };
+    for text in ["use super::b::B;", "use crate::a::{b::B, n::N};", "use super::{b, n::c};", "use std::fmt;"]
+    {
+        assert_eq!(wrong("a/x.rs", text), [""; 0], "{text}");
+    }
+    assert_eq!(wrong("a/x.rs", "use super::{b, B};"), ["src/a/x.rs imports from the mod.rs of a: B"]);
+    assert_eq!(wrong("a/x.rs", "use super::*;"), ["src/a/x.rs imports from the mod.rs of a: all"]);
+    assert_eq!(wrong("a/x.rs", "fn f() { crate::a::f() }"), ["src/a/x.rs imports from the mod.rs of a: f"]);
+    assert_eq!(wrong("a/n/x.rs", "use super::super::B;"), ["src/a/n/x.rs imports from the mod.rs of a: B"]);
+    assert_eq!(wrong("a/n/x.rs", "use super::N;"), ["src/a/n/x.rs imports from the mod.rs of a::n: N"]);
+    assert_eq!(wrong("a/n/mod.rs", "use super::B;"), ["src/a/n/mod.rs imports from the mod.rs of a: B"]);
+    assert_eq!(wrong("a/n/mod.rs", "use super::b::B; use c::C;"), [""; 0]);
+    assert_eq!(wrong("a/mod.rs", "use b::B; fn f() { self::n::c::f() }"), [""; 0]);
+    assert_eq!(
+        wrong("a/x.rs", "struct X; #[cfg(test)] mod tests { use super::X; use super::super::B; }"),
+        [""; 0]
+    );
+    assert_eq!(wrong("a/tests.rs", "use super::B;"), [""; 0]);
+}
+
+#[test]
+fn a_circle_between_files_of_a_room_is_found() {
+    let wrong = |files: &[(&str, &str)]| wrong_within_rooms(&texts(files));
+    let (b, c) = (("a/b.rs", "use super::c::{\n C,\n};"), ("a/c.rs", "fn f() { super::d::f() }"));
+    let door = ("a/mod.rs", "");
+    let d = |text| ("a/d.rs", text);
+    assert_eq!(wrong(&[door, b, c, d("")]), [""; 0]);
+    assert_eq!(wrong(&[door, b, c, d("use super::b::B;")]), ["a circle in a: b -> c -> d -> b"]);
+    assert_eq!(wrong(&[door, b, c, d("#[cfg(test)] mod tests { use super::super::b::B; }")]), [""; 0]);
+    // A room in the room is one sibling, whichever of its files imports.
+    let nested =
+        [("a/n/mod.rs", ""), ("a/n/e.rs", "use super::super::b::B;"), ("a/n/f.rs", "use super::e::E;")];
+    let with = |text| wrong(&[&[door, b, c, d(text)], &nested[..]].concat());
+    assert_eq!(with(""), [""; 0]);
+    assert_eq!(with("use super::n::f::F;"), ["a circle in a: b -> c -> d -> n -> b"]);
 }

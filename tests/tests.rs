@@ -1,23 +1,33 @@
-//! All tests that stand outside the source, in one program: a module for each layer, from the bottom up.
+//! All tests outside src/, in one program: a module for each room of the crate, from the bottom up.
+//!
+//! - `cargo test` runs all; `cargo test mount::caching` those of one file; `cargo test second_look` those whose names
+//!   contain the text; `-- --nocapture` shows what they print. Unit tests are at the ends of the files in src/.
+//! - `mount`, `presented` and `status` mount. They need `/dev/fuse` and, unless root runs them, fusermount3:
+//!   `scripts/setup` installs it. Root and other users can run them.
+//! - `mount::real_archives` reads archives that other tools wrote, from `../shared/archives`. Where these are missing,
+//!   it says so on standard error and passes. No other test needs files from outside the project.
+//! - `scripts/check` runs all of these, and the comparison with other readers in tests/oracles, a crate of its own.
+//! - `scripts/fuzz 60` fuzzes for a minute, with the invariants of `robustness`.
+//! - `scripts/bench --quick` measures (tests/bench); `scripts/bench --tiny` tries the benchmark itself.
 
 // A test that fails says so by panicking.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 #[path = "support/mounted.rs"]
-mod mounted; // the real program, and mounts that go with the test
-mod support;
+mod mounted; // the one way to run the program and to mount
+mod support; // archives of every format, written in memory
 
 mod cli; // every command, without a mount
 mod consoles; // BA2 of the PlayStation 4 and the Xbox One, from bytes to files
 mod content; // bytes: every cut, how often decoded, bad entries, changed archives
-mod force; // unknown versions and kinds, refused or forced
-mod format; // what the parsers make of tables, honest or not
-mod layering; // which part of the crate may import which
+mod force; // unknown versions and kinds, refused or read by --force
+mod format; // parsers, on valid and on damaged tables
+mod layering; // which room and which file may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod mount; // real mounts
-mod names; // lists of names, hashes of all platforms, extensions from first bytes
-mod presented; // textures of consoles as DDS files, up to the command line and a mount
-mod robustness; // damage of every kind, all the way through
-mod status; // what a running daemon tells of itself
-mod texture; // what consoles' textures become, against a tiler of the tests' own
-mod tree; // names: layers, twins, hostile names, hashes without names
+mod names; // --names, hashes of all platforms, extensions found from first bytes
+mod presented; // --textures: textures of consoles as linear DDS files or raw
+mod robustness; // damaged archives, through the whole pipeline
+mod status; // the counts of a running daemon
+mod texture; // tiled to linear textures, compared with a tiler of the tests' own
+mod tree; // names: layers, duplicates, hostile names, hashes without names

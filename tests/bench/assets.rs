@@ -1,9 +1,9 @@
-//! Contents like those of games: they pack to about a half, and the same seed gives the same bytes everywhere.
+//! Contents like those of games: they compress to about a half. The same seed gives the same bytes on every machine.
 
 use crate::support::content::{Xorshift, text};
 use crate::support::dds;
 
-/// Formats of the textures, one after the other.
+/// Formats of the textures.
 pub(crate) const FORMATS: [u8; 4] = [dds::BC1, dds::BC3, dds::BC5, dds::BC7];
 
 /// A square texture with all its mips.
@@ -18,11 +18,11 @@ impl Texture {
     /// `side` is a power of two.
     pub(crate) fn new(seed: u64, format: u8, side: u16) -> Self {
         let count = side.ilog2() as u8 + 1;
-        let mut painter = Painter::new(seed);
+        let mut blocks = Blocks::new(seed);
         let mips = dds::mip_bytes(format, side, side, count)
             .into_iter()
             .enumerate()
-            .map(|(mip, bytes)| painter.paint(format, bytes, usize::from(side >> mip).div_ceil(4)))
+            .map(|(mip, bytes)| blocks.mip(format, bytes, usize::from(side >> mip).div_ceil(4)))
             .collect();
         Self { format, side, mips }
     }
@@ -35,7 +35,7 @@ impl Texture {
     }
 }
 
-/// A small file: a mesh for two seeds of three, else a script; between 512 bytes and 10 KiB, small ones more often.
+/// A small file: a mesh for two of three seeds, else a script. From 512 bytes to 10 KiB, small ones more often.
 pub(crate) fn small(seed: u64) -> Vec<u8> {
     let mut random = Xorshift::new(seed);
     random.next();
@@ -44,14 +44,14 @@ pub(crate) fn small(seed: u64) -> Vec<u8> {
     if seed.is_multiple_of(3) { text(seed, length) } else { mesh(&mut random, length) }
 }
 
-/// Vertices, which wander by fractions nobody can guess, and then triangles of vertices near each other.
+/// Vertices at random distances from the one before, then triangles of vertices near each other.
 fn mesh(random: &mut Xorshift, length: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(length + 8);
-    let mut place = [0f32; 3];
+    let mut position = [0f32; 3];
     while out.len() < length * 3 / 5 {
-        for side in &mut place {
-            *side += ((random.next() >> 48) as f32 - 32768.0) / 4096.0;
-            out.extend(side.to_le_bytes());
+        for coordinate in &mut position {
+            *coordinate += ((random.next() >> 48) as f32 - 32768.0) / 4096.0;
+            out.extend(coordinate.to_le_bytes());
         }
     }
     let mut vertex = 0u16;
@@ -66,19 +66,19 @@ fn mesh(random: &mut Xorshift, length: usize) -> Vec<u8> {
     out
 }
 
-/// Draws compressed blocks: neighbours often are alike, colours wander, and what tells texels apart is nearly random.
-struct Painter {
+/// Random blocks of compressed textures: often equal to a neighbour, colours near the last ones, indices nearly random.
+struct Blocks {
     random: Xorshift,
     colours: [u16; 2],
 }
 
-impl Painter {
+impl Blocks {
     fn new(seed: u64) -> Self {
         Self { random: Xorshift::new(seed), colours: [0x7BEF, 0x39E7] }
     }
 
-    /// `width` is in blocks.
-    fn paint(&mut self, format: u8, bytes: usize, width: usize) -> Vec<u8> {
+    /// The blocks of a mip that is `width` blocks wide.
+    fn mip(&mut self, format: u8, bytes: usize, width: usize) -> Vec<u8> {
         let block = if format == dds::BC1 { 8 } else { 16 };
         let row = width * block;
         let mut out: Vec<u8> = Vec::with_capacity(bytes + 16);
@@ -96,16 +96,16 @@ impl Painter {
         out
     }
 
-    /// Eight bytes: two colours and sixteen choices of two bits.
-    fn half_block(&mut self, wanders: bool, out: &mut Vec<u8>) {
+    /// Eight bytes: two colours and sixteen indices of two bits.
+    fn half_block(&mut self, may_change: bool, out: &mut Vec<u8>) {
         let number = self.random.next();
-        if wanders && number >> 62 == 0 {
+        if may_change && number >> 62 == 0 {
             for (colour, shift) in self.colours.iter_mut().zip([8, 16]) {
                 *colour = colour.wrapping_add((number >> shift & 0x1F) as u16).wrapping_sub(16);
             }
         }
         self.colours.iter().for_each(|colour| out.extend(colour.to_le_bytes()));
-        // Flat, striped and shaded blocks are common.
+        // Indices of flat, striped and shaded blocks are common.
         const COMMON: [u8; 8] = [0x00, 0x55, 0xAA, 0xFF, 0x05, 0x50, 0xF0, 0x0F];
         for byte in ((number >> 24) as u32).to_le_bytes() {
             let pick = self.random.next() >> 60;

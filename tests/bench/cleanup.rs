@@ -1,6 +1,6 @@
-//! What must be gone when a run is over, however it ends: mounts and the processes behind them.
+//! Unmounts and ends processes when a run ends before they are, by a signal or a timeout.
 //!
-//! Loop devices go with their mounts, because `mount -o loop` has the kernel free them.
+//! The kernel frees loop devices of `mount -o loop` with their mounts.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -16,63 +16,64 @@ use signal_hook::iterator::Signals;
 
 use crate::Outcome;
 
-static LEFT: Mutex<Left> = Mutex::new(Left { mountpoints: Vec::new(), processes: Vec::new() });
+static REGISTERED: Mutex<Registered> =
+    Mutex::new(Registered { mountpoints: Vec::new(), processes: Vec::new() });
 
-struct Left {
+struct Registered {
     mountpoints: Vec<PathBuf>,
     processes: Vec<u32>,
 }
 
-/// Remembers a mountpoint until [`forget`].
-pub(crate) fn remember(mountpoint: &Path) {
-    LEFT.lock().unwrap_or_else(PoisonError::into_inner).mountpoints.push(mountpoint.to_owned());
+/// Registers a mountpoint until [`unregister`].
+pub(crate) fn register(mountpoint: &Path) {
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).mountpoints.push(mountpoint.to_owned());
 }
 
-/// Remembers a process that this run started until [`forget`].
-pub(crate) fn remember_process(pid: u32) {
-    LEFT.lock().unwrap_or_else(PoisonError::into_inner).processes.push(pid);
+/// Registers a process that this run started until [`unregister`].
+pub(crate) fn register_process(pid: u32) {
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).processes.push(pid);
 }
 
-/// A mount is gone, and the process behind it.
-pub(crate) fn forget(mountpoint: &Path, pid: Option<u32>) {
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-    left.mountpoints.retain(|it| it != mountpoint);
-    left.processes.retain(|it| Some(*it) != pid);
+/// To be called when a mount and its process have ended.
+pub(crate) fn unregister(mountpoint: &Path, pid: Option<u32>) {
+    let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    registered.mountpoints.retain(|it| it != mountpoint);
+    registered.processes.retain(|it| Some(*it) != pid);
 }
 
-/// Takes down what stands below a folder: an earlier run may have been killed.
+/// Unmounts what an earlier run, which was killed, left mounted below a folder.
 pub(crate) fn sweep(folder: &Path) {
     for mounted in mountinfo::mounts().into_iter().rev().filter(|it| it.mountpoint.starts_with(folder)) {
         let _ = umount2(&mounted.mountpoint, MntFlags::MNT_DETACH);
     }
 }
 
-/// Ends the run from outside after `limit`, or at the first signal: a mount that hangs must not hang the run.
+/// Ends the run after `limit` or at the first signal, from threads of their own: a mount may hang, and the run with it.
 pub(crate) fn watch(limit: Duration) -> Outcome<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::spawn(move || {
         if signals.forever().next().is_some() {
-            end("a signal came");
+            end("ended by a signal");
         }
     });
     thread::spawn(move || {
         thread::sleep(limit);
-        end("the time is up; something hangs, or this machine is busy");
+        end("out of time: a mount hangs, or this machine is busy");
     });
     Ok(())
 }
 
 fn end(why: &str) -> ! {
-    eprintln!("bench: {why}; taking mounts down");
-    let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-    // A mount that was just being made may yet come.
+    eprintln!("bench: {why}; unmounting");
+    let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    // Again and again, for a mount that is being made right now.
     for _ in 0..10 {
-        for mountpoint in &left.mountpoints {
+        for mountpoint in &registered.mountpoints {
             let _ = umount2(mountpoint, MntFlags::MNT_DETACH);
         }
         thread::sleep(Duration::from_millis(100));
     }
-    for pid in &left.processes {
+    for pid in &registered.processes {
         let _ = kill(Pid::from_raw(*pid as i32), Signal::SIGKILL);
     }
     std::process::exit(3);

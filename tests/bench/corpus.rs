@@ -1,4 +1,4 @@
-//! The same files as loose files, in archives, in squashfs images and in a zip; built once into a folder.
+//! The corpora: the same files loose, in archives, in squashfs images and in a zip; built once into a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes4, Tes4File, ba2, write_sparse};
 use crate::{Outcome, at, run};
 
-/// Changes when the contents of a corpus do, so that old ones are built anew.
+/// To be changed with the contents of a corpus, so that old ones are built anew.
 const VERSION: &str = "2";
-/// What tells mksquashfs to pack nothing.
+/// Options of mksquashfs that compress nothing.
 const UNPACKED: &[&str] = &["-noI", "-noId", "-noD", "-noF", "-noX"];
 
-/// Files that belong together.
+/// The files of a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Set {
     /// Very many small files in two halves, `meshes` and `scripts`.
@@ -53,7 +53,7 @@ impl Set {
     }
 }
 
-/// A file of a corpus. Folders are separated as archives do it.
+/// A file of a corpus. `folder` is separated by `\`, as in archives.
 struct File {
     folder: String,
     name: String,
@@ -90,30 +90,30 @@ pub(crate) fn build(corpora: &Path, scale: &Scale) -> Outcome<()> {
 }
 
 fn build_small(folder: &Path, scale: &Scale) -> Outcome<()> {
-    let places: Vec<(String, String, u64)> = ["meshes", "scripts"]
+    let names: Vec<(String, String, u64)> = ["meshes", "scripts"]
         .into_iter()
         .zip([0u64, 1 << 32])
         .flat_map(|(half, seed)| {
             (0..scale.files).map(move |file| {
                 let leaf = file * scale.folders / scale.files;
                 let above = leaf / 100;
-                let place = format!("{half}\\region{above:02}\\place{leaf:04}");
+                let folder = format!("{half}\\region{above:02}\\place{leaf:04}");
                 (
-                    place,
+                    folder,
                     format!("thing{file:06}.{}", if half == "meshes" { "nif" } else { "psc" }),
                     seed + file as u64,
                 )
             })
         })
         .collect();
-    let files = in_parallel(&places, |(place, name, seed)| File {
-        folder: place.clone(),
+    let files = in_parallel(&names, |(folder, name, seed)| File {
+        folder: folder.clone(),
         name: name.clone(),
         data: assets::small(*seed),
     });
     write_loose(folder, &files)?;
     let streams = in_parallel(&files, |file| zlib(&file.data));
-    // Every seventh is stored, by the bit that says the reverse of the archive's flag.
+    // Every seventh is stored: by the bit of its size that inverts the archive's flag.
     write_tes4(&folder.join("v104.bsa"), 104, &files, &streams, 7)?;
     write_general(&folder.join("gnrl.ba2"), &files, Some(&streams))?;
     drop(streams);
@@ -123,7 +123,7 @@ fn build_small(folder: &Path, scale: &Scale) -> Outcome<()> {
 }
 
 fn build_textures(folder: &Path, scale: &Scale) -> Outcome<()> {
-    // Side and place in FORMATS of the eight textures.
+    // Side and index in FORMATS of the eight textures.
     const EIGHT: [(u16, usize); 8] =
         [(2048, 0), (1024, 3), (1024, 0), (1024, 1), (1024, 2), (512, 1), (512, 0), (512, 3)];
     let numbers: Vec<usize> = (0..scale.textures * EIGHT.len()).collect();
@@ -152,7 +152,7 @@ fn build_textures(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_images(folder)
 }
 
-/// As the tools cut textures: at most four chunks, each mip of 512 texels and more one of its own.
+/// With the chunks that the game's tools make: at most four, one for each mip of 512 texels and more, one for the rest.
 fn dx10_file(path: &str, texture: &Texture) -> Ba2File {
     let count = texture.mips.len();
     let alone = (0..count).take_while(|mip| texture.side >> mip >= 512).count().min(3);
@@ -190,7 +190,7 @@ fn build_large(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_packed(folder, 104, &files)
 }
 
-/// Archives of three kinds in turn, their contents a few bytes: only their tables are of interest.
+/// Archives of three formats in turn, with files of a few bytes: only their tables matter.
 fn build_many(folder: &Path, scale: &Scale) -> Outcome<()> {
     let numbers: Vec<usize> = (0..scale.archives).collect();
     in_parallel(&numbers, |&archive| -> Outcome<()> {
@@ -228,14 +228,14 @@ fn write_loose(folder: &Path, files: &[File]) -> Outcome<()> {
     Ok(())
 }
 
-/// An archive of which every file is packed, in its version's own way.
+/// An archive with every file compressed, by the codec of its version.
 fn write_packed(folder: &Path, version: u32, files: &[File]) -> Outcome<()> {
     let pack = if version == 105 { lz4_frame } else { zlib };
     let streams = in_parallel(files, |file| pack(&file.data));
     write_tes4(&folder.join(format!("v{version}.bsa")), version, files, &streams, usize::MAX)
 }
 
-/// A packed archive; every `toggled`th file is stored.
+/// A compressed archive; every `toggled`th file is stored.
 fn write_tes4(path: &Path, version: u32, files: &[File], streams: &[Vec<u8>], toggled: usize) -> Outcome<()> {
     let mut archive = Tes4::new(version).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
     for (number, file) in files.iter().enumerate() {
@@ -277,7 +277,7 @@ fn write_image(folder: &Path, name: &str, options: &[&str]) -> Outcome<()> {
     run(command.args(options))
 }
 
-/// Does something with each item on all processors; the results are in order.
+/// Calls a function with each item on all processors; the results are in order.
 fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));

@@ -1,4 +1,4 @@
-//! What an archive's extents cost without a mount, and how much of them some works need at the least.
+//! Lower bounds, measured without a mount: decoding in one thread, bytes that must be decoded, one pass over the data.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,8 +11,8 @@ use bsafs::source::Source;
 
 use crate::{Outcome, at, process};
 
-/// Processor time in which one thread reads and decodes all extents of an archive, one after the other, into one
-/// buffer; and how many bytes they become.
+/// The processor time in which one thread reads and decodes all extents of an archive into one buffer, and the bytes
+/// that they decode to.
 pub(crate) fn bare(path: &Path) -> Outcome<(Duration, u64)> {
     let mut extents: Vec<Extent> = tables(path, |archive| archive.extents().collect())?;
     extents.sort_unstable_by_key(|extent| extent.offset);
@@ -32,7 +32,7 @@ pub(crate) fn bare(path: &Path) -> Outcome<(Duration, u64)> {
     Ok((process::own_cpu().saturating_sub(start), bytes))
 }
 
-/// Bytes that the last extents of all files become.
+/// Decoded bytes of the last extents of all files.
 pub(crate) fn last_extents(path: &Path) -> Outcome<u64> {
     tables(path, |archive| {
         let mut extents = archive.extents();
@@ -43,7 +43,7 @@ pub(crate) fn last_extents(path: &Path) -> Outcome<u64> {
     })
 }
 
-/// The time of one pass over an archive, nothing being in the page cache: from the first to the last extent of the
+/// The time of one sequential pass over an archive with an empty page cache: from the first to the last extent of the
 /// files below a folder.
 pub(crate) fn one_pass(path: &Path, folder: &[u8]) -> Outcome<Duration> {
     let (from, to) = tables(path, |archive| {
@@ -72,7 +72,7 @@ pub(crate) fn one_pass(path: &Path, folder: &[u8]) -> Outcome<Duration> {
     Ok(start.elapsed())
 }
 
-/// Lends an archive's tables.
+/// Calls a function with an archive's tables.
 fn tables<T>(path: &Path, use_them: impl FnOnce(&bsafs::format::Archive<'_>) -> T) -> Outcome<T> {
     let source = Source::open(path).map_err(at(path))?;
     let parsed = source.with_map(|bytes| {
@@ -81,7 +81,7 @@ fn tables<T>(path: &Path, use_them: impl FnOnce(&bsafs::format::Archive<'_>) -> 
     Ok(parsed.map_err(at(path))??)
 }
 
-/// What follows an extent's lead, and how many bytes it becomes.
+/// The payload behind an extent's prefix, and the bytes that it decodes to.
 fn payload<'a>(extent: &Extent, packed: &'a [u8]) -> Outcome<(&'a [u8], usize)> {
     let skipped = if extent.prefix.name { packed.first().map_or(0, |len| usize::from(*len) + 1) } else { 0 };
     let rest = packed.get(skipped..).ok_or("an extent is shorter than its name")?;

@@ -1,30 +1,32 @@
-//! The benchmark: bsafs beside loose files, squashfs and a zip. `scripts/bench` runs it.
+//! The benchmark: bsafs compared with loose files, squashfs and a zip. `scripts/bench` builds and runs it.
 //!
-//! A corpus is the same files in every form; a subject serves one form; a work does what programs do, and finds the
-//! same whoever serves. Works run on subjects in turn, cold and hot, and a table says which of the aims are met.
+//! A corpus holds the same files in several forms: loose, archives, images. A subject serves one form of a corpus. A
+//! work does to a subject's files what programs do; its result must be the same on every subject. Works run on subjects
+//! in turn, under several conditions of the caches. The report says which targets are met, and has all medians;
+//! RESULTS.md keeps the last ones, and the reasons.
 
 #![allow(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a run that goes wrong says so and ends"
+    reason = "a run that fails reports it and ends"
 )]
 
 #[path = "../support/mod.rs"]
 mod support;
 
 mod assets; // contents of files
-mod cleanup; // what must be gone when a run is over
+mod cleanup; // mounts and processes that a run must not leave behind
 mod corpus; // the same files in every form
 mod decode; // what extents cost without a mount
-mod measure; // works on subjects in turn, and what they took
+mod measure; // works on subjects in turn, and their times
 mod mounts; // subjects
 mod opening; // from the command to the mount
 mod plan; // which works on which subjects
-mod process; // what the system tells
-mod rows; // the aims, and whether they are met
+mod process; // processor time, memory and page cache, from the kernel
+mod rows; // the targets, and whether they are met
 mod scale; // how large a run is
-mod table; // Markdown
+mod table; // the report as Markdown
 mod work; // works
 
 use std::error::Error;
@@ -37,7 +39,7 @@ use clap::Parser;
 
 use scale::{Scale, Size};
 
-/// Anything, or an error that ends the run.
+/// A value, or an error that ends the run.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Measure bsafs beside loose files, squashfs and a zip
@@ -49,24 +51,24 @@ struct Arguments {
     /// Where the corpora are built, once
     #[arg(long, value_name = "FOLDER", default_value = "/var/tmp/bsafs-bench")]
     corpora: PathBuf,
-    /// The program to measure; by default the one that was built beside this
+    /// The program to measure; by default the one built beside this
     #[arg(long, value_name = "PROGRAM")]
     bsafs: Option<PathBuf>,
-    /// Also write the table here
+    /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Measure only sets of these names: small, textures, big, large, many
+    /// Measure these sets only: small, textures, big, large, many
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     only: Vec<String>,
-    /// How often everything is repeated at most, other than what the size says
+    /// How often everything is repeated at most; by default as the size says
     #[arg(long, value_name = "NUMBER")]
     rounds: Option<usize>,
-    /// Build the corpora and do nothing else
+    /// Build the corpora and measure nothing
     #[arg(long)]
     build: bool,
 }
 
-/// What a run works with.
+/// The arguments of a run.
 #[derive(Debug)]
 pub(crate) struct Bench {
     /// The folder of the corpora of this size.
@@ -87,7 +89,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether everybody found the same.
+/// Whether all subjects gave the same results.
 fn bench(arguments: &Arguments) -> Outcome<bool> {
     if !nix::unistd::geteuid().is_root() {
         return Err("only root can mount squashfs images and drop caches".into());
@@ -108,7 +110,7 @@ fn bench(arguments: &Arguments) -> Outcome<bool> {
     };
     let mounts = bench.corpora.join("mnt");
     fs::create_dir_all(&mounts).map_err(at(&mounts))?;
-    // Held to the end: two runs would build, drop caches and sweep mounts under each other.
+    // Held to the end: of two runs each would drop the other's caches and unmount its mounts.
     let lock = bench.corpora.join("lock");
     let lock = fs::File::create(&lock).map_err(at(&lock))?;
     lock.try_lock().map_err(|error| format!("another run is under way: {error}"))?;
@@ -124,16 +126,16 @@ fn bench(arguments: &Arguments) -> Outcome<bool> {
     if let Some(path) = &arguments.output {
         fs::write(path, &text).map_err(at(path))?;
     }
-    Ok(log.faults.is_empty())
+    Ok(log.mismatches.is_empty())
 }
 
-/// Names the path in an error of the system.
+/// Adds the path to an I/O error.
 pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Box<dyn Error + Send + Sync> + use<> {
     let path = path.to_owned();
     move |error| format!("{}: {error}", path.display()).into()
 }
 
-/// Runs a program that is to be quiet and to succeed.
+/// Runs a program that must succeed; its output is discarded.
 pub(crate) fn run(command: &mut Command) -> Outcome<()> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{command:?}: {error}"))?;
     if !output.status.success() {

@@ -1,4 +1,4 @@
-//! Runs works on subjects in turn, and keeps what they took.
+//! Runs works on subjects in turn, and keeps their times and results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,65 +6,66 @@ use std::time::{Duration, Instant};
 
 use crate::corpus::Set;
 use crate::mounts::{Mounted, Subject};
-use crate::work::{Done, Subjects, Work};
+use crate::work::{Done, Input, Work};
 use crate::{Bench, Outcome, at, process};
 
-/// How much is known before a work begins.
+/// The state of the caches, and where threads run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Heat {
-    /// Nothing: a fresh mount, and the disk must be asked.
+pub(crate) enum Condition {
+    /// A fresh mount and an empty page cache: all comes from the disk.
     DiskCold,
-    /// A fresh mount; what it reads from is in the page cache.
+    /// A fresh mount; the archive or image is in the page cache.
     Cold,
-    /// The same was done before.
+    /// The work was done once before on this mount.
     Hot,
-    /// As cold, but client, daemon and kernel share one processor: nobody is woken on another one.
+    /// As cold, with client and daemon on one processor: no thread is woken on another.
     OneProcessor,
 }
 
-/// What was done by whom.
+/// What a sample is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) set: Set,
     pub(crate) work: Work,
     pub(crate) subject: Subject,
-    pub(crate) heat: Heat,
+    pub(crate) condition: Condition,
 }
 
-/// What it took, once.
+/// One run of a work.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) time: Duration,
     pub(crate) operations: u64,
-    /// What our daemon did meanwhile; nothing is known of others.
+    /// What our daemon counted meanwhile; `None` for other subjects.
     pub(crate) ours: Option<Ours>,
 }
 
-/// What our daemon did.
+/// Counts of our daemon during a work.
 #[derive(Clone, Debug)]
 pub(crate) struct Ours {
-    /// Requests but for those that ask for this.
+    /// Requests, without those for the status.
     pub(crate) requests: u64,
+    /// Bytes decoded.
     pub(crate) decoded: u64,
     pub(crate) cpu: Duration,
 }
 
-/// Works that are done to subjects in turn.
+/// Works that run on subjects in turn.
 pub(crate) struct Group<'a> {
     pub(crate) set: Set,
     pub(crate) works: &'a [Work],
     pub(crate) subjects: &'a [Subject],
-    pub(crate) heats: &'a [Heat],
+    pub(crate) conditions: &'a [Condition],
 }
 
 /// All that was measured.
 pub(crate) struct Log {
     start: Instant,
     samples: BTreeMap<Key, Vec<Sample>>,
-    /// What each work found first, and whose files it were.
+    /// The first result of each work, and of which subject.
     found: BTreeMap<(Set, Work), (u64, u64, Subject)>,
-    /// What must not be, in words.
-    pub(crate) faults: Vec<String>,
+    /// Subjects whose results differ from the first, as text.
+    pub(crate) mismatches: Vec<String>,
     pub(crate) left_out: BTreeSet<String>,
 }
 
@@ -74,26 +75,26 @@ impl Log {
             start: Instant::now(),
             samples: BTreeMap::new(),
             found: BTreeMap::new(),
-            faults: Vec::new(),
+            mismatches: Vec::new(),
             left_out: BTreeSet::new(),
         }
     }
 
-    /// Whether there is time to repeat anything.
+    /// Whether the soft limit leaves time for another round.
     pub(crate) fn has_time(&self, bench: &Bench) -> bool {
         self.start.elapsed() < bench.scale.soft_limit
     }
 
-    /// Does a group's works to its subjects in turn, once.
+    /// Runs a group's works on its subjects in turn, once.
     pub(crate) fn run(&mut self, bench: &Bench, group: &Group<'_>, round: usize) -> Outcome<()> {
         for &work in group.works {
-            let to = bench.subjects(group.set, work)?;
+            let input = bench.input(group.set, work)?;
             for &subject in group.subjects {
                 if !subject.is_available() {
                     self.left_out.insert(format!("{}: not installed", subject.label()));
                 } else if round < subject.rounds(bench.scale.rounds) {
-                    let key = Key { set: group.set, work, subject, heat: Heat::Cold };
-                    self.one(bench, key, group.heats, &to).map_err(|error| {
+                    let key = Key { set: group.set, work, subject, condition: Condition::Cold };
+                    self.one(bench, key, group.conditions, &input).map_err(|error| {
                         format!("{}, {}, {}: {error}", group.set.name(), work.label(), subject.label())
                     })?;
                 }
@@ -102,32 +103,32 @@ impl Log {
         Ok(())
     }
 
-    fn one(&mut self, bench: &Bench, key: Key, heats: &[Heat], to: &Subjects) -> Outcome<()> {
-        if heats.contains(&Heat::DiskCold) {
+    fn one(&mut self, bench: &Bench, key: Key, conditions: &[Condition], input: &Input) -> Outcome<()> {
+        if conditions.contains(&Condition::DiskCold) {
             let mounted = bench.mount(key.set, key.subject)?;
             process::drop_caches()?;
-            let sample = self.sample(&mounted, key, to)?;
-            self.keep(Key { heat: Heat::DiskCold, ..key }, sample);
+            let sample = self.sample(&mounted, key, input)?;
+            self.keep(Key { condition: Condition::DiskCold, ..key }, sample);
         }
-        if heats.contains(&Heat::OneProcessor) && key.subject != Subject::Loose {
+        if conditions.contains(&Condition::OneProcessor) && key.subject != Subject::Loose {
             let pinned = process::Pinned::to_one()?;
             let mounted = bench.mount(key.set, key.subject)?;
-            let sample = self.sample(&mounted, key, to)?;
+            let sample = self.sample(&mounted, key, input)?;
             drop((mounted, pinned));
-            self.keep(Key { heat: Heat::OneProcessor, ..key }, sample);
+            self.keep(Key { condition: Condition::OneProcessor, ..key }, sample);
         }
         let mounted = bench.mount(key.set, key.subject)?;
-        let is_cold = heats.contains(&Heat::Cold);
-        if is_cold || heats.contains(&Heat::Hot) {
-            let sample = self.sample(&mounted, key, to)?;
-            // Loose files cannot be mounted afresh, so that there is no such time.
+        let is_cold = conditions.contains(&Condition::Cold);
+        if is_cold || conditions.contains(&Condition::Hot) {
+            let sample = self.sample(&mounted, key, input)?;
+            // Loose files cannot be mounted afresh: they have no cold time.
             if is_cold && key.subject != Subject::Loose {
                 self.keep(key, sample);
             }
         }
-        if heats.contains(&Heat::Hot) {
-            let sample = self.sample(&mounted, key, to)?;
-            self.keep(Key { heat: Heat::Hot, ..key }, sample);
+        if conditions.contains(&Condition::Hot) {
+            let sample = self.sample(&mounted, key, input)?;
+            self.keep(Key { condition: Condition::Hot, ..key }, sample);
         }
         Ok(())
     }
@@ -136,11 +137,11 @@ impl Log {
         self.samples.entry(key).or_default().push(sample);
     }
 
-    fn sample(&mut self, mounted: &Mounted, key: Key, to: &Subjects) -> Outcome<Sample> {
+    fn sample(&mut self, mounted: &Mounted, key: Key, input: &Input) -> Outcome<Sample> {
         let before = mounted.status()?;
         let cpu = || mounted.daemon().map_or(Duration::ZERO, process::cpu);
         let cpu_before = cpu();
-        let Done { time, operations, sum } = key.work.run(&mounted.root, to)?;
+        let Done { time, operations, sum } = key.work.run(&mounted.root, input)?;
         let cpu = cpu().saturating_sub(cpu_before);
         let ours = before.zip(mounted.status()?).map(|(before, after)| {
             let all = |status: &bsafs::fs::Status| {
@@ -155,8 +156,8 @@ impl Log {
         });
         let first = *self.found.entry((key.set, key.work)).or_insert((operations, sum, key.subject));
         if (first.0, first.1) != (operations, sum) {
-            self.faults.push(format!(
-                "{}, {}: {} has others ({operations}, {sum:#x}) than {} ({}, {:#x})",
+            self.mismatches.push(format!(
+                "{}, {}: the result of {} ({operations}, {sum:#x}) differs from that of {} ({}, {:#x})",
                 key.set.name(),
                 key.work.label(),
                 key.subject.label(),
@@ -182,8 +183,8 @@ impl Log {
 }
 
 impl Bench {
-    /// What a work is done to in a set.
-    fn subjects(&self, set: Set, work: Work) -> Outcome<Subjects> {
+    /// The files of a work in a set.
+    fn input(&self, set: Set, work: Work) -> Outcome<Input> {
         let loose = set.folder(&self.corpora).join("loose");
         let within = match (set, work) {
             (Set::Small, _) => "meshes",
@@ -198,11 +199,11 @@ impl Bench {
             let step = paths.len().div_ceil(self.scale.sample).max(1);
             paths = paths.into_iter().step_by(step).collect();
         }
-        Ok(Subjects { tree: within.into(), paths, random_reads: self.scale.random_reads })
+        Ok(Input { tree: within.into(), paths, random_reads: self.scale.random_reads })
     }
 }
 
-/// Files below a folder, from `root` on.
+/// Paths of the files below a folder, relative to `root`.
 fn files_below(root: &Path, folder: &Path, out: &mut Vec<PathBuf>) -> Outcome<()> {
     for entry in std::fs::read_dir(folder).map_err(at(folder))? {
         let path = entry?.path();
@@ -215,7 +216,7 @@ fn files_below(root: &Path, folder: &Path, out: &mut Vec<PathBuf>) -> Outcome<()
     Ok(())
 }
 
-/// The median of times; zero of none.
+/// The median; zero of no times.
 pub(crate) fn median(times: &[Duration]) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();

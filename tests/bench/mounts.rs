@@ -1,4 +1,4 @@
-//! The subjects: who serves the files, how each is mounted, and how each is taken down again.
+//! The subjects: what serves the files, how each is mounted and unmounted.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,28 +13,28 @@ use nix::mount::{MntFlags, umount2};
 use crate::corpus::Set;
 use crate::{Bench, Outcome, at, cleanup, process, run};
 
-/// Who serves the files of a set.
+/// What serves the files of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     /// The folder itself.
     Loose,
-    /// The kernel's squashfs, of an image of this name.
+    /// The kernel's squashfs, with an image of this name.
     Kernel(&'static str),
-    /// squashfuse_ll.
+    /// squashfuse_ll, with an image of this name.
     Squashfuse(&'static str),
     /// fuse-zip.
     FuseZip,
-    /// Ours, of an archive of this name, with a cache of this size.
+    /// Ours, with an archive of this name and a cache of this size.
     Bsafs(&'static str, &'static str),
 }
 
-/// The cache that bsafs has unless told otherwise.
+/// The default of `--cache-size`.
 pub(crate) const CACHE: &str = "64M";
-/// How long a mount may take to come or go.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long mounting may take.
+const MOUNT_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Subject {
-    /// Ours with the usual cache.
+    /// Ours with the default cache.
     pub(crate) const fn ours(archive: &'static str) -> Self {
         Self::Bsafs(archive, CACHE)
     }
@@ -50,7 +50,7 @@ impl Subject {
         }
     }
 
-    /// The program that must be there.
+    /// The program that it needs.
     fn program(self) -> Option<&'static str> {
         match self {
             Self::Squashfuse(_) => Some("squashfuse_ll"),
@@ -66,7 +66,7 @@ impl Subject {
         })
     }
 
-    /// Peers whose slow works would take the time of all others are not repeated as often.
+    /// Slow subjects are repeated less often, for the time is limited.
     pub(crate) fn rounds(self, rounds: usize) -> usize {
         match self {
             Self::FuseZip => 1,
@@ -75,7 +75,7 @@ impl Subject {
         }
     }
 
-    /// What it reads from: a file of the set's folder.
+    /// The file of the set's folder that it mounts.
     pub(crate) fn file(self) -> Option<&'static str> {
         match self {
             Self::Loose => None,
@@ -85,7 +85,7 @@ impl Subject {
     }
 }
 
-/// A mount that goes when this goes.
+/// A mount, unmounted on drop.
 pub(crate) struct Mounted {
     pub(crate) root: PathBuf,
     mountpoint: Option<PathBuf>,
@@ -95,7 +95,7 @@ pub(crate) struct Mounted {
 }
 
 impl Bench {
-    /// Mounts a subject afresh, what it reads from being in the page cache.
+    /// Mounts a subject afresh, with its file in the page cache.
     pub(crate) fn mount(&self, set: Set, subject: Subject) -> Outcome<Mounted> {
         let folder = set.folder(&self.corpora);
         let Some(file) = subject.file() else {
@@ -119,7 +119,7 @@ impl Bench {
                     .arg(&file)
                     .arg(&root)
                     .args(["--cache-size", cache]))?;
-                mounted.adopt_daemon()?;
+                mounted.find_daemon()?;
             }
             Subject::Kernel(_) => {
                 run(Command::new("mount").args(["-t", "squashfs", "-o", "loop,ro"]).arg(&file).arg(&root))?;
@@ -139,7 +139,7 @@ impl Bench {
         let folder = self.corpora.join("mnt");
         for number in 0.. {
             let path = folder.join(number.to_string());
-            // One that an earlier mount left is as good as a new one.
+            // An empty folder that an earlier mount left is removed and made again.
             let is_free = match fs::create_dir(&path) {
                 Ok(()) => true,
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -154,55 +154,55 @@ impl Bench {
         Err("no mountpoint is free".into())
     }
 
-    /// The guard of a mount that is about to be made.
+    /// The guard of a mount that is to be made.
     pub(crate) fn mounted(&self, root: &Path) -> Mounted {
-        cleanup::remember(root);
+        cleanup::register(root);
         let mountpoint = Some(root.to_owned());
         Mounted { root: root.to_owned(), mountpoint, child: None, daemon: None, bsafs: self.bsafs.clone() }
     }
 }
 
 impl Mounted {
-    /// What our daemon tells of itself; nothing of others.
+    /// The status of our daemon; `None` for other subjects.
     pub(crate) fn status(&self) -> Outcome<Option<Status>> {
         if self.daemon.is_none() {
             return Ok(None);
         }
-        let told = Command::new(&self.bsafs).args(["status", "--json"]).arg(&self.root).output()?;
-        match told.status.success() {
-            true => Ok(Some(serde_json::from_slice(&told.stdout)?)),
-            false => Err(String::from_utf8_lossy(&told.stderr).into_owned().into()),
+        let output = Command::new(&self.bsafs).args(["status", "--json"]).arg(&self.root).output()?;
+        match output.status.success() {
+            true => Ok(Some(serde_json::from_slice(&output.stdout)?)),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
         }
     }
 
-    /// The process of our daemon.
+    /// The process of our daemon; `None` for other subjects.
     pub(crate) fn daemon(&self) -> Option<u32> {
         self.daemon
     }
 
-    /// Learns which process serves a mount of ours.
-    pub(crate) fn adopt_daemon(&mut self) -> Outcome<()> {
+    /// Finds the process that serves a mount of ours.
+    pub(crate) fn find_daemon(&mut self) -> Outcome<()> {
         self.daemon = Some(0);
         self.daemon = self.status()?.map(|status| status.pid);
         if let Some(pid) = self.daemon {
-            cleanup::remember_process(pid);
+            cleanup::register_process(pid);
         }
         Ok(())
     }
 
-    /// Starts a program that mounts and stays, and waits until it has mounted.
+    /// Starts a program that serves in the foreground, and waits until it has mounted.
     fn start(&mut self, mut command: Command) -> Outcome<()> {
         let before = fs::metadata(&self.root).map_err(at(&self.root))?.dev();
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        cleanup::remember_process(child.id());
+        cleanup::register_process(child.id());
         let child = self.child.insert(child);
         let start = Instant::now();
         while fs::metadata(&self.root).is_ok_and(|it| it.dev() == before) {
             if let Some(status) = child.try_wait()? {
                 return Err(format!("{command:?} ended before it had mounted: {status}").into());
             }
-            if start.elapsed() > PATIENCE {
-                return Err(format!("{command:?} does not mount").into());
+            if start.elapsed() > MOUNT_TIMEOUT {
+                return Err(format!("{command:?} did not mount within {MOUNT_TIMEOUT:?}").into());
             }
             sleep(Duration::from_millis(2));
         }
@@ -226,7 +226,7 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let Some(mountpoint) = self.mountpoint.take() else { return };
         let start = Instant::now();
-        // Busy for a moment, as long as a file that was closed has not been let go.
+        // Busy for a moment, until the kernel has released files that were closed.
         while let Err(nix::errno::Errno::EBUSY) = umount2(&mountpoint, MntFlags::empty()) {
             if start.elapsed() > Duration::from_secs(5) {
                 let _ = umount2(&mountpoint, MntFlags::MNT_DETACH);
@@ -248,7 +248,7 @@ impl Drop for Mounted {
         if let Some(child) = &mut self.child {
             let _ = child.wait();
         }
-        cleanup::forget(&mountpoint, self.process());
+        cleanup::unregister(&mountpoint, self.process());
         let _ = fs::remove_dir(&mountpoint);
     }
 }

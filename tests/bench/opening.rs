@@ -1,5 +1,5 @@
-//! From the command to the mount that answers, beside dream_archive's opening of the same archives; and what a daemon
-//! holds afterwards.
+//! The time from the command to the mount that serves, compared with dream_archive's opening of the same archives; and
+//! the daemon's memory afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,25 +7,26 @@ use std::time::{Duration, Instant};
 
 use crate::corpus::Set;
 use crate::measure::median;
-use crate::work::{Subjects, Work};
+use crate::work::{Input, Work};
 use crate::{Bench, Outcome, at, process, run};
 
-/// Archives that are mounted as one tree, and what was measured of them.
+/// Archives that are mounted as one tree, and their measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
     pub(crate) name: String,
     pub(crate) archives: Vec<PathBuf>,
     pub(crate) files: usize,
-    /// From the start of `bsafs mount` to its end, when the mount answers.
+    /// From the start of `bsafs mount` to its end, when the mount serves.
     ready: Vec<Duration>,
-    /// dream_archive's opening of the same archives, one after the other.
+    /// dream_archive's opening of the same archives, one by one.
     dream: Vec<Duration>,
-    /// Anonymous memory of the daemon after a full walk, in bytes, and how much of it the cache holds.
+    /// Anonymous memory of the daemon after a full walk, in bytes.
     pub(crate) anonymous: u64,
+    /// Bytes of it in the cache of decoded extents.
     cached: u64,
 }
 
-/// Openings of each kind in a round: they are short.
+/// Openings in a round: they are short.
 const OPENINGS: usize = 3;
 
 impl Opening {
@@ -34,7 +35,7 @@ impl Opening {
         Self { name, archives, files: 0, ready: Vec::new(), dream: Vec::new(), anonymous: 0, cached: 0 }
     }
 
-    /// What there is to open: many small files in one archive of each kind, and many archives.
+    /// One archive of many small files in each format, and many archives.
     pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Self>> {
         let small = Set::Small.folder(&bench.corpora);
         let folder = Set::Many.folder(&bench.corpora);
@@ -50,7 +51,7 @@ impl Opening {
         Ok(all)
     }
 
-    /// Opens them a few times, ours and dream_archive in turn.
+    /// Opens them [`OPENINGS`] times, by ours and by dream_archive in turn.
     pub(crate) fn open(&mut self, bench: &Bench) -> Outcome<()> {
         self.archives.iter().try_for_each(|path| process::warm(path))?;
         for _ in 0..OPENINGS {
@@ -62,12 +63,12 @@ impl Opening {
         Ok(())
     }
 
-    /// Walks all files, and looks at the daemon's memory then.
+    /// Walks all files, then measures the daemon's memory.
     pub(crate) fn walk(&mut self, bench: &Bench) -> Outcome<()> {
         let (mounted, _) = bench.mount_all(&self.archives)?;
-        let to = Subjects { tree: PathBuf::new(), paths: Vec::new(), random_reads: 0 };
-        Work::Ls.run(&mounted.root, &to)?;
-        let status = mounted.status()?.ok_or("the daemon does not tell of itself")?;
+        let input = Input { tree: PathBuf::new(), paths: Vec::new(), random_reads: 0 };
+        Work::Ls.run(&mounted.root, &input)?;
+        let status = mounted.status()?.ok_or("the daemon has no status")?;
         self.files = status.files;
         self.anonymous = process::anonymous(status.pid)?;
         self.cached = status.cache.bytes;
@@ -86,9 +87,10 @@ impl Opening {
         self.ready().as_secs_f64() / self.dream().as_secs_f64().max(1e-9)
     }
 
-    /// Anonymous memory a file, in bytes, without what the cache holds.
-    pub(crate) fn bytes_a_file(&self) -> f64 {
-        self.anonymous.saturating_sub(self.cached) as f64 / self.files.max(1) as f64
+    /// Anonymous memory a file, in bytes, without the cache; `None` where the kernel reports less than the cache holds.
+    pub(crate) fn bytes_a_file(&self) -> Option<f64> {
+        let bytes = self.anonymous.checked_sub(self.cached).filter(|bytes| *bytes > 0)?;
+        Some(bytes as f64 / self.files.max(1) as f64)
     }
 }
 
@@ -105,7 +107,7 @@ fn open_dream(archives: &[PathBuf]) -> Outcome<Duration> {
 }
 
 impl Bench {
-    /// Mounts archives as one tree; answers how long the command took.
+    /// Mounts archives as one tree; returns the mount and the time of the command.
     fn mount_all(&self, archives: &[PathBuf]) -> Outcome<(crate::mounts::Mounted, Duration)> {
         let root = self.mountpoint()?;
         let mut mounted = self.mounted(&root);
@@ -114,7 +116,7 @@ impl Bench {
         let start = Instant::now();
         run(&mut command)?;
         let time = start.elapsed();
-        mounted.adopt_daemon()?;
+        mounted.find_daemon()?;
         Ok((mounted, time))
     }
 }

@@ -1,37 +1,37 @@
-//! Which works are done to which subjects.
+//! Which works run on which subjects.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::corpus::Set;
 use crate::decode;
-use crate::measure::{Group, Heat, Log};
+use crate::measure::{Condition, Group, Log};
 use crate::mounts::Subject::{self, Bsafs, FuseZip, Kernel, Loose, Squashfuse};
 use crate::opening::Opening;
 use crate::work::Work;
 use crate::{Bench, Outcome, at, process};
 
-/// What is known beside times of works.
+/// Measurements that are not of works on subjects.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) openings: Vec<Opening>,
-    /// Processor times of bare decodes of the zlib textures, and the bytes that they become.
+    /// Processor time of decoding the zlib textures in one thread without a mount, and their decoded bytes.
     pub(crate) bare: Vec<Duration>,
     pub(crate) bare_bytes: u64,
-    /// Bytes that the last chunks of the DX10 textures become.
+    /// Decoded bytes of the last chunks of the DX10 textures.
     pub(crate) last_chunks: u64,
-    /// Passes over what the sizes of v104 and v105 are read from, nothing being in the page cache.
+    /// Sequential passes over the data of v104 and v105, with an empty page cache.
     pub(crate) passes: [Vec<Duration>; 2],
     /// Bytes of the large packed file, and of the 16 large textures.
     pub(crate) packed: u64,
     pub(crate) large: u64,
-    /// What a thread waits for another's answer: where they may run anywhere, and on one processor.
+    /// Round trips between two threads: on any processors, and on one.
     pub(crate) round_trips: [Vec<Duration>; 2],
 }
 
-const BOTH: &[Heat] = &[Heat::Cold, Heat::Hot];
-/// Where requests are many and short, so that what they cost is mostly the waking of threads.
-const ALL: &[Heat] = &[Heat::Cold, Heat::Hot, Heat::OneProcessor];
+const BOTH: &[Condition] = &[Condition::Cold, Condition::Hot];
+/// Also on one processor: for works of many short requests, whose cost is mostly waking threads.
+const ALL: &[Condition] = &[Condition::Cold, Condition::Hot, Condition::OneProcessor];
 /// Images of squashfs.
 pub(crate) const NONE: &str = "none.sqfs";
 pub(crate) const GZIP: &str = "gzip.sqfs";
@@ -49,7 +49,7 @@ const GROUPS: &[Group<'_>] = &[
             Subject::ours("v105.bsa"),
             FuseZip,
         ],
-        heats: ALL,
+        conditions: ALL,
     },
     Group {
         set: Set::Small,
@@ -61,7 +61,7 @@ const GROUPS: &[Group<'_>] = &[
             Subject::ours("v105.bsa"),
             Kernel(NONE),
         ],
-        heats: &[Heat::DiskCold],
+        conditions: &[Condition::DiskCold],
     },
     Group {
         set: Set::Small,
@@ -77,13 +77,13 @@ const GROUPS: &[Group<'_>] = &[
             Kernel(GZIP),
             FuseZip,
         ],
-        heats: ALL,
+        conditions: ALL,
     },
     Group {
         set: Set::Small,
         works: &[Work::Spellings { two: false }, Work::Spellings { two: true }],
         subjects: &[Subject::ours("gnrl.ba2")],
-        heats: BOTH,
+        conditions: BOTH,
     },
     Group {
         set: Set::Textures,
@@ -96,41 +96,41 @@ const GROUPS: &[Group<'_>] = &[
             Subject::ours("dx10.ba2"),
             Squashfuse(GZIP),
         ],
-        heats: ALL,
+        conditions: ALL,
     },
     Group {
         set: Set::Big,
         works: &[Work::Sequential, Work::Random(4)],
         subjects: &[Loose, Subject::ours("gnrl-stored.ba2"), Squashfuse(NONE), Kernel(NONE)],
-        heats: BOTH,
+        conditions: BOTH,
     },
     Group {
         set: Set::Large,
         works: &[Work::Sequential],
         subjects: &[Loose, Bsafs("v104.bsa", "16M")],
-        heats: BOTH,
+        conditions: BOTH,
     },
     Group {
         set: Set::Large,
         works: &[Work::Random(4)],
         subjects: &[Loose, Subject::ours("v104.bsa")],
-        heats: BOTH,
+        conditions: BOTH,
     },
     Group {
         set: Set::Large,
         works: &[Work::RoundRobin],
         subjects: &[Loose, Bsafs("v104.bsa", "8M")],
-        heats: BOTH,
+        conditions: BOTH,
     },
     Group {
         set: Set::Large,
         works: &[Work::Pressure(8)],
         subjects: &[Loose, Bsafs("v104.bsa", "8M")],
-        heats: &[Heat::Cold],
+        conditions: &[Condition::Cold],
     },
 ];
 
-/// Measures everything, or the sets that were named, round by round.
+/// Measures all sets, or those that were named, round by round.
 pub(crate) fn measure(bench: &Bench) -> Outcome<(Log, Facts)> {
     let mut log = Log::new();
     let mut facts = Facts::new(bench)?;
@@ -143,7 +143,7 @@ pub(crate) fn measure(bench: &Bench) -> Outcome<(Log, Facts)> {
         for group in GROUPS.iter().filter(|group| bench.is_wanted(group.set)) {
             log.run(bench, group, round)?;
         }
-        facts.learn(bench)?;
+        facts.measure(bench)?;
     }
     facts.openings.iter_mut().try_for_each(|opening| opening.walk(bench))?;
     Ok((log, facts))
@@ -156,7 +156,7 @@ impl Bench {
 }
 
 impl Facts {
-    /// What is known without measuring.
+    /// What needs no measuring.
     fn new(bench: &Bench) -> Outcome<Self> {
         let large = Set::Large.folder(&bench.corpora).join("loose");
         let len = |path: PathBuf| std::fs::metadata(&path).map(|it| it.len()).map_err(at(&path));
@@ -171,8 +171,8 @@ impl Facts {
         })
     }
 
-    /// One round of what is no work.
-    fn learn(&mut self, bench: &Bench) -> Outcome<()> {
+    /// One round.
+    fn measure(&mut self, bench: &Bench) -> Outcome<()> {
         self.round_trips[0].push(process::round_trip());
         let pinned = process::Pinned::to_one()?;
         self.round_trips[1].push(process::round_trip());

@@ -1,4 +1,4 @@
-//! What the system tells of processes and of itself, and what it can be told to forget.
+//! Processor time and memory of processes, the page cache, and the machine, from the kernel.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::{Outcome, at, run};
 
-/// Processor time of all threads of a process. A process that is gone took none.
+/// Processor time of all threads that a process has; zero if it has ended.
 pub(crate) fn cpu(pid: u32) -> Duration {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Duration::ZERO };
     threads.flatten().map(|thread| on_processor(&thread.path().join("schedstat"))).sum()
@@ -33,12 +33,12 @@ fn on_processor(schedstat: &Path) -> Duration {
 pub(crate) fn anonymous(pid: u32) -> Outcome<u64> {
     let path = format!("/proc/{pid}/status");
     let text = fs::read_to_string(&path).map_err(at(path.as_ref()))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:")).ok_or("no RssAnon is told")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:")).ok_or("no RssAnon in /proc")?;
     let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kilobytes << 10)
 }
 
-/// Whether a process runs; one that ended and was not collected by its parent does not.
+/// Whether a process exists and is no zombie.
 pub(crate) fn is_alive(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|text| text.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X'])))
@@ -52,14 +52,14 @@ pub(crate) fn warm(path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Makes the kernel forget files, names and numbers that it can read again.
+/// Drops the page cache, dentries and inodes.
 pub(crate) fn drop_caches() -> Outcome<()> {
     run(&mut Command::new("sync"))?;
     let path = Path::new("/proc/sys/vm/drop_caches");
     fs::write(path, "3").map_err(at(path))
 }
 
-/// The calling thread, and all that it starts, on one processor until this goes.
+/// Keeps the calling thread, and threads and processes that it starts, on one processor until dropped.
 pub(crate) struct Pinned(CpuSet);
 
 impl Pinned {
@@ -75,12 +75,12 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // Without it the rest would be measured on one processor.
-        sched_setaffinity(None, &self.0).expect("a thread can go back to where it came from");
+        // Else the rest of the run would be measured on one processor.
+        sched_setaffinity(None, &self.0).expect("a thread can get its processors back");
     }
 }
 
-/// How long a thread waits for another's answer that takes no time to make: what every request costs at the least.
+/// The time of a round trip between two threads: a lower bound of a request's.
 pub(crate) fn round_trip() -> Duration {
     const TRIPS: u32 = 4000;
     let (ask, questions) = sync_channel::<()>(1);
@@ -94,17 +94,18 @@ pub(crate) fn round_trip() -> Duration {
     })
 }
 
-/// Kernel, processors and date, for the head of a table.
+/// Date, commit, kernel and processors, for the head of the report.
 pub(crate) fn machine() -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let model = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = model.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
-    let date = Command::new("date").arg("+%Y-%m-%d").output().map(|it| it.stdout).unwrap_or_default();
-    format!(
-        "{}, Linux {}, {cores} processors ({})",
-        String::from_utf8_lossy(&date).trim(),
-        kernel.trim(),
-        model.trim_start_matches([' ', '\t', ':']).trim()
-    )
+    let output = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().map(|it| it.stdout).unwrap_or_default();
+        String::from_utf8_lossy(&output).trim().to_owned()
+    };
+    let date = output("date", &["+%Y-%m-%d"]);
+    let commit = output("git", &["describe", "--always", "--dirty"]);
+    let (kernel, model) = (kernel.trim(), model.trim_start_matches([' ', '\t', ':']).trim());
+    format!("{date}, commit {commit}, Linux {kernel}, {cores} processors ({model})")
 }

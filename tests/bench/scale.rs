@@ -7,41 +7,41 @@ use clap::ValueEnum;
 /// A size of run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Size {
-    /// To see that everything works; its times mean nothing
+    /// Shows that everything works; its times mean nothing
     Tiny,
-    /// To see a regression within three minutes
+    /// Shows a regression within three minutes
     Quick,
-    /// For the table
+    /// For RESULTS.md
     Full,
 }
 
-/// What a size means.
+/// The numbers of a size.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
-    /// Its name, which is that of the folder of its corpora.
+    /// Its name, and that of the folder of its corpora.
     pub(crate) name: &'static str,
     /// Files and folders in each half of the tree of small files.
     pub(crate) files: usize,
     pub(crate) folders: usize,
     /// Small files that are opened and read.
     pub(crate) sample: usize,
-    /// How many times eight textures there are; eight take 9 MB.
+    /// Sets of eight textures; a set takes 9 MB.
     pub(crate) textures: usize,
     /// Bytes of the large stored file, and of the large packed one.
     pub(crate) big: usize,
     pub(crate) packed: usize,
-    /// Side of the 16 large textures, of BC7.
+    /// Side of the 16 large textures in pixels; they are BC7.
     pub(crate) large_side: u16,
     /// Random reads of all threads together.
     pub(crate) random_reads: usize,
-    /// Archives that are opened together, and files in each.
+    /// Archives that are mounted together, and files in each.
     pub(crate) archives: usize,
     pub(crate) files_per_archive: usize,
     /// How often everything is repeated.
     pub(crate) rounds: usize,
-    /// After this long no other round begins.
+    /// After this time no other round begins.
     pub(crate) soft_limit: Duration,
-    /// After this long everything is taken down.
+    /// After this time the run is ended.
     pub(crate) hard_limit: Duration,
 }
 

@@ -1,4 +1,5 @@
-//! The results as Markdown: the aims, then every median.
+//! The report as Markdown: the targets, then every median. Its headings begin at the second level, so that it can be
+//! kept in RESULTS.md as it is.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use crate::Bench;
 use crate::corpus::Set;
-use crate::measure::{Heat, Key, Log, median};
+use crate::measure::{Condition, Key, Log, median};
 use crate::mounts::Subject;
 use crate::plan::Facts;
 use crate::process;
@@ -22,7 +23,7 @@ pub(crate) fn markdown(bench: &Bench, log: &Log, rows: &[Row], facts: &Facts) ->
 
 fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts: &Facts) -> std::fmt::Result {
     let scale = &bench.scale;
-    writeln!(out, "# Benchmark, {}", scale.name)?;
+    writeln!(out, "## Benchmark, {}", scale.name)?;
     writeln!(out, "\n{}. Medians of up to {} rounds in turn.", process::machine(), scale.rounds)?;
     writeln!(
         out,
@@ -31,7 +32,7 @@ fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts:
         thousands(scale.folders as u64),
         thousands(scale.sample as u64)
     )?;
-    writeln!(out, "\n## Aims\n\n| work | must be at most | measured | met |\n|---|---|---|---|")?;
+    writeln!(out, "\n### Targets\n\n| work | at most | measured | met |\n|---|---|---|---|")?;
     for Row { what, target, measured, met } in rows {
         let met = match met {
             Some(true) => "yes",
@@ -41,41 +42,39 @@ fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts:
         writeln!(out, "| {what} | {target} | {measured} | {met} |")?;
     }
     let met = rows.iter().filter(|row| row.met == Some(true)).count();
-    writeln!(out, "\n{met} of {} are met.", rows.len())?;
+    let measured = rows.iter().filter(|row| row.met.is_some()).count();
+    writeln!(out, "\n{met} of the {measured} that were measured are met.")?;
     write_medians(out, log)?;
     if !facts.bare.is_empty() {
         let (time, bytes) = (milliseconds(median(&facts.bare)), thousands(facts.bare_bytes));
-        writeln!(
-            out,
-            "
-A bare decode of the textures: {time} ms for {bytes} bytes."
-        )?;
+        writeln!(out, "\nA bare decode of the textures: {time} ms for {bytes} bytes.")?;
     }
     let [anywhere, one] = facts.round_trips.each_ref().map(|trips| median(trips).as_secs_f64() * 1e6);
     writeln!(
         out,
-        "\nA thread that asks another waits {anywhere:.1} us for the answer; {one:.1} us where both are on one processor."
+        "\nA round trip between two threads takes {anywhere:.1} us, {one:.1} us with both on one processor."
     )?;
     for text in &log.left_out {
         writeln!(out, "\nLeft out: {text}.")?;
     }
-    for text in &log.faults {
+    for text in &log.mismatches {
         writeln!(out, "\n**Wrong:** {text}.")?;
     }
     Ok(())
 }
 
-/// A line for each work on each subject.
+/// A row for each work on each subject.
 fn write_medians(out: &mut String, log: &Log) -> std::fmt::Result {
-    writeln!(out, "\n## Medians in ms (requests; requests an operation; MiB decoded)\n")?;
+    writeln!(out, "\n### Medians in ms (requests; requests an operation; MiB decoded)\n")?;
     writeln!(
         out,
-        "| set | work | subject | disk-cold | cold | hot | cold, one processor | rounds |\n|---|---|---|---|---|---|---|---|"
+        "| set | work | subject | disk-cold | cold | hot | cold, one processor | rounds |\n\
+         |---|---|---|---|---|---|---|---|"
     )?;
     let mut lines: BTreeMap<(Set, Work, Subject), [String; 4]> = BTreeMap::new();
     let mut rounds: BTreeMap<(Set, Work, Subject), usize> = BTreeMap::new();
     for &key in log.keys() {
-        let Key { set, work, subject, heat } = key;
+        let Key { set, work, subject, condition } = key;
         let Some((sample, count)) = log.median(key) else { continue };
         let mut cell = milliseconds(sample.time);
         if let Some(ours) = &sample.ours {
@@ -87,13 +86,13 @@ fn write_medians(out: &mut String, log: &Log) -> std::fmt::Result {
                 ours.decoded as f64 / 1_048_576.0
             );
         }
-        let place = match heat {
-            Heat::DiskCold => 0,
-            Heat::Cold => 1,
-            Heat::Hot => 2,
-            Heat::OneProcessor => 3,
+        let column = match condition {
+            Condition::DiskCold => 0,
+            Condition::Cold => 1,
+            Condition::Hot => 2,
+            Condition::OneProcessor => 3,
         };
-        lines.entry((set, work, subject)).or_default()[place] = cell;
+        lines.entry((set, work, subject)).or_default()[column] = cell;
         rounds.insert((set, work, subject), count);
     }
     for ((set, work, subject), [disk, cold, hot, one]) in &lines {
@@ -104,7 +103,7 @@ fn write_medians(out: &mut String, log: &Log) -> std::fmt::Result {
     Ok(())
 }
 
-/// A time in milliseconds, with three digits at least.
+/// A time in milliseconds, to three digits.
 pub(crate) fn milliseconds(time: Duration) -> String {
     let value = time.as_secs_f64() * 1000.0;
     match value {
@@ -114,12 +113,12 @@ pub(crate) fn milliseconds(time: Duration) -> String {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with commas between its thousands.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

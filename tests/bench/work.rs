@@ -1,81 +1,82 @@
-//! The works: each does to a folder what programs do, and tells how long it took and what it found.
+//! The works: each does to a folder what programs do, and returns its time and a checksum of what it found.
 //!
-//! What was found must be the same whoever serves the files. The sum takes the first and the last bytes of each read,
-//! so that adding up costs nothing beside the reading.
+//! The checksum must be the same on every subject. It takes the first and the last bytes of each read, so that it costs
+//! nothing compared with the read.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::content::Xorshift;
 
-/// A work. Those on many files take the set's paths.
+/// A work. Works on many files take [`Input::paths`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Work {
-    /// Lists all folders, and looks at names and kinds alone.
+    /// Lists all folders: names and kinds.
     Find,
-    /// Lists each folder, then looks at each of its files in order, as `ls -lR` does.
+    /// Lists each folder, then stats its files in order of names, as `ls -lR` does.
     Ls,
-    /// Lists each folder and looks at each file on the way.
+    /// Lists each folder, and stats each file when it is listed.
     WalkStat,
     OpenClose,
-    /// Opens and reads whole, with so many readers.
+    /// Opens and reads whole, with this many readers.
     ReadWhole(usize),
     /// The first 4 KiB of each.
     Sniff,
-    /// The last bytes of each, where textures have their smallest mip.
+    /// The last 16 bytes of each, which are in a texture's smallest mip.
     LastBytes,
     /// One file in steps of 128 KiB.
     Sequential,
-    /// 4 KiB at random places of one file, with so many readers.
+    /// 4 KiB at random offsets of one file, with this many readers.
     Random(usize),
-    /// All files side by side in steps of 128 KiB.
+    /// All files in turn, in steps of 128 KiB.
     RoundRobin,
-    /// The same by so many readers, each all files, while the kernel is made to forget what it has.
+    /// The same by this many readers, each of all files, while the page cache is dropped again and again.
     Pressure(usize),
-    /// Looks at each file twenty times from four threads, half of which may spell the folders in capitals.
+    /// Stats each file [`STATS_PER_FILE`] times from four threads; with `two`, half of them spell folders in capitals.
     Spellings {
         two: bool,
     },
 }
 
-/// What a work is done to.
+/// The files of a work.
 #[derive(Clone, Debug)]
-pub(crate) struct Subjects {
+pub(crate) struct Input {
     /// The folder to walk.
     pub(crate) tree: PathBuf,
     /// Files below the root.
     pub(crate) paths: Vec<PathBuf>,
-    /// Of all readers together.
+    /// Random reads of all readers together.
     pub(crate) random_reads: usize,
 }
 
-/// What came of it.
+/// A work's time and results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
     pub(crate) time: Duration,
-    /// Files looked at, or reads.
+    /// Stats or reads.
     pub(crate) operations: u64,
-    /// Of what was found, in any order.
+    /// Checksum of what was found, whatever the order.
     pub(crate) sum: u64,
 }
 
-/// What was found so far.
+/// The results so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     operations: u64,
     sum: u64,
 }
 
-/// What programs read at once.
+/// Bytes of a read, as programs read.
 const STEP: usize = 128 << 10;
 const PAGE: u64 = 4096;
-/// Looks at each file of [`Work::Spellings`].
-const LOOKS: usize = 20;
+/// Stats of each file by each thread of [`Work::Spellings`].
+const STATS_PER_FILE: usize = 20;
 
 impl Work {
     pub(crate) fn label(self) -> String {
@@ -97,10 +98,10 @@ impl Work {
         }
     }
 
-    /// Does it below `root`.
-    pub(crate) fn run(self, root: &Path, to: &Subjects) -> io::Result<Done> {
-        let paths: Vec<PathBuf> = to.paths.iter().map(|path| root.join(path)).collect();
-        let tree = root.join(&to.tree);
+    /// Does the work below `root`.
+    pub(crate) fn run(self, root: &Path, input: &Input) -> io::Result<Done> {
+        let paths: Vec<PathBuf> = input.paths.iter().map(|path| root.join(path)).collect();
+        let tree = root.join(&input.tree);
         let one = || paths.first().ok_or_else(|| io::Error::other("there is no file"));
         let start = Instant::now();
         let found = match self {
@@ -115,11 +116,11 @@ impl Work {
             Self::LastBytes => ends(&paths, |len| len.saturating_sub(16))?,
             Self::Sequential => read_whole([one()?].into_iter())?,
             Self::Random(readers) => {
-                shared(readers, |reader| random(one()?, reader as u64, to.random_reads / readers))?
+                shared(readers, |reader| random(one()?, reader as u64, input.random_reads / readers))?
             }
             Self::RoundRobin => round_robin(&paths)?,
             Self::Pressure(readers) => pressure(&paths, readers)?,
-            Self::Spellings { two } => spellings(root, to, two)?,
+            Self::Spellings { two } => spellings(root, input, two)?,
         };
         Ok(Done { time: start.elapsed(), operations: found.operations, sum: found.sum })
     }
@@ -155,7 +156,7 @@ fn find(folder: &Path) -> io::Result<Found> {
     Ok(found)
 }
 
-/// Which attributes `ls -l` still asks for: it gives up one that a file system does not know.
+/// Which extended attributes `ls -l` no longer asks for, because the file system does not support them.
 #[derive(Default)]
 struct Attributes([bool; 2]);
 
@@ -230,7 +231,7 @@ fn read_whole<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> io::Result<Found>
     Ok(found)
 }
 
-/// Reads until the buffer is full or the file ends, so that everybody's steps are the same.
+/// Reads until the buffer is full or the file ends, so that steps are the same on every subject.
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     while len < buffer.len() {
@@ -242,14 +243,14 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(len)
 }
 
-/// 4 KiB of each file, from where `place` says for its length.
-fn ends(paths: &[PathBuf], place: impl Fn(u64) -> u64) -> io::Result<Found> {
+/// 4 KiB of each file, from the offset that `from` gives for its length.
+fn ends(paths: &[PathBuf], from: impl Fn(u64) -> u64) -> io::Result<Found> {
     let mut found = Found::default();
     let mut buffer = vec![0; PAGE as usize];
     for path in paths {
         let file = File::open(path)?;
-        let from = place(file.metadata()?.len());
-        let len = file.read_at(&mut buffer, from)?;
+        let offset = from(file.metadata()?.len());
+        let len = file.read_at(&mut buffer, offset)?;
         found.add(&buffer[..len]);
     }
     Ok(found)
@@ -258,11 +259,11 @@ fn ends(paths: &[PathBuf], place: impl Fn(u64) -> u64) -> io::Result<Found> {
 fn random(path: &Path, seed: u64, reads: usize) -> io::Result<Found> {
     let file = File::open(path)?;
     let pages = (file.metadata()?.len() / PAGE).max(1);
-    let mut places = Xorshift::new(seed);
+    let mut numbers = Xorshift::new(seed);
     let mut found = Found::default();
     let mut buffer = vec![0; PAGE as usize];
     for _ in 0..reads {
-        let len = file.read_at(&mut buffer, (places.next() >> 16) % pages * PAGE)?;
+        let len = file.read_at(&mut buffer, (numbers.next() >> 16) % pages * PAGE)?;
         found.add(&buffer[..len]);
     }
     Ok(found)
@@ -291,23 +292,27 @@ fn round_robin(paths: &[PathBuf]) -> io::Result<Found> {
 }
 
 fn pressure(paths: &[PathBuf], readers: usize) -> io::Result<Found> {
-    let is_over = std::sync::atomic::AtomicBool::new(false);
+    const INTERVAL: Duration = Duration::from_millis(20);
+    let (readers_end, readers_ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+        scope.spawn(move || {
+            // Dropping the other end wakes this thread at once, so that its wait is no part of the measured time.
+            loop {
                 let _ = fs::write("/proc/sys/vm/drop_caches", "1");
-                thread::sleep(Duration::from_millis(20));
+                if readers_ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
             }
         });
         let found = shared(readers, |_| round_robin(paths));
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(readers_end);
         found
     })
 }
 
-fn spellings(root: &Path, to: &Subjects, two: bool) -> io::Result<Found> {
+fn spellings(root: &Path, input: &Input, two: bool) -> io::Result<Found> {
     shared(4, |thread| {
-        let spelled: Vec<PathBuf> = to
+        let spelled: Vec<PathBuf> = input
             .paths
             .iter()
             .map(|path| match (two && thread % 2 == 1, path.parent(), path.file_name()) {
@@ -318,7 +323,7 @@ fn spellings(root: &Path, to: &Subjects, two: bool) -> io::Result<Found> {
             })
             .collect();
         let mut found = Found::default();
-        for path in (0..LOOKS).flat_map(|_| &spelled) {
+        for path in (0..STATS_PER_FILE).flat_map(|_| &spelled) {
             found.sum = found.sum.wrapping_add(path.metadata()?.len());
             found.operations += 1;
         }
@@ -326,7 +331,7 @@ fn spellings(root: &Path, to: &Subjects, two: bool) -> io::Result<Found> {
     })
 }
 
-/// Work that several threads share, told which they are.
+/// Runs `work` on several threads with the index of each.
 fn shared(threads: usize, work: impl Fn(usize) -> io::Result<Found> + Sync) -> io::Result<Found> {
     let work = &work;
     thread::scope(|scope| {

@@ -1,44 +1,44 @@
-//! What the other readers are known to get wrong.
+//! Known defects of the other readers.
 
 use crate::Outcome;
 
 /// A defect of an oracle, and the files that show it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    /// Whose.
+    /// Whose defect it is.
     pub(crate) oracle: &'static str,
-    /// What the names of the archives contain.
+    /// A part of the archives' names.
     pub(crate) archive: &'static str,
-    /// How the normalised names of the files end; empty for all of them.
+    /// The end of the files' normalised names; empty for all files.
     pub(crate) file: &'static str,
-    /// What it makes of these files instead.
+    /// What comes of these files.
     pub(crate) outcome: Outcome,
-    /// Why that is its fault and not ours.
+    /// Why the defect is not ours.
     pub(crate) reason: &'static str,
 }
 
-/// All of them. The first row that applies counts.
+/// All rows. The first one that applies counts.
 pub(crate) const ROWS: &[Row] = &[
     Row {
         oracle: "ba2",
         archive: "empty files",
         file: "",
         outcome: Outcome::Refuses,
-        reason: "it panics at a packed entry that ends before its size (FORMATS.md 1.6)",
+        reason: "it panics at a packed entry that ends before its size",
     },
     Row {
         oracle: "ba2",
         archive: "tes3 without names",
         file: "",
         outcome: Outcome::Refuses,
-        reason: "it takes hashes for name offsets; archives for the Xbox have no names",
+        reason: "it reads hashes as name offsets; archives of the Xbox have no names",
     },
     Row {
         oracle: "dream_archive",
         archive: "tes3 without names",
         file: "",
         outcome: Outcome::Refuses,
-        reason: "it takes hashes for name offsets; archives for the Xbox have no names",
+        reason: "it reads hashes as name offsets; archives of the Xbox have no names",
     },
     Row {
         oracle: "dream_archive",
@@ -52,14 +52,14 @@ pub(crate) const ROWS: &[Row] = &[
         archive: "empty files",
         file: "packed and no size word.txt",
         outcome: Outcome::Fails,
-        reason: "it wants a size where there are no bytes left",
+        reason: "it reads a size where no bytes are left",
     },
     Row {
         oracle: "dream_archive",
         archive: "empty files",
         file: "size word and no stream.txt",
         outcome: Outcome::Fails,
-        reason: "it wants a stream of a file that has no bytes",
+        reason: "it reads a stream of a file that has no bytes",
     },
     Row {
         oracle: "dream_archive",
@@ -101,7 +101,7 @@ pub(crate) const ROWS: &[Row] = &[
         archive: "xmem.bsa",
         file: "",
         outcome: Outcome::Fails,
-        reason: "it takes XMem for zlib",
+        reason: "it decodes XMem as zlib",
     },
     Row {
         oracle: "ba2",
@@ -157,7 +157,7 @@ pub(crate) const ROWS: &[Row] = &[
         archive: "xbox one tiled",
         file: "textures/tiled.dds",
         outcome: Outcome::Differs,
-        reason: "it puts a PC's header on texels that are arranged for an Xbox One (FORMATS.md 7)",
+        reason: "it puts a PC's header on tiled texels of the Xbox One",
     },
     Row {
         oracle: "ba2",
@@ -185,7 +185,7 @@ pub(crate) const ROWS: &[Row] = &[
         archive: "xbox one tiled",
         file: "textures/tiled.dds",
         outcome: Outcome::Differs,
-        reason: "it puts a PC's header on texels that are arranged for an Xbox One (FORMATS.md 7)",
+        reason: "it puts a PC's header on tiled texels of the Xbox One",
     },
     Row {
         oracle: "dream_archive",

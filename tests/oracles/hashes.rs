@@ -1,4 +1,4 @@
-//! The games' hashes of random names, against those of both crates.
+//! The games' hashes of random names, compared with those of both crates.
 
 use std::cell::Cell;
 
@@ -10,8 +10,8 @@ use crate::support::content::Xorshift;
 /// Names of each family.
 const NAMES: usize = 20_000;
 
-/// A folder and a file name: short and long, with and without extensions that the hashes treat apart, bytes above
-/// ASCII among the letters. At most 250 bytes together: from 260 on, ba2 hashes a dot instead.
+/// A folder and a file name: short and long, with extensions that the hashes treat differently, with bytes above ASCII.
+/// At most 250 bytes together: of 260 and more, ba2 hashes a dot instead.
 fn name(random: &mut Xorshift) -> (Vec<u8>, Vec<u8>) {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCXYZ0123456789_ -()'\xE9\xC9\x81\xFF.";
     const EXTENSIONS: [&str; 12] =
@@ -41,7 +41,7 @@ fn for_each_name(check: impl Fn(&[u8], &[u8], &[u8])) {
 }
 
 #[test]
-fn morrowinds_hash_is_that_of_the_others() {
+fn hashes_of_morrowind_equal_those_of_other_readers() {
     for_each_name(|folder, file, whole| {
         let ours = Family::Tes3.of(folder, file);
         let theirs = tes3::hash_file(BStr::new(whole)).0;
@@ -52,7 +52,7 @@ fn morrowinds_hash_is_that_of_the_others() {
 }
 
 #[test]
-fn oblivions_hashes_are_those_of_the_others() {
+fn hashes_of_oblivion_equal_those_of_other_readers() {
     for_each_name(|folder, file, whole| {
         let ours = Family::Tes4.of(folder, file);
         let name = || whole.escape_ascii();
@@ -64,31 +64,31 @@ fn oblivions_hashes_are_those_of_the_others() {
 }
 
 #[test]
-fn fallouts_hashes_are_those_of_the_others() {
+fn hashes_of_fallout_4_equal_those_of_other_readers() {
     let of = |file: u32, extension: u32, directory: u32| Hash {
         folder: directory.into(),
         file: u64::from(file) << 32 | u64::from(extension),
     };
-    // Both look for the extension's dot in the folders, too, where the file has none; dream_archive passes over bytes
-    // above ASCII, which the game's tool hashes (FORMATS.md 4.5). Both are expected to go on doing so.
+    // Where a file has no extension, both search the folders for its dot; dream_archive skips bytes above ASCII, which
+    // the game's tool hashes. These defects are asserted, so that a corrected version is noticed.
     let (dots, accents) = (Cell::new(0), Cell::new(0));
     for_each_name(|folder, file, whole| {
         let ours = Family::Fo4.of(folder, file);
         let ba2 = fo4::hash_file(BStr::new(whole)).0;
         let ba2 = of(ba2.file, ba2.extension, ba2.directory);
-        let is_misled = !file.contains(&b'.') && folder.contains(&b'.');
-        match is_misled {
+        let has_dot_in_folders_only = !file.contains(&b'.') && folder.contains(&b'.');
+        match has_dot_in_folders_only {
             true => dots.update(|count| count + usize::from(ours != ba2)),
             false => assert_eq!(ours, ba2, "ba2: {}", whole.escape_ascii()),
         }
         let dream = dream_archive::ba2::hash_file(BStr::new(whole)).0;
         let dream = of(dream.file, dream.extension, dream.directory);
         match whole.is_ascii() {
-            true if is_misled => {}
+            true if has_dot_in_folders_only => {}
             true => assert_eq!(ours, dream, "dream_archive: {}", whole.escape_ascii()),
             false => accents.update(|count| count + usize::from(ours != dream)),
         }
     });
-    assert!(dots.get() > 0, "ba2 takes no folder's dot for an extension's any more: compare those, too");
-    assert!(accents.get() > 0, "dream_archive hashes all bytes now: compare those, too");
+    assert!(dots.get() > 0, "ba2 no longer takes a folder's dot for an extension's: compare these too");
+    assert!(accents.get() > 0, "dream_archive hashes all bytes now: compare these too");
 }

@@ -5,30 +5,30 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ba2::prelude::*;
 use ba2::{Borrowed, ByteSlice as _, FileFormat, fo4, guess_format, tes3, tes4};
 
-/// A file's bytes, or why there are none.
+/// A file's bytes, or why it cannot be read.
 pub(crate) type Other = Result<Vec<u8>, String>;
 type Listing = Result<Vec<(Vec<u8>, Other)>, String>;
 
-/// Somebody else's reader.
+/// Another reader.
 pub(crate) struct Oracle {
     pub(crate) name: &'static str,
-    /// Every file of an archive by its [`key`], or why it is not opened.
+    /// Every file of an archive by its [`key`], or why the archive is not opened.
     pub(crate) read: fn(&[u8]) -> Listing,
 }
 
-/// All of them.
+/// All oracles.
 pub(crate) const ORACLES: [Oracle; 2] =
     [Oracle { name: "ba2", read: read_ba2 }, Oracle { name: "dream_archive", read: read_dream }];
 
-/// What files are matched by: the stored name in lower case, `/` for `\`, without separators at its ends and without
-/// the dot of a root; the hashes where there is no name.
+/// The key by which files are matched: the stored name in lower case, `/` for `\`, without separators at its ends and
+/// without the dot of a root; the hashes where there is no name.
 pub(crate) fn key(name: &[u8], folder_hash: u64, file_hash: u64) -> Vec<u8> {
     let parts = name.split(|&byte| byte == b'/' || byte == b'\\').filter(|part| !matches!(*part, b"" | b"."));
     let key = parts.collect::<Vec<_>>().join(&b'/').to_ascii_lowercase();
     if key.is_empty() { format!("#{folder_hash:016x}#{file_hash:016x}").into_bytes() } else { key }
 }
 
-/// Runs what may panic, and says nothing of it.
+/// Runs what may panic; a panic prints nothing and is an error.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -88,7 +88,7 @@ fn ba2_tes4(file: &tes4::File<'_>, options: &tes4::FileCompressionOptions) -> Ot
     Ok(out)
 }
 
-/// LZ4 chunks are decoded into room of their size, without which ba2 decodes them into none at all.
+/// LZ4 chunks are decoded into buffers of their size: into an empty one ba2 decodes nothing.
 fn ba2_fo4(file: &fo4::File<'_>, options: &fo4::ArchiveOptions) -> Other {
     let write = fo4::FileWriteOptions::from(options);
     let chunk_options = fo4::ChunkCompressionOptions::from(options);

@@ -1,8 +1,8 @@
-//! An archive as bsafs mounts it: listed by its tree, read by its store.
+//! An archive as bsafs mounts it: listed through its tree, read through its store.
 
 use std::path::Path;
 
-use bsafs::content::{Store, LayerTables};
+use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Limits, Name, parse};
 use bsafs::source::Source;
@@ -17,7 +17,7 @@ pub(crate) struct File {
     pub(crate) content: Vec<u8>,
 }
 
-/// What the kernel asks for at once.
+/// Bytes of a read, as the kernel requests them.
 const STEP: u32 = 128 << 10;
 
 /// Every file of an archive.
@@ -52,7 +52,7 @@ pub(crate) fn read(path: &Path) -> Vec<File> {
     files
 }
 
-/// Whether an archive stores the whole of a file's name; others list files by their hashes where it does not.
+/// Whether an archive stores a file's whole name. The other readers list files by their hashes where it does not.
 fn is_named(name: &Name<'_>) -> bool {
     match name {
         Name::Path(path) => !path.is_empty(),

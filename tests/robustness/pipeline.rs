@@ -1,6 +1,5 @@
-//! The whole way of an archive of any bytes, from tables to names and content, and what must hold on it: no panic,
-//! nothing held beyond what the bytes pay for, names that a file system can bear, reads of the length that sizes
-//! promise. Tests and the fuzz target take it alike.
+//! The pipeline from the bytes of an archive to names and content, and its invariants: no panic, memory in proportion
+//! to the archive, names that a file system can show, reads as long as sizes say. Tests and the fuzz target run it.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and the fuzz target")]
 
@@ -13,51 +12,55 @@ use bsafs::format::{self, Archive, Codec, EntryId, Extent, Limits, Name, name};
 use bsafs::source::Source;
 use bsafs::tree::{self, Kind, Layer, NodeId, Tree};
 
-/// Bytes of table that every entry costs at least, in each format.
+/// Bytes of table that an entry takes at least, in any format.
 const ENTRY_LEN: usize = 16;
 
-/// What of an archive is to be read: reading all of it a hundred thousand times over takes too long.
-pub struct Doubt<'a> {
-    /// Extents that are known to be sound.
-    pub sound: &'a [Extent],
-    /// Bytes of the archive that are not.
-    pub bytes: Range<u64>,
+/// Which files are read: to read all of them a hundred thousand times takes too long.
+pub struct Scope<'a> {
+    /// Extents of the archive before it was damaged.
+    pub undamaged: &'a [Extent],
+    /// Offsets of the bytes that were damaged.
+    pub damaged: Range<u64>,
 }
 
-impl Doubt<'_> {
-    /// Nothing is known of the archive.
-    pub const ALL: Self = Self { sound: &[], bytes: 0..u64::MAX };
+impl Scope<'_> {
+    /// All files.
+    pub const ALL: Self = Self { undamaged: &[], damaged: 0..u64::MAX };
 
-    fn concerns(&self, extent: &Extent) -> bool {
+    /// Whether an extent is new, or overlaps the damage.
+    fn includes(&self, extent: &Extent) -> bool {
         let end = extent.offset.saturating_add(u64::from(extent.packed));
-        !self.sound.contains(extent) || (extent.offset < self.bytes.end && self.bytes.start < end)
+        !self.undamaged.contains(extent) || (extent.offset < self.damaged.end && self.damaged.start < end)
     }
 }
 
-/// What is held at most while archives of a few bytes are read.
+/// Limits for archives of a few bytes.
 pub fn limits() -> Limits {
-    // Counts are not held back here, so that nothing but the archive's length does.
+    // No limit on counts: the archive's length alone is to bound what is allocated.
     Limits { entries: u32::MAX, extent: 4 << 20, ..Limits::default() }
 }
 
-/// Takes the archive at `path` all the way; answers how many files it has, or `None` if it is refused.
-pub fn survive(path: &Path, doubt: &Doubt<'_>) -> Option<usize> {
+/// Parses, merges and reads the archive at `path`; returns how many files it has, `None` if it is refused.
+///
+/// # Panics
+/// When an invariant does not hold.
+pub fn run(path: &Path, scope: &Scope<'_>) -> Option<usize> {
     let source = Source::open(path).unwrap();
-    let (layer, tables, doubtful) = source.with_map(|bytes| names_and_tables(bytes, doubt)).unwrap()?;
+    let (layer, tables, in_scope) = source.with_map(|bytes| names_and_tables(bytes, scope)).unwrap()?;
     let tree = tree::merge(vec![layer]).unwrap();
-    check_tree(&tree, doubtful.len());
+    check_tree(&tree, in_scope.len());
     let mut store = Store::new(1 << 20, limits());
     store.add(source, tables);
-    for (entry, is_doubtful) in (0..).zip(&doubtful) {
-        if *is_doubtful {
+    for (entry, is_read) in (0..).zip(&in_scope) {
+        if *is_read {
             check_content(&store, EntryId { layer: 0, entry });
         }
     }
-    Some(doubtful.len())
+    Some(in_scope.len())
 }
 
-/// Parses, and answers beside names and tables which entries are to be read.
-fn names_and_tables(bytes: &[u8], doubt: &Doubt<'_>) -> Option<(Layer, LayerTables, Vec<bool>)> {
+/// Names, tables, and whether each entry is in scope.
+fn names_and_tables(bytes: &[u8], scope: &Scope<'_>) -> Option<(Layer, LayerTables, Vec<bool>)> {
     let archive = match format::parse(bytes, &limits()) {
         Ok(archive) => archive,
         Err(error) => {
@@ -67,17 +70,17 @@ fn names_and_tables(bytes: &[u8], doubt: &Doubt<'_>) -> Option<(Layer, LayerTabl
     };
     check_tables(&archive, bytes.len());
     let mut extents = archive.extents();
-    let doubtful = archive
+    let in_scope = archive
         .entries()
         .map(|entry| {
-            extents.by_ref().take(usize::from(entry.extents)).filter(|it| doubt.concerns(it)).count() > 0
+            extents.by_ref().take(usize::from(entry.extents)).filter(|it| scope.includes(it)).count() > 0
         })
         .collect();
     let layer = Layer::new(&archive, Encoding::default(), None).unwrap();
-    Some((layer, LayerTables::new(&archive), doubtful))
+    Some((layer, LayerTables::new(&archive), in_scope))
 }
 
-/// LayerTables agree with each other, and their size is in proportion to the `len` bytes that they were read from.
+/// The tables agree with each other, and their size is in proportion to the archive's `len` bytes.
 fn check_tables(archive: &Archive<'_>, len: usize) {
     let most = len / ENTRY_LEN;
     assert!(archive.entries().count() <= most.max(4) * 2, "{} entries", archive.files.len());
@@ -87,7 +90,7 @@ fn check_tables(archive: &Archive<'_>, len: usize) {
     assert_eq!(of_entries, archive.extents().count());
     assert!(archive.notes.len() <= limits().notes);
     assert!(archive.notes.iter().all(|note| note.what.len() < 200), "{:?}", archive.notes);
-    // A folder's name or an embedded one is shared, but short.
+    // Files may share names of up to 255 bytes: those of folders and embedded ones. Of these only the rest counts.
     let names: usize = archive
         .entries()
         .map(|entry| match entry.name {
@@ -106,7 +109,7 @@ fn check_tables(archive: &Archive<'_>, len: usize) {
     }
 }
 
-/// Every file has a place of its own, under names that are safe and that lead back to it.
+/// Every file has its own node, and its path, of safe names, resolves to that node.
 fn check_tree(tree: &Tree, files: usize) {
     assert_eq!(tree.files(), files);
     let mut depths: Vec<usize> = vec![0];
@@ -133,12 +136,12 @@ fn check_tree(tree: &Tree, files: usize) {
     assert_eq!(tree.parent(NodeId::ROOT), NodeId::ROOT);
 }
 
-/// A file's reads have the length that its size promises, and are the same bytes twice.
+/// Reads of a file are as long as its size says, and none goes beyond its end.
 fn check_content(store: &Store, file: EntryId) {
     let size = store.size(file);
     let is_sound = store.check(file).is_ok();
     assert!(!is_sound || store.size(file) == size, "a sound file's size changed");
-    // The end first: it leaves in the cache what the others then are answered from.
+    // The end first: to read it decodes the whole extent into the cache, from which the others are then served.
     let offsets = [size.saturating_sub(40), size / 2, 0];
     for &offset in if is_sound { &offsets[..] } else { &offsets[2..] } {
         match store.read_at(file, offset, 64, <[u8]>::len) {
@@ -151,9 +154,9 @@ fn check_content(store: &Store, file: EntryId) {
     }
     for offset in [size, size.saturating_add(1), u64::MAX] {
         let past = store.read_at(file, offset.max(store.size(file)), u32::MAX, <[u8]>::len);
-        assert_eq!(past.ok(), Some(0), "bytes behind the end");
+        assert_eq!(past.ok(), Some(0), "bytes beyond the end");
     }
-    let (held, budget) = store.cached_bytes();
-    assert!(held <= budget + u64::from(limits().extent), "{held} bytes are kept of {budget}");
+    let (cached, budget) = store.cached_bytes();
+    assert!(cached <= budget + u64::from(limits().extent), "{cached} bytes are cached of {budget}");
     store.packing(file);
 }

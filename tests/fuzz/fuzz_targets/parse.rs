@@ -1,4 +1,4 @@
-//! Takes any bytes the whole way of an archive. `scripts/fuzz` runs it.
+//! Runs the pipeline of tests/robustness on any bytes. `scripts/fuzz` builds and runs it.
 
 #![no_main]
 
@@ -10,8 +10,8 @@ use libfuzzer_sys::fuzz_target;
 mod pipeline;
 
 fuzz_target!(|bytes: &[u8]| {
-    // A file of its own each time: a source believes a file that it opened to stay as it was.
+    // A new file each time: a source relies on an open file not to change.
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
-    pipeline::survive(file.path(), &pipeline::Doubt::ALL);
+    pipeline::run(file.path(), &pipeline::Scope::ALL);
 });
