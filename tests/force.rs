@@ -1,4 +1,4 @@
-//! Unknown versions and kinds: refused in words, and read by the nearest layout where that is forced.
+//! Unknown versions and kinds: refused with the reason, and parsed by the nearest layout with `--force`.
 
 use std::fs;
 use std::process::Command;
@@ -58,14 +58,14 @@ fn a_ba2_of_an_unknown_version_or_kind_is_read_by_the_layout_that_fits() {
             assert!(read.notes[0].what.contains("it was forced to be read as"), "{:?}", read.notes);
         }
         for len in 0..plain.len() {
-            // Cut anywhere: an answer of either sort, and no panic.
+            // Cut anywhere: tables or an error, and no panic.
             let _ = forced(&patched(plain.clone(), 4, &[9; 8])[..len]);
         }
     }
 }
 
 #[test]
-fn info_says_that_an_archive_was_forced_and_prints_no_version_where_there_is_none() {
+fn info_prints_that_an_archive_was_forced_and_no_version_where_there_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let info = |bytes: Vec<u8>, force: bool| {
         fs::write(folder.path().join("archive"), bytes).unwrap();
@@ -81,15 +81,15 @@ fn info_says_that_an_archive_was_forced_and_prints_no_version_where_there_is_non
             .current_dir(&folder)
             .args([command, "archive"])
             .output();
-        let told = String::from_utf8(run.unwrap().stderr).unwrap();
+        let printed = String::from_utf8(run.unwrap().stderr).unwrap();
         assert!(
-            told.ends_with("; --force reads it by the nearest layout that is known\n"),
-            "{command}: {told}"
+            printed.ends_with("; --force reads it by the nearest layout that is known\n"),
+            "{command}: {printed}"
         );
     }
     let (exit, text) = info(unknown, true);
-    let told = "peculiar       BSA version 110 is not known; it was forced to be read as 105";
-    assert!(exit == Some(0) && text.contains(told), "{text}");
+    let note = "peculiar       BSA version 110 is not known; it was forced to be read as 105";
+    assert!(exit == Some(0) && text.contains(note), "{text}");
     use crate::support::legacy::{Kind, Legacy};
     let (_, text) = info(Legacy::new(Kind::Arena).file("A.TXT", "x").build(), false);
     assert!(text.contains("format         Arena (The Elder Scrolls: Arena)\n"), "{text}");
