@@ -1,7 +1,8 @@
-//! A bounds-checked little-endian cursor over an archive's bytes, and the four string forms of the formats.
+//! A bounds-checked little-endian cursor over an archive's bytes, records of a fixed size, and the four string forms
+//! of the formats.
 //!
-//! All arithmetic on offsets that came from a file happens here. A read that does not fit answers [`Missing`],
-//! which names the field and its place; nothing here panics or allocates.
+//! All arithmetic on offsets that came from a file happens here. A read that does not fit returns [`UnexpectedEnd`],
+//! which names the field and its offset; nothing here panics or allocates.
 
 #![deny(
     clippy::disallowed_methods,
@@ -12,16 +13,16 @@
 
 use std::fmt;
 
-/// A field that does not fit into the bytes it was to be read from.
+/// The bytes end before a field does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct UnexpectedEnd {
     /// Where the field would begin, in bytes from the start of the archive.
     pub at: u64,
     /// The field's name.
     pub what: &'static str,
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for UnexpectedEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the file ends before {} at offset {}", self.what, self.at)
     }
@@ -41,9 +42,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads from `offset` bytes into `archive`; `what` names what should be there.
-    pub fn at(archive: &'a [u8], offset: u64, what: &'static str) -> Result<Self, Missing> {
+    pub fn at(archive: &'a [u8], offset: u64, what: &'static str) -> Result<Self, UnexpectedEnd> {
         let mut reader = Self::new(archive);
-        reader.skip(offset, what).map_err(|_| Missing { at: offset, what })?;
+        reader.skip(offset, what).map_err(|_| UnexpectedEnd { at: offset, what })?;
         Ok(reader)
     }
 
@@ -58,60 +59,66 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `len` bytes.
-    pub fn take(&mut self, len: u64, what: &'static str) -> Result<&'a [u8], Missing> {
-        let missing = Missing { at: self.at, what };
-        let split = usize::try_from(len).map_err(|_| missing)?;
-        let (taken, rest) = self.rest.split_at_checked(split).ok_or(missing)?;
+    pub fn take(&mut self, len: u64, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
+        let end = UnexpectedEnd { at: self.at, what };
+        let split = usize::try_from(len).map_err(|_| end)?;
+        let (taken, rest) = self.rest.split_at_checked(split).ok_or(end)?;
         self.rest = rest;
         self.at = self.at.saturating_add(len);
         Ok(taken)
     }
 
-    /// Passes over `len` bytes.
-    pub fn skip(&mut self, len: u64, what: &'static str) -> Result<(), Missing> {
+    /// Skips `len` bytes.
+    pub fn skip(&mut self, len: u64, what: &'static str) -> Result<(), UnexpectedEnd> {
         self.take(len, what).map(|_| ())
     }
 
-    /// A reader over the next `count` records of `width` bytes, which are passed over here.
+    /// A reader over the next `count` records of `width` bytes each, which this reader skips.
     ///
     /// The product is what a hostile count would overflow, so it is formed here and nowhere else.
-    pub fn records(&mut self, count: u32, width: u32, what: &'static str) -> Result<Reader<'a>, Missing> {
+    pub fn records(&mut self, count: u32, width: usize, what: &'static str) -> Result<Self, UnexpectedEnd> {
         let at = self.at;
-        let len = u64::from(count).checked_mul(u64::from(width)).ok_or(Missing { at, what })?;
-        Ok(Reader { rest: self.take(len, what)?, at })
+        let len = u64::try_from(width).ok().and_then(|width| width.checked_mul(u64::from(count)));
+        Ok(Self { rest: self.take(len.ok_or(UnexpectedEnd { at, what })?, what)?, at })
     }
 
-    /// The next `N` bytes, by value.
-    pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Missing> {
-        let missing = Missing { at: self.at, what };
-        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(missing)?;
+    /// How many whole records of `width` bytes each are left.
+    pub fn records_left(&self, width: usize) -> usize {
+        self.rest.len().checked_div(width).unwrap_or(0)
+    }
+
+    /// The next `N` bytes as a record: one bounds check for all its fields.
+    #[inline]
+    pub fn record<const N: usize>(&mut self, what: &'static str) -> Result<Record<'a, N>, UnexpectedEnd> {
+        let end = UnexpectedEnd { at: self.at, what };
+        let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or(end)?;
         self.rest = rest;
         self.at = self.at.saturating_add(u64::try_from(N).unwrap_or(u64::MAX));
-        Ok(*taken)
+        Ok(Record(bytes))
     }
 
     /// One byte.
-    pub fn u8(&mut self, what: &'static str) -> Result<u8, Missing> {
-        self.array::<1>(what).map(|[byte]| byte)
+    pub fn u8(&mut self, what: &'static str) -> Result<u8, UnexpectedEnd> {
+        self.record::<1>(what).map(Record::u8_at::<0>)
     }
 
     /// Two bytes, least significant first.
-    pub fn u16(&mut self, what: &'static str) -> Result<u16, Missing> {
-        self.array(what).map(u16::from_le_bytes)
+    pub fn u16(&mut self, what: &'static str) -> Result<u16, UnexpectedEnd> {
+        self.record::<2>(what).map(Record::u16_at::<0>)
     }
 
     /// Four bytes, least significant first.
-    pub fn u32(&mut self, what: &'static str) -> Result<u32, Missing> {
-        self.array(what).map(u32::from_le_bytes)
+    pub fn u32(&mut self, what: &'static str) -> Result<u32, UnexpectedEnd> {
+        self.record::<4>(what).map(Record::u32_at::<0>)
     }
 
     /// Eight bytes, least significant first.
-    pub fn u64(&mut self, what: &'static str) -> Result<u64, Missing> {
-        self.array(what).map(u64::from_le_bytes)
+    pub fn u64(&mut self, what: &'static str) -> Result<u64, UnexpectedEnd> {
+        self.record::<8>(what).map(Record::u64_at::<0>)
     }
 
     /// A length byte and that many bytes.
-    pub fn bstring(&mut self, what: &'static str) -> Result<&'a [u8], Missing> {
+    pub fn bstring(&mut self, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
         let len = self.u8(what)?;
         self.take(u64::from(len), what)
     }
@@ -119,24 +126,64 @@ impl<'a> Reader<'a> {
     /// A length byte that counts a closing NUL, and that many bytes; the NUL is left off.
     ///
     /// Lengths of 0 and a last byte other than NUL occur in damaged archives: then nothing is left off.
-    pub fn bzstring(&mut self, what: &'static str) -> Result<&'a [u8], Missing> {
+    pub fn bzstring(&mut self, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
         let bytes = self.bstring(what)?;
         Ok(bytes.strip_suffix(&[0]).unwrap_or(bytes))
     }
 
-    /// Bytes up to a NUL, which is passed over and left off.
-    pub fn zstring(&mut self, what: &'static str) -> Result<&'a [u8], Missing> {
-        let missing = Missing { at: self.at, what };
-        let len = self.rest.iter().position(|&byte| byte == 0).ok_or(missing)?;
+    /// Bytes up to a NUL, which is skipped and left off.
+    pub fn zstring(&mut self, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
+        let end = UnexpectedEnd { at: self.at, what };
+        let len = self.rest.iter().position(|&byte| byte == 0).ok_or(end)?;
         let bytes = self.take(u64::try_from(len).unwrap_or(u64::MAX), what)?;
         self.skip(1, what)?;
         Ok(bytes)
     }
 
     /// A two-byte length and that many bytes.
-    pub fn wstring(&mut self, what: &'static str) -> Result<&'a [u8], Missing> {
+    pub fn wstring(&mut self, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
         let len = self.u16(what)?;
         self.take(u64::from(len), what)
+    }
+}
+
+/// `N` bytes whose fields are known by their offsets. A format wraps it in a type with a getter for each field, so that
+/// an offset is written once, beside the field's name; a field that does not lie within `N` bytes does not compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a, const N: usize>(&'a [u8; N]);
+
+impl<'a, const N: usize> Record<'a, N> {
+    /// The `LEN` bytes from `OFFSET` on.
+    #[inline]
+    pub fn bytes_at<const OFFSET: usize, const LEN: usize>(self) -> &'a [u8; LEN] {
+        const { assert!(OFFSET.saturating_add(LEN) <= N, "the field does not lie within the record") }
+        // The assertion makes both lookups succeed; the compiler leaves one load of them.
+        self.0.get(OFFSET..).and_then(<[u8]>::first_chunk).unwrap_or(const { &[0; LEN] })
+    }
+
+    /// The byte at `OFFSET`.
+    #[inline]
+    pub fn u8_at<const OFFSET: usize>(self) -> u8 {
+        let [byte] = *self.bytes_at::<OFFSET, 1>();
+        byte
+    }
+
+    /// Two bytes from `OFFSET` on, least significant first.
+    #[inline]
+    pub fn u16_at<const OFFSET: usize>(self) -> u16 {
+        u16::from_le_bytes(*self.bytes_at::<OFFSET, 2>())
+    }
+
+    /// Four bytes from `OFFSET` on, least significant first.
+    #[inline]
+    pub fn u32_at<const OFFSET: usize>(self) -> u32 {
+        u32::from_le_bytes(*self.bytes_at::<OFFSET, 4>())
+    }
+
+    /// Eight bytes from `OFFSET` on, least significant first.
+    #[inline]
+    pub fn u64_at<const OFFSET: usize>(self) -> u64 {
+        u64::from_le_bytes(*self.bytes_at::<OFFSET, 8>())
     }
 }
 
@@ -145,26 +192,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_lose_their_terminators_and_keep_their_place() {
+    fn strings_lose_their_terminators_and_move_the_cursor_past_them() {
         let mut reader = Reader::new(b"\x03abc\x03de\0fg\0\x02\0hiz");
         assert_eq!(reader.bstring("b"), Ok(&b"abc"[..]));
         assert_eq!(reader.bzstring("bz"), Ok(&b"de"[..]));
         assert_eq!(reader.zstring("z"), Ok(&b"fg"[..]));
         assert_eq!(reader.wstring("w"), Ok(&b"hi"[..]));
         assert_eq!((reader.position(), reader.left()), (15, 1));
-        assert_eq!(reader.zstring("unterminated"), Err(Missing { at: 15, what: "unterminated" }));
+        assert_eq!(reader.zstring("unterminated"), Err(UnexpectedEnd { at: 15, what: "unterminated" }));
     }
 
     #[test]
-    fn a_count_that_overflows_is_missing_not_a_panic() {
+    fn a_count_that_overflows_is_an_error_and_no_panic() {
         let mut reader = Reader::new(&[0; 64]);
-        assert_eq!(reader.records(u32::MAX, u32::MAX, "records").err().map(|e| e.at), Some(0));
-        assert_eq!(reader.take(u64::MAX, "all").err(), Some(Missing { at: 0, what: "all" }));
+        assert_eq!(reader.records(u32::MAX, usize::MAX, "records").err().map(|e| e.at), Some(0));
+        assert_eq!(reader.take(u64::MAX, "all").err(), Some(UnexpectedEnd { at: 0, what: "all" }));
         assert_eq!(reader.left(), 64, "a read that failed moved the cursor");
     }
 
     #[test]
-    fn a_start_beyond_the_end_names_the_wanted_offset() {
-        assert_eq!(Reader::at(&[0; 4], 9, "names").err(), Some(Missing { at: 9, what: "names" }));
+    fn fields_of_a_record_are_read_at_their_offsets() {
+        let mut reader = Reader::new(&[0xEE, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(
+            reader.record::<11>("a long record").err(),
+            Some(UnexpectedEnd { at: 0, what: "a long record" })
+        );
+        let record = reader.record::<9>("a record").unwrap();
+        assert_eq!((record.u8_at::<8>(), record.u16_at::<7>()), (8, 0x0807));
+        assert_eq!((record.u32_at::<2>(), record.u64_at::<1>()), (0x0504_0302, 0x0807_0605_0403_0201));
+        assert_eq!(record.bytes_at::<0, 2>(), &[0xEE, 1]);
+        assert_eq!((reader.position(), reader.u8("a byte")), (9, Ok(9)));
+    }
+
+    #[test]
+    fn a_start_past_the_end_names_that_offset() {
+        assert_eq!(Reader::at(&[0; 4], 9, "names").err(), Some(UnexpectedEnd { at: 9, what: "names" }));
     }
 }

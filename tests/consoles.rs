@@ -1,4 +1,4 @@
-//! BA2 archives of consoles: whole GNF files, and XBOX headers where a PC's would be a lie.
+//! BA2 archives of consoles: whole GNF files, and XBOX headers where a PC's would be wrong.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn read(store: &Store, entry: u32, offset: u64, len: u32) -> Vec<u8> {
     store.read_at(EntryId { layer: 0, entry }, offset, len, <[u8]>::to_vec).unwrap()
 }
 
-/// A T# of 256 by 128 BC7 pixels in 9 mips, 1D thin; other fields hold something too.
+/// A T# of 256 by 128 BC7 pixels in 9 mips, 1D thin; other fields are not zero either.
 fn descriptor() -> [u8; 32] {
     let words: [u32; 8] =
         [0, 0x29 << 20, 255 | 127 << 14, 0x9000_0FAC | 8 << 16 | 13 << 20, 255 << 13, 0, 0, 0x1234];
@@ -69,7 +69,7 @@ fn a_playstation_texture_of_several_chunks_is_one_whole_gnf_file() {
 }
 
 #[test]
-fn a_playstation_archive_that_is_cut_or_contradicts_itself_is_an_error_and_no_panic() {
+fn a_damaged_playstation_archive_is_an_error_and_no_panic() {
     let file = || Ba2File::gnm("a.dds", descriptor()).chunk(Chunk::stored(noise(5, 64)));
     let whole = Ba2::gnm(1).add(file()).build();
     let tables = 24 + 48 + 24;
@@ -92,16 +92,16 @@ fn a_playstation_archive_that_is_cut_or_contradicts_itself_is_an_error_and_no_pa
 fn xbox(texture: Texture, tile_mode: u8, chunks: &[Vec<u8>]) -> Vec<u8> {
     let tiled = Ba2File::texture("textures\\tiled.dds", Texture { tile_mode, ..texture });
     let tiled = chunks.iter().fold(tiled, |file, chunk| file.chunk(Chunk::zlib(chunk)));
-    let plain = Ba2File::texture("textures\\plain.dds", Texture::new(dds::BC1, 8, 8, 1));
-    Ba2::textures(1).add(tiled).add(plain.chunk(Chunk::stored(noise(9, 32)))).build()
+    let linear = Ba2File::texture("textures\\linear.dds", Texture::new(dds::BC1, 8, 8, 1));
+    Ba2::textures(1).add(tiled).add(linear.chunk(Chunk::stored(noise(9, 32)))).build()
 }
 
 #[test]
-fn a_tiled_texture_has_the_xbox_header_and_its_bytes_as_they_are() {
+fn a_tiled_texture_has_the_xbox_header_and_its_bytes_as_stored() {
     let chunks = [noise(6, 8_192), noise(7, 3_072)];
-    let shape = Texture { flags: 1, ..Texture::new(dds::BC7, 64, 32, 7) };
+    let texture = Texture { flags: 1, ..Texture::new(dds::BC7, 64, 32, 7) };
     for tile_mode in [0, 13, 14, 31] {
-        let bytes = xbox(shape, tile_mode, &chunks);
+        let bytes = xbox(texture, tile_mode, &chunks);
         let (_folder, store) = store(&bytes);
         let file = read(&store, 0, 0, u32::MAX);
         let mut header = dds::header(dds::BC7, 64, 32, 7, true);
@@ -128,7 +128,7 @@ fn a_texture_of_a_pc_in_the_same_archive_keeps_its_pc_header() {
     let (_folder, store) = store(&bytes);
     assert!(matches!(store.head(EntryId { layer: 0, entry: 0 }), Head::Xbox(_)));
     assert!(matches!(store.head(EntryId { layer: 0, entry: 1 }), Head::Dds(_)));
-    let plain = read(&store, 1, 0, u32::MAX);
-    assert_eq!(plain, [dds::header(dds::BC1, 8, 8, 1, false), noise(9, 32)].concat());
-    assert_eq!(read(&store, 0, 84, 4), b"XBOX", "although a PC's header would name no FourCC");
+    let linear = read(&store, 1, 0, u32::MAX);
+    assert_eq!(linear, [dds::header(dds::BC1, 8, 8, 1, false), noise(9, 32)].concat());
+    assert_eq!(read(&store, 0, 84, 4), b"XBOX", "although a PC's header would have no FourCC");
 }

@@ -1,4 +1,4 @@
-//! Unknown versions and kinds: refused in words, and read by the nearest layout where that is forced.
+//! Unknown versions and kinds: refused with the reason, and parsed by the nearest layout with `--force`.
 
 use bsafs::format::{Archive, Limits, Options, ParseError, parse, parse_with};
 
@@ -56,14 +56,14 @@ fn a_ba2_of_an_unknown_version_or_kind_is_read_by_the_layout_that_fits() {
             assert!(read.notes[0].what.contains("it was forced to be read as"), "{:?}", read.notes);
         }
         for len in 0..plain.len() {
-            // Cut anywhere: an answer of either sort, and no panic.
+            // Cut anywhere: tables or an error, and no panic.
             let _ = forced(&patched(plain.clone(), 4, &[9; 8])[..len]);
         }
     }
 }
 
 #[test]
-fn info_says_that_an_archive_was_forced_and_prints_no_version_where_there_is_none() {
+fn info_prints_that_an_archive_was_forced_and_no_version_where_there_is_none() {
     let dir = TestDir::new();
     let info = |bytes: Vec<u8>, force: bool| {
         dir.archive("archive", &bytes);
@@ -73,15 +73,15 @@ fn info_says_that_an_archive_was_forced_and_prints_no_version_where_there_is_non
     let unknown = patched(Tes4::new(105).file("a", "b", "x").build(), 4, &[110]);
     assert_eq!(info(unknown.clone(), false), (65, String::new()));
     for command in ["info", "list", "names", "verify"] {
-        let told = dir.run([command, "archive"]).err;
+        let printed = dir.run([command, "archive"]).err;
         assert!(
-            told.ends_with("; --force reads it by the nearest layout that is known\n"),
-            "{command}: {told}"
+            printed.ends_with("; --force reads it by the nearest layout that is known\n"),
+            "{command}: {printed}"
         );
     }
     let (exit, text) = info(unknown, true);
-    let told = "peculiar       BSA version 110 is not known; it was forced to be read as 105";
-    assert!(exit == 0 && text.contains(told), "{text}");
+    let note = "peculiar       BSA version 110 is not known; it was forced to be read as 105";
+    assert!(exit == 0 && text.contains(note), "{text}");
     use crate::support::legacy::{Kind, Legacy};
     let (_, text) = info(Legacy::new(Kind::Arena).file("A.TXT", "x").build(), false);
     assert!(text.contains("format         Arena (The Elder Scrolls: Arena)\n"), "{text}");

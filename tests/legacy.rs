@@ -1,4 +1,4 @@
-//! Arena's and Daggerfall's archives: known by their arithmetic, read, listed and opened.
+//! Arena's and Daggerfall's archives: recognised by the sum of their lengths, parsed, listed and read.
 
 use std::fs;
 
@@ -11,9 +11,9 @@ use bsafs::tree::{Kind as NodeKind, Layer, NodeId, Tree, merge};
 use crate::support::legacy::{Kind, Legacy};
 use crate::support::{content, samples};
 
-/// The format that claims these bytes.
-fn claimed(bytes: &[u8]) -> Option<&'static str> {
-    FORMATS.iter().find(|format| (format.claims)(bytes)).map(|format| format.name)
+/// The format that recognises these bytes.
+fn format_of(bytes: &[u8]) -> Option<&'static str> {
+    FORMATS.iter().find(|format| (format.recognises)(bytes)).map(|format| format.name)
 }
 
 fn arena() -> Legacy {
@@ -69,29 +69,29 @@ fn read(bytes: &[u8]) -> Vec<(String, Result<Vec<u8>, String>)> {
 }
 
 #[test]
-fn each_kind_is_claimed_by_its_own_row_and_lists_its_files_in_place() {
-    assert_eq!(claimed(&arena().build()), Some("Arena"));
-    assert_eq!(claimed(&names().build()), Some("Daggerfall"));
-    assert_eq!(claimed(&numbers().build()), Some("Daggerfall"));
-    let place = |name: &str, offset, size| (name.to_owned(), offset, size);
+fn each_kind_is_recognised_by_its_own_row_and_lists_its_files_with_offsets() {
+    assert_eq!(format_of(&arena().build()), Some("Arena"));
+    assert_eq!(format_of(&names().build()), Some("Daggerfall"));
+    assert_eq!(format_of(&numbers().build()), Some("Daggerfall"));
+    let file = |name: &str, offset, size| (name.to_owned(), offset, size);
     assert_eq!(
         listed(&arena().build()),
         [
-            place("TAMRIEL.MNU", 2, 700),
-            place("ARENARW.TXT", 702, 3_001),
-            place("EMPTY.INF", 3_703, 0),
-            place("12345678.CIF", 3_703, 64),
+            file("TAMRIEL.MNU", 2, 700),
+            file("ARENARW.TXT", 702, 3_001),
+            file("EMPTY.INF", 3_703, 0),
+            file("12345678.CIF", 3_703, 64),
         ]
     );
-    assert_eq!(listed(&names().build()), [place("MAPPITEM.000", 4, 90), place("S0000999.RMB", 94, 5)]);
+    assert_eq!(listed(&names().build()), [file("MAPPITEM.000", 4, 90), file("S0000999.RMB", 94, 5)]);
     assert_eq!(
         listed(&numbers().build()),
-        [place("#7", 4, 5), place("#99800", 9, 7), place("#4294967295", 16, 4)]
+        [file("#7", 4, 5), file("#99800", 9, 7), file("#4294967295", 16, 4)]
     );
 }
 
 #[test]
-fn the_archive_says_what_it_is() {
+fn the_archive_states_format_kind_and_games() {
     let about = |bytes: &[u8]| parse(bytes, &Limits::default()).unwrap().about;
     let (arena, numbers) = (about(&arena().build()), about(&numbers().build()));
     assert_eq!((arena.format, arena.kind, arena.games), ("Arena", "", "The Elder Scrolls: Arena"));
@@ -103,18 +103,18 @@ fn the_archive_says_what_it_is() {
 }
 
 #[test]
-fn one_byte_too_many_or_too_few_is_no_such_archive() {
+fn one_byte_more_or_less_is_no_such_archive() {
     let wrong = [
-        ("a byte behind", arena().tail([0]).build()),
-        ("a byte behind names", names().tail([0]).build()),
-        ("a byte behind numbers", numbers().tail([0]).build()),
+        ("a byte after it", arena().tail([0]).build()),
+        ("a byte after names", names().tail([0]).build()),
+        ("a byte after numbers", numbers().tail([0]).build()),
         ("a size that is 1 too large", Legacy::new(Kind::Arena).file("A", "data").size(5).build()),
         ("a size that is 1 too small", Legacy::new(Kind::Names).file("A", "data").size(3).build()),
         ("sizes that overflow 32 bits", Legacy::new(Kind::Numbers).number(1, "x").size(u32::MAX).build()),
         ("a count that is too large", arena().file_count(5).build()),
-        ("a count beyond the file", numbers().file_count(u16::MAX).build()),
-        ("another directory", names().directory_kind(0x0300).build()),
-        ("numbers called names", numbers().directory_kind(0x0100).build()),
+        ("a count past the end", numbers().file_count(u16::MAX).build()),
+        ("another kind of directory", names().directory_kind(0x0300).build()),
+        ("numbers of the kind of names", numbers().directory_kind(0x0100).build()),
         ("nothing", Vec::new()),
         ("one byte", vec![1]),
         ("a count alone", vec![0, 0]),
@@ -123,21 +123,21 @@ fn one_byte_too_many_or_too_few_is_no_such_archive() {
         ("zeros", vec![0; 1 << 20]),
     ];
     for (what, bytes) in wrong {
-        assert_eq!(claimed(&bytes), None, "{what}");
+        assert_eq!(format_of(&bytes), None, "{what}");
     }
     let whole = arena().build();
     for len in 0..whole.len() {
-        assert_eq!(claimed(&whole[..len]), None, "cut to {len} bytes");
+        assert_eq!(format_of(&whole[..len]), None, "cut to {len} bytes");
     }
 }
 
 #[test]
 fn no_other_archive_adds_up_by_chance() {
     for sample in samples() {
-        let name = claimed(&sample.bytes).unwrap();
+        let name = format_of(&sample.bytes).unwrap();
         let is_legacy = ["Arena", "Daggerfall"].contains(&name);
-        let is_meant = sample.name.starts_with(&name.to_lowercase());
-        assert_eq!(is_legacy, is_legacy && is_meant, "{} is taken for {name}", sample.name);
+        let is_expected = sample.name.starts_with(&name.to_lowercase());
+        assert_eq!(is_legacy, is_legacy && is_expected, "{} is recognised as {name}", sample.name);
     }
 }
 
@@ -149,7 +149,7 @@ fn an_arena_archive_that_begins_like_morrowinds_is_arenas() {
     }
     let bytes = archive.build();
     assert_eq!(bytes[..4], [0, 1, 0, 0], "the magic number of Morrowind's archives");
-    assert_eq!(claimed(&bytes), Some("Arena"));
+    assert_eq!(format_of(&bytes), Some("Arena"));
     assert_eq!(listed(&bytes).len(), 256);
 }
 
@@ -170,7 +170,7 @@ fn files_of_one_name_are_kept_apart_in_stored_order() {
 }
 
 #[test]
-fn a_number_is_found_and_stored_as_its_decimal_digits() {
+fn a_number_is_found_and_listed_as_its_decimal_digits() {
     let (_folder, tree, _store) = opened(&numbers().build());
     let node = tree.resolve(b"99800").unwrap();
     assert_eq!(tree.stored_name(node), b"99800");
@@ -178,7 +178,7 @@ fn a_number_is_found_and_stored_as_its_decimal_digits() {
 }
 
 #[test]
-fn a_packed_file_is_listed_and_reading_it_says_why_it_cannot_be() {
+fn a_packed_file_is_listed_and_reading_it_is_an_error_with_the_reason() {
     let bytes = arena().file("PACKED.IMG", "who knows").flag(1).file("AFTER.IMG", "plain").build();
     let archive = parse(&bytes, &Limits::default()).unwrap();
     assert_eq!(archive.extents().nth(4).unwrap().codec, Codec::Unsupported);
@@ -187,12 +187,12 @@ fn a_packed_file_is_listed_and_reading_it_says_why_it_cannot_be() {
     let of = |name: &str| &files.iter().find(|(listed, _)| listed == name).unwrap().1;
     let error = of("PACKED.IMG").as_ref().unwrap_err();
     assert!(error.starts_with("it is packed in a way that is not known (data at offset 3767"), "{error}");
-    assert_eq!(of("AFTER.IMG"), &Ok(b"plain".to_vec()), "its neighbour is sound");
+    assert_eq!(of("AFTER.IMG"), &Ok(b"plain".to_vec()), "the next file is readable");
     assert!(of("EMPTY.INF").as_ref().unwrap().is_empty());
 
     let (_folder, _tree, store) = opened(&bytes);
     let packed = EntryId { layer: 0, entry: 4 };
-    assert_eq!(store.size(packed), 9, "it is as long as its data");
+    assert_eq!(store.size(packed), 9, "as long as its stored data");
     assert!(store.check(packed).is_err());
 }
 

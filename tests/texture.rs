@@ -1,4 +1,6 @@
-//! Textures of consoles: what is tiled by one hand is untiled by another, element by element.
+//! Textures: headers byte for byte, and the tiling of consoles against a second implementation, element by element.
+
+mod headers;
 
 use bsafs::texture::dds;
 use bsafs::texture::tiling::{Padding, Surface, WrongLength, to_rows};
@@ -68,7 +70,7 @@ fn tiler(texture: &dds::Texture, side: u32, bytes: usize, padding: Padding) -> T
 }
 
 #[test]
-fn what_was_tiled_comes_back_element_by_element() {
+fn tiled_texels_come_back_element_by_element() {
     let mut checked = 0;
     for (format, name, side, bytes) in FORMATS {
         for size in SIZES {
@@ -96,7 +98,7 @@ fn what_was_tiled_comes_back_element_by_element() {
 }
 
 #[test]
-fn the_rows_are_as_long_as_the_dds_header_says() {
+fn the_rows_are_as_long_as_the_dds_header_requires() {
     for (format, name, _, _) in FORMATS {
         for size in SIZES {
             let texture = texture(format, size, true);
@@ -107,14 +109,14 @@ fn the_rows_are_as_long_as_the_dds_header_says() {
 }
 
 #[test]
-fn elements_lie_where_the_hardware_documents_say() {
-    // Literal places, so that the two writings-down are not wrong together: 16 by 9 pixels of one byte each.
+fn elements_are_at_the_offsets_of_the_hardware_documents() {
+    // Literal offsets, so that the two implementations are not wrong together: 16 by 9 pixels of one byte each.
     let surface = Surface::new(&texture(61, (16, 9, 1), false), Padding::Tiles).unwrap();
     assert_eq!(surface.tiled_len(), 256, "two tiles in each of two rows");
     let mut tiled = vec![0; 256];
-    let places = [((0, 0), 0), ((1, 0), 1), ((0, 1), 2), ((1, 1), 3), ((2, 0), 4), ((0, 2), 8), ((4, 0), 16)];
-    let others = [((0, 4), 32), ((7, 7), 63), ((8, 0), 64), ((15, 7), 127), ((0, 8), 128), ((8, 8), 192)];
-    let all: Vec<((usize, usize), usize)> = places.into_iter().chain(others).collect();
+    let near = [((0, 0), 0), ((1, 0), 1), ((0, 1), 2), ((1, 1), 3), ((2, 0), 4), ((0, 2), 8), ((4, 0), 16)];
+    let far = [((0, 4), 32), ((7, 7), 63), ((8, 0), 64), ((15, 7), 127), ((0, 8), 128), ((8, 8), 192)];
+    let all: Vec<((usize, usize), usize)> = near.into_iter().chain(far).collect();
     for (number, (_, at)) in (1..).zip(&all) {
         tiled[*at] = number;
     }
@@ -126,16 +128,17 @@ fn elements_lie_where_the_hardware_documents_say() {
 }
 
 #[test]
-fn the_length_of_the_data_tells_the_padding() {
-    // 300 pixels are 75 blocks; the second mip has 38, which are 5 tiles, or 8 with room for 64.
-    let shape = texture(71, (300, 300, 4), false);
-    let [tiles, powers] = [Padding::Tiles, Padding::PowersOfTwo].map(|it| Surface::new(&shape, it).unwrap());
+fn the_length_of_the_data_decides_the_padding() {
+    // 300 pixels are 75 blocks; the second mip has 38, which are 5 tiles, or 8 where padded to 64.
+    let texture = texture(71, (300, 300, 4), false);
+    let [tiles, powers] =
+        [Padding::Tiles, Padding::PowersOfTwo].map(|it| Surface::new(&texture, it).unwrap());
     assert_ne!(tiles.tiled_len(), powers.tiled_len());
     for surface in [tiles, powers] {
-        assert_eq!(Surface::with_tiled_len(&shape, surface.tiled_len()), Some(surface));
+        assert_eq!(Surface::with_tiled_len(&texture, surface.tiled_len()), Some(surface));
     }
-    assert_eq!(Surface::with_tiled_len(&shape, tiles.tiled_len() - 1), None);
-    assert_eq!(Surface::with_tiled_len(&shape, tiles.linear_len()), None);
+    assert_eq!(Surface::with_tiled_len(&texture, tiles.tiled_len() - 1), None);
+    assert_eq!(Surface::with_tiled_len(&texture, tiles.linear_len()), None);
 }
 
 #[test]
@@ -169,27 +172,27 @@ fn formats_without_plain_elements_are_refused() {
 }
 
 #[test]
-fn the_largest_declared_shape_is_counted_and_not_allocated() {
-    let shape = texture(2, (u16::MAX, u16::MAX, u8::MAX), true);
-    let surface = Surface::new(&shape, Padding::PowersOfTwo).unwrap();
+fn the_largest_declared_size_is_computed_and_not_allocated() {
+    let texture = texture(2, (u16::MAX, u16::MAX, u8::MAX), true);
+    let surface = Surface::new(&texture, Padding::PowersOfTwo).unwrap();
     assert!(surface.tiled_len() > surface.linear_len());
     assert_eq!(to_rows(&surface, &[], &mut []), Err(WrongLength));
 }
 
 #[test]
-fn where_both_paddings_are_as_long_only_one_shape_differs() {
+fn where_both_paddings_are_as_long_only_one_size_differs() {
     for width in 30..=52 {
         for height in 1..=36 {
             for (format, _, side, bytes) in [FORMATS[0], FORMATS[13], FORMATS[15]] {
-                let shape = texture(format, (width, height, 2), false);
+                let texture = texture(format, (width, height, 2), false);
                 let [tiles, powers] =
-                    [Padding::Tiles, Padding::PowersOfTwo].map(|it| Surface::new(&shape, it).unwrap());
+                    [Padding::Tiles, Padding::PowersOfTwo].map(|it| Surface::new(&texture, it).unwrap());
                 if tiles.tiled_len() != powers.tiled_len() {
                     continue;
                 }
-                assert_eq!(Surface::with_tiled_len(&shape, tiles.tiled_len()), Some(powers));
+                assert_eq!(Surface::with_tiled_len(&texture, tiles.tiled_len()), Some(powers));
                 let linear = noise(1, tiles.linear_len() as usize);
-                let tiled = tiler(&shape, side, bytes, Padding::Tiles).tile(&linear);
+                let tiled = tiler(&texture, side, bytes, Padding::Tiles).tile(&linear);
                 let mut out = vec![0; linear.len()];
                 to_rows(&powers, &tiled, &mut out).unwrap();
                 let is_exception = bytes == 1 && (34..50).contains(&width) && (18..34).contains(&height);

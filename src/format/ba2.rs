@@ -1,35 +1,46 @@
 //! The archives of Fallout 4, Fallout 76 and Starfield (BA2, "BTDX"; FORMATS.md sections 3 and 5).
 //!
-//! `GNRL` archives hold files, `DX10` archives hold textures as the chunks of their mip maps, without the DDS header, and
-//! `GNMF` archives the same for the PlayStation 4, without the GNF header (section 6; \[unverified\] on a real archive).
+//! `GNRL` archives contain files, `DX10` archives contain textures in chunks of their mip maps, without the DDS
+//! header, and `GNMF` archives the same for the PlayStation 4, without the GNF header (section 6; \[unverified\] on a
+//! real archive).
 
 use std::sync::Arc;
 
+use super::archive::{About, Archive};
+use super::detect::Format;
+use super::entry::{Entry, Name};
+use super::error::ParseError;
+use super::extent::{Codec, Extent, ExtentPrefix};
+use super::files::Files;
 use super::hash::{Family, Hash};
-use super::{
-    About, Archive, Beyond, Codec, Entry, Extent, ExtentPrefix, Files, Format, Heads, Name, Notes, Options,
-    ParseError,
-};
-use crate::read::{Missing, Reader};
+use super::head::Heads;
+use super::limits::Options;
+use super::notes::{Notes, PastEnd};
+use crate::read::{Reader, Record, UnexpectedEnd};
 use crate::texture::{dds, gnf, xbox};
 
 /// This format's row in [`super::FORMATS`].
-pub const FORMAT: Format = Format { name: "BA2", claims, parse };
+pub const FORMAT: Format = Format { name: "BA2", recognises, parse };
 
 const MAGIC: &[u8] = b"BTDX";
 
-/// What every chunk ends with.
+/// What every chunk record ends with.
 const SENTINEL: u32 = 0xBAAD_F00D;
 
-fn claims(archive: &[u8]) -> bool {
+/// Of what the records of all kinds begin with, in bytes.
+const RECORD_START: usize = 16;
+/// Of what the chunk records of all kinds begin with, in bytes.
+const CHUNK_START: usize = 16;
+
+fn recognises(archive: &[u8]) -> bool {
     archive.starts_with(MAGIC)
 }
 
 fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
     let mut notes = Notes::new(&options.limits);
     let (header, records) = Header::read(archive, options, &mut notes)?;
-    let mut beyond = Beyond::new(header.len);
-    let (heads, has_one_extent_each) = check_records(&header, records.clone(), &mut beyond, &mut notes)?;
+    let mut past_end = PastEnd::new(header.len);
+    let (heads, has_one_extent_each) = check_records(&header, records.clone(), &mut past_end, &mut notes)?;
     let names = match header.names {
         0 => Reader::new(&[]),
         start => Reader::at(archive, start, "the names").unwrap_or_else(|_| Reader::new(&[])),
@@ -44,7 +55,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
         }
         _ => {}
     }
-    notes.add_beyond(&beyond, "chunks");
+    notes.add_past_end(&past_end, "chunks");
     let (kind, codec, count) = (header.kind, header.codec, header.files);
     Ok(Archive {
         about: header.about(&heads),
@@ -56,7 +67,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     })
 }
 
-/// What the archive holds.
+/// What the archive contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     General,
@@ -76,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// Length of a record before its chunks, in bytes; each record repeats it.
+    /// Length of a record before its chunk records, in bytes; each record states it.
     fn record_len(self) -> u16 {
         match self {
             Self::General => 16,
@@ -85,35 +96,35 @@ impl Kind {
         }
     }
 
-    /// How much of that is its own.
+    /// How much of that is not common to all kinds.
     fn rest_of_record(self) -> u64 {
         u64::from(self.record_len()).saturating_sub(16)
     }
 
-    /// Length of chunks, in bytes.
+    /// Length of `chunks` chunk records, in bytes.
     fn chunks_len(self, chunks: u8) -> u64 {
         let each: u64 = if self == Self::General { 20 } else { 24 };
         each.saturating_mul(u64::from(chunks))
     }
 }
 
-/// The header, and the length of the file that it stands in.
+/// The header, and the length of its archive.
 struct Header {
     version: u32,
-    /// Whether version or kind are not known, and what follows the header was chosen by how it fits.
+    /// Whether version or kind is not known, and the layout was chosen by what fits.
     is_forced: bool,
     kind: Kind,
     files: u32,
     /// Offset of the names; 0 where there are none.
     names: u64,
-    /// How packed chunks are packed.
+    /// Of packed chunks.
     codec: Codec,
     /// Of the whole archive, in bytes.
     len: u64,
 }
 
 impl Header {
-    /// Reads the header, and answers it with a reader of what follows.
+    /// Reads the header; returns it with a reader of what follows.
     fn read<'a>(
         archive: &'a [u8],
         options: &Options,
@@ -123,7 +134,7 @@ impl Header {
         let len = reader.left();
         reader.skip(4, "the magic number")?;
         let version = reader.u32("the version")?;
-        let code = reader.array::<4>("the kind")?;
+        let code = *reader.record::<4>("the kind")?.bytes_at::<0, 4>();
         let files = reader.u32("the count of files")?;
         let names = reader.u64("the offset of the names")?;
         let known_version = matches!(version, 1..=3 | 7 | 8).then_some(version);
@@ -152,7 +163,7 @@ impl Header {
                 )
             });
         }
-        options.limits.admit(12, u64::from(files), "files")?;
+        options.limits.check_count(12, u64::from(files), "files")?;
         if matches!(layout, 2 | 3) {
             reader.skip(8, "the fields of version 2")?;
         }
@@ -184,7 +195,7 @@ impl Header {
                 Heads::Gnf(_) => "PlayStation 4",
                 Heads::Textures(textures) if textures.iter().any(|it| !it.is_linear()) => "Xbox One",
                 Heads::Textures(_) => "PC",
-                // Files other than textures lie in the archives of all platforms alike.
+                // Files other than textures are the same in the archives of all platforms.
                 Heads::None => "PC or a console",
             },
             flags: 0,
@@ -193,9 +204,9 @@ impl Header {
     }
 }
 
-/// The version and kind by whose layout an archive is read: its own where they are known. For others every record tells
-/// its length, so that the layout is taken in which the first one tells a length that is right; where none does, the
-/// plainest. `reader` stands behind the fields that all versions share.
+/// The version and kind by whose layout an archive is read: its own where they are known. Otherwise the layout in
+/// which the first record states its right length, or the plainest where none does. `reader` follows the fields that
+/// all versions share.
 fn nearest(reader: &Reader<'_>, version: Option<u32>, kind: Option<Kind>) -> (u32, Kind) {
     let fits = |version: u32, kind: Kind| {
         let mut record = reader.clone();
@@ -214,35 +225,36 @@ fn nearest(reader: &Reader<'_>, version: Option<u32>, kind: Option<Kind>) -> (u3
     all.clone().find(|&(version, kind)| fits(version, kind)).unwrap_or(plainest)
 }
 
-/// Reads all records once, which tells whether they are sound; answers heads, and whether every file has one chunk.
+/// Walks all records once, which checks them; returns the heads, and whether every file has one chunk.
 fn check_records(
     header: &Header,
     mut reader: Reader<'_>,
-    beyond: &mut Beyond,
+    past_end: &mut PastEnd,
     notes: &mut Notes,
 ) -> Result<(Heads, bool), ParseError> {
-    // What is left of the file holds the records, which bounds their count whatever the header says.
-    let fit = reader.left().checked_div(u64::from(header.kind.record_len())).unwrap_or(0);
-    let room = usize::try_from(u64::from(header.files).min(fit)).unwrap_or(0);
+    // The records are in what is left of the file, which bounds their count whatever the header states.
+    let fit = reader.records_left(usize::from(header.kind.record_len()));
+    let capacity = usize::try_from(header.files).unwrap_or(usize::MAX).min(fit);
     let mut heads = match header.kind {
         Kind::General => Heads::None,
-        Kind::Textures => Heads::Textures(Vec::with_capacity(room)),
-        Kind::Gnf => Heads::Gnf(Vec::with_capacity(room)),
+        Kind::Textures => Heads::Textures(Vec::with_capacity(capacity)),
+        Kind::Gnf => Heads::Gnf(Vec::with_capacity(capacity)),
     };
     let mut has_one_extent_each = true;
     for _ in 0..header.files {
-        let record = Record::read(&mut reader, header.kind)?;
+        let record = FileRecord::read(&mut reader, header.kind)?;
         match &mut heads {
             Heads::None => {}
             Heads::Textures(textures) => textures.push(read_texture(&mut reader, notes)?),
             Heads::Gnf(descriptors) => {
-                descriptors.push(gnf::Descriptor(reader.array("a texture's description")?))
+                let record = reader.record::<32>("a texture's description")?;
+                descriptors.push(gnf::Descriptor(*record.bytes_at::<0, 32>()));
             }
         }
-        has_one_extent_each &= record.chunks == 1;
-        for _ in 0..record.chunks {
+        has_one_extent_each &= record.chunks() == 1;
+        for _ in 0..record.chunks() {
             let (extent, end) = read_chunk(&mut reader, header.kind, header.codec)?;
-            beyond.look(&extent);
+            past_end.check(&extent);
             if end != SENTINEL {
                 let at = reader.position().saturating_sub(4);
                 notes.add(at, || format!("a chunk ends in {end:08X} instead of BAADF00D"));
@@ -257,11 +269,11 @@ fn count_names(mut names: Reader<'_>, most: u32) -> u32 {
     (0..most).find(|_| names.wstring("a name").is_err()).unwrap_or(most)
 }
 
-/// Where the tables are, once they were found sound.
+/// Where the tables are, once they were checked.
 #[derive(Clone, Debug)]
 struct Tables<'a> {
     kind: Kind,
-    /// How packed chunks are packed.
+    /// Of packed chunks.
     codec: Codec,
     /// Files.
     count: u32,
@@ -280,18 +292,18 @@ impl<'a> Files<'a> for Tables<'a> {
     fn entries(&self) -> Box<dyn Iterator<Item = Entry<'a>> + '_> {
         let (mut records, mut names) = (self.records.clone(), self.names.clone());
         Box::new((0..self.count).map_while(move |_| {
-            let Record { hash, extension, chunks } = Record::read(&mut records, self.kind).ok()?;
-            let rest = self.kind.rest_of_record().saturating_add(self.kind.chunks_len(chunks));
+            let record = FileRecord::read(&mut records, self.kind).ok()?;
+            let rest = self.kind.rest_of_record().saturating_add(self.kind.chunks_len(record.chunks()));
             records.skip(rest, "a record").ok()?;
             let name = names.wstring("a name").map_or_else(
-                // Behind a name that is cut off nothing is one.
+                // What follows a name that is cut off is no name.
                 |_| {
                     names = Reader::new(&[]);
-                    Name::Unknown { extension }
+                    Name::Unknown { extension: record.extension() }
                 },
                 Name::Path,
             );
-            Some(Entry { name, hash, extents: chunks })
+            Some(Entry { name, hash: record.hash(), extents: record.chunks() })
         }))
     }
 
@@ -300,7 +312,7 @@ impl<'a> Files<'a> for Tables<'a> {
         Box::new(std::iter::from_fn(move || {
             while chunks == 0 {
                 files = files.checked_sub(1)?;
-                chunks = Record::read(&mut records, self.kind).ok()?.chunks;
+                chunks = FileRecord::read(&mut records, self.kind).ok()?.chunks();
                 records.skip(self.kind.rest_of_record(), "a record").ok()?;
             }
             chunks = chunks.saturating_sub(1);
@@ -313,34 +325,52 @@ impl<'a> Files<'a> for Tables<'a> {
     }
 }
 
-/// What the records of all kinds begin with.
-struct Record {
-    hash: Hash,
-    extension: [u8; 4],
-    chunks: u8,
-}
+/// What the records of all kinds begin with (FORMATS.md section 3).
+struct FileRecord<'a>(Record<'a, RECORD_START>);
 
-impl Record {
-    const LEN: usize = 16;
-
-    /// The hash of the file, its extension and that of the folder; a data file index, a count of chunks and the length of
-    /// the record.
+impl<'a> FileRecord<'a> {
+    /// Reads the next record, whose stated length has to be that of its kind.
     #[inline]
-    fn read(reader: &mut Reader<'_>, kind: Kind) -> Result<Self, ParseError> {
-        let [a, b, c, d, extension @ .., e, f, g, h, _, chunks, low, high] =
-            reader.array::<{ Self::LEN }>("a file's record")?;
-        let declared = u16::from_le_bytes([low, high]);
-        let record_len = kind.record_len();
-        if declared != record_len {
+    fn read(reader: &mut Reader<'a>, kind: Kind) -> Result<Self, ParseError> {
+        let record = Self(reader.record("a file's record")?);
+        let (stated, record_len) = (record.len(), kind.record_len());
+        if stated != record_len {
             return Err(ParseError::corrupt(
                 reader.position().saturating_sub(2),
-                format!("a record of {declared} bytes; {record_len} is right"),
+                format!("a record of {stated} bytes; {record_len} is right"),
             ));
         }
-        let stem = u64::from(u32::from_le_bytes([a, b, c, d]));
-        let file = stem.wrapping_shl(32) | u64::from(u32::from_le_bytes(extension));
-        let folder = u64::from(u32::from_le_bytes([e, f, g, h]));
-        Ok(Self { hash: Hash { folder, file }, extension, chunks })
+        Ok(record)
+    }
+
+    /// The hash of the file's stem.
+    fn stem(&self) -> u32 {
+        self.0.u32_at::<0>()
+    }
+
+    /// The first four bytes of the file's extension without its dot, NUL-padded.
+    fn extension(&self) -> [u8; 4] {
+        *self.0.bytes_at::<4, 4>()
+    }
+
+    /// The hash of the folder.
+    fn folder(&self) -> u32 {
+        self.0.u32_at::<8>()
+    }
+
+    /// How many chunks the file has. The byte before this one is an index of data files, 0 in every known archive.
+    fn chunks(&self) -> u8 {
+        self.0.u8_at::<13>()
+    }
+
+    /// Of the whole record without its chunk records, in bytes.
+    fn len(&self) -> u16 {
+        self.0.u16_at::<14>()
+    }
+
+    fn hash(&self) -> Hash {
+        let file = u64::from(self.stem()).wrapping_shl(32) | u64::from(u32::from_le_bytes(self.extension()));
+        Hash { folder: u64::from(self.folder()), file }
     }
 }
 
@@ -366,22 +396,37 @@ fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::Text
     Ok(texture)
 }
 
-/// A chunk: its place, its two sizes, for textures its mip maps (which say nothing about the order); and what it ends
-/// with.
-fn read_chunk(reader: &mut Reader<'_>, kind: Kind, codec: Codec) -> Result<(Extent, u32), Missing> {
-    // Fields of one record are checked for together: there are hundreds of thousands of records.
-    let [a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w] = reader.array("a chunk")?;
+/// What the chunk records of all kinds begin with.
+struct ChunkRecord<'a>(Record<'a, CHUNK_START>);
+
+impl ChunkRecord<'_> {
+    /// In bytes from the start of the archive.
+    fn offset(&self) -> u64 {
+        self.0.u64_at::<0>()
+    }
+
+    /// In bytes; 0 where the chunk is stored.
+    fn packed(&self) -> u32 {
+        self.0.u32_at::<8>()
+    }
+
+    /// In bytes, unpacked.
+    fn size(&self) -> u32 {
+        self.0.u32_at::<12>()
+    }
+}
+
+/// Reads a chunk record: its extent, and the word that it ends with. Those of textures state their first and last mip
+/// before that word, which do not tell the order of the chunks and are not needed.
+fn read_chunk(reader: &mut Reader<'_>, kind: Kind, codec: Codec) -> Result<(Extent, u32), UnexpectedEnd> {
+    let chunk = ChunkRecord(reader.record("a chunk")?);
     let end = match kind {
-        Kind::General => reader.array("a chunk's end mark")?,
-        Kind::Textures | Kind::Gnf => {
-            let [_, _, _, _, end @ ..] = reader.array::<8>("a chunk's mip maps")?;
-            end
-        }
+        Kind::General => reader.u32("a chunk's end mark")?,
+        Kind::Textures | Kind::Gnf => reader.record::<8>("a chunk's mip maps")?.u32_at::<4>(),
     };
-    let offset = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-    let packed = u32::from_le_bytes([p, q, r, s]);
-    let size = u32::from_le_bytes([t, u, v, w]);
-    let end = u32::from_le_bytes(end);
-    let (packed, codec) = if packed == 0 { (size, Codec::Stored) } else { (packed, codec) };
-    Ok((Extent { offset, packed, size: Some(size), codec, prefix: ExtentPrefix::NONE }, end))
+    let size = chunk.size();
+    let (packed, codec) = if chunk.packed() == 0 { (size, Codec::Stored) } else { (chunk.packed(), codec) };
+    let extent =
+        Extent { offset: chunk.offset(), packed, size: Some(size), codec, prefix: ExtentPrefix::NONE };
+    Ok((extent, end))
 }

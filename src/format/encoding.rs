@@ -2,23 +2,23 @@
 
 use std::borrow::Cow;
 
-/// The code page of stored names. Only those that contain ASCII as it is can be had: without that, separators
-/// could not be found.
+/// The code page of stored names. Only those that contain ASCII unchanged are supported: in others separators could
+/// not be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding(pub(super) &'static encoding_rs::Encoding);
 
 impl Default for Encoding {
-    /// Windows-1252, in which the games and nearly all mods are packed.
+    /// Windows-1252, which the games and nearly all mods use.
     fn default() -> Self {
         Self(encoding_rs::WINDOWS_1252)
     }
 }
 
 impl Encoding {
-    /// That of this system's own names.
+    /// The encoding of this system's own names.
     pub const UTF_8: Self = Self(encoding_rs::UTF_8);
 
-    /// The encoding that people call `label`: a WHATWG label such as `shift_jis`, or a Windows code page's
+    /// The encoding that `label` stands for: a WHATWG label such as `shift_jis`, or a Windows code page's
     /// number with or without `cp` or `windows-` in front. `None` for what is unknown or does not contain
     /// ASCII.
     pub fn from_label(label: &str) -> Option<Self> {
@@ -44,14 +44,14 @@ impl Encoding {
         self.0.name()
     }
 
-    /// A path as people type it, in the bytes of this encoding; `None` where it has characters that these lack.
+    /// A path as users type it, in the bytes of this encoding; `None` where it has characters that the encoding lacks.
     pub fn encode(self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
         let path = std::str::from_utf8(path).ok()?;
         let (bytes, _, has_lost) = self.0.encode(path);
         (!has_lost).then_some(bytes)
     }
 
-    /// Stored bytes as text; `None` where some are of no character of this encoding.
+    /// Stored bytes as text; `None` where some are not valid in this encoding.
     pub fn decode(self, stored: &[u8]) -> Option<Cow<'_, str>> {
         self.0.decode_without_bom_handling_and_without_replacement(stored)
     }
@@ -61,8 +61,8 @@ impl Encoding {
         [encoding_rs::SHIFT_JIS, encoding_rs::GBK, encoding_rs::GB18030, encoding_rs::BIG5].contains(&self.0)
     }
 
-    /// Whether `byte` begins such a character.
-    pub(super) fn leads(self, byte: u8) -> bool {
+    /// Whether `byte` is the lead byte of such a character.
+    pub(super) fn is_lead_byte(self, byte: u8) -> bool {
         match self.0 == encoding_rs::SHIFT_JIS {
             true => matches!(byte, 0x81..=0x9f | 0xe0..=0xfc),
             false => self.is_double_byte() && matches!(byte, 0x81..=0xfe),
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_what_people_type() {
+    fn labels_are_what_users_type() {
         for (label, name) in [
             ("1250", "windows-1250"),
             ("cp1251", "windows-1251"),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::read::Missing;
+use crate::read::UnexpectedEnd;
 
 /// An archive that cannot be read, as opposed to one bad entry in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,14 +13,14 @@ pub struct ParseError {
     pub kind: ParseErrorKind,
 }
 
-/// The three things that a caller can tell apart and act upon.
+/// The three cases in which a caller acts differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseErrorKind {
     /// The bytes contradict themselves or end too early.
     Corrupt(String),
     /// A layout that this program does not know.
     Unsupported(String),
-    /// Well-formed, but larger than we are willing to hold.
+    /// Well-formed, but over a limit.
     Limit(String),
 }
 
@@ -30,20 +30,20 @@ impl ParseError {
         Self { at, kind: ParseErrorKind::Corrupt(what.into()) }
     }
 
-    /// The bytes at `at` announce a layout that is not known.
+    /// The bytes at `at` stand for a layout that is not known.
     pub fn unsupported(at: u64, what: impl Into<String>) -> Self {
         Self { at, kind: ParseErrorKind::Unsupported(what.into()) }
     }
 
-    /// The count at `at` is larger than we are willing to hold.
+    /// The count at `at` is over a limit.
     pub fn limit(at: u64, what: impl Into<String>) -> Self {
         Self { at, kind: ParseErrorKind::Limit(what.into()) }
     }
 }
 
-impl From<Missing> for ParseError {
-    fn from(missing: Missing) -> Self {
-        Self::corrupt(missing.at, format!("the file ends before {}", missing.what))
+impl From<UnexpectedEnd> for ParseError {
+    fn from(end: UnexpectedEnd) -> Self {
+        Self::corrupt(end.at, format!("the file ends before {}", end.what))
     }
 }
 

@@ -1,16 +1,18 @@
-//! The files of an archive, read from its tables each time they are asked for.
+//! The files of an archive, parsed from its tables each time they are walked.
 //!
-//! Half a million entries in a row would take 40 MB for the moment in which names and extents are made of them, and
-//! the system takes longer to provide these pages than all else together. The tables lie in memory as they are, so that a
-//! format only remembers where they begin, and walks them again.
+//! A list of half a million entries would take 40 MB while names and extents are built from it, and the kernel takes
+//! longer to provide these pages than the parse takes. The tables are in memory anyway: a format stores where they
+//! begin, and parses them again for each walk.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Archive, Entry, Extent, Name, hash::Hash};
+use super::entry::{Entry, Name};
+use super::extent::Extent;
+use super::hash::Hash;
 
-/// What a format tells of an archive's files, in stored order. The tables were found sound when they were parsed; where
-/// they changed since, a walk ends early.
+/// An archive's files in stored order. The tables were checked when they were parsed; where the file changed since, a
+/// walk ends early.
 pub trait Files<'a>: fmt::Debug + Send + Sync {
     /// How many there are.
     fn len(&self) -> usize;
@@ -35,7 +37,7 @@ pub trait Files<'a>: fmt::Debug + Send + Sync {
     fn has_one_extent_each(&self) -> bool;
 }
 
-/// Files in a row, for formats that have few of them.
+/// Files in memory, for formats whose archives have few.
 #[derive(Clone, Debug, Default)]
 pub struct FileList<'a> {
     /// The entries.
@@ -63,15 +65,21 @@ impl<'a> Files<'a> for FileList<'a> {
 }
 
 impl<'a> From<FileList<'a>> for Arc<dyn Files<'a> + 'a> {
-    fn from(listed: FileList<'a>) -> Self {
-        Arc::new(listed)
+    fn from(files: FileList<'a>) -> Self {
+        Arc::new(files)
     }
 }
 
-/// A walk through the entries of an archive: as many as were counted, whatever became of the tables.
+/// A walk through the entries of an archive: as many as were counted, also where the file changed since.
 pub struct Entries<'a, 'w> {
     walk: Box<dyn Iterator<Item = Entry<'a>> + 'w>,
     left: usize,
+}
+
+impl<'a, 'w> Entries<'a, 'w> {
+    pub(super) fn new(files: &'w (dyn Files<'a> + 'a)) -> Self {
+        Self { walk: files.entries(), left: files.len() }
+    }
 }
 
 impl<'a> Iterator for Entries<'a, '_> {
@@ -93,15 +101,3 @@ impl<'a> Iterator for Entries<'a, '_> {
 }
 
 impl ExactSizeIterator for Entries<'_, '_> {}
-
-impl<'a> Archive<'a> {
-    /// Walks its entries, in stored order.
-    pub fn entries(&self) -> Entries<'a, '_> {
-        Entries { walk: self.files.entries(), left: self.files.len() }
-    }
-
-    /// Walks the extents of all entries, in the order of the entries.
-    pub fn extents(&self) -> impl Iterator<Item = Extent> {
-        self.files.extents()
-    }
-}

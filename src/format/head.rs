@@ -1,12 +1,12 @@
-//! What stands in front of a file's extents without being in the archive: the headers of textures; and which textures
-//! of consoles can become those of a PC.
+//! The headers that files have and their archive leaves out (those of textures), and which textures of consoles can
+//! become those of a PC.
 
 use std::borrow::Cow;
 
 use crate::texture::tiling::{self, Surface, WrongLength};
 use crate::texture::{dds, gnf, xbox};
 
-/// The heads of an archive's entries. An archive has one kind of them, so that none takes the room of the largest.
+/// The heads of an archive's entries. An archive has one kind of them, so that none has the size of the largest.
 #[derive(Clone, Debug, Default)]
 pub enum Heads {
     /// No entry has one.
@@ -33,7 +33,7 @@ impl Heads {
         self.len() == 0
     }
 
-    /// The head of an entry, by its place among [`super::Archive::entries`].
+    /// The head of an entry, by its index among [`super::Archive::entries`].
     pub fn get(&self, entry: usize) -> Head {
         let head = match self {
             Self::None => None,
@@ -47,16 +47,16 @@ impl Heads {
     }
 }
 
-/// Bytes that stand in front of a file's extents without being in the archive.
+/// The beginning of a file that is not in the archive; the extents follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// Nothing.
     None,
     /// The DDS header of a texture.
     Dds(dds::Texture),
-    /// The XBOX variant of it: the texels are arranged for the GPU of an Xbox One.
+    /// The XBOX variant of it: the texels are tiled for the GPU of an Xbox One.
     Xbox(xbox::Texture),
-    /// The GNF header of a texture: the texels are arranged for the GPU of a PlayStation 4.
+    /// The GNF header of a texture: the texels are tiled for the GPU of a PlayStation 4.
     Gnf(gnf::Descriptor),
 }
 
@@ -76,7 +76,7 @@ impl Head {
         self.len() == 0
     }
 
-    /// The head's bytes, in front of `data` bytes of extents: the consoles' headers tell how many follow.
+    /// The head's bytes for `data` bytes of extents: the consoles' headers state how many follow.
     pub fn bytes(&self, data: u64) -> Cow<'static, [u8]> {
         match self {
             Self::None => Cow::Borrowed(&[]),
@@ -86,7 +86,7 @@ impl Head {
         }
     }
 
-    /// The number of a console's arrangement of the texels; `None` where a PC has them, and where there are none.
+    /// The tile mode of a console's texture; `None` for textures of a PC and for other files.
     pub fn tile_mode(&self) -> Option<u8> {
         match self {
             Self::None | Self::Dds(_) => None,
@@ -97,8 +97,8 @@ impl Head {
 
     /// The PC's texture that a console's texture of `data` bytes can become.
     ///
-    /// `None` for arrangements that nobody here reads, and where the length is not the one of its shape: then some
-    /// field means something else than it seems to, and the texels would come out scrambled.
+    /// `None` for tile modes that are not supported, and where `data` is not the length that size and format give: then
+    /// some field means something else than assumed, and the texels would come out scrambled.
     pub fn linear(&self, data: u64) -> Option<LinearTexture> {
         let texture = match self {
             Self::None | Self::Dds(_) => return None,
@@ -110,7 +110,7 @@ impl Head {
                 let surface = Surface::with_tiled_len(&texture, data)?;
                 Some(LinearTexture { texture, surface: Some(surface) })
             }
-            // A GPU has the faces of a cube together within each mip, a DDS file the mips within each face.
+            // A GPU stores the faces of a cube within each mip, a DDS file the mips within each face.
             tiling::LINEAR if texture.cube && texture.mips > 1 => None,
             tiling::LINEAR if texture.texel_bytes() == Some(data) => {
                 Some(LinearTexture { texture, surface: None })
@@ -120,11 +120,11 @@ impl Head {
     }
 }
 
-/// A texture of a console as a PC has it: a DDS header, and texels in rows.
+/// A texture of a console as a PC stores it: a DDS header, and texels in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinearTexture {
     texture: dds::Texture,
-    /// How the texels lie in the archive, unless they are in rows there too.
+    /// The layout of the texels in the archive; `None` where they are in rows there too.
     surface: Option<Surface>,
 }
 
@@ -142,7 +142,7 @@ impl LinearTexture {
     /// Puts texels into rows, [`LinearTexture::linear_len`] bytes; those that are in rows already are copied.
     ///
     /// # Errors
-    /// [`WrongLength`] where either has not the length that the shape says.
+    /// [`WrongLength`] where either is not as long as size and format require.
     pub fn to_rows(&self, tiled: &[u8], rows: &mut [u8]) -> Result<(), WrongLength> {
         match &self.surface {
             Some(surface) => tiling::to_rows(surface, tiled, rows),

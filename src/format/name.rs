@@ -1,5 +1,5 @@
-//! Stored name bytes become safe path components: the one place where an archive's names meet the file
-//! system's rules.
+//! Stored name bytes become safe path components: the one place where an archive's names are fitted to the
+//! rules of the file system.
 //!
 //! A stored name is bytes in the packer's code page, with either separator, and may be hostile. What comes
 //! out is UTF-8 that any Linux program can hold: never empty, `.` or `..`, no `/`, no NUL and no other ASCII
@@ -10,16 +10,15 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::encoding::Encoding;
-use super::hash::{Family, Hash};
 
-/// Longest file name that Linux takes, in bytes.
+/// Longest file name on Linux, in bytes.
 pub const COMPONENT_MAX: usize = 255;
 
 /// Deepest nesting that is kept. What lies below it is folded into one component, so that no archive can make
 /// a tree that programs cannot walk.
 pub const DEPTH_MAX: usize = 64;
 
-/// Stored bytes of a component that are looked at. Every encoding gives at least one byte of UTF-8 for two
+/// How many stored bytes of a component are decoded. Every encoding gives at least one byte of UTF-8 for two
 /// stored ones, so that a longer component is cut anyway; the rest only enters its hash.
 const SAMPLE: usize = 1024;
 
@@ -72,7 +71,7 @@ pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
 /// Whether [`component`] leaves a stored name as it is because it is short and printable ASCII, as nearly all are.
 pub fn is_ordinary(stored: &[u8]) -> bool {
     let is_plain = match stored.as_chunks() {
-        // The last eight bytes once more, some of them: what is plain may be looked at twice.
+        // The last eight bytes are checked as one more word, so that some are checked twice.
         (words @ [_, ..], _) => words.iter().chain(stored.last_chunk()).all(|word| is_plain_word(*word)),
         ([], few) => few.iter().all(|&byte| is_plain(byte)),
     };
@@ -87,34 +86,6 @@ pub fn numbered(name: &str, n: u32) -> String {
     let suffix = format!(" ({n}){extension}");
     let stem = prefix(stem, COMPONENT_MAX.saturating_sub(suffix.len()));
     format!("{stem}{suffix}")
-}
-
-/// The folder (`None` for the root) and the name under which a file is listed whose archive stores no names.
-///
-/// `extension` is what the archive keeps apart from the hash, NUL-padded and without its dot; only BA2 has
-/// one. Where there are no hashes either, all that can be said is `nameless`.
-pub fn of_hash(family: Family, hash: &Hash, extension: [u8; 4]) -> (Option<String>, String) {
-    match family {
-        Family::Tes3 => (None, format!("{:016X}", hash.file)),
-        Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3 => {
-            (Some(format!("{:016X}", hash.folder)), format!("{:016X}", hash.file))
-        }
-        Family::None => (None, "nameless".into()),
-        Family::Fo4 => {
-            let mut name = format!("{:08X}_{:08X}", hash.folder, hash.file >> 32);
-            let used = extension.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
-            for (at, byte) in extension.iter().take(used).map(u8::to_ascii_lowercase).enumerate() {
-                if at == 0 {
-                    name.push('.');
-                }
-                match byte {
-                    b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' => name.push(char::from(byte)),
-                    _ => push_escape(&mut name, byte),
-                }
-            }
-            (None, name)
-        }
-    }
 }
 
 /// The iterator of [`components`].
@@ -174,11 +145,11 @@ impl<'a> Iterator for Pieces<'a> {
     fn next(&mut self) -> Option<Piece<'a>> {
         while !self.rest.is_empty() {
             let whole = self.rest;
-            // One pass over an ordinary component tells both where it ends and that it needs nothing.
-            let odd = whole.iter().position(|&byte| !is_plain(byte)).unwrap_or(whole.len());
-            let (_, tail) = whole.split_at_checked(odd)?;
+            // One pass over an ordinary component finds its end, and that nothing in it has to be escaped.
+            let plain = whole.iter().position(|&byte| !is_plain(byte)).unwrap_or(whole.len());
+            let (_, tail) = whole.split_at_checked(plain)?;
             let more = self.separator(tail);
-            let (stored, rest) = whole.split_at_checked(odd.saturating_add(more))?;
+            let (stored, rest) = whole.split_at_checked(plain.saturating_add(more))?;
             self.rest = rest.get(1..).unwrap_or_default();
             if !matches!(stored, b"" | b".") {
                 return Some(Piece { stored, plain: more == 0 });
@@ -196,7 +167,7 @@ impl Pieces<'_> {
         let mut lead = false;
         let at = tail.iter().position(|&byte| {
             let trail = std::mem::take(&mut lead) && matches!(byte, 0x40..=0x7e | 0x80..=0xfe);
-            lead = !trail && self.encoding.leads(byte);
+            lead = !trail && self.encoding.is_lead_byte(byte);
             !trail && is_separator(byte)
         });
         at.unwrap_or(tail.len())
@@ -255,7 +226,7 @@ fn decode(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Decodes bytes of which some are not of the encoding: those become `%XX` each.
+/// Decodes bytes of which some are not valid in the encoding: each of those becomes `%XX`.
 fn decode_malformed(stored: &[u8], encoding: Encoding) -> String {
     let mut decoder = encoding.0.new_decoder_without_bom_handling();
     let mut text = String::with_capacity(stored.len().saturating_mul(3));
@@ -267,7 +238,7 @@ fn decode_malformed(stored: &[u8], encoding: Encoding) -> String {
             encoding_rs::DecoderResult::InputEmpty => return text,
             encoding_rs::DecoderResult::OutputFull => text.reserve(64),
             encoding_rs::DecoderResult::Malformed(len, after) => {
-                // The decoder may have taken in bytes behind the malformed ones, which it still owes us.
+                // The decoder may have consumed bytes after the malformed ones, which it has still to output.
                 let end = stored.len().saturating_sub(rest.len()).saturating_sub(usize::from(after));
                 let bytes = stored.get(end.saturating_sub(usize::from(len))..end).unwrap_or_default();
                 bytes.iter().for_each(|&byte| push_escape(&mut text, byte));
@@ -313,13 +284,13 @@ fn is_separator(byte: u8) -> bool {
     byte == b'\\' || byte == b'/'
 }
 
-/// Whether all of eight bytes are [`is_plain`], looked at all at once: in each, the top bit of a sum tells.
+/// Whether all of eight bytes are [`is_plain`], computed at once: the result is the top bit of each byte of a sum.
 fn is_plain_word(bytes: [u8; 8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let word = u64::from_le_bytes(bytes);
-    // With the top bits gone no sum carries into its neighbour: of seven bits and 0x60 it has its own top bit from
-    // 0x20 on, of seven bits and 1 only for 0x7F.
+    // Without the top bits no sum carries into the next byte: seven bits plus 0x60 set the top bit from 0x20 on, and
+    // seven bits plus 1 set it for 0x7F only.
     let low = word & LOW;
     let is_printable = low.wrapping_add(ONES.wrapping_mul(0x60)) & !low.wrapping_add(ONES);
     let differs_from = |byte: u8| (low ^ ONES.wrapping_mul(u64::from(byte))).wrapping_add(LOW);
@@ -497,23 +468,6 @@ mod tests {
         assert_eq!(numbered(&all_extension, 2), format!("a.{} (2)", "x".repeat(249)));
     }
 
-    #[test]
-    fn nameless_files_are_listed_by_their_hashes() {
-        let hash = Hash { folder: 0xAB, file: 0x1234_5678_0066_696E };
-        let split = |family| of_hash(family, &hash, *b"nif\0");
-        let whole = "123456780066696E".to_owned();
-        assert_eq!(split(Family::Tes3), (None, whole.clone()));
-        for family in [Family::Tes4, Family::Tes4Xbox, Family::Tes4Ps3] {
-            assert_eq!(split(family), (Some("00000000000000AB".to_owned()), whole.clone()));
-        }
-        assert_eq!(split(Family::Fo4), (None, "000000AB_12345678.nif".to_owned()));
-        assert_eq!(split(Family::None), (None, "nameless".to_owned()));
-        let named = |extension| of_hash(Family::Fo4, &hash, extension).1;
-        assert_eq!(named(*b"BGSM"), "000000AB_12345678.bgsm");
-        assert_eq!(named([0; 4]), "000000AB_12345678");
-        assert_eq!(named(*b"/\0.\xff"), "000000AB_12345678.%2F%00%2E%FF");
-    }
-
     const LABELS: [&str; 10] =
         ["1252", "1251", "1253", "utf-8", "932", "936", "gb18030", "949", "950", "x-user-defined"];
 
@@ -545,15 +499,6 @@ mod tests {
         fn text_that_needs_nothing_survives(name in "[^\\x00-\\x1f\\x7f/\\\\.][^\\x00-\\x1f\\x7f/\\\\]{0,60}") {
             let name = &name[..name.floor_char_boundary(COMPONENT_MAX)];
             prop_assert_eq!(component(name.as_bytes(), Encoding::from_label("utf-8").unwrap()), name);
-        }
-
-        #[test]
-        fn hashes_give_safe_names(folder in any::<u64>(), file in any::<u64>(), extension in any::<[u8; 4]>()) {
-            for family in [Family::Tes3, Family::Tes4, Family::Fo4] {
-                let (folder, file) = of_hash(family, &Hash { folder, file }, extension);
-                folder.iter().for_each(|name| assert_safe(name));
-                assert_safe(&file);
-            }
         }
     }
 }

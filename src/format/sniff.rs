@@ -1,17 +1,19 @@
-//! What a file without a name is, by its first bytes.
+//! The type of a file without a name, by its first bytes.
 //!
-//! Only files that lie in the archive as they are can be asked, and only one look is taken at each: a page of the
-//! archive, where its tables are what else is read.
+//! Only stored files are examined, and each costs one page of the archive: all else that is read are its tables.
 
-use super::{Archive, Codec, Extent, Name, hash::Family};
+use super::archive::Archive;
+use super::entry::Name;
+use super::extent::{Codec, Extent};
+use super::hash::Family;
 use crate::read::Reader;
 
-/// Files that are asked, of one archive: a look may cost a read of the disk. The largest nameless archive known has
-/// some 14,000.
-const MOST: usize = 1 << 16;
+/// How many files of one archive are examined, as each may cost a read from the disk. The largest nameless archive
+/// known has some 14,000.
+const MAX_EXAMINED: usize = 1 << 16;
 
-/// First bytes, and the extension of files that begin so. Meshes and their animations begin alike; a plugin may be a
-/// master: of two, the more common is named.
+/// First bytes, and the extension of files that begin with them. Meshes and their animations begin alike, and a
+/// plugin may be a master: of two, the more common one is taken.
 const MAGICS: [(&[u8], &str); 22] = [
     (b"DDS ", "dds"),
     (b"NetImmerse File Format", "nif"),
@@ -38,32 +40,33 @@ const MAGICS: [(&[u8], &str); 22] = [
     (b"BTDX", "ba2"),
 ];
 
-/// The extensions of an archive's files that have neither a name nor a stored extension, as far as they can be told.
+/// The extensions of an archive's files that have neither a name nor a stored extension, where the first bytes show
+/// one.
 pub(super) fn unnamed(archive: &[u8], parsed: &Archive<'_>) -> Vec<(u32, &'static str)> {
     if matches!(parsed.hashes, Family::Fo4 | Family::None) || parsed.files.has_all_names() {
         return Vec::new();
     }
     let mut extents = parsed.extents();
     let mut sniffed = Vec::new();
-    let mut asked = 0_usize;
-    for (place, entry) in (0_u32..).zip(parsed.entries()) {
+    let mut examined = 0_usize;
+    for (index, entry) in (0_u32..).zip(parsed.entries()) {
         let first = match usize::from(entry.extents).checked_sub(1) {
             Some(more) => extents.by_ref().next().inspect(|_| extents.by_ref().take(more).for_each(drop)),
             None => None,
         };
         let is_unnamed = matches!(entry.name, Name::Unknown { .. } | Name::Split { file: None, .. });
         if let Some(extent) = first.filter(|_| is_unnamed) {
-            asked = asked.saturating_add(1);
-            if asked > MOST {
+            examined = examined.saturating_add(1);
+            if examined > MAX_EXAMINED {
                 break;
             }
-            sniffed.extend(extension(archive, &extent).map(|extension| (place, extension)));
+            sniffed.extend(extension(archive, &extent).map(|extension| (index, extension)));
         }
     }
     sniffed
 }
 
-/// The extension that the first bytes of an extent call for; `None` where it is packed or begins like nothing known.
+/// The extension that the first bytes of an extent show; `None` where it is packed or its first bytes are not known.
 fn extension(archive: &[u8], extent: &Extent) -> Option<&'static str> {
     if extent.codec != Codec::Stored {
         return None;
@@ -77,7 +80,7 @@ fn extension(archive: &[u8], extent: &Extent) -> Option<&'static str> {
     if let Some((_, extension)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some(extension);
     }
-    // Sound comes in a RIFF file, whose kind follows its length.
+    // Sound is in RIFF files, whose kind follows their length.
     match (bytes.get(..4)?, bytes.get(8..12)?) {
         (b"RIFF", b"WAVE") => Some("wav"),
         (b"RIFF", b"XWMA") => Some("xwm"),

@@ -2,34 +2,42 @@
 
 use std::sync::Arc;
 
+use super::archive::{About, Archive};
+use super::detect::Format;
+use super::entry::{Entry, Name};
+use super::error::ParseError;
+use super::extent::{Codec, Extent, ExtentPrefix};
+use super::files::FileList;
 use super::hash::{Family, Hash};
-use super::{
-    About, Archive, Beyond, Codec, Entry, Extent, ExtentPrefix, FileList, Format, Name, Notes, Options,
-    ParseError,
-};
-use crate::read::Reader;
+use super::limits::Options;
+use super::notes::{Notes, PastEnd};
+use crate::read::{Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
-pub const FORMAT: Format = Format { name: "TES3", claims, parse };
+pub const FORMAT: Format = Format { name: "TES3", recognises, parse };
 
 const MAGIC: [u8; 4] = [0x00, 0x01, 0x00, 0x00];
-/// Magic, offset of the hashes counted from here, count of files.
+/// Magic number, offset of the hashes (counted from the end of the header), count of files; in bytes.
 const HEADER_LEN: u64 = 12;
-/// Size and offset of a file's data.
-const RECORD_LEN: u32 = 8;
-const HASH_LEN: u32 = 8;
-/// An offset into the names.
-const NAME_OFFSET_LEN: u32 = 4;
+/// Of a file record, in bytes.
+const RECORD_LEN: usize = 8;
+/// Of a hash, in bytes.
+const HASH_LEN: usize = 8;
+/// Of an offset into the names, in bytes.
+const NAME_OFFSET_LEN: usize = 4;
+/// What a file takes between header and hashes at least, in bytes: its record, and with names an offset and a NUL.
+const MIN_LEN: u64 = 8;
+const MIN_NAMED_LEN: u64 = 13;
 
-/// Four likely bytes: formats that are known by their arithmetic must be asked before this one.
-fn claims(archive: &[u8]) -> bool {
+/// Formats without a magic number are tried before this one: its four bytes are a likely count of files.
+fn recognises(archive: &[u8]) -> bool {
     archive.starts_with(&MAGIC)
 }
 
 fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
     let limits = &options.limits;
     let header = header(archive)?;
-    limits.admit(8, u64::from(header.count), "files")?;
+    limits.check_count(8, u64::from(header.count), "files")?;
     let mut notes = Notes::new(limits);
     let mut reader = Reader::at(archive, HEADER_LEN, "the file records")?;
     let mut records = reader.records(header.count, RECORD_LEN, "the file records")?;
@@ -42,32 +50,31 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     let data = reader.position();
 
     // Records, names and hashes lie in the file, so their count is bounded by its length.
-    let room = hashes_count(&hashes);
-    let mut files = FileList { entries: Vec::with_capacity(room), extents: Vec::with_capacity(room) };
-    let mut beyond = Beyond::new(Reader::new(archive).left());
+    let count = hashes.records_left(HASH_LEN);
+    let mut files = FileList { entries: Vec::with_capacity(count), extents: Vec::with_capacity(count) };
+    let mut past_end = PastEnd::new(Reader::new(archive).left());
     while hashes.left() > 0 {
-        let size = records.u32("a file's size")?;
-        let offset = data.saturating_add(u64::from(records.u32("a file's offset")?));
+        let record = FileRecord::read(&mut records)?;
         let name = match &mut names {
             Some(names) => Name::Path(names.next(&mut notes)?),
             None => Name::Unknown { extension: [0; 4] },
         };
         let hash = Hash { folder: 0, file: hashes.u64("a file's hash")? };
         let extent = Extent {
-            offset,
-            packed: size,
-            size: Some(size),
+            offset: data.saturating_add(record.offset()),
+            packed: record.size(),
+            size: Some(record.size()),
             codec: Codec::Stored,
             prefix: ExtentPrefix::NONE,
         };
-        beyond.look(&extent);
+        past_end.check(&extent);
         files.entries.push(Entry { name, hash, extents: 1 });
         files.extents.push(extent);
     }
     if names.is_none() && !files.entries.is_empty() {
         notes.add(HEADER_LEN, || "it stores no names, as Morrowind's archives for Xbox do".into());
     }
-    notes.add_beyond(&beyond, "files");
+    notes.add_past_end(&past_end, "files");
     let about = About {
         format: FORMAT.name,
         version: 0x100,
@@ -81,7 +88,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     Ok(Archive { about, hashes, files: files.into(), heads, sniffed: Vec::new(), notes: notes.kept })
 }
 
-/// The header's two numbers.
+/// The header without its magic number.
 struct Header {
     /// Offset of the hashes, in bytes from the start of the archive.
     hashes: u64,
@@ -91,14 +98,13 @@ struct Header {
 }
 
 impl Header {
-    /// Whether the archive stores names. The space between records and hashes tells: none without names, and at
-    /// least an offset and a NUL for each file with them. (Looking at the first name offset, as others do, misfires.)
+    /// Whether the archive stores names, by the space between records and hashes: none without names, and at least an
+    /// offset and a NUL for each file with them. (Others examine the first name offset, which may be any number.)
     fn names(&self) -> Result<bool, ParseError> {
         let count = u64::from(self.count);
-        let records = count.saturating_mul(u64::from(RECORD_LEN));
-        if self.before_hashes == records {
+        if self.before_hashes == count.saturating_mul(MIN_LEN) {
             Ok(false)
-        } else if self.before_hashes >= count.saturating_mul(13) {
+        } else if self.before_hashes >= count.saturating_mul(MIN_NAMED_LEN) {
             Ok(true)
         } else {
             Err(ParseError::corrupt(
@@ -117,9 +123,23 @@ fn header(archive: &[u8]) -> Result<Header, ParseError> {
     Ok(Header { hashes: before_hashes.saturating_add(HEADER_LEN), before_hashes, count })
 }
 
-/// How many hashes a reader holds.
-fn hashes_count(hashes: &Reader<'_>) -> usize {
-    usize::try_from(hashes.left().checked_div(u64::from(HASH_LEN)).unwrap_or(0)).unwrap_or(0)
+/// A file record (FORMATS.md section 2).
+struct FileRecord<'a>(Record<'a, RECORD_LEN>);
+
+impl<'a> FileRecord<'a> {
+    fn read(records: &mut Reader<'a>) -> Result<Self, UnexpectedEnd> {
+        records.record("a file's record").map(Self)
+    }
+
+    /// In bytes.
+    fn size(&self) -> u32 {
+        self.0.u32_at::<0>()
+    }
+
+    /// In bytes from the end of the hashes.
+    fn offset(&self) -> u64 {
+        u64::from(self.0.u32_at::<4>())
+    }
 }
 
 /// The name offsets and the strings that they point into.
@@ -128,10 +148,10 @@ struct Names<'a> {
     strings: &'a [u8],
     /// Where the strings begin, in bytes from the start of the archive.
     at: u64,
-    /// The string after the one that was read last: where a damaged offset is mended from.
+    /// The string after the one that was read last: what a damaged offset is replaced by.
     sequential: Reader<'a>,
-    /// How many more bytes names may take. Offsets that lead many files to one long name would make of a small
-    /// archive any amount of names; twice the strings is more than a few damaged offsets take.
+    /// How many more bytes names may take. Offsets of many files to one long name would expand a small archive to any
+    /// amount of names; twice the strings is more than a few damaged offsets take.
     budget: u64,
 }
 
@@ -148,7 +168,7 @@ impl<'a> Names<'a> {
         Ok(Self { offsets, strings, at, sequential, budget })
     }
 
-    /// The next file's name: where its offset says, or else after the name before it.
+    /// The next file's name: at its offset, or after the name before it where the offset is damaged.
     fn next(&mut self, notes: &mut Notes) -> Result<&'a [u8], ParseError> {
         let at = self.offsets.position();
         let offset = self.offsets.u32("a name offset")?;
@@ -161,8 +181,8 @@ impl<'a> Names<'a> {
                 self.sequential.clone()
             }
         };
-        let name = reader.zstring("a name").map_err(|missing| {
-            ParseError::corrupt(self.at.saturating_add(missing.at), "there are fewer names than files")
+        let name = reader.zstring("a name").map_err(|end| {
+            ParseError::corrupt(self.at.saturating_add(end.at), "there are fewer names than files")
         })?;
         self.sequential = reader;
         let taken = u64::try_from(name.len()).unwrap_or(u64::MAX).saturating_add(1);

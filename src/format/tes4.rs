@@ -1,24 +1,30 @@
 //! The archives of Oblivion, Fallout 3, New Vegas and Skyrim (TES4 family, versions 103 to 105; FORMATS.md section 1).
 //!
-//! Tables are read in the order in which they stand. The offsets that folder records store are wrong in archives of
-//! several tools, and nothing is lost by not believing them.
+//! Tables are read in the order in which they are stored. The offsets in folder records are wrong in archives of
+//! several tools and not needed, so they are ignored.
 
 use std::sync::Arc;
 
+use super::archive::{About, Archive};
+use super::detect::Format;
+use super::entry::{Entry, Name};
+use super::error::ParseError;
+use super::extent::{Codec, Extent, ExtentPrefix};
+use super::files::Files;
 use super::hash::{Family, Hash};
-use super::{
-    About, Archive, Beyond, Codec, Entry, Extent, ExtentPrefix, Files, Format, Limits, Name, Notes, Options,
-    ParseError,
-};
-use crate::read::{Missing, Reader};
+use super::limits::{Limits, Options};
+use super::notes::{Notes, PastEnd};
+use crate::read::{Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
-pub const FORMAT: Format = Format { name: "TES4", claims, parse };
+pub const FORMAT: Format = Format { name: "TES4", recognises, parse };
 
 const MAGIC: &[u8] = b"BSA\0";
 const HEADER_LEN: u64 = 36;
-/// Hash, size, offset.
-const FILE_RECORD_LEN: u32 = 16;
+/// Of what folder records of all versions begin with, in bytes.
+const FOLDER_RECORD_START: usize = 12;
+/// Of a file record, in bytes.
+const FILE_RECORD_LEN: usize = 16;
 
 /// Archive flags (FORMATS.md 1.2).
 mod flag {
@@ -26,13 +32,13 @@ mod flag {
     pub(super) const FILE_NAMES: u32 = 0x002;
     pub(super) const COMPRESSED: u32 = 0x004;
     pub(super) const XBOX_360: u32 = 0x040;
-    /// Versions 104 and 105 only: all of Bethesda's v103 archives set it, and embed nothing.
+    /// Versions 104 and 105 only: all of Bethesda's v103 archives set it, and embed no names.
     pub(super) const EMBEDDED_NAMES: u32 = 0x100;
     /// Version 104 only.
     pub(super) const XMEM: u32 = 0x200;
 }
 
-/// Flag bits and what they are called, for people.
+/// Flag bits and their names in listings.
 const FLAG_NAMES: [(u32, &str); 11] = [
     (flag::FOLDER_NAMES, "folder names"),
     (flag::FILE_NAMES, "file names"),
@@ -47,14 +53,14 @@ const FLAG_NAMES: [(u32, &str); 11] = [
     (0x400, "unknown 0x400"),
 ];
 
-/// In a file record's size: the archive's default of compression does not hold for this file.
+/// In a file record's size: the archive's default of compression is inverted for this file.
 const INVERTED: u32 = 1 << 30;
-/// In a file record's offset: a mark of the running game, or simply the 32nd bit of an offset beyond 2 GiB.
+/// In a file record's offset: a mark of the running game, or the highest bit of an offset past 2 GiB.
 const SECONDARY: u32 = 1 << 31;
-/// The bits of a file record's size that are a size; the topmost is a mark of the running game.
+/// The bits of a file record's size that are a size; the highest is a mark of the running game.
 const SIZE_MASK: u32 = INVERTED.wrapping_sub(1);
 
-fn claims(archive: &[u8]) -> bool {
+fn recognises(archive: &[u8]) -> bool {
     archive.starts_with(MAGIC)
 }
 
@@ -66,8 +72,8 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
         notes.add(4, || format!("BSA version {version} is not known; it was forced to be read as {layout}"));
     }
     let folders = Folders::new(archive, &header, &mut notes)?;
-    let mut beyond = Beyond::new(header.len);
-    let (count, end) = check_folders(&header, folders.clone(), &options.limits, &mut beyond, &mut notes)?;
+    let mut past_end = PastEnd::new(header.len);
+    let (count, end) = check_folders(&header, folders.clone(), &options.limits, &mut past_end, &mut notes)?;
     let (names, named) = match header.has(flag::FILE_NAMES) {
         true => header.file_names(archive, count, end, &mut notes),
         false => (Reader::new(&[]), 0),
@@ -76,7 +82,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     if header.has(flag::FILE_NAMES) && unnamed > 0 {
         notes.add(end, || format!("the table of file names ends early: {unnamed} files are listed by hash"));
     }
-    notes.add_beyond(&beyond, "files");
+    notes.add_past_end(&past_end, "files");
     let is_named = unnamed == 0 && header.has(flag::FOLDER_NAMES);
     let hashes = header.family();
     let tables = Tables { archive, header, folders, names, count, is_named };
@@ -90,17 +96,17 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     })
 }
 
-/// The header, and the length of the file that it stands in.
+/// The header, and the length of its archive.
 #[derive(Clone, Debug)]
 struct Header {
     version: u32,
-    /// The known version by whose layout the archive is read: another one only where that was forced.
+    /// The known version by whose layout the archive is read: differs from `version` only where that was forced.
     layout: u32,
     folder_records: u64,
     flags: u32,
     folders: u32,
     files: u32,
-    /// Names and their NULs, but not their length bytes.
+    /// Names and their NULs, but not their length bytes, in bytes.
     folder_names_len: u32,
     file_names_len: u32,
     /// Of the whole archive, in bytes.
@@ -124,7 +130,7 @@ impl Header {
             file_names_len: reader.u32("the length of the file names")?,
             len,
         };
-        // What the content is (u16) and padding that holds garbage.
+        // The types of the content (u16), and padding that may hold anything.
         reader.skip(4, "the content flags")?;
         if header.layout != version && !options.force {
             return Err(ParseError::unsupported(
@@ -132,7 +138,7 @@ impl Header {
                 format!("BSA version {version}; 103, 104 and 105 are known"),
             ));
         }
-        options.limits.admit(16, u64::from(header.folders), "folders")?;
+        options.limits.check_count(16, u64::from(header.folders), "folders")?;
         Ok(header)
     }
 
@@ -144,7 +150,7 @@ impl Header {
         self.layout >= 104 && self.has(flag::EMBEDDED_NAMES)
     }
 
-    fn folder_record_len(&self) -> u32 {
+    fn folder_record_len(&self) -> usize {
         if self.layout == 105 { 24 } else { 16 }
     }
 
@@ -160,9 +166,9 @@ impl Header {
         }
     }
 
-    /// What a file record means.
-    fn extent(&self, file: &File) -> Extent {
-        let File { size, offset, .. } = *file;
+    /// The extent that a file record describes (FORMATS.md 1.4 and 1.6).
+    fn extent(&self, file: &FileRecord<'_>) -> Extent {
+        let (size, offset) = (file.size_and_flags(), file.offset_and_flag());
         let packed = size & SIZE_MASK;
         let fits = |offset: u32| u64::from(offset).saturating_add(u64::from(packed)) <= self.len;
         let offset = if fits(offset) || !fits(offset & !SECONDARY) { offset } else { offset & !SECONDARY };
@@ -178,9 +184,9 @@ impl Header {
         }
     }
 
-    /// The table of file names, and of how many of the `count` files it has one. It stands behind the last folder
-    /// block, unless leftovers stand between (OpenMW), in which case the header's sums say where; it may be longer than
-    /// the names (Wabbajack).
+    /// The table of file names, and for how many of the `count` files it has one. It follows the last folder block,
+    /// unless unused bytes lie between (OpenMW): then it is where the header's sums put it. It may be longer than the
+    /// names (Wabbajack).
     fn file_names<'a>(
         &self,
         archive: &'a [u8],
@@ -205,9 +211,9 @@ impl Header {
         };
         let computed = self
             .folder_records
-            .saturating_add(u64::from(self.folders).saturating_mul(u64::from(self.folder_record_len())))
+            .saturating_add(len_of(self.folders, self.folder_record_len()))
             .saturating_add(folder_names)
-            .saturating_add(u64::from(count).saturating_mul(u64::from(FILE_RECORD_LEN)));
+            .saturating_add(len_of(count, FILE_RECORD_LEN));
         if let Some(names) = block_at(computed) {
             notes.add(sequential, || {
                 format!("the file names stand at {computed}, not behind the last folder")
@@ -220,11 +226,17 @@ impl Header {
     }
 }
 
-/// Folders, from first to last: their records, and the blocks of names and file records behind these.
+/// Bytes of `count` records of `width` bytes each.
+fn len_of(count: u32, width: usize) -> u64 {
+    u64::try_from(width).unwrap_or(u64::MAX).saturating_mul(u64::from(count))
+}
+
+/// Walks the folders: their records, and after these one block of a name and file records for each.
 #[derive(Clone, Debug)]
 struct Folders<'a> {
     records: Reader<'a>,
-    record_len: u64,
+    /// In bytes.
+    record_len: usize,
     blocks: Reader<'a>,
     has_names: bool,
 }
@@ -233,7 +245,7 @@ struct Folders<'a> {
 struct Folder<'a> {
     hash: u64,
     name: Option<&'a [u8]>,
-    /// Where the count of its files stands, and that count.
+    /// The offset of the count of its files, and that count.
     count_at: u64,
     count: u32,
     files: Reader<'a>,
@@ -250,7 +262,7 @@ impl<'a> Folders<'a> {
         let record_len = header.folder_record_len();
         let records = blocks.records(header.folders, record_len, "the folder records")?;
         let has_names = header.has(flag::FOLDER_NAMES);
-        Ok(Self { records, record_len: u64::from(record_len), blocks, has_names })
+        Ok(Self { records, record_len, blocks, has_names })
     }
 
     /// The next one, if there is one.
@@ -258,10 +270,10 @@ impl<'a> Folders<'a> {
         if self.records.left() == 0 {
             return Ok(None);
         }
-        let hash = self.records.u64("a folder's hash")?;
-        let count_at = self.records.position();
-        let count = self.records.u32("a folder's count of files")?;
-        self.records.skip(self.record_len.saturating_sub(12), "a folder's offset")?;
+        let count_at = self.records.position().saturating_add(8);
+        let mut record = self.records.records(1, self.record_len, "a folder's record")?;
+        let record = FolderRecord(record.record("a folder's record")?);
+        let (hash, count) = (record.hash(), record.count());
         let name = match self.has_names {
             true => Some(self.blocks.bzstring("a folder's name")?),
             false => None,
@@ -271,22 +283,26 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// Reads all folders once, which tells whether they are sound; answers how many files there are, and where the file
-/// names should begin.
+/// Walks all folders once, which checks their tables; returns how many files there are, and the offset that follows the
+/// last folder.
 fn check_folders(
     header: &Header,
     mut folders: Folders<'_>,
     limits: &Limits,
-    beyond: &mut Beyond,
+    past_end: &mut PastEnd,
     notes: &mut Notes,
 ) -> Result<(u32, u64), ParseError> {
     let mut found = 0_u32;
     while let Some(mut folder) = folders.next()? {
-        limits.admit(folder.count_at, u64::from(found).saturating_add(u64::from(folder.count)), "files")?;
+        limits.check_count(
+            folder.count_at,
+            u64::from(found).saturating_add(u64::from(folder.count)),
+            "files",
+        )?;
         found = found.saturating_add(folder.count);
         while folder.files.left() > 0 {
-            let file = File::read(&mut folder.files)?;
-            beyond.look(&header.extent(&file));
+            let file = FileRecord::read(&mut folder.files)?;
+            past_end.check(&header.extent(&file));
         }
     }
     if header.files != found {
@@ -295,32 +311,50 @@ fn check_folders(
     Ok((found, folders.blocks.position()))
 }
 
-/// How many of `most` names there are. The first that is missing is the last that is asked for: each would search all
-/// bytes that are left.
+/// How many of `most` names there are. It stops at the first that is missing: each further one would search all bytes
+/// that are left.
 fn count_names(mut names: Reader<'_>, most: u32) -> u32 {
     (0..most).find(|_| names.zstring("a file's name").is_err()).unwrap_or(most)
 }
 
-/// A file record.
-struct File {
-    hash: u64,
-    /// With its flags.
-    size: u32,
-    offset: u32,
-}
+/// What folder records of all versions begin with (FORMATS.md 1.3). The folder's offset follows, which is not read.
+struct FolderRecord<'a>(Record<'a, FOLDER_RECORD_START>);
 
-impl File {
-    fn read(records: &mut Reader<'_>) -> Result<Self, Missing> {
-        let [a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w] = records.array("a file's record")?;
-        Ok(Self {
-            hash: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
-            size: u32::from_le_bytes([p, q, r, s]),
-            offset: u32::from_le_bytes([t, u, v, w]),
-        })
+impl FolderRecord<'_> {
+    fn hash(&self) -> u64 {
+        self.0.u64_at::<0>()
+    }
+
+    /// Of its files.
+    fn count(&self) -> u32 {
+        self.0.u32_at::<8>()
     }
 }
 
-/// Where the tables are, once they were found sound.
+/// A file record (FORMATS.md 1.4).
+struct FileRecord<'a>(Record<'a, FILE_RECORD_LEN>);
+
+impl<'a> FileRecord<'a> {
+    fn read(records: &mut Reader<'a>) -> Result<Self, UnexpectedEnd> {
+        records.record("a file's record").map(Self)
+    }
+
+    fn hash(&self) -> u64 {
+        self.0.u64_at::<0>()
+    }
+
+    /// In bytes, with [`INVERTED`].
+    fn size_and_flags(&self) -> u32 {
+        self.0.u32_at::<8>()
+    }
+
+    /// In bytes from the start of the archive, perhaps with [`SECONDARY`].
+    fn offset_and_flag(&self) -> u32 {
+        self.0.u32_at::<12>()
+    }
+}
+
+/// Where the tables are, once they were checked.
 #[derive(Clone, Debug)]
 struct Tables<'a> {
     archive: &'a [u8],
@@ -334,15 +368,15 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Walks all file records with their folders.
-    fn records(&self) -> impl Iterator<Item = (u64, Option<&'a [u8]>, File)> + use<'a> {
+    /// Walks all file records, each with the hash and the name of its folder.
+    fn records(&self) -> impl Iterator<Item = (u64, Option<&'a [u8]>, FileRecord<'a>)> + use<'a> {
         let mut folders = self.folders.clone();
         let mut folder: Option<Folder<'a>> = None;
         std::iter::from_fn(move || {
             loop {
                 match &mut folder {
                     Some(folder) if folder.files.left() > 0 => {
-                        return Some((folder.hash, folder.name, File::read(&mut folder.files).ok()?));
+                        return Some((folder.hash, folder.name, FileRecord::read(&mut folder.files).ok()?));
                     }
                     _ => folder = Some(folders.next().ok()??),
                 }
@@ -352,7 +386,7 @@ impl<'a> Tables<'a> {
 
     fn about(&self) -> About {
         let header = &self.header;
-        // In version 103 the upper three flags are set by habit and mean nothing.
+        // Bethesda's version 103 archives set the upper three flags, which mean nothing there.
         let meaningless = match header.layout {
             103 => flag::EMBEDDED_NAMES | flag::XMEM,
             105 => flag::XMEM,
@@ -378,8 +412,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The platforms that the archive may be made for. Consoles differ in flags and in hashes, and only there: where
-    /// neither tells, nothing does.
+    /// The platforms that the archive may be made for. Those of consoles differ only in flags and in hashes.
     fn platform(&self) -> &'static str {
         let header = &self.header;
         match header.layout {
@@ -403,12 +436,12 @@ impl<'a> Files<'a> for Tables<'a> {
         usize::try_from(self.count).unwrap_or(usize::MAX)
     }
 
-    /// Names come from the table, or else from the data itself.
+    /// Names are from the table, or else embedded in the data.
     fn entries(&self) -> Box<dyn Iterator<Item = Entry<'a>> + '_> {
         let mut names = self.names.clone();
         let has_embedded_names = self.header.has_embedded_names();
         Box::new(self.records().map(move |(folder, folder_name, file)| {
-            let hash = Hash { folder, file: file.hash };
+            let hash = Hash { folder, file: file.hash() };
             let file_name = names.zstring("a file's name").ok();
             if file_name.is_none() {
                 names = Reader::new(&[]);
@@ -436,13 +469,13 @@ impl<'a> Files<'a> for Tables<'a> {
     }
 }
 
-/// Which function made the hashes of an archive without the Xbox 360's flag, judged by the first of its files that has a
-/// name which the functions hash differently. Files other than textures do not tell PC and PlayStation 3 apart, so that
-/// one of them suffices.
+/// Which function made the hashes of an archive without the Xbox 360's flag, by the first of its files whose name the
+/// functions hash differently. PC and PlayStation 3 differ for textures only, so that one other file suffices to rule
+/// out the Xbox 360.
 fn hashed_by<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Option<Family> {
-    const ENOUGH: usize = 4096;
+    const MAX_EXAMINED: usize = 4096;
     let mut is_of_either = false;
-    entries.take(ENOUGH).find_map(|entry| {
+    entries.take(MAX_EXAMINED).find_map(|entry| {
         let (folder, file) = entry.name.parts()?;
         if is_of_either && !file.last_chunk().is_some_and(|end: &[u8; 4]| end.eq_ignore_ascii_case(b".dds")) {
             return None;
@@ -458,8 +491,8 @@ fn hashed_by<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Option<Family> {
     })
 }
 
-/// The path in front of an entry's data, if it is the name of just this entry: de-duplicated data carries the name
-/// of the first of several.
+/// The path embedded in an entry's data, if it is the name of this entry: de-duplicated data embeds the name of the
+/// first of several.
 fn embedded_name<'a>(archive: &'a [u8], extent: &Extent, stored: Hash) -> Option<Name<'a>> {
     let mut reader = Reader::at(archive, extent.offset, "an embedded name").ok()?;
     let path = reader.bstring("an embedded name").ok()?;

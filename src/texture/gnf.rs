@@ -1,20 +1,20 @@
 //! Textures of the PlayStation 4: the GNF header that a `GNMF` archive leaves out, and the DDS texture that a GNF
 //! texture is.
 //!
-//! The archive keeps the GPU's own description of the texture, 32 bytes that are called T#. Its fields are those of the
-//! public descriptions of AMD's GCN GPUs (FORMATS.md section 6.1); the header is the one that GFD-Studio writes, with
-//! the stream size in little-endian order [unverified: no file of Sony's tools was at hand].
+//! The archive stores the GPU's own description of the texture, 32 bytes that are called T#. Its fields are those of
+//! the public descriptions of AMD's GCN GPUs (FORMATS.md section 6.1); the header is the one that GFD-Studio writes,
+//! with the stream size in little-endian order [unverified: no file of Sony's tools was at hand].
 
 use super::dds;
 
 /// Bytes of a GNF header.
 pub const HEADER_LEN: u64 = 256;
-/// What follows the first eight bytes of the header, which count it.
+/// Of what follows the first eight bytes of the header, in bytes.
 const CONTENT_LEN: u32 = 248;
 /// Version 2, one texture, data aligned to 256 bytes.
 const VERSION: [u8; 4] = [2, 1, 8, 0];
 
-/// A T#: how the GPU sees a texture, in the bytes that the archive stores.
+/// A T#, the GPU's descriptor of a texture, as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor(pub [u8; 32]);
 
@@ -46,29 +46,29 @@ impl Descriptor {
         self.field(3, 16, 4) as u8 + 1
     }
 
-    /// The number of the format's bits and channels.
+    /// The data format: bits and channels.
     fn data_format(&self) -> u8 {
         self.field(1, 20, 6) as u8
     }
 
-    /// The number of how channels are to be understood: 0 UNORM, 1 SNORM, 4 UINT, 5 SINT, 7 FLOAT, 9 SRGB.
+    /// The number format: 0 UNORM, 1 SNORM, 4 UINT, 5 SINT, 7 FLOAT, 9 SRGB.
     fn number_format(&self) -> u8 {
         self.field(1, 26, 4) as u8
     }
 
-    /// The number of the texels' arrangement, see [`super::tiling`].
+    /// The tiling index, which is the tile mode: see [`super::tiling`].
     pub fn tile_mode(&self) -> u8 {
         self.field(3, 20, 5) as u8
     }
 
-    /// The number of the texture's kind: 9 is flat, 11 a cube.
-    pub fn kind(&self) -> u8 {
+    /// The type: 9 is 2D, 11 a cube.
+    pub fn texture_type(&self) -> u8 {
         self.field(3, 28, 4) as u8
     }
 
-    /// The texture in a DDS file's terms: block formats, flat or a cube, all mips from the first on.
+    /// The same as a DDS texture; `None` but for block formats, 2D or a cube, and all mips from the first on.
     pub fn texture(&self) -> Option<dds::Texture> {
-        let cube = match self.kind() {
+        let cube = match self.texture_type() {
             9 => false,
             11 => true,
             _ => return None,
@@ -86,8 +86,8 @@ impl Descriptor {
     }
 }
 
-/// The `DXGI_FORMAT` of a block format. BC6 is a float format either way; UNORM and SNORM tell whether it has a sign
-/// (so Mesa has it for these GPUs; \[unverified\] for the PlayStation 4).
+/// The `DXGI_FORMAT` of a block format. BC6 is a float format: UNORM stands for unsigned, SNORM for signed (as in
+/// Mesa for these GPUs; \[unverified\] for the PlayStation 4).
 fn dxgi(data_format: u8, number_format: u8) -> Option<u8> {
     const UNORM: u8 = 0;
     const SNORM: u8 = 1;
@@ -136,7 +136,10 @@ mod tests {
     fn fields_are_read_from_their_bits() {
         let it = descriptor(0x29, 9, 9);
         assert_eq!((it.width(), it.height(), it.mips()), (1024, 512, 11));
-        assert_eq!((it.data_format(), it.number_format(), it.tile_mode(), it.kind()), (0x29, 9, 13, 9));
+        assert_eq!(
+            (it.data_format(), it.number_format(), it.tile_mode(), it.texture_type()),
+            (0x29, 9, 13, 9)
+        );
         let all = Descriptor([0xFF; 32]);
         assert_eq!((all.width(), all.height(), all.mips(), all.tile_mode()), (16_384, 16_384, 16, 31));
         assert_eq!(Descriptor([0; 32]).width(), 1);

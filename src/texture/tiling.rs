@@ -1,51 +1,52 @@
-//! Texels as consoles' GPUs arrange them, put back into the rows that a DDS file has.
+//! Texels in the tiling of consoles' GPUs, rearranged into the rows of a DDS file.
 //!
-//! The Xbox One and the PlayStation 4 have the same family of GPU (GCN, "Sea Islands") and number its arrangements
-//! alike. Read here is *1D thin*: tiles of 8 by 8 elements, row by row, and within a tile the bits of an element's
-//! place are x0 y0 x1 y1 x2 y2 from the lowest. An element is a pixel, or a block of 4 by 4 pixels. Mips lie one behind
-//! the other from the largest, each whole tiles and a multiple of 256 bytes; the faces of a cube lie together within
-//! each mip, where a DDS file has all mips of a face together. (FORMATS.md sections 6.3 and 7.)
+//! The Xbox One and the PlayStation 4 have the same family of GPU (GCN, "Sea Islands") and the same numbers for its
+//! tile modes. Supported is *1D thin*: tiles of 8 by 8 elements, row by row, and within a tile the bits of an
+//! element's index are x0 y0 x1 y1 x2 y2 from the lowest. An element is a pixel, or a block of 4 by 4 pixels. Mips
+//! follow each other from the largest, each in whole tiles and a multiple of 256 bytes; the faces of a cube are
+//! stored within each mip, where a DDS file stores the mips within each face. (FORMATS.md sections 6.3 and 7.)
 //!
-//! No archive of a console was at hand. The arrangement is that of the public address libraries of this family of GPUs
-//! (Mesa's, and freegnm's for the PlayStation 4), proved only against a second writing-down of it in the tests
-//! \[unverified\]. Two sources differ in how the smaller mips of textures are padded whose sides are no powers of two; the
-//! length of the data tells which it is, see [`Padding`].
+//! No archive of a console was at hand. The tiling is that of the public address libraries of this family of GPUs
+//! (Mesa's, and freegnm's for the PlayStation 4), checked only against a second implementation in the tests
+//! \[unverified\]. Two sources differ in how the smaller mips of textures are padded whose sides are no powers of
+//! two; the length of the data decides between them, see [`Padding`].
 
-use super::{Shape, dds, format};
+use super::dds;
+use super::pixel_format::{TexelLayout, pixel_format};
 
-/// The number of the arrangement that PC textures have: plain rows.
+/// The tile mode of PC textures: plain rows.
 pub const LINEAR: u8 = 8;
-/// The number of the arrangement that [`to_rows`] reads.
+/// The tile mode that [`to_rows`] reads.
 pub const THIN_1D: u8 = 13;
 
-/// Elements of a tile's side.
+/// Of a tile's side, in elements.
 const TILE: u64 = 8;
-/// What each face of each mip is a multiple of, in bytes.
+/// The length of each face of each mip is a multiple of this, in bytes.
 const ALIGNMENT: u64 = 256;
 
-/// How much room mips below the largest take.
+/// How mips below the largest are padded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
-    /// Whole tiles, as FORMATS.md has it.
+    /// To whole tiles, as FORMATS.md describes it.
     Tiles,
-    /// Sides rounded up to a power of two, then to whole tiles, as the address libraries for this GPU do it.
+    /// Sides to a power of two, then to whole tiles, as the address libraries for this GPU do.
     PowersOfTwo,
 }
 
-/// A texture as [`to_rows`] sees it: elements, mips and faces.
+/// A tiled texture: its elements, mips and faces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surface {
     width: u32,
     height: u32,
     mips: u8,
     faces: u8,
-    /// Pixels of an element's side: 1 or 4.
+    /// Of an element's side, in pixels: 1 or 4.
     side: u32,
     element: Element,
     padding: Padding,
 }
 
-/// Bytes of an element.
+/// The length of an element in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Element {
     One,
@@ -55,7 +56,7 @@ enum Element {
     Sixteen,
 }
 
-/// Bytes that are not as many as their surface has.
+/// Data that is not as long as its surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongLength;
 
@@ -71,10 +72,10 @@ impl Surface {
     /// A texture whose smaller mips have `padding`. `None` for formats whose elements have no power of two of bytes,
     /// for video, and for textures without a pixel.
     pub fn new(texture: &dds::Texture, padding: Padding) -> Option<Self> {
-        let (side, bytes) = match format(texture.format)?.shape {
-            Shape::Rows(1, bytes) => (1, bytes),
-            Shape::Blocks(bytes) => (4, bytes),
-            Shape::Rows(..) | Shape::Planes(..) => return None,
+        let (side, bytes) = match pixel_format(texture.format)?.layout {
+            TexelLayout::Rows(1, bytes) => (1, bytes),
+            TexelLayout::Blocks(bytes) => (4, bytes),
+            TexelLayout::Rows(..) | TexelLayout::Planes(..) => return None,
         };
         let element = match bytes {
             1 => Element::One,
@@ -98,8 +99,8 @@ impl Surface {
         })
     }
 
-    /// The surface whose tiled data is `len` bytes long: the padding is the one that comes out so. Where both do, they
-    /// lay out the same, but for one shape: a mip of 3 by 2 tiles of one-byte elements. There the hardware's is taken.
+    /// The surface whose tiled data is `len` bytes long, which decides the padding. Where both paddings are as long
+    /// they are the same, except for a mip of 3 by 2 tiles of one-byte elements: there the hardware's is taken.
     pub fn with_tiled_len(texture: &dds::Texture, len: u64) -> Option<Self> {
         [Padding::PowersOfTwo, Padding::Tiles]
             .into_iter()
@@ -107,12 +108,12 @@ impl Surface {
             .find(|surface| surface.tiled_len() == len)
     }
 
-    /// Bytes of all its faces and mips as the GPU has them.
+    /// The length of all its faces and mips in bytes, tiled.
     pub fn tiled_len(&self) -> u64 {
         self.levels().map(|level| level.tiled_len(self.element.bytes())).sum::<u64>() * u64::from(self.faces)
     }
 
-    /// Bytes of all its faces and mips as a DDS file has them.
+    /// The length of all its faces and mips in bytes, in rows.
     pub fn linear_len(&self) -> u64 {
         self.face_len() * u64::from(self.faces)
     }
@@ -125,7 +126,7 @@ impl Surface {
         (0..u32::from(self.mips)).map(move |mip| {
             let elements =
                 |pixels: u32| u64::from(pixels.checked_shr(mip).unwrap_or(0).max(1).div_ceil(self.side));
-            let room = |pixels: u32| {
+            let padded = |pixels: u32| {
                 let elements = elements(pixels);
                 match self.padding {
                     Padding::PowersOfTwo if mip > 0 => elements.next_power_of_two(),
@@ -136,8 +137,8 @@ impl Surface {
             Level {
                 width: elements(self.width),
                 height: elements(self.height),
-                pitch: room(self.width),
-                rows: room(self.height),
+                pitch: padded(self.width),
+                rows: padded(self.height),
             }
         })
     }
@@ -160,7 +161,7 @@ impl Element {
 struct Level {
     width: u64,
     height: u64,
-    /// Elements of a tiled row, and tiled rows: those that are there and those that pad.
+    /// Elements of a tiled row, and tiled rows, with the padding.
     pitch: u64,
     rows: u64,
 }
@@ -178,7 +179,7 @@ impl Level {
 /// Puts the texels of a 1D thin surface into rows: faces, within them mips, within them rows.
 ///
 /// # Errors
-/// [`WrongLength`] where `tiled` or `linear` is not as long as the surface says; then nothing is written.
+/// [`WrongLength`] where `tiled` or `linear` is not as long as the surface; then nothing is written.
 pub fn to_rows(surface: &Surface, tiled: &[u8], linear: &mut [u8]) -> Result<(), WrongLength> {
     let is_len = |bytes: &[u8], len: u64| u64::try_from(bytes.len()) == Ok(len);
     if !is_len(tiled, surface.tiled_len()) || !is_len(linear, surface.linear_len()) {

@@ -1,10 +1,9 @@
-//! Textures of the Xbox One: their texels are arranged for its GPU, so a PC's DDS header in front of them would be a
-//! lie.
+//! Textures of the Xbox One: their texels are tiled for its GPU, so that a PC's DDS header would be wrong.
 //!
 //! Microsoft's tools have a DDS variant for them, which DirectXTex's Xbox part reads and writes: the FourCC `XBOX`
-//! whatever the format, the DX10 extension, and four words more. BSA_Browser writes the same, but keeps the PC's pixel
-//! format where that is no block format; no reader that looks for `XBOX` would take those. No archive with such
-//! textures was at hand \[unverified\].
+//! whatever the format, the DX10 extension, and four words more. BSA_Browser writes the same, but keeps the PC's
+//! pixel format where that is no block format, which readers of the `XBOX` variant do not accept. No archive with
+//! such textures was at hand \[unverified\]. (FORMATS.md section 7.)
 
 use super::dds;
 use super::tiling::LINEAR;
@@ -17,17 +16,17 @@ const BASE_ALIGNMENT: u32 = 256;
 /// The version of the development kit that BSA_Browser names.
 const XDK_VERSION: u32 = 13_202;
 
-/// What a BA2 keeps of a texture, wherever it is to be shown.
+/// What a BA2 stores of a texture, of a PC or of an Xbox One.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texture {
     /// Size and format.
     pub dds: dds::Texture,
-    /// The number of its arrangement, see [`super::tiling`].
+    /// Its tile mode, see [`super::tiling`].
     pub tile_mode: u8,
 }
 
 impl Texture {
-    /// Whether its texels lie in plain rows, as a PC has them.
+    /// Whether its texels are in plain rows, as on a PC.
     pub fn is_linear(&self) -> bool {
         self.tile_mode == LINEAR
     }
@@ -51,8 +50,8 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_a_dx10_header_under_another_name_and_four_words_more() {
-        // BC7, which a PC's header needs the extension for too: all but the FourCC is the same.
+    fn the_header_is_a_dx10_header_with_another_fourcc_and_four_words_more() {
+        // BC7, for which a PC's header has the extension too: all but the FourCC is the same.
         let (pc, xbox) = (texture(98, true).dds.header(), texture(98, true).header(0x1234_5678));
         assert_eq!(xbox.len() as u64, HEADER_LEN);
         assert_eq!((&xbox[..84], &xbox[88..148]), (&pc[..84], &pc[88..148]));
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_a_pc_header_names_otherwise_are_named_by_their_number() {
+    fn formats_that_a_pc_header_states_otherwise_are_stated_by_their_number() {
         for format in [28, 61, 71, 77, 83, 87] {
             let header = texture(format, false).header(0);
             assert_eq!(header.len() as u64, HEADER_LEN, "{format}");

@@ -242,7 +242,7 @@ impl<'a> Naming<'a> {
         };
         let family = self.layer.family;
         let by_hash = || {
-            let (folder, file) = name::of_hash(family, &entry.hash, extension);
+            let (folder, file) = hash::placeholder_name(family, &entry.hash, extension);
             (folder, sniffed.map_or(file.clone(), |sniffed| format!("{file}.{sniffed}")))
         };
         let place = match folder {

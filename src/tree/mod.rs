@@ -19,8 +19,8 @@ pub use dictionary::{Dictionary, TooManyPaths};
 pub use layer::{Layer, TooManyNames};
 pub use spelling::{Inode, Spellings};
 
-use crate::format::hash::{Family, Hash};
-use crate::format::{EntryId, name};
+use crate::format::EntryId;
+use crate::format::hash::{Family, Hash, placeholder_name};
 use layer::Text;
 use unnamed::Unnamed;
 
@@ -240,6 +240,6 @@ fn show(family: Family, hash: &Hash) -> String {
         return String::new();
     }
     let [.., a, b, c, d] = hash.file.to_be_bytes();
-    let (folder, file) = name::of_hash(family, hash, [d, c, b, a]);
+    let (folder, file) = placeholder_name(family, hash, [d, c, b, a]);
     folder.map_or(file.clone(), |folder| format!("{folder}/{file}"))
 }

@@ -90,7 +90,7 @@ fn hashes_keep_stem_extension_and_folder_apart() {
 }
 
 #[test]
-fn the_method_counts_in_version_3_alone() {
+fn the_compression_method_is_used_in_version_3_alone() {
     let cases = [
         (3, 0, Codec::Zlib),
         (3, 3, Codec::Lz4Block),
@@ -113,7 +113,7 @@ fn the_method_counts_in_version_3_alone() {
 }
 
 #[test]
-fn the_words_that_version_2_adds_may_hold_anything() {
+fn the_words_that_version_2_adds_are_ignored() {
     for version in [2, 3] {
         let bytes = patched(&general(version).build(), 24, [0xEE; 8]);
         assert_eq!(names(&parse(&bytes)).len(), 2);
@@ -122,7 +122,7 @@ fn the_words_that_version_2_adds_may_hold_anything() {
 }
 
 #[test]
-fn files_have_as_many_chunks_as_their_records_say() {
+fn files_have_as_many_chunks_as_their_records_state() {
     let many = (0..255_u32).fold(Ba2File::general("many"), |file, n| file.chunk(Chunk::stored([n as u8])));
     let bytes = Ba2::general(1)
         .add(Ba2File::general("none"))
@@ -139,7 +139,7 @@ fn files_have_as_many_chunks_as_their_records_say() {
     assert_eq!(counts, [0, 3, 255]);
     assert_eq!(names(&archive), ["none", "three", "many"]);
     let data = 24 + 3 * 16 + 258 * 20;
-    // Sizes that are equal do not make a chunk stored: only a packed size of 0 does.
+    // A chunk is stored where its packed size is 0, not where both sizes are equal.
     let three = [
         extent(data, 5, 5, Codec::Stored),
         extent(data + 5, 6, 6, Codec::Zlib),
@@ -150,14 +150,14 @@ fn files_have_as_many_chunks_as_their_records_say() {
 }
 
 #[test]
-fn a_data_file_index_means_nothing() {
+fn a_data_file_index_is_ignored() {
     let file = Ba2File::general("a").data_file(0xFF).chunk(Chunk::stored(b"x"));
     let bytes = Ba2::general(1).add(file).build();
     assert_eq!((names(&parse(&bytes)), notes(&parse(&bytes))), (vec!["a".into()], vec![]));
 }
 
 #[test]
-fn a_textures_height_stands_before_its_width() {
+fn a_textures_height_precedes_its_width() {
     for version in VERSIONS {
         let bytes = textures(version, texture()).build();
         let at = header_len(version) + 16;
@@ -171,7 +171,7 @@ fn a_textures_height_stands_before_its_width() {
         assert_eq!(
             archive.extents().collect::<Vec<_>>(),
             extents,
-            "mip numbers of chunks say nothing about their order"
+            "mip numbers of chunks do not change their order"
         );
         assert_eq!(notes(&archive), []);
     }
@@ -188,23 +188,23 @@ fn one_bit_makes_a_cube_map_whatever_the_tile_mode() {
 }
 
 #[test]
-fn textures_that_a_viewer_will_not_show_right_are_noted() {
+fn textures_that_a_viewer_cannot_show_are_noted() {
     let of_format = |format: u8| {
         format!("texture format {format} has no DDS header of its own; a DX10 header names the number")
     };
     let of_mode = |mode: u8| format!("tile mode {mode}: texels are arranged for an Xbox One");
-    let plain = texture();
+    let linear = texture();
     let cases = [
-        (Texture { format: 0, ..plain }, vec![of_format(0)]),
-        (Texture { format: 255, ..plain }, vec![of_format(255)]),
-        (Texture { tile_mode: 0, ..plain }, vec![of_mode(0)]),
-        (Texture { tile_mode: 13, ..plain }, vec![of_mode(13)]),
-        (Texture { format: 200, tile_mode: 9, ..plain }, vec![of_format(200), of_mode(9)]),
+        (Texture { format: 0, ..linear }, vec![of_format(0)]),
+        (Texture { format: 255, ..linear }, vec![of_format(255)]),
+        (Texture { tile_mode: 0, ..linear }, vec![of_mode(0)]),
+        (Texture { tile_mode: 13, ..linear }, vec![of_mode(13)]),
+        (Texture { format: 200, tile_mode: 9, ..linear }, vec![of_format(200), of_mode(9)]),
     ];
-    for (texture, said) in cases {
+    for (texture, expected) in cases {
         let bytes = textures(1, texture).build();
         let archive = parse(&bytes);
-        let expected: Vec<(u64, &str)> = said.iter().map(|said| (24 + 16, said.as_str())).collect();
+        let expected: Vec<(u64, &str)> = expected.iter().map(|note| (24 + 16, note.as_str())).collect();
         assert_eq!(notes(&archive), expected);
         assert_eq!(only_head(&archive).format, texture.format);
     }
@@ -219,13 +219,13 @@ fn a_chunk_with_another_end_mark_is_noted_and_read() {
 }
 
 #[test]
-fn without_a_name_table_hash_and_extension_are_left() {
+fn without_a_name_table_hash_and_extension_remain() {
     let bytes = general(1).nameless().build();
     let archive = parse(&bytes);
     assert_eq!(names(&archive), ["?.nif", "?.dlst"]);
     assert_eq!(notes(&archive), [(16, "it stores no names: its files are listed by hash")]);
     let empty = Ba2::general(1).nameless().build();
-    assert_eq!(notes(&parse(&empty)), [], "an archive of no files lacks no names");
+    assert_eq!(notes(&parse(&empty)), [], "an archive without files");
 }
 
 #[test]
@@ -243,38 +243,38 @@ fn a_name_table_that_is_cut_short_loses_the_names_that_are_missing() {
     ];
     for (len, lost, left) in cases {
         let archive = parse(&good[..len]);
-        let said = format!("the table of names ends early: {lost} files are listed by hash");
+        let note = format!("the table of names ends early: {lost} files are listed by hash");
         assert_eq!(
             (names(&archive), notes(&archive)),
-            (left.iter().map(|s| s.to_string()).collect(), vec![(table as u64, said.as_str())])
+            (left.iter().map(|s| s.to_string()).collect(), vec![(table as u64, note.as_str())])
         );
     }
     for at in [good.len() as u64, 1 << 32, u64::MAX] {
         let bytes = patched(&good, 16, at.to_le_bytes());
-        let said = "the table of names ends early: 2 files are listed by hash";
-        assert_eq!(notes(&parse(&bytes)), [(at, said)]);
+        let note = "the table of names ends early: 2 files are listed by hash";
+        assert_eq!(notes(&parse(&bytes)), [(at, note)]);
     }
 }
 
 #[test]
-fn bytes_behind_the_names_and_empty_names_are_nothing_special() {
+fn bytes_after_the_names_and_empty_names_are_accepted() {
     let bytes = Ba2::general(1).file("", b"x").file("b", b"y").names_tail(b"\x05\0tail").build();
     assert_eq!((names(&parse(&bytes)), notes(&parse(&bytes))), (vec!["".into(), "b".into()], vec![]));
 }
 
 #[test]
-fn data_beyond_the_end_is_noted_even_where_offset_and_size_overflow() {
+fn data_past_the_end_is_noted_also_where_offset_and_size_overflow() {
     let good = general(1).build();
     for offset in [good.len() as u64 - 4, 1 << 40, u64::MAX] {
         let bytes = patched(&good, 24 + 16, offset.to_le_bytes());
-        let said = "the data of 1 chunks lies beyond the end: was the archive cut short?";
-        assert_eq!(notes(&parse(&bytes)), [(good.len() as u64, said)], "{offset}");
+        let note = "the data of 1 chunks lies beyond the end: was the archive cut short?";
+        assert_eq!(notes(&parse(&bytes)), [(good.len() as u64, note)], "{offset}");
         assert_eq!(parse(&bytes).extents().next().unwrap().offset, offset);
     }
 }
 
 #[test]
-fn damage_is_named_with_its_place() {
+fn damage_is_reported_with_its_offset() {
     let files = general(1).build();
     let textures = textures(1, texture()).build();
     let version =
@@ -298,7 +298,7 @@ fn damage_is_named_with_its_place() {
         (&files, 38, &[24, 0], record(24, 16)),
         (&files, 38, &[16, 1], record(272, 16)),
         (&textures, 38, &[16, 0], record(16, 24)),
-        // What follows the last record is taken for the next, which has no such length.
+        // What follows the last record is read as one more, whose length is wrong.
         (
             &files,
             12,
@@ -316,7 +316,7 @@ fn damage_is_named_with_its_place() {
 }
 
 #[test]
-fn a_file_that_ends_in_its_tables_is_told_where() {
+fn an_archive_that_ends_within_its_tables_is_an_error_at_the_missing_field() {
     let files = general(3).build();
     let textures = textures(1, texture()).build();
     let cases = [

@@ -1,7 +1,7 @@
-//! Tables of archives, field by field: what parsers make of honest ones, of those with the quirks that FORMATS.md
-//! collects, and of damaged ones.
+//! Tables of archives, field by field: correct ones, those with the quirks that FORMATS.md lists, and damaged ones.
 
 mod ba2;
+mod hashes;
 mod tes3;
 mod tes4;
 
@@ -14,12 +14,12 @@ fn parse(bytes: &[u8]) -> Archive<'_> {
     format::parse(bytes, &Limits::default()).unwrap()
 }
 
-/// Why an archive cannot be read.
+/// The error of an archive that cannot be read.
 fn refusal(bytes: &[u8]) -> ParseError {
     refusal_within(bytes, &Limits::default())
 }
 
-/// Why an archive cannot be read within limits.
+/// The error of an archive that cannot be read within limits.
 fn refusal_within(bytes: &[u8], limits: &Limits) -> ParseError {
     format::parse(bytes, limits).map(|archive| archive.about).unwrap_err()
 }
@@ -32,7 +32,7 @@ fn patched(bytes: &[u8], at: usize, with: impl AsRef<[u8]>) -> Vec<u8> {
     out
 }
 
-/// All names in stored order: `|` between folder and file that are stored apart, `?` for what is not stored.
+/// All names in stored order: `|` between folder and file that are stored apart, `?` for a part that is not stored.
 fn names(archive: &Archive<'_>) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let part = |bytes: Option<&[u8]>| bytes.map_or("?".into(), text);
@@ -47,18 +47,18 @@ fn names(archive: &Archive<'_>) -> Vec<String> {
         .collect()
 }
 
-/// All notes, each with its place.
+/// All notes, each with its offset.
 fn notes<'a>(archive: &'a Archive<'_>) -> Vec<(u64, &'a str)> {
     archive.notes.iter().map(|note| (note.at, note.what.as_str())).collect()
 }
 
-/// The bytes of an archive that an extent takes.
+/// The bytes of an extent.
 fn bytes_of<'a>(archive: &'a [u8], extent: &Extent) -> &'a [u8] {
     &archive[extent.offset as usize..][..extent.packed as usize]
 }
 
 #[test]
-fn what_is_no_archive_is_called_what_it_looks_like() {
+fn an_error_names_what_a_file_looks_like_that_is_no_archive() {
     let cases: [(&[u8], &str); 20] = [
         (b"", "an empty file: a download that was cut off?"),
         (&[0; 600], "zeros: a download that was cut off?"),
@@ -78,7 +78,7 @@ fn what_is_no_archive_is_called_what_it_looks_like() {
         (b"just words\r\n\tand lines\n", "a text file"),
         (b"words\x01", "data of an unknown kind"),
         (b"\0\0\0\x01", "data of an unknown kind"),
-        // One letter short of a magic number.
+        // One letter less than a magic number.
         (b"BSA", "a text file"),
         (b"BTD", "a text file"),
     ];
@@ -89,7 +89,7 @@ fn what_is_no_archive_is_called_what_it_looks_like() {
 }
 
 #[test]
-fn bytes_behind_the_first_512_do_not_change_what_a_file_looks_like() {
+fn bytes_after_the_first_512_do_not_change_what_a_file_looks_like() {
     let mut text = vec![b'a'; 512];
     text.push(0);
     assert!(refusal(&text).to_string().contains("a text file"), "{}", refusal(&text));
@@ -98,27 +98,28 @@ fn bytes_behind_the_first_512_do_not_change_what_a_file_looks_like() {
 }
 
 #[test]
-fn errors_say_class_reason_and_place() {
-    let said = [
+fn errors_state_class_reason_and_offset() {
+    let cases = [
         (ParseError::corrupt(7, "x"), "damaged archive: x (at offset 7)"),
         (ParseError::unsupported(8, "y"), "unsupported archive: y (at offset 8)"),
         (ParseError::limit(9, "z"), "archive beyond our limits: z (at offset 9)"),
     ];
-    for (error, words) in said {
+    for (error, words) in cases {
         assert_eq!(error.to_string(), words);
     }
 }
 
 #[test]
-fn every_sample_is_claimed_by_one_format_alone_and_read_without_a_note() {
+fn every_sample_is_recognised_by_one_format_alone_and_parsed_without_a_note() {
     for sample in samples() {
-        let claims = FORMATS.iter().filter(|format| (format.claims)(&sample.bytes)).count();
-        assert_eq!(claims, 1, "{}", sample.name);
+        let formats = FORMATS.iter().filter(|format| (format.recognises)(&sample.bytes)).count();
+        assert_eq!(formats, 1, "{}", sample.name);
         let archive = parse(&sample.bytes);
         assert_eq!(archive.files.len(), sample.files.len(), "{}", sample.name);
-        // What console a sample is for is no fault of it.
-        let is_odd = |note: &&(u64, &str)| !note.1.starts_with("tile mode") && !note.1.contains("Xbox");
-        assert_eq!(notes(&archive).iter().find(is_odd), None, "{}", sample.name);
+        // Notes that only name a console are expected.
+        let is_unexpected =
+            |note: &&(u64, &str)| !note.1.starts_with("tile mode") && !note.1.contains("Xbox");
+        assert_eq!(notes(&archive).iter().find(is_unexpected), None, "{}", sample.name);
         let of_entries: usize = archive.entries().map(|entry| usize::from(entry.extents)).sum();
         assert_eq!(archive.extents().count(), of_entries, "{}", sample.name);
     }
@@ -133,7 +134,7 @@ fn stored_hashes_are_those_of_the_names_in_every_sample() {
                 Name::Path(path) => archive.hashes.of(b"", path),
                 Name::Split { folder, file } => archive.hashes.of(folder.unwrap(), file.unwrap()),
                 Name::Number(_) => panic!("{}: a number with a hash", sample.name),
-                // There is nothing to hash but what the archive leaves out.
+                // The archive stores nothing that could be hashed.
                 Name::Unknown { .. } => continue,
             };
             assert_eq!(entry.hash, hash, "{}: {:?}", sample.name, entry.name);

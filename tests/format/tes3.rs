@@ -16,7 +16,7 @@ const HASHES_AT: usize = 66;
 const DATA_AT: u64 = 90;
 
 #[test]
-fn every_field_is_where_the_description_has_it() {
+fn every_field_is_at_the_offset_of_the_description() {
     let bytes = three().build();
     let archive = parse(&bytes);
     let about = About {
@@ -51,8 +51,8 @@ fn every_field_is_where_the_description_has_it() {
 }
 
 #[test]
-fn an_archive_of_the_xbox_has_no_names_and_says_so() {
-    // Others take a first name offset of 0 for the sign of names: hashes stand there, and may begin with any word.
+fn an_archive_of_the_xbox_has_no_names_and_a_note() {
+    // Others take a first name offset of 0 as the sign of names: without names a hash is there, which may be any word.
     for low in [0, 1, u32::MAX] {
         let bytes = Tes3::new().nameless().add(Tes3File::new("a", b"data").with_hash(low, 5)).build();
         assert_eq!(bytes.len(), 12 + 8 + 8 + 4);
@@ -68,7 +68,7 @@ fn an_archive_of_the_xbox_has_no_names_and_says_so() {
 }
 
 #[test]
-fn an_archive_without_files_is_one() {
+fn an_archive_without_files_is_parsed() {
     for archive in [Tes3::new(), Tes3::new().nameless()] {
         let bytes = archive.build();
         assert_eq!(bytes.len(), 12);
@@ -89,21 +89,21 @@ fn names_are_found_by_their_offsets_in_any_order() {
 }
 
 #[test]
-fn a_name_offset_beyond_the_names_is_mended_from_the_order_of_names() {
+fn a_name_offset_past_the_names_is_replaced_by_the_order_of_names() {
     // The names block is 18 bytes long: 18 is the first offset without a name.
     for offset in [18_u32, 19, 1 << 31, u32::MAX] {
         let bytes = patched(&three().build(), 40, offset.to_le_bytes());
         let archive = parse(&bytes);
         assert_eq!(names(&archive), ["a\\b.nif", "c.txt", "D/e"], "{offset}");
-        let said = format!("name offset {offset} lies beyond the names; the next name in order is taken");
-        assert_eq!(notes(&archive), [(40, said.as_str())]);
+        let note = format!("name offset {offset} lies beyond the names; the next name in order is taken");
+        assert_eq!(notes(&archive), [(40, note.as_str())]);
     }
-    // 17 leads to the last NUL: a name, if an empty one.
+    // 17 is the offset of the last NUL: an empty name.
     assert_eq!(names(&parse(&patched(&three().build(), 40, [17]))), ["a\\b.nif", "", "D/e"]);
 }
 
 #[test]
-fn order_and_hashes_are_not_believed() {
+fn order_and_hashes_are_ignored() {
     let files = |archive: Tes3| {
         archive
             .add(Tes3File::new("b", b"2").with_hash(u32::MAX, 0))
@@ -119,13 +119,13 @@ fn order_and_hashes_are_not_believed() {
 }
 
 #[test]
-fn data_beyond_the_end_is_noted_and_leaves_the_others_alone() {
+fn data_past_the_end_is_noted_and_the_rest_is_not_affected() {
     let bytes = three().build();
     for (at, field) in [(16, 7_u32), (16, u32::MAX), (12, 12), (12, u32::MAX)] {
         let bytes = patched(&bytes, at, field.to_le_bytes());
         let archive = parse(&bytes);
-        let said = "the data of 1 files lies beyond the end: was the archive cut short?";
-        assert_eq!(notes(&archive), [(bytes.len() as u64, said)], "{field} at {at}");
+        let note = "the data of 1 files lies beyond the end: was the archive cut short?";
+        assert_eq!(notes(&archive), [(bytes.len() as u64, note)], "{field} at {at}");
         assert_eq!(bytes_of(&bytes, &archive.extents().nth(2).unwrap()), b"third!");
     }
     let archive = parse(&patched(&bytes, 16, u32::MAX.to_le_bytes())).extents().next().unwrap();
@@ -137,13 +137,13 @@ fn data_beyond_the_end_is_noted_and_leaves_the_others_alone() {
 }
 
 #[test]
-fn damage_is_named_with_its_place() {
+fn damage_is_reported_with_its_offset() {
     let good = three().build();
     let space =
         |bytes: u32| ParseError::corrupt(4, format!("{bytes} bytes hold no records and names of 3 files"));
     let ends = |at, what: &str| ParseError::corrupt(at, format!("the file ends before {what}"));
     let cases: [(usize, &[u8], ParseError); 8] = [
-        // The space between header and hashes holds 13 bytes a file, or just the records.
+        // Between header and hashes are at least 13 bytes a file, or just the records.
         (4, &[23, 0, 0, 0], space(23)),
         (4, &[25, 0, 0, 0], space(25)),
         (4, &[38, 0, 0, 0], space(38)),
@@ -161,7 +161,7 @@ fn damage_is_named_with_its_place() {
 }
 
 #[test]
-fn a_file_that_ends_in_its_tables_is_told_where() {
+fn an_archive_that_ends_within_its_tables_is_an_error_at_the_missing_field() {
     let good = three().build();
     let cases = [
         (4, 4, "the offset of the hashes"),
@@ -181,19 +181,19 @@ fn a_file_that_ends_in_its_tables_is_told_where() {
         let expected = ParseError::corrupt(at, format!("the file ends before {what}"));
         assert_eq!(refusal(&good[..len]), expected, "{len} bytes");
     }
-    assert_eq!(parse(&good[..90]).files.len(), 3, "tables are whole, and all that parsing needs");
+    assert_eq!(parse(&good[..90]).files.len(), 3, "the tables are complete");
 }
 
 #[test]
 fn fewer_names_than_files_are_damage() {
-    // Both names have NULs, and the second offset is mended to where no third name is.
+    // The second and the third offset are damaged: no name follows the third.
     let archive = Tes3::new()
         .unsorted()
         .add(Tes3File::new("a long name", b"1"))
         .add(Tes3File::new("b", b"2").name_offset(13))
         .add(Tes3File::new("", b"3").name_offset(99));
     let bytes = archive.build();
-    // Names at 12 + 3 * 12; "b" begins at 12 of 15 bytes, 13 leads to its NUL and 14 to the empty third.
+    // Names are at 12 + 3 * 12; "b" is at 12 of 15 bytes, its NUL at 13, and the empty third name at 14.
     assert_eq!(names(&parse(&bytes)), ["a long name", "", ""]);
     let bytes = patched(&bytes, 40, 14_u32.to_le_bytes());
     assert_eq!(refusal(&bytes), ParseError::corrupt(48 + 15, "there are fewer names than files"));
@@ -205,10 +205,10 @@ fn many_files_of_one_long_name_do_not_multiply_it() {
     let files = (0..20).fold(Tes3::new().unsorted().file(&long, b""), |archive, n: u32| {
         archive.add(Tes3File::new("s", b"").with_hash(n, n).name_offset(0))
     });
-    // 1001 + 20 * 2 bytes of names give two of 1001, and a third would be more than twice what there is.
+    // 1001 + 20 * 2 bytes of names allow two of 1001; a third would be more than twice of all.
     let expected = ParseError::corrupt(12 + 21 * 8 + 2 * 4, "many files share one name");
     assert_eq!(refusal(&files.build()), expected);
-    // One damaged offset alone costs nobody his archive.
+    // One damaged offset alone is no error.
     let one = Tes3::new().unsorted().file(&long, b"").add(Tes3File::new("s", b"").name_offset(0));
     assert_eq!(names(&parse(&one.build())), [long.clone(), long]);
 }

@@ -1,4 +1,4 @@
-//! The archives of Oblivion to Skyrim SE: what their names and tables are. FORMATS.md sections 1.1 to 1.5, 1.7, 1.10.
+//! The archives of Oblivion to Skyrim SE, names and tables: FORMATS.md sections 1.1 to 1.5, 1.7, 1.10.
 
 mod record;
 
@@ -13,7 +13,7 @@ const VERSIONS: [u32; 3] = [103, 104, 105];
 const NAMES: u32 = FOLDER_NAMES | FILE_NAMES;
 const ALL: [&str; 3] = ["meshes\\a|one.nif", "textures|two.dds", "textures|three.dds"];
 
-/// Three files in two folders, in the order of addition. In versions 103 and 104 folder records stand at 36, blocks
+/// Three files in two folders, in the order of addition. In versions 103 and 104 folder records are at 36, blocks
 /// at 68 and 94, file names at 136, data at 162; in 105 all but the first 16 bytes later.
 fn three(version: u32) -> Tes4 {
     Tes4::new(version)
@@ -27,7 +27,7 @@ const NAMES_AT: usize = 136;
 const DATA_AT: usize = 162;
 
 #[test]
-fn every_field_is_where_the_description_has_it() {
+fn every_field_is_at_the_offset_of_the_description() {
     let games = ["Oblivion", "Fallout 3, Fallout: New Vegas, Skyrim", "Skyrim Special Edition"];
     for (version, games) in VERSIONS.into_iter().zip(games) {
         let bytes = three(version).padding(0xCDCD).content_flags(0xFFFF).build();
@@ -49,7 +49,7 @@ fn every_field_is_where_the_description_has_it() {
 }
 
 #[test]
-fn flags_are_called_what_they_mean_in_their_version() {
+fn flags_have_the_names_of_their_version() {
     let common = [
         "folder names",
         "file names",
@@ -73,7 +73,7 @@ fn flags_are_called_what_they_mean_in_their_version() {
 }
 
 #[test]
-fn folder_offsets_and_the_garbage_beside_them_are_not_believed() {
+fn folder_offsets_and_the_padding_beside_them_are_ignored() {
     for version in VERSIONS {
         for offset in [0, 1, 0xDEAD_BEEF, u64::MAX] {
             let wrong = Tes4::new(version)
@@ -94,8 +94,8 @@ fn folder_offsets_and_the_garbage_beside_them_are_not_believed() {
 }
 
 #[test]
-fn hashes_that_are_not_the_names_own_leave_names_alone() {
-    // Oblivion's "archive invalidation" wrote such hashes; two of one value are not unheard of either.
+fn names_are_kept_where_hashes_do_not_match_them() {
+    // Oblivion's "archive invalidation" wrote such hashes; several files of one hash occur too.
     let bytes = Tes4::new(103)
         .unsorted()
         .folder(Tes4Folder::new("b").with_hash(9))
@@ -126,7 +126,7 @@ fn a_folder_may_be_recorded_twice_or_be_empty() {
 }
 
 #[test]
-fn folder_names_of_every_odd_form_are_read() {
+fn malformed_folder_names_are_read() {
     let cases: [(&[u8], &str); 7] = [
         (b"\0", "|a"),
         (b"\x01\0", "|a"),
@@ -158,7 +158,7 @@ fn names_stay_bytes() {
 }
 
 #[test]
-fn a_name_block_longer_than_its_names_is_read_without_a_word() {
+fn a_name_block_longer_than_its_names_is_read_without_a_note() {
     for tail in [&[0; 40][..], b"left over\0", b"\0"] {
         let bytes = three(103).name_block_tail(tail).build();
         assert_eq!(names(&parse(&bytes)), ALL);
@@ -167,14 +167,14 @@ fn a_name_block_longer_than_its_names_is_read_without_a_word() {
 }
 
 #[test]
-fn leftovers_in_front_of_the_file_names_are_skipped() {
+fn unused_bytes_before_the_file_names_are_skipped() {
     for version in VERSIONS {
         let bytes = three(version).name_block_gap(b"textures\\old").build();
         let archive = parse(&bytes);
         assert_eq!(names(&archive), ALL);
         let at = if version == 105 { NAMES_AT + 16 } else { NAMES_AT };
-        let said = format!("the file names stand at {}, not behind the last folder", at + 12);
-        assert_eq!(notes(&archive), [(at as u64, said.as_str())]);
+        let note = format!("the file names stand at {}, not behind the last folder", at + 12);
+        assert_eq!(notes(&archive), [(at as u64, note.as_str())]);
     }
 }
 
@@ -192,8 +192,8 @@ fn a_wrong_total_of_file_names_is_noted_and_loses_nothing() {
         let bytes = three(104).file_names_total(total).build();
         let archive = parse(&bytes);
         assert_eq!(names(&archive), ALL, "{total}");
-        let said = "the length of the file names is wrong; they are read as far as they go";
-        assert_eq!(notes(&archive), [(28, said)], "{total}");
+        let note = "the length of the file names is wrong; they are read as far as they go";
+        assert_eq!(notes(&archive), [(28, note)], "{total}");
     }
 }
 
@@ -206,25 +206,24 @@ fn a_name_table_that_is_cut_short_loses_the_names_that_are_missing() {
     for (len, kept) in [(NAMES_AT, 0), (NAMES_AT + 7, 0), (NAMES_AT + 8, 1), (NAMES_AT + 25, 2)] {
         let archive = parse(&good[..len]);
         assert_eq!(names(&archive), [&ALL[..kept], &lost[kept..]].concat(), "{len} bytes");
-        let said = format!("the table of file names ends early: {} files are listed by hash", 3 - kept);
-        assert_eq!(notes(&archive), [wrong, (NAMES_AT as u64, &said), (len as u64, cut)]);
+        let note = format!("the table of file names ends early: {} files are listed by hash", 3 - kept);
+        assert_eq!(notes(&archive), [wrong, (NAMES_AT as u64, &note), (len as u64, cut)]);
     }
 }
 
-/// A million files whose names have no end would each search a mebibyte for it, were they asked for one by one: weeks
-/// in a test's build, and a moment if the first that is missing ends the search.
+/// Were each of a million names without an end searched for, each search would scan a mebibyte.
 #[test]
 fn names_without_an_end_are_searched_for_once() {
     let mut bytes = Tes4::new(104).flags(FILE_NAMES).folder(Tes4Folder::new("f").count(1 << 20)).build();
     bytes.resize(36 + 16 + (16 << 20) + (1 << 20), b'x');
     let archive = parse(&bytes);
     assert_eq!(archive.files.len(), 1 << 20);
-    let said = "the table of file names ends early: 1048576 files are listed by hash";
-    assert!(notes(&archive).iter().any(|(_, what)| *what == said), "{:?}", archive.notes);
+    let note = "the table of file names ends early: 1048576 files are listed by hash";
+    assert!(notes(&archive).iter().any(|(_, what)| *what == note), "{:?}", archive.notes);
 }
 
 #[test]
-fn names_that_the_archive_does_not_store_are_not_made_up() {
+fn names_that_the_archive_does_not_store_are_left_out() {
     let cases = [
         (NAMES, ["meshes\\a|one.nif", "textures|two.dds"]),
         (FOLDER_NAMES, ["meshes\\a|?", "textures|?"]),
@@ -259,13 +258,13 @@ fn embedded_names_are_used_where_tables_are_absent_and_hashes_agree() {
         let bytes = three(version).flags(flags | EMBEDDED).build();
         assert_eq!(names(&parse(&bytes)), expected, "{version}: {flags:x}");
     }
-    // The other order of hashes than the flag says.
+    // Hashes of the PC in spite of the flag.
     let bytes = three(104).flags(EMBEDDED).header_flags(EMBEDDED | XBOX_360).build();
     assert_eq!(names(&parse(&bytes)), paths);
 }
 
 #[test]
-fn an_embedded_name_that_is_another_files_is_not_used() {
+fn an_embedded_name_of_another_file_is_not_used() {
     let file = |name: &str| Tes4File::new(name, b"data");
     let build = |flags: u32| {
         Tes4::new(104)
@@ -285,7 +284,7 @@ fn an_embedded_name_that_is_another_files_is_not_used() {
     assert_eq!(names(&parse(&bytes)), ["A/RIGHT.txt", "?|?", "?|?", "?|?", "?|?", "?|?", "?|?", "root.txt"]);
     let bytes = build(NAMES);
     let tables = ["a|right.txt", "a|copy.txt", "a|wrong.txt", "b|moved.txt"];
-    assert_eq!(names(&parse(&bytes))[..4], tables, "tables win over what is embedded");
+    assert_eq!(names(&parse(&bytes))[..4], tables, "tables take precedence over embedded names");
 }
 
 #[test]
@@ -298,7 +297,7 @@ fn archives_of_the_xbox_360_have_hashes_of_their_own() {
         archive.entries().nth(1).unwrap().hash,
         Hash { folder: hash::xbox360(hash::tes4_folder(b"textures")), file }
     );
-    // Hashes of the PC in spite of the flag: names come from the tables.
+    // Hashes of the PC in spite of the flag: names are from the tables.
     let bytes = three(104).header_flags(NAMES | XBOX_360).build();
     assert_eq!(names(&parse(&bytes)), ALL);
 }
@@ -315,20 +314,20 @@ fn folder_records_elsewhere_are_found_there_and_noted() {
 }
 
 #[test]
-fn a_count_of_files_that_folders_contradict_is_noted() {
+fn a_count_of_files_that_differs_from_the_folders_is_noted() {
     for count in [0, 2, 4, u32::MAX] {
         let bytes = three(104).file_count(count).build();
         let archive = parse(&bytes);
-        let said = format!("the header counts {count} files, the folders hold 3");
+        let note = format!("the header counts {count} files, the folders hold 3");
         assert_eq!(
             (names(&archive), notes(&archive)),
-            (ALL.map(String::from).to_vec(), vec![(20, &said[..])])
+            (ALL.map(String::from).to_vec(), vec![(20, &note[..])])
         );
     }
 }
 
 #[test]
-fn damage_is_named_with_its_place() {
+fn damage_is_reported_with_its_offset() {
     let good = three(104).build();
     let version = |version: u32| {
         ParseError::unsupported(4, format!("BSA version {version}; 103, 104 and 105 are known"))
@@ -354,7 +353,7 @@ fn damage_is_named_with_its_place() {
 }
 
 #[test]
-fn limits_hold_for_folders_and_for_the_files_of_all_of_them() {
+fn limits_apply_to_folders_and_to_the_files_of_all_of_them() {
     let good = three(104).file_count(0).build();
     let limits = |entries| Limits { entries, ..Limits::default() };
     assert_eq!(refusal_within(&good, &limits(1)), ParseError::limit(16, "2 folders; we hold at most 1"));
@@ -363,7 +362,7 @@ fn limits_hold_for_folders_and_for_the_files_of_all_of_them() {
 }
 
 #[test]
-fn a_file_that_ends_in_its_tables_is_told_where() {
+fn an_archive_that_ends_within_its_tables_is_an_error_at_the_missing_field() {
     let good = three(104).build();
     let cases = [
         (4, 4, "the version"),
@@ -387,7 +386,7 @@ fn a_file_that_ends_in_its_tables_is_told_where() {
         let expected = ParseError::corrupt(at, format!("the file ends before {what}"));
         assert_eq!(refusal(&good[..len]), expected, "{len} bytes");
     }
-    assert_eq!(names(&parse(&good[..DATA_AT])), ALL, "tables are whole, and all that parsing needs");
+    assert_eq!(names(&parse(&good[..DATA_AT])), ALL, "the tables are complete");
     assert_eq!(
         refusal(&three(105).build()[..83]),
         ParseError::corrupt(36, "the file ends before the folder records")
@@ -395,7 +394,7 @@ fn a_file_that_ends_in_its_tables_is_told_where() {
 }
 
 #[test]
-fn xmem_means_nothing_where_nothing_is_packed() {
+fn the_xmem_flag_is_ignored_for_stored_files() {
     let bytes = three(104).flags(NAMES | XMEM).build();
     assert!(parse(&bytes).extents().all(|extent| extent.codec == bsafs::format::Codec::Stored));
 }

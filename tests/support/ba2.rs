@@ -11,7 +11,7 @@ pub const METHOD_LZ4: u32 = 3;
 /// The last word of every chunk record.
 const SENTINEL: u32 = 0xBAAD_F00D;
 
-/// An archive to be. Records, data and names lie in the order of addition.
+/// Builds an archive. Records, data and names are in the order of addition.
 #[derive(Clone, Debug)]
 pub struct Ba2 {
     version: u32,
@@ -49,7 +49,7 @@ impl Ba2 {
         Self::general(version).kind(*b"GNMF")
     }
 
-    /// The four letters of the header, whatever the records are.
+    /// The kind in the header, whatever the records are.
     pub fn kind(mut self, letters: [u8; 4]) -> Self {
         self.kind = letters;
         self
@@ -61,9 +61,9 @@ impl Ba2 {
         self
     }
 
-    /// How many files the header claims.
-    pub fn file_count(mut self, claimed: u32) -> Self {
-        self.file_count = Some(claimed);
+    /// How many files the header states.
+    pub fn file_count(mut self, stated: u32) -> Self {
+        self.file_count = Some(stated);
         self
     }
 
@@ -73,19 +73,19 @@ impl Ba2 {
         self
     }
 
-    /// Where the header says that the name table is.
-    pub fn names_at(mut self, claimed: u64) -> Self {
-        self.names_at = Some(claimed);
+    /// The offset of the name table in the header.
+    pub fn names_at(mut self, stated: u64) -> Self {
+        self.names_at = Some(stated);
         self
     }
 
-    /// Bytes behind the name table, the archive's last.
+    /// Bytes after the name table, which end the archive.
     pub fn names_tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.names_tail = bytes.into();
         self
     }
 
-    /// A general file, stored, and nothing peculiar about it.
+    /// A general file, stored.
     pub fn file(self, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         self.add(Ba2File::general(name).chunk(Chunk::stored(data)))
     }
@@ -170,7 +170,7 @@ pub struct Ba2File {
     shares: Option<usize>,
 }
 
-/// What a record has between its hashes and its chunks.
+/// The part of a record between its hashes and its chunks.
 #[derive(Clone, Debug)]
 enum Head {
     General,
@@ -178,7 +178,7 @@ enum Head {
     Gnm([u8; 32]),
 }
 
-/// What a `DX10` record says of its texture.
+/// The texture of a `DX10` record.
 #[derive(Clone, Copy, Debug)]
 pub struct Texture {
     /// A `DXGI_FORMAT`.
@@ -191,7 +191,7 @@ pub struct Texture {
     pub mips: u8,
     /// Bit 0: a cube map.
     pub flags: u8,
-    /// 8: linear, as on PC; others are of the Xbox One.
+    /// 8: linear, as on the PC; others are of the Xbox One.
     pub tile_mode: u8,
 }
 
@@ -251,20 +251,20 @@ impl Ba2File {
         self
     }
 
-    /// How many chunks the record claims.
-    pub fn chunk_count(mut self, claimed: u8) -> Self {
-        self.chunk_count = Some(claimed);
+    /// How many chunks the record states.
+    pub fn chunk_count(mut self, stated: u8) -> Self {
+        self.chunk_count = Some(stated);
         self
     }
 
-    /// How long in bytes the record says that its head is.
-    pub fn head_length(mut self, claimed: u16) -> Self {
-        self.head_length = Some(claimed);
+    /// The length of its head that the record states, in bytes.
+    pub fn head_length(mut self, stated: u16) -> Self {
+        self.head_length = Some(stated);
         self
     }
 
-    /// The chunks' data are those of the `nth` file added (from 0, an earlier one with as many chunks); its own
-    /// chunks give sizes only.
+    /// The chunks' data are those of the `nth` file added (from 0, an earlier one with as many chunks); of its own
+    /// chunks only the sizes are used.
     pub fn shares(mut self, nth: usize) -> Self {
         self.shares = Some(nth);
         self
@@ -309,7 +309,11 @@ impl Ba2File {
             }
             out.extend(chunk.sentinel.to_le_bytes());
         }
-        assert_eq!(out.len(), self.record_length(), "a shared file has as many chunks as its model");
+        assert_eq!(
+            out.len(),
+            self.record_length(),
+            "a shared file has as many chunks as the file that it shares"
+        );
         out
     }
 }
@@ -328,7 +332,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// As it is: packed size 0.
+    /// Stored: packed size 0.
     pub fn stored(data: impl Into<Vec<u8>>) -> Self {
         let data = data.into();
         let length = data.len() as u32;
@@ -351,7 +355,7 @@ impl Chunk {
         Self::raw(stream, packed, unpacked as u32)
     }
 
-    /// Any bytes with any sizes in bytes beside them.
+    /// Any bytes with any sizes.
     pub fn raw(bytes: Vec<u8>, packed: u32, unpacked: u32) -> Self {
         Self {
             bytes,
@@ -365,7 +369,7 @@ impl Chunk {
         }
     }
 
-    /// First and last mip, as a texture's chunk tells them.
+    /// First and last mip, as a texture's chunk states them.
     pub fn mips(mut self, first: u16, last: u16) -> Self {
         self.mips = (first, last);
         self
@@ -378,18 +382,18 @@ impl Chunk {
     }
 
     /// The record's offset, wherever the data are.
-    pub fn offset(mut self, claimed: u64) -> Self {
-        self.offset = Some(claimed);
+    pub fn offset(mut self, stated: u64) -> Self {
+        self.offset = Some(stated);
         self
     }
 
-    /// Where the data go, from the start of the file.
+    /// The offset of the data, from the start of the archive.
     pub fn at(mut self, offset: u64) -> Self {
         self.at = Some(offset);
         self
     }
 
-    /// Bytes in front of the data that belong to nobody.
+    /// Unused bytes before the data.
     pub fn gap(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.gap = bytes.into();
         self

@@ -11,10 +11,10 @@ pub fn samples() -> Vec<Sample> {
     vec![gnmf(), xbox_one(), tes3_nameless(), xmem(), arena(), names(), numbers()]
 }
 
-/// What a T# says of a texture of a PlayStation 4.
+/// The fields of a PlayStation 4 texture's T#.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// The format's number there: 0x23 is BC1, 0x29 is BC7.
+    /// The data format: 0x23 is BC1, 0x29 is BC7.
     pub format: u32,
     /// In pixels.
     pub width: u32,
@@ -29,7 +29,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The T#. Fields that say nothing of the shape hold something too.
+    /// The T#. Fields that are not used are not zero either.
     pub fn descriptor(self) -> [u8; 32] {
         let kind = if self.cube { 11 } else { 9 };
         let words: [u32; 8] = [
@@ -58,11 +58,11 @@ pub fn gnf(descriptor: [u8; 32], data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The header in front of an Xbox One's texels; `shape` has a format that [`dds::header`] names by its number.
-pub fn xbox_header(shape: Texture, data: usize) -> Vec<u8> {
-    let Texture { format, width, height, mips, flags, tile_mode } = shape;
+/// The header of an Xbox One's texture, whose format [`dds::header`] states by its number.
+pub fn xbox_header(texture: Texture, data: usize) -> Vec<u8> {
+    let Texture { format, width, height, mips, flags, tile_mode } = texture;
     let mut header = dds::header(format, width, height, mips, flags & 1 != 0);
-    assert_eq!(header.len(), 148, "a format that is named by its number");
+    assert_eq!(header.len(), 148, "a format without the DX10 extension");
     header[84..88].copy_from_slice(b"XBOX");
     let words = [u32::from(tile_mode), 256, data as u32, 13_202];
     header.extend(words.into_iter().flat_map(u32::to_le_bytes));
@@ -107,7 +107,7 @@ fn xbox_one() -> Sample {
     Sample { name: "xbox one tiled.ba2".into(), bytes: archive.build(), files }
 }
 
-/// Morrowind for the Xbox has hashes alone; files are listed by them.
+/// Morrowind for the Xbox stores hashes only; files are listed by them.
 fn tes3_nameless() -> Sample {
     let contents = [("meshes\\m\\bed.nif", texels(96, 30_000)), ("icons\\a.tga", noise(97, 900))];
     let archive = contents.iter().fold(Tes3::new(), |it, (name, data)| it.file(name, &data[..])).nameless();
@@ -120,7 +120,7 @@ fn tes3_nameless() -> Sample {
 }
 
 fn xmem() -> Sample {
-    let contents = [("long.nif", texels(98, 80_000)), ("odd.txt", text(99, 801))];
+    let contents = [("long.nif", texels(98, 80_000)), ("odd length.txt", text(99, 801))];
     let flags = FOLDER_NAMES | FILE_NAMES | PACKED | XBOX_360 | XMEM;
     let archive = contents.iter().fold(Tes4::new(104).flags(flags), |it, (name, data)| {
         it.add("meshes", Tes4File::new(name, &data[..]).stream(pack::xmem_stored(data)))

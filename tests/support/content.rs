@@ -1,10 +1,10 @@
 //! Content for test files: the same bytes for the same seed, on every machine and in every run.
 
-/// Marsaglia's xorshift: small, and never the same period as anything that a codec might look for.
+/// Marsaglia's xorshift.
 pub struct Xorshift(u64);
 
 impl Xorshift {
-    /// Any seed will do, 0 among them.
+    /// Any seed, 0 included.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -18,7 +18,7 @@ impl Xorshift {
     }
 }
 
-/// `length` bytes of words and lines: packs to about a fifth.
+/// `length` bytes of words and lines, which compress to about a fifth.
 pub fn text(seed: u64, length: usize) -> Vec<u8> {
     const WORDS: [&str; 12] = [
         "guar",
@@ -45,7 +45,7 @@ pub fn text(seed: u64, length: usize) -> Vec<u8> {
     out
 }
 
-/// `length` bytes like the blocks of a texture: eight bytes at a time, most of them seen before; packs to less
+/// `length` bytes like the blocks of a texture: eight bytes at a time, most of them repeated; they compress to less
 /// than a half.
 pub fn texels(seed: u64, length: usize) -> Vec<u8> {
     let mut random = Xorshift::new(seed);
@@ -63,7 +63,7 @@ pub fn texels(seed: u64, length: usize) -> Vec<u8> {
     out
 }
 
-/// `length` bytes that no codec makes smaller.
+/// `length` bytes that do not compress.
 pub fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut random = Xorshift::new(seed);
     std::iter::repeat_with(|| (random.next() >> 32) as u8).take(length).collect()

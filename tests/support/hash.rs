@@ -1,7 +1,7 @@
-//! The games' hashes, written a second time and on purpose: a writer that borrowed the reader's functions could not
-//! show their mistakes.
+//! The games' hashes, implemented a second time on purpose: a writer that used the reader's functions could not show
+//! their mistakes.
 //!
-//! Names are bytes. All functions fold ASCII capitals and take `/` for `\`; other bytes count as they are.
+//! Names are bytes. All functions fold ASCII capitals and take `/` for `\`; other bytes are hashed as they are.
 
 /// Two Morrowind paths with one hash: bytes four apart in the first half may change places.
 pub const TES3_COLLISION: [&[u8]; 2] = [b"abcdefgh\\zyxwvuts.nif", b"ebcdafgh\\zyxwvuts.nif"];
@@ -72,7 +72,8 @@ pub fn fo4(path: &[u8]) -> Fo4 {
     Fo4 { file: crc32(stem), extension, folder: crc32(trim(folder)) }
 }
 
-/// The CRC-32 of zlib's polynomial, but begun with 0 and not inverted at the end; bit by bit, as nobody waits for it.
+/// The CRC-32 of zlib's polynomial, but with an initial value of 0 and not inverted at the end; bit by bit, as speed
+/// does not matter here.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = 0u32;
     for &byte in bytes {
@@ -134,87 +135,40 @@ fn split_at_dot(name: &[u8]) -> (&[u8], &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::vectors::{self, ConsoleVector, HashVector};
     use super::*;
 
-    /// The lines of a vector file, or none, said loudly: outside the project's own machine they are not there.
-    fn vectors(file: &str) -> Vec<String> {
-        let path = format!("{}/../shared/vectors/{file}", env!("CARGO_MANIFEST_DIR"));
-        match std::fs::read_to_string(&path) {
-            Ok(text) => text.lines().map(String::from).collect(),
-            Err(error) => {
-                eprintln!("NOT CHECKED: no hash vectors at {path}: {error}");
-                Vec::new()
+    #[test]
+    fn hashes_equal_the_vectors() {
+        for vector in vectors::hashes() {
+            match vector {
+                HashVector::Tes3 { path, low, high } => {
+                    // The library that made the vectors takes an empty path for ".".
+                    let words = tes3(if path.is_empty() { b"." } else { &path });
+                    assert_eq!((words.0.into(), words.1.into()), (low, high), "{}", path.escape_ascii());
+                }
+                HashVector::Tes4Folder { folder, hash, .. } => {
+                    assert_eq!(tes4_folder(&folder), hash, "{}", folder.escape_ascii());
+                }
+                HashVector::Tes4File { file, hash, .. } => {
+                    assert_eq!(tes4_file(&file), hash, "{}", file.escape_ascii());
+                }
+                HashVector::Fo4 { path, stem, extension, folder } => {
+                    let parts = fo4(&path);
+                    let parts =
+                        [parts.file, u32::from_le_bytes(parts.extension), parts.folder].map(u64::from);
+                    assert_eq!(parts, [stem, extension, folder], "{}", path.escape_ascii());
+                }
             }
         }
-    }
-
-    /// The bytes of a quoted name with its `\\` and `\xNN`.
-    fn unquote(text: &str) -> Vec<u8> {
-        let mut rest = text.as_bytes();
-        let mut out = Vec::new();
-        while let [first, tail @ ..] = rest {
-            (out, rest) = match (first, tail) {
-                (b'\\', [b'\\', tail @ ..]) => ([&out[..], b"\\"].concat(), tail),
-                (b'\\', [b'x', a, b, tail @ ..]) => {
-                    let digits = String::from_utf8(vec![*a, *b]).unwrap();
-                    ([&out[..], &[u8::from_str_radix(&digits, 16).unwrap()]].concat(), tail)
-                }
-                _ => ([&out[..], &[*first]].concat(), tail),
-            };
-        }
-        out
-    }
-
-    fn hex(text: &str) -> u64 {
-        u64::from_str_radix(text, 16).unwrap()
     }
 
     #[test]
-    fn hashes_equal_the_vectors_of_real_archives() {
-        let lines = vectors("hashes_tes3_tes4_fo4.txt");
-        for line in lines.iter().filter(|line| !line.trim().is_empty()) {
-            // ba2 3.0.1 looks for the dot in the whole path here; the C++ library splits the folder off first.
-            if line.contains("dir.with.dots") {
-                continue;
-            }
-            let quoted: Vec<&str> = line.split('"').collect();
-            let name = unquote(quoted[1]);
-            let words: Vec<&str> = quoted[2].split_whitespace().collect();
-            match quoted[0].trim() {
-                "TES3" => {
-                    // The library behind the vectors takes an empty path for ".".
-                    let name = if name.is_empty() { b".".to_vec() } else { name };
-                    let (low, high) = tes3(&name);
-                    assert_eq!((u64::from(low), u64::from(high)), (hex(words[2]), hex(words[4])), "{line}");
-                }
-                "TES4DIR" => assert_eq!(tes4_folder(&name), hex(words[1]), "{line}"),
-                "TES4FILE" => assert_eq!(tes4_file(&name), hex(words[1]), "{line}"),
-                "FO4" => {
-                    let got = fo4(&name);
-                    let extension = u32::from_le_bytes(got.extension);
-                    let got = [got.file, extension, got.folder].map(u64::from);
-                    assert_eq!(got, [hex(words[2]), hex(words[4]), hex(words[6])], "{line}");
-                }
-                kind => panic!("a vector of a new kind: {kind}"),
-            }
-        }
-        assert!(lines.is_empty() || lines.len() > 70, "a cut vector file: {} lines", lines.len());
-    }
-
-    #[test]
-    fn xbox_360_hashes_have_their_crc_turned_round() {
-        let lines = vectors("hashes_ps3_xbox360.txt");
-        for line in &lines {
-            let folder = line.contains(" DIR ");
-            let name = match line.split_once(" DIR ").or_else(|| line.split_once(" PS3 ")) {
-                Some((name, _)) => name.trim(),
-                None => line.split_once(" PC ").unwrap().0.trim(),
-            };
-            let pc = if folder { tes4_folder(name.as_bytes()) } else { tes4_file(name.as_bytes()) };
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let at = words.iter().position(|&w| w == "PC").unwrap();
-            assert_eq!(pc, hex(words[at + 1]), "{line}");
-            assert_eq!(xbox360(pc), hex(words.last().unwrap()), "{line}");
+    fn xbox_360_hashes_have_the_crc_in_big_endian_order() {
+        for ConsoleVector { name, is_folder, pc, xbox, .. } in vectors::console_hashes() {
+            let bytes = name.as_bytes();
+            let hash = if is_folder { tes4_folder(bytes) } else { tes4_file(bytes) };
+            assert_eq!((hash, xbox360(hash)), (pc, xbox), "{name}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Writes the archives of Arena and Daggerfall.
 
-/// What stands in front of the data, and what the directory is made of.
+/// What precedes the data, and what the directory consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Arena's `GLOBAL.BSA`.
@@ -11,7 +11,7 @@ pub enum Kind {
     Numbers,
 }
 
-/// An archive to be. Data and directory lie in the order of addition.
+/// Builds an archive. Data and directory are in the order of addition.
 #[derive(Clone, Debug)]
 pub struct Legacy {
     kind: Kind,
@@ -37,7 +37,7 @@ impl Legacy {
         Self { kind, files: Vec::new(), file_count: None, directory_kind: None, tail: Vec::new() }
     }
 
-    /// One more file of an archive of names; what is left of the name's twelve bytes is NUL.
+    /// One more file of an archive of names; the name is padded to twelve bytes with NULs.
     pub fn file(self, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         self.add(LegacyFile {
             name: name.as_ref().to_vec(),
@@ -64,25 +64,25 @@ impl Legacy {
         self
     }
 
-    /// The size that the directory claims of the file added last.
-    pub fn size(mut self, claimed: u32) -> Self {
-        self.files.last_mut().unwrap().size = Some(claimed);
+    /// The size that the directory states of the file added last.
+    pub fn size(mut self, stated: u32) -> Self {
+        self.files.last_mut().unwrap().size = Some(stated);
         self
     }
 
-    /// How many files the header claims.
-    pub fn file_count(mut self, claimed: u16) -> Self {
-        self.file_count = Some(claimed);
+    /// How many files the header states.
+    pub fn file_count(mut self, stated: u16) -> Self {
+        self.file_count = Some(stated);
         self
     }
 
     /// Daggerfall's second word.
-    pub fn directory_kind(mut self, claimed: u16) -> Self {
-        self.directory_kind = Some(claimed);
+    pub fn directory_kind(mut self, stated: u16) -> Self {
+        self.directory_kind = Some(stated);
         self
     }
 
-    /// Bytes behind the directory.
+    /// Bytes after the directory.
     pub fn tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.tail = bytes.into();
         self

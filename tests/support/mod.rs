@@ -1,9 +1,9 @@
 //! The only writer of archives in this repository: small archives of every kind, in memory, good ones and bad ones.
 //!
-//! Nothing here uses the crate under test. Formats are written down a second time, from the same description of the
-//! formats but by other means, so that a test compares two readings of it and not one with itself.
+//! Nothing here uses the crate under test. Formats are implemented a second time, from the same description but by
+//! other means, so that a test compares two implementations and not one with itself.
 //!
-//! A builder writes an honest archive unless told otherwise: each knob is one way in which real or hostile archives
+//! A builder writes a correct archive by default; each further method is one way in which real or hostile archives
 //! differ. [`samples`] has one archive of each kind with what a mount must show for it.
 
 #![allow(
@@ -31,6 +31,7 @@ mod samples;
 pub mod tes3;
 pub mod tes4;
 pub mod tiler;
+pub mod vectors;
 
 pub use ba2::{Ba2, Ba2File, Chunk, Texture};
 pub use parts::{Parts, dense, write_sparse};

@@ -1,5 +1,4 @@
-//! Compressed streams, good ones and bad ones. Bad ones are made by cutting or lengthening good ones: `Vec` has all
-//! that is needed, so there are no functions for it.
+//! Compressed streams. Damaged ones are made by cutting or lengthening these; `Vec` has what is needed for that.
 
 use std::io::Write;
 
@@ -46,9 +45,9 @@ pub fn lz4_frame(content: &[u8]) -> Vec<u8> {
     lz4_frame_like(content, frame().content_checksum(true))
 }
 
-/// An LZ4 frame of any shape. Begin with [`frame`].
-pub fn lz4_frame_like(content: &[u8], shape: FrameInfo) -> Vec<u8> {
-    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(shape, Vec::new());
+/// An LZ4 frame with any options. Begin with [`frame`].
+pub fn lz4_frame_like(content: &[u8], options: FrameInfo) -> Vec<u8> {
+    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(options, Vec::new());
     encoder.write_all(content).unwrap();
     encoder.finish().unwrap()
 }
@@ -58,7 +57,7 @@ pub fn frame() -> FrameInfo {
     FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Independent)
 }
 
-/// Frames of every kind that a reader may meet, each with a word for it.
+/// Frames with every option that occurs, each with its description.
 pub fn frame_shapes(content_length: u64) -> Vec<(&'static str, FrameInfo)> {
     vec![
         ("independent blocks", frame()),
@@ -68,7 +67,7 @@ pub fn frame_shapes(content_length: u64) -> Vec<(&'static str, FrameInfo)> {
         ("content size", frame().content_size(Some(content_length))),
         ("blocks of 4 MiB", frame().block_size(BlockSize::Max4MB)),
         (
-            "everything at once",
+            "all options",
             frame()
                 .block_mode(BlockMode::Linked)
                 .block_checksums(true)
@@ -78,13 +77,13 @@ pub fn frame_shapes(content_length: u64) -> Vec<(&'static str, FrameInfo)> {
     ]
 }
 
-/// One LZ4 block, which knows neither its length nor its content's.
+/// One LZ4 block, which states neither its length nor that of its content.
 pub fn lz4_block(content: &[u8]) -> Vec<u8> {
     lz4_flex::block::compress(content)
 }
 
-/// XMem blocks of stored bytes, written from what is public of LZX: a block's kind and size as bits, the three
-/// offsets of later matches, the bytes, one more to make them even.
+/// XMem blocks of stored bytes, by the public description of LZX: a block's kind and size as bits, the three offsets of
+/// later matches, the bytes, and padding to an even length.
 pub fn xmem_stored(content: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for (nth, piece) in content.chunks(0x8000).enumerate() {

@@ -1,16 +1,16 @@
-//! An archive as pieces at offsets: most tests want one run of bytes, a few an archive too long for memory.
+//! An archive as pieces at offsets: for most tests one run of bytes, for a few an archive too large for memory.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Pieces of a file and where each begins, in bytes. What lies between is zeros.
+/// Pieces of a file and the offset of each, in bytes. Between them are zeros.
 pub type Parts = Vec<(u64, Vec<u8>)>;
 
 /// The whole file in memory.
 ///
 /// # Panics
-/// From 64 MiB on: such an archive is for [`write_sparse`].
+/// From 64 MiB on: use [`write_sparse`].
 pub fn dense(parts: &Parts) -> Vec<u8> {
     let end = parts.iter().map(|(at, bytes)| at + bytes.len() as u64).max().unwrap_or(0);
     assert!(end < 64 << 20, "{end} bytes are too many for memory");
@@ -28,7 +28,7 @@ pub fn write_sparse(path: &Path, parts: &Parts) -> std::io::Result<()> {
     parts.iter().try_for_each(|(at, bytes)| file.write_all_at(bytes, *at))
 }
 
-/// Hands out places for data, one behind the other.
+/// Assigns offsets to data, one after the other.
 pub(super) struct Placer {
     next: u64,
     pub(super) parts: Parts,
@@ -40,7 +40,7 @@ impl Placer {
         Self { next, parts: Parts::new() }
     }
 
-    /// Places `bytes` behind `gap`, or at `at`, which leaves the place of later data as it was.
+    /// Puts `bytes` after `gap`, or at `at`, which does not change the offsets of later data.
     pub(super) fn place(&mut self, at: Option<u64>, gap: &[u8], bytes: Vec<u8>) -> u64 {
         if let Some(at) = at {
             self.parts.push((at, bytes));

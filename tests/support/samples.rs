@@ -7,10 +7,10 @@ use super::pack;
 use super::tes3::{Tes3, Tes3File};
 use super::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED, Tes4, Tes4File, XBOX_360};
 
-/// An archive and what is in it.
+/// An archive and its files.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// A file name that says what is special, such as `v104 zlib.bsa`.
+    /// A file name that states the case, such as `v104 zlib.bsa`.
     pub name: String,
     /// The archive.
     pub bytes: Vec<u8>,
@@ -66,15 +66,15 @@ fn mixed(archive: Tes4) -> Tes4 {
     })
 }
 
-/// A whole DDS file as it lies in a BSA.
+/// A whole DDS file as a BSA stores it.
 fn dds_file(format: u8, width: u16, height: u16, seed: u64) -> Vec<u8> {
     let mut file = dds::header(format, width, height, 1, false);
     file.extend(texels(seed, dds::level_bytes(format, width, height) as usize));
     file
 }
 
-/// A stored path as a mount lists it: `/` between components, none for the root's dot; bytes as Windows-1252 has
-/// them from A0 on, where it equals Latin-1.
+/// A stored path as a mount lists it: `/` between components, none for the root's dot; bytes from A0 on as in
+/// Windows-1252, which equals Latin-1 there.
 fn listed(path: &[u8]) -> String {
     path.split(|&byte| byte == b'\\' || byte == b'/')
         .filter(|component| !component.is_empty() && *component != b".")
@@ -199,7 +199,7 @@ fn empty_files() -> Vec<Sample> {
     ]
 }
 
-/// Several records, one block; an embedded name is then that of the first alone.
+/// Several records of one block; the embedded name is that of the first.
 fn shared_data() -> Vec<Sample> {
     let fill = |archive: Tes4| {
         archive
@@ -240,7 +240,7 @@ fn general_of(name: &str, version: u32, method: u32) -> Sample {
         "Scripts/Base/Actor.psc",
         &script,
     );
-    // Another spelling of a folder that is there already: the first is what is listed.
+    // Another spelling of the same folder: the first is listed.
     let quest = text(71, 700_000);
     add(Ba2File::general("scripts/BASE/Quest.psc").chunk(pack(&quest)), "Scripts/Base/Quest.psc", &quest);
     let mesh = texels(72, 90_000);
@@ -299,8 +299,8 @@ fn textures_of(name: &str, version: u32, method: u32) -> Sample {
         ("Textures\\Clutter\\bucket_n.DDS", Texture::new(dds::BC5, 128, 64, 8), 3),
         ("Textures/Clutter/bucket_s.dds", Texture::new(dds::BC3, 64, 32, 7), 2),
         ("Textures\\Sky\\sky_e.dds", Texture::new(dds::BC3, 64, 64, 7).cube(), 1),
-        ("Textures\\odd.dds", Texture::new(dds::BC7, 101, 67, 7), 2),
-        ("Textures\\odd plain.dds", Texture::new(dds::RGBA8, 17, 9, 5), 1),
+        ("Textures\\odd size.dds", Texture::new(dds::BC7, 101, 67, 7), 2),
+        ("Textures\\odd size linear.dds", Texture::new(dds::RGBA8, 17, 9, 5), 1),
         ("Textures\\large.dds", Texture::new(dds::BC7_SRGB, 1024, 512, 11), 4),
         ("Textures\\one texel.dds", Texture::new(dds::BC1, 1, 1, 1), 1),
     ];
@@ -314,7 +314,7 @@ fn textures_of(name: &str, version: u32, method: u32) -> Sample {
     Sample { name: name.into(), bytes: archive.build(), files }
 }
 
-/// A texture in `chunks` chunks, and the DDS file that it stands for. Every third chunk is stored.
+/// A texture in `chunks` chunks, and the DDS file that a mount shows. Every third chunk is stored.
 fn texture_file(path: &str, texture: Texture, chunks: u16, seed: u64, method: u32) -> (Ba2File, Vec<u8>) {
     let Texture { format, width, height, mips, flags, .. } = texture;
     let cube = flags & 1 != 0;
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_have_names_of_their_own_and_so_have_their_files() {
+    fn names_of_samples_and_of_their_files_are_unique() {
         let mut names: Vec<String> = Vec::new();
         for sample in samples() {
             let mut paths: Vec<String> = sample.files.iter().map(|(path, _)| path.to_lowercase()).collect();

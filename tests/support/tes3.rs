@@ -3,7 +3,7 @@
 use super::hash;
 use super::parts::{Parts, Placer, dense};
 
-/// An archive to be. Records are sorted by hash, data lie in the order of addition.
+/// Builds an archive. Records are sorted by hash, data are in the order of addition.
 #[derive(Clone, Debug, Default)]
 pub struct Tes3 {
     pub(super) files: Vec<Tes3File>,
@@ -21,12 +21,12 @@ impl Tes3 {
         Self::default()
     }
 
-    /// A file and nothing peculiar about it.
+    /// An ordinary file.
     pub fn file(self, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         self.add(Tes3File::new(name, data))
     }
 
-    /// A file with peculiarities.
+    /// Any other file.
     pub fn add(mut self, file: Tes3File) -> Self {
         self.files.push(file);
         self
@@ -44,25 +44,25 @@ impl Tes3 {
         self
     }
 
-    /// What the header says of the hash table's place, minus 12.
-    pub fn hash_offset(mut self, claimed: u32) -> Self {
-        self.hash_offset = Some(claimed);
+    /// The offset of the hash table in the header, minus 12.
+    pub fn hash_offset(mut self, stated: u32) -> Self {
+        self.hash_offset = Some(stated);
         self
     }
 
-    /// How many files the header claims.
-    pub fn file_count(mut self, claimed: u32) -> Self {
-        self.file_count = Some(claimed);
+    /// How many files the header states.
+    pub fn file_count(mut self, stated: u32) -> Self {
+        self.file_count = Some(stated);
         self
     }
 
-    /// Bytes behind the last name, within the names block.
+    /// Bytes after the last name, within the names block.
     pub fn names_tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.names_tail = bytes.into();
         self
     }
 
-    /// Bytes behind everything.
+    /// Bytes at the end.
     pub fn tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.tail = bytes.into();
         self
@@ -161,31 +161,31 @@ impl Tes3File {
         self
     }
 
-    /// Stored instead of the name's place in the names block.
-    pub fn name_offset(mut self, claimed: u32) -> Self {
-        self.name_offset = Some(claimed);
+    /// Stored instead of the name's offset in the names block.
+    pub fn name_offset(mut self, stated: u32) -> Self {
+        self.name_offset = Some(stated);
         self
     }
 
     /// The record's size in bytes, whatever the data is.
-    pub fn size(mut self, claimed: u32) -> Self {
-        self.size = Some(claimed);
+    pub fn size(mut self, stated: u32) -> Self {
+        self.size = Some(stated);
         self
     }
 
     /// The record's offset from the data start, wherever the data is.
-    pub fn offset(mut self, claimed: u32) -> Self {
-        self.offset = Some(claimed);
+    pub fn offset(mut self, stated: u32) -> Self {
+        self.offset = Some(stated);
         self
     }
 
-    /// Where the data go, from the start of the file.
+    /// The offset of the data, from the start of the archive.
     pub fn at(mut self, offset: u64) -> Self {
         self.at = Some(offset);
         self
     }
 
-    /// Bytes in front of the data that belong to nobody.
+    /// Unused bytes before the data.
     pub fn gap(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.gap = bytes.into();
         self
@@ -206,9 +206,9 @@ impl Tes3File {
 mod tests {
     use super::*;
 
-    /// The measures of `common_guess_test/tes3.bsa` of bsa-rs, which a tool of others wrote.
+    /// The offsets of `common_guess_test/tes3.bsa` of bsa-rs, which another tool wrote.
     #[test]
-    fn one_file_lies_byte_for_byte_where_other_tools_put_it() {
+    fn an_archive_of_one_file_equals_that_of_another_tool() {
         let content = b"This is a test";
         let mut expected = vec![0, 1, 0, 0, 29, 0, 0, 0, 1, 0, 0, 0];
         expected.extend([14, 0, 0, 0, 0, 0, 0, 0]);

@@ -1,8 +1,12 @@
 //! Writes the BSA of Oblivion to Skyrim: versions 103, 104 and 105.
 
+mod file;
+
 use super::hash;
 use super::pack;
 use super::parts::{Parts, Placer, dense};
+use file::SizeWord;
+pub use file::{Tes4File, Tes4Folder};
 
 /// Archive flag: folder names are present.
 pub const FOLDER_NAMES: u32 = 0x001;
@@ -12,17 +16,17 @@ pub const FILE_NAMES: u32 = 0x002;
 pub const PACKED: u32 = 0x004;
 /// Archive flag: hashes and order of the Xbox 360.
 pub const XBOX_360: u32 = 0x040;
-/// Archive flag: data begin with the file's path; means nothing in version 103.
+/// Archive flag: data begin with the file's path; ignored in version 103.
 pub const EMBEDDED: u32 = 0x100;
 /// Archive flag: packed files are XMem streams.
 pub const XMEM: u32 = 0x200;
 /// In a record's size: the reverse of [`PACKED`]. Set by [`Tes4File::toggle`].
 const TOGGLE: u32 = 1 << 30;
-/// In a record's size or offset: left behind by a running game. For [`Tes4File::size_bits`] and
+/// In a record's size or offset: a mark of the running game. For [`Tes4File::size_bits`] and
 /// [`Tes4File::offset_bits`].
 pub const RUN_TIME_MARK: u32 = 1 << 31;
 
-/// An archive to be. Folders and files are sorted by hash, data lie in the order of addition.
+/// Builds an archive. Folders and files are sorted by hash, data are in the order of addition.
 #[derive(Clone, Debug)]
 pub struct Tes4 {
     version: u32,
@@ -37,15 +41,15 @@ pub struct Tes4 {
     unsorted: bool,
     size_word_gaps: bool,
     garbage: u32,
-    claims: Claims,
+    totals: Totals,
     name_block_gap: Vec<u8>,
     name_block_tail: Vec<u8>,
     tail: Vec<u8>,
 }
 
-/// What the header says instead of the truth.
+/// Totals of the header that differ from the archive.
 #[derive(Clone, Copy, Debug, Default)]
-struct Claims {
+struct Totals {
     folders: Option<u32>,
     files: Option<u32>,
     folder_names: Option<u32>,
@@ -66,28 +70,28 @@ impl Tes4 {
             files: Vec::new(),
             unsorted: false,
             size_word_gaps: false,
-            // What a real version 105 archive of the game's own tool has in the unused word of its folder records.
+            // The unused word of folder records in a real version 105 archive of the game's own tool.
             garbage: 7_471_207,
-            claims: Claims::default(),
+            totals: Totals::default(),
             name_block_gap: Vec::new(),
             name_block_tail: Vec::new(),
             tail: Vec::new(),
         }
     }
 
-    /// All archive flags: they shape the archive, and the header tells them.
+    /// All archive flags, for the header and the layout.
     pub fn flags(mut self, flags: u32) -> Self {
         self.flags = flags;
         self
     }
 
-    /// Archive flags that the header tells although the archive has the shape of others.
-    pub fn header_flags(mut self, claimed: u32) -> Self {
-        self.header_flags = Some(claimed);
+    /// Archive flags of the header only: the layout keeps those of [`Tes4::flags`].
+    pub fn header_flags(mut self, stated: u32) -> Self {
+        self.header_flags = Some(stated);
         self
     }
 
-    /// What kinds of file the header promises.
+    /// The content flags of the header.
     pub fn content_flags(mut self, flags: u16) -> Self {
         self.content_flags = flags;
         self
@@ -99,33 +103,33 @@ impl Tes4 {
         self
     }
 
-    /// Where the header says that folder records begin; they begin at 36.
-    pub fn folders_at(mut self, claimed: u32) -> Self {
-        self.folders_at = claimed;
+    /// The offset of the folder records in the header; they begin at 36.
+    pub fn folders_at(mut self, stated: u32) -> Self {
+        self.folders_at = stated;
         self
     }
 
-    /// How many folders the header claims.
-    pub fn folder_count(mut self, claimed: u32) -> Self {
-        self.claims.folders = Some(claimed);
+    /// How many folders the header states.
+    pub fn folder_count(mut self, stated: u32) -> Self {
+        self.totals.folders = Some(stated);
         self
     }
 
-    /// How many files the header claims.
-    pub fn file_count(mut self, claimed: u32) -> Self {
-        self.claims.files = Some(claimed);
+    /// How many files the header states.
+    pub fn file_count(mut self, stated: u32) -> Self {
+        self.totals.files = Some(stated);
         self
     }
 
     /// The header's total of folder names in bytes.
-    pub fn folder_names_total(mut self, claimed: u32) -> Self {
-        self.claims.folder_names = Some(claimed);
+    pub fn folder_names_total(mut self, stated: u32) -> Self {
+        self.totals.folder_names = Some(stated);
         self
     }
 
     /// The header's total of file names in bytes, which folder offsets count too.
-    pub fn file_names_total(mut self, claimed: u32) -> Self {
-        self.claims.file_names = Some(claimed);
+    pub fn file_names_total(mut self, stated: u32) -> Self {
+        self.totals.file_names = Some(stated);
         self
     }
 
@@ -135,8 +139,8 @@ impl Tes4 {
         self
     }
 
-    /// In front of each file's data, outside its record, the length of the data in four bytes, as the Construction
-    /// Set writes them.
+    /// The length of the data in four bytes before each file's data, outside its record, as the Construction Set writes
+    /// them.
     pub fn size_word_gaps(mut self) -> Self {
         self.size_word_gaps = true;
         self
@@ -154,30 +158,30 @@ impl Tes4 {
         self
     }
 
-    /// Bytes behind the last file name, within the block of names.
+    /// Bytes after the last file name, within the block of names.
     pub fn name_block_tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.name_block_tail = bytes.into();
         self
     }
 
-    /// Bytes behind everything.
+    /// Bytes at the end.
     pub fn tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.tail = bytes.into();
         self
     }
 
-    /// A new folder, even where one of this name is there already. Files added to its name go to the newest.
+    /// A new folder, also where there is one of this name. Files of this name are added to the newest.
     pub fn folder(mut self, folder: Tes4Folder) -> Self {
         self.folders.push(folder);
         self
     }
 
-    /// A file and nothing peculiar about it.
+    /// An ordinary file.
     pub fn file(self, folder: impl AsRef<[u8]>, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         self.add(folder, Tes4File::new(name, data))
     }
 
-    /// A file with peculiarities. The folder is made if there is none of exactly this name.
+    /// Any other file. The folder is made if there is none of exactly this name.
     pub fn add(mut self, folder: impl AsRef<[u8]>, file: Tes4File) -> Self {
         let folder = folder.as_ref();
         let index = self.folders.iter().rposition(|f| f.name == folder).unwrap_or_else(|| {
@@ -211,7 +215,7 @@ impl Tes4 {
             0 => 0,
             _ => folder_names.saturating_sub(self.folders.len()) + self.name_block_gap.len(),
         };
-        let file_name_total = self.claims.file_names.unwrap_or(names.len() as u32);
+        let file_name_total = self.totals.file_names.unwrap_or(names.len() as u32);
         let mut out = self.header(folder_name_total as u32, file_name_total);
         out.extend(self.folder_records(&order, first_block, u64::from(file_name_total)));
         for (folder, files) in &order {
@@ -235,9 +239,9 @@ impl Tes4 {
             self.version,
             self.folders_at,
             self.header_flags.unwrap_or(self.flags),
-            self.claims.folders.unwrap_or(self.folders.len() as u32),
-            self.claims.files.unwrap_or(self.files.len() as u32),
-            self.claims.folder_names.unwrap_or(folder_names),
+            self.totals.folders.unwrap_or(self.folders.len() as u32),
+            self.totals.files.unwrap_or(self.files.len() as u32),
+            self.totals.folder_names.unwrap_or(folder_names),
             file_names,
             u32::from(self.padding) << 16 | u32::from(self.content_flags),
         ];
@@ -343,7 +347,7 @@ impl Tes4 {
         (data, placer.parts)
     }
 
-    /// All that the archive holds of a file.
+    /// The data of a file: embedded name, size and stream.
     fn block(&self, folder: &Tes4Folder, file: &Tes4File) -> Vec<u8> {
         if let Some(block) = &file.block {
             return block.clone();
@@ -369,196 +373,12 @@ impl Tes4 {
     }
 }
 
-/// A folder of a [`Tes4`] archive, for those with peculiarities.
-#[derive(Clone, Debug, Default)]
-pub struct Tes4Folder {
-    pub(super) name: Vec<u8>,
-    hash: Option<u64>,
-    count: Option<u32>,
-    offset: Option<u64>,
-    name_field: Option<Vec<u8>>,
-}
-
-impl Tes4Folder {
-    /// `name` is the folder's full path as it shall be stored.
-    pub fn new(name: impl AsRef<[u8]>) -> Self {
-        Self { name: name.as_ref().to_vec(), ..Self::default() }
-    }
-
-    /// Stored instead of the name's own hash, in whichever byte order.
-    pub fn with_hash(mut self, hash: u64) -> Self {
-        self.hash = Some(hash);
-        self
-    }
-
-    /// How many files the record claims.
-    pub fn count(mut self, claimed: u32) -> Self {
-        self.count = Some(claimed);
-        self
-    }
-
-    /// The record's offset, wherever the block is.
-    pub fn offset(mut self, claimed: u64) -> Self {
-        self.offset = Some(claimed);
-        self
-    }
-
-    /// The bytes in front of the file records instead of length, name and zero. A lone zero byte is the form of bad
-    /// files that has a length and no name.
-    pub fn with_name_field(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.name_field = Some(bytes.into());
-        self
-    }
-
-    fn name_field(&self) -> Vec<u8> {
-        self.name_field
-            .clone()
-            .unwrap_or_else(|| [&[(self.name.len() + 1) as u8], &self.name[..], b"\0"].concat())
-    }
-
-    /// What is embedded for a file of this folder; the game's own tool leaves the root out.
-    fn path_of(&self, name: &[u8]) -> Vec<u8> {
-        match &self.name[..] {
-            b"" | b"." => name.to_vec(),
-            folder => [folder, b"\\", name].concat(),
-        }
-    }
-}
-
-/// A file of a [`Tes4`] archive.
-#[derive(Clone, Debug, Default)]
-pub struct Tes4File {
-    pub(super) name: Vec<u8>,
-    pub(super) data: Vec<u8>,
-    toggle: bool,
-    stream: Option<Vec<u8>>,
-    size_word: SizeWord,
-    block: Option<Vec<u8>>,
-    embedded: Option<Vec<u8>>,
-    embedded_length: Option<u8>,
-    hash: Option<u64>,
-    record_size: Option<u32>,
-    record_offset: Option<u32>,
-    size_bits: u32,
-    offset_bits: u32,
-    at: Option<u64>,
-    gap: Vec<u8>,
-    pub(super) shares: Option<usize>,
-}
-
-/// What stands in front of a packed file's stream.
-#[derive(Clone, Copy, Debug, Default)]
-enum SizeWord {
-    #[default]
-    True,
-    Declared(u32),
-    Absent,
-}
-
-impl Tes4File {
-    /// `name` is the file's name without its folder, as it shall be stored; `data` its content, which the archive
-    /// packs if its flags say so.
-    pub fn new(name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
-        Self { name: name.as_ref().to_vec(), data: data.into(), ..Self::default() }
-    }
-
-    /// Packed where the archive's files are stored, and the reverse: bit 30 of the size.
-    pub fn toggle(mut self) -> Self {
-        self.toggle = true;
-        self
-    }
-
-    /// The payload as it shall lie in the archive, instead of what the data would give.
-    pub fn stream(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.stream = Some(bytes.into());
-        self
-    }
-
-    /// The size in bytes that a packed file declares.
-    pub fn declared(mut self, size: u32) -> Self {
-        self.size_word = SizeWord::Declared(size);
-        self
-    }
-
-    /// Packed, but without the word that declares its size.
-    pub fn no_size_word(mut self) -> Self {
-        self.size_word = SizeWord::Absent;
-        self
-    }
-
-    /// All that the archive holds of the file: no embedded name, no size, nothing but these bytes.
-    pub fn block(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.block = Some(bytes.into());
-        self
-    }
-
-    /// Embedded instead of the true path.
-    pub fn embedded(mut self, path: impl AsRef<[u8]>) -> Self {
-        self.embedded = Some(path.as_ref().to_vec());
-        self
-    }
-
-    /// The length byte in front of the embedded path.
-    pub fn embedded_length(mut self, claimed: u8) -> Self {
-        self.embedded_length = Some(claimed);
-        self
-    }
-
-    /// Stored instead of the name's own hash, in whichever byte order.
-    pub fn with_hash(mut self, hash: u64) -> Self {
-        self.hash = Some(hash);
-        self
-    }
-
-    /// The record's size field, flags and all.
-    pub fn record_size(mut self, field: u32) -> Self {
-        self.record_size = Some(field);
-        self
-    }
-
-    /// The record's offset field.
-    pub fn record_offset(mut self, field: u32) -> Self {
-        self.record_offset = Some(field);
-        self
-    }
-
-    /// Bits to set in the size field.
-    pub fn size_bits(mut self, bits: u32) -> Self {
-        self.size_bits = bits;
-        self
-    }
-
-    /// Bits to set in the offset field.
-    pub fn offset_bits(mut self, bits: u32) -> Self {
-        self.offset_bits = bits;
-        self
-    }
-
-    /// Where the data go, from the start of the file.
-    pub fn at(mut self, offset: u64) -> Self {
-        self.at = Some(offset);
-        self
-    }
-
-    /// Bytes in front of the data that belong to nobody.
-    pub fn gap(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.gap = bytes.into();
-        self
-    }
-
-    /// Has the data block of the `nth` file added (from 0, an earlier one) instead of its own.
-    pub fn shares(mut self, nth: usize) -> Self {
-        self.shares = Some(nth);
-        self
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn knobs_touch_what_they_name_and_nothing_else() {
+    fn each_setting_changes_its_own_bytes_only() {
         let file = || Tes4File::new("a.txt", b"content");
         let build = |archive: Tes4, file: Tes4File| archive.add("f", file).build();
         let plain = build(Tes4::new(104), file());

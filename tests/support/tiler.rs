@@ -1,14 +1,14 @@
-//! Arranges texels as a console's GPU has them, 1D thin: the other way round than the program, and by other means.
+//! Tiles texels as a console's GPU stores them, 1D thin: the inverse of what the program does, and by other means.
 //!
-//! It walks the tiled bytes from the first to the last and asks for each place which element belongs there: a tile is
-//! a square of four squares, and so on down to one element. Nothing is computed from an address.
+//! It walks the tiled bytes from the first to the last and finds the element of each: a tile is a square of four
+//! squares, and so on down to one element. Nothing is computed from an address.
 
 /// A texture of elements: pixels, or blocks of 4 by 4 pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Tiler {
-    /// Pixels.
+    /// In pixels.
     pub width: u32,
-    /// Pixels.
+    /// In pixels.
     pub height: u32,
     /// How many mips each face has.
     pub mips: u32,
@@ -18,11 +18,11 @@ pub struct Tiler {
     pub side: u32,
     /// Bytes of an element.
     pub bytes: usize,
-    /// Whether mips below the largest have room for sides that are powers of two.
+    /// Whether mips below the largest are padded to sides that are powers of two.
     pub powers_of_two: bool,
 }
 
-/// What stands where no element does.
+/// The bytes of padding.
 pub const FILL: u8 = 0xEE;
 
 impl Tiler {
@@ -41,7 +41,7 @@ impl Tiler {
         (of_face * self.faces) as usize * self.bytes
     }
 
-    /// `linear` (all mips of a face, then the next face) as the GPU has it (all faces of a mip, then the next mip).
+    /// Tiles `linear`: from all mips of a face, then the next face, to all faces of a mip, then the next mip.
     pub fn tile(&self, linear: &[u8]) -> Vec<u8> {
         assert_eq!(linear.len(), self.linear_len());
         let mut mips: Vec<Vec<&[u8]>> = vec![Vec::new(); self.mips as usize];
@@ -65,17 +65,17 @@ impl Tiler {
 
     fn tile_face(&self, mip: u32, face: &[u8], out: &mut Vec<u8>) {
         let (columns, rows) = self.elements(mip);
-        let mut room = (columns, rows);
+        let mut padded = (columns, rows);
         if self.powers_of_two && mip > 0 {
-            while room.0.count_ones() > 1 {
-                room.0 += 1;
+            while padded.0.count_ones() > 1 {
+                padded.0 += 1;
             }
-            while room.1.count_ones() > 1 {
-                room.1 += 1;
+            while padded.1.count_ones() > 1 {
+                padded.1 += 1;
             }
         }
-        for top in (0..room.1).step_by(8) {
-            for left in (0..room.0).step_by(8) {
+        for top in (0..padded.1).step_by(8) {
+            for left in (0..padded.0).step_by(8) {
                 self.square(face, (columns, rows), (left, top), 8, out);
             }
         }

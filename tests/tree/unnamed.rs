@@ -1,7 +1,7 @@
 //! Archives that store hashes and no names: their files are found by their real paths.
 
-use bsafs::format::hash::Family;
-use bsafs::format::{Limits, Name, name, parse};
+use bsafs::format::hash::{Family, placeholder_name};
+use bsafs::format::{Limits, Name, parse};
 use bsafs::tree::{NodeId, Tree};
 
 use super::{entry_of, files, of_archives};
@@ -93,8 +93,8 @@ fn the_hash_of_a_file_without_a_name_is_the_one_that_is_stored() {
             let node = found(&tree, &bytes, "", file);
             let entry = parsed.entries().nth(entry_of(&tree, node).unwrap().entry as usize).unwrap();
             let shown = match entry.name {
-                Name::Unknown { extension } => name::of_hash(parsed.hashes, &entry.hash, extension),
-                _ => name::of_hash(parsed.hashes, &entry.hash, [0; 4]),
+                Name::Unknown { extension } => placeholder_name(parsed.hashes, &entry.hash, extension),
+                _ => placeholder_name(parsed.hashes, &entry.hash, [0; 4]),
             };
             let shown = shown.0.map_or(shown.1.clone(), |folder| format!("{folder}/{}", shown.1));
             assert_eq!(tree.hash_text(node), shown, "{kind}");
@@ -102,7 +102,7 @@ fn the_hash_of_a_file_without_a_name_is_the_one_that_is_stored() {
     }
     let named = of_archives(&[(&Ba2::general(1).file("a\\b.txt", "x").build(), None)]);
     let hash = Family::Fo4.of(b"a", b"b.txt");
-    let (_, shown) = name::of_hash(Family::Fo4, &hash, *b"txt\0");
+    let (_, shown) = placeholder_name(Family::Fo4, &hash, *b"txt\0");
     assert_eq!(named.hash_text(named.resolve(b"a/b.txt").unwrap()), shown);
 }
 

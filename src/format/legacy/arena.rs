@@ -1,14 +1,17 @@
 //! Arena's `GLOBAL.BSA`: a count, the files, and a directory of names (FORMATS.md section 9.1).
 
-use super::super::{Archive, Format, Options, ParseError};
-use super::{Layout, about, named};
+use super::super::archive::Archive;
+use super::super::detect::Format;
+use super::super::error::ParseError;
+use super::super::limits::Options;
+use super::layout::{Layout, NAMED_LEN, about, named};
 
 /// This format's row in [`super::super::FORMATS`].
-pub const FORMAT: Format = Format { name: "Arena", claims, parse };
+pub const FORMAT: Format = Format { name: "Arena", recognises, parse };
 
-static LAYOUT: Layout = Layout { header: 2, record: 18, read: named };
+static LAYOUT: Layout = Layout { header_len: 2, record_len: NAMED_LEN, read: named };
 
-fn claims(archive: &[u8]) -> bool {
+fn recognises(archive: &[u8]) -> bool {
     LAYOUT.fits(archive)
 }
 

@@ -1,17 +1,24 @@
 //! Daggerfall's BSA files and `DAGGER.SND`: a count, the directory's kind, the files, and a directory of names or of
-//! numbers (FORMATS.md section 9.2). Battlespire's are said to be alike \[unverified\].
+//! numbers (FORMATS.md section 9.2). Battlespire's are reported to be alike \[unverified\].
 
-use super::super::{About, Archive, Format, Name, Options, ParseError};
-use super::{Layout, Record, about, named};
-use crate::read::{Missing, Reader};
+use super::super::archive::{About, Archive};
+use super::super::detect::Format;
+use super::super::entry::Name;
+use super::super::error::ParseError;
+use super::super::limits::Options;
+use super::layout::{File, Layout, NAMED_LEN, about, named};
+use crate::read::{Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::super::FORMATS`].
-pub const FORMAT: Format = Format { name: "Daggerfall", claims, parse };
+pub const FORMAT: Format = Format { name: "Daggerfall", recognises, parse };
 
-static NAMES: Layout = Layout { header: 4, record: 18, read: named };
-static NUMBERS: Layout = Layout { header: 4, record: 8, read: numbered };
+/// Of a record of a file with a number, in bytes.
+const NUMBERED_LEN: usize = 8;
 
-fn claims(archive: &[u8]) -> bool {
+static NAMES: Layout = Layout { header_len: 4, record_len: NAMED_LEN, read: named };
+static NUMBERS: Layout = Layout { header_len: 4, record_len: NUMBERED_LEN, read: numbered };
+
+fn recognises(archive: &[u8]) -> bool {
     kind(archive).is_ok_and(|(layout, _)| layout.fits(archive))
 }
 
@@ -20,7 +27,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     layout.parse(archive, about, options)
 }
 
-/// The layout that the header names.
+/// The layout that the header states.
 fn kind(archive: &[u8]) -> Result<(&'static Layout, About), ParseError> {
     const GAMES: &str = "The Elder Scrolls II: Daggerfall";
     let mut header = Reader::new(archive);
@@ -32,10 +39,22 @@ fn kind(archive: &[u8]) -> Result<(&'static Layout, About), ParseError> {
     }
 }
 
-/// A number and a size. Some describe the number's upper half as a flag for packed files, but the game's own
-/// numbers pass 65,535 and DaggerfallUnity reads all four bytes as the number, so that is done here \[unverified\].
-fn numbered<'a>(directory: &mut Reader<'a>) -> Result<Record<'a>, Missing> {
-    let name = Name::Number(directory.u32("a file's number")?);
-    let size = directory.u32("a file's size")?;
-    Ok(Record { name, is_packed: false, size })
+/// A record of a file with a number. Some describe the number's upper half as a flag for packed files, but the game's
+/// own numbers pass 65,535 and DaggerfallUnity reads all four bytes as the number, as is done here \[unverified\].
+struct NumberedRecord<'a>(Record<'a, NUMBERED_LEN>);
+
+impl NumberedRecord<'_> {
+    fn number(&self) -> u32 {
+        self.0.u32_at::<0>()
+    }
+
+    /// In bytes.
+    fn size(&self) -> u32 {
+        self.0.u32_at::<4>()
+    }
+}
+
+fn numbered<'a>(directory: &mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd> {
+    let record = NumberedRecord(directory.record("a file's record")?);
+    Ok(File { name: Name::Number(record.number()), is_packed: false, size: record.size() })
 }

@@ -1,4 +1,4 @@
-//! What a file record says of its data: FORMATS.md sections 1.2, 1.4 and 1.6.
+//! File records and the extents that they describe: FORMATS.md sections 1.2, 1.4 and 1.6.
 
 use bsafs::format::{Codec, Extent, ExtentPrefix};
 use bsafs::source::Source;
@@ -77,7 +77,7 @@ fn a_record_of_no_bytes_is_an_empty_file_whatever_its_flags() {
 }
 
 #[test]
-fn a_packed_archive_whose_every_file_says_otherwise_packs_nothing() {
+fn a_packed_archive_whose_every_record_inverts_the_default_packs_nothing() {
     let archive = (0..4).fold(Tes4::new(103).flags(NAMES | PACKED | EMBEDDED), |archive, n| {
         archive.add("f", Tes4File::new(format!("{n}"), b"\x89PNG").toggle())
     });
@@ -102,7 +102,7 @@ fn several_records_may_share_data() {
 }
 
 #[test]
-fn bit_31_of_an_offset_is_a_mark_where_no_such_place_is() {
+fn bit_31_of_an_offset_is_ignored_where_the_archive_has_no_such_offset() {
     let file = Tes4File::new("a", b"data").offset_bits(RUN_TIME_MARK);
     let bytes = Tes4::new(104).add("f", file).file("f", "b", b"other").build();
     let archive = parse(&bytes);
@@ -112,17 +112,17 @@ fn bit_31_of_an_offset_is_a_mark_where_no_such_place_is() {
 }
 
 #[test]
-fn bit_31_of_an_offset_stays_where_neither_reading_fits() {
+fn bit_31_of_an_offset_is_kept_where_neither_offset_fits() {
     let bytes = Tes4::new(104).add("f", Tes4File::new("a", b"data").record_offset(0x8000_1000)).build();
     let archive = parse(&bytes);
     assert_eq!(archive.extents().next().unwrap().offset, 0x8000_1000);
-    let said = "the data of 1 files lies beyond the end: was the archive cut short?";
-    assert_eq!(notes(&archive), [(bytes.len() as u64, said)]);
+    let note = "the data of 1 files lies beyond the end: was the archive cut short?";
+    assert_eq!(notes(&archive), [(bytes.len() as u64, note)]);
 }
 
 #[test]
-fn bit_31_of_an_offset_is_part_of_it_in_archives_beyond_2_gib() {
-    // The archive ends with the last byte of `end`; one more byte of data, and only the low reading fits.
+fn bit_31_of_an_offset_is_part_of_it_in_archives_past_2_gib() {
+    // The archive ends with the last byte of `end`; with one byte more only the offset without the bit fits.
     let archive = Tes4::new(105)
         .unsorted()
         .file("f", "low", b"low")
@@ -146,10 +146,10 @@ fn bit_31_of_an_offset_is_part_of_it_in_archives_beyond_2_gib() {
 }
 
 #[test]
-fn data_is_noted_from_the_first_byte_beyond_the_end() {
+fn data_is_noted_from_the_first_byte_past_the_end() {
     let good = Tes4::new(104).file("f", "a", b"data").build();
     assert_eq!(notes(&parse(&good)), []);
-    let said = "the data of 1 files lies beyond the end: was the archive cut short?";
+    let note = "the data of 1 files lies beyond the end: was the archive cut short?";
     let short = &good[..good.len() - 1];
-    assert_eq!(notes(&parse(short)), [(short.len() as u64, said)]);
+    assert_eq!(notes(&parse(short)), [(short.len() as u64, note)]);
 }

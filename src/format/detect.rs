@@ -1,0 +1,68 @@
+//! Which format an archive has, by its bytes; and what bytes of no known format look like.
+
+use super::archive::Archive;
+use super::error::ParseError;
+use super::limits::Options;
+use super::sniff;
+
+/// A row of [`super::FORMATS`].
+#[derive(Debug)]
+pub struct Format {
+    /// What users call it.
+    pub name: &'static str,
+    /// Whether an archive of these bytes has this format, whatever its version.
+    pub recognises: fn(&[u8]) -> bool,
+    /// Parses the tables of an archive that is recognised.
+    pub parse: for<'a> fn(&'a [u8], &Options) -> Result<Archive<'a>, ParseError>,
+}
+
+/// Parses an archive by the first of `formats` that recognises it.
+pub(super) fn parse_by<'a>(
+    formats: &[Format],
+    archive: &'a [u8],
+    options: &Options,
+) -> Result<Archive<'a>, ParseError> {
+    let format = formats.iter().find(|format| (format.recognises)(archive)).ok_or_else(|| {
+        ParseError::unsupported(0, format!("not a BSA or BA2; it looks like {}", looks_like(archive)))
+    })?;
+    let mut parsed = (format.parse)(archive, options)?;
+    parsed.sniffed = sniff::unnamed(archive, &parsed);
+    Ok(parsed)
+}
+
+/// What bytes of no known format seem to be, in words that complete "it looks like".
+fn looks_like(bytes: &[u8]) -> &'static str {
+    /// First bytes of what is mistaken for an archive, or downloaded in place of one.
+    const KNOWN: [(&[u8], &str); 13] = [
+        (b"PK\x03\x04", "a zip file: unpack it first"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip file: unpack it first"),
+        (b"Rar!", "a RAR file: unpack it first"),
+        (b"\x1f\x8b", "a gzip file: unpack it first"),
+        (b"DDS ", "a loose DDS texture"),
+        (b"TES4", "a plugin (ESP, ESM or ESL)"),
+        (b"TES3", "a Morrowind plugin"),
+        (b"NetImmerse", "a loose NIF mesh"),
+        (b"Gamebryo", "a loose NIF mesh"),
+        (b"<!DOCTYPE", "a web page, saved in place of a download"),
+        (b"<html", "a web page, saved in place of a download"),
+        (b"BSArc", "a file of the compressor BSArc, which is unrelated"),
+        (b"\x7fELF", "a program"),
+    ];
+    if bytes.is_empty() {
+        return "an empty file: a download that was cut off?";
+    }
+    if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return what;
+    }
+    let start = bytes.get(..bytes.len().min(512)).unwrap_or(bytes);
+    if start.iter().all(|&byte| byte == 0) {
+        "zeros: a download that was cut off?"
+    } else if start
+        .iter()
+        .all(|&byte| byte == b'\t' || byte == b'\n' || byte == b'\r' || (0x20..0x7f).contains(&byte))
+    {
+        "a text file"
+    } else {
+        "data of an unknown kind"
+    }
+}

@@ -1,0 +1,162 @@
+//! The hashes of an entry, and the families of functions that make them.
+
+use super::path::{Folder, Path, trim};
+use super::{fo4, tes3, tes4};
+
+/// An entry's hashes as stored. Archives that hash whole paths (TES3) leave `folder` 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hash {
+    /// The hash of the folder's full path.
+    pub folder: u64,
+    /// The hash of the file's name. TES3: the whole path, the first half in the low word. FO4: the stem in
+    /// the high word and the first four bytes of the extension in the low one.
+    pub file: u64,
+}
+
+/// Which function made an archive's hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// Morrowind.
+    Tes3,
+    /// Oblivion to Skyrim SE.
+    Tes4,
+    /// The same with the four CRC bytes in big-endian order: archives of the Xbox 360.
+    Tes4Xbox,
+    /// Oblivion on the PlayStation 3, which hashes textures in its own way.
+    Tes4Ps3,
+    /// BA2.
+    Fo4,
+    /// No function: the archives of Arena and Daggerfall store no hashes.
+    None,
+}
+
+impl Family {
+    /// The hashes of a file, as an archive of this family stores them.
+    ///
+    /// `folder` is the folder's full path and `file` the name within it, both in the stored code page, in any case
+    /// and with either separator. Folders may also be part of `file`.
+    pub fn of(self, folder: &[u8], file: &[u8]) -> Hash {
+        let path = Path::new(folder, file);
+        match self {
+            Self::Tes3 => Hash { folder: 0, file: tes3::path(path) },
+            Self::Tes4 => Hash { folder: tes4::folder(path.parent), file: tes4::file(path.name) },
+            Self::Tes4Xbox => {
+                Hash { folder: xbox(tes4::folder(path.parent)), file: xbox(tes4::file(path.name)) }
+            }
+            Self::Tes4Ps3 => Hash { folder: tes4::folder(path.parent), file: tes4::file_ps3(path.name) },
+            Self::Fo4 => Hash { folder: fo4::folder(path.parent), file: fo4::file(path.name) },
+            Self::None => Hash::default(),
+        }
+    }
+
+    /// Every hash that an archive may store for a file, this family's own first.
+    ///
+    /// There are archives of the Xbox 360 without its flag, others with its flag and hashes of the PC, and those of
+    /// the PlayStation 3 differ by the hashes of textures alone: so all three TES4 families are candidates for each
+    /// other. For files of the root, 0 is a candidate for the folder's hash: some tools hash the empty path to 0
+    /// instead of hashing the game's `.`.
+    pub fn candidates(self, folder: &[u8], file: &[u8]) -> impl Iterator<Item = Hash> {
+        self.alternatives().flat_map(move |family| {
+            let hash = family.of(folder, file);
+            let bare = family.is_root(hash.folder).then_some(Hash { folder: 0, ..hash });
+            std::iter::once(hash).chain(bare)
+        })
+    }
+
+    /// The same of a folder alone.
+    pub fn folder_candidates(self, folder: &[u8]) -> impl Iterator<Item = u64> {
+        self.alternatives().flat_map(move |family| {
+            let hash = family.folder(folder);
+            let bare = hash.filter(|&hash| family.is_root(hash)).map(|_| 0);
+            hash.into_iter().chain(bare)
+        })
+    }
+
+    /// Whether a folder's hash is that of the root.
+    fn is_root(self, folder: u64) -> bool {
+        self.folder(b"") == Some(folder)
+    }
+
+    /// This family, and the others by which an archive of this one may be hashed.
+    fn alternatives(self) -> impl Iterator<Item = Self> {
+        let others: &[Self] = match self {
+            Self::Tes4 | Self::Tes4Xbox | Self::Tes4Ps3 => &[Self::Tes4, Self::Tes4Xbox, Self::Tes4Ps3],
+            Self::Tes3 | Self::Fo4 | Self::None => &[],
+        };
+        std::iter::once(self).chain(others.iter().copied().filter(move |other| *other != self))
+    }
+
+    /// The hash of a folder alone, as [`Hash::folder`] has it; `None` where whole paths are hashed, or nothing is.
+    pub fn folder(self, folder: &[u8]) -> Option<u64> {
+        let folder = Folder { outer: trim(folder), inner: &[] };
+        match self {
+            Self::Tes3 | Self::None => None,
+            Self::Tes4 | Self::Tes4Ps3 => Some(tes4::folder(folder)),
+            Self::Tes4Xbox => Some(xbox(tes4::folder(folder))),
+            Self::Fo4 => Some(fo4::folder(folder)),
+        }
+    }
+}
+
+/// Swaps the four CRC bytes of a TES4 hash: from the Xbox 360's order to the PC's, and back.
+pub fn xbox(hash: u64) -> u64 {
+    let [last, last2, length, first, a, b, c, d] = hash.to_le_bytes();
+    u64::from_le_bytes([last, last2, length, first, d, c, b, a])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FAMILIES: [Family; 5] =
+        [Family::Tes3, Family::Tes4, Family::Tes4Xbox, Family::Tes4Ps3, Family::Fo4];
+
+    #[test]
+    fn the_xbox_order_is_undone_by_itself() {
+        assert_eq!(xbox(0x059F_8968_6307_F3F3), 0x6889_9F05_6307_F3F3);
+        assert_eq!(xbox(xbox(0x0123_4567_89AB_CDEF)), 0x0123_4567_89AB_CDEF);
+    }
+
+    #[test]
+    fn folders_may_stand_on_either_side() {
+        for family in FAMILIES {
+            let whole = family.of(b"textures\\armor", b"iron.dds");
+            assert_eq!(family.of(b"", b"Textures/Armor/Iron.DDS"), whole, "{family:?}");
+            assert_eq!(family.of(b"/Textures/", b"\\armor\\iron.dds/"), whole, "{family:?}");
+            assert_ne!(family.of(b"textures", b"iron.dds"), whole, "{family:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_alone_hashes_as_a_files_folder_does() {
+        for family in FAMILIES {
+            for folder in [&b""[..], b".", b"a", b"Meshes/Clutter\\"] {
+                let of_file = (family != Family::Tes3).then(|| family.of(folder, b"x.nif").folder);
+                assert_eq!(family.folder(folder), of_file, "{family:?}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_hash_alike_in_any_case_and_with_either_separator(
+            folder in proptest::collection::vec(any::<u8>(), 0..300),
+            file in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let swap = |bytes: &[u8]| -> Vec<u8> {
+                bytes.iter().map(|&byte| match byte {
+                    b'/' => b'\\',
+                    b'\\' => b'/',
+                    _ if byte.is_ascii_lowercase() => byte.to_ascii_uppercase(),
+                    _ => byte.to_ascii_lowercase(),
+                }).collect()
+            };
+            for family in FAMILIES {
+                prop_assert_eq!(family.of(&folder, &file), family.of(&swap(&folder), &swap(&file)));
+                prop_assert_eq!(family.folder(&folder), family.folder(&swap(&folder)));
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What the archives of Arena and Daggerfall share: a count, the files one after the other, and a directory at the end.
+//!
+//! There is no magic number, no hash and no offset. Such an archive is recognised by the sum of all its lengths,
+//! which is the file's own: at most 65,535 records are read. The two formats differ in what precedes the data, 2
+//! bytes or 4, so that no file adds up as both.
+
+use std::sync::Arc;
+
+use super::super::archive::{About, Archive};
+use super::super::entry::{Entry, Name};
+use super::super::error::ParseError;
+use super::super::extent::{Codec, Extent, ExtentPrefix};
+use super::super::files::FileList;
+use super::super::hash::{Family, Hash};
+use super::super::limits::Options;
+use super::super::notes::Notes;
+use crate::read::{Reader, Record, UnexpectedEnd};
+
+/// Of a record of a file with a name, in bytes.
+pub(super) const NAMED_LEN: usize = 18;
+
+/// The layout of an archive.
+pub(super) struct Layout {
+    /// Of what precedes the data, the count included, in bytes.
+    pub(super) header_len: u64,
+    /// Of a record of the directory, in bytes.
+    pub(super) record_len: usize,
+    /// Reads one.
+    pub(super) read: for<'a> fn(&mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd>,
+}
+
+/// What the directory records of one file.
+pub(super) struct File<'a> {
+    pub(super) name: Name<'a>,
+    /// Whether it is packed, by a method that is not documented anywhere.
+    pub(super) is_packed: bool,
+    /// In bytes, as stored.
+    pub(super) size: u32,
+}
+
+impl Layout {
+    /// A reader of the directory, which ends the archive.
+    fn directory<'a>(&self, archive: &'a [u8]) -> Result<Reader<'a>, UnexpectedEnd> {
+        let end = UnexpectedEnd { at: self.header_len, what: "the directory" };
+        let count = Reader::new(archive).u16("the count of files")?;
+        let len = usize::from(count).saturating_mul(self.record_len);
+        let start = archive.len().checked_sub(len).and_then(|start| u64::try_from(start).ok());
+        let start = start.filter(|&start| start >= self.header_len).ok_or(end)?;
+        Reader::at(archive, start, end.what)
+    }
+
+    /// Whether header, data and directory add up to `archive`.
+    ///
+    /// Not for an archive without a byte of data: zeros would add up too.
+    pub(super) fn fits(&self, archive: &[u8]) -> bool {
+        let Ok(mut directory) = self.directory(archive) else { return false };
+        let end = directory.position();
+        let mut at = self.header_len;
+        while directory.left() > 0 {
+            let Ok(file) = (self.read)(&mut directory) else { return false };
+            at = at.saturating_add(u64::from(file.size));
+        }
+        at == end && at > self.header_len
+    }
+
+    /// The tables of an archive that fits.
+    pub(super) fn parse<'a>(
+        &self,
+        archive: &'a [u8],
+        about: About,
+        options: &Options,
+    ) -> Result<Archive<'a>, ParseError> {
+        let limits = &options.limits;
+        let mut directory = self.directory(archive)?;
+        let count = directory.records_left(self.record_len);
+        limits.check_count(0, u64::try_from(count).unwrap_or(u64::MAX), "files")?;
+        let mut files = FileList { entries: Vec::with_capacity(count), extents: Vec::with_capacity(count) };
+        let mut notes = Notes::new(limits);
+        let (mut offset, mut packed) = (self.header_len, 0_u32);
+        let start = directory.position();
+        while directory.left() > 0 {
+            let File { name, is_packed, size } = (self.read)(&mut directory)?;
+            packed = packed.saturating_add(u32::from(is_packed));
+            let codec = if is_packed { Codec::Unsupported } else { Codec::Stored };
+            files.entries.push(Entry { name, hash: Hash::default(), extents: 1 });
+            files.extents.push(Extent {
+                offset,
+                packed: size,
+                size: Some(size),
+                codec,
+                prefix: ExtentPrefix::NONE,
+            });
+            offset = offset.saturating_add(u64::from(size));
+        }
+        if packed > 0 {
+            notes.add(start, || format!("files marked as packed, in a way that is not known: {packed}"));
+        }
+        let (hashes, heads) = (Family::None, Arc::default());
+        Ok(Archive { about, hashes, files: files.into(), heads, sniffed: Vec::new(), notes: notes.kept })
+    }
+}
+
+/// A record of a file with a name: Arena's, and Daggerfall's, whose name some call fourteen bytes long.
+struct NamedRecord<'a>(Record<'a, NAMED_LEN>);
+
+impl<'a> NamedRecord<'a> {
+    /// NUL-padded.
+    fn name(&self) -> &'a [u8; 12] {
+        self.0.bytes_at::<0, 12>()
+    }
+
+    /// Not 0 where the file is packed. The method is not known \[unverified\].
+    fn flag(&self) -> u16 {
+        self.0.u16_at::<12>()
+    }
+
+    /// In bytes, as stored.
+    fn size(&self) -> u32 {
+        self.0.u32_at::<14>()
+    }
+}
+
+/// Reads a [`NamedRecord`].
+pub(super) fn named<'a>(directory: &mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd> {
+    let record = NamedRecord(directory.record("a file's record")?);
+    let name = Name::Path(record.name().split(|&byte| byte == 0).next().unwrap_or_default());
+    Ok(File { name, is_packed: record.flag() != 0, size: record.size() })
+}
+
+/// Such an archive has neither version nor flags.
+pub(super) fn about(format: &'static str, kind: &'static str, games: &'static str) -> About {
+    About { format, version: 0, kind, games, platform: "PC (DOS)", flags: 0, flag_names: Vec::new() }
+}

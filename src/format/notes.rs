@@ -1,0 +1,61 @@
+//! What is unusual about an archive, but no error: collected while its tables are parsed.
+
+use super::extent::Extent;
+use super::limits::Limits;
+
+/// Something unusual about an archive that is no error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Where, in bytes from the start of the archive.
+    pub at: u64,
+    /// What.
+    pub what: String,
+}
+
+/// Collects notes up to a limit, so that a hostile archive cannot fill memory with them.
+#[derive(Debug)]
+pub(super) struct Notes {
+    pub(super) kept: Vec<Note>,
+    limit: usize,
+}
+
+impl Notes {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { kept: Vec::new(), limit: limits.notes }
+    }
+
+    pub(super) fn add(&mut self, at: u64, what: impl FnOnce() -> String) {
+        if self.kept.len() < self.limit {
+            self.kept.push(Note { at, what: what() });
+        }
+    }
+
+    /// Notes that extents end past the end of the archive; `things` is what users call them.
+    pub(super) fn add_past_end(&mut self, past_end: &PastEnd, things: &str) {
+        let PastEnd { len, count } = past_end;
+        if *count > 0 {
+            self.add(*len, || {
+                format!("the data of {count} {things} lies beyond the end: was the archive cut short?")
+            });
+        }
+    }
+}
+
+/// Counts the extents that end past the end of an archive.
+#[derive(Debug)]
+pub(super) struct PastEnd {
+    /// Of the archive, in bytes.
+    len: u64,
+    count: u32,
+}
+
+impl PastEnd {
+    pub(super) fn new(len: u64) -> Self {
+        Self { len, count: 0 }
+    }
+
+    pub(super) fn check(&mut self, extent: &Extent) {
+        let is_past_end = extent.offset.saturating_add(u64::from(extent.packed)) > self.len;
+        self.count = self.count.saturating_add(u32::from(is_past_end));
+    }
+}

@@ -1,0 +1,131 @@
+//! Facts that other programs computed, from the files of `tests/data`; each file states its origin.
+
+use std::fs;
+
+/// A line of `hashes_tes3_tes4_fo4.txt`.
+pub enum HashVector {
+    /// The two words of a path's hash.
+    Tes3 { path: Vec<u8>, low: u64, high: u64 },
+    /// A folder's hash, and its bytes on an Xbox 360 as hexadecimal digits.
+    Tes4Folder { folder: Vec<u8>, hash: u64, xbox: String },
+    /// A file name's hash, and its bytes on a PC and on an Xbox 360 as hexadecimal digits.
+    Tes4File { file: Vec<u8>, hash: u64, pc: String, xbox: String },
+    /// The three parts of a path's hash.
+    Fo4 { path: Vec<u8>, stem: u64, extension: u64, folder: u64 },
+}
+
+/// All of them.
+pub fn hashes() -> Vec<HashVector> {
+    let vectors: Vec<_> = lines("hashes_tes3_tes4_fo4.txt").iter().map(|line| hash_vector(line)).collect();
+    assert_eq!(vectors.len(), 77, "the file has lost or won lines");
+    vectors
+}
+
+fn hash_vector(line: &str) -> HashVector {
+    let quoted: Vec<&str> = line.split('"').collect();
+    let name = unquote(quoted[1]);
+    let words: Vec<&str> = quoted[2].split_whitespace().collect();
+    match quoted[0].trim() {
+        "TES3" => HashVector::Tes3 { path: name, low: hex(words[2]), high: hex(words[4]) },
+        "TES4DIR" => HashVector::Tes4Folder { folder: name, hash: hex(words[1]), xbox: words[3].to_owned() },
+        "TES4FILE" => HashVector::Tes4File {
+            file: name,
+            hash: hex(words[1]),
+            pc: words[3].to_owned(),
+            xbox: words[5].to_owned(),
+        },
+        "FO4" => HashVector::Fo4 {
+            path: name,
+            stem: hex(words[2]),
+            extension: hex(words[4]),
+            folder: hex(words[6]),
+        },
+        kind => panic!("a vector of an unknown kind: {kind}"),
+    }
+}
+
+/// A line of `hashes_ps3_xbox360.txt`.
+pub struct ConsoleVector {
+    pub name: String,
+    pub is_folder: bool,
+    pub pc: u64,
+    pub xbox: u64,
+    /// Textures only: other names hash as on the PC.
+    pub ps3: Option<u64>,
+}
+
+/// All of them.
+pub fn console_hashes() -> Vec<ConsoleVector> {
+    let vector = |line: &String| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let after = |label| words.iter().position(|&word| word == label).map(|at| hex(words[at + 1]));
+        ConsoleVector {
+            name: words[0].to_owned(),
+            is_folder: words[1] == "DIR",
+            pc: after("PC").unwrap(),
+            xbox: hex(words.last().unwrap()),
+            ps3: after("PS3"),
+        }
+    };
+    let vectors: Vec<_> = lines("hashes_ps3_xbox360.txt").iter().map(vector).collect();
+    assert_eq!(vectors.len(), 27, "the file has lost or won lines");
+    vectors
+}
+
+/// A row of `dds_headers.tsv`.
+pub struct DdsRow {
+    /// A `DXGI_FORMAT`.
+    pub format: u8,
+    pub width: u16,
+    pub height: u16,
+    pub mips: u8,
+    pub cube: bool,
+    /// The header as hexadecimal digits; `None` where DirectXTex refuses.
+    pub header: Option<String>,
+}
+
+/// All of them.
+pub fn dds_headers() -> Vec<DdsRow> {
+    let row = |line: &String| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let number = |at: usize| fields[at].parse::<u16>().unwrap();
+        DdsRow {
+            format: u8::try_from(number(0)).unwrap(),
+            width: number(1),
+            height: number(2),
+            mips: u8::try_from(number(3)).unwrap(),
+            cube: number(4) == 1,
+            header: (fields[5] != "ERR").then(|| fields[6].to_owned()),
+        }
+    };
+    let rows: Vec<_> = lines("dds_headers.tsv").iter().skip(1).map(row).collect();
+    assert_eq!(rows.len(), 191 * 3, "the file has lost or won rows");
+    rows
+}
+
+/// The lines of a file of `tests/data`, without its comments.
+fn lines(file: &str) -> Vec<String> {
+    let text = fs::read_to_string(format!("{}/tests/data/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    text.lines().filter(|line| !line.starts_with('#')).map(String::from).collect()
+}
+
+/// The bytes of a quoted name with its `\\` and `\xNN`.
+fn unquote(text: &str) -> Vec<u8> {
+    let mut rest = text.as_bytes();
+    let mut out = Vec::new();
+    while let [first, tail @ ..] = rest {
+        (out, rest) = match (first, tail) {
+            (b'\\', [b'\\', tail @ ..]) => ([&out[..], b"\\"].concat(), tail),
+            (b'\\', [b'x', a, b, tail @ ..]) => {
+                let digits = String::from_utf8(vec![*a, *b]).unwrap();
+                ([&out[..], &[u8::from_str_radix(&digits, 16).unwrap()]].concat(), tail)
+            }
+            _ => ([&out[..], &[*first]].concat(), tail),
+        };
+    }
+    out
+}
+
+fn hex(text: &str) -> u64 {
+    u64::from_str_radix(text, 16).unwrap()
+}
