@@ -60,8 +60,7 @@
 //! parse arguments, `-o` and profiles (`cli/mount_plan.rs`) -> open and parse all archives in parallel (`cli/open.rs`) ->
 //! merge their names in load order and freeze the tree ([`tree::merge()`]) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT
 //! (`fs/session.rs`) -> detach from the terminal and report success (`cli/daemon.rs`) -> serve until `umount` or a signal ->
-//! unmount -> remove the mountpoint if it was made. What can fail does so before the mount; after it every error path
-//! unmounts.
+//! unmount -> remove the mountpoint if it was made.
 //!
 //! # Where to find
 //!

@@ -3,6 +3,8 @@
 //! Parsing is pure: an archive's bytes in, tables or a [`ParseError`] out. It never panics, and uses memory in
 //! proportion to the size of the tables, whatever the bytes. A format is one file of this folder (its `mod` line here)
 //! and one row of [`FORMATS`].
+//!
+#![doc = include_str!("FORMATS.md")]
 
 #![deny(
     clippy::disallowed_methods,

@@ -10,6 +10,8 @@
 //!
 //! Everything is immutable once mounted, so that no operation takes a lock but for new spellings of folders and for
 //! the cache of decoded extents. There are no file handles, and lookups are not counted: FORGET is ignored.
+//!
+#![doc = include_str!("FUSE.md")]
 
 mod attr;
 mod error;
