@@ -44,7 +44,14 @@ pub use notes::Note;
 /// Every format that can be read, in the order in which they are tried.
 ///
 /// Those without a magic number precede Morrowind's, whose magic number is a likely count of files.
-pub static FORMATS: &[Format] = &[tes4::FORMAT, ba2::FORMAT, legacy::ARENA, legacy::DAGGERFALL, tes3::FORMAT];
+#[rustfmt::skip] // a row a line
+pub static FORMATS: &[Format] = &[
+    tes4::FORMAT,
+    ba2::FORMAT,
+    legacy::ARENA,
+    legacy::DAGGERFALL,
+    tes3::FORMAT,
+];
 
 /// Parses an archive's tables, as [`parse_with`] does, of known versions and kinds.
 ///

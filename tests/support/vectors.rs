@@ -1,6 +1,9 @@
 //! Facts that other programs computed, from the files of `tests/data`; each file states its origin.
 
-use std::fs;
+// Included, as several packages share this file and each has another manifest directory.
+const HASHES: &str = include_str!("../data/hashes_tes3_tes4_fo4.txt");
+const CONSOLE_HASHES: &str = include_str!("../data/hashes_ps3_xbox360.txt");
+const DDS_HEADERS: &str = include_str!("../data/dds_headers.tsv");
 
 /// A line of `hashes_tes3_tes4_fo4.txt`.
 pub enum HashVector {
@@ -16,8 +19,8 @@ pub enum HashVector {
 
 /// All of them.
 pub fn hashes() -> Vec<HashVector> {
-    let vectors: Vec<_> = lines("hashes_tes3_tes4_fo4.txt").iter().map(|line| hash_vector(line)).collect();
-    assert_eq!(vectors.len(), 77, "the file has lost or won lines");
+    let vectors: Vec<_> = lines(HASHES).map(hash_vector).collect();
+    assert_eq!(vectors.len(), 77, "lines are missing");
     vectors
 }
 
@@ -56,7 +59,7 @@ pub struct ConsoleVector {
 
 /// All of them.
 pub fn console_hashes() -> Vec<ConsoleVector> {
-    let vector = |line: &String| {
+    let vector = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let after = |label| words.iter().position(|&word| word == label).map(|at| hex(words[at + 1]));
         ConsoleVector {
@@ -67,8 +70,8 @@ pub fn console_hashes() -> Vec<ConsoleVector> {
             ps3: after("PS3"),
         }
     };
-    let vectors: Vec<_> = lines("hashes_ps3_xbox360.txt").iter().map(vector).collect();
-    assert_eq!(vectors.len(), 27, "the file has lost or won lines");
+    let vectors: Vec<_> = lines(CONSOLE_HASHES).map(vector).collect();
+    assert_eq!(vectors.len(), 27, "lines are missing");
     vectors
 }
 
@@ -86,7 +89,7 @@ pub struct DdsRow {
 
 /// All of them.
 pub fn dds_headers() -> Vec<DdsRow> {
-    let row = |line: &String| {
+    let row = |line: &str| {
         let fields: Vec<&str> = line.split('\t').collect();
         let number = |at: usize| fields[at].parse::<u16>().unwrap();
         DdsRow {
@@ -98,15 +101,14 @@ pub fn dds_headers() -> Vec<DdsRow> {
             header: (fields[5] != "ERR").then(|| fields[6].to_owned()),
         }
     };
-    let rows: Vec<_> = lines("dds_headers.tsv").iter().skip(1).map(row).collect();
-    assert_eq!(rows.len(), 191 * 3, "the file has lost or won rows");
+    let rows: Vec<_> = lines(DDS_HEADERS).skip(1).map(row).collect();
+    assert_eq!(rows.len(), 191 * 3, "rows are missing");
     rows
 }
 
-/// The lines of a file of `tests/data`, without its comments.
-fn lines(file: &str) -> Vec<String> {
-    let text = fs::read_to_string(format!("{}/tests/data/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    text.lines().filter(|line| !line.starts_with('#')).map(String::from).collect()
+/// The lines of a file without its comments.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.starts_with('#'))
 }
 
 /// The bytes of a quoted name with its `\\` and `\xNN`.
