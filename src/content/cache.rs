@@ -5,9 +5,8 @@
 //! back for are evicted first. One that was served to its end goes even while there is room: the next one is then decoded
 //! into memory that is mapped already, where a cache that fills its budget takes a page fault for every page of it.
 
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lru::LruCache;
 
@@ -43,9 +42,6 @@ struct State<E> {
     bytes: u64,
     /// Of the entries whose readers will come back for more.
     unfinished: u64,
-    /// Entries that were evicted while in use: their bytes are in memory all the same, most of them on their way into the
-    /// kernel's page cache, and whoever asks for them meanwhile need not decode them again.
-    evicted_in_use: HashMap<CacheKey, Weak<DecodeCell<E>>>,
 }
 
 /// A decoded extent, and how far it was served. Counts are in bytes.
@@ -68,9 +64,7 @@ impl<E> CacheEntry<E> {
 impl<E> Cache<E> {
     /// A cache of `budget` bytes, or of one extent where that is larger.
     pub(super) fn new(budget: u64) -> Self {
-        let entries = LruCache::unbounded();
-        let state = State { entries, bytes: 0, unfinished: 0, evicted_in_use: HashMap::new() };
-        Self { budget, state: Mutex::new(state) }
+        Self { budget, state: Mutex::new(State { entries: LruCache::unbounded(), bytes: 0, unfinished: 0 }) }
     }
 
     /// Whether an extent is cached.
@@ -85,9 +79,6 @@ impl<E> Cache<E> {
         let mut state = self.state();
         if let Some(entry) = state.entries.get(&key) {
             return entry.cell.clone();
-        }
-        if let Some(cell) = state.evicted_in_use.get(&key).and_then(Weak::upgrade) {
-            return cell;
         }
         let size = u64::from(key.size);
         while let Some(next) = state.next_evicted(self.budget, size) {
@@ -133,9 +124,7 @@ impl<E> Cache<E> {
 
     /// Takes an extent out.
     pub(super) fn remove(&self, key: &CacheKey) {
-        let mut state = self.state();
-        state.evict(key);
-        state.evicted_in_use.remove(key);
+        self.state().evict(key);
     }
 
     /// Bytes cached, those that are being decoded included.
@@ -162,17 +151,13 @@ impl<E> State<E> {
         (entry.unserved == 0 || is_full).then_some(*oldest)
     }
 
-    /// Takes out an entry.
+    /// Takes out an entry. Readers and pushes that use its bytes keep them in memory until they are done.
     fn evict(&mut self, key: &CacheKey) -> Option<Arc<DecodeCell<E>>> {
         let entry = self.entries.pop(key)?;
         let size = u64::from(key.size);
         self.bytes -= size;
         if entry.is_unfinished() {
             self.unfinished -= size;
-        }
-        if Arc::strong_count(&entry.cell) > 1 {
-            self.evicted_in_use.retain(|_, cell| cell.strong_count() > 0);
-            self.evicted_in_use.insert(*key, Arc::downgrade(&entry.cell));
         }
         Some(entry.cell)
     }
@@ -244,14 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn an_extent_evicted_in_use_is_found_until_its_users_are_done() {
+    fn an_extent_evicted_in_use_stays_in_memory_until_its_users_are_done() {
         let cache = Cache::<()>::new(100);
         let first = cache.cell(key(1, 60));
+        first.get_or_init(|| Ok(Box::from([7; 60])));
         cache.cell(key(2, 60));
         assert!(!cache.contains(&key(1, 60)));
-        assert!(Arc::ptr_eq(&first, &cache.cell(key(1, 60))), "it would be decoded twice");
-        cache.remove(&key(1, 60));
-        assert!(!Arc::ptr_eq(&first, &cache.cell(key(1, 60))), "an error is cached");
+        assert_eq!(first.get().and_then(|it| it.as_deref().ok()), Some(&[7; 60][..]));
     }
 
     #[test]

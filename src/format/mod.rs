@@ -5,7 +5,6 @@
 //! and one row of [`FORMATS`].
 //!
 #![doc = include_str!("FORMATS.md")]
-
 #![deny(
     clippy::disallowed_methods,
     clippy::indexing_slicing,
