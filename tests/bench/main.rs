@@ -17,6 +17,7 @@ mod assets; // contents of files
 mod cleanup; // what must be gone when a run is over
 mod corpus; // the same files in every form
 mod decode; // what extents cost without a mount
+mod lookup; // what names cost without a mount
 mod measure; // works on subjects in turn, and what they took
 mod mounts; // subjects
 mod opening; // from the command to the mount

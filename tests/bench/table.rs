@@ -56,6 +56,9 @@ A bare decode of the textures: {time} ms for {bytes} bytes."
         out,
         "\nA thread that asks another waits {anywhere:.1} us for the answer; {one:.1} us where both are on one processor."
     )?;
+    if let Some(lookups) = &facts.lookups {
+        lookups.write(out)?;
+    }
     for text in &log.left_out {
         writeln!(out, "\nLeft out: {text}.")?;
     }
