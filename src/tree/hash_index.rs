@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::node::Node;
+use super::runs::for_each_run;
 
 /// Twelve bytes a node, in runs as the nodes: the run of a folder is ordered by hash, and by name where hashes are equal.
 ///
@@ -17,20 +18,21 @@ pub(super) struct HashIndex {
 
 impl HashIndex {
     /// Indexes all nodes; the children of a folder are in the order of their names.
-    pub(super) fn new(nodes: &[Node], hash_of: impl Fn(&Node) -> u64) -> Self {
-        let mut index = Self { hashes: vec![0; nodes.len()], nodes: vec![0; nodes.len()] };
-        let mut run: Vec<(u64, u32)> = Vec::new();
-        for folder in nodes.iter().filter(|node| node.is_folder) {
-            let Range { start, end } = folder.children();
-            let children = start as usize..end as usize;
-            run.clear();
-            run.extend(nodes[children.clone()].iter().map(&hash_of).zip(start..));
-            run.sort_unstable();
-            for (slot, (hash, node)) in children.zip(&run) {
-                (index.hashes[slot], index.nodes[slot]) = (*hash, *node);
+    pub(super) fn new(nodes: &[Node], hash_of: impl Fn(&Node) -> u64 + Sync) -> Self {
+        // Without the root, which is in no run.
+        let folders = nodes.iter().filter(|node| node.is_folder);
+        let mut starts: Vec<usize> = folders.map(|folder| folder.first as usize - 1).collect();
+        starts.push(nodes.len() - 1);
+        // Hash and node in one integer, which sorts faster than a pair.
+        let mut keys: Vec<u128> = (0..nodes.len() as u128).collect();
+        for_each_run(&mut keys[1..], &starts, |run| {
+            for key in run.iter_mut() {
+                *key |= u128::from(hash_of(&nodes[*key as usize])) << 32;
             }
-        }
-        index
+            run.sort_unstable();
+        });
+        let (hashes, nodes) = keys.into_iter().map(|key| ((key >> 32) as u64, key as u32)).unzip();
+        Self { hashes, nodes }
     }
 
     /// The node with this hash among the `children` of a folder for which `compare` returns `Equal`; it orders names

@@ -1,15 +1,14 @@
 //! Layers become a tree: which file of a name is listed, what it hides, and which number each node gets.
 
 use std::borrow::Cow;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::num::NonZero;
-use std::thread;
 
 use super::duplicates::Numbering;
 use super::fold;
 use super::layer::{Layer, NameRef};
 use super::node::{Hidden, Node, NodeId};
+use super::runs::for_each_run;
 use super::tree::Tree;
 use crate::format::EntryId;
 
@@ -39,9 +38,9 @@ pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
     if merging.folders.len().saturating_add(files) >= NODES_MAX {
         return Err(TooManyNodes);
     }
-    let mut runs = merging.runs(&map);
+    let runs = merging.runs(&map);
     let mut items = merging.gather(&map, &runs);
-    merging.sort_all(&mut items, &mut runs);
+    for_each_run(&mut items, &runs.starts, |run| merging.sort(run));
     let (nodes, hidden) = merging.nodes(&items, &runs)?;
     drop(items);
     Ok(Tree::new(nodes, merging.layers, hidden))
@@ -49,9 +48,6 @@ pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
 
 /// Nodes that may exist, so that their numbers and those of spellings stay below 2^32.
 const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
-
-/// Nodes from which on another thread is worth its start.
-const PARALLEL_FROM: usize = 1 << 14;
 
 struct Merging {
     /// The folders of all layers, merged; the root first, every folder after its parent.
@@ -83,6 +79,8 @@ struct Item {
     number: u32,
     layer: u16,
     is_folder: bool,
+    /// Whether the item before it in its sorted run has the same name.
+    is_repeated: bool,
 }
 
 /// Which items are the children of which folder. Folders are in the order of their nodes' numbers.
@@ -91,8 +89,6 @@ struct Runs {
     order: Vec<u32>,
     /// Where the items of each begin, and where those of the last end.
     starts: Vec<usize>,
-    /// Whether some of its items have one name.
-    has_duplicates: Vec<bool>,
 }
 
 impl Merging {
@@ -152,13 +148,14 @@ impl Merging {
                 Some(*end)
             }))
             .collect();
-        Runs { has_duplicates: vec![false; order.len()], order, starts }
+        Runs { order, starts }
     }
 
     /// All items, folder by folder, otherwise unordered.
     fn gather(&self, map: &FolderMap, runs: &Runs) -> Vec<Item> {
         let total = runs.starts.last().copied().unwrap_or(0);
-        let vacant = Item { prefix: 0, name: NameRef::default(), number: 0, layer: 0, is_folder: true };
+        let name = NameRef::default();
+        let vacant = Item { prefix: 0, name, number: 0, layer: 0, is_folder: true, is_repeated: false };
         let mut items = vec![vacant; total];
         let mut next = vec![0_usize; self.folders.len()];
         for (&folder, &start) in runs.order.iter().zip(&runs.starts) {
@@ -167,7 +164,7 @@ impl Merging {
         let mut put = |folder: u32, layer: u16, name: NameRef, number: u32, is_folder: bool| {
             let next = &mut next[folder as usize];
             let prefix = fold::prefix(self.name(layer, name));
-            items[*next] = Item { prefix, name, number, layer, is_folder };
+            items[*next] = Item { prefix, name, number, layer, is_folder, is_repeated: false };
             *next += 1;
         };
         for (number, (folder, &parent)) in (0_u32..).zip(self.folders.iter().zip(&map.parents)).skip(1) {
@@ -181,42 +178,6 @@ impl Merging {
         items
     }
 
-    /// Sorts the items of every folder, on all processors: each thread takes adjacent folders.
-    fn sort_all(&self, items: &mut [Item], runs: &mut Runs) {
-        let threads = match items.len() {
-            0..PARALLEL_FROM => 1,
-            _ => thread::available_parallelism().map_or(1, NonZero::get),
-        };
-        let share = items.len().div_ceil(threads).max(1);
-        let sort_folders = |items: &mut [Item], starts: &[usize], has_duplicates: &mut [bool]| {
-            let mut rest = items;
-            for (bounds, has_duplicates) in starts.array_windows().zip(has_duplicates) {
-                let [start, end] = *bounds;
-                let (run, others) = std::mem::take(&mut rest).split_at_mut(end - start);
-                self.sort(run);
-                *has_duplicates = run.array_windows().any(|[a, b]| self.is_same(a, b));
-                rest = others;
-            }
-        };
-        thread::scope(|scope| {
-            let (mut rest, mut starts) = (items, &runs.starts[..]);
-            let mut has_duplicates = &mut runs.has_duplicates[..];
-            while let Some(&first) = starts.first().filter(|_| starts.len() > 1) {
-                // The folders whose items begin within a share, and one at least.
-                let folders =
-                    starts.partition_point(|start| start - first < share).clamp(1, starts.len() - 1);
-                let (part, others) = std::mem::take(&mut rest).split_at_mut(starts[folders] - first);
-                let (flags, more) = std::mem::take(&mut has_duplicates).split_at_mut(folders);
-                let of_part = &starts[..=folders];
-                (rest, starts, has_duplicates) = (others, &starts[folders..], more);
-                match rest.is_empty() {
-                    true => sort_folders(part, of_part, flags),
-                    false => drop(scope.spawn(move || sort_folders(part, of_part, flags))),
-                }
-            }
-        });
-    }
-
     /// Numbers nodes from the root down, and separates the entries that are hidden.
     fn nodes(&mut self, items: &[Item], runs: &Runs) -> Result<(Vec<Node>, Vec<Hidden>), TooManyNodes> {
         let root =
@@ -225,18 +186,16 @@ impl Merging {
         nodes.push(root);
         let mut hidden = Vec::new();
         let mut node_of_folder = vec![0_u32; self.folders.len()];
-        let folders = runs.order.iter().zip(runs.starts.array_windows()).zip(&runs.has_duplicates);
-        for ((&folder, &[start, end]), &has_duplicates) in folders {
+        for (&folder, &[start, end]) in runs.order.iter().zip(runs.starts.array_windows()) {
             let mut run = Cow::Borrowed(&items[start..end]);
-            if has_duplicates {
+            if run.iter().any(|item| item.is_repeated) {
                 self.number_duplicates(&mut run)?;
             }
             let parent = node_of_folder[folder as usize];
             let first = nodes.len();
-            let mut last: Option<&Item> = None;
             for item in run.iter() {
                 let number = node_number(nodes.len())?;
-                if has_duplicates && last.is_some_and(|last| self.is_same(last, item)) {
+                if item.is_repeated {
                     let entry = EntryId { layer: item.layer, entry: item.number };
                     hidden.push(Hidden { by: NodeId(number - 1), entry, name: item.name });
                     continue;
@@ -246,7 +205,6 @@ impl Merging {
                     node_of_folder[item.number as usize] = number;
                 }
                 nodes.push(Node { name, parent, first: item.number, count: 0, layer, is_folder });
-                last = Some(item);
             }
             nodes[parent as usize].count = node_number(nodes.len() - first)?;
             nodes[parent as usize].first = node_number(first)?;
@@ -258,7 +216,15 @@ impl Merging {
     /// Gives the first free number to each file of a sorted run whose name another file of its own layer has, or a
     /// folder.
     fn number_duplicates(&mut self, run: &mut Cow<'_, [Item]>) -> Result<(), TooManyNodes> {
-        let mut duplicates = self.duplicates(run);
+        let mut duplicates = Vec::new();
+        let mut first_of_name = 0;
+        for (index, [before, item]) in (1..).zip(run.array_windows()) {
+            if !item.is_repeated {
+                first_of_name = index;
+            } else if run[first_of_name].is_folder || before.layer == item.layer {
+                duplicates.push(index);
+            }
+        }
         if duplicates.is_empty() {
             return Ok(());
         }
@@ -279,38 +245,18 @@ impl Merging {
         Ok(())
     }
 
-    /// The positions in a sorted run of the files that need a number.
-    fn duplicates(&self, run: &[Item]) -> Vec<usize> {
-        let mut duplicates = Vec::new();
-        // A folder takes its name from all files after it, not only from the next.
-        let mut folder: Option<&Item> = None;
-        for (index, [before, item]) in (1..).zip(run.array_windows()) {
-            folder = if before.is_folder { Some(before) } else { folder };
-            let is_in_layer = before.layer == item.layer && self.is_same(before, item);
-            if is_in_layer || folder.is_some_and(|folder| self.is_same(folder, item)) {
-                duplicates.push(index);
-            }
-        }
-        duplicates
-    }
-
     /// By folded name; of one name a folder first, then the layer that wins, then stored order.
     fn sort(&self, run: &mut [Item]) {
+        let name = |item: &Item| self.name(item.layer, item.name);
+        let compare =
+            |a: &Item, b: &Item| a.prefix.cmp(&b.prefix).then_with(|| fold::compare_rest(name(a), name(b)));
         let rank = |item: &Item| (!item.is_folder, Reverse(item.layer), item.number);
-        run.sort_unstable_by(|a, b| {
-            a.prefix
-                .cmp(&b.prefix)
-                .then_with(|| fold::compare_rest(self.name(a.layer, a.name), self.name(b.layer, b.name)))
-                .then_with(|| rank(a).cmp(&rank(b)))
-        });
-    }
-
-    /// Whether two items have one name.
-    fn is_same(&self, a: &Item, b: &Item) -> bool {
-        let [name, other] = [a, b].map(|item| self.name(item.layer, item.name));
-        a.prefix == b.prefix
-            && name.len() == other.len()
-            && fold::compare_rest(name, other) == Ordering::Equal
+        run.sort_unstable_by(|a, b| compare(a, b).then_with(|| rank(a).cmp(&rank(b))));
+        let mut last: Option<Item> = None;
+        for item in run {
+            item.is_repeated = last.is_some_and(|last| compare(&last, item).is_eq());
+            last = Some(*item);
+        }
     }
 
     fn name(&self, layer: u16, name: NameRef) -> &[u8] {

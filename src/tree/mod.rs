@@ -13,6 +13,7 @@ mod layer;
 mod layer_builder;
 mod merge;
 mod node;
+mod runs;
 mod spelling;
 #[expect(clippy::module_inception, reason = "a type lives in the file of its name")]
 mod tree;
