@@ -1,4 +1,5 @@
-//! Lists of names for archives without any, hashes in every platform's order, and what first bytes tell.
+//! Lists of names for archives without names, hashes in every platform's byte order, and what first bytes and hashes
+//! show of a file's type and an archive's platform.
 
 use bsafs::format::encoding::Encoding;
 use bsafs::format::hash::Family;
@@ -65,7 +66,7 @@ fn a_list_gives_nameless_files_their_paths_in_any_case_and_with_either_separator
         let mut folded: Vec<String> = files(&tree).iter().map(|path| path.to_ascii_lowercase()).collect();
         folded.sort();
         assert_eq!(folded, ["meshes/a/bucket.nif", "readme.txt", "textures/caf\u{e9}.dds"], "{kind}");
-        assert!(!tree.has_unnamed(), "{kind}: nothing is unknown any more");
+        assert!(!tree.has_unnamed(), "{kind}: all names are known");
         let bare = tree_of(&bytes, "");
         for path in ["meshes/a/bucket.nif", "textures/caf\u{e9}.dds", "readme.txt"] {
             let (node, old) =
@@ -89,10 +90,10 @@ fn a_hidden_file_without_a_name_has_the_hash_that_is_stored() {
     let tree =
         tree::merge(vec![read(&archive.clone().nameless().build(), &names), read(&archive.build(), &names)]);
     let tree = tree.unwrap();
-    let seen = tree.resolve(b"a/b.txt").unwrap();
-    let [hidden] = tree.hidden(seen) else { panic!("one is hidden") };
+    let listed = tree.resolve(b"a/b.txt").unwrap();
+    let [hidden] = tree.hidden(listed) else { panic!("one entry is hidden") };
     assert_eq!(tree.stored_name_of_hidden(hidden), b"");
-    assert_eq!(tree.hash_text_of_hidden(hidden), tree.hash_text(seen));
+    assert_eq!(tree.hash_text_of_hidden(hidden), tree.hash_text(listed));
 }
 
 #[test]
@@ -129,7 +130,7 @@ fn textures_of_the_playstation_3_are_found_by_path_and_by_list() {
 }
 
 #[test]
-fn a_file_of_a_root_that_was_hashed_to_nothing_is_found_by_path_and_by_list() {
+fn a_file_of_a_root_with_the_hash_0_is_found_by_path_and_by_list() {
     for flags in [0, XBOX_360, FOLDER_NAMES] {
         let bytes = Tes4::new(104)
             .flags(flags)
@@ -146,7 +147,7 @@ fn a_file_of_a_root_that_was_hashed_to_nothing_is_found_by_path_and_by_list() {
 }
 
 #[test]
-fn embedded_names_are_believed_in_either_byte_order() {
+fn embedded_names_are_used_if_their_hash_matches_in_either_byte_order() {
     let (folder, file) = (tes4_folder(b"a"), tes4_file(b"b.txt"));
     for (flags, order) in [(0, xbox360 as fn(u64) -> u64), (XBOX_360, |hash| hash)] {
         let bytes = Tes4::new(104)
@@ -159,7 +160,7 @@ fn embedded_names_are_believed_in_either_byte_order() {
 }
 
 #[test]
-fn files_without_names_are_listed_with_the_extension_that_their_first_bytes_call_for() {
+fn files_without_names_are_listed_with_the_extension_that_their_first_bytes_show() {
     for (start, extension) in [
         (&b"DDS |"[..], ".dds"),
         (b"NetImmerse File Format, Version 4.0.0.2\n", ".nif"),
@@ -188,7 +189,7 @@ fn files_without_names_are_listed_with_the_extension_that_their_first_bytes_call
 }
 
 #[test]
-fn the_platform_is_told_as_far_as_the_bytes_tell_it() {
+fn the_platform_is_reported_as_far_as_the_bytes_show_it() {
     let platform = |bytes: &[u8]| parse(bytes, &Limits::default()).unwrap().about.platform;
     let texture = |version, flags| Tes4::new(version).flags(flags).file("textures", "iron_n.dds", "x");
     let named = FOLDER_NAMES | FILE_NAMES;
@@ -206,7 +207,7 @@ fn the_platform_is_told_as_far_as_the_bytes_tell_it() {
 }
 
 #[test]
-fn a_harvested_list_names_the_files_of_every_nameless_archive() {
+fn a_collected_list_names_the_files_of_every_nameless_archive() {
     let dir = TestDir::new();
     let named = PATHS.iter().fold(Ba2::general(1), |it, path| it.file(stored(path), "x")).build();
     dir.archive("named.ba2", &named);
@@ -225,7 +226,7 @@ fn a_harvested_list_names_the_files_of_every_nameless_archive() {
 }
 
 #[test]
-fn a_hash_that_is_no_platforms_is_odd_and_not_bad() {
+fn a_hash_of_no_platform_is_odd_and_not_damage() {
     let dir = TestDir::new();
     let verify = |bytes: Vec<u8>| {
         dir.archive("archive", &bytes);
@@ -234,10 +235,10 @@ fn a_hash_that_is_no_platforms_is_odd_and_not_bad() {
     let named = FOLDER_NAMES | FILE_NAMES;
     let pc = |flags| Tes4::new(104).flags(flags).file("a", "b.dds", "x");
     let root = Tes4::new(103).folder(Tes4Folder::new("").with_hash(0)).file("", "license", "x").build();
-    let sounds =
+    let intact =
         [ps3(named), pc(named).header_flags(named | XBOX_360).build(), pc(named | XBOX_360).build(), root];
-    for sound in sounds {
-        assert_eq!(verify(sound), "archive: 1 file, all sound\n");
+    for archive in intact {
+        assert_eq!(verify(archive), "archive: 1 file, all sound\n");
     }
     let edited = Tes4::new(103).add("a", Tes4File::new("b.dds", "x").with_hash(7)).file("a", "c.dds", "x");
     let odd = "odd: a/b.dds: hash differs from that of its name (archive invalidation?)\n";

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
 use super::open;
-use crate::format::name;
 use crate::fs::{mountinfo, unmount};
+use crate::tree;
 
 /// A folder that is ready to be mounted on. If it was made here, it goes when this goes.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Mountpoint {
     pub(super) fn after(archive: &Path) -> Result<Self, Failure> {
         let stem = open::folder_name(archive);
         for count in 1..1000 {
-            let path = PathBuf::from(if count == 1 { stem.clone() } else { name::numbered(&stem, count) });
+            let path = PathBuf::from(if count == 1 { stem.clone() } else { tree::numbered(&stem, count) });
             clear_if_dead(&path)?;
             match std::fs::symlink_metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::make(&path),

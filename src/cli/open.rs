@@ -278,7 +278,7 @@ fn bases(paths: &[PathBuf], layout: Layout) -> Vec<Option<String>> {
         let mut count = 1;
         while !taken.insert(name.to_ascii_lowercase()) {
             count += 1;
-            name = name::numbered(&stem, count);
+            name = tree::numbered(&stem, count);
         }
         name
     };

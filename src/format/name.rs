@@ -4,7 +4,7 @@
 //! A stored name is bytes in the packer's code page, with either separator, and may be hostile. What comes
 //! out is UTF-8 that any Linux program can hold: never empty, `.` or `..`, no `/`, no NUL and no other ASCII
 //! control character, at most [`COMPONENT_MAX`] bytes, at most [`DEPTH_MAX`] of them. The same bytes always
-//! give the same names; different bytes may give the same, which is the tree's to settle (see [`numbered`]).
+//! give the same names; different bytes may give the same, and `tree` then numbers them.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -76,16 +76,6 @@ pub fn is_ordinary(stored: &[u8]) -> bool {
         ([], few) => few.iter().all(|&byte| is_plain(byte)),
     };
     is_plain && stored.len() <= COMPONENT_MAX && !matches!(stored, b"" | b"." | b"..")
-}
-
-/// The `n`th name for a file whose own name is taken: `foo.dds` becomes `foo (2).dds`. At most
-/// [`COMPONENT_MAX`] bytes.
-pub fn numbered(name: &str, n: u32) -> String {
-    let dot = name.rfind('.').filter(|&at| at > 0 && name.len().saturating_sub(at) <= COMPONENT_MAX / 2);
-    let (stem, extension) = name.split_at_checked(dot.unwrap_or(name.len())).unwrap_or((name, ""));
-    let suffix = format!(" ({n}){extension}");
-    let stem = prefix(stem, COMPONENT_MAX.saturating_sub(suffix.len()));
-    format!("{stem}{suffix}")
 }
 
 /// The iterator of [`components`].
@@ -456,18 +446,6 @@ mod tests {
         assert_ne!(last(&(path(30_000) + "/b.dds")).1, deepest);
     }
 
-    #[test]
-    fn numbered_names_keep_their_extension_and_fit() {
-        assert_eq!(numbered("foo.dds", 2), "foo (2).dds");
-        assert_eq!(numbered("a.tar.gz", 10), "a.tar (10).gz");
-        assert_eq!(numbered("noext", 3), "noext (3)");
-        assert_eq!(numbered(".gitignore", 2), ".gitignore (2)");
-        let long = format!("{}.dds", "\u{e9}".repeat(125));
-        assert_eq!(numbered(&long, u32::MAX), format!("{} (4294967295).dds", "\u{e9}".repeat(119)));
-        let all_extension = format!("a.{}", "x".repeat(253));
-        assert_eq!(numbered(&all_extension, 2), format!("a.{} (2)", "x".repeat(249)));
-    }
-
     const LABELS: [&str; 10] =
         ["1252", "1251", "1253", "utf-8", "932", "936", "gb18030", "949", "950", "x-user-defined"];
 
@@ -479,7 +457,6 @@ mod tests {
                 proptest::collection::vec(proptest::sample::select(&b"a.\\/:\0\x1f\x7f\x81\x95\xe9\xf0\x9f"[..]), 0..400),
             ],
             label in proptest::sample::select(&LABELS[..]),
-            n in any::<u32>(),
         ) {
             let encoding = Encoding::from_label(label).unwrap();
             let found: Vec<_> = components(&stored, encoding).collect();
@@ -487,8 +464,6 @@ mod tests {
             prop_assert_eq!(&found, &components(&stored, encoding).collect::<Vec<_>>());
             for name in &found {
                 assert_safe(name);
-                assert_safe(&numbered(name, n));
-                prop_assert_ne!(numbered(name, n), numbered(name, n ^ 1));
             }
             let whole = component(&stored, encoding);
             assert_safe(&whole);

@@ -1,18 +1,18 @@
-//! Paths that somebody knows, for archives that store nothing but their hashes.
+//! Lists of known paths, for archives that store only hashes.
 
 use std::sync::OnceLock;
 
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash, xbox};
 
-/// A list of paths, found by any family's hash. One serves all archives of a command, on all threads; a family is
-/// hashed when the first file asks for it.
+/// Paths by their hash, in every hash family. One serves all archives of a command, on all threads; the paths are
+/// hashed for a family at its first use.
 #[derive(Debug)]
 pub struct Dictionary {
     encoding: Encoding,
-    /// All paths, one behind the other, in `encoding`.
+    /// All paths, one after the other, in `encoding`.
     text: Vec<u8>,
-    /// Where each path begins and ends in `text`.
+    /// The start and end of each path in `text`.
     paths: Vec<(u32, u32)>,
     tes3: OnceLock<Index>,
     tes4: OnceLock<Index>,
@@ -23,7 +23,7 @@ pub struct Dictionary {
 /// Paths by hash, sorted; of paths with one hash, the first that was listed.
 type Index = Vec<(Hash, u32)>;
 
-/// More paths than we are willing to hold.
+/// More paths, or more bytes of paths, than the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyPaths;
 
@@ -36,7 +36,7 @@ impl std::fmt::Display for TooManyPaths {
 impl std::error::Error for TooManyPaths {}
 
 impl Dictionary {
-    /// Bytes of all lists together; every path that is known of all games takes some 40 MiB.
+    /// Limit in bytes of all lists together; all known paths of all games take about 40 MiB.
     pub const TEXT_MAX: usize = TEXT_MAX;
 
     /// A dictionary without paths, for archives whose names are in `encoding`.
@@ -52,13 +52,13 @@ impl Dictionary {
         }
     }
 
-    /// Adds a list: UTF-8, one path a line, in any case and with either separator. Answers how many of its lines are
-    /// no UTF-8, or have characters that the archives' encoding lacks: no file can be found by these.
+    /// Adds a list: UTF-8, one path a line, in any case and with either separator. Returns how many of its lines are
+    /// skipped: not UTF-8, or with characters that the archives' encoding lacks.
     ///
     /// # Errors
     /// [`TooManyPaths`] beyond [`Dictionary::TEXT_MAX`] bytes or four million paths.
     pub fn add(&mut self, list: &[u8]) -> Result<usize, TooManyPaths> {
-        let mut lost = 0;
+        let mut skipped = 0;
         let list = list.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(list);
         for line in list.split(|&byte| byte == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -66,7 +66,7 @@ impl Dictionary {
                 continue;
             }
             let Some(path) = self.encoding.encode(line) else {
-                lost += 1;
+                skipped += 1;
                 continue;
             };
             let start = self.text.len();
@@ -80,11 +80,12 @@ impl Dictionary {
         for index in [&mut self.tes3, &mut self.tes4, &mut self.tes4_ps3, &mut self.fo4] {
             index.take();
         }
-        Ok(lost)
+        Ok(skipped)
     }
 
-    /// The path of a file with this hash, in the dictionary's encoding. TES4 hashes are known in the order of the PC and
-    /// of the Xbox 360 and, for textures, as the PlayStation 3 makes them, whichever family the archive seems to be of.
+    /// The path of a file with this hash, in the dictionary's encoding. A TES4 hash is looked up in the byte orders of
+    /// the PC and of the Xbox 360 and, for textures, as the PlayStation 3 makes it, whichever TES4 family the archive
+    /// is taken for.
     pub fn path(&self, family: Family, hash: &Hash) -> Option<&[u8]> {
         if self.paths.is_empty() {
             return None;
@@ -93,7 +94,7 @@ impl Dictionary {
             Family::Tes3 => self.find(self.tes3.get_or_init(|| self.index(Family::Tes3)), hash),
             Family::Fo4 => self.find(self.fo4.get_or_init(|| self.index(Family::Fo4)), hash),
             Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3 => {
-                // Some tools hash the root to 0; its true hash is the same in either byte order.
+                // Some tools store 0 for the root; its hash is the same in either byte order.
                 let root = Family::Tes4.folder(b"").filter(|_| hash.folder == 0);
                 let hash = &Hash { folder: root.unwrap_or(hash.folder), ..*hash };
                 let swapped = Hash { folder: xbox(hash.folder), file: xbox(hash.file) };
@@ -111,15 +112,16 @@ impl Dictionary {
     }
 
     fn index(&self, family: Family) -> Index {
-        let is_told_apart = |path: &[u8]| {
+        // Hashes of the PlayStation 3 differ for textures only.
+        let is_hashed = |path: &[u8]| {
             family != Family::Tes4Ps3
                 || path.last_chunk::<4>().is_some_and(|it| it.eq_ignore_ascii_case(b".dds"))
         };
         let mut index: Index = (0..)
             .zip(&self.paths)
-            .map(|(place, &range)| (place, self.text(range)))
-            .filter(|(_, path)| is_told_apart(path))
-            .map(|(place, path)| (family.of(b"", path), place))
+            .map(|(number, &range)| (number, self.text(range)))
+            .filter(|(_, path)| is_hashed(path))
+            .map(|(number, path)| (family.of(b"", path), number))
             .collect();
         index.sort_unstable();
         index.dedup_by_key(|(hash, _)| *hash);
@@ -127,8 +129,8 @@ impl Dictionary {
     }
 
     fn find(&self, index: &Index, hash: &Hash) -> Option<&[u8]> {
-        let place = index.binary_search_by_key(hash, |(known, _)| *known).ok()?;
-        Some(self.text(self.paths[index[place].1 as usize]))
+        let found = index.binary_search_by_key(hash, |(known, _)| *known).ok()?;
+        Some(self.text(self.paths[index[found].1 as usize]))
     }
 
     fn text(&self, (start, end): (u32, u32)) -> &[u8] {
@@ -137,5 +139,5 @@ impl Dictionary {
 }
 
 const TEXT_MAX: usize = 64 << 20;
-/// An index takes 24 bytes a path, so that this bounds it to 96 MiB for each family.
+/// An index takes 24 bytes a path: at most 96 MiB a family.
 const PATHS_MAX: usize = 1 << 22;

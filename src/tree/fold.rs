@@ -1,23 +1,45 @@
-//! Names without their case: ASCII letters only, exactly as the games compare them; other bytes are as they are.
+//! Names without their case: ASCII letters only, as the games compare them; other bytes are unchanged.
 
 use std::cmp::Ordering;
+
+use twox_hash::XxHash3_64;
+
+use crate::format::name::COMPONENT_MAX;
+
+/// The hash of a folded name: XXH3-64, seed 0, the same in every run and version. `None` for names longer than any in
+/// a tree.
+pub(super) fn hash(name: &[u8]) -> Option<u64> {
+    let mut buffer = [0; COMPONENT_MAX];
+    let folded = buffer.get_mut(..name.len())?;
+    // Word by word, the last overlapping the one before: library calls for so few bytes cost more than the hash.
+    match (name.last_chunk(), folded.last_chunk_mut()) {
+        (Some(last), Some(end)) => {
+            *end = fold(u64::from_be_bytes(*last)).to_be_bytes();
+            for (to, from) in folded.as_chunks_mut().0.iter_mut().zip(name.as_chunks().0) {
+                *to = fold(u64::from_be_bytes(*from)).to_be_bytes();
+            }
+        }
+        _ => buffer[..WORD].copy_from_slice(&fold(short(name)).to_be_bytes()),
+    }
+    Some(XxHash3_64::oneshot(&buffer[..name.len()]))
+}
 
 /// Bytes that are folded and compared at once.
 const WORD: usize = 8;
 
-/// The first eight bytes of a name, folded, as a number that sorts as they do. Two names whose keys differ are
-/// different and in the order of their keys; equal keys say nothing.
-pub(super) fn key(name: &[u8]) -> u64 {
+/// The first eight folded bytes of a name, as a number that sorts as they do. Names with different prefixes differ,
+/// and are in the order of their prefixes.
+pub(super) fn prefix(name: &[u8]) -> u64 {
     word(name).0
 }
 
-/// The order of names in a folder. Names hold no NUL, so the padding of [`key`] agrees with it.
+/// The order of names in a folder. Names contain no NUL, so the padding of [`prefix`] agrees with it.
 #[inline]
 pub(super) fn compare(mut a: &[u8], mut b: &[u8]) -> Ordering {
     loop {
         let ((first, more_a), (second, more_b)) = (word(a), word(b));
         match first.cmp(&second) {
-            // What is asked for may end in NULs, which are no padding.
+            // Names that are looked up may end in NULs, which are no padding.
             Ordering::Equal if more_a.is_empty() && more_b.is_empty() => return a.len().cmp(&b.len()),
             Ordering::Equal => (a, b) = (more_a, more_b),
             different => return different,
@@ -25,19 +47,19 @@ pub(super) fn compare(mut a: &[u8], mut b: &[u8]) -> Ordering {
     }
 }
 
-/// The same of two names of a tree whose keys are known to be equal.
+/// [`compare`] of two names of a tree whose prefixes are equal.
 #[inline]
 pub(super) fn compare_rest(a: &[u8], b: &[u8]) -> Ordering {
     compare(a.get(WORD..).unwrap_or_default(), b.get(WORD..).unwrap_or_default())
 }
 
-/// Whether two names are one.
+/// Whether two names are equal but for case.
 pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && compare(a, b) == Ordering::Equal
 }
 
-/// The first word of a name, folded and filled up with NULs, and the rest. A folder of textures holds hundreds of names
-/// that begin alike, and is sorted by their ends.
+/// The first word of a name, folded and padded with NULs, and the rest. Whole words, because hundreds of names in one
+/// folder of textures begin alike and are sorted by their ends.
 fn word(name: &[u8]) -> (u64, &[u8]) {
     match name.split_first_chunk::<WORD>() {
         Some((first, rest)) => (fold(u64::from_be_bytes(*first)), rest),
@@ -45,7 +67,7 @@ fn word(name: &[u8]) -> (u64, &[u8]) {
     }
 }
 
-/// A name of less than eight bytes, filled up with NULs. Two halves that overlap agree where they do.
+/// A name of less than eight bytes, padded with NULs. Where the two halves overlap they are equal.
 fn short(name: &[u8]) -> u64 {
     let missing = 8 * WORD.wrapping_sub(name.len()) as u32;
     match (name.first_chunk(), name.last_chunk()) {
@@ -57,16 +79,16 @@ fn short(name: &[u8]) -> u64 {
     }
 }
 
-/// Eight bytes with their ASCII capitals made small, all at once: the top bit of a byte's sum tells whether it reached
-/// `A` or passed `Z`, and no sum of seven bits and these carries into the next byte.
+/// Eight bytes with ASCII upper case made lower case, all at once: the top bit of a byte's sum is set where the byte is
+/// at least `A`, or above `Z`; no sum of seven bits and these constants carries into the next byte.
 fn fold(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let low = word & (0x7f * ONES);
     let reaches_a = low.wrapping_add(const { (0x80 - b'A') as u64 * ONES });
     let passes_z = low.wrapping_add(const { (0x7f - b'Z') as u64 * ONES });
-    let capitals = (reaches_a ^ passes_z) & !word & (0x80 * ONES);
-    // 0x80 >> 2 is what tells `a` from `A`.
-    word | capitals >> 2
+    let upper = (reaches_a ^ passes_z) & !word & (0x80 * ONES);
+    // 0x80 >> 2 is the difference between `a` and `A`.
+    word | upper >> 2
 }
 
 #[cfg(test)]
@@ -76,26 +98,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_and_names_agree_on_the_order() {
+    fn prefixes_have_the_order_of_their_names() {
         let names: [&[u8]; 7] =
             [b"a", b"A.dds", b"abcdefgh", b"ABCDEFGHI", b"b", "é".as_bytes(), "É".as_bytes()];
         for a in names {
             for b in names {
-                let by_key = key(a).cmp(&key(b));
-                assert!(by_key == Ordering::Equal || by_key == compare(a, b), "{a:?} {b:?}");
+                let by_prefix = prefix(a).cmp(&prefix(b));
+                assert!(by_prefix == Ordering::Equal || by_prefix == compare(a, b), "{a:?} {b:?}");
                 assert_eq!(compare(a, b) == Ordering::Equal, same(a, b), "{a:?} {b:?}");
             }
         }
     }
 
     #[test]
-    fn every_byte_folds_as_ascii_does_wherever_it_stands() {
+    fn the_hash_is_xxh3_of_the_folded_name_and_never_changes() {
+        assert_eq!(hash(b""), Some(0x2D06_8005_38D3_94C2));
+        let text: Vec<u8> = b"Iron_Armor (OLD)\xC9.dds".iter().copied().cycle().take(255).collect();
+        for name in (0..=255).map(|len| &text[..len]) {
+            assert_eq!(
+                hash(name),
+                Some(XxHash3_64::oneshot(&name.to_ascii_lowercase())),
+                "{} bytes",
+                name.len()
+            );
+        }
+        assert_ne!(hash(b"iron.dds"), hash(b"iron.dds\0"));
+        assert_eq!(hash(&[b'a'; 256]), None);
+    }
+
+    #[test]
+    fn every_byte_at_every_position_folds_as_ascii_does() {
         for byte in 0..=u8::MAX {
-            for place in 0..WORD {
+            for at in 0..WORD {
                 let mut word = [b'Q'; WORD];
-                word[place] = byte;
+                word[at] = byte;
                 let folded = word.map(|byte| byte.to_ascii_lowercase());
-                assert_eq!(fold(u64::from_be_bytes(word)).to_be_bytes(), folded, "{byte} at {place}");
+                assert_eq!(fold(u64::from_be_bytes(word)).to_be_bytes(), folded, "{byte} at {at}");
             }
         }
     }
@@ -109,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn accents_keep_their_case() {
+    fn only_ascii_letters_are_folded() {
         assert!(same(b"Mar\xEDa", b"mAR\xEDA") && !same("é".as_bytes(), "É".as_bytes()));
     }
 }

@@ -1,27 +1,27 @@
-//! A number of its own for every spelling of a folder's path.
+//! An inode number for every spelling of a folder's path.
 //!
-//! The kernel compares names byte by byte, and holds a folder by one name only. When one program says `Textures` and
-//! another `textures`, it moves the folder to and fro between the two, at the price of a request for each component
-//! of each path. So each spelling becomes a folder of its own to the kernel, with the same children; files keep one
-//! number, and with it one page cache (FUSE.md 2.13 has the measurements).
+//! The kernel compares names byte by byte, and caches one name for a folder. If one program looks up `Textures` and
+//! another `textures`, it moves the directory entry between the two names, with a LOOKUP for each component of each
+//! path. So each spelling is a folder of its own to the kernel, with the same children; a file has one number in all
+//! spellings, and with it one page cache.
 //!
-//! Spellings are remembered until the mount ends, for the kernel may hold them as long. Their number is bounded: beyond
-//! it a folder answers to its own number again, which is slower and not wrong.
+//! Spellings are kept until the mount ends, because the kernel may cache them as long. Their number is bounded: beyond
+//! it a folder has its node's number in any further spelling, which is slower but correct.
 //!
-//! Folders that are believed in, because a file that only its hash can find may be below them, live here too: they
-//! have no node.
+//! Assumed folders are here too: folders that may contain a file which only its hash can find. They have no node.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-use super::{Kind, NodeId, Tree};
+use super::node::{Kind, NodeId};
+use super::tree::Tree;
 
 /// What an inode number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inode {
     /// The number.
     pub ino: u64,
-    /// The node; `None` is a folder that is believed in.
+    /// The node; `None` is an assumed folder.
     pub node: Option<NodeId>,
 }
 
@@ -54,7 +54,7 @@ struct Spelling {
 }
 
 impl Spellings {
-    /// For a tree; `most` bounds how many spellings are remembered.
+    /// For a tree; at most `most` spellings are kept.
     pub fn new(tree: &Tree, most: usize) -> Self {
         Self { first: u64::from(tree.len()) + 1, most, table: RwLock::default() }
     }
@@ -69,7 +69,7 @@ impl Spellings {
         table.spellings.get(index).map(|spelling| Inode { ino, node: spelling.node })
     }
 
-    /// Where the child of `parent` is that is `node` and was asked for as `name`.
+    /// The inode of `node`, a child of `parent` that was looked up as `name`.
     pub fn child(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Inode {
         let is_own = parent.node.is_some_and(|folder| folder.ino() == parent.ino) && tree.name(node) == name;
         if is_own || tree.kind(node) != Kind::Folder {
@@ -78,45 +78,45 @@ impl Spellings {
         self.number(parent.ino, name, Some(node)).map_or(node.into(), |ino| Inode { ino, node: Some(node) })
     }
 
-    /// A folder that is believed in, if there is room to remember it.
+    /// An assumed folder; `None` beyond the bound.
     pub fn assume_folder(&self, parent: Inode, name: &[u8]) -> Option<Inode> {
         self.number(parent.ino, name, None).map(|ino| Inode { ino, node: None })
     }
 
-    /// The folder that a place is in.
-    pub fn parent(&self, tree: &Tree, place: Inode) -> u64 {
+    /// The inode number of the folder that an inode is in.
+    pub fn parent(&self, tree: &Tree, inode: Inode) -> u64 {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        let spelling = place
+        let spelling = inode
             .ino
             .checked_sub(self.first)
             .and_then(|index| table.spellings.get(usize::try_from(index).ok()?));
-        match (spelling, place.node) {
+        match (spelling, inode.node) {
             (Some(spelling), _) => spelling.parent,
             (None, Some(node)) => tree.parent(node).ino(),
             (None, None) => NodeId::ROOT.ino(),
         }
     }
 
-    /// The path of a place from the root, as it is spelled.
-    pub fn path(&self, tree: &Tree, place: Inode) -> Vec<u8> {
+    /// The path of an inode from the root, as it is spelled.
+    pub fn path(&self, tree: &Tree, inode: Inode) -> Vec<u8> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let mut names: Vec<&[u8]> = Vec::new();
-        let mut ino = place.ino;
-        // Every step goes to a smaller spelling or into the tree, so that this ends.
+        let mut ino = inode.ino;
+        // Ends: every step goes to an earlier spelling or into the tree.
         while let Some(spelling) =
             ino.checked_sub(self.first).and_then(|index| table.spellings.get(usize::try_from(index).ok()?))
         {
             names.push(&spelling.name);
             ino = spelling.parent;
         }
-        let above = tree.node(ino).map(|node| tree.path(node)).unwrap_or_default();
-        names.push(&above);
+        let from_root = tree.node(ino).map(|node| tree.path(node)).unwrap_or_default();
+        names.push(&from_root);
         names.reverse();
         names.retain(|name| !name.is_empty());
         names.join(&b'/')
     }
 
-    /// The number of a spelling, given now if there is room.
+    /// The number of a spelling, a new one if there is none; `None` beyond the bound.
     fn number(&self, parent: u64, name: &[u8], node: Option<NodeId>) -> Option<u64> {
         let key = (parent, Box::from(name));
         if let Some(&ino) = self.table.read().unwrap_or_else(PoisonError::into_inner).numbers.get(&key) {

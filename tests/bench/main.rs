@@ -19,6 +19,7 @@ mod assets; // contents of files
 mod cleanup; // mounts and processes that a run must not leave behind
 mod corpus; // the same files in every form
 mod decode; // what extents cost without a mount
+mod lookup; // what names cost without a mount
 mod measure; // works on subjects in turn, and their times
 mod mounts; // subjects
 mod opening; // from the command to the mount

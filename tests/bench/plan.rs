@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::corpus::Set;
 use crate::decode;
+use crate::lookup::Lookups;
 use crate::measure::{Condition, Group, Log};
 use crate::mounts::Subject::{self, Bsafs, FuseZip, Kernel, Loose, Squashfuse};
 use crate::opening::Opening;
@@ -27,6 +28,7 @@ pub(crate) struct Facts {
     pub(crate) large: u64,
     /// Round trips between two threads: on any processors, and on one.
     pub(crate) round_trips: [Vec<Duration>; 2],
+    pub(crate) lookups: Option<Lookups>,
 }
 
 const BOTH: &[Condition] = &[Condition::Cold, Condition::Hot];
@@ -167,6 +169,7 @@ impl Facts {
             large: (0..16)
                 .map(|number| len(large.join(format!("textures/large/land{number:02}.dds"))))
                 .sum::<Outcome<u64>>()?,
+            lookups: bench.is_wanted(Set::Small).then(|| Lookups::new(2 * bench.scale.files)).transpose()?,
             ..Self::default()
         })
     }
@@ -190,6 +193,7 @@ impl Facts {
                 passes.push(decode::one_pass(&folder.join(name), b"meshes")?);
             }
         }
+        self.lookups.iter_mut().try_for_each(Lookups::measure)?;
         self.openings.iter_mut().try_for_each(|opening| opening.open(bench))
     }
 }

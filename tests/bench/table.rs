@@ -54,6 +54,9 @@ fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts:
         out,
         "\nA round trip between two threads takes {anywhere:.1} us, {one:.1} us with both on one processor."
     )?;
+    if let Some(lookups) = &facts.lookups {
+        lookups.write(out)?;
+    }
     for text in &log.left_out {
         writeln!(out, "\nLeft out: {text}.")?;
     }

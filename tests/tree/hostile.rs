@@ -30,7 +30,7 @@ fn no_name_leads_out_of_the_mount() {
 }
 
 #[test]
-fn two_hostile_names_that_are_listed_alike_both_stay() {
+fn hostile_names_that_become_equal_are_all_listed() {
     let tree = merged(&[&[&b"a\0"[..], b"a%00", b"A%00"]]);
     assert_eq!(files(&tree), ["A%00 (3)", "a%00", "a%00 (2)"]);
     assert_eq!(tree.stored_name(tree.resolve(b"a%00").unwrap()), b"a\0");
@@ -38,7 +38,7 @@ fn two_hostile_names_that_are_listed_alike_both_stay() {
 }
 
 #[test]
-fn names_longer_than_linux_takes_are_cut_apart() {
+fn names_over_255_bytes_are_cut_and_stay_distinct() {
     let long = |last: &str| format!("{}{last}.dds", "x".repeat(300)).into_bytes();
     let (one, two) = (long("1"), long("2"));
     let tree = merged(&[&[&one[..], &two]]);
@@ -50,9 +50,9 @@ fn names_longer_than_linux_takes_are_cut_apart() {
         assert!(found == one || found == two, "{}", stored.escape_ascii());
     }
     assert_eq!(hidden(&tree), 0);
-    let twins = merged(&[&[&one[..], &one, &one]]);
-    assert_eq!(twins.files(), 3);
-    assert!(files(&twins).iter().all(|name| name.len() <= 255 && name.ends_with(".dds")));
+    let duplicates = merged(&[&[&one[..], &one, &one]]);
+    assert_eq!(duplicates.files(), 3);
+    assert!(files(&duplicates).iter().all(|name| name.len() <= 255 && name.ends_with(".dds")));
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn a_hundred_levels_become_64_folders_and_the_file_is_found() {
     assert_eq!(tree.stored_name(tree.resolve(listed.as_bytes()).unwrap()), path.as_bytes());
 }
 
-/// Quadratic work on these would take minutes, and be noticed.
+/// Quadratic work on these would take minutes.
 #[test]
-fn seventy_thousand_files_of_one_name_are_all_there() {
+fn seventy_thousand_files_of_one_name_are_all_listed() {
     const COUNT: usize = 70_000;
     let names: Vec<&str> =
         (0..COUNT).map(|n| if n % 2 == 0 { "d\\Same.nif" } else { "D/sAME.nif" }).collect();
@@ -89,7 +89,7 @@ fn seventy_thousand_files_of_one_name_are_all_there() {
 }
 
 #[test]
-fn seventy_thousand_archives_files_of_one_folder_name_are_all_there() {
+fn seventy_thousand_files_named_like_a_folder_are_all_listed() {
     let names: Vec<&str> = std::iter::repeat_n("a", 70_000).chain(["A\\b"]).collect();
     let tree = merged(&[&names]);
     assert_eq!(tree.files(), 70_001);

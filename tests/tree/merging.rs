@@ -1,4 +1,4 @@
-//! Layers in load order, against a `BTreeMap`; and what holds whatever the names are.
+//! Layers in load order, compared with a `BTreeMap`; and what is true of all names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,12 +33,12 @@ fn plain_layer() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// Of every folded path the entries that have it, the winner first.
+/// The entries of every folded path, the winner first.
 fn model(layers: &[Vec<String>]) -> BTreeMap<String, Vec<EntryId>> {
     let mut model: BTreeMap<String, Vec<EntryId>> = BTreeMap::new();
-    for (number, paths) in layers.iter().enumerate().rev() {
+    for (layer, paths) in layers.iter().enumerate().rev() {
         for (entry, path) in (0_u32..).zip(paths) {
-            model.entry(folded(path)).or_default().push(id(number as u16, entry));
+            model.entry(folded(path)).or_default().push(id(layer as u16, entry));
         }
     }
     model
@@ -54,7 +54,7 @@ fn tree_of(layers: &[Vec<Vec<u8>>]) -> Tree {
 }
 
 /// Every folder is sorted, has no name twice, and each child is found under its name in either case.
-fn assert_folders_are_sound(tree: &Tree) {
+fn assert_folders_are_consistent(tree: &Tree) {
     for folder in tree.nodes() {
         let names: Vec<Vec<u8>> =
             tree.children(folder).map(|child| tree.name(child).to_ascii_lowercase()).collect();
@@ -94,7 +94,7 @@ proptest! {
             .flat_map(|path| path.match_indices('/').map(|(at, _)| path[..at].to_owned()))
             .collect();
         prop_assert_eq!(tree.len() as usize, 1 + folders.len() + model.len());
-        assert_folders_are_sound(&tree);
+        assert_folders_are_consistent(&tree);
     }
 
     #[test]
@@ -116,12 +116,12 @@ proptest! {
                 prop_assert!(tree.hidden(node).is_empty());
             }
         }
-        assert_folders_are_sound(&tree);
-        prop_assert_eq!(everything(&tree), everything(&tree_of(&layers)), "another mount, other numbers");
+        assert_folders_are_consistent(&tree);
+        prop_assert_eq!(everything(&tree), everything(&tree_of(&layers)), "the same layers gave another tree");
     }
 }
 
-/// Few enough for every kind of clash, odd enough for every kind of escape.
+/// Few, so that names collide in every way; among them every kind that is escaped.
 static PARTS: [&[u8]; 20] = [
     b"a",
     b"A",
@@ -175,7 +175,7 @@ fn names_that_differ_only_in_case_within_one_archive_get_numbers_in_stored_order
 }
 
 #[test]
-fn a_twin_in_a_later_archive_hides_the_earlier_archives_file_once() {
+fn a_duplicate_in_a_later_archive_hides_the_earlier_archives_file_once() {
     let tree = merged(&[&["x"][..], &["X", "x"]]);
     assert_eq!(files(&tree), ["X", "x (2)"]);
     let winner = tree.resolve(b"x").unwrap();
@@ -205,9 +205,9 @@ fn a_folder_keeps_its_name_and_the_file_gets_a_number() {
 fn a_file_that_a_folder_renames_still_hides_that_of_an_earlier_archive() {
     let tree = merged(&[&["a"][..], &["A"], &["a/b.txt"]]);
     assert_eq!(files(&tree), ["A (2)", "a/b.txt"]);
-    let seen = tree.resolve(b"a (2)").unwrap();
-    assert_eq!(entry_of(&tree, seen), Some(id(1, 0)));
-    assert_eq!(tree.hidden(seen).iter().map(|hidden| hidden.entry).collect::<Vec<_>>(), [id(0, 0)]);
+    let listed = tree.resolve(b"a (2)").unwrap();
+    assert_eq!(entry_of(&tree, listed), Some(id(1, 0)));
+    assert_eq!(tree.hidden(listed).iter().map(|hidden| hidden.entry).collect::<Vec<_>>(), [id(0, 0)]);
 }
 
 #[test]

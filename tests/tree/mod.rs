@@ -1,4 +1,4 @@
-//! Names, against an obvious model: what is seen, what is hidden, what each entry's archive stores.
+//! Names, compared with a simple model: what is listed, what is hidden, what each entry's archive stores.
 
 mod hostile;
 mod merging;
@@ -10,7 +10,7 @@ use bsafs::format::hash::{Family, Hash};
 use bsafs::format::{About, Archive, Entry, EntryId, FileList, Limits, Name, parse};
 use bsafs::tree::{self, Kind, Layer, NodeId, Tree};
 
-/// The tables of an archive that stores these names, as far as a tree looks at them.
+/// The tables of an archive that stores these names, as far as a tree reads them.
 fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
     let entry = |name| Entry { name, hash: Hash::default(), extents: 0 };
     Archive {

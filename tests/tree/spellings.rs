@@ -1,4 +1,4 @@
-//! A number of its own for every spelling of a folder.
+//! An inode number for every spelling of a folder.
 
 use bsafs::tree::{Inode, NodeId, Spellings, Tree};
 
@@ -9,14 +9,14 @@ fn sample() -> Tree {
 }
 
 fn walk(tree: &Tree, spellings: &Spellings, path: &str) -> Inode {
-    path.split('/').fold(NodeId::ROOT.into(), |place: Inode, name| {
-        let node = tree.lookup(place.node.unwrap(), name.as_bytes()).expect(path);
-        spellings.child(tree, place, name.as_bytes(), node)
+    path.split('/').fold(NodeId::ROOT.into(), |inode: Inode, name| {
+        let node = tree.lookup(inode.node.unwrap(), name.as_bytes()).expect(path);
+        spellings.child(tree, inode, name.as_bytes(), node)
     })
 }
 
 #[test]
-fn each_spelling_of_a_folder_is_a_folder_of_its_own_and_files_keep_one_number() {
+fn each_spelling_of_a_folder_has_its_own_number_and_a_file_has_one_in_all() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 100);
     let own = walk(&tree, &spellings, "Textures/Rocks");
@@ -28,18 +28,18 @@ fn each_spelling_of_a_folder_is_a_folder_of_its_own_and_files_keep_one_number() 
     let paths = ["textures", "textures/Rocks", "Textures/rocks", "TEXTURES", "TEXTURES/Rocks"];
     let mut numbers: Vec<u64> = paths.iter().map(|path| walk(&tree, &spellings, path).ino).collect();
     for (path, &ino) in paths.iter().zip(&numbers) {
-        let place = walk(&tree, &spellings, path);
-        assert_eq!(place.ino, ino, "another number the second time");
-        assert_eq!(spellings.inode(&tree, ino), Some(place));
-        assert_eq!(place.node, tree.resolve(path.as_bytes()));
-        assert_eq!(spellings.path(&tree, place), path.as_bytes());
-        let above = path.rsplit_once('/').map_or(1, |(above, _)| walk(&tree, &spellings, above).ino);
-        assert_eq!(spellings.parent(&tree, place), above, "{path}");
+        let inode = walk(&tree, &spellings, path);
+        assert_eq!(inode.ino, ino, "another number the second time");
+        assert_eq!(spellings.inode(&tree, ino), Some(inode));
+        assert_eq!(inode.node, tree.resolve(path.as_bytes()));
+        assert_eq!(spellings.path(&tree, inode), path.as_bytes());
+        let parent = path.rsplit_once('/').map_or(1, |(parent, _)| walk(&tree, &spellings, parent).ino);
+        assert_eq!(spellings.parent(&tree, inode), parent, "{path}");
     }
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(numbers.len(), paths.len());
-    assert!(numbers[0] > u64::from(tree.len()), "a node's number was given away");
+    assert!(numbers[0] > u64::from(tree.len()), "a node's number was given to a spelling");
     let file: Inode = tree.resolve(b"textures/rocks/a.dds").unwrap().into();
     for path in ["Textures/Rocks/a.dds", "textures/rocks/A.DDS", "TEXTURES/rocks/a.dds"] {
         assert_eq!(walk(&tree, &spellings, path), file, "{path}");
@@ -47,7 +47,7 @@ fn each_spelling_of_a_folder_is_a_folder_of_its_own_and_files_keep_one_number() 
 }
 
 #[test]
-fn beyond_the_bound_folders_answer_to_their_own_number() {
+fn beyond_the_bound_a_spelling_has_the_number_of_its_node() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 2);
     let textures: Inode = tree.resolve(b"textures").unwrap().into();
@@ -60,7 +60,7 @@ fn beyond_the_bound_folders_answer_to_their_own_number() {
 }
 
 #[test]
-fn a_folder_that_is_believed_in_has_a_place_and_a_path_and_no_node() {
+fn an_assumed_folder_has_a_number_and_a_path_and_no_node() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 10);
     let sound = spellings.assume_folder(NodeId::ROOT.into(), b"Sound").unwrap();
@@ -75,10 +75,10 @@ fn a_folder_that_is_believed_in_has_a_place_and_a_path_and_no_node() {
 }
 
 #[test]
-fn threads_that_ask_for_one_spelling_get_one_number() {
+fn threads_that_look_up_one_spelling_get_one_number() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 1000);
-    let ask = || {
+    let look_up = || {
         (0..100)
             .map(|n| {
                 let name: Vec<u8> = b"textures"
@@ -90,9 +90,9 @@ fn threads_that_ask_for_one_spelling_get_one_number() {
             })
             .collect::<Vec<u64>>()
     };
-    let answers: Vec<Vec<u64>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+    let numbers: Vec<Vec<u64>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(look_up)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    assert!(numbers.iter().all(|of_thread| *of_thread == numbers[0]));
 }

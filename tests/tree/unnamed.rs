@@ -1,4 +1,4 @@
-//! Archives that store hashes and no names: their files are found by their real paths.
+//! Archives that store hashes and no names: their files are found by their paths.
 
 use bsafs::format::hash::{Family, placeholder_name};
 use bsafs::format::{Limits, Name, parse};
@@ -8,7 +8,7 @@ use super::{entry_of, files, of_archives};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, XBOX_360};
 use crate::support::{Ba2, Tes3, Tes4};
 
-/// Folder and name, as all archives here hold them.
+/// Folder and name of the files in all archives here.
 const FILES: [(&str, &str); 4] = [
     ("meshes\\clutter", "bucket.nif"),
     ("textures", "rock.dds"),
@@ -20,7 +20,7 @@ fn whole((folder, name): &(&str, &str)) -> String {
     if folder.is_empty() { (*name).into() } else { format!("{folder}\\{name}") }
 }
 
-/// Every family without names; what each does keep.
+/// An archive of every family without names, some with folder names or file names.
 fn nameless() -> Vec<(&'static str, Vec<u8>)> {
     let tes3 = FILES.iter().fold(Tes3::new(), |it, file| it.file(whole(file), "x")).nameless();
     let tes4 = |version, flags| {
@@ -39,7 +39,7 @@ fn nameless() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The node at a path, proved to be the entry with that path's hash.
+/// The node at a path, which must be the entry with that path's hash.
 fn found(tree: &Tree, archive: &[u8], base: &str, file: &(&str, &str)) -> NodeId {
     let path = format!("{base}{}", whole(file).replace('\\', "/"));
     let node = tree.resolve_unnamed(path.as_bytes()).or_else(|| tree.resolve(path.as_bytes()));
@@ -52,7 +52,7 @@ fn found(tree: &Tree, archive: &[u8], base: &str, file: &(&str, &str)) -> NodeId
 }
 
 #[test]
-fn files_without_names_are_found_by_their_real_paths() {
+fn files_without_names_are_found_by_their_paths() {
     for (kind, bytes) in nameless() {
         let tree = of_archives(&[(&bytes, None)]);
         assert!(tree.has_unnamed(), "{kind}");
@@ -61,7 +61,7 @@ fn files_without_names_are_found_by_their_real_paths() {
             let node = found(&tree, &bytes, "", file);
             let other = whole(file).to_uppercase();
             assert_eq!(tree.resolve(other.as_bytes()), Some(node), "{kind}: {other}");
-            // It is listed, too, and found under the name that it is listed by.
+            // Also by its listed name.
             assert_eq!(tree.resolve(&tree.path(node)), Some(node), "{kind}");
         }
         assert_eq!(tree.resolve(b"meshes/clutter/other.nif"), None, "{kind}");
@@ -92,22 +92,22 @@ fn the_hash_of_a_file_without_a_name_is_the_one_that_is_stored() {
         for file in &FILES {
             let node = found(&tree, &bytes, "", file);
             let entry = parsed.entries().nth(entry_of(&tree, node).unwrap().entry as usize).unwrap();
-            let shown = match entry.name {
+            let text = match entry.name {
                 Name::Unknown { extension } => placeholder_name(parsed.hashes, &entry.hash, extension),
                 _ => placeholder_name(parsed.hashes, &entry.hash, [0; 4]),
             };
-            let shown = shown.0.map_or(shown.1.clone(), |folder| format!("{folder}/{}", shown.1));
-            assert_eq!(tree.hash_text(node), shown, "{kind}");
+            let text = text.0.map_or(text.1.clone(), |folder| format!("{folder}/{}", text.1));
+            assert_eq!(tree.hash_text(node), text, "{kind}");
         }
     }
     let named = of_archives(&[(&Ba2::general(1).file("a\\b.txt", "x").build(), None)]);
     let hash = Family::Fo4.of(b"a", b"b.txt");
-    let (_, shown) = placeholder_name(Family::Fo4, &hash, *b"txt\0");
-    assert_eq!(named.hash_text(named.resolve(b"a/b.txt").unwrap()), shown);
+    let (_, text) = placeholder_name(Family::Fo4, &hash, *b"txt\0");
+    assert_eq!(named.hash_text(named.resolve(b"a/b.txt").unwrap()), text);
 }
 
 #[test]
-fn in_a_folder_of_its_own_the_real_path_begins_below_it() {
+fn in_an_archives_own_folder_the_path_begins_below_it() {
     for (kind, bytes) in nameless() {
         let tree = of_archives(&[(&bytes, Some("Old Archive"))]);
         for file in &FILES {
@@ -119,7 +119,7 @@ fn in_a_folder_of_its_own_the_real_path_begins_below_it() {
 }
 
 #[test]
-fn the_last_of_two_nameless_archives_answers_and_a_name_answers_first() {
+fn of_two_nameless_archives_the_last_wins_and_a_stored_name_wins_over_it() {
     let old = Ba2::general(1).file("a\\b.txt", "old").nameless().build();
     let new = Ba2::general(1).file("c.txt", "-").file("a\\b.txt", "new").nameless().build();
     let tree = of_archives(&[(&old, None), (&new, None)]);
@@ -130,7 +130,7 @@ fn the_last_of_two_nameless_archives_answers_and_a_name_answers_first() {
 }
 
 #[test]
-fn only_folders_that_may_hold_unnamed_files_are_believed_in() {
+fn only_folders_that_may_hold_unnamed_files_are_assumed() {
     let named = Ba2::general(1).file("a\\b.txt", "x").build();
     let tree = of_archives(&[(&named, None)]);
     assert!(!tree.has_unnamed() && !tree.may_hold_unnamed(b"a") && !tree.may_hold_unnamed(b"zzz"));
@@ -145,7 +145,7 @@ fn only_folders_that_may_hold_unnamed_files_are_believed_in() {
             assert!(!tree.may_hold_unnamed(probe.as_bytes()), "{kind}: {probe}");
         }
         assert!(tree.may_hold_unnamed(&deep(16)) && !tree.may_hold_unnamed(&deep(17)), "{kind}");
-        // A dot is believed where a folder's hash vouches for it, and whole paths have none.
+        // A name with a dot is assumed where a folder has its hash; whole paths have no hash of a folder.
         if !matches!(kind, "tes3" | "v104 folder names") {
             assert!(tree.may_hold_unnamed(b"Sound/Voice/Game.esm"), "{kind}");
         }

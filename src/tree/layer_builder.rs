@@ -1,0 +1,304 @@
+//! A layer from an archive's entries. Layers are built one by one, or on several threads.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::dictionary::Dictionary;
+use super::layer::{File, Folder, Layer, NameRef, TooManyNames, UnnamedEntry};
+use crate::format::encoding::Encoding;
+use crate::format::hash::{Family, placeholder_name};
+use crate::format::{Archive, Entry, Name, name};
+
+impl Layer {
+    /// The names of an archive, in `encoding`. With `base`, all of them are in a folder of that name.
+    ///
+    /// # Errors
+    /// [`TooManyNames`] where they take more than 4 GiB.
+    pub fn new(archive: &Archive<'_>, encoding: Encoding, base: Option<&str>) -> Result<Self, TooManyNames> {
+        Self::with_names(archive, encoding, base, &Dictionary::new(encoding))
+    }
+
+    /// The same, with the paths that `names` has for files whose names the archive does not store.
+    ///
+    /// # Errors
+    /// [`TooManyNames`] where names take more than 4 GiB.
+    pub fn with_names(
+        archive: &Archive<'_>,
+        encoding: Encoding,
+        base: Option<&str>,
+        names: &Dictionary,
+    ) -> Result<Self, TooManyNames> {
+        let mut builder = LayerBuilder::new(archive, encoding);
+        if let Some(base) = base {
+            builder.layer.base = builder.enter(0, base)?;
+        }
+        let mut sniffed = archive.sniffed.iter().peekable();
+        for (index, entry) in archive.entries().enumerate() {
+            let index = u32::try_from(index).map_err(|_| TooManyNames)?;
+            let extension = sniffed.next_if(|(of, _)| *of == index).map(|(_, extension)| *extension);
+            let recovered = match entry.name.is_whole() {
+                true => None,
+                false => names.path(archive.hashes, &entry.hash),
+            };
+            builder.add(index, &entry, recovered, extension)?;
+        }
+        Ok(builder.layer)
+    }
+}
+
+/// Names that are searched for a separator. Where none has one, or later ones have the other, those become stored
+/// overrides.
+const SEPARATOR_SAMPLE: usize = 1024;
+
+struct LayerBuilder<'a> {
+    layer: Layer,
+    /// Folders by parent and folded name.
+    entered: HashMap<(u32, Box<[u8]>), u32>,
+    /// Folders by their stored path.
+    by_path: HashMap<&'a [u8], StoredFolder>,
+    /// The folder of the entry before: archives store the files of a folder together.
+    last: Option<(&'a [u8], StoredFolder)>,
+}
+
+/// The folder that a stored path leads to.
+#[derive(Clone, Copy)]
+struct StoredFolder {
+    folder: u32,
+    /// Whether the listed path differs from the stored one.
+    is_changed: bool,
+}
+
+/// Where a listed name comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NameSource {
+    /// From the stored name, which [`Layer::stored_name`] can make of it again.
+    Stored,
+    /// From the stored name, changed to be safe or joined in another way.
+    Changed,
+    /// From a dictionary: the archive does not store the name.
+    Recovered,
+    /// From the hash, or its folder is: the archive does not store all of the name.
+    Hash,
+}
+
+impl<'a> LayerBuilder<'a> {
+    fn new(archive: &Archive<'a>, encoding: Encoding) -> Self {
+        let root = Folder { parent: 0, name: NameRef::default() };
+        let separator = archive.entries().take(SEPARATOR_SAMPLE).find_map(|entry| match entry.name {
+            Name::Path(path) => path.iter().copied().find(|byte| matches!(byte, b'/' | b'\\')),
+            _ => None,
+        });
+        let layer = Layer {
+            arena: Vec::with_capacity(archive.files.len().saturating_mul(20)),
+            folders: vec![root],
+            files: Vec::with_capacity(archive.files.len()),
+            folder_of_file: Vec::new(),
+            stored_overrides: Vec::new(),
+            renamed: Vec::new(),
+            unnamed: Vec::new(),
+            family: archive.hashes,
+            encoding,
+            separator: separator.unwrap_or(b'\\'),
+            base: 0,
+        };
+        Self { layer, entered: HashMap::new(), by_path: HashMap::new(), last: None }
+    }
+
+    /// Adds a file. `recovered` is its path in a dictionary, `sniffed` an extension for a name made from its hash.
+    fn add(
+        &mut self,
+        index: u32,
+        entry: &Entry<'a>,
+        recovered: Option<&'a [u8]>,
+        sniffed: Option<&str>,
+    ) -> Result<(), TooManyNames> {
+        let (file, source) = match (recovered, self.in_last_folder(&entry.name)) {
+            (Some(path), _) => (self.locate(&Name::Path(path), entry, sniffed)?.0, NameSource::Recovered),
+            (None, Some((folder, file))) => {
+                (File { folder, name: self.layer.append(file)? }, NameSource::Stored)
+            }
+            (None, None) => self.locate(&entry.name, entry, sniffed)?,
+        };
+        self.layer.files.push(file);
+        if source != NameSource::Stored {
+            self.layer.stored_overrides.push((index, stored_path(&entry.name, self.layer.separator)));
+        }
+        // Without hashes a file without a name cannot be looked up.
+        if matches!(source, NameSource::Recovered | NameSource::Hash) && self.layer.family != Family::None {
+            let is_recovered = source == NameSource::Recovered;
+            self.layer.unnamed.push(UnnamedEntry { entry: index, hash: entry.hash, is_recovered });
+        }
+        Ok(())
+    }
+
+    /// The folder and the name of a file in the folder of the entry before, if both are listed as they are stored.
+    /// Nearly all are: this is the fast way.
+    fn in_last_folder(&self, name: &Name<'a>) -> Option<(u32, &'a [u8])> {
+        let (path, last) =
+            self.last.filter(|(_, last)| !last.is_changed && last.folder != self.layer.base)?;
+        let file = match *name {
+            Name::Path(whole) => whole.strip_prefix(path)?.strip_prefix(&[self.layer.separator])?,
+            Name::Split { folder, file } => file.filter(|_| folder == Some(path))?,
+            Name::Number(_) | Name::Unknown { .. } => return None,
+        };
+        name::is_ordinary(file).then_some((last.folder, file))
+    }
+
+    /// Enters a file by the parts of `name`, and by its hash for those that are missing.
+    fn locate(
+        &mut self,
+        name: &Name<'a>,
+        entry: &Entry<'a>,
+        sniffed: Option<&str>,
+    ) -> Result<(File, NameSource), TooManyNames> {
+        let (folder, file) = match *name {
+            Name::Path(path) => {
+                let (folder, file) = name::split(path, self.layer.encoding);
+                (Some(folder), Some(file))
+            }
+            Name::Split { folder, file } => (folder, file),
+            Name::Number(_) => (Some(&b""[..]), None),
+            Name::Unknown { .. } => (None, None),
+        };
+        let at = match folder {
+            Some(folder) => self.folder(folder)?,
+            None => self.folder_of_hash(entry)?,
+        };
+        let (at, listed) = match (*name, file) {
+            (Name::Number(number), _) => (at, Cow::Owned(number.to_string().into_bytes())),
+            (_, None) => (at, Cow::Borrowed(&b""[..])),
+            (Name::Split { .. }, Some(file)) => self.split_file(at, file)?,
+            (_, Some(file)) => (at, self.file_name(at, file)),
+        };
+        let is_changed = at.is_changed
+            || file.is_some_and(|file| *listed != *file)
+            || !self.is_joined_as_usual(name, folder.unwrap_or_default());
+        let source = match (listed.is_empty() || folder.is_none(), is_changed) {
+            (true, _) => NameSource::Hash,
+            (false, true) => NameSource::Changed,
+            (false, false) => NameSource::Stored,
+        };
+        let name = match listed.is_empty() {
+            true => self.layer.append(self.hash_name(entry, sniffed).as_bytes())?,
+            false => self.layer.append(&listed)?,
+        };
+        Ok((File { folder: at.folder, name }, source))
+    }
+
+    /// The folder of a stored path.
+    fn folder(&mut self, path: &'a [u8]) -> Result<StoredFolder, TooManyNames> {
+        if let Some((last, at)) = self.last
+            && last == path
+        {
+            return Ok(at);
+        }
+        let at = match self.by_path.get(path) {
+            Some(&at) => at,
+            None => {
+                let mut folder = self.layer.base;
+                for component in name::components(path, self.layer.encoding) {
+                    folder = self.enter(folder, &component)?;
+                }
+                let at = StoredFolder { folder, is_changed: self.layer.folder_path(folder) != path };
+                self.by_path.insert(path, at);
+                at
+            }
+        };
+        self.last = Some((path, at));
+        Ok(at)
+    }
+
+    /// The folder of a file whose folder is not stored, named after its hash.
+    fn folder_of_hash(&mut self, entry: &Entry<'_>) -> Result<StoredFolder, TooManyNames> {
+        let base = self.layer.base;
+        let (folder, _) = placeholder_name(self.layer.family, &entry.hash, extension(entry));
+        let folder = folder.map_or(Ok(base), |folder| self.enter(base, &folder))?;
+        Ok(StoredFolder { folder, is_changed: true })
+    }
+
+    /// The name of a file whose name is not stored.
+    fn hash_name(&self, entry: &Entry<'_>, sniffed: Option<&str>) -> String {
+        let (_, file) = placeholder_name(self.layer.family, &entry.hash, extension(entry));
+        match sniffed {
+            Some(sniffed) => format!("{file}.{sniffed}"),
+            None => file,
+        }
+    }
+
+    /// The folder and the name of a file that is stored apart from its folder. Hostile names contain folders too.
+    fn split_file(
+        &mut self,
+        at: StoredFolder,
+        file: &'a [u8],
+    ) -> Result<(StoredFolder, Cow<'a, [u8]>), TooManyNames> {
+        let (folders, file) = name::split(file, self.layer.encoding);
+        let mut at = at;
+        for component in name::components(folders, self.layer.encoding) {
+            at = StoredFolder { folder: self.enter(at.folder, &component)?, is_changed: true };
+        }
+        Ok((at, self.file_name(at, file)))
+    }
+
+    /// The listed name of a file, whose stored name has no folders; empty where that is empty.
+    fn file_name(&self, at: StoredFolder, file: &'a [u8]) -> Cow<'a, [u8]> {
+        // Only a name in the root can begin with a drive letter.
+        let is_first = at.folder == self.layer.base;
+        let text = match file {
+            b"" => Cow::Borrowed(""),
+            _ if is_first => name::components(file, self.layer.encoding).next().unwrap_or_default(),
+            _ if name::is_ordinary(file) => return Cow::Borrowed(file),
+            _ => name::component(file, self.layer.encoding),
+        };
+        match text {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        }
+    }
+
+    /// Whether folder and file are joined in the stored name as [`Layer::stored_name`] joins them.
+    fn is_joined_as_usual(&self, name: &Name<'_>, folder: &[u8]) -> bool {
+        match name {
+            Name::Path(path) if folder.is_empty() => !path.starts_with(b"/") && !path.starts_with(b"\\"),
+            Name::Path(path) => path.get(folder.len()) == Some(&self.layer.separator),
+            Name::Number(_) | Name::Split { .. } | Name::Unknown { .. } => true,
+        }
+    }
+
+    /// The folder called `name` in `parent`, in any case; the first spelling is listed.
+    fn enter(&mut self, parent: u32, name: &str) -> Result<u32, TooManyNames> {
+        let key = (parent, name.as_bytes().to_ascii_lowercase().into_boxed_slice());
+        if let Some(&folder) = self.entered.get(&key) {
+            return Ok(folder);
+        }
+        let folder = u32::try_from(self.layer.folders.len()).map_err(|_| TooManyNames)?;
+        let name = self.layer.append(name.as_bytes())?;
+        self.layer.folders.push(Folder { parent, name });
+        self.entered.insert(key, folder);
+        Ok(folder)
+    }
+}
+
+/// The extension that an archive stores apart from a hash; none where it stores names.
+fn extension(entry: &Entry<'_>) -> [u8; 4] {
+    match entry.name {
+        Name::Unknown { extension } => extension,
+        _ => [0; 4],
+    }
+}
+
+/// All that an archive stores of a name, in its own bytes.
+fn stored_path(name: &Name<'_>, separator: u8) -> Box<[u8]> {
+    match name {
+        Name::Path(path) => (*path).into(),
+        Name::Split { folder, file } => {
+            let mut path = folder.unwrap_or_default().to_vec();
+            if !path.is_empty() && file.is_some() {
+                path.push(separator);
+            }
+            path.extend_from_slice(file.unwrap_or_default());
+            path.into()
+        }
+        Name::Number(number) => number.to_string().into_bytes().into(),
+        Name::Unknown { .. } => Box::default(),
+    }
+}

@@ -1,0 +1,269 @@
+//! Layers become a tree: which file of a name is listed, what it hides, and which number each node gets.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::duplicates::Numbering;
+use super::fold;
+use super::layer::{Layer, NameRef};
+use super::node::{Hidden, Node, NodeId};
+use super::runs::for_each_run;
+use super::tree::Tree;
+use crate::format::EntryId;
+
+/// More folders and files than inode numbers of 32 bits (which old programs need), or more than 65,535 archives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyNodes;
+
+impl std::fmt::Display for TooManyNodes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("more files than one mount can number; mount fewer archives")
+    }
+}
+
+impl std::error::Error for TooManyNodes {}
+
+/// Merges layers, the last of which wins, and freezes the tree.
+///
+/// Within one layer nothing is hidden: of files whose names are equal but for case, and of a file that is named like a
+/// folder, all but the first get a number (`name (2).ext`), in stored order.
+///
+/// # Errors
+/// [`TooManyNodes`] where numbers run out.
+pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
+    let mut merging = Merging { folders: Vec::new(), layers };
+    let map = merging.merge_folders()?;
+    let files: usize = merging.layers.iter().map(|layer| layer.files.len()).sum();
+    if merging.folders.len().saturating_add(files) >= NODES_MAX {
+        return Err(TooManyNodes);
+    }
+    let runs = merging.runs(&map);
+    let mut items = merging.gather(&map, &runs);
+    for_each_run(&mut items, &runs.starts, |run| merging.sort(run));
+    let (nodes, hidden) = merging.nodes(&items, &runs)?;
+    drop(items);
+    Ok(Tree::new(nodes, merging.layers, hidden))
+}
+
+/// Nodes that may exist, so that their numbers and those of spellings stay below 2^32.
+const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
+
+struct Merging {
+    /// The folders of all layers, merged; the root first, every folder after its parent.
+    folders: Vec<Folder>,
+    layers: Vec<Layer>,
+}
+
+/// A merged folder: the layer that has it first, and its name there.
+struct Folder {
+    layer: u16,
+    name: NameRef,
+}
+
+/// The merged folders of layers' folders.
+struct FolderMap {
+    /// For each layer, for each of its folders, the merged folder.
+    of_layers: Vec<Vec<u32>>,
+    /// For each merged folder, its parent.
+    parents: Vec<u32>,
+}
+
+/// A merged folder, or a file of one layer: a child of some folder.
+#[derive(Clone, Copy)]
+struct Item {
+    /// [`fold::prefix`] of the name.
+    prefix: u64,
+    name: NameRef,
+    /// The number of the merged folder, or the file's entry.
+    number: u32,
+    layer: u16,
+    is_folder: bool,
+    /// Whether the item before it in its sorted run has the same name.
+    is_repeated: bool,
+}
+
+/// Which items are the children of which folder. Folders are in the order of their nodes' numbers.
+struct Runs {
+    /// The merged folders.
+    order: Vec<u32>,
+    /// Where the items of each begin, and where those of the last end.
+    starts: Vec<usize>,
+}
+
+impl Merging {
+    /// Makes one tree of all layers' folders.
+    fn merge_folders(&mut self) -> Result<FolderMap, TooManyNodes> {
+        let mut parents = vec![0_u32];
+        let mut entered: HashMap<(u32, Box<[u8]>), u32> = HashMap::new();
+        self.folders.push(Folder { layer: 0, name: NameRef::default() });
+        let mut of_layers = Vec::with_capacity(self.layers.len());
+        for (index, layer) in self.layers.iter().enumerate() {
+            let index = u16::try_from(index).map_err(|_| TooManyNodes)?;
+            let mut of_layer = Vec::with_capacity(layer.folders.len());
+            of_layer.push(0);
+            for folder in layer.folders.iter().skip(1) {
+                let parent = of_layer[folder.parent as usize];
+                let key = (parent, layer.name(folder.name).to_ascii_lowercase().into_boxed_slice());
+                let next = node_number(self.folders.len())?;
+                let merged = *entered.entry(key).or_insert(next);
+                if merged == next {
+                    self.folders.push(Folder { layer: index, name: folder.name });
+                    parents.push(parent);
+                }
+                of_layer.push(merged);
+            }
+            of_layers.push(of_layer);
+        }
+        Ok(FolderMap { of_layers, parents })
+    }
+
+    /// Orders folders as their nodes, and counts the items of each.
+    fn runs(&self, map: &FolderMap) -> Runs {
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.folders.len()];
+        let mut counts = vec![0_usize; self.folders.len()];
+        for (folder, &parent) in (0_u32..).zip(&map.parents).skip(1) {
+            children[parent as usize].push(folder);
+            counts[parent as usize] += 1;
+        }
+        for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
+            layer.files.iter().for_each(|file| counts[merged[file.folder as usize] as usize] += 1);
+        }
+        // Breadth first, and within one folder by name; files among them do not change this order.
+        let mut order = vec![0_u32];
+        let mut at = 0;
+        while let Some(&folder) = order.get(at) {
+            let mut below = std::mem::take(&mut children[folder as usize]);
+            let name = |folder: &u32| {
+                let Folder { layer, name } = self.folders[*folder as usize];
+                self.name(layer, name)
+            };
+            below.sort_unstable_by(|a, b| fold::compare(name(a), name(b)));
+            order.extend(below);
+            at += 1;
+        }
+        let starts = std::iter::once(0)
+            .chain(order.iter().scan(0, |end, &folder| {
+                *end += counts[folder as usize];
+                Some(*end)
+            }))
+            .collect();
+        Runs { order, starts }
+    }
+
+    /// All items, folder by folder, otherwise unordered.
+    fn gather(&self, map: &FolderMap, runs: &Runs) -> Vec<Item> {
+        let total = runs.starts.last().copied().unwrap_or(0);
+        let name = NameRef::default();
+        let vacant = Item { prefix: 0, name, number: 0, layer: 0, is_folder: true, is_repeated: false };
+        let mut items = vec![vacant; total];
+        let mut next = vec![0_usize; self.folders.len()];
+        for (&folder, &start) in runs.order.iter().zip(&runs.starts) {
+            next[folder as usize] = start;
+        }
+        let mut put = |folder: u32, layer: u16, name: NameRef, number: u32, is_folder: bool| {
+            let next = &mut next[folder as usize];
+            let prefix = fold::prefix(self.name(layer, name));
+            items[*next] = Item { prefix, name, number, layer, is_folder, is_repeated: false };
+            *next += 1;
+        };
+        for (number, (folder, &parent)) in (0_u32..).zip(self.folders.iter().zip(&map.parents)).skip(1) {
+            put(parent, folder.layer, folder.name, number, true);
+        }
+        for (index, (layer, merged)) in (0_u16..).zip(self.layers.iter().zip(&map.of_layers)) {
+            for (entry, file) in (0_u32..).zip(&layer.files) {
+                put(merged[file.folder as usize], index, file.name, entry, false);
+            }
+        }
+        items
+    }
+
+    /// Numbers nodes from the root down, and separates the entries that are hidden.
+    fn nodes(&mut self, items: &[Item], runs: &Runs) -> Result<(Vec<Node>, Vec<Hidden>), TooManyNodes> {
+        let root =
+            Node { name: NameRef::default(), parent: 0, first: 0, count: 0, layer: 0, is_folder: true };
+        let mut nodes = Vec::with_capacity(items.len() + 1);
+        nodes.push(root);
+        let mut hidden = Vec::new();
+        let mut node_of_folder = vec![0_u32; self.folders.len()];
+        for (&folder, &[start, end]) in runs.order.iter().zip(runs.starts.array_windows()) {
+            let mut run = Cow::Borrowed(&items[start..end]);
+            if run.iter().any(|item| item.is_repeated) {
+                self.number_duplicates(&mut run)?;
+            }
+            let parent = node_of_folder[folder as usize];
+            let first = nodes.len();
+            for item in run.iter() {
+                let number = node_number(nodes.len())?;
+                if item.is_repeated {
+                    let entry = EntryId { layer: item.layer, entry: item.number };
+                    hidden.push(Hidden { by: NodeId(number - 1), entry, name: item.name });
+                    continue;
+                }
+                let Item { name, layer, is_folder, .. } = *item;
+                if is_folder {
+                    node_of_folder[item.number as usize] = number;
+                }
+                nodes.push(Node { name, parent, first: item.number, count: 0, layer, is_folder });
+            }
+            nodes[parent as usize].count = node_number(nodes.len() - first)?;
+            nodes[parent as usize].first = node_number(first)?;
+        }
+        nodes.shrink_to_fit();
+        Ok((nodes, hidden))
+    }
+
+    /// Gives the first free number to each file of a sorted run whose name another file of its own layer has, or a
+    /// folder.
+    fn number_duplicates(&mut self, run: &mut Cow<'_, [Item]>) -> Result<(), TooManyNodes> {
+        let mut duplicates = Vec::new();
+        let mut first_of_name = 0;
+        for (index, [before, item]) in (1..).zip(run.array_windows()) {
+            if !item.is_repeated {
+                first_of_name = index;
+            } else if run[first_of_name].is_folder || before.layer == item.layer {
+                duplicates.push(index);
+            }
+        }
+        if duplicates.is_empty() {
+            return Ok(());
+        }
+        let run = run.to_mut();
+        // In stored order, and from the first layer to the last.
+        duplicates.sort_unstable_by_key(|&index| (run[index].layer, run[index].number));
+        let folded = |item: &Item| self.name(item.layer, item.name).to_ascii_lowercase();
+        let mut numbering = Numbering::new(run.iter().map(folded).collect());
+        for index in duplicates {
+            let item = &mut run[index];
+            let name = String::from_utf8_lossy(self.name(item.layer, item.name)).into_owned();
+            let numbered = numbering.next(&name, item.layer).ok_or(TooManyNodes)?;
+            let layer = &mut self.layers[usize::from(item.layer)];
+            item.name = layer.rename(item.number, &numbered).map_err(|_| TooManyNodes)?;
+            item.prefix = fold::prefix(numbered.as_bytes());
+        }
+        self.sort(run);
+        Ok(())
+    }
+
+    /// By folded name; of one name a folder first, then the layer that wins, then stored order.
+    fn sort(&self, run: &mut [Item]) {
+        let name = |item: &Item| self.name(item.layer, item.name);
+        let compare =
+            |a: &Item, b: &Item| a.prefix.cmp(&b.prefix).then_with(|| fold::compare_rest(name(a), name(b)));
+        let rank = |item: &Item| (!item.is_folder, Reverse(item.layer), item.number);
+        run.sort_unstable_by(|a, b| compare(a, b).then_with(|| rank(a).cmp(&rank(b))));
+        let mut last: Option<Item> = None;
+        for item in run {
+            item.is_repeated = last.is_some_and(|last| compare(&last, item).is_eq());
+            last = Some(*item);
+        }
+    }
+
+    fn name(&self, layer: u16, name: NameRef) -> &[u8] {
+        self.layers[usize::from(layer)].name(name)
+    }
+}
+
+fn node_number(index: usize) -> Result<u32, TooManyNodes> {
+    u32::try_from(index).map_err(|_| TooManyNodes)
+}

@@ -1,0 +1,38 @@
+//! Work on the children of all folders, on all processors.
+
+use std::num::NonZero;
+use std::thread;
+
+/// Items from which on another thread is worth its start.
+const PARALLEL_FROM: usize = 1 << 14;
+
+/// Calls `work` with each run of `items`. `starts` has the indices at which they begin, in ascending
+/// order, the first is 0, and behind them the end of the last run. Each thread takes adjacent runs.
+pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: impl Fn(&mut [T]) + Sync) {
+    let threads = match items.len() {
+        0..PARALLEL_FROM => 1,
+        _ => thread::available_parallelism().map_or(1, NonZero::get),
+    };
+    let share = items.len().div_ceil(threads).max(1);
+    let work_on = |mut part: &mut [T], starts: &[usize]| {
+        for &[start, end] in starts.array_windows() {
+            let (run, others) = part.split_at_mut(end - start);
+            work(run);
+            part = others;
+        }
+    };
+    thread::scope(|scope| {
+        let (mut rest, mut starts) = (items, starts);
+        while let [first, _, ..] = *starts {
+            // The runs that begin within a share, and one at least.
+            let runs = starts.partition_point(|start| start - first < share).clamp(1, starts.len() - 1);
+            let (part, others) = rest.split_at_mut(starts[runs] - first);
+            let of_part = &starts[..=runs];
+            (rest, starts) = (others, &starts[runs..]);
+            match rest.is_empty() {
+                true => work_on(part, of_part),
+                false => drop(scope.spawn(move || work_on(part, of_part))),
+            }
+        }
+    });
+}
