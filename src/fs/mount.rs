@@ -16,7 +16,7 @@ use nix::mount::{MntFlags, MsFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 /// What the kernel is told about a mount.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct MountRequest {
     /// The empty folder to mount on; absolute, without links.
     pub mountpoint: PathBuf,
