@@ -169,11 +169,10 @@ impl Merging {
         let share = nodes.len().div_ceil(threads).max(1);
         let sort_folders = |nodes: &mut [Node], starts: &[usize], have_twins: &mut [bool]| {
             let mut rest = nodes;
-            for (bounds, has_twins) in starts.array_windows().zip(have_twins) {
-                let [start, end] = *bounds;
-                let (run, others) = std::mem::take(&mut rest).split_at_mut(end - start);
+            for (bounds, has_twins) in starts.windows(2).zip(have_twins) {
+                let (run, others) = std::mem::take(&mut rest).split_at_mut(bounds[1] - bounds[0]);
                 self.sort(run);
-                *has_twins = run.array_windows().any(|[a, b]| self.is_same(a, b));
+                *has_twins = run.windows(2).any(|pair| self.is_same(&pair[0], &pair[1]));
                 rest = others;
             }
         };

@@ -34,6 +34,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
+use rustix::fs::{FlockOperation, flock};
 
 use scale::{Scale, Size};
 
@@ -111,7 +112,8 @@ fn bench(arguments: &Arguments) -> Outcome<bool> {
     // Held to the end: two runs would build, drop caches and sweep mounts under each other.
     let lock = bench.corpora.join("lock");
     let lock = fs::File::create(&lock).map_err(at(&lock))?;
-    lock.try_lock().map_err(|error| format!("another run is under way: {error}"))?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|error| format!("another run is under way: {error}"))?;
     corpus::build(&bench.corpora, &bench.scale)?;
     if arguments.build {
         return Ok(true);
