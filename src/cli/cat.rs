@@ -1,12 +1,15 @@
-//! `bsafs cat`: files on standard output, without a mount.
+//! `bsafs cat`: files to standard output, without a mount.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::cache_size;
 use super::exit::{Exit, Failure};
-use super::open::{self, CACHE_SIZE, Opening};
+use super::open::OpenedArchives;
+use super::open_args::OpenArgs;
+use super::output::stdout;
 use crate::tree::Kind;
 
 /// Write files of an archive to standard output
@@ -18,13 +21,14 @@ pub(super) struct Cat {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     #[command(flatten)]
-    opening: Opening,
+    open: OpenArgs,
 }
 
 impl Cat {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened = open::open(std::slice::from_ref(&self.archive), &self.opening, CACHE_SIZE)?;
-        let mut out = super::out();
+        let opened =
+            OpenedArchives::open(std::slice::from_ref(&self.archive), &self.open, cache_size::DEFAULT)?;
+        let mut out = stdout();
         for path in &self.paths {
             let missing = |what: &str| {
                 Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()))

@@ -1,12 +1,12 @@
-//! `bsafs completions`: what a shell needs to complete our arguments.
+//! `bsafs completions`: scripts by which shells complete our arguments.
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::Cli;
 use super::exit::{Exit, Failure};
+use super::output::stdout;
 
 /// Print completions for a shell
 #[derive(Args, Debug)]
@@ -16,10 +16,10 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    pub(super) fn run(&self) -> Result<Exit, Failure> {
+    pub(super) fn run(&self, mut bsafs: Command) -> Result<Exit, Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "bsafs", &mut script);
-        let mut out = super::out();
+        clap_complete::generate(self.shell, &mut bsafs, "bsafs", &mut script);
+        let mut out = stdout();
         out.write_all(&script)?;
         out.flush()?;
         Ok(Exit::Ok)

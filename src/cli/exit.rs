@@ -1,4 +1,4 @@
-//! Exit codes, and the one sentence that goes with each failure.
+//! Exit codes, and the message of a failure.
 
 use std::io;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use crate::format::{ParseError, ParseErrorKind};
 
-/// What a program that called us can act upon; the numbers are those of `sysexits.h` where it has one.
+/// Exit codes; those of `sysexits.h` where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All is well.
+    /// Success.
     Ok = 0,
-    /// The question was answered, and the answer is no: `verify` found a bad file, `which` no file.
+    /// The answer is no: `verify` found a bad file, `which` found no file, `extract` skipped a bad file.
     No = 1,
-    /// The command line makes no sense. (clap's own number.)
+    /// The command line is invalid. The number is clap's.
     Usage = 2,
     /// An archive is damaged or of an unknown kind.
     Data = 65,
@@ -37,7 +37,7 @@ impl Exit {
             Self::No,
             "the answer is no: verify found a bad file, which found no file, extract skipped a bad file",
         ),
-        (Self::Usage, "the command line makes no sense"),
+        (Self::Usage, "the command line is invalid"),
         (Self::Data, "an archive is damaged or of an unknown kind"),
         (Self::NoInput, "an archive or path does not exist or cannot be read"),
         (Self::Unavailable, "FUSE is missing"),
@@ -46,8 +46,7 @@ impl Exit {
         (Self::NoPermission, "permission denied"),
     ];
 
-    /// The code as mount(8) knows codes: called by `mount`, a program may only say 1 (usage or permission), 2
-    /// (system) and 32 (the mount failed).
+    /// The exit code where mount(8) is the caller: 1 (usage or permission), 2 (system) or 32 (the mount failed).
     pub fn for_mount(self) -> u8 {
         match self {
             Self::Ok => 0,
@@ -64,17 +63,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// A command that failed: how to exit, and what to say first.
+/// Why a command failed: the exit code and the message.
 #[derive(Debug)]
 pub struct Failure {
-    /// How to exit.
+    /// The exit code.
     pub exit: Exit,
-    /// What to say, in one sentence; nothing where all is said.
+    /// The message, one sentence; empty where there is nothing to print.
     pub what: String,
 }
 
 impl Failure {
-    /// A failure with its sentence.
+    /// A failure with its message.
     pub fn new(exit: Exit, what: impl Into<String>) -> Self {
         Self { exit, what: what.into() }
     }
@@ -95,7 +94,7 @@ impl Failure {
 
     /// An archive whose tables cannot be read.
     pub fn unreadable(path: &Path, error: &ParseError) -> Self {
-        // Bytes that no format claims are refused at the first of them, and no force makes an archive of those.
+        // Bytes that match no format are refused at offset 0; --force does not help there.
         let advice = match error.kind {
             ParseErrorKind::Unsupported(_) if error.at > 0 => {
                 "; --force reads it by the nearest layout that is known"
@@ -105,7 +104,7 @@ impl Failure {
         Self::new(Exit::Data, format!("{}: {error}{advice}", path.display()))
     }
 
-    /// Output that nobody takes any more is no failure: `bsafs list X.bsa | head` is quiet.
+    /// Output that failed. A closed pipe is success, as in `bsafs list X.bsa | head`.
     pub fn output(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(Exit::Ok, ""),

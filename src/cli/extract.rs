@@ -1,4 +1,4 @@
-//! `bsafs extract`: files on the disk, for those who want copies after all.
+//! `bsafs extract`: files written to the disk.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,11 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use indicatif::BinaryBytes;
 
 use super::exit::{Exit, Failure};
-use super::open::{self, CACHE_SIZE, Opened, Opening};
+use super::open::OpenedArchives;
+use super::open_args::OpenArgs;
+use super::output::count;
 use super::selection::{Selection, path};
-use super::{count, human};
+use super::{cache_size, progress};
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
@@ -31,16 +34,16 @@ pub(super) struct Extract {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    opening: Opening,
+    open: OpenArgs,
 }
 
 impl Extract {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened = open::open(&self.archives, &self.opening, CACHE_SIZE)?;
+        let opened = OpenedArchives::open(&self.archives, &self.open, cache_size::DEFAULT)?;
         let files = self.selection.files(&opened.tree)?;
         fs::create_dir_all(&self.directory)
             .map_err(|error| Failure::io(Exit::CannotCreate, &self.directory, &error))?;
-        let bar = open::bar(files.len() as u64, "extracting");
+        let bar = progress::bar(files.len() as u64, "extracting");
         let (mut written, mut bytes, mut bad) = (0, 0, Vec::new());
         for (node, entry) in files {
             match self.write(&opened, node, entry) {
@@ -49,7 +52,7 @@ impl Extract {
                     bytes += len;
                 }
                 Ok(None) => {}
-                // The disk is full or gone, which no other file will change.
+                // The output failed, as it will for the next file; errors of `Store::copy` itself are of kind Other.
                 Err(error) if error.kind() != io::ErrorKind::Other => {
                     let target = self.directory.join(path(&opened.tree, node));
                     return Err(Failure::io(Exit::CannotCreate, &target, &error));
@@ -62,28 +65,30 @@ impl Extract {
         for bad in &bad {
             log::error!("{bad}");
         }
-        println_quietly(&format!(
+        // The files are written, whether or not standard output is open.
+        let _ = writeln!(
+            io::stdout(),
             "wrote {} ({}) to {}{}",
             count(written, "file"),
-            human(bytes),
+            BinaryBytes(bytes),
             self.directory.display(),
             if bad.is_empty() {
                 String::new()
             } else {
                 format!("; {} could not be read", count(bad.len(), "file"))
             },
-        ));
+        );
         Ok(if bad.is_empty() { Exit::Ok } else { Exit::No })
     }
 
-    /// Writes one file; answers its length, or nothing where it was there and is to stay. What could not be read to
-    /// its end is not left behind.
-    fn write(&self, opened: &Opened, node: NodeId, entry: EntryId) -> io::Result<Option<u64>> {
+    /// Writes one file and returns its length, or `None` where it exists and is skipped. A file that fails midway is
+    /// removed.
+    fn write(&self, opened: &OpenedArchives, node: NodeId, entry: EntryId) -> io::Result<Option<u64>> {
         let target = self.make_folders(opened, node)?;
         if self.skip_existing && fs::symlink_metadata(&target).is_ok() {
             return Ok(None);
         }
-        // A link that lies there must not lead the write elsewhere, so whatever is there goes first.
+        // Removed first, for a write would follow a link.
         match fs::remove_file(&target) {
             Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a folder is in the way"));
@@ -101,8 +106,8 @@ impl Extract {
         written.map(Some)
     }
 
-    /// Makes the folders of a file below the output folder, none of which may be a link, and answers the file's path.
-    fn make_folders(&self, opened: &Opened, node: NodeId) -> io::Result<PathBuf> {
+    /// Makes the folders of a file below the output folder, none of which may be a link, and returns the file's path.
+    fn make_folders(&self, opened: &OpenedArchives, node: NodeId) -> io::Result<PathBuf> {
         let mut target = self.directory.clone();
         let relative = opened.tree.path(node);
         let relative = Path::new(std::ffi::OsStr::from_bytes(&relative));
@@ -122,9 +127,4 @@ impl Extract {
         target.push(relative.file_name().unwrap_or_default());
         Ok(target)
     }
-}
-
-/// A last word, which nobody need listen to.
-fn println_quietly(line: &str) {
-    let _ = writeln!(io::stdout(), "{line}");
 }

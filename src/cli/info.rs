@@ -1,17 +1,20 @@
-//! `bsafs info`: what an archive is.
+//! `bsafs info`: the header, counts and codecs of an archive.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use indicatif::BinaryBytes;
 use serde::Serialize;
 
+use super::cache_size;
 use super::exit::{Exit, Failure};
-use super::open::{self, CACHE_SIZE, Opening};
-use super::{count, human};
+use super::open::OpenedArchives;
+use super::open_args::OpenArgs;
+use super::output::{count, stdout, write_json};
 
-/// Tell what archives are: format, version, flags, counts, codecs, sizes, and what is peculiar about them
+/// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
 #[derive(Args, Debug)]
 pub(super) struct Info {
     /// Archives
@@ -21,12 +24,12 @@ pub(super) struct Info {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    opening: Opening,
+    open: OpenArgs,
 }
 
-/// What is told of one archive.
+/// What is printed about one archive.
 #[derive(Serialize)]
-struct Facts {
+struct Summary {
     archive: String,
     format: &'static str,
     /// Left out where the format has none.
@@ -44,25 +47,26 @@ struct Facts {
     bytes: u64,
     /// Files by codec.
     codecs: BTreeMap<&'static str, usize>,
-    peculiarities: Vec<String>,
+    #[serde(rename = "peculiarities")]
+    notes: Vec<String>,
 }
 
 impl Info {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut out = super::out();
+        let mut out = stdout();
         for archive in &self.archives {
-            let facts = self.facts(archive)?;
+            let summary = self.summary(archive)?;
             match self.json {
-                true => super::json(&mut out, &facts)?,
-                false => facts.write(&mut out)?,
+                true => write_json(&mut out, &summary)?,
+                false => summary.write(&mut out)?,
             }
         }
         out.flush()?;
         Ok(Exit::Ok)
     }
 
-    fn facts(&self, archive: &std::path::Path) -> Result<Facts, Failure> {
-        let mut opened = open::open(&[archive.to_owned()], &self.opening, CACHE_SIZE)?;
+    fn summary(&self, archive: &std::path::Path) -> Result<Summary, Failure> {
+        let mut opened = OpenedArchives::open(&[archive.to_owned()], &self.open, cache_size::DEFAULT)?;
         let mut codecs = BTreeMap::new();
         let (mut files, mut bytes) = (0, 0);
         for (_, entry) in opened.tree.entries() {
@@ -72,7 +76,7 @@ impl Info {
         }
         let description = opened.descriptions.remove(0);
         let about = description.about;
-        Ok(Facts {
+        Ok(Summary {
             archive: archive.display().to_string(),
             format: about.format,
             version: (about.version != 0).then_some(about.version),
@@ -86,7 +90,7 @@ impl Info {
             archive_bytes: opened.store.archive_bytes(),
             bytes,
             codecs,
-            peculiarities: description
+            notes: description
                 .notes
                 .iter()
                 .map(|note| format!("{} (offset {})", note.what, note.at))
@@ -95,7 +99,7 @@ impl Info {
     }
 }
 
-impl Facts {
+impl Summary {
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let kind = if self.kind.is_empty() { String::new() } else { format!(" {}", self.kind) };
         writeln!(out, "{}", self.archive)?;
@@ -109,14 +113,14 @@ impl Facts {
         writeln!(
             out,
             "  sizes          {} unpacked, {} in the archive",
-            human(self.bytes),
-            human(self.archive_bytes)
+            BinaryBytes(self.bytes),
+            BinaryBytes(self.archive_bytes)
         )?;
         let codecs: Vec<String> =
             self.codecs.iter().map(|(codec, files)| format!("{codec}: {files}")).collect();
         writeln!(out, "  codecs         {}", codecs.join(", "))?;
-        for what in &self.peculiarities {
-            writeln!(out, "  peculiar       {what}")?;
+        for note in &self.notes {
+            writeln!(out, "  peculiar       {note}")?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `bsafs list`: what is in archives, without a mount.
+//! `bsafs list`: the files of archives, without a mount.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
+use super::cache_size;
 use super::exit::{Exit, Failure};
-use super::open::{self, CACHE_SIZE, Opened, Opening};
+use super::open::OpenedArchives;
+use super::open_args::OpenArgs;
+use super::output::{stdout, write_json};
 use super::selection::{Selection, path};
 use crate::format::EntryId;
 use crate::tree::NodeId;
@@ -30,7 +33,7 @@ pub(super) struct List {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    opening: Opening,
+    open: OpenArgs,
 }
 
 /// A line of `--json`.
@@ -49,11 +52,11 @@ struct Line {
 
 impl List {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened = open::open(&self.archives, &self.opening, CACHE_SIZE)?;
-        let mut out = super::out();
+        let opened = OpenedArchives::open(&self.archives, &self.open, cache_size::DEFAULT)?;
+        let mut out = stdout();
         for (node, entry) in self.selection.files(&opened.tree)? {
             if self.json {
-                super::json(&mut out, &line(&opened, node, entry))?;
+                write_json(&mut out, &line(&opened, node, entry))?;
                 continue;
             }
             if self.long {
@@ -71,7 +74,7 @@ impl List {
     }
 }
 
-fn line(opened: &Opened, node: NodeId, entry: EntryId) -> Line {
+fn line(opened: &OpenedArchives, node: NodeId, entry: EntryId) -> Line {
     let packing = opened.store.packing(entry);
     Line {
         path: path(&opened.tree, node),

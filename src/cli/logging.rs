@@ -1,5 +1,5 @@
-//! Where log lines go: to the terminal, to journald in its own form, and once a daemon has left its terminal, to a
-//! file or to the system's log.
+//! Log lines: to the terminal, to journald with its level prefix, and from a daemon that has left its terminal to a file
+//! or to syslog.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,15 +9,15 @@ use std::sync::OnceLock;
 
 use log::{Level, LevelFilter};
 
-/// Set when nobody reads standard error any more.
-static ELSEWHERE: OnceLock<Elsewhere> = OnceLock::new();
+/// Set when the daemon leaves its terminal.
+static DAEMON_LOG: OnceLock<DaemonLog> = OnceLock::new();
 
 /// Where a daemon's lines go.
 #[derive(Debug)]
-enum Elsewhere {
+enum DaemonLog {
     File(File),
-    System(UnixDatagram),
-    Nowhere,
+    Syslog(UnixDatagram),
+    Discard,
 }
 
 /// Starts logging: warnings and errors, more with `verbose`, errors alone with `quiet`; `RUST_LOG` outranks both.
@@ -30,17 +30,17 @@ pub(super) fn start(verbose: u8, quiet: bool) {
     };
     let for_journal = std::env::var_os("JOURNAL_STREAM").is_some();
     env_logger::Builder::new()
-        // fuser speaks of its own workings, which is news for its developers only.
+        // fuser's warnings are about its internals.
         .filter_module("fuser", level.min(LevelFilter::Error))
         .filter_level(level)
         .parse_default_env()
         .target(env_logger::Target::Pipe(Box::new(Lines)))
-        .format(move |out, record| match (ELSEWHERE.get(), record.level()) {
-            (Some(Elsewhere::File(_)), _) => {
+        .format(move |out, record| match (DAEMON_LOG.get(), record.level()) {
+            (Some(DaemonLog::File(_)), _) => {
                 let now = out.timestamp_millis();
                 writeln!(out, "{now} {}", record.args())
             }
-            (elsewhere, level) if for_journal || elsewhere.is_some() => {
+            (log, level) if for_journal || log.is_some() => {
                 writeln!(out, "<{}>{}", priority(level), record.args())
             }
             (_, Level::Error) => writeln!(out, "bsafs: {}", record.args()),
@@ -49,32 +49,32 @@ pub(super) fn start(verbose: u8, quiet: bool) {
         .init();
 }
 
-/// From now on lines go to `file`, or to the system's log where there is one.
+/// Sends all further lines to `file`, or else to syslog where there is one.
 ///
 /// # Errors
 /// The file cannot be written.
 pub(super) fn leave_terminal(file: Option<&Path>) -> io::Result<()> {
-    let elsewhere = match file {
+    let log = match file {
         Some(file) => {
             let opened = File::options().create(true).append(true).open(file);
-            Elsewhere::File(
+            DaemonLog::File(
                 opened
                     .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))?,
             )
         }
         None => {
             match UnixDatagram::unbound().and_then(|socket| socket.connect("/dev/log").map(|()| socket)) {
-                Ok(socket) => Elsewhere::System(socket),
-                Err(_) => Elsewhere::Nowhere,
+                Ok(socket) => DaemonLog::Syslog(socket),
+                Err(_) => DaemonLog::Discard,
             }
         }
     };
     // A second call changes nothing: a daemon leaves its terminal once.
-    let _ = ELSEWHERE.set(elsewhere);
+    let _ = DAEMON_LOG.set(log);
     Ok(())
 }
 
-/// Syslog's numbers, which journald takes from the beginning of a line.
+/// Syslog's level numbers, which journald reads from the prefix of a line.
 fn priority(level: Level) -> u8 {
     match level {
         Level::Error => 3,
@@ -84,19 +84,19 @@ fn priority(level: Level) -> u8 {
     }
 }
 
-/// The writer behind the logger, which is given whole lines.
+/// The writer behind the logger, which calls it once a line.
 struct Lines;
 
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let len = line.len();
-        match ELSEWHERE.get() {
+        match DAEMON_LOG.get() {
             None => io::stderr().write_all(line)?,
-            Some(Elsewhere::File(file)) => {
+            Some(DaemonLog::File(file)) => {
                 let mut file = file;
                 file.write_all(line)?;
             }
-            Some(Elsewhere::System(socket)) => {
+            Some(DaemonLog::Syslog(socket)) => {
                 let text = String::from_utf8_lossy(line);
                 let (priority, text) = text.split_once('>').unwrap_or(("<6", &text));
                 // <facility * 8 + priority>; facility 3 is that of daemons.
@@ -104,7 +104,7 @@ impl Write for Lines {
                 let _ = socket
                     .send(format!("<{number}>bsafs[{}]: {}", std::process::id(), text.trim_end()).as_bytes());
             }
-            Some(Elsewhere::Nowhere) => {}
+            Some(DaemonLog::Discard) => {}
         }
         Ok(len)
     }

@@ -3,16 +3,16 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
-use super::Cli;
 use super::exit::{Exit, Failure};
+use super::output::stdout;
 
 /// Print the manual page of bsafs or of one of its commands
 #[derive(Args, Debug)]
 pub(super) struct Man {
-    /// The command whose page is wanted
+    /// The command whose page is printed
     command: Option<String>,
     /// Write all pages into a folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
@@ -20,8 +20,7 @@ pub(super) struct Man {
 }
 
 impl Man {
-    pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut bsafs = Cli::command();
+    pub(super) fn run(&self, mut bsafs: Command) -> Result<Exit, Failure> {
         bsafs.build();
         if let Some(folder) = &self.all {
             for command in
@@ -40,7 +39,7 @@ impl Man {
                 Failure::new(Exit::Usage, format!("there is no command {name}; `bsafs help` lists them"))
             })?,
         };
-        let mut out = super::out();
+        let mut out = stdout();
         out.write_all(&page(command)?)?;
         out.flush()?;
         Ok(Exit::Ok)
@@ -48,21 +47,21 @@ impl Man {
 }
 
 /// A page's name: `bsafs`, `bsafs-mount`.
-fn name(command: &clap::Command) -> String {
+fn name(command: &Command) -> String {
     match command.get_name() {
         "bsafs" => "bsafs".into(),
         name => format!("bsafs-{name}"),
     }
 }
 
-fn page(command: &clap::Command) -> Result<Vec<u8>, Failure> {
+fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     let named = command.clone().name(name(command)).version(env!("CARGO_PKG_VERSION"));
     let page = Page::new(named);
     let mut text = Vec::new();
     page.render(&mut text)?;
     writeln!(text, ".SH \"EXIT STATUS\"")?;
-    for (exit, what) in Exit::ALL {
-        writeln!(text, ".TP\n{}\n{what}", exit as i32)?;
+    for (exit, meaning) in Exit::ALL {
+        writeln!(text, ".TP\n{}\n{meaning}", exit as i32)?;
     }
     writeln!(text, ".PP\nCalled by mount(8), the program exits as mount(8) asks: 0, 1, 2 or 32.")?;
     Ok(text)

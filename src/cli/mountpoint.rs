@@ -1,14 +1,13 @@
-//! The folder to mount on: chosen, checked, made, cleared of a dead mount, and removed again if we made it.
+//! The folder to mount on: found, checked, made, cleared of a dead mount, and removed again if we made it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
-use super::open;
+use super::folder_name;
 use crate::fs::{mountinfo, unmount};
-use crate::tree;
 
-/// A folder that is ready to be mounted on. If it was made here, it goes when this goes.
+/// A folder that is ready to be mounted on. One that was made here is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Mountpoint {
     /// Absolute and without links.
@@ -17,12 +16,12 @@ pub(super) struct Mountpoint {
 }
 
 impl Mountpoint {
-    /// Prepares a folder that the user named. It is made if it is missing and its parent is there.
+    /// Prepares a folder that the user named. It is made if it is missing and its parent exists.
     pub(super) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         clear_if_dead(path)?;
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
-                let mountpoint = Self { path: resolve(path)?, is_ours: false };
+                let mountpoint = Self { path: canonical(path)?, is_ours: false };
                 mountpoint.check_free(nonempty)?;
                 Ok(mountpoint)
             }
@@ -37,22 +36,21 @@ impl Mountpoint {
 
     /// Makes a folder named after an archive, in the current folder; numbered if that name is taken.
     pub(super) fn after(archive: &Path) -> Result<Self, Failure> {
-        let stem = open::folder_name(archive);
-        for count in 1..1000 {
-            let path = PathBuf::from(if count == 1 { stem.clone() } else { tree::numbered(&stem, count) });
+        for name in folder_name::candidates(archive).take(1000) {
+            let path = PathBuf::from(name);
             clear_if_dead(&path)?;
             match std::fs::symlink_metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::make(&path),
-                // An empty folder of that name was meant for this, or is what a killed daemon left.
+                // An empty folder of that name is meant for this, or was left by a killed daemon.
                 Ok(metadata) if metadata.is_dir() && is_free(&path) => {
-                    return Ok(Self { path: resolve(&path)?, is_ours: false });
+                    return Ok(Self { path: canonical(&path)?, is_ours: false });
                 }
                 _ => {}
             }
         }
         Err(Failure::new(
             Exit::CannotCreate,
-            format!("there are 1000 folders named like {stem}; name a mountpoint"),
+            format!("there are 1000 folders named after {}; name a mountpoint", archive.display()),
         ))
     }
 
@@ -63,7 +61,7 @@ impl Mountpoint {
 
     fn make(path: &Path) -> Result<Self, Failure> {
         std::fs::create_dir(path).map_err(|error| Failure::io(Exit::CannotCreate, path, &error))?;
-        Ok(Self { path: resolve(path)?, is_ours: true })
+        Ok(Self { path: canonical(path)?, is_ours: true })
     }
 
     fn check_free(&self, nonempty: bool) -> Result<(), Failure> {
@@ -87,37 +85,49 @@ impl Mountpoint {
 impl Drop for Mountpoint {
     fn drop(&mut self) {
         if self.is_ours {
-            // Somebody else may have mounted or put something there by now: then it is theirs.
+            // Fails where it is in use again, and then it stays.
             let _ = std::fs::remove_dir(&self.path);
         }
     }
 }
 
-/// What the system says of the mount of a daemon that was killed.
+/// The error of every access to a mount whose daemon was killed.
 fn is_disconnected(error: &io::Error) -> bool {
     error.raw_os_error() == Some(nix::errno::Errno::ENOTCONN as i32)
 }
 
-/// Takes away the mount of a daemon of ours that was killed. Others may come to life again, and are not ours to end.
+/// Unmounts the dead mount of a killed daemon of ours. Mounts of other programs may recover, and stay.
 fn clear_if_dead(path: &Path) -> Result<(), Failure> {
     if !std::fs::metadata(path).is_err_and(|error| is_disconnected(&error)) {
         return Ok(());
     }
-    let place = super::umount::without_looking(path);
-    if !mountinfo::mounted_at(&place).is_some_and(|mounted| mounted.is_ours()) {
+    let mountpoint = resolve_mountpoint(path);
+    if !mountinfo::mounted_at(&mountpoint).is_some_and(|mounted| mounted.is_ours()) {
         return Ok(());
     }
     log::warn!("{}: a daemon that was killed left its mount behind; it is taken away", path.display());
-    unmount(&place, true).map_err(|error| refused(path, &format!("a dead mount is there and stays: {error}")))
+    unmount(&mountpoint, true)
+        .map_err(|error| refused(path, &format!("a dead mount is there and stays: {error}")))
+}
+
+/// The absolute path of a mountpoint, without links. The mountpoint itself is not resolved unless it is a link: that fails
+/// on a dead mount.
+pub(super) fn resolve_mountpoint(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let absolute: PathBuf = absolute.components().collect();
+    match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
+        (Some(Ok(parent)), Some(name)) if !absolute.is_symlink() => parent.join(name),
+        _ => absolute.canonicalize().unwrap_or(absolute),
+    }
 }
 
 /// Whether a folder is empty and nothing is mounted on it.
 fn is_free(path: &Path) -> bool {
-    let is_mounted = resolve(path).is_ok_and(|path| mountinfo::mounted_at(&path).is_some());
+    let is_mounted = canonical(path).is_ok_and(|path| mountinfo::mounted_at(&path).is_some());
     !is_mounted && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-fn resolve(path: &Path) -> Result<PathBuf, Failure> {
+fn canonical(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|error| Failure::io(Exit::CannotCreate, path, &error))
 }
 

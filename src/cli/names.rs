@@ -1,4 +1,4 @@
-//! `bsafs names`: the names that archives store, for those that store none.
+//! `bsafs names`: the paths that archives store, for archives that store none.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::open;
+use super::open::with_archive;
+use super::open_args::parse_encoding;
+use super::output::stdout;
 use crate::format::encoding::Encoding;
 use crate::format::{Limits, Name, Options};
 
@@ -19,8 +21,8 @@ pub(super) struct Names {
     /// Archives that have names
     #[arg(required = true, value_name = "ARCHIVE")]
     archives: Vec<PathBuf>,
-    /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other that the web knows
-    #[arg(long, value_name = "CODE PAGE", default_value = "1252", value_parser = open::encoding)]
+    /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other of the WHATWG's Encoding Standard
+    #[arg(long, value_name = "CODE PAGE", default_value = "1252", value_parser = parse_encoding)]
     encoding: Encoding,
     /// Read archives of unknown versions and kinds by the nearest layout that is known
     #[arg(long)]
@@ -31,9 +33,9 @@ impl Names {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let mut paths = BTreeMap::new();
         for archive in &self.archives {
-            self.harvest(archive, &mut paths)?;
+            self.collect(archive, &mut paths)?;
         }
-        let mut out = super::out();
+        let mut out = stdout();
         for path in paths.values() {
             writeln!(out, "{path}")?;
         }
@@ -42,16 +44,16 @@ impl Names {
     }
 
     /// Adds an archive's paths, each under its folded form.
-    fn harvest(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
+    fn collect(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
         let options = Options { limits: Limits::default(), force: self.force };
-        open::tables(archive, &options, |parsed| {
+        with_archive(archive, &options, |parsed| {
             for path in parsed.entries().filter_map(|entry| self.path(&entry.name)) {
                 paths.entry(path.to_ascii_lowercase()).or_insert(path);
             }
         })
     }
 
-    /// A whole stored name as text with `/` between folders; `None` where it is no text, or no line.
+    /// A whole stored name as text with `/` between folders; `None` where it has no text in the code page, or is not one line.
     fn path(&self, name: &Name<'_>) -> Option<String> {
         let (folder, file) = name.parts()?;
         let parts = [self.encoding.decode(folder)?, self.encoding.decode(file)?];

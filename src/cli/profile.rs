@@ -1,4 +1,4 @@
-//! Profiles: a mount written down, for fstab and systemd, where a list of archives would not fit on a line.
+//! Profiles: files that describe a mount, for fstab and systemd, where a list of archives does not fit on a line.
 //!
 //! ```toml
 //! mountpoint = "~/mnt/skyrim"
@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::exit::{Exit, Failure};
 
-/// A mount as it is written down.
+/// A mount as a file describes it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Profile {
@@ -26,9 +26,9 @@ pub(super) struct Profile {
     /// As after `-o`.
     #[serde(default)]
     pub(super) options: String,
-    /// The folder that the profile is in.
+    /// The folder of the profile's file.
     #[serde(skip)]
-    pub(super) beside: PathBuf,
+    pub(super) parent: PathBuf,
 }
 
 impl Profile {
@@ -39,36 +39,38 @@ impl Profile {
 
     /// Reads a profile; its paths come back absolute, or relative to the current folder if the profile's was.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let looked = std::fs::metadata(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
-        if !looked.is_file() && !looked.is_dir() {
-            // A pipe would be waited for, for ever.
+        let metadata = std::fs::metadata(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            // Reading a pipe would block until somebody writes to it.
             return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.display())));
         }
         let text = std::fs::read_to_string(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
-        let beside = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, beside)
+        let parent = path.parent().unwrap_or(Path::new(""));
+        Self::parse(&text, parent)
             .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
     }
 
-    fn parse(text: &str, beside: &Path) -> Result<Self, String> {
+    fn parse(text: &str, parent: &Path) -> Result<Self, String> {
         let mut profile: Self =
             toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         if profile.archives.is_empty() {
             return Err("it names no archives".into());
         }
-        let folder =
-            profile.folder.take().map_or_else(|| beside.to_owned(), |folder| beside.join(home(folder)));
+        let folder = profile
+            .folder
+            .take()
+            .map_or_else(|| parent.to_owned(), |folder| parent.join(expand_home(folder)));
         for archive in &mut profile.archives {
-            *archive = folder.join(home(std::mem::take(archive)));
+            *archive = folder.join(expand_home(std::mem::take(archive)));
         }
-        profile.beside = beside.to_owned();
-        profile.mountpoint = profile.mountpoint.map(|mountpoint| beside.join(home(mountpoint)));
+        profile.parent = parent.to_owned();
+        profile.mountpoint = profile.mountpoint.map(|mountpoint| parent.join(expand_home(mountpoint)));
         Ok(profile)
     }
 }
 
-/// `~/` is the home folder, as a shell would have it.
-pub(super) fn home(path: PathBuf) -> PathBuf {
+/// Replaces a leading `~` by the home folder, as a shell does.
+pub(super) fn expand_home(path: PathBuf) -> PathBuf {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path,
@@ -85,7 +87,7 @@ mod tests {
         let profile = Profile::parse(text, Path::new("/etc/bsafs")).expect("a profile");
         assert_eq!(profile.archives, [PathBuf::from("/etc/bsafs/Data/a.bsa"), "/b.bsa".into()]);
         assert_eq!(profile.mountpoint, Some("/etc/bsafs/mnt".into()));
-        assert_eq!((profile.options.as_str(), profile.beside), ("xattr", "/etc/bsafs".into()));
+        assert_eq!((profile.options.as_str(), profile.parent), ("xattr", "/etc/bsafs".into()));
     }
 
     #[test]
@@ -96,8 +98,8 @@ mod tests {
     }
 
     #[test]
-    fn the_home_folder_is_found() {
-        assert_eq!(home("~/x".into()), std::env::home_dir().expect("a home").join("x"));
-        assert_eq!(home("/~/x".into()), PathBuf::from("/~/x"));
+    fn a_leading_tilde_is_the_home_folder() {
+        assert_eq!(expand_home("~/x".into()), std::env::home_dir().expect("a home").join("x"));
+        assert_eq!(expand_home("/~/x".into()), PathBuf::from("/~/x"));
     }
 }

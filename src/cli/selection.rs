@@ -1,4 +1,4 @@
-//! Which files a command is about: all, or those that a pattern matches.
+//! The files that a command works on: all, or those that a pattern matches.
 
 use clap::Args;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -17,7 +17,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// The files to see, in the order of the tree.
+    /// The selected files, ordered by path in any case.
     pub(super) fn files(&self, tree: &Tree) -> Result<Vec<(NodeId, EntryId)>, Failure> {
         let globs = self.globs()?;
         let mut files: Vec<_> = match globs {
@@ -32,20 +32,20 @@ impl Selection {
         if self.glob.is_empty() {
             return Ok(None);
         }
-        let wrong = |error: globset::Error| Failure::new(Exit::Usage, format!("--glob: {error}"));
+        let refused = |error: globset::Error| Failure::new(Exit::Usage, format!("--glob: {error}"));
         let mut globs = GlobSetBuilder::new();
         for pattern in &self.glob {
             let pattern = pattern.replace('\\', "/");
             let pattern = match pattern.contains('/') {
-                // Paths begin in the root, which some people write.
+                // Paths are relative to the root, with or without a slash in front.
                 true => pattern.trim_start_matches("./").trim_start_matches('/').to_owned(),
                 false => format!("**/{pattern}"),
             };
             let mut glob = GlobBuilder::new(&pattern);
             glob.case_insensitive(true).literal_separator(true).backslash_escape(false);
-            globs.add(glob.build().map_err(wrong)?);
+            globs.add(glob.build().map_err(refused)?);
         }
-        globs.build().map(Some).map_err(wrong)
+        globs.build().map(Some).map_err(refused)
     }
 }
 

@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use indicatif::BinaryBytes;
 
 use super::exit::{Exit, Failure};
-use super::umount::without_looking;
-use super::{count, human};
+use super::mountpoint::resolve_mountpoint;
+use super::output::{count, stdout};
 use crate::fs::{self, STATUS_LINK, mountinfo};
 
-/// Tell what the daemon behind a mount has done: requests by kind, cache, bytes decoded and read, errors
+/// Print what the daemon behind a mount has done: requests by kind, cache, bytes decoded and read, errors
 #[derive(Args, Debug)]
 pub(super) struct Status {
     /// Folders that archives are mounted on
@@ -23,9 +24,9 @@ pub(super) struct Status {
 
 impl Status {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut out = super::out();
+        let mut out = stdout();
         for path in &self.mountpoints {
-            let text = ask(path)?;
+            let text = read_status(path)?;
             if self.json {
                 writeln!(out, "{text}")?;
                 continue;
@@ -33,7 +34,7 @@ impl Status {
             let status = serde_json::from_str(&text).map_err(|error| {
                 Failure::new(
                     Exit::Data,
-                    format!("{}: the daemon's answer makes no sense: {error}", path.display()),
+                    format!("{}: the daemon's answer cannot be read: {error}", path.display()),
                 )
             })?;
             write(&mut out, path, &status)?;
@@ -43,14 +44,14 @@ impl Status {
     }
 }
 
-/// The daemon's answer.
-fn ask(path: &Path) -> Result<String, Failure> {
-    let place = without_looking(path);
-    if !mountinfo::mounted_at(&place).is_some_and(|mounted| mounted.is_ours()) {
+/// The status as the daemon sends it, in JSON.
+fn read_status(path: &Path) -> Result<String, Failure> {
+    let mountpoint = resolve_mountpoint(path);
+    if !mountinfo::mounted_at(&mountpoint).is_some_and(|mounted| mounted.is_ours()) {
         return Err(Failure::new(Exit::NoInput, format!("{}: no mount of bsafs is there", path.display())));
     }
-    let text = std::fs::read_link(place.join(STATUS_LINK)).map_err(|error| {
-        Failure::new(Exit::Io, format!("{}: the daemon does not tell: {error}", path.display()))
+    let text = std::fs::read_link(mountpoint.join(STATUS_LINK)).map_err(|error| {
+        Failure::new(Exit::Io, format!("{}: the daemon does not answer: {error}", path.display()))
     })?;
     Ok(text.to_string_lossy().into_owned())
 }
@@ -73,13 +74,19 @@ fn write(out: &mut impl Write, path: &Path, status: &fs::Status) -> std::io::Res
     let kinds: Vec<String> =
         requests.iter().filter(|(_, number)| **number > 0).map(|(kind, n)| format!("{kind} {n}")).collect();
     writeln!(out, "  requests   {} ({})", requests.values().sum::<u64>(), kinds.join(", "))?;
-    writeln!(out, "  cache      {} of {}, {} hits", human(cache.bytes), human(cache.budget), cache.hits)?;
-    writeln!(out, "  decoded    {}", human(*decoded_bytes))?;
-    writeln!(out, "  read       {} from archives", human(*read_bytes))?;
+    writeln!(
+        out,
+        "  cache      {} of {}, {} hits",
+        BinaryBytes(cache.bytes),
+        BinaryBytes(cache.budget),
+        cache.hits
+    )?;
+    writeln!(out, "  decoded    {}", BinaryBytes(*decoded_bytes))?;
+    writeln!(out, "  read       {} from archives", BinaryBytes(*read_bytes))?;
     writeln!(out, "  errors     {errors}")
 }
 
-/// A number of seconds for people.
+/// A number of seconds in units that are read easily.
 fn duration(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
@@ -95,8 +102,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_told_in_its_two_largest_units() {
-        let told = [0, 59, 61, 3661, 90_061].map(duration);
-        assert_eq!(told, ["0 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h"]);
+    fn a_duration_is_printed_in_its_two_largest_units() {
+        let printed = [0, 59, 61, 3661, 90_061].map(duration);
+        assert_eq!(printed, ["0 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h"]);
     }
 }

@@ -1,4 +1,4 @@
-//! `bsafs umount`: ends mounts, and waits until their daemons have cleaned up.
+//! `bsafs umount`: unmounts, and waits until the daemons have ended.
 
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::exit::{Exit, Failure};
+use super::mountpoint::resolve_mountpoint;
 use crate::fs::{STATUS_LINK, mountinfo, unmount};
 
 /// Unmount, and remove the mountpoint if `bsafs mount` made it
@@ -20,16 +21,16 @@ pub(super) struct Umount {
     lazy: bool,
 }
 
-/// How long a daemon may take to clean up.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for a daemon's end.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Umount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         for path in &self.mountpoints {
-            let place = without_looking(path);
-            check_ours(path, &place)?;
-            let daemon = daemon(&place);
-            unmount(&place, self.lazy).map_err(|error| {
+            let mountpoint = resolve_mountpoint(path);
+            check_ours(path, &mountpoint)?;
+            let daemon = daemon(&mountpoint);
+            unmount(&mountpoint, self.lazy).map_err(|error| {
                 let advice =
                     if self.lazy { "" } else { "; close what uses it (`fuser -vm` tells), or add --lazy" };
                 Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
@@ -42,31 +43,16 @@ impl Umount {
     }
 }
 
-/// Refuses what is not ours to end: root would unmount a disk by a slip of the keyboard.
-fn check_ours(path: &Path, place: &Path) -> Result<(), Failure> {
+/// Refuses mounts of other file systems, which root could unmount by mistake.
+fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
     let path = path.display();
-    match mountinfo::mounted_at(place) {
+    match mountinfo::mounted_at(mountpoint) {
         None => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
         Some(mounted) if !mounted.is_ours() => Err(Failure::new(
             Exit::CannotCreate,
             format!("{path}: what is mounted there ({}) is not of bsafs; `umount` ends it", mounted.kind),
         )),
         Some(_) => Ok(()),
-    }
-}
-
-/// The absolute path of a mountpoint, its last component not looked at: a dead mount cannot be.
-pub(super) fn without_looking(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let absolute: PathBuf = absolute.components().collect();
-    match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
-        (Some(Ok(parent)), Some(name))
-            if std::fs::symlink_metadata(&absolute).is_ok_and(|it| !it.is_symlink()) =>
-        {
-            parent.join(name)
-        }
-        (Some(Ok(parent)), Some(name)) if std::fs::symlink_metadata(&absolute).is_err() => parent.join(name),
-        _ => absolute.canonicalize().unwrap_or(absolute),
     }
 }
 
@@ -79,13 +65,13 @@ fn daemon(mountpoint: &Path) -> Option<u64> {
 /// Waits until a process is gone.
 fn wait(process: u64) {
     let start = Instant::now();
-    while is_running(process) && start.elapsed() < PATIENCE {
+    while is_running(process) && start.elapsed() < TIMEOUT {
         sleep(Duration::from_millis(5));
     }
 }
 
-/// Whether a process has yet to end. What has ended but was not waited for by its parent (a zombie) has: in
-/// containers, whoever inherits our daemon may take seconds, or never do it.
+/// Whether a process has not ended. A zombie has ended: in containers the parent that adopts a daemon may reap it late or
+/// never.
 fn is_running(process: u64) -> bool {
     // The state follows the name, which is in parentheses and may hold any character (`proc_pid_stat(5)`).
     std::fs::read_to_string(format!("/proc/{process}/stat"))
@@ -97,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_daemon_that_nobody_waits_for_is_gone_all_the_same() {
+    fn a_zombie_has_ended() {
         let mut child =
             std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().expect("cat");
         let process = u64::from(child.id());

@@ -1,4 +1,4 @@
-//! `bsafs verify`: every file decoded, every bad one named.
+//! `bsafs verify`: decodes every file and names those that are damaged.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,8 +7,11 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::open::{self, CACHE_SIZE, Opening};
-use super::{count, selection};
+use super::open::{OpenedArchives, with_archive};
+use super::open_args::OpenArgs;
+use super::output::{count, stdout, write_json};
+use super::parallel::in_parallel;
+use super::{cache_size, selection};
 use crate::format::hash::Family;
 use crate::format::{self, EntryId};
 
@@ -25,11 +28,11 @@ pub(super) struct Verify {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    opening: Opening,
+    open: OpenArgs,
 }
 
-/// The games find a file by its hash alone: one that is not its name's hides the file from them, which mod managers did
-/// on purpose to let loose textures win in Oblivion.
+/// Games look a file up by its hash alone, so that a wrong hash hides it from them. Mod managers wrote such hashes on
+/// purpose, to let loose textures win in Oblivion.
 const HASH_DIFFERS: &str = "hash differs from that of its name (archive invalidation?)";
 
 /// What was found in one archive.
@@ -38,7 +41,7 @@ struct Findings {
     archive: String,
     files: usize,
     bad: Vec<Finding>,
-    /// Files that are whole but not as they should be.
+    /// Files that are whole but break a rule of their format.
     odd: Vec<Finding>,
 }
 
@@ -51,7 +54,7 @@ struct Finding {
 
 impl Verify {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut out = super::out();
+        let mut out = stdout();
         let mut exit = Exit::Ok;
         for archive in &self.archives {
             let findings = self.verify(archive)?;
@@ -59,7 +62,7 @@ impl Verify {
                 exit = Exit::No;
             }
             match self.json {
-                true => super::json(&mut out, &findings)?,
+                true => write_json(&mut out, &findings)?,
                 false => findings.write(&mut out)?,
             }
             out.flush()?;
@@ -68,12 +71,11 @@ impl Verify {
     }
 
     fn verify(&self, archive: &std::path::Path) -> Result<Findings, Failure> {
-        let opened = open::open(&[archive.to_owned()], &self.opening, CACHE_SIZE)?;
+        let opened = OpenedArchives::open(&[archive.to_owned()], &self.open, cache_size::DEFAULT)?;
         let mut files: Vec<_> = opened.tree.entries().collect();
-        // Stored order, so that the disk is read from one end to the other.
+        // In stored order, so that the disk is read sequentially.
         files.sort_unstable_by_key(|(_, entry)| *entry);
-        let checked =
-            open::in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
+        let checked = in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
         let misnamed = self.misnamed(archive)?;
         let (mut bad, mut odd) = (Vec::new(), Vec::new());
         for ((node, entry), checked) in files.iter().zip(checked) {
@@ -91,9 +93,9 @@ impl Verify {
         Ok(Findings { archive: archive.display().to_string(), files: files.len(), bad, odd })
     }
 
-    /// The files whose stored hash is not that of their stored name, on no platform; ascending.
+    /// The files whose stored hash is that of their stored name on no platform; ascending.
     fn misnamed(&self, archive: &std::path::Path) -> Result<Vec<EntryId>, Failure> {
-        open::tables(archive, &self.opening.options(), |parsed| {
+        with_archive(archive, &self.open.parse_options(), |parsed| {
             let is_misnamed = |entry: &format::Entry<'_>| {
                 entry.name.parts().is_some_and(|(folder, file)| {
                     parsed.hashes != Family::None

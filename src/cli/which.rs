@@ -5,12 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use indicatif::BinaryBytes;
 
 use super::exit::{Exit, Failure};
-use super::human;
+use super::output::stdout;
 use crate::fs::{Provenance, WHICH_LINK, mountinfo};
 
-/// Tell which archive a file inside a mount comes from, and what it hides
+/// Print which archive a file inside a mount comes from, and what it hides
 ///
 /// The exit status is 1 if a path is no file of a mount.
 #[derive(Args, Debug)]
@@ -25,17 +26,17 @@ pub(super) struct Which {
 
 impl Which {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut out = super::out();
+        let mut out = stdout();
         let mut exit = Exit::Ok;
         for path in &self.paths {
-            match ask(path) {
+            match read_provenance(path) {
                 Ok(text) if self.json => writeln!(out, "{text}")?,
                 Ok(text) => match serde_json::from_str::<Provenance>(&text) {
                     Ok(provenance) => write(&mut out, &provenance)?,
                     Err(error) => {
                         return Err(Failure::new(
                             Exit::Data,
-                            format!("the daemon's answer makes no sense: {error}"),
+                            format!("the daemon's answer cannot be read: {error}"),
                         ));
                     }
                 },
@@ -50,8 +51,8 @@ impl Which {
     }
 }
 
-/// The daemon's answer.
-fn ask(path: &Path) -> Result<String, String> {
+/// The provenance as the daemon sends it, in JSON.
+fn read_provenance(path: &Path) -> Result<String, String> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".to_owned(),
         _ => error.to_string(),
@@ -62,20 +63,20 @@ fn ask(path: &Path) -> Result<String, String> {
         return Err("it is a folder; folders come from all archives that have it".into());
     }
     let link = mounted.mountpoint.join(format!("{WHICH_LINK}{}", metadata.ino()));
-    let text = std::fs::read_link(link).map_err(|error| format!("the daemon does not tell: {error}"))?;
+    let text = std::fs::read_link(link).map_err(|error| format!("the daemon does not answer: {error}"))?;
     Ok(text.to_string_lossy().into_owned())
 }
 
 fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
     let Provenance { path, size, from, hides, hides_more } = provenance;
-    writeln!(out, "{path}  ({})", human(*size))?;
+    writeln!(out, "{path}  ({})", BinaryBytes(*size))?;
     for (role, copy) in std::iter::once(("from  ", from)).chain(hides.iter().map(|copy| ("hides ", copy))) {
         let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
         let stored = match &copy.stored_name[..] {
             "" => format!("stored without a name, hash {}", copy.hash),
             name => format!("stored as {name}"),
         };
-        let (archive, codec, packed) = (&copy.archive, &copy.codec, human(copy.packed));
+        let (archive, codec, packed) = (&copy.archive, &copy.codec, BinaryBytes(copy.packed));
         writeln!(out, "  {role} {archive}  {codec}, {packed} packed, {stored}{}", tiled.unwrap_or_default())?;
     }
     if *hides_more > 0 {

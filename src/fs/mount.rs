@@ -16,7 +16,7 @@ use nix::mount::{MntFlags, MsFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 /// What is mounted where, and with which options.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct MountRequest {
     /// The folder to mount on; absolute, without links.
     pub mountpoint: PathBuf,

@@ -9,8 +9,9 @@ pub fn numbered(name: &str, n: u32) -> String {
     let dot = name.rfind('.').filter(|&at| at > 0 && name.len() - at <= COMPONENT_MAX / 2);
     let (stem, extension) = name.split_at(dot.unwrap_or(name.len()));
     let suffix = format!(" ({n}){extension}");
-    let len = stem.floor_char_boundary(COMPONENT_MAX - suffix.len());
-    format!("{}{suffix}", &stem[..len])
+    let room = COMPONENT_MAX - suffix.len();
+    let stem = (0..=room).rev().find_map(|end| stem.get(..end)).unwrap_or(stem);
+    format!("{stem}{suffix}")
 }
 
 /// The numbered names of one folder.

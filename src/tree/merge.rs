@@ -186,8 +186,8 @@ impl Merging {
         nodes.push(root);
         let mut hidden = Vec::new();
         let mut node_of_folder = vec![0_u32; self.folders.len()];
-        for (&folder, &[start, end]) in runs.order.iter().zip(runs.starts.array_windows()) {
-            let mut run = Cow::Borrowed(&items[start..end]);
+        for (&folder, bounds) in runs.order.iter().zip(runs.starts.windows(2)) {
+            let mut run = Cow::Borrowed(&items[bounds[0]..bounds[1]]);
             if run.iter().any(|item| item.is_repeated) {
                 self.number_duplicates(&mut run)?;
             }
@@ -218,10 +218,10 @@ impl Merging {
     fn number_duplicates(&mut self, run: &mut Cow<'_, [Item]>) -> Result<(), TooManyNodes> {
         let mut duplicates = Vec::new();
         let mut first_of_name = 0;
-        for (index, [before, item]) in (1..).zip(run.array_windows()) {
+        for (index, item) in run.iter().enumerate().skip(1) {
             if !item.is_repeated {
                 first_of_name = index;
-            } else if run[first_of_name].is_folder || before.layer == item.layer {
+            } else if run[first_of_name].is_folder || run[index - 1].layer == item.layer {
                 duplicates.push(index);
             }
         }

@@ -15,8 +15,8 @@ pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: imp
     };
     let share = items.len().div_ceil(threads).max(1);
     let work_on = |mut part: &mut [T], starts: &[usize]| {
-        for &[start, end] in starts.array_windows() {
-            let (run, others) = part.split_at_mut(end - start);
+        for bounds in starts.windows(2) {
+            let (run, others) = part.split_at_mut(bounds[1] - bounds[0]);
             work(run);
             part = others;
         }

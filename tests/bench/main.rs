@@ -37,6 +37,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
+use rustix::fs::{FlockOperation, flock};
 
 use scale::{Scale, Size};
 
@@ -114,7 +115,8 @@ fn bench(arguments: &Arguments) -> Outcome<bool> {
     // Held to the end: of two runs each would drop the other's caches and unmount its mounts.
     let lock = bench.corpora.join("lock");
     let lock = fs::File::create(&lock).map_err(at(&lock))?;
-    lock.try_lock().map_err(|error| format!("another run is under way: {error}"))?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|error| format!("another run is under way: {error}"))?;
     corpus::build(&bench.corpora, &bench.scale)?;
     if arguments.build {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! `bsafs info` and `bsafs verify`: what an archive is, and whether it is sound.
+//! `bsafs info` and `bsafs verify`: what an archive is, and whether it is damaged.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Tes3, Tes4, samples};
 
 #[test]
-fn info_tells_format_flags_counts_and_codecs() {
-    let place = TestDir::new();
+fn info_prints_format_flags_counts_and_codecs() {
+    let dir = TestDir::new();
     let archive = with_a_bad_file();
-    place.archive("a.bsa", &archive);
-    let text = place.run(["info", "a.bsa"]).sound();
+    dir.archive("a.bsa", &archive);
+    let text = dir.run(["info", "a.bsa"]).sound();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     assert_eq!(lines[0], "a.bsa");
     let line = |label: &str| lines.iter().find_map(|line| line.strip_prefix(label)).map(str::trim);
@@ -25,72 +25,75 @@ fn info_tells_format_flags_counts_and_codecs() {
 
 #[test]
 fn info_in_json_is_one_object_for_each_archive() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &Tes3::new().file("x\\y.txt", b"12345").build());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x\\y.txt", b"12345").build());
     let textures = samples().into_iter().find(|sample| sample.name == "dx10 v7.ba2").unwrap();
-    place.sample(&textures);
-    let text = place.run(["info", "--json", "a.bsa", &textures.name]).sound();
-    let facts: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(facts.len(), 2);
+    dir.sample(&textures);
+    let text = dir.run(["info", "--json", "a.bsa", &textures.name]).sound();
+    let summaries: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(summaries.len(), 2);
     assert_eq!(
-        (&facts[0]["format"], &facts[0]["files"], &facts[0]["folders"]),
+        (&summaries[0]["format"], &summaries[0]["files"], &summaries[0]["folders"]),
         (&"TES3".into(), &1.into(), &1.into())
     );
-    assert_eq!((&facts[0]["bytes"], &facts[0]["codecs"]["stored"]), (&5.into(), &1.into()));
+    assert_eq!((&summaries[0]["bytes"], &summaries[0]["codecs"]["stored"]), (&5.into(), &1.into()));
     assert_eq!(
-        (&facts[1]["format"], &facts[1]["version"], &facts[1]["kind"]),
+        (&summaries[1]["format"], &summaries[1]["version"], &summaries[1]["kind"]),
         (&"BA2".into(), &7.into(), &"DX10".into())
     );
     let bytes: usize = textures.files.iter().map(|(_, content)| content.len()).sum();
-    assert_eq!((&facts[1]["bytes"], &facts[1]["files"]), (&bytes.into(), &textures.files.len().into()));
-    assert_eq!(facts[1]["archive_bytes"], textures.bytes.len());
+    assert_eq!(
+        (&summaries[1]["bytes"], &summaries[1]["files"]),
+        (&bytes.into(), &textures.files.len().into())
+    );
+    assert_eq!(summaries[1]["archive_bytes"], textures.bytes.len());
 }
 
 #[test]
-fn info_tells_what_is_peculiar() {
-    let place = TestDir::new();
-    place.archive("odd.ba2", &Ba2::general(1).file("a\\b.txt", b"b").nameless().build());
+fn info_prints_the_notes_on_an_archive_as_peculiar() {
+    let dir = TestDir::new();
+    dir.archive("odd.ba2", &Ba2::general(1).file("a\\b.txt", b"b").nameless().build());
     let what = "it stores no names: its files are listed by hash (offset 16)";
-    let text = place.run(["info", "odd.ba2"]).sound();
-    assert!(text.contains(" 1 file in 0 folders\n") && text.contains(" 1 byte unpacked, "), "{text}");
-    let told: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("peculiar ")).collect();
-    assert_eq!(told.iter().map(|line| line.trim()).collect::<Vec<_>>(), [what]);
-    let json = place.run(["info", "--json", "odd.ba2"]).sound();
-    let facts: Value = serde_json::from_str(json.trim_end()).unwrap();
-    assert_eq!(facts["peculiarities"], Value::from(vec![what]));
+    let text = dir.run(["info", "odd.ba2"]).sound();
+    assert!(text.contains(" 1 file in 0 folders\n") && text.contains(" 1 B unpacked, "), "{text}");
+    let notes: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("peculiar ")).collect();
+    assert_eq!(notes.iter().map(|line| line.trim()).collect::<Vec<_>>(), [what]);
+    let json = dir.run(["info", "--json", "odd.ba2"]).sound();
+    let summaries: Value = serde_json::from_str(json.trim_end()).unwrap();
+    assert_eq!(summaries["peculiarities"], Value::from(vec![what]));
 }
 
 #[test]
-fn what_is_no_archive_is_told_by_what_it_seems_to_be() {
-    let place = TestDir::new();
-    for (name, bytes, said) in [
+fn a_file_of_another_kind_is_refused_with_the_kind_it_looks_like() {
+    let dir = TestDir::new();
+    for (name, bytes, printed) in [
         ("a.zip", &b"PK\x03\x04aaaaaaaaaaaaaaaaaaaaaaaa"[..], "a zip file"),
         ("a.7z", b"7z\xBC\xAF\x27\x1Caaaaaaaaaaaaaaaaaaaaaa", "7-zip"),
         ("a.rar", b"Rar!\x1A\x07\x01\0aaaaaaaaaaaaaaaaaaaaaaaa", "rar"),
         ("a.esp", b"TES4\x10\0\0\0aaaaaaaaaaaaaaaaaaaaaaaaaaaa", "plugin"),
     ] {
-        place.archive(name, bytes);
+        dir.archive(name, bytes);
         for command in ["info", "verify", "list"] {
-            let finished = place.run([command, name]);
+            let finished = dir.run([command, name]);
             assert_eq!((finished.code, finished.out.as_str()), (65, ""), "{finished:?}");
             let begins = format!("bsafs: {name}: unsupported archive: not a BSA or BA2; it looks like ");
             assert!(finished.err.starts_with(&begins), "{finished:?}");
-            assert!(finished.err.to_lowercase().contains(said), "{finished:?}");
+            assert!(finished.err.to_lowercase().contains(printed), "{finished:?}");
         }
     }
 }
 
 #[test]
-fn every_sample_is_sound() {
-    let place = TestDir::new();
+fn verify_finds_no_fault_in_any_sample() {
+    let dir = TestDir::new();
     let names: Vec<String> = samples()
         .iter()
         .map(|sample| {
-            place.sample(sample);
+            dir.sample(sample);
             sample.name.clone()
         })
         .collect();
-    let text = place.run(std::iter::once("verify").chain(names.iter().map(String::as_str))).sound();
+    let text = dir.run(std::iter::once("verify").chain(names.iter().map(String::as_str))).sound();
     let expected: Vec<String> =
         samples().iter().map(|it| format!("{}: {} files, all sound", it.name, it.files.len())).collect();
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
@@ -98,16 +101,16 @@ fn every_sample_is_sound() {
 
 #[test]
 fn verify_names_the_bad_file_and_exits_with_1() {
-    let place = TestDir::new();
-    place.archive("bad.bsa", &with_a_bad_file());
-    place.archive("good.bsa", &Tes3::new().file("x.txt", b"x").build());
-    let finished = place.run(["verify", "bad.bsa", "good.bsa"]);
+    let dir = TestDir::new();
+    dir.archive("bad.bsa", &with_a_bad_file());
+    dir.archive("good.bsa", &Tes3::new().file("x.txt", b"x").build());
+    let finished = dir.run(["verify", "bad.bsa", "good.bsa"]);
     assert_eq!((finished.code, finished.err.as_str()), (1, ""));
     let lines: Vec<&str> = finished.out.lines().collect();
     assert!(lines[0].starts_with("bad: sound/bad.wav: "), "{finished:?}");
     assert_eq!(lines[1..], ["bad.bsa: 4 files, 1 bad", "good.bsa: 1 file, all sound"]);
 
-    let finished = place.run(["verify", "--json", "bad.bsa", "good.bsa"]);
+    let finished = dir.run(["verify", "--json", "bad.bsa", "good.bsa"]);
     assert_eq!((finished.code, finished.err.as_str()), (1, ""));
     let found: Vec<Value> = finished.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&found[0]["files"], &found[0]["bad"][0]["path"]), (&4.into(), &"sound/bad.wav".into()));
@@ -116,25 +119,25 @@ fn verify_names_the_bad_file_and_exits_with_1() {
 }
 
 #[test]
-fn verify_calls_a_file_odd_whose_bytes_are_whole_though_its_checksum_is_missing() {
-    let place = TestDir::new();
+fn verify_reports_a_missing_checksum_as_odd_and_not_as_bad() {
+    let dir = TestDir::new();
     let content = b"the bytes are whole".repeat(50);
     let stream = crate::support::pack::without_adler(crate::support::pack::zlib(&content));
     let file = crate::support::Tes4File::new("odd.txt", &content[..]).stream(stream);
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED).add("a", file);
-    place.archive("odd.bsa", &archive.build());
-    let text = place.run(["verify", "odd.bsa"]).sound();
+    dir.archive("odd.bsa", &archive.build());
+    let text = dir.run(["verify", "odd.bsa"]).sound();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("odd: a/odd.txt: "), "{text}");
     assert_eq!(lines[1..], ["odd.bsa: 1 file, all sound"]);
 }
 
 #[test]
-fn verify_of_what_cannot_be_opened_exits_with_that_failure() {
-    let place = TestDir::new();
-    place.archive("cut.ba2", &Ba2::general(1).file("a\\b.txt", b"b").build()[..30]);
-    let finished = place.run(["verify", "cut.ba2"]);
+fn verify_of_an_archive_that_cannot_be_opened_exits_with_that_failure() {
+    let dir = TestDir::new();
+    dir.archive("cut.ba2", &Ba2::general(1).file("a\\b.txt", b"b").build()[..30]);
+    let finished = dir.run(["verify", "cut.ba2"]);
     assert_eq!((finished.code, finished.out.as_str()), (65, ""));
     assert!(finished.err.starts_with("bsafs: cut.ba2: damaged archive: "), "{finished:?}");
-    assert_eq!(place.run(["verify", "no-such.ba2"]).code, 66);
+    assert_eq!(dir.run(["verify", "no-such.ba2"]).code, 66);
 }

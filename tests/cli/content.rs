@@ -1,4 +1,4 @@
-//! `bsafs cat` and `bsafs extract`: the bytes, where they go, and where they never go.
+//! `bsafs cat` and `bsafs extract`: the bytes, where they are written, and where they never are.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,14 +12,14 @@ use crate::support::content::{noise, text};
 use crate::support::{Ba2, Tes3, samples};
 
 #[test]
-fn every_file_of_every_sample_is_extracted_whole() {
-    let place = TestDir::new();
+fn every_file_of_every_sample_is_extracted_completely() {
+    let dir = TestDir::new();
     for sample in samples() {
-        place.sample(&sample);
-        let out = place.path("out").join(&sample.name);
-        let said = run(place.bsafs(["extract", &sample.name, "-C"]).arg(&out)).sound();
+        dir.sample(&sample);
+        let out = dir.path("out").join(&sample.name);
+        let printed = run(dir.bsafs(["extract", &sample.name, "-C"]).arg(&out)).sound();
         let count = sample.files.len();
-        assert!(said.starts_with(&format!("wrote {count} file")), "{said}");
+        assert!(printed.starts_with(&format!("wrote {count} file")), "{printed}");
         let written = files(&out);
         assert_eq!(written.len(), count, "{}", sample.name);
         for (path, content) in &sample.files {
@@ -39,9 +39,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn cat_writes_files_in_the_order_of_the_command_line() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &with_a_bad_file());
-    let mut command = place.bsafs(["cat", "a.bsa", "SOUND\\Good.wav", "scripts/main.PEX", "sound/good.wav"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &with_a_bad_file());
+    let mut command = dir.bsafs(["cat", "a.bsa", "SOUND\\Good.wav", "scripts/main.PEX", "sound/good.wav"]);
     let output = command.output().unwrap();
     assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
     assert!(output.stdout == [text(5, 10_000), noise(2, 2_000), text(5, 10_000)].concat());
@@ -49,33 +49,33 @@ fn cat_writes_files_in_the_order_of_the_command_line() {
 
 #[test]
 fn cat_finds_a_file_without_a_name_by_its_real_path() {
-    let place = TestDir::new();
-    place.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"found").nameless().build());
-    assert_eq!(place.run(["cat", "a.ba2", "misc/example.txt"]).sound(), "found");
-    assert_eq!(place.run(["cat", "a.ba2", "5EE3C5A6_F38044E1.txt"]).sound(), "found");
+    let dir = TestDir::new();
+    dir.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"found").nameless().build());
+    assert_eq!(dir.run(["cat", "a.ba2", "misc/example.txt"]).sound(), "found");
+    assert_eq!(dir.run(["cat", "a.ba2", "5EE3C5A6_F38044E1.txt"]).sound(), "found");
 }
 
 #[test]
-fn cat_names_what_it_cannot_write() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &with_a_bad_file());
-    for (path, code, said) in [
+fn cat_names_the_path_that_it_cannot_print() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &with_a_bad_file());
+    for (path, code, printed) in [
         ("nothing", 66, "no such file in the archive\n"),
         ("sound", 66, "it is a folder\n"),
         ("sound/bad.wav", 65, ""),
     ] {
-        let finished = place.run(["cat", "a.bsa", path]);
+        let finished = dir.run(["cat", "a.bsa", path]);
         assert_eq!((finished.code, finished.out.as_str()), (code, ""), "{finished:?}");
         assert!(finished.err.starts_with(&format!("bsafs: a.bsa: {path}: ")), "{finished:?}");
-        assert!(finished.err.ends_with(said) && finished.err.lines().count() == 1, "{finished:?}");
+        assert!(finished.err.ends_with(printed) && finished.err.lines().count() == 1, "{finished:?}");
     }
 }
 
 #[test]
-fn cat_for_a_reader_who_has_seen_enough_is_no_failure() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &Tes3::new().file("large", noise(1, 3_000_000)).build());
-    let mut command = place.bsafs(["cat", "a.bsa", "large"]);
+fn cat_into_a_pipe_that_is_closed_early_succeeds() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("large", noise(1, 3_000_000)).build());
+    let mut command = dir.bsafs(["cat", "a.bsa", "large"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut first = [0; 1];
@@ -87,128 +87,128 @@ fn cat_for_a_reader_who_has_seen_enough_is_no_failure() {
 
 #[test]
 fn extract_writes_to_the_current_folder_only_what_matches() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &with_a_bad_file());
-    let said = place.run(["extract", "a.bsa", "--glob", "SCRIPTS\\**"]).sound();
-    assert_eq!(said, "wrote 2 files (4.9 KiB) to .\n");
-    assert!(fs::read(place.path("scripts/source/Main.psc")).unwrap() == text(1, 3_000));
-    assert!(fs::read(place.path("scripts/main.pex")).unwrap() == noise(2, 2_000));
-    assert!(!place.path("sound").exists());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &with_a_bad_file());
+    let printed = dir.run(["extract", "a.bsa", "--glob", "SCRIPTS\\**"]).sound();
+    assert_eq!(printed, "wrote 2 files (4.88 KiB) to .\n");
+    assert!(fs::read(dir.path("scripts/source/Main.psc")).unwrap() == text(1, 3_000));
+    assert!(fs::read(dir.path("scripts/main.pex")).unwrap() == noise(2, 2_000));
+    assert!(!dir.path("sound").exists());
 }
 
 #[test]
 fn extract_skips_a_bad_file_names_it_and_exits_with_1() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &with_a_bad_file());
-    let finished = place.run(["extract", "a.bsa", "-C", "out/deep"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &with_a_bad_file());
+    let finished = dir.run(["extract", "a.bsa", "-C", "out/deep"]);
     assert_eq!(finished.code, 1, "{finished:?}");
     assert!(finished.err.starts_with("bsafs: sound/bad.wav: "), "{finished:?}");
     assert_eq!(finished.err.lines().count(), 1);
-    assert_eq!(finished.out, "wrote 3 files (14.6 KiB) to out/deep; 1 file could not be read\n");
-    assert!(!place.path("out/deep/sound/bad.wav").exists());
-    assert!(fs::read(place.path("out/deep/sound/good.wav")).unwrap() == text(5, 10_000));
+    assert_eq!(finished.out, "wrote 3 files (14.65 KiB) to out/deep; 1 file could not be read\n");
+    assert!(!dir.path("out/deep/sound/bad.wav").exists());
+    assert!(fs::read(dir.path("out/deep/sound/good.wav")).unwrap() == text(5, 10_000));
 }
 
 #[test]
-fn extract_overwrites_unless_told_to_skip_what_is_there() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &Tes3::new().file("x.txt", b"new").file("y.txt", b"new").build());
-    fs::create_dir(place.path("out")).unwrap();
-    fs::write(place.path("out/x.txt"), b"old and longer").unwrap();
-    let said = place.run(["extract", "a.bsa", "-C", "out", "--skip-existing"]).sound();
-    assert_eq!(said, "wrote 1 file (3 bytes) to out\n");
-    assert_eq!(fs::read(place.path("out/x.txt")).unwrap(), b"old and longer");
-    let said = place.run(["extract", "a.bsa", "-C", "out"]).sound();
-    assert_eq!(said, "wrote 2 files (6 bytes) to out\n");
-    assert_eq!(fs::read(place.path("out/x.txt")).unwrap(), b"new");
+fn extract_overwrites_existing_files_unless_skip_existing_is_given() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").file("y.txt", b"new").build());
+    fs::create_dir(dir.path("out")).unwrap();
+    fs::write(dir.path("out/x.txt"), b"old and longer").unwrap();
+    let printed = dir.run(["extract", "a.bsa", "-C", "out", "--skip-existing"]).sound();
+    assert_eq!(printed, "wrote 1 file (3 B) to out\n");
+    assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"old and longer");
+    let printed = dir.run(["extract", "a.bsa", "-C", "out"]).sound();
+    assert_eq!(printed, "wrote 2 files (6 B) to out\n");
+    assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
 }
 
 #[test]
-fn extract_never_writes_through_a_link_that_lies_in_its_way() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &Tes3::new().file("misc\\x.txt", b"new").build());
-    fs::create_dir(place.path("victim")).unwrap();
-    fs::write(place.path("victim/file"), b"precious").unwrap();
-    // A link in the place of the file is replaced, what it leads to is not touched.
-    fs::create_dir_all(place.path("one/misc")).unwrap();
-    symlink(place.path("victim/file"), place.path("one/misc/x.txt")).unwrap();
-    place.run(["extract", "a.bsa", "-C", "one"]).sound();
-    assert_eq!(fs::read(place.path("victim/file")).unwrap(), b"precious");
-    assert!(fs::symlink_metadata(place.path("one/misc/x.txt")).unwrap().is_file());
-    assert_eq!(fs::read(place.path("one/misc/x.txt")).unwrap(), b"new");
-    // A link that leads nowhere would make a file elsewhere.
-    fs::remove_file(place.path("one/misc/x.txt")).unwrap();
-    symlink(place.path("victim/made"), place.path("one/misc/x.txt")).unwrap();
-    place.run(["extract", "a.bsa", "-C", "one"]).sound();
-    assert!(!place.path("victim/made").exists());
+fn extract_never_writes_through_an_existing_link() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("misc\\x.txt", b"new").build());
+    fs::create_dir(dir.path("victim")).unwrap();
+    fs::write(dir.path("victim/file"), b"precious").unwrap();
+    // A link in the place of a file is replaced; its target is unchanged.
+    fs::create_dir_all(dir.path("one/misc")).unwrap();
+    symlink(dir.path("victim/file"), dir.path("one/misc/x.txt")).unwrap();
+    dir.run(["extract", "a.bsa", "-C", "one"]).sound();
+    assert_eq!(fs::read(dir.path("victim/file")).unwrap(), b"precious");
+    assert!(fs::symlink_metadata(dir.path("one/misc/x.txt")).unwrap().is_file());
+    assert_eq!(fs::read(dir.path("one/misc/x.txt")).unwrap(), b"new");
+    // Writing through a dangling link would create its target.
+    fs::remove_file(dir.path("one/misc/x.txt")).unwrap();
+    symlink(dir.path("victim/made"), dir.path("one/misc/x.txt")).unwrap();
+    dir.run(["extract", "a.bsa", "-C", "one"]).sound();
+    assert!(!dir.path("victim/made").exists());
     // A link in the place of a folder is refused.
-    fs::create_dir(place.path("two")).unwrap();
-    symlink(place.path("victim"), place.path("two/misc")).unwrap();
+    fs::create_dir(dir.path("two")).unwrap();
+    symlink(dir.path("victim"), dir.path("two/misc")).unwrap();
     for skip in [&[][..], &["--skip-existing"]] {
-        let finished = place.run([&["extract", "a.bsa", "-C", "two"][..], skip].concat());
+        let finished = dir.run([&["extract", "a.bsa", "-C", "two"][..], skip].concat());
         assert_eq!((finished.code, finished.out.as_str()), (73, ""), "{finished:?}");
         assert_eq!(finished.err, "bsafs: two/misc/x.txt: a file or a link is in the way\n");
     }
-    assert_eq!(fs::read_dir(place.path("victim")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(dir.path("victim")).unwrap().count(), 1);
 }
 
 #[test]
 fn extract_leaves_a_skipped_link_alone() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
-    symlink("nowhere", place.path("x.txt")).unwrap();
-    let said = place.run(["extract", "a.bsa", "--skip-existing"]).sound();
-    assert_eq!(said, "wrote 0 files (0 bytes) to .\n");
-    assert!(fs::symlink_metadata(place.path("x.txt")).unwrap().is_symlink());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
+    symlink("nowhere", dir.path("x.txt")).unwrap();
+    let printed = dir.run(["extract", "a.bsa", "--skip-existing"]).sound();
+    assert_eq!(printed, "wrote 0 files (0 B) to .\n");
+    assert!(fs::symlink_metadata(dir.path("x.txt")).unwrap().is_symlink());
 }
 
 #[test]
 fn hostile_names_stay_in_the_output_folder() {
-    let place = TestDir::new();
+    let dir = TestDir::new();
     let names =
         ["..\\..\\up.txt", "\\root.txt", "C:\\drive.txt", "a\\..\\..\\..\\b.txt", "/tmp/x/y.txt", ".."];
     let archive = names.iter().fold(Tes3::new(), |archive, name| archive.file(name, b"hostile"));
-    place.archive("a.bsa", &archive.build());
-    fs::create_dir_all(place.path("deep/er")).unwrap();
-    let said = place.run(["extract", "a.bsa", "-C", "deep/er/out"]).sound();
-    assert!(said.starts_with("wrote 6 files"), "{said}");
-    assert_eq!(files(&place.path("deep/er/out")).len(), names.len());
+    dir.archive("a.bsa", &archive.build());
+    fs::create_dir_all(dir.path("deep/er")).unwrap();
+    let printed = dir.run(["extract", "a.bsa", "-C", "deep/er/out"]).sound();
+    assert!(printed.starts_with("wrote 6 files"), "{printed}");
+    assert_eq!(files(&dir.path("deep/er/out")).len(), names.len());
     let beside: Vec<_> =
-        fs::read_dir(place.path("deep/er")).unwrap().map(|it| it.unwrap().file_name()).collect();
+        fs::read_dir(dir.path("deep/er")).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(beside, ["out"]);
-    assert_eq!(files(&place.path("")).len(), names.len() + 1);
+    assert_eq!(files(&dir.path("")).len(), names.len() + 1);
 }
 
 #[test]
 fn extract_names_a_folder_that_it_cannot_write_to() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
-    fs::write(place.path("file"), b"").unwrap();
-    let finished = place.run(["extract", "a.bsa", "-C", "file"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
+    fs::write(dir.path("file"), b"").unwrap();
+    let finished = dir.run(["extract", "a.bsa", "-C", "file"]);
     assert_eq!((finished.code, finished.out.as_str()), (73, ""));
     assert!(finished.err.starts_with("bsafs: file: "), "{finished:?}");
     let before = SystemTime::now();
-    assert!(fs::metadata(place.path("file")).unwrap().modified().unwrap() <= before);
+    assert!(fs::metadata(dir.path("file")).unwrap().modified().unwrap() <= before);
 }
 
 #[test]
 fn an_archive_named_like_the_folder_above_writes_nothing_there() {
-    let place = TestDir::new();
+    let dir = TestDir::new();
     for name in ["...bsa", "..bsa"] {
-        place.archive(name, &Tes3::new().file("x.txt", b"new").build());
+        dir.archive(name, &Tes3::new().file("x.txt", b"new").build());
     }
     let together = ["--layout", "per-archive", "...bsa", "..bsa"];
-    assert_eq!(place.run([&["list"][..], &together].concat()).sound(), "%2E%2E/x.txt\n%2E/x.txt\n");
-    place.run([&["extract", "-C", "out"][..], &together].concat()).sound();
-    assert!(!place.path("x.txt").exists());
-    assert_eq!(files(&place.path("out")).len(), 2);
+    assert_eq!(dir.run([&["list"][..], &together].concat()).sound(), "%2E%2E/x.txt\n%2E/x.txt\n");
+    dir.run([&["extract", "-C", "out"][..], &together].concat()).sound();
+    assert!(!dir.path("x.txt").exists());
+    assert_eq!(files(&dir.path("out")).len(), 2);
 }
 
 #[test]
 fn extract_names_a_folder_in_the_place_of_a_file() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
-    fs::create_dir_all(place.path("out/x.txt")).unwrap();
-    let finished = place.run(["extract", "a.bsa", "-C", "out"]);
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
+    fs::create_dir_all(dir.path("out/x.txt")).unwrap();
+    let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
     assert_eq!((finished.code, finished.err.as_str()), (73, "bsafs: out/x.txt: a folder is in the way\n"));
 }

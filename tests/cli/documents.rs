@@ -4,6 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use bsafs::cli::{MOUNT_OPTIONS, MountOption};
+
 use crate::mounted::{TestDir, run};
 
 const COMMANDS: [&str; 12] = [
@@ -22,18 +24,18 @@ const COMMANDS: [&str; 12] = [
 ];
 
 #[test]
-fn help_mentions_every_command_and_each_has_help_of_its_own() {
-    let place = TestDir::new();
-    let help = place.run(["--help"]).sound();
+fn help_lists_every_command_and_each_has_help_of_its_own() {
+    let dir = TestDir::new();
+    let help = dir.run(["--help"]).sound();
     for command in COMMANDS {
         let line = help.lines().find(|line| line.trim_start().starts_with(&format!("{command} ")));
         let line = line.unwrap_or_else(|| panic!("{command} is not in the help:\n{help}"));
         assert!(line.trim().len() > command.len() + 10, "{line}");
-        let own = place.run([command, "--help"]).sound();
+        let own = dir.run([command, "--help"]).sound();
         assert!(own.contains(&format!("Usage: bsafs {command}")), "{own}");
-        assert_eq!(place.run(["help", command]).sound(), own);
+        assert_eq!(dir.run(["help", command]).sound(), own);
     }
-    // Nobody shall find a command that this test does not know of.
+    // And no command that is missing above.
     let listed =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names: Vec<&str> = listed
@@ -45,64 +47,54 @@ fn help_mentions_every_command_and_each_has_help_of_its_own() {
 
 #[test]
 fn without_arguments_the_help_is_shown_and_the_version_if_asked_for() {
-    let place = TestDir::new();
-    let finished = run(&mut place.bsafs::<&str>([]));
+    let dir = TestDir::new();
+    let finished = run(&mut dir.bsafs::<&str>([]));
     assert_eq!((finished.code, finished.out.as_str()), (2, ""));
     assert!(finished.err.contains("Usage: bsafs"), "{finished:?}");
-    assert_eq!(place.run(["--version"]).sound(), format!("bsafs {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(dir.run(["--version"]).sound(), format!("bsafs {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
-fn help_of_mount_lists_every_mount_option() {
-    let place = TestDir::new();
-    let help = place.run(["mount", "--help"]).sound();
-    for option in [
-        "allow_other",
-        "uid=",
-        "gid=",
-        "umask=",
-        "fmask=",
-        "dmask=",
-        "xattr",
-        "nonempty",
-        "encoding=",
-        "layout=",
-        "cache_size=",
-        "fsname=",
-        "max_read=",
-        "readahead=",
-        "noexec",
-        "noatime",
-        "foreground",
-    ] {
-        assert!(help.contains(option), "{option}");
+fn every_mount_option_is_accepted_and_is_in_help_manual_and_completions() {
+    let dir = TestDir::new();
+    let help = dir.run(["mount", "--help"]).sound();
+    let manual = dir.run(["man", "mount"]).sound().replace('\\', "");
+    let completions = ["bash", "zsh", "fish"].map(|shell| dir.run(["completions", shell]).sound());
+    for MountOption { name, example, .. } in MOUNT_OPTIONS {
+        assert!(help.contains(&format!("- {name}:")), "{name} is not in the help:\n{help}");
+        assert!(manual.contains(&format!("{name}: ")), "{name} is not in the manual:\n{manual}");
+        assert!(completions.iter().all(|script| script.contains(name)), "{name} is not completed");
+        // The archive is missed only after all options are read.
+        let finished = dir.run(["mount", "no-such.bsa", "mnt", "-f", "-o", &format!("{name}{example}")]);
+        let missing =
+            ["bsafs: no-such.bsa: no such file or folder\n", "bsafs: names.txt: no such file or folder\n"];
+        assert!(finished.code == 66 && missing.contains(&&*finished.err), "{name}: {finished:?}");
     }
 }
 
 #[test]
 fn completions_of_common_shells_know_every_command() {
-    let place = TestDir::new();
+    let dir = TestDir::new();
     for shell in ["bash", "zsh", "fish"] {
-        let script = place.run(["completions", shell]).sound();
+        let script = dir.run(["completions", shell]).sound();
         for command in COMMANDS {
             assert!(script.contains(command), "{shell}: {command}");
         }
-        fs::write(place.path(shell), script).unwrap();
-        if let Ok(output) = Command::new(shell).arg("-n").arg(place.path(shell)).stdin(Stdio::null()).output()
-        {
+        fs::write(dir.path(shell), script).unwrap();
+        if let Ok(output) = Command::new(shell).arg("-n").arg(dir.path(shell)).stdin(Stdio::null()).output() {
             assert!(output.status.success(), "{output:?}");
         }
     }
-    assert_eq!(place.run(["completions", "cmd"]).code, 2);
+    assert_eq!(dir.run(["completions", "cmd"]).code, 2);
 }
 
 #[test]
-fn the_manual_has_a_page_for_each_command_that_groff_renders_without_a_word() {
-    let place = TestDir::new();
-    fs::create_dir(place.path("pages")).unwrap();
-    assert_eq!(place.run(["man", "--all", "pages"]).sound(), "");
+fn groff_renders_a_page_of_the_manual_for_each_command_without_warnings() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("pages")).unwrap();
+    assert_eq!(dir.run(["man", "--all", "pages"]).sound(), "");
     let mut pages: Vec<PathBuf> =
-        fs::read_dir(place.path("pages")).unwrap().map(|it| it.unwrap().path()).collect();
+        fs::read_dir(dir.path("pages")).unwrap().map(|it| it.unwrap().path()).collect();
     pages.sort();
     assert_eq!(pages.len(), COMMANDS.len() + 1);
     for page in &pages {
@@ -110,7 +102,7 @@ fn the_manual_has_a_page_for_each_command_that_groff_renders_without_a_word() {
         let command = name.strip_prefix("bsafs-");
         assert!(command.is_none_or(|command| COMMANDS.contains(&command)), "{name}");
         let text = fs::read_to_string(page).unwrap();
-        assert_eq!(place.run(["man"].into_iter().chain(command)).sound(), text);
+        assert_eq!(dir.run(["man"].into_iter().chain(command)).sound(), text);
         assert!(text.contains(".SH \"EXIT STATUS\""), "{name}");
         let groff = Command::new("groff").args(["-man", "-Tascii", "-P-cbou", "-ww"]).arg(page).output();
         let Ok(output) = groff else { return eprintln!("SKIPPED: no groff: pages were NOT rendered") };
@@ -120,18 +112,17 @@ fn the_manual_has_a_page_for_each_command_that_groff_renders_without_a_word() {
         let after_the_codes = shown.lines().find(|line| line.contains("Called by mount(8)"));
         assert!(after_the_codes.is_some_and(|line| line.trim_start().starts_with("Called")), "{shown}");
     }
-    let unknown = place.run(["man", "nonsense"]);
+    let unknown = dir.run(["man", "nonsense"]);
     assert_eq!((unknown.code, unknown.out.as_str()), (2, ""));
     assert_eq!(unknown.err, "bsafs: there is no command nonsense; `bsafs help` lists them\n");
 }
 
 #[test]
-fn documents_that_a_full_disk_cuts_off_are_a_failure() {
-    let place = TestDir::new();
+fn a_document_that_a_full_disk_cuts_off_is_a_failure() {
+    let dir = TestDir::new();
     for arguments in [&["man"][..], &["completions", "bash"]] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
-        let status =
-            place.bsafs(arguments).stdout(full).stderr(std::process::Stdio::null()).status().unwrap();
+        let status = dir.bsafs(arguments).stdout(full).stderr(std::process::Stdio::null()).status().unwrap();
         assert_eq!(status.code(), Some(74), "{arguments:?}");
     }
 }

@@ -12,10 +12,10 @@ use crate::support::{Ba2, Tes3, Tes4, samples};
 
 #[test]
 fn every_sample_is_listed_as_a_mount_shows_it() {
-    let place = TestDir::new();
+    let dir = TestDir::new();
     for sample in samples() {
-        place.sample(&sample);
-        let listed = place.run(["list", "--json", &sample.name]).sound();
+        dir.sample(&sample);
+        let listed = dir.run(["list", "--json", &sample.name]).sound();
         let lines: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         // Folders that are stored in two spellings are listed by one of them.
         let sizes: BTreeMap<String, u64> = lines
@@ -27,7 +27,7 @@ fn every_sample_is_listed_as_a_mount_shows_it() {
         assert_eq!(sizes, expected, "{}", sample.name);
         assert_eq!(lines.len(), sample.files.len());
 
-        let plain = place.run(["ls", &sample.name]).sound();
+        let plain = dir.run(["ls", &sample.name]).sound();
         assert_eq!(plain.lines().count(), sample.files.len());
         let mut sorted: Vec<&str> = plain.lines().collect();
         sorted.sort_by_key(|path| path.to_ascii_lowercase());
@@ -36,13 +36,13 @@ fn every_sample_is_listed_as_a_mount_shows_it() {
 }
 
 #[test]
-fn the_long_form_tells_sizes_codec_and_archive() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &Tes3::new().file("misc\\a.txt", b"hello").file("misc\\b.txt", b"hidden").build());
+fn the_long_form_has_sizes_codec_and_archive() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("misc\\a.txt", b"hello").file("misc\\b.txt", b"hidden").build());
     let packed = crate::support::pack::zlib(&[b'x'; 1000]);
     let b = Tes4::new(104).flags(7).file("Misc", "B.txt", [b'x'; 1000]);
-    place.archive("b.bsa", &b.build());
-    let listed = place.run(["list", "-l", "a.bsa", "b.bsa"]).sound();
+    dir.archive("b.bsa", &b.build());
+    let listed = dir.run(["list", "-l", "a.bsa", "b.bsa"]).sound();
     let words: Vec<Vec<&str>> = listed.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(words[0], ["5", "5", "stored", "a.bsa", "misc/a.txt"]);
     assert_eq!(words[1][..4], ["1000", &(packed.len() + 4).to_string(), "zlib", "b.bsa"]);
@@ -51,25 +51,25 @@ fn the_long_form_tells_sizes_codec_and_archive() {
 }
 
 #[test]
-fn json_has_the_stored_bytes_and_what_is_hidden() {
-    let place = TestDir::new();
-    let below = place.archive("below.bsa", &Tes3::new().file(b"misc\\Mar\xEDa.txt", b"1").build());
-    let above = place.archive("above.bsa", &Tes3::new().file(b"MISC\\MAR\xEDA.TXT", b"22").build());
-    let listed = place.run(["list", "--json", "below.bsa", "above.bsa"]).sound();
+fn json_has_the_stored_name_and_the_number_of_hidden_copies() {
+    let dir = TestDir::new();
+    let below = dir.archive("below.bsa", &Tes3::new().file(b"misc\\Mar\xEDa.txt", b"1").build());
+    let above = dir.archive("above.bsa", &Tes3::new().file(b"MISC\\MAR\xEDA.TXT", b"22").build());
+    let listed = dir.run(["list", "--json", "below.bsa", "above.bsa"]).sound();
     let line: Value = serde_json::from_str(listed.trim_end()).unwrap();
     assert_eq!(line["path"].as_str().unwrap().to_lowercase(), "misc/mar\u{ed}a.txt");
     assert_eq!((&line["size"], &line["packed"], &line["hidden_copies"]), (&2.into(), &2.into(), &1.into()));
     assert_eq!((&line["codec"], &line["archive"]), (&"stored".into(), &above.to_str().unwrap().into()));
     assert_eq!(line["stored_name_hex"], "4d4953435c4d4152ed412e545854");
-    let other = place.run(["list", "--json", "above.bsa", "below.bsa"]).sound();
+    let other = dir.run(["list", "--json", "above.bsa", "below.bsa"]).sound();
     let other: Value = serde_json::from_str(other.trim_end()).unwrap();
     assert_eq!(other["archive"], below.to_str().unwrap());
 }
 
 #[test]
 fn patterns_match_in_any_case_with_either_slash() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &with_a_bad_file());
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &with_a_bad_file());
     let all = ["scripts/main.pex", "scripts/source/Main.psc", "sound/bad.wav", "sound/good.wav"];
     for (patterns, expected) in [
         (&["*.WAV"][..], &all[2..]),
@@ -86,45 +86,45 @@ fn patterns_match_in_any_case_with_either_slash() {
         (&["nothing*"], &[]),
         (&["sound"], &[]),
     ] {
-        let mut command = place.bsafs(["list", "a.bsa"]);
+        let mut command = dir.bsafs(["list", "a.bsa"]);
         for pattern in patterns {
             command.args(["--glob", pattern]);
         }
         let listed = crate::mounted::run(&mut command).sound();
         assert_eq!(listed.lines().collect::<Vec<_>>(), expected, "{patterns:?}");
     }
-    let wrong = place.run(["list", "a.bsa", "-g", "a[b"]);
+    let wrong = dir.run(["list", "a.bsa", "-g", "a[b"]);
     assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
     assert!(wrong.err.starts_with("bsafs: --glob: ") && wrong.err.contains("a[b"), "{wrong:?}");
 }
 
 #[test]
-fn paths_can_be_ended_by_nul() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &with_a_bad_file());
-    let listed = place.run(["list", "-0", "a.bsa", "-g", "sound/*"]).sound();
+fn zero_ends_paths_by_nul() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &with_a_bad_file());
+    let listed = dir.run(["list", "-0", "a.bsa", "-g", "sound/*"]).sound();
     assert_eq!(listed, "sound/bad.wav\0sound/good.wav\0");
-    let both = place.run(["list", "-0", "--json", "a.bsa"]);
+    let both = dir.run(["list", "-0", "--json", "a.bsa"]);
     assert_eq!(both.code, 2);
 }
 
 #[test]
-fn each_archive_is_listed_in_its_folder_if_asked_for() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &Tes3::new().file("x.txt", b"1").build());
-    place.archive("b.ba2", &Ba2::general(1).file("X.txt", b"2").build());
-    let listed = place.run(["list", "--layout", "per-archive", "a.bsa", "b.ba2"]).sound();
+fn layout_per_archive_lists_each_archive_in_its_own_folder() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"1").build());
+    dir.archive("b.ba2", &Ba2::general(1).file("X.txt", b"2").build());
+    let listed = dir.run(["list", "--layout", "per-archive", "a.bsa", "b.ba2"]).sound();
     assert_eq!(listed, "a/x.txt\nb/X.txt\n");
-    let listed = place.run(["list", "a.bsa", "b.ba2"]).sound();
+    let listed = dir.run(["list", "a.bsa", "b.ba2"]).sound();
     assert_eq!(listed.to_lowercase(), "x.txt\n");
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_is_no_failure() {
-    let place = TestDir::new();
-    place.archive("many.bsa", &with_many_files());
+fn a_listing_into_a_pipe_that_is_closed_early_succeeds() {
+    let dir = TestDir::new();
+    dir.archive("many.bsa", &with_many_files());
     for form in [&["list"][..], &["list", "--json"], &["list", "-l"], &["list", "-0"]] {
-        let mut command = place.bsafs(form.iter().chain(&["many.bsa"]));
+        let mut command = dir.bsafs(form.iter().chain(&["many.bsa"]));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut first = Vec::new();
@@ -137,13 +137,13 @@ fn a_reader_who_has_seen_enough_is_no_failure() {
 }
 
 #[test]
-fn what_cannot_be_listed_is_named() {
-    let place = TestDir::new();
-    place.archive("a.bsa", &with_a_bad_file());
-    let finished = place.run(["list", "a.bsa", "no-such.bsa"]);
+fn an_archive_or_code_page_that_does_not_exist_is_named() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &with_a_bad_file());
+    let finished = dir.run(["list", "a.bsa", "no-such.bsa"]);
     assert_eq!((finished.code, finished.out.as_str()), (66, ""));
     assert_eq!(finished.err, "bsafs: no-such.bsa: no such file or folder\n");
-    let finished = place.run(["list", "a.bsa", "--encoding", "klingon"]);
+    let finished = dir.run(["list", "a.bsa", "--encoding", "klingon"]);
     assert_eq!(finished.code, 2);
     assert!(finished.err.contains("\"klingon\" is no code page"), "{finished:?}");
 }

@@ -1,4 +1,4 @@
-//! Every command that needs no mount, as users run it: output, exit codes, and what is left on the disk.
+//! Every command that needs no mount, as users run it: output, exit codes, and files written.
 
 mod about; // info and verify
 mod content; // cat and extract
@@ -20,7 +20,7 @@ fn with_a_bad_file() -> Vec<u8> {
         .build()
 }
 
-/// An archive of as many files as make a listing longer than any pipe holds.
+/// An archive whose listing is larger than the buffer of a pipe.
 fn with_many_files() -> Vec<u8> {
     let name = |nth: usize| format!("{nth:06}_{}.txt", "x".repeat(80));
     (0..6_000).fold(Tes4::new(104), |archive, nth| archive.file("many", name(nth), b"")).build()

@@ -93,9 +93,19 @@ fn exit_codes_are_those_of_mount_where_no_command_is_given() {
         (["a.bsa", "mnt", "-o", "ro,dirsynk"], 2, 1, "-o dirsynk: unknown option"),
         (["a.bsa", "mnt", "-o", "uid=me"], 2, 1, "\"me\" is not a number"),
         (["a.bsa", "mnt", "-o", "allow_root"], 2, 1, "allow_other lets root in as well"),
-        (["a.bsa", "mnt", "-o", "encoding=klingon"], 2, 1, "-o encoding=klingon: no such code page"),
-        (["a.bsa", "mnt", "-o", "layout=heap"], 2, 1, "union and per-archive are known"),
-        (["a.bsa", "mnt", "-o", "cache_size=much"], 2, 1, "-o cache_size: \"much\" is not a number of bytes"),
+        (
+            ["a.bsa", "mnt", "-o", "encoding=klingon"],
+            2,
+            1,
+            "-o encoding=klingon: \"klingon\" is no code page",
+        ),
+        (["a.bsa", "mnt", "-o", "layout=heap"], 2, 1, "-o layout=heap: not one of union, per-archive"),
+        (
+            ["a.bsa", "mnt", "-o", "cache_size=much"],
+            2,
+            1,
+            "-o cache_size=much: \"much\" is not a number of bytes",
+        ),
         (["a.bsa", "mnt", "-o", "readahead=4096"], 2, 1, "a request carries 1024 KiB at most"),
         (["a.bsa", "mnt", "--colour", "red"], 2, 1, "--colour"),
     ] {

@@ -60,7 +60,7 @@ fn which_reports_the_archive_and_all_hidden_copies() {
     let text = dir.run(["which", "mnt/misc/shared.txt", "mnt/misc/first.txt"]).sound();
     let words: Vec<&str> = text.lines().map(|line| line.trim_start().split("  ").next().unwrap()).collect();
     let [first, second, third] = ["first.bsa", "second.bsa", "third.ba2"].map(|it| dir.path(it));
-    assert!(words[0].to_lowercase() == "misc/shared.txt" && text.contains("(5 bytes)"), "{text}");
+    assert!(words[0].to_lowercase() == "misc/shared.txt" && text.contains("(5 B)"), "{text}");
     assert_eq!(words[1], "from");
     assert!(text.lines().nth(1).unwrap().contains(third.to_str().unwrap()), "{text}");
     assert!(text.lines().nth(2).unwrap().contains(second.to_str().unwrap()), "{text}");

@@ -1,0 +1,69 @@
+//! The command line: global options, and one variant for each command.
+
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+
+use super::exit::{Exit, Failure};
+use super::{cat, completions, extract, info, list, man, mount, names, status, umount, verify, which};
+
+/// Mounts Bethesda archives (BSA and BA2, Morrowind to Starfield) as a read-only directory tree.
+#[derive(Debug, Parser)]
+#[command(name = "bsafs", version, arg_required_else_help = true, after_help = EXAMPLES)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+    /// Print more: -v notes on archives, -vv internal steps
+    #[arg(short, long, action = ArgAction::Count, global = true)]
+    pub(super) verbose: u8,
+    /// Print only failures
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bsafs mount \"Skyrim - Textures0.bsa\"             on a new folder of that name, in the current folder
+  bsafs mount Base.ba2 Patch.ba2 ~/mnt             two archives as one tree; Patch.ba2 wins
+  bsafs which ~/mnt/textures/clutter/bucket.dds    which archive a file comes from, and what it hides
+  bsafs umount ~/mnt
+  bsafs extract Mod.bsa --glob 'scripts/**' -C out
+  bsafs SOURCE MOUNTPOINT -o OPTIONS               as mount(8) and fstab call it
+
+Paths inside archives may be written in any case and with either slash.
+`bsafs help COMMAND` prints more, `bsafs man` the manual.";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    Mount(mount::Mount),
+    #[command(visible_alias = "unmount")]
+    Umount(umount::Umount),
+    #[command(visible_alias = "ls")]
+    List(list::List),
+    Cat(cat::Cat),
+    Extract(extract::Extract),
+    Info(info::Info),
+    Verify(verify::Verify),
+    Names(names::Names),
+    Which(which::Which),
+    Status(status::Status),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+impl Command {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        match self {
+            Self::Mount(it) => it.run(),
+            Self::Umount(it) => it.run(),
+            Self::List(it) => it.run(),
+            Self::Cat(it) => it.run(),
+            Self::Extract(it) => it.run(),
+            Self::Info(it) => it.run(),
+            Self::Verify(it) => it.run(),
+            Self::Names(it) => it.run(),
+            Self::Which(it) => it.run(),
+            Self::Status(it) => it.run(),
+            Self::Completions(it) => it.run(Cli::command()),
+            Self::Man(it) => it.run(Cli::command()),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What is mounted where and how: command line, profiles and `-o` taken together.
+
+use std::path::{Path, PathBuf};
+
+use super::exit::Failure;
+use super::mount_options::MountOptions;
+use super::profile::Profile;
+
+/// A mount before anything is opened.
+#[derive(Debug)]
+pub(super) struct MountPlan {
+    /// In load order.
+    pub(super) archives: Vec<PathBuf>,
+    /// Without one a folder is made.
+    pub(super) mountpoint: Option<PathBuf>,
+    pub(super) options: MountOptions,
+}
+
+impl MountPlan {
+    /// Plans a mount from the command line's paths, its values of `-o`, and the options that its flags set.
+    pub(super) fn new(
+        paths: &[PathBuf],
+        option_lists: &[String],
+        mut options: MountOptions,
+    ) -> Result<Self, Failure> {
+        let (sources, mut mountpoint) = sources_and_mountpoint(paths);
+        let mut archives = Vec::new();
+        let mut profiles = Vec::new();
+        for source in sources {
+            if Profile::is_one(source) {
+                let mut profile = Profile::read(source)?;
+                archives.append(&mut profile.archives);
+                mountpoint = mountpoint.or(profile.mountpoint.take());
+                profiles.push(profile);
+            } else {
+                archives.push(source.clone());
+            }
+        }
+        options.request.fsname = archives.last().map_or_else(String::new, |path| path.display().to_string());
+        profiles.iter().try_for_each(|profile| options.add(&profile.options, &profile.parent))?;
+        // The command line comes last and outranks profiles.
+        option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
+        Ok(Self { archives, mountpoint, options })
+    }
+}
+
+/// The last path is the mountpoint if it is a folder, or does not exist and has no extension of a source.
+fn sources_and_mountpoint(paths: &[PathBuf]) -> (&[PathBuf], Option<PathBuf>) {
+    let Some((last, sources)) = paths.split_last().filter(|(_, sources)| !sources.is_empty()) else {
+        return (paths, None);
+    };
+    let looks_like_source = last.extension().is_some_and(|extension| {
+        ["bsa", "ba2", "toml"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    });
+    match std::fs::metadata(last) {
+        Ok(metadata) if metadata.is_file() => (paths, None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && looks_like_source => (paths, None),
+        _ => (sources, Some(last.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_archive_is_no_mountpoint() {
+        let paths = [PathBuf::from("a.bsa"), "no-such.ba2".into()];
+        assert_eq!(sources_and_mountpoint(&paths), (&paths[..], None));
+        let paths = [PathBuf::from("a.bsa"), "no-such-folder".into()];
+        assert_eq!(sources_and_mountpoint(&paths), (&paths[..1], Some("no-such-folder".into())));
+    }
+}

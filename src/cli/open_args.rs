@@ -1,0 +1,68 @@
+//! The arguments of every command that opens archives.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+
+use crate::content::TextureForm;
+use crate::format::encoding::Encoding;
+use crate::format::{Limits, Options};
+
+/// How archives are read and merged.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct OpenArgs {
+    /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other of the WHATWG's Encoding Standard
+    #[arg(long, value_name = "CODE PAGE", default_value = "1252", value_parser = parse_encoding)]
+    pub(super) encoding: Encoding,
+    /// One tree of all archives, or a folder for each
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) layout: Layout,
+    /// How to show textures
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    pub(super) textures: TextureForm,
+    /// A list of paths, one a line, from which files of archives without names get theirs; `bsafs names` prints one
+    #[arg(long, value_name = "FILE")]
+    pub(super) names: Vec<PathBuf>,
+    /// Read archives of unknown versions and kinds by the nearest layout that is known
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+impl OpenArgs {
+    /// What the parsers take of them.
+    pub(super) fn parse_options(&self) -> Options {
+        Options { limits: Limits::default(), force: self.force }
+    }
+}
+
+/// How several archives share a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Layout {
+    /// One tree; where two archives have a file, that of the rightmost is shown
+    #[default]
+    Union,
+    /// Each archive in a folder of its own, named after it
+    PerArchive,
+}
+
+impl ValueEnum for TextureForm {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Default, Self::Dds, Self::Raw]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Default => ("default", "As DDS files; those of consoles as GNF files and XBOX textures"),
+            Self::Dds => ("dds", "As DDS files for a PC, texels put into rows, wherever that can be done"),
+            Self::Raw => ("raw", "As stored, without a header"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
+
+/// Parses the name of a code page.
+pub(super) fn parse_encoding(label: &str) -> Result<Encoding, String> {
+    Encoding::from_label(label)
+        .ok_or_else(|| format!("\"{label}\" is no code page; try 1250, 1251, 1252 or utf-8"))
+}

@@ -1,0 +1,17 @@
+//! Progress bars on standard error.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar of `len` steps, hidden unless standard error is a terminal.
+pub(super) fn bar(len: u64, what: &'static str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(len).with_message(what);
+    match ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {elapsed}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
