@@ -108,7 +108,7 @@ pub(super) struct MountOptions {
 impl MountOptions {
     /// Options with the values of the command line, and else the defaults.
     pub(super) fn new(open: OpenArgs, cache_size: u64, foreground: bool) -> Self {
-        let owner = Owner::new(nix::unistd::getuid().as_raw(), nix::unistd::getgid().as_raw());
+        let owner = Owner::new(rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         Self {
             open,
             cache_size,

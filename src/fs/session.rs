@@ -112,7 +112,9 @@ impl Session {
         let _ = listener.join();
         match served {
             // The kernel's word for a mount that was ended from outside.
-            Err(error) if error.raw_os_error() == Some(nix::errno::Errno::ECONNABORTED as i32) => Ok(()),
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error()) => {
+                Ok(())
+            }
             served => served,
         }
     }

@@ -12,12 +12,12 @@
 //! fuser reads requests by itself, and sleeps there. What is done here is done between an answer and the next read, and
 //! is of no consequence but for time: whenever it ends, the worker reads on as ever.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long a worker stays awake for a request. A program that was woken on another processor has mostly asked within
 /// 40 us; to wait longer than this takes longer than to be woken.
@@ -142,8 +142,8 @@ impl Vigil {
 
     /// Whether a request is there; or the end of the mount, which is for fuser to find.
     fn is_asked(&self) -> bool {
-        let mut device = [PollFd::new(self.device.as_fd(), PollFlags::POLLIN)];
-        poll(&mut device, PollTimeout::ZERO) != Ok(0)
+        let mut device = [PollFd::new(&self.device, PollFlags::IN)];
+        poll(&mut device, Some(&Timespec::default())) != Ok(0)
     }
 
     fn pace(&self) -> MutexGuard<'_, Pace> {

@@ -90,7 +90,7 @@ fn main() -> ExitCode {
 
 /// Whether everybody found the same.
 fn bench(arguments: &Arguments) -> Outcome<bool> {
-    if !nix::unistd::geteuid().is_root() {
+    if !rustix::process::geteuid().is_root() {
         return Err("only root can mount squashfs images and drop caches".into());
     }
     let beside = std::env::current_exe()?.ancestors().nth(2).map(|folder| folder.join("bsafs"));

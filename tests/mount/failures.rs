@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use rustix::fs::{CWD, Mode, mkfifoat};
+
 use super::world;
 use crate::mounted::{TestDir, is_root, mounts_below, run};
 use crate::support::Tes4;
@@ -17,7 +19,7 @@ fn archives_that_cannot_be_opened_are_named_with_the_reason() {
     fs::write(dir.path("huge.bsa"), Tes4::new(104).file("a", "b", b"c").folder_count(u32::MAX).build())
         .unwrap();
     fs::create_dir(dir.path("folder.bsa")).unwrap();
-    nix::unistd::mkfifo(&dir.path("pipe.bsa"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    mkfifoat(CWD, dir.path("pipe.bsa"), Mode::RWXU).unwrap();
     for (archive, code, said) in [
         ("no-such.bsa", 66, "no such file or folder"),
         ("folder.bsa", 66, "it is a folder; name the archives in it"),
@@ -182,7 +184,7 @@ fn a_user_who_may_not_open_the_device_is_told_what_desktops_do() {
 #[test]
 fn a_profile_that_is_a_pipe_is_not_waited_for() {
     let dir = TestDir::new();
-    nix::unistd::mkfifo(&dir.path("pipe.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    mkfifoat(CWD, dir.path("pipe.toml"), Mode::RWXU).unwrap();
     let finished = dir.run(["mount", "pipe.toml", "mnt"]);
     assert_eq!((finished.code, finished.err.as_str()), (66, "bsafs: pipe.toml: not a regular file\n"));
 }
