@@ -3,7 +3,7 @@
 use super::{Error, FileSystem, NodeKind, Provenance};
 
 /// Whose the files are, and what they may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// User of all nodes.
     pub uid: u32,

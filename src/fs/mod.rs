@@ -53,7 +53,7 @@ const STATUS_INO: u64 = 1 << 32;
 const WHICH_INO: u64 = 1 << 33;
 
 /// What the mount looks like, beside its files.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Presentation {
     /// Whose the files are, and what they may do.
     pub owner: Owner,
