@@ -49,7 +49,7 @@ pub(super) fn start() -> Result<Exit, Failure> {
 /// ends the mount.
 pub(super) fn detach() {
     // Fails only for the leader of a group, which a process that was just started is not.
-    let _ = nix::unistd::setsid();
+    let _ = rustix::process::setsid();
 }
 
 /// In the daemon, once mounted: sends the report, and leaves the current folder and the terminal.
@@ -63,8 +63,8 @@ pub(super) fn report(text: &str) -> io::Result<()> {
     drop(pipe);
     std::env::set_current_dir("/")?;
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
-    nix::unistd::dup2_stdin(&null)?;
-    nix::unistd::dup2_stdout(&null)?;
-    nix::unistd::dup2_stderr(&null)?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
     Ok(())
 }

@@ -81,7 +81,7 @@ impl Failure {
     /// A path that could not be opened, read or written.
     pub fn io(exit: Exit, path: &Path, error: &io::Error) -> Self {
         let what = match error.kind() {
-            _ if error.raw_os_error() == Some(nix::errno::Errno::EMFILE as i32) => {
+            _ if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
                 "too many open files: every archive stays open; raise the limit with `ulimit -n`".to_owned()
             }
             io::ErrorKind::NotFound => "no such file or folder".to_owned(),

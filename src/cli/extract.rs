@@ -65,19 +65,13 @@ impl Extract {
         for bad in &bad {
             log::error!("{bad}");
         }
+        let (written, bytes, folder) = (count(written, "file"), BinaryBytes(bytes), self.directory.display());
+        let faults = match bad.len() {
+            0 => String::new(),
+            bad => format!("; {} could not be read", count(bad, "file")),
+        };
         // The files are written, whether or not standard output is open.
-        let _ = writeln!(
-            io::stdout(),
-            "wrote {} ({}) to {}{}",
-            count(written, "file"),
-            BinaryBytes(bytes),
-            self.directory.display(),
-            if bad.is_empty() {
-                String::new()
-            } else {
-                format!("; {} could not be read", count(bad.len(), "file"))
-            },
-        );
+        let _ = writeln!(io::stdout(), "wrote {written} ({bytes}) to {folder}{faults}");
         Ok(if bad.is_empty() { Exit::Ok } else { Exit::No })
     }
 

@@ -110,12 +110,8 @@ impl Summary {
             writeln!(out, "  flags          {:#x}: {}", self.flags, self.flag_names.join(", "))?;
         }
         writeln!(out, "  holds          {} in {}", count(self.files, "file"), count(self.folders, "folder"))?;
-        writeln!(
-            out,
-            "  sizes          {} unpacked, {} in the archive",
-            BinaryBytes(self.bytes),
-            BinaryBytes(self.archive_bytes)
-        )?;
+        let (bytes, packed) = (BinaryBytes(self.bytes), BinaryBytes(self.archive_bytes));
+        writeln!(out, "  sizes          {bytes} unpacked, {packed} in the archive")?;
         let codecs: Vec<String> =
             self.codecs.iter().map(|(codec, files)| format!("{codec}: {files}")).collect();
         writeln!(out, "  codecs         {}", codecs.join(", "))?;

@@ -47,7 +47,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     flag("xattr", XATTR_HELP, |it, _, _| set(&mut it.presentation.xattrs, true)),
     flag("nonempty", "mount over a folder that is not empty", |it, _, _| set(&mut it.nonempty, true)),
     value("encoding=", "utf-8", "as --encoding", |it, text, _| {
-        set(&mut it.open.encoding, parse_encoding(text)?)
+        set(&mut it.open.parse.encoding, parse_encoding(text)?)
     }),
     value("layout=", "per-archive", "as --layout", |it, text, _| set(&mut it.open.layout, one_of(text)?)),
     value("textures=", "dds", "as --textures", |it, text, _| set(&mut it.open.textures, one_of(text)?)),
@@ -55,7 +55,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         it.open.names.push(folder.join(expand_home(text.into())));
         Ok(())
     }),
-    flag("force", "as --force", |it, _, _| set(&mut it.open.force, true)),
+    flag("force", "as --force", |it, _, _| set(&mut it.open.parse.force, true)),
     value("cache_size=", "256M", "as --cache-size", |it, text, _| {
         set(&mut it.cache_size, cache_size::parse(text)?)
     }),
@@ -93,7 +93,7 @@ const IGNORED: &str = "ro rw dev nodev suid nosuid exec atime relatime norelatim
                        default_permissions debug subtype";
 
 /// The state that command line, profiles and `-o` set together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct MountOptions {
     pub(super) open: OpenArgs,
     /// In bytes.
@@ -108,15 +108,9 @@ pub(super) struct MountOptions {
 impl MountOptions {
     /// Options with the values of the command line, and else the defaults.
     pub(super) fn new(open: OpenArgs, cache_size: u64, foreground: bool) -> Self {
-        let owner = Owner::new(nix::unistd::getuid().as_raw(), nix::unistd::getgid().as_raw());
-        Self {
-            open,
-            cache_size,
-            foreground,
-            nonempty: false,
-            presentation: Presentation { owner, xattrs: false },
-            request: MountRequest::default(),
-        }
+        let owner = Owner::new(rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        let presentation = Presentation { owner, ..Presentation::default() };
+        Self { open, cache_size, foreground, presentation, ..Self::default() }
     }
 
     /// Applies the value of one more `-o`, which outranks those before it. Paths in it are relative to `folder`.
@@ -268,7 +262,7 @@ mod tests {
         let mut options = parse(["names=a,force", "names=b"]).expect("accepted");
         options.add("names=c,names=/d", Path::new("/etc/bsafs")).expect("accepted");
         assert_eq!(options.open.names, ["a", "b", "/etc/bsafs/c", "/d"].map(Path::new));
-        assert!(options.open.force);
+        assert!(options.open.parse.force);
     }
 
     #[test]

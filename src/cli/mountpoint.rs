@@ -93,7 +93,7 @@ impl Drop for Mountpoint {
 
 /// The error of every access to a mount whose daemon was killed.
 fn is_disconnected(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(nix::errno::Errno::ENOTCONN as i32)
+    error.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error())
 }
 
 /// Unmounts the dead mount of a killed daemon of ours. Mounts of other programs may recover, and stay.

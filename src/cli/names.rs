@@ -8,10 +8,9 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::open::with_archive;
-use super::open_args::parse_encoding;
+use super::open_args::ParseArgs;
 use super::output::stdout;
-use crate::format::encoding::Encoding;
-use crate::format::{Limits, Name, Options};
+use crate::format::Name;
 
 /// Print the paths that archives store, one a line, as a list for `--names`
 ///
@@ -21,12 +20,8 @@ pub(super) struct Names {
     /// Archives that have names
     #[arg(required = true, value_name = "ARCHIVE")]
     archives: Vec<PathBuf>,
-    /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other of the WHATWG's Encoding Standard
-    #[arg(long, value_name = "CODE PAGE", default_value = "1252", value_parser = parse_encoding)]
-    encoding: Encoding,
-    /// Read archives of unknown versions and kinds by the nearest layout that is known
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    parse: ParseArgs,
 }
 
 impl Names {
@@ -45,8 +40,7 @@ impl Names {
 
     /// Adds an archive's paths, each under its folded form.
     fn collect(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
-        let options = Options { limits: Limits::default(), force: self.force };
-        with_archive(archive, &options, |parsed| {
+        with_archive(archive, &self.parse.options(), |parsed| {
             for path in parsed.entries().filter_map(|entry| self.path(&entry.name)) {
                 paths.entry(path.to_ascii_lowercase()).or_insert(path);
             }
@@ -56,7 +50,7 @@ impl Names {
     /// A whole stored name as text with `/` between folders; `None` where it has no text in the code page, or is not one line.
     fn path(&self, name: &Name<'_>) -> Option<String> {
         let (folder, file) = name.parts()?;
-        let parts = [self.encoding.decode(folder)?, self.encoding.decode(file)?];
+        let parts = [self.parse.encoding.decode(folder)?, self.parse.encoding.decode(file)?];
         let pieces = parts.iter().flat_map(|part| part.split(['/', '\\']));
         let path = pieces.filter(|piece| !matches!(*piece, "" | ".")).collect::<Vec<_>>().join("/");
         (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)

@@ -36,7 +36,7 @@ const PARALLEL_FROM: usize = 1 << 14;
 impl OpenedArchives {
     /// Opens archives, the last of which wins, with a cache of at most `cache_size` bytes.
     pub(super) fn open(paths: &[PathBuf], args: &OpenArgs, cache_size: u64) -> Result<Self, Failure> {
-        let dictionary = dictionary::read(&args.names, args.encoding)?;
+        let dictionary = dictionary::read(&args.names, args.parse.encoding)?;
         let folders = match args.layout {
             Layout::Union => Vec::new(),
             Layout::PerArchive => folder_name::distinct(paths),
@@ -44,7 +44,7 @@ impl OpenedArchives {
         let open = |index: usize| {
             OpenedArchive::open(&paths[index], folders.get(index).map(String::as_str), &dictionary, args)
         };
-        let mut store = Store::new(cache_size, args.parse_options().limits);
+        let mut store = Store::new(cache_size, args.parse.options().limits);
         let mut layers = Vec::with_capacity(paths.len());
         let mut descriptions = Vec::with_capacity(paths.len());
         for archive in in_parallel(paths.len(), "opening archives", open)? {
@@ -73,8 +73,8 @@ impl OpenedArchive {
         args: &OpenArgs,
     ) -> Result<Self, Failure> {
         let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
-        let parsed = with_source(&source, path, &args.parse_options(), |archive| {
-            let layer = || Layer::with_names(&archive, args.encoding, folder, dictionary);
+        let parsed = with_source(&source, path, &args.parse.options(), |archive| {
+            let layer = || Layer::with_names(&archive, args.parse.encoding, folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
             (layer, tables, Description { about: archive.about, notes: archive.notes })
         });

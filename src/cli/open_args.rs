@@ -9,12 +9,29 @@ use crate::content::TextureForm;
 use crate::format::encoding::Encoding;
 use crate::format::{Limits, Options};
 
-/// How archives are read and merged.
+/// How archives are parsed.
 #[derive(Args, Clone, Debug, Default)]
-pub(super) struct OpenArgs {
+pub(super) struct ParseArgs {
     /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other of the WHATWG's Encoding Standard
     #[arg(long, value_name = "CODE PAGE", default_value = "1252", value_parser = parse_encoding)]
     pub(super) encoding: Encoding,
+    /// Read archives of unknown versions and kinds by the nearest layout that is known
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+impl ParseArgs {
+    /// What the parsers take of them.
+    pub(super) fn options(&self) -> Options {
+        Options { limits: Limits::default(), force: self.force }
+    }
+}
+
+/// How archives are parsed and merged.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct OpenArgs {
+    #[command(flatten)]
+    pub(super) parse: ParseArgs,
     /// One tree of all archives, or a folder for each
     #[arg(long, value_enum, default_value_t)]
     pub(super) layout: Layout,
@@ -24,16 +41,6 @@ pub(super) struct OpenArgs {
     /// A list of paths, one a line, from which files of archives without names get theirs; `bsafs names` prints one
     #[arg(long, value_name = "FILE")]
     pub(super) names: Vec<PathBuf>,
-    /// Read archives of unknown versions and kinds by the nearest layout that is known
-    #[arg(long)]
-    pub(super) force: bool,
-}
-
-impl OpenArgs {
-    /// What the parsers take of them.
-    pub(super) fn parse_options(&self) -> Options {
-        Options { limits: Limits::default(), force: self.force }
-    }
 }
 
 /// How several archives share a tree.

@@ -95,7 +95,7 @@ impl Verify {
 
     /// The files whose stored hash is that of their stored name on no platform; ascending.
     fn misnamed(&self, archive: &std::path::Path) -> Result<Vec<EntryId>, Failure> {
-        with_archive(archive, &self.open.parse_options(), |parsed| {
+        with_archive(archive, &self.open.parse.options(), |parsed| {
             let is_misnamed = |entry: &format::Entry<'_>| {
                 entry.name.parts().is_some_and(|(folder, file)| {
                     parsed.hashes != Family::None

@@ -3,6 +3,7 @@
 //! fuser can do both, but as root its mounts have the wrong type, it never retries an unmount that was busy, drops what
 //! fusermount3 wrote, and at its end unmounts whatever is on the path by then (FUSE.md section 1.2).
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -11,8 +12,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use nix::errno::Errno;
-use nix::mount::{MntFlags, MsFlags};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 /// What is mounted where, and with which options.
@@ -110,10 +111,11 @@ impl MountRequest {
     /// # Errors
     /// See [`MountError`].
     pub(super) fn mount(&self) -> Result<OwnedFd, MountError> {
-        if nix::unistd::geteuid().is_root() {
+        if rustix::process::geteuid().is_root() {
             match self.mount_directly() {
                 // Root of a container's user namespace that may not mount.
-                Err(MountError::Kernel(_, error)) if error.raw_os_error() == Some(Errno::EPERM as i32) => {}
+                Err(MountError::Kernel(_, error))
+                    if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {}
                 done => return done,
             }
         }
@@ -122,7 +124,7 @@ impl MountRequest {
 
     fn mount_directly(&self) -> Result<OwnedFd, MountError> {
         let device = File::options().read(true).write(true).open("/dev/fuse").map_err(MountError::Device)?;
-        let (uid, gid) = (nix::unistd::getuid(), nix::unistd::getgid());
+        let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
         let mut data = format!(
             "fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions",
             device.as_raw_fd()
@@ -134,17 +136,13 @@ impl MountRequest {
             data.push(',');
             data.push_str(option);
         }
-        let mut flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-        flags.set(MsFlags::MS_NOEXEC, self.noexec);
-        flags.set(MsFlags::MS_NOATIME, self.noatime);
-        nix::mount::mount(
-            Some(self.fsname.as_str()),
-            &self.mountpoint,
-            Some("fuse.bsafs"),
-            flags,
-            Some(data.as_str()),
-        )
-        .map_err(|errno| MountError::Kernel(self.mountpoint.clone(), errno.into()))?;
+        let mut flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
+        flags.set(MountFlags::NOEXEC, self.noexec);
+        flags.set(MountFlags::NOATIME, self.noatime);
+        let refused = |error| MountError::Kernel(self.mountpoint.clone(), error);
+        let data = CString::new(data).map_err(|error| refused(error.into()))?;
+        rustix::mount::mount(self.fsname.as_str(), &self.mountpoint, "fuse.bsafs", flags, data.as_c_str())
+            .map_err(|errno| refused(errno.into()))?;
         Ok(device.into())
     }
 
@@ -199,11 +197,11 @@ fn receive(socket: &UnixStream) -> Option<OwnedFd> {
 /// # Errors
 /// [`MountError::Kernel`] where it is busy, not mounted, or somebody else's; [`MountError::NoHelper`].
 pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
-    let flags = if lazily { MntFlags::MNT_DETACH } else { MntFlags::empty() };
-    match nix::mount::umount2(mountpoint, flags | MntFlags::UMOUNT_NOFOLLOW) {
+    let flags = if lazily { UnmountFlags::DETACH } else { UnmountFlags::empty() };
+    match rustix::mount::unmount(mountpoint, flags | UnmountFlags::NOFOLLOW) {
         Ok(()) => return Ok(()),
         // fusermount3 is setuid root.
-        Err(Errno::EPERM) => {}
+        Err(Errno::PERM) => {}
         Err(errno) => return Err(MountError::Kernel(mountpoint.to_owned(), errno.into())),
     }
     let mut helper = Command::new("fusermount3");

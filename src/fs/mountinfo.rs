@@ -35,7 +35,7 @@ pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
 
 /// The mount with a device number, as `stat` gives it.
 pub fn mounted_as(device: u64) -> Option<MountEntry> {
-    let device = format!("{}:{}", nix::sys::stat::major(device), nix::sys::stat::minor(device));
+    let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     mounts().into_iter().rev().find(|mounted| mounted.device == device)
 }
 

@@ -3,7 +3,7 @@
 use super::attr::NodeKind;
 
 /// Owner and permissions of all nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// User ID of all nodes.
     pub uid: u32,

@@ -3,7 +3,7 @@
 use super::owner::Owner;
 
 /// How nodes appear, whatever their content.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Presentation {
     /// Owner and permissions of all nodes.
     pub owner: Owner,

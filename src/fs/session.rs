@@ -106,7 +106,9 @@ impl Session {
         let _ = listener.join();
         match served {
             // The mount was ended by somebody else.
-            Err(error) if error.raw_os_error() == Some(nix::errno::Errno::ECONNABORTED as i32) => Ok(()),
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error()) => {
+                Ok(())
+            }
             served => served,
         }
     }

@@ -8,9 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use bsafs::fs::mountinfo;
-use nix::mount::{MntFlags, umount2};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::mount::{UnmountFlags, unmount};
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -44,7 +43,7 @@ pub(crate) fn unregister(mountpoint: &Path, pid: Option<u32>) {
 /// Unmounts what an earlier run, which was killed, left mounted below a folder.
 pub(crate) fn sweep(folder: &Path) {
     for mounted in mountinfo::mounts().into_iter().rev().filter(|it| it.mountpoint.starts_with(folder)) {
-        let _ = umount2(&mounted.mountpoint, MntFlags::MNT_DETACH);
+        let _ = unmount(&mounted.mountpoint, UnmountFlags::DETACH);
     }
 }
 
@@ -69,12 +68,14 @@ fn end(why: &str) -> ! {
     // Again and again, for a mount that is being made right now.
     for _ in 0..10 {
         for mountpoint in &registered.mountpoints {
-            let _ = umount2(mountpoint, MntFlags::MNT_DETACH);
+            let _ = unmount(mountpoint, UnmountFlags::DETACH);
         }
         thread::sleep(Duration::from_millis(100));
     }
     for pid in &registered.processes {
-        let _ = kill(Pid::from_raw(*pid as i32), Signal::SIGKILL);
+        if let Some(pid) = Pid::from_raw(*pid as i32) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
     std::process::exit(3);
 }

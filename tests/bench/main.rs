@@ -93,7 +93,7 @@ fn main() -> ExitCode {
 
 /// Whether all subjects gave the same results.
 fn bench(arguments: &Arguments) -> Outcome<bool> {
-    if !nix::unistd::geteuid().is_root() {
+    if !rustix::process::geteuid().is_root() {
         return Err("only root can mount squashfs images and drop caches".into());
     }
     let beside = std::env::current_exe()?.ancestors().nth(2).map(|folder| folder.join("bsafs"));

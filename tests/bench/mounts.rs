@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bsafs::fs::Status;
-use nix::mount::{MntFlags, umount2};
+use rustix::mount::{UnmountFlags, unmount};
 
 use crate::corpus::Set;
 use crate::{Bench, Outcome, at, cleanup, process, run};
@@ -227,9 +227,9 @@ impl Drop for Mounted {
         let Some(mountpoint) = self.mountpoint.take() else { return };
         let start = Instant::now();
         // Busy for a moment, until the kernel has released files that were closed.
-        while let Err(nix::errno::Errno::EBUSY) = umount2(&mountpoint, MntFlags::empty()) {
+        while let Err(rustix::io::Errno::BUSY) = unmount(&mountpoint, UnmountFlags::empty()) {
             if start.elapsed() > Duration::from_secs(5) {
-                let _ = umount2(&mountpoint, MntFlags::MNT_DETACH);
+                let _ = unmount(&mountpoint, UnmountFlags::DETACH);
                 break;
             }
             sleep(Duration::from_millis(5));
@@ -238,12 +238,9 @@ impl Drop for Mounted {
             sleep(Duration::from_millis(1));
         }
         if self.is_running()
-            && let Some(pid) = self.process()
+            && let Some(pid) = self.process().and_then(|pid| rustix::process::Pid::from_raw(pid as i32))
         {
-            let _ = nix::sys::signal::kill(
-                nix::unistd::Pid::from_raw(pid as i32),
-                nix::sys::signal::Signal::SIGKILL,
-            );
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
         if let Some(child) = &mut self.child {
             let _ = child.wait();

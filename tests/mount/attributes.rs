@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use nix::errno::Errno;
-use nix::sys::statvfs::{FsFlags, statvfs};
+use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::io::Errno;
 
 use super::{world, world_files};
 use crate::mounted::TestDir;
@@ -29,8 +29,8 @@ fn everybody_may_read_and_times_are_those_of_the_archive() {
         assert_eq!((metadata.mode(), metadata.nlink()), (mode, links), "{path}");
         assert_eq!(metadata.modified().unwrap(), TestDir::archive_time(), "{path}");
         assert_eq!((metadata.ctime(), metadata.ctime_nsec()), (1_051_234_567, 123_456_789), "{path}");
-        assert_eq!(metadata.uid(), nix::unistd::getuid().as_raw());
-        assert_eq!(metadata.gid(), nix::unistd::getgid().as_raw());
+        assert_eq!(metadata.uid(), rustix::process::getuid().as_raw());
+        assert_eq!(metadata.gid(), rustix::process::getgid().as_raw());
     }
 }
 
@@ -60,16 +60,13 @@ fn df_shows_a_full_read_only_file_system_of_the_archives_size() {
     dir.archive("a.bsa", &archive);
     let mount = dir.mount(["a.bsa"]);
     let stat = statvfs(&mount.path).unwrap();
-    assert_eq!(
-        stat.blocks() as u64 * stat.fragment_size() as u64,
-        (archive.len() as u64).div_ceil(4096) * 4096
-    );
-    assert_eq!((stat.blocks_free(), stat.blocks_available(), stat.files_free()), (0, 0, 0));
+    assert_eq!(stat.f_blocks * stat.f_frsize, (archive.len() as u64).div_ceil(4096) * 4096);
+    assert_eq!((stat.f_bfree, stat.f_bavail, stat.f_ffree), (0, 0, 0));
     // The root and three folders.
-    assert_eq!(stat.files() as usize, world_files().len() + 4);
-    assert_eq!(stat.name_max(), 255);
-    let flags = FsFlags::ST_RDONLY | FsFlags::ST_NOSUID | FsFlags::ST_NODEV;
-    assert!(stat.flags().contains(flags), "{:?}", stat.flags());
+    assert_eq!(stat.f_files as usize, world_files().len() + 4);
+    assert_eq!(stat.f_namemax, 255);
+    let flags = StatVfsMountFlags::RDONLY | StatVfsMountFlags::NOSUID | StatVfsMountFlags::NODEV;
+    assert!(stat.f_flag.contains(flags), "{:?}", stat.f_flag);
 }
 
 #[test]
@@ -126,7 +123,7 @@ fn a_buffer_too_small_for_an_extended_attribute_is_refused() {
     let mount = dir.mount(["a.bsa", "-o", "xattr"]);
     let file = mount.join("a.txt");
     let mut buffer = [0; 256];
-    let range = rustix::io::Errno::from_raw_os_error(Errno::ERANGE as i32);
+    let range = Errno::RANGE;
     let get = |buffer: &mut [u8]| rustix::fs::getxattr(&file, "user.bsafs.codec", buffer);
     assert_eq!(rustix::fs::getxattr_query(&file, "user.bsafs.codec"), Ok("stored".len()));
     assert_eq!(get(&mut buffer[..5]), Err(range));

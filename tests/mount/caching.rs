@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::mounted::{Finished, Mounted, TestDir, run, signal, state, until};
@@ -22,7 +22,7 @@ fn look(mount: &Mounted) -> Finished {
 
 /// Stops a mount's daemon until SIGCONT.
 fn stop(mount: &Mounted) {
-    signal(mount.pid, Signal::SIGSTOP);
+    signal(mount.pid, Signal::STOP);
     until("the daemon is stopped", || state(mount.pid) == Some('T'));
 }
 
@@ -36,7 +36,7 @@ fn look_twice(dir: &TestDir) -> (Finished, Finished) {
     stop(&mount);
     let second = look(&mount);
     assert_eq!(state(mount.pid), Some('T'));
-    signal(mount.pid, Signal::SIGCONT);
+    signal(mount.pid, Signal::CONT);
     mount.umount(dir);
     (first, second)
 }
@@ -67,7 +67,7 @@ fn a_first_read_blocks_while_the_daemon_is_stopped() {
     command.args(["-s", "KILL", "1", "cat", "readme.txt"]).current_dir(dir.path(""));
     command.arg(mount.join("readme.txt"));
     let finished = run(&mut command);
-    signal(mount.pid, Signal::SIGCONT);
+    signal(mount.pid, Signal::CONT);
     assert_ne!(finished.code, 0, "{finished:?}");
     assert!(mount.read("readme.txt") == world_files()[4].1);
 }
@@ -82,5 +82,5 @@ fn bytes_in_the_page_cache_are_read_though_their_archive_was_overwritten() {
     assert!(mount.read(path) == *content);
     std::fs::write(archive, b"gone").unwrap();
     assert!(mount.read(path) == *content);
-    assert_eq!(mount.read_error(&sample.files[0].0), Some(nix::errno::Errno::EIO as i32));
+    assert_eq!(mount.read_error(&sample.files[0].0), Some(rustix::io::Errno::IO.raw_os_error()));
 }

@@ -5,14 +5,14 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use nix::errno::Errno;
+use rustix::io::Errno;
 
 use crate::mounted::{Mounted, TestDir, is_alive, status};
 use crate::support::content::{noise, text};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes4, Tes4File};
 
-const EIO: Option<i32> = Some(Errno::EIO as i32);
+const EIO: Option<i32> = Some(Errno::IO.raw_os_error());
 
 /// Files of each of the two archives.
 const FILES: [&str; 4] = ["a.bin", "b.bin", "c.bin", "d.bin"];

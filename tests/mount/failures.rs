@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use rustix::fs::{CWD, Mode, mkfifoat};
+
 use super::world;
 use crate::mounted::{TestDir, is_root, mounts_below, run};
 use crate::support::Tes4;
@@ -17,7 +19,7 @@ fn archives_that_cannot_be_opened_are_named_with_the_reason() {
     fs::write(dir.path("huge.bsa"), Tes4::new(104).file("a", "b", b"c").folder_count(u32::MAX).build())
         .unwrap();
     fs::create_dir(dir.path("folder.bsa")).unwrap();
-    nix::unistd::mkfifo(&dir.path("pipe.bsa"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    mkfifoat(CWD, dir.path("pipe.bsa"), Mode::RWXU).unwrap();
     for (archive, code, message) in [
         ("no-such.bsa", 66, "no such file or folder"),
         ("folder.bsa", 66, "it is a folder; name the archives in it"),
@@ -172,7 +174,7 @@ fn where_dev_fuse_may_not_be_opened_the_error_names_the_usual_mode() {
 #[test]
 fn a_profile_that_is_a_pipe_is_refused() {
     let dir = TestDir::new();
-    nix::unistd::mkfifo(&dir.path("pipe.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    mkfifoat(CWD, dir.path("pipe.toml"), Mode::RWXU).unwrap();
     let finished = dir.run(["mount", "pipe.toml", "mnt"]);
     assert_eq!((finished.code, finished.err.as_str()), (66, "bsafs: pipe.toml: not a regular file\n"));
 }

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 
-use nix::errno::Errno;
-use nix::sys::signal::Signal;
+use rustix::io::Errno;
+use rustix::process::Signal;
 
 use super::{world, world_files, world_paths};
 use crate::mounted::{Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until};
@@ -107,9 +107,10 @@ fn a_mount_whose_daemon_was_killed_is_replaced() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let dead = dir.mount(["a.bsa"]);
-    signal(dead.pid, Signal::SIGKILL);
-    let not_connected =
-        |path| fs::metadata(path).is_err_and(|error| error.raw_os_error() == Some(Errno::ENOTCONN as i32));
+    signal(dead.pid, Signal::KILL);
+    let not_connected = |path| {
+        fs::metadata(path).is_err_and(|error| error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error()))
+    };
     until("the mount is dead", || not_connected(dir.path("mnt")));
     let finished = dir.run(["mount", "a.bsa", "mnt"]);
     assert_eq!(finished.code, 0, "{finished:?}");
@@ -126,7 +127,7 @@ fn a_mount_whose_daemon_was_killed_can_be_unmounted() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let dead = dir.mount(["a.bsa"]);
-    signal(dead.pid, Signal::SIGKILL);
+    signal(dead.pid, Signal::KILL);
     until("the daemon is gone", || !is_alive(dead.pid));
     assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
     assert!(!dead.is_mounted());
@@ -174,7 +175,7 @@ fn a_mount_in_the_foreground_reports_and_ends_with_success() {
         let mount = Mounted::at(&dir.path("mnt"), report);
         assert_eq!(mount.pid, i32::try_from(child.id()).unwrap());
         assert!(mount.read("readme.txt") == world_files()[4].1);
-        signal(mount.pid, Signal::SIGINT);
+        signal(mount.pid, Signal::INT);
         let finished = finish(child);
         assert_eq!((finished.code, finished.err.as_str()), (0, ""), "{arguments:?}");
         assert!(!dir.path("mnt").exists());
@@ -193,8 +194,8 @@ fn a_daemon_keeps_no_folder_busy_and_no_terminal_open() {
     }
     // A relative path of an archive means the same in the daemon.
     assert!(mount.read("readme.txt") == world_files()[4].1);
-    let session = nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(mount.pid))).unwrap();
-    assert_eq!(session.as_raw(), mount.pid);
+    let session = rustix::process::getsid(rustix::process::Pid::from_raw(mount.pid)).unwrap();
+    assert_eq!(session.as_raw_pid(), mount.pid);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::time::SystemTime;
 
-use nix::errno::Errno;
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
+use rustix::io::Errno;
 
 use super::{world, world_files};
 use crate::mounted::TestDir;
@@ -21,7 +22,10 @@ const OPERATIONS: [(&str, Operation); 18] = [
     ("open for writing", |old, _| File::options().write(true).open(old).map(drop)),
     ("open for appending", |old, _| File::options().append(true).open(old).map(drop)),
     ("open and truncate", |old, _| File::create(old).map(drop)),
-    ("truncate", |old, _| nix::unistd::truncate(old, 0).map_err(io::Error::from)),
+    ("open for reading and truncate", |old, _| {
+        let flags = OFlags::RDONLY | OFlags::TRUNC;
+        rustix::fs::open(old, flags, Mode::empty()).map(drop).map_err(io::Error::from)
+    }),
     ("unlink", |old, _| fs::remove_file(old)),
     ("rename", |old, new| fs::rename(old, new)),
     ("rename a folder", |old, new| fs::rename(old.parent().unwrap(), new)),
@@ -29,7 +33,7 @@ const OPERATIONS: [(&str, Operation); 18] = [
     ("rmdir", |old, _| fs::remove_dir(old.parent().unwrap())),
     ("link", |old, new| fs::hard_link(old, new)),
     ("symlink", |old, new| symlink(old, new)),
-    ("mkfifo", |_, new| nix::unistd::mkfifo(new, nix::sys::stat::Mode::S_IRWXU).map_err(io::Error::from)),
+    ("mkfifo", |_, new| mkfifoat(CWD, new, Mode::RWXU).map_err(io::Error::from)),
     ("chmod", |old, _| fs::set_permissions(old, fs::Permissions::from_mode(0o777))),
     ("chown", |old, _| chown(old, Some(0), Some(0))),
     ("utimes", |old, _| File::open(old)?.set_modified(SystemTime::now())),
@@ -45,7 +49,7 @@ fn nothing_can_be_written() {
         let (old, new) = (mount.join("textures/sky.dds"), mount.join("textures/new"));
         for (name, operation) in OPERATIONS {
             let refused = operation(&old, &new).expect_err(name);
-            assert_eq!(refused.raw_os_error(), Some(Errno::EROFS as i32), "{name}: {refused}");
+            assert_eq!(refused.raw_os_error(), Some(Errno::ROFS.raw_os_error()), "{name}: {refused}");
         }
         for (path, content) in world_files() {
             assert!(mount.read(path) == content, "{path}");

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::process::Command;
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::mounted::{Mounted, TestDir, is_alive, is_root, mounts_below, run, signal, until};
@@ -13,12 +13,12 @@ use crate::mounted::{Mounted, TestDir, is_alive, is_root, mounts_below, run, sig
 fn sigterm_sigint_and_sighup_unmount_and_remove_the_mountpoint_that_we_made() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    for which in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+    for which in [Signal::TERM, Signal::INT, Signal::HUP] {
         let mount = dir.mount(["a.bsa"]);
         signal(mount.pid, which);
         mount.wait_for_end();
-        assert!(mounts_below(&dir.path("")).is_empty(), "{which}");
-        assert!(!dir.path("mnt").exists(), "{which}");
+        assert!(mounts_below(&dir.path("")).is_empty(), "{which:?}");
+        assert!(!dir.path("mnt").exists(), "{which:?}");
     }
 }
 
@@ -41,7 +41,7 @@ fn a_second_signal_unmounts_at_once_and_an_open_file_is_still_read() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let (mount, file) = signalled_while_busy(&dir);
-    signal(mount.pid, Signal::SIGTERM);
+    signal(mount.pid, Signal::TERM);
     until("the mount is gone", || !mount.is_mounted());
     assert!(is_alive(mount.pid));
     let content = &world_files()[3].1;
@@ -62,7 +62,7 @@ fn a_signal_unmounts_a_mount_that_was_covered_or_moved() {
     dir.archive("a.bsa", &world());
     let covered = dir.mount(["a.bsa", "--log-file", "log"]);
     run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&covered.path)).sound();
-    signal(covered.pid, Signal::SIGTERM);
+    signal(covered.pid, Signal::TERM);
     until("the log names what is in the way", || log(&dir).contains("Another mount covers it"));
     assert_eq!(mounts_below(&dir.path("")).len(), 2);
     run(Command::new("umount").arg(&covered.path)).sound();
@@ -75,7 +75,7 @@ fn a_signal_unmounts_a_mount_that_was_covered_or_moved() {
     if run(Command::new("mount").arg("--move").arg(&moved.path).arg(dir.path("elsewhere"))).code != 0 {
         return moved.umount(&dir);
     }
-    signal(moved.pid, Signal::SIGTERM);
+    signal(moved.pid, Signal::TERM);
     moved.wait_for_end();
     assert!(mounts_below(&dir.path("")).is_empty());
 }
@@ -84,7 +84,7 @@ fn a_signal_unmounts_a_mount_that_was_covered_or_moved() {
 fn signalled_while_busy(dir: &TestDir) -> (Mounted, File) {
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);
     let file = File::open(mount.join("meshes/tower.nif")).unwrap();
-    signal(mount.pid, Signal::SIGTERM);
+    signal(mount.pid, Signal::TERM);
     let words = ["unmounting when it is free", "A second signal unmounts at once"];
     until("the log reports that the mount is busy", || words.iter().all(|it| log(dir).contains(it)));
     (mount, file)

@@ -121,7 +121,7 @@ fn another_user_reads_only_with_allow_other() {
 #[test]
 fn owner_and_permissions_follow_the_options() {
     // Owner, group, permissions of files and folders.
-    let own = (nix::unistd::getuid().as_raw(), nix::unistd::getgid().as_raw());
+    let own = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     for (options, owner, file, folder) in [
         ("uid=65534,gid=7", (65534, 7), 0o444, 0o555),
         ("umask=077", own, 0o400, 0o500),

@@ -13,8 +13,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::support::Sample;
@@ -39,7 +38,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Whether the tests run as root. Root mounts by the system call, other users through fusermount3.
 pub fn is_root() -> bool {
-    nix::unistd::geteuid().is_root()
+    rustix::process::geteuid().is_root()
 }
 
 /// Whether a process exists and is no zombie.
@@ -55,7 +54,7 @@ pub fn state(pid: i32) -> Option<char> {
 
 /// Sends a signal to a process that the test started.
 pub fn signal(pid: i32, signal: Signal) {
-    kill(Pid::from_raw(pid), signal).unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
 /// Mountpoints below `folder`, the innermost first.
@@ -323,16 +322,16 @@ impl Drop for Mounted {
         if !is_alive(self.pid) && !self.is_mounted() {
             return;
         }
-        let pid = Pid::from_raw(self.pid);
+        let pid = Pid::from_raw(self.pid).unwrap();
         // A stopped daemon would not end.
-        let _ = kill(pid, Signal::SIGCONT);
+        let _ = kill_process(pid, Signal::CONT);
         unmount_lazily(&self.path);
         let start = Instant::now();
         while is_alive(self.pid) && start.elapsed() < Duration::from_secs(10) {
             thread::sleep(Duration::from_millis(5));
         }
         if is_alive(self.pid) {
-            let _ = kill(pid, Signal::SIGKILL);
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
