@@ -39,7 +39,8 @@ pub(super) struct Mount {
     options: Vec<String>,
     #[command(flatten)]
     open: OpenArgs,
-    /// Keep this much decoded data, e.g. 256M
+    /// Decoded data that is cached between reads, at most, e.g. 256M. Tables of names and what is being decoded come on
+    /// top
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = cache_size::parse)]
     cache_size: u64,
     /// Write the log here once in the background; otherwise it goes to the system's log

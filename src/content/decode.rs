@@ -1,6 +1,7 @@
 //! Decoding extents: into a caller's buffer, or once into the cache.
 
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 use super::cache::CacheKey;
 use super::codec::{self, Quirk};
@@ -25,7 +26,7 @@ impl Store {
             decode()
         });
         if is_hit {
-            self.counters.add_hit();
+            self.counters.hits.fetch_add(1, Ordering::Relaxed);
         }
         match result {
             Ok(_) => Ok(Decoded { cell, key, offset: 0 }),
@@ -52,7 +53,7 @@ impl Store {
         let extent = layer.extent(index);
         let quirk = layer
             .with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)?))?;
-        self.counters.add_decoded(out.len());
+        self.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
         if let Some(quirk) = quirk {
             let (archive, offset) = (layer.source.path().display(), extent.offset);
             log::debug!("{archive}: data at offset {offset}: {quirk}; its bytes are whole");
@@ -74,12 +75,12 @@ impl Store {
         // Data that packs at all yields more than it takes; where it does not, twice as much is read next.
         let mut len = within.end + STREAM_HEADER;
         loop {
-            let (came, is_all) = tables.with_payload(index, len, |payload, is_all| {
+            let (decoded, is_all) = tables.with_payload(index, len, |payload, is_all| {
                 // An error of the prefix is left to the decoding of the whole, which reports it in full.
-                Ok(codec::prefix(codec, payload, &mut first).map_or((0, true), |came| (came, is_all)))
+                Ok(codec::prefix(codec, payload, &mut first).map_or((0, true), |len| (len, is_all)))
             })?;
-            self.counters.add_decoded(came);
-            if came == first.len() {
+            self.counters.decoded.fetch_add(decoded as u64, Ordering::Relaxed);
+            if decoded == first.len() {
                 out.copy_from_slice(&first[within.start as usize..]);
                 return Ok(());
             }

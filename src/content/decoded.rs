@@ -1,13 +1,12 @@
 //! Bytes that were decoded into the cache, shared with it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::cache::{CacheKey, DecodeCell};
 use super::error::Reason;
 
 /// The decoded bytes of a part of a file. They stay in memory while this does, evicted or not.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Decoded {
     pub(super) cell: Arc<DecodeCell<Reason>>,
     pub(super) key: CacheKey,
@@ -24,11 +23,5 @@ impl Decoded {
     /// Where in the file they begin, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
-    }
-}
-
-impl fmt::Debug for Decoded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes at {}", self.bytes().len(), self.offset)
     }
 }

@@ -3,18 +3,10 @@
 //! A read walks down this folder. `read` cuts the range that is asked for into pieces; `way` decides for each piece how
 //! its bytes are had; `decode` decodes them, into the answer or into `cache`, by `codec`; `layer` knows where an
 //! archive's extents are, and the crate's `source` reads their bytes.
-//!
-//! | how a piece is read | when |
-//! |---|---|
-//! | `Stored` | the extent is not packed: one positioned read into the answer |
-//! | `Whole` | all of a packed extent is asked for: decoded into the answer, not cached |
-//! | `Prefix` | the beginning of a large packed extent: only that much is decoded, not cached |
-//! | `Cached` | any other part: decoded once into the cache, however many ask, and answered from there |
 
 mod buffer;
 mod cache;
 pub mod codec;
-mod counters;
 mod decode;
 mod decoded;
 mod error;

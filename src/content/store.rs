@@ -1,11 +1,11 @@
 //! The content of all archives that were opened together: their layers, one cache, and what was counted.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use super::cache::Cache;
 use super::codec;
-use super::counters::Counters;
 use super::error::{ReadError, Reason};
 use super::layer::{Layer, LayerTables};
 use crate::format::{Codec, EntryId, Head, Limits};
@@ -18,6 +18,17 @@ pub struct Store {
     pub(super) cache: Cache<Reason>,
     pub(super) limits: Limits,
     pub(super) counters: Counters,
+}
+
+/// What was done so far. Each count is exact; two of them may be of different moments.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    /// Bytes decoded.
+    pub(super) decoded: AtomicU64,
+    /// Answers from the cache.
+    pub(super) hits: AtomicU64,
+    /// Reads that failed.
+    pub(super) faults: AtomicU64,
 }
 
 /// How a file is packed, for listings.
@@ -67,17 +78,17 @@ impl Store {
 
     /// Bytes decoded so far, prefixes included.
     pub fn decoded_bytes(&self) -> u64 {
-        self.counters.decoded()
+        self.counters.decoded.load(Ordering::Relaxed)
     }
 
     /// Reads so far that were answered from the cache.
     pub fn cache_hits(&self) -> u64 {
-        self.counters.hits()
+        self.counters.hits.load(Ordering::Relaxed)
     }
 
     /// Reads so far that failed.
     pub fn faults(&self) -> u64 {
-        self.counters.faults()
+        self.counters.faults.load(Ordering::Relaxed)
     }
 
     /// Bytes read from all archives so far, the mapped tables not counted.
@@ -133,7 +144,7 @@ impl Store {
 
     /// The error of a read of an extent, which is counted.
     pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {
-        self.counters.add_fault();
+        self.counters.faults.fetch_add(1, Ordering::Relaxed);
         let layer = self.layer(entry.layer);
         // A changed archive is logged once by its source, not once a file.
         let is_new = reason != Reason::Changed && layer.is_first_fault(entry.entry);

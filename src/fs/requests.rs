@@ -28,27 +28,17 @@ pub(super) enum Operation {
     Status,
 }
 
-/// In the order of [`Operation`].
-const NAMES: [&str; 13] = [
-    "lookup",
-    "getattr",
-    "readlink",
-    "open",
-    "opendir",
-    "read",
-    "readdir",
-    "readdirplus",
-    "statfs",
-    "getxattr",
-    "listxattr",
-    "other",
-    "status",
-];
-
 impl Operation {
-    /// The name in the counts and in the log.
-    pub(super) fn name(self) -> &'static str {
-        NAMES[self as usize]
+    /// In the order of declaration.
+    #[rustfmt::skip]
+    const ALL: [Self; 13] = [
+        Self::Lookup, Self::GetAttr, Self::ReadLink, Self::Open, Self::OpenDir, Self::Read, Self::ReadDir,
+        Self::ReadDirPlus, Self::StatFs, Self::GetXattr, Self::ListXattr, Self::Other, Self::Status,
+    ];
+
+    /// The name in the counts and in the log: `readdirplus`.
+    pub(super) fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     /// What this operation on a name in a folder is counted as.
@@ -65,7 +55,7 @@ impl Operation {
 
 /// Requests by operation.
 #[derive(Debug, Default)]
-pub(super) struct Requests([AtomicU64; NAMES.len()]);
+pub(super) struct Requests([AtomicU64; Operation::ALL.len()]);
 
 impl Requests {
     pub(super) fn count(&self, operation: Operation) {
@@ -74,7 +64,7 @@ impl Requests {
 
     /// All counts, zeros among them.
     pub(super) fn by_operation(&self) -> BTreeMap<String, u64> {
-        NAMES.iter().zip(&self.0).map(|(name, n)| ((*name).to_owned(), n.load(Ordering::Relaxed))).collect()
+        Operation::ALL.iter().zip(&self.0).map(|(it, n)| (it.name(), n.load(Ordering::Relaxed))).collect()
     }
 }
 
@@ -84,7 +74,7 @@ mod tests {
 
     #[test]
     fn every_operation_is_counted_under_its_own_name() {
-        assert_eq!(Operation::Status as usize + 1, NAMES.len());
+        assert!(Operation::ALL.iter().enumerate().all(|(index, it)| *it as usize == index));
         let names = [Operation::Lookup, Operation::Read, Operation::ReadDirPlus, Operation::Other]
             .map(Operation::name);
         assert_eq!(names, ["lookup", "read", "readdirplus", "other"]);

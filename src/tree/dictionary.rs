@@ -7,7 +7,7 @@ use crate::format::hash::{Family, Hash, xbox};
 
 /// Paths by their hash, in every hash family. One serves all archives of a command, on all threads; the paths are
 /// hashed for a family at its first use.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Dictionary {
     encoding: Encoding,
     /// All paths, one after the other, in `encoding`.
@@ -41,15 +41,7 @@ impl Dictionary {
 
     /// A dictionary without paths, for archives whose names are in `encoding`.
     pub fn new(encoding: Encoding) -> Self {
-        Self {
-            encoding,
-            text: Vec::new(),
-            paths: Vec::new(),
-            tes3: OnceLock::new(),
-            tes4: OnceLock::new(),
-            tes4_ps3: OnceLock::new(),
-            fo4: OnceLock::new(),
-        }
+        Self { encoding, ..Self::default() }
     }
 
     /// Adds a list: UTF-8, one path a line, in any case and with either separator. Returns how many of its lines are

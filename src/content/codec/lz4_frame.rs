@@ -258,14 +258,11 @@ struct Head {
 mod tests {
     use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
 
-    use super::super::samples::{frame_of, linked_frame_of, sample};
+    use super::super::samples::{frame_of, linked_frame_of, quirk_of, sample};
     use super::*;
 
     fn quirk(packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
-        let mut out = vec![0xaa; bytes.len()];
-        let quirk = decode(packed, &mut out).unwrap();
-        assert!(out == bytes, "the bytes differ");
-        quirk
+        quirk_of(decode, packed, bytes)
     }
 
     fn error(packed: &[u8], size: usize) -> String {

@@ -4,6 +4,9 @@ use std::io::Write;
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
+use super::error::Quirk;
+use super::method::Decode;
+
 /// Bytes that pack about two to one, with matches near and far.
 pub(super) fn sample(len: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
@@ -25,6 +28,14 @@ pub(super) fn sample(len: usize) -> Vec<u8> {
     }
     bytes.truncate(len);
     bytes
+}
+
+/// Decodes `packed` into `bytes.len()` bytes and compares them.
+pub(super) fn quirk_of(decode: Decode, packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
+    let mut out = vec![0xaa; bytes.len()];
+    let quirk = decode(packed, &mut out).unwrap();
+    assert!(out == bytes, "the bytes differ");
+    quirk
 }
 
 pub(super) fn zlib_of(bytes: &[u8]) -> Vec<u8> {

@@ -164,15 +164,11 @@ fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> Ending {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{sample, zlib_of};
+    use super::super::samples::{quirk_of, sample, zlib_of};
     use super::*;
 
-    /// Decodes `packed` into `bytes.len()` bytes and compares them.
     fn quirk(packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
-        let mut out = vec![0xaa; bytes.len()];
-        let quirk = decode(packed, &mut out).unwrap();
-        assert!(out == bytes, "the bytes differ");
-        quirk
+        quirk_of(decode, packed, bytes)
     }
 
     fn error(packed: &[u8], size: usize) -> String {
