@@ -1,9 +1,10 @@
 //! Decoded extents that may be asked for again: bounded by bytes, and each decoded once however many ask.
 //!
 //! The cache only has to keep extents between the reads of one pass over a file; the kernel's page cache keeps the rest.
-//! So a plain LRU under one mutex is enough: a lock costs 0.1 us, a request to the daemon 10. Extents that nobody will come
-//! back for are evicted first. One that was served to its end goes even while there is room: the next one is then decoded
-//! into memory that is mapped already, where a cache that fills its budget takes a page fault for every page of it.
+//! So a plain LRU under one mutex is enough: a lock costs 0.1 us, a request to the daemon 10. Finished extents are evicted
+//! first, those that were pushed and those that were served to their ends. The latter go even while there is room: the
+//! next extent is then decoded into memory that is mapped already, where a cache that fills its budget takes a page fault
+//! for every page of it.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,7 +20,7 @@ pub(super) struct CacheKey {
     pub(super) size: u32,
 }
 
-/// Decoded bytes, which the first who asks for them decodes while the others wait.
+/// Decoded bytes: the first thread that asks decodes them, the others wait.
 pub(super) type DecodeCell<E> = OnceLock<Result<Box<[u8]>, E>>;
 
 /// A sequential reader may be this many bytes ahead of what was served: the kernel asks for the next read-ahead windows,
@@ -97,11 +98,10 @@ impl<E> Cache<E> {
     }
 
     /// Records that a range of an extent was served. Returns whether the whole extent had better be pushed into the
-    /// kernel's page cache, so that nobody comes back for it: because it is read at random, or because so many extents
-    /// are being read that some would be evicted before they are served to their ends. At most once for an extent.
+    /// kernel's page cache, so that no request comes back for it: because it is read at random, or because so many
+    /// extents are being read that some would be evicted before they are served to their ends. At most once an extent.
     ///
-    /// A sequential reader is as well off with his requests: what is pushed is copied once more, and what was served
-    /// already with it.
+    /// Requests serve a sequential reader as well: a push copies the extent once more, served parts included.
     pub(super) fn note_served(&self, key: &CacheKey, within: &Range<u64>) -> bool {
         let mut state = self.state();
         let is_crowded = state.unfinished > self.budget / CROWDED_PART;

@@ -13,7 +13,7 @@ use super::store::Store;
 const STREAM_HEADER: u64 = 1024;
 
 impl Store {
-    /// The bytes under a key: from the cache, or decoded into it by `decode` while others who want them wait.
+    /// The bytes under a key: from the cache, or decoded into it by `decode` while other threads that ask for them wait.
     pub(super) fn get_or_decode(
         &self,
         key: CacheKey,

@@ -12,7 +12,7 @@ use super::error::{ReadError, Reason};
 use super::store::Store;
 use crate::format::{Codec, EntryId, LinearTexture};
 
-/// Set in the offset of such a file's cache key, which tells it from those of extents: their offsets are smaller.
+/// Set in the offset of such a file's cache key, so that it differs from those of extents, whose offsets are smaller.
 const LINEAR_KEY: u64 = 1 << 63;
 
 impl Store {

@@ -9,10 +9,10 @@ use super::store::Store;
 use crate::format::{Codec, EntryId};
 
 /// The longest prefix that is decoded alone, in bytes: what file managers and `file` look at, of which the kernel makes
-/// a read of 16 KiB. Whoever reads on in large steps asks for more at once, so that nothing is decoded twice for him.
+/// a read of 16 KiB. A program that reads all of a file asks for more at once, so that nothing is decoded twice.
 pub(super) const PREFIX_LEN: u64 = 64 << 10;
-/// A prefix is decoded alone only where the whole is at least so many times as long: for a reader who goes on, it is
-/// decoded again.
+/// A prefix is decoded alone only where the whole is at least so many times as long: a reader that goes on has it decoded
+/// again.
 const PREFIX_PART: u64 = 4;
 /// In extents longer than this, in bytes, a second read within the prefix is decoded alone too: it costs 0.2 ms at most.
 const LARGE: u64 = 512 << 10;
@@ -89,7 +89,7 @@ impl Store {
         self.check_size(id.layer, index, size)?;
         let key = CacheKey { layer: id.layer, offset: extent.offset, size };
         let size = u64::from(size);
-        // Whoever reads an extent after the file's first has come through all that is before it, and will go on.
+        // A reader of an extent after the file's first has read all that is before it, and will go on.
         let is_prefix = index == layer.extents(id.entry).start
             && size > PREFIX_LEN
             && within.end <= PREFIX_LEN.min(size / PREFIX_PART)

@@ -1,4 +1,4 @@
-//! Bytes that are not packed, and those that nobody can unpack.
+//! Bytes that are not packed, and those whose packing is unknown.
 
 use super::error::{DecodeError, Quirk};
 use super::method::Method;
