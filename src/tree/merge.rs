@@ -1,6 +1,5 @@
 //! Layers become a tree: which file of a name is listed, what it hides, and which number each node gets.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -39,10 +38,9 @@ pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
         return Err(TooManyNodes);
     }
     let runs = merging.runs(&map);
-    let mut items = merging.gather(&map, &runs);
-    for_each_run(&mut items, &runs.starts, |run| merging.sort(run));
-    let (nodes, hidden) = merging.nodes(&items, &runs)?;
-    drop(items);
+    let mut nodes = merging.gather(&map, &runs);
+    for_each_run(&mut nodes[1..], &runs.starts, |run| merging.sort(run));
+    let hidden = merging.number(&mut nodes, &runs)?;
     Ok(Tree::new(nodes, merging.layers, hidden))
 }
 
@@ -69,25 +67,11 @@ struct FolderMap {
     parents: Vec<u32>,
 }
 
-/// A merged folder, or a file of one layer: a child of some folder.
-#[derive(Clone, Copy)]
-struct Item {
-    /// [`fold::prefix`] of the name.
-    prefix: u64,
-    name: NameRef,
-    /// The number of the merged folder, or the file's entry.
-    number: u32,
-    layer: u16,
-    is_folder: bool,
-    /// Whether the item before it in its sorted run has the same name.
-    is_repeated: bool,
-}
-
-/// Which items are the children of which folder. Folders are in the order of their nodes' numbers.
+/// Which nodes are the children of which folder. Folders are in the order of their nodes' numbers.
 struct Runs {
     /// The merged folders.
     order: Vec<u32>,
-    /// Where the items of each begin, and where those of the last end.
+    /// Where the children of each begin behind the root's node, and where those of the last end.
     starts: Vec<usize>,
 }
 
@@ -118,7 +102,7 @@ impl Merging {
         Ok(FolderMap { of_layers, parents })
     }
 
-    /// Orders folders as their nodes, and counts the items of each.
+    /// Orders folders as their nodes, and counts the children of each.
     fn runs(&self, map: &FolderMap) -> Runs {
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.folders.len()];
         let mut counts = vec![0_usize; self.folders.len()];
@@ -151,20 +135,18 @@ impl Merging {
         Runs { order, starts }
     }
 
-    /// All items, folder by folder, otherwise unordered.
-    fn gather(&self, map: &FolderMap, runs: &Runs) -> Vec<Item> {
+    /// The root, and all merged folders and all layers' files, folder by folder, otherwise unordered.
+    fn gather(&self, map: &FolderMap, runs: &Runs) -> Vec<Node> {
         let total = runs.starts.last().copied().unwrap_or(0);
-        let name = NameRef::default();
-        let vacant = Item { prefix: 0, name, number: 0, layer: 0, is_folder: true, is_repeated: false };
-        let mut items = vec![vacant; total];
+        let mut nodes = vec![Node { is_folder: true, ..Node::default() }; total + 1];
         let mut next = vec![0_usize; self.folders.len()];
         for (&folder, &start) in runs.order.iter().zip(&runs.starts) {
-            next[folder as usize] = start;
+            next[folder as usize] = start + 1;
         }
-        let mut put = |folder: u32, layer: u16, name: NameRef, number: u32, is_folder: bool| {
+        let mut put = |folder: u32, layer: u16, name: NameRef, first: u32, is_folder: bool| {
             let next = &mut next[folder as usize];
-            let prefix = fold::prefix(self.name(layer, name));
-            items[*next] = Item { prefix, name, number, layer, is_folder, is_repeated: false };
+            let key = fold::prefix(self.name(layer, name));
+            nodes[*next] = Node { key, name, first, layer, is_folder, ..Node::default() };
             *next += 1;
         };
         for (number, (folder, &parent)) in (0_u32..).zip(self.folders.iter().zip(&map.parents)).skip(1) {
@@ -175,87 +157,84 @@ impl Merging {
                 put(merged[file.folder as usize], index, file.name, entry, false);
             }
         }
-        items
+        nodes
     }
 
-    /// Numbers nodes from the root down, and separates the entries that are hidden.
-    fn nodes(&mut self, items: &[Item], runs: &Runs) -> Result<(Vec<Node>, Vec<Hidden>), TooManyNodes> {
-        let root =
-            Node { name: NameRef::default(), parent: 0, first: 0, count: 0, layer: 0, is_folder: true };
-        let mut nodes = Vec::with_capacity(items.len() + 1);
-        nodes.push(root);
+    /// Numbers nodes from the root down, and takes out the entries that are hidden.
+    fn number(&mut self, nodes: &mut Vec<Node>, runs: &Runs) -> Result<Vec<Hidden>, TooManyNodes> {
         let mut hidden = Vec::new();
         let mut node_of_folder = vec![0_u32; self.folders.len()];
+        let mut end = 1;
         for (&folder, bounds) in runs.order.iter().zip(runs.starts.windows(2)) {
-            let mut run = Cow::Borrowed(&items[bounds[0]..bounds[1]]);
-            if run.iter().any(|item| item.is_repeated) {
-                self.number_duplicates(&mut run)?;
+            let run = bounds[0] + 1..bounds[1] + 1;
+            if nodes[run.clone()].iter().any(|node| node.is_repeated) {
+                self.number_duplicates(&mut nodes[run.clone()])?;
             }
             let parent = node_of_folder[folder as usize];
-            let first = nodes.len();
-            for item in run.iter() {
-                let number = node_number(nodes.len())?;
-                if item.is_repeated {
-                    let entry = EntryId { layer: item.layer, entry: item.number };
-                    hidden.push(Hidden { by: NodeId(number - 1), entry, name: item.name });
+            let first = end;
+            for index in run {
+                let node = nodes[index];
+                if node.is_repeated {
+                    let entry = EntryId { layer: node.layer, entry: node.first };
+                    hidden.push(Hidden { by: NodeId(node_number(end - 1)?), entry, name: node.name });
                     continue;
                 }
-                let Item { name, layer, is_folder, .. } = *item;
-                if is_folder {
-                    node_of_folder[item.number as usize] = number;
+                if node.is_folder {
+                    node_of_folder[node.first as usize] = node_number(end)?;
                 }
-                nodes.push(Node { name, parent, first: item.number, count: 0, layer, is_folder });
+                nodes[end] = Node { parent, ..node };
+                end += 1;
             }
-            nodes[parent as usize].count = node_number(nodes.len() - first)?;
+            nodes[parent as usize].count = node_number(end - first)?;
             nodes[parent as usize].first = node_number(first)?;
         }
+        nodes.truncate(end);
         nodes.shrink_to_fit();
-        Ok((nodes, hidden))
+        Ok(hidden)
     }
 
     /// Gives the first free number to each file of a sorted run whose name another file of its own layer has, or a
     /// folder.
-    fn number_duplicates(&mut self, run: &mut Cow<'_, [Item]>) -> Result<(), TooManyNodes> {
+    fn number_duplicates(&mut self, run: &mut [Node]) -> Result<(), TooManyNodes> {
         let mut duplicates = Vec::new();
         let mut first_of_name = 0;
-        for (index, item) in run.iter().enumerate().skip(1) {
-            if !item.is_repeated {
+        for (index, node) in run.iter().enumerate().skip(1) {
+            if !node.is_repeated {
                 first_of_name = index;
-            } else if run[first_of_name].is_folder || run[index - 1].layer == item.layer {
+            } else if run[first_of_name].is_folder || run[index - 1].layer == node.layer {
                 duplicates.push(index);
             }
         }
         if duplicates.is_empty() {
             return Ok(());
         }
-        let run = run.to_mut();
         // In stored order, and from the first layer to the last.
-        duplicates.sort_unstable_by_key(|&index| (run[index].layer, run[index].number));
-        let folded = |item: &Item| self.name(item.layer, item.name).to_ascii_lowercase();
+        duplicates.sort_unstable_by_key(|&index| (run[index].layer, run[index].first));
+        let folded = |node: &Node| self.name(node.layer, node.name).to_ascii_lowercase();
         let mut numbering = Numbering::new(run.iter().map(folded).collect());
         for index in duplicates {
-            let item = &mut run[index];
-            let name = String::from_utf8_lossy(self.name(item.layer, item.name)).into_owned();
-            let numbered = numbering.next(&name, item.layer).ok_or(TooManyNodes)?;
-            let layer = &mut self.layers[usize::from(item.layer)];
-            item.name = layer.rename(item.number, &numbered).map_err(|_| TooManyNodes)?;
-            item.prefix = fold::prefix(numbered.as_bytes());
+            let node = &mut run[index];
+            let name = String::from_utf8_lossy(self.name(node.layer, node.name)).into_owned();
+            let numbered = numbering.next(&name, node.layer).ok_or(TooManyNodes)?;
+            let layer = &mut self.layers[usize::from(node.layer)];
+            node.name = layer.rename(node.first, &numbered).map_err(|_| TooManyNodes)?;
+            node.key = fold::prefix(numbered.as_bytes());
         }
         self.sort(run);
         Ok(())
     }
 
     /// By folded name; of one name a folder first, then the layer that wins, then stored order.
-    fn sort(&self, run: &mut [Item]) {
-        let name = |item: &Item| self.name(item.layer, item.name);
+    fn sort(&self, run: &mut [Node]) {
+        let name = |node: &Node| self.name(node.layer, node.name);
         let compare =
-            |a: &Item, b: &Item| a.prefix.cmp(&b.prefix).then_with(|| fold::compare_rest(name(a), name(b)));
-        let rank = |item: &Item| (!item.is_folder, Reverse(item.layer), item.number);
+            |a: &Node, b: &Node| a.key.cmp(&b.key).then_with(|| fold::compare_rest(name(a), name(b)));
+        let rank = |node: &Node| (!node.is_folder, Reverse(node.layer), node.first);
         run.sort_unstable_by(|a, b| compare(a, b).then_with(|| rank(a).cmp(&rank(b))));
-        let mut last: Option<Item> = None;
-        for item in run {
-            item.is_repeated = last.is_some_and(|last| compare(&last, item).is_eq());
-            last = Some(*item);
+        let mut last: Option<Node> = None;
+        for node in run {
+            node.is_repeated = last.is_some_and(|last| compare(&last, node).is_eq());
+            last = Some(*node);
         }
     }
 

@@ -38,18 +38,23 @@ pub struct Hidden {
     pub(super) name: NameRef,
 }
 
-/// A folder or file; 24 bytes.
-#[derive(Clone, Copy, Debug)]
+/// A folder or file; 32 bytes. While layers are merged, some fields have another meaning, so that nodes are sorted and
+/// numbered where they are.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Node {
+    /// The hash of the folded name. Merging: its first eight bytes ([`super::fold::prefix`]).
+    pub(super) key: u64,
     pub(super) name: NameRef,
     pub(super) parent: u32,
-    /// Folder: the first of its children. File: its entry.
+    /// Folder: the first of its children. File: its entry. Merging: a folder's number among the merged folders.
     pub(super) first: u32,
     /// Folder: how many children it has.
     pub(super) count: u32,
     /// The layer that stores the name; for a file also the layer of its entry.
     pub(super) layer: u16,
     pub(super) is_folder: bool,
+    /// Merging: whether the node before it has the same name.
+    pub(super) is_repeated: bool,
 }
 
 impl Node {
@@ -59,4 +64,4 @@ impl Node {
     }
 }
 
-const _: () = assert!(size_of::<Node>() == 24);
+const _: () = assert!(size_of::<Node>() == 32);

@@ -24,10 +24,10 @@ const ASSUMED_DEPTH_MAX: usize = 16;
 
 impl Tree {
     /// Freezes a tree of nodes whose names are in `layers`.
-    pub(super) fn new(nodes: Vec<Node>, mut layers: Vec<Layer>, hidden: Vec<Hidden>) -> Self {
+    pub(super) fn new(mut nodes: Vec<Node>, mut layers: Vec<Layer>, hidden: Vec<Hidden>) -> Self {
         layers.iter_mut().for_each(Layer::freeze);
         // Every name of a tree is short enough to have a hash.
-        let by_hash = HashIndex::new(&nodes, |node| {
+        let by_hash = HashIndex::new(&mut nodes, |node| {
             fold::hash(layers[usize::from(node.layer)].name(node.name)).unwrap_or_default()
         });
         let unnamed = UnnamedFiles::of_layers(&layers, &nodes);
@@ -97,7 +97,7 @@ impl Tree {
     /// The child of a folder with a name, in any case.
     pub fn lookup(&self, folder: NodeId, name: &[u8]) -> Option<NodeId> {
         let compare = |child| fold::compare(self.name(NodeId(child)), name);
-        self.by_hash.find(self.get(folder).children(), fold::hash(name)?, compare).map(NodeId)
+        self.by_hash.find(&self.nodes, self.get(folder), fold::hash(name)?, compare).map(NodeId)
     }
 
     /// The node at a path from the root, in any case and with either separator; for the path of an unnamed file, that
