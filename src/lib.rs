@@ -38,14 +38,15 @@
 //! 1. The kernel sends READ for an inode number. A worker thread of fuser calls the adaptor (`fs/fuse.rs`).
 //! 2. The operation (`fs/filesystem.rs`) finds the node of the number and the entry of the node: an archive and a file
 //!    in it.
-//! 3. The store (`content/read.rs`) cuts the range at the borders of the file's head and extents.
-//! 4. For each piece `content/way.rs` decides its `Way`, once:
+//! 3. The store (`content/read.rs`) has the range cut at the borders of the file's head and extents (`content/way.rs`). The
+//!    head is synthesised; textures that are made linear are decoded whole into the cache (`content/linear.rs`).
+//! 4. For each piece of an extent `content/way.rs` decides its `Way`, once:
 //!
 //!    | `Way` | when | bytes come from |
 //!    |---|---|---|
 //!    | `Stored` | the extent is not compressed | one positioned read |
 //!    | `Whole` | all of the extent is requested | decoded into the reply, not cached |
-//!    | `Prefix` | up to 64 KiB from the beginning of a longer extent | as much decoded as is requested, not cached |
+//!    | `Prefix` | near the beginning of a file's long first extent, see `PREFIX_LEN` | as much decoded as is requested, not cached |
 //!    | `Cached` | any other range, or the extent is cached already | decoded once, kept in the cache |
 //! 5. The cache (`content/cache.rs`) returns the decoded extent or has one reader decode it while others wait.
 //! 6. The codec ([`content::codec`]) decodes a payload into a buffer of the declared size.
@@ -69,7 +70,7 @@
 //! | why do opens send no message? | `src/fs/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fs/fuse.rs` |
 //! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
 //! | who wins where two archives have a path? | [`tree::merge()`] |
-//! | where is a wrong checksum noticed? | `content/codec/zlib.rs`, as a [`content::codec::Quirk`]; LZ4 checksums are not computed |
+//! | where is a wrong checksum noticed, and what then? | `content/codec/zlib.rs`, as a [`content::codec::Quirk`]: the bytes are served, `verify` prints `odd`; LZ4 checksums are not computed |
 //! | where is a damaged extent noticed? | [`content::codec::decode`]; its size is checked before, in `content/store.rs` |
 //! | which error does a program get? | `fs/error.rs`, one match |
 //! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until the mount ends |
@@ -89,7 +90,8 @@
 //! | cache of decoded extents | `--cache-size`, 64 MiB by default | that; or one extent that is larger, held alone, up to 1 GiB ([`format::Limits::extent`]) |
 //! | extents evicted while in use | freed when the last reader or push has finished | one for each worker, and the pushes |
 //! | pushes to the page cache | the decoded extents that wait, shared with the cache | 64 pushes and 32 MiB; or one larger push |
-//! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors |
+//! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors; packed bytes: what the tables state, up to 4 GiB |
+//! | textures made linear | tiled bytes while they are put into rows | 1 GiB a worker |
 //! | state of decoders | some 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | 65,536 spellings, some 10 MiB |
@@ -110,7 +112,8 @@
 //! * **A command**: one file in `src/cli/`, its `mod` line, and in `src/cli/args.rs` its variant and its arm. Help, the
 //!   manual and completions follow by themselves; `tests/cli/documents.rs` fails until its list has the command.
 //! * **A mount option**: one row of the table in `src/cli/mount_options.rs`, from which parsing, `--help`, the manual,
-//!   completions and the tests are made; then the code that acts on it.
+//!   completions and the tests are made; then the code that acts on it: [`fs::Presentation`] is how nodes appear,
+//!   [`fs::MountRequest`] what the kernel gets.
 //! * **A texture format**: one row in `src/texture/`.
 //!
 //! # Tests

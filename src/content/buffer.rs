@@ -13,12 +13,12 @@ thread_local! {
     static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `use_it` with a buffer of `len` bytes for packed data; it holds anything.
+/// Calls `use_it` with a buffer of `len` bytes for packed data; its content is unspecified.
 pub(super) fn packed<T>(len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
     PACKED.with(|buffer| with_buffer(buffer, len, use_it))
 }
 
-/// Calls `use_it` with a buffer of `len` bytes for an answer; it holds anything.
+/// Calls `use_it` with a buffer of `len` bytes for an answer; its content is unspecified.
 pub(super) fn answer<T>(len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
     ANSWER.with(|buffer| with_buffer(buffer, len, use_it))
 }

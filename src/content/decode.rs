@@ -9,7 +9,7 @@ use super::decoded::Decoded;
 use super::error::Reason;
 use super::store::Store;
 
-/// What a prefix of packed data is read with beside as many bytes as are wanted: streams have headers.
+/// Packed bytes that are read beyond the length of the prefix, for the headers of streams.
 const STREAM_HEADER: u64 = 1024;
 
 impl Store {

@@ -1,5 +1,5 @@
-//! All extents of one archive, 16 bytes each, for a mount may hold millions: a size that only the data states takes its
-//! place once it was read, and the few combinations of codec and prefix are stored once.
+//! All extents of one archive, 16 bytes each, because a mount may hold millions. The few combinations of codec and prefix
+//! are stored once; a size that only the data states is filled in once it was read.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -138,8 +138,7 @@ impl Layer {
         Ok(self.parse_prefix(index, first)?.size)
     }
 
-    /// The same for layouts of files, which cannot fail: where the size cannot be read, the packed length, and at least
-    /// one byte.
+    /// The same for the sizes of files, which never fail: where it cannot be read, the packed length, at least one byte.
     pub(super) fn size_or_packed(&self, index: u32) -> u64 {
         self.size(index).unwrap_or_else(|_| self.extent(index).packed.max(1)).into()
     }
@@ -155,7 +154,7 @@ impl Layer {
     /// Fills `out` from `offset` bytes into a stored extent.
     pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
         let extent = self.extent(index);
-        // What of a stored extent is no payload is its prefix.
+        // Length of the prefix: packed length less size.
         let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
         Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?)?)

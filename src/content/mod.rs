@@ -1,8 +1,8 @@
 //! Bytes: what is in a file, read and decoded on demand.
 //!
-//! A read walks down this folder. `read` cuts the range that is asked for into pieces; `way` decides for each piece how
-//! its bytes are had; `decode` decodes them, into the answer or into `cache`, by `codec`; `layer` knows where an
-//! archive's extents are, and the crate's `source` reads their bytes.
+//! A read walks down this folder. `read` has the requested range cut into pieces; `way` decides how each is read; `decode`
+//! decodes them, into the answer or into `cache`, by `codec`; `layer` knows where an archive's extents are, and the crate's
+//! `source` reads their bytes.
 
 mod buffer;
 mod cache;

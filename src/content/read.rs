@@ -18,7 +18,7 @@ const COPY_LEN: u64 = 1 << 20;
 enum PieceBytes {
     /// In the buffer that was to be filled.
     InBuffer(Option<Quirk>),
-    /// In the cache; the buffer holds anything.
+    /// In the cache; the content of the buffer is unspecified.
     InCache(Decoded),
 }
 
@@ -37,8 +37,8 @@ impl Store {
         self.read_and_push(id, offset, len, answer).map(|(answered, _)| answered)
     }
 
-    /// The same; returns also a decoded extent that had better be pushed whole into the kernel's page cache, so that
-    /// its readers need not come back for it.
+    /// The same; returns also a decoded extent that should be pushed whole into the kernel's page cache, so that no
+    /// further READ asks for it.
     ///
     /// # Errors
     /// That of the first extent that cannot be read.
@@ -151,8 +151,8 @@ impl Store {
         read.map_err(|reason| self.fault(id, index, reason))
     }
 
-    /// Records that a piece was answered from the cache; returns its extent if that had better be pushed whole into the
-    /// kernel's page cache.
+    /// Records that a piece was answered from the cache; returns its extent if that should be pushed whole into the kernel's
+    /// page cache.
     fn note_served(&self, decoded: Decoded, piece: &Piece) -> Option<Decoded> {
         let is_push = self.cache.note_served(&decoded.key, &piece.within);
         is_push.then_some(Decoded { offset: piece.start, ..decoded })

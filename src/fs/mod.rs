@@ -8,8 +8,8 @@
 //!    (GETXATTR, LISTXATTR), `status_link` (READLINK), and in `filesystem` LOOKUP, GETATTR and READ.
 //! 4. The rest is types: attributes, inode numbers, errors, request counts, the page-cache push.
 //!
-//! Everything is immutable once mounted, so that no operation takes a lock but for new spellings of folders and for
-//! the cache of decoded extents. There are no file handles, and lookups are not counted: FORGET is ignored.
+//! Names and tables are immutable once mounted. Locks guard what is not: spellings of folders (read, or written for a new
+//! one), the cache of decoded extents, faults that were reported, and a source whose change time moved. There are no file handles, and lookups are not counted: FORGET is ignored.
 //!
 #![doc = include_str!("FUSE.md")]
 

@@ -130,7 +130,7 @@ fn set_read_ahead(device: &str, asked: Option<u32>) {
 }
 
 /// Worker threads, one for each processor: with fewer, processors are idle while one decodes; with more, requests wake
-/// threads on further processors (FUSE.md section 2). A worker blocks in read(2) between requests: busy polling there
+/// threads on further processors (FUSE.md section 1.1). A worker blocks in read(2) between requests: busy polling there
 /// brought nothing for programs that read whole trees (FUSE.md section 2.9).
 fn workers(processors: usize) -> usize {
     processors.clamp(2, 8)
