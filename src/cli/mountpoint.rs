@@ -59,6 +59,13 @@ impl Mountpoint {
         self.is_ours
     }
 
+    /// Whether a file, which perhaps does not exist yet, is below the folder.
+    pub(super) fn will_hide(&self, file: &Path) -> bool {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let resolved = file.canonicalize().or_else(|_| file.parent().unwrap_or(&file).canonicalize());
+        resolved.is_ok_and(|resolved| resolved.starts_with(&self.path))
+    }
+
     fn make(path: &Path) -> Result<Self, Failure> {
         std::fs::create_dir(path).map_err(|error| Failure::io(Exit::CannotCreate, path, &error))?;
         Ok(Self { path: canonical(path)?, is_ours: true })

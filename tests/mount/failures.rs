@@ -184,7 +184,30 @@ fn a_log_file_that_cannot_be_written_is_named_and_nothing_stays_mounted() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let finished = dir.run(["mount", "a.bsa", "mnt", "--log-file", "no-such/log"]);
-    let message = "bsafs: the mount was taken back: no-such/log: No such file or directory (os error 2)\n";
+    let message = "bsafs: --log-file no-such/log: No such file or directory (os error 2)\n";
     assert_eq!((finished.code, finished.out.as_str(), finished.err.as_str()), (74, "", message));
     assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("mnt").exists());
+
+    // It is found before the mount, which would fail without fusermount3.
+    dir.give_to_user();
+    let program = dir.path("bsafs");
+    let arguments = ["PATH=/nonexistent", program.to_str().unwrap(), "mount", "a.bsa", "mnt", "--log-file"];
+    let finished = run(dir.as_user("env", arguments).arg("no-such/log"));
+    assert_eq!((finished.code, finished.err.as_str()), (74, message));
+}
+
+#[test]
+fn a_log_file_under_the_mountpoint_is_refused_and_mount_does_not_hang() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let message = "bsafs: --log-file mnt/log: the mount would hide it; name a file outside\n";
+    for is_there in [false, true] {
+        if is_there {
+            fs::create_dir(dir.path("mnt")).unwrap();
+        }
+        let finished = dir.run(["mount", "a.bsa", "mnt", "-o", "nonempty", "--log-file", "mnt/log"]);
+        assert_eq!((finished.code, finished.out.as_str(), finished.err.as_str()), (73, "", message));
+        assert!(mounts_below(&dir.path("")).is_empty());
+        assert!(dir.path("mnt").exists() == is_there && !dir.path("mnt/log").exists());
+    }
 }
