@@ -78,6 +78,11 @@ impl DaemonLog {
     }
 }
 
+/// Whether the daemon has left its terminal, so that an error can be read in the log alone.
+pub(super) fn has_left_terminal() -> bool {
+    DAEMON_LOG.get().is_some()
+}
+
 /// Syslog's level numbers, which journald reads from the prefix of a line.
 fn priority(level: Level) -> u8 {
     match level {

@@ -93,7 +93,6 @@ impl Mount {
         request.mountpoint.clone_from(&mountpoint.path);
         let fs = Arc::new(FileSystem::new(opened.tree, opened.store, presentation));
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
-        // From here on the mount exists, and ends with the session whatever fails.
         let reported = if let Some(detachment) = detachment {
             detachment.report(&report)
         } else {
@@ -102,7 +101,7 @@ impl Mount {
             Ok(())
         };
         if let Err(error) = reported {
-            let _ = crate::fs::unmount(&mountpoint.path, true);
+            session.take_back();
             return Err(Failure::new(Exit::Io, format!("the mount was taken back: {error}")));
         }
         // Fails without systemd, which is fine.
