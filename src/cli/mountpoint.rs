@@ -2,6 +2,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::io::Errno;
 
 use super::exit::{Exit, Failure};
 use super::folder_name;
@@ -100,21 +105,32 @@ impl Drop for Mountpoint {
 
 /// The error of every access to a mount whose daemon was killed.
 fn is_disconnected(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error())
+    error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error())
 }
 
 /// Unmounts the dead mount of a killed daemon of ours. Mounts of other programs may recover, and stay.
 fn clear_if_dead(path: &Path) -> Result<(), Failure> {
-    if !std::fs::metadata(path).is_err_and(|error| is_disconnected(&error)) {
-        return Ok(());
-    }
     let mountpoint = resolve_mountpoint(path);
-    if !mountinfo::mounted_at(&mountpoint).is_some_and(|mounted| mounted.is_ours()) {
+    let is_ours = mountinfo::mounted_at(&mountpoint).is_some_and(|mounted| mounted.is_ours());
+    if !is_ours || !is_dead(&mountpoint) {
         return Ok(());
     }
     log::warn!("{}: a daemon that was killed left its mount behind; it is taken away", path.display());
     unmount(&mountpoint, true)
         .map_err(|error| refused(path, &format!("a dead mount is there and stays: {error}")))
+}
+
+/// Whether a mount has no daemon any more. Attributes are cached for ever and prove nothing: the kernel asks the daemon
+/// itself for statfs, if the mount is the caller's or has `allow_other`, and else answers with zeros. A daemon that does
+/// not answer within a second is alive: a dead one fails at once.
+fn is_dead(mountpoint: &Path) -> bool {
+    let (sender, answer) = mpsc::channel();
+    let path = mountpoint.to_owned();
+    // Nobody receives the answer where it comes too late.
+    let asked = thread::Builder::new().spawn(move || sender.send(rustix::fs::statfs(&path).map(drop)));
+    // ECONNABORTED: it died while it was asked.
+    asked.is_ok()
+        && matches!(answer.recv_timeout(Duration::from_secs(1)), Ok(Err(Errno::NOTCONN | Errno::CONNABORTED)))
 }
 
 /// The absolute path of a mountpoint, without links. The mountpoint itself is not resolved unless it is a link: that fails

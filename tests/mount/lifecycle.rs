@@ -123,6 +123,47 @@ fn a_mount_whose_daemon_was_killed_is_replaced() {
 }
 
 #[test]
+fn a_dead_mount_is_replaced_though_somebody_has_listed_it() {
+    for by_user in [false, true] {
+        let dir = TestDir::new();
+        dir.archive("a.bsa", &world());
+        dir.give_to_user();
+        let as_owner = |program: &str, arguments: &[&str]| match by_user {
+            true => run(&mut dir.as_user(program, arguments)),
+            false => run(Command::new(program).args(arguments).current_dir(dir.path(""))),
+        };
+        as_owner("./bsafs", &["mount", "a.bsa", "mnt"]).sound();
+        let status = as_owner("readlink", &["mnt/.bsafs:status"]).sound();
+        let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
+        // The kernel caches attributes, and answers from its cache when the daemon is gone.
+        as_owner("stat", &["mnt"]).sound();
+        signal(i32::try_from(status["pid"].as_i64().unwrap()).unwrap(), Signal::KILL);
+        until("the mount is dead", || as_owner("stat", &["-f", "mnt"]).code != 0);
+        as_owner("stat", &["mnt"]).sound();
+        let finished = as_owner("./bsafs", &["mount", "a.bsa", "mnt"]);
+        assert_eq!(finished.code, 0, "{finished:?}");
+        assert!(finished.err.contains("a daemon that was killed left its mount behind"), "{finished:?}");
+        assert_eq!(mounts_below(&dir.path("")), [dir.path("mnt")]);
+        as_owner("./bsafs", &["umount", "mnt"]).sound();
+    }
+}
+
+#[test]
+fn a_mount_whose_daemon_is_stopped_is_not_taken_for_dead() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    fs::metadata(&mount.path).unwrap();
+    signal(mount.pid, Signal::STOP);
+    let finished = dir.run(["mount", "a.bsa", "mnt"]);
+    signal(mount.pid, Signal::CONT);
+    assert_eq!(finished.code, 73, "{finished:?}");
+    assert!(finished.err.contains("is mounted there already"), "{finished:?}");
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+    mount.umount(&dir);
+}
+
+#[test]
 fn a_mount_whose_daemon_was_killed_can_be_unmounted() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
