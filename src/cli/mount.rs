@@ -67,18 +67,18 @@ impl Mount {
             return daemon::start();
         }
         let opened = OpenedArchives::open(&plan.archives, &plan.options.open, plan.options.cache_size)?;
-        let mountpoint = match &plan.mountpoint {
+        let mut mountpoint = match &plan.mountpoint {
             Some(path) => Mountpoint::named(path, plan.options.nonempty)?,
             None => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path))?,
         };
-        self.serve(plan, opened, &mountpoint)
+        self.serve(plan, opened, &mut mountpoint)
     }
 
     fn serve(
         &self,
         plan: MountPlan,
         opened: OpenedArchives,
-        mountpoint: &Mountpoint,
+        mountpoint: &mut Mountpoint,
     ) -> Result<Exit, Failure> {
         let report = report(plan.archives.len(), &opened, mountpoint);
         if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
@@ -93,6 +93,7 @@ impl Mount {
         request.mountpoint.clone_from(&mountpoint.path);
         let fs = Arc::new(FileSystem::new(opened.tree, opened.store, presentation));
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
+        mountpoint.unlock();
         let reported = if let Some(detachment) = detachment {
             detachment.report(&report)
         } else {

@@ -286,6 +286,74 @@ fn umount_refuses_mounts_of_other_programs() {
 }
 
 #[test]
+fn of_two_mounts_at_once_on_one_folder_one_wins_and_the_other_says_so() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    for round in 0..10 {
+        // An empty folder, and one that is made.
+        if round % 2 == 0 {
+            fs::create_dir(dir.path("mnt")).unwrap();
+        }
+        let start = |_| {
+            let mut command = dir.bsafs(["mount", "a.bsa", "mnt"]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let children: Vec<_> = (0..4).map(start).collect();
+        let (won, lost): (Vec<_>, Vec<_>) =
+            children.into_iter().map(finish).partition(|finished| finished.code == 0);
+        assert_eq!((won.len(), lost.len()), (1, 3), "{lost:?}");
+        for finished in &lost {
+            let reasons = ["another mount is being made there", "is mounted there already"];
+            assert_eq!(finished.code, 73, "{finished:?}");
+            assert!(reasons.iter().any(|it| finished.err.contains(it)), "{finished:?}");
+        }
+        assert_eq!(mounts_below(&dir.path("")), [dir.path("mnt")]);
+        let mount = Mounted::at(&dir.path("mnt"), won[0].out.clone());
+        assert!(mount.read("readme.txt") == world_files()[4].1);
+        mount.umount(&dir);
+        let _ = fs::remove_dir(dir.path("mnt"));
+    }
+}
+
+#[test]
+fn two_mounts_at_once_without_a_mountpoint_make_two_folders() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let start = |_| {
+        let mut command = dir.bsafs(["mount", "a.bsa"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let children: Vec<_> = (0..3).map(start).collect();
+    for child in children {
+        finish(child).sound();
+    }
+    assert_eq!(mounts_below(&dir.path("")).len(), 3);
+}
+
+#[test]
+fn umount_reports_a_daemon_that_serves_on_in_another_mount_namespace() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    let mut copy = Command::new("unshare");
+    copy.args(["-m", "sh", "-c", "echo ready; read answer"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut copy = copy.spawn().unwrap();
+    let mut line = [0; 6];
+    std::io::Read::read_exact(copy.stdout.as_mut().unwrap(), &mut line).unwrap();
+    let finished = dir.run(["umount", "mnt"]);
+    let is_served = is_alive(mount.pid);
+    drop(copy.stdin.take());
+    finish(copy);
+    assert!(is_served && !mount.is_mounted());
+    assert_eq!(finished.code, 73, "{finished:?}");
+    assert!(finished.err.contains("still serves the mount: another mount namespace"), "{finished:?}");
+    mount.wait_for_end();
+}
+
+#[test]
 fn a_report_that_cannot_be_written_is_no_failure() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
