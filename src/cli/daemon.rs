@@ -48,13 +48,6 @@ pub(super) fn start() -> Result<Exit, Failure> {
     }
 }
 
-/// In the daemon, before anything else: leaves the terminal's session, so that neither Ctrl-C nor closing the terminal
-/// ends the mount.
-pub(super) fn detach() {
-    // Fails only for the leader of a group, which a process that was just started is not.
-    let _ = rustix::process::setsid();
-}
-
 /// What the daemon needs to leave its terminal. It is opened before the mount: afterwards nothing may fail, and a path
 /// could lead into the mount, which does not answer yet.
 #[derive(Debug)]
@@ -76,11 +69,14 @@ impl Detachment {
         Ok(Self { log, null })
     }
 
-    /// Once mounted: sends the report, and leaves the terminal.
+    /// Once mounted: leaves the terminal's session, so that neither Ctrl-C nor closing the terminal ends the mount, sends the
+    /// report, and closes the terminal. Not before: autofs lets only processes of its own group through to the mountpoint.
     ///
     /// # Errors
     /// The foreground process is gone, and with it whoever wanted the mount.
     pub(super) fn report(self, text: &str) -> io::Result<()> {
+        // Fails only for the leader of a group, which a process that was just started is not.
+        let _ = rustix::process::setsid();
         let mut pipe = io::stdout().lock();
         pipe.write_all(&[&[MOUNTED], text.as_bytes()].concat())?;
         pipe.flush()?;

@@ -61,9 +61,7 @@ impl Mount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let flags = MountOptions::new(self.open.clone(), self.cache_size, self.foreground);
         let plan = MountPlan::new(&self.paths, &self.options, flags)?;
-        if daemon::is_daemon() {
-            daemon::detach();
-        } else if !plan.options.foreground {
+        if !daemon::is_daemon() && !plan.options.foreground {
             return daemon::start();
         }
         let opened = OpenedArchives::open(&plan.archives, &plan.options.open, plan.options.cache_size)?;

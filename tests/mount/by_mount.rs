@@ -1,11 +1,14 @@
 //! The forms in which mount(8) and fstab call the program, with the exit codes of mount(8).
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::{world, world_files};
 use crate::mounted::{Finished, Mounted, TestDir, is_alive, is_root, run, until};
@@ -76,6 +79,52 @@ fn mount_prints_our_error_and_exits_with_32() {
     let finished = with_program_installed(&dir, "mount -t fuse.bsafs \"$PWD/no-such.bsa\" \"$PWD/mnt\"");
     assert_eq!(finished.code, 32, "{finished:?}");
     assert_eq!(finished.err, format!("bsafs: {}: no such file or folder\n", there.display()));
+}
+
+#[test]
+fn the_mount_is_made_in_the_process_group_of_the_caller_as_autofs_requires() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    // In place of fusermount3: records its process group.
+    fs::create_dir(dir.path("bin")).unwrap();
+    let group = "cut -d' ' -f5 /proc/self/stat";
+    let helper = format!("#!/bin/sh\n{group} >\"$GROUP\"\nexec /usr/bin/fusermount3 \"$@\"\n");
+    fs::write(dir.path("bin/fusermount3"), helper).unwrap();
+    fs::set_permissions(dir.path("bin/fusermount3"), fs::Permissions::from_mode(0o755)).unwrap();
+    dir.give_to_user();
+    let script = format!("{group}; PATH=\"$PWD/bin:$PATH\" GROUP=\"$PWD/group\" ./bsafs mount a.bsa mnt");
+    let out = run(&mut dir.as_user("sh", ["-c", &script])).sound();
+    let callers = out.lines().next().unwrap();
+    let mounted_by = fs::read_to_string(dir.path("group")).unwrap();
+    let link = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
+    let status: serde_json::Value = serde_json::from_str(link.trim()).unwrap();
+    let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    run(&mut dir.bsafs_as_user(["umount", "mnt"])).sound();
+    assert_eq!(mounted_by.trim(), callers);
+    // The group that it leads once it is mounted.
+    assert_eq!(stat.split(' ').nth(4).unwrap(), pid.to_string());
+}
+
+#[test]
+fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever() {
+    let has_autofs = fs::read_to_string("/proc/filesystems").unwrap().contains("\tautofs\n");
+    if !is_root() || !has_autofs {
+        return eprintln!("SKIPPED: needs root and autofs");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("mnt")).unwrap();
+    // This process is the automounter: whoever is of another process group waits until it has mounted.
+    let (_requests, pipe) = std::io::pipe().unwrap();
+    let (fd, group) = (pipe.as_raw_fd(), rustix::process::getpgrp().as_raw_pid());
+    let data = CString::new(format!("fd={fd},pgrp={group},minproto=5,maxproto=5,direct")).unwrap();
+    mount("test", dir.path("mnt"), "autofs", MountFlags::empty(), data.as_c_str()).unwrap();
+    let mounted = dir.mount(["a.bsa"]);
+    assert!(mounted.read("readme.txt") == world_files()[4].1);
+    assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
+    mounted.wait_for_end();
+    unmount(dir.path("mnt"), UnmountFlags::empty()).unwrap();
 }
 
 #[test]
