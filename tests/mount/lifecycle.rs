@@ -9,7 +9,9 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 
 use super::{world, world_files, world_paths};
-use crate::mounted::{Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until};
+use crate::mounted::{
+    DROP_OTHER_MOUNTS, Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until,
+};
 use crate::support::Tes3;
 
 #[test]
@@ -339,8 +341,9 @@ fn umount_reports_a_daemon_that_serves_on_in_another_mount_namespace() {
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     let mut copy = Command::new("unshare");
-    copy.args(["-m", "sh", "-c", "echo ready; read answer"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut copy = copy.spawn().unwrap();
+    let script = format!("{DROP_OTHER_MOUNTS}; echo ready; read answer");
+    copy.args(["-m", "sh", "-c", &script]).current_dir(dir.path(""));
+    let mut copy = copy.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = [0; 6];
     std::io::Read::read_exact(copy.stdout.as_mut().unwrap(), &mut line).unwrap();
     let finished = dir.run(["umount", "mnt"]);
