@@ -59,9 +59,10 @@
 //! # The walk of a mount
 //!
 //! parse arguments, `-o` and profiles (`cli/mount_plan.rs`) -> open and parse all archives in parallel (`cli/open.rs`) ->
-//! merge their names in load order and freeze the tree ([`tree::merge()`]) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT
-//! (`fs/session.rs`) -> detach from the terminal and report success (`cli/daemon.rs`) -> serve until `umount` or a signal ->
-//! unmount -> remove the mountpoint if it was made.
+//! merge their names in load order and freeze the tree ([`tree::merge()`]) -> open and start everything that can fail: the
+//! log (`cli/daemon.rs`), threads and descriptors (`fs/session.rs`) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT and
+//! worker threads -> detach from the terminal and the process group, report success (`cli/daemon.rs`) -> serve until `umount`
+//! or a signal -> unmount -> remove the mountpoint if it was made. After mount(2) every failure unmounts.
 //!
 //! # Where to find
 //!

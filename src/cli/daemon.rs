@@ -5,11 +5,14 @@
 //! the terminal itself, and its exit code becomes that of the foreground process, so that `bsafs mount` returns exactly
 //! when the mount answers.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::exit::{Exit, Failure};
+use super::logging::DaemonLog;
 
 /// Set in the daemon's environment; its standard output is the pipe.
 const ROLE: &str = "BSAFS_DAEMON";
@@ -45,26 +48,44 @@ pub(super) fn start() -> Result<Exit, Failure> {
     }
 }
 
-/// In the daemon, before anything else: leaves the terminal's session, so that neither Ctrl-C nor closing the terminal
-/// ends the mount.
-pub(super) fn detach() {
-    // Fails only for the leader of a group, which a process that was just started is not.
-    let _ = rustix::process::setsid();
+/// What the daemon needs to leave its terminal. It is opened before the mount: afterwards nothing may fail, and a path
+/// could lead into the mount, which does not answer yet.
+#[derive(Debug)]
+pub(super) struct Detachment {
+    log: DaemonLog,
+    null: File,
 }
 
-/// In the daemon, once mounted: sends the report, and leaves the current folder and the terminal.
-///
-/// # Errors
-/// The foreground process is gone, and with it whoever wanted the mount.
-pub(super) fn report(text: &str) -> io::Result<()> {
-    let mut pipe = io::stdout().lock();
-    pipe.write_all(&[&[MOUNTED], text.as_bytes()].concat())?;
-    pipe.flush()?;
-    drop(pipe);
-    std::env::set_current_dir("/")?;
-    let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
-    rustix::stdio::dup2_stdin(&null)?;
-    rustix::stdio::dup2_stdout(&null)?;
-    rustix::stdio::dup2_stderr(&null)?;
-    Ok(())
+impl Detachment {
+    /// Opens the log and `/dev/null`, and leaves the current folder.
+    ///
+    /// # Errors
+    /// The log file cannot be written, or the system refuses.
+    pub(super) fn prepare(log_file: Option<&Path>) -> Result<Self, Failure> {
+        let cannot = |error: io::Error| Failure::new(Exit::Io, format!("cannot leave the terminal: {error}"));
+        let log = DaemonLog::open(log_file)?;
+        let null = File::options().read(true).write(true).open("/dev/null").map_err(cannot)?;
+        std::env::set_current_dir("/").map_err(cannot)?;
+        Ok(Self { log, null })
+    }
+
+    /// Once mounted: leaves the terminal's session, so that neither Ctrl-C nor closing the terminal ends the mount, sends the
+    /// report, and closes the terminal. Not before: autofs lets only processes of its own group through to the mountpoint.
+    ///
+    /// # Errors
+    /// The foreground process is gone, and with it whoever wanted the mount.
+    pub(super) fn report(self, text: &str) -> io::Result<()> {
+        // Fails only for the leader of a group, which a process that was just started is not.
+        let _ = rustix::process::setsid();
+        let mut pipe = io::stdout().lock();
+        pipe.write_all(&[&[MOUNTED], text.as_bytes()].concat())?;
+        pipe.flush()?;
+        drop(pipe);
+        self.log.set();
+        rustix::stdio::dup2_stdin(&self.null)?;
+        rustix::stdio::dup2_stderr(&self.null)?;
+        // Last: the foreground process waits until the pipe is closed.
+        rustix::stdio::dup2_stdout(&self.null)?;
+        Ok(())
+    }
 }

@@ -9,12 +9,14 @@ use std::sync::OnceLock;
 
 use log::{Level, LevelFilter};
 
+use super::exit::{Exit, Failure};
+
 /// Set when the daemon leaves its terminal.
 static DAEMON_LOG: OnceLock<DaemonLog> = OnceLock::new();
 
 /// Where a daemon's lines go.
 #[derive(Debug)]
-enum DaemonLog {
+pub(super) enum DaemonLog {
     File(File),
     Syslog(UnixDatagram),
     Discard,
@@ -49,29 +51,36 @@ pub(super) fn start(verbose: u8, quiet: bool) {
         .init();
 }
 
-/// Sends all further lines to `file`, or else to syslog where there is one.
-///
-/// # Errors
-/// The file cannot be written.
-pub(super) fn leave_terminal(file: Option<&Path>) -> io::Result<()> {
-    let log = match file {
-        Some(file) => {
-            let opened = File::options().create(true).append(true).open(file);
-            DaemonLog::File(
-                opened
-                    .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))?,
-            )
+impl DaemonLog {
+    /// Opens `file`, or else syslog where there is one.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn open(file: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(path) = file {
+            return File::options()
+                .create(true)
+                .append(true)
+                .open(path)
+                .map(Self::File)
+                .map_err(|error| Failure::new(Exit::Io, format!("--log-file {}: {error}", path.display())));
         }
-        None => {
-            match UnixDatagram::unbound().and_then(|socket| socket.connect("/dev/log").map(|()| socket)) {
-                Ok(socket) => DaemonLog::Syslog(socket),
-                Err(_) => DaemonLog::Discard,
-            }
+        match UnixDatagram::unbound().and_then(|socket| socket.connect("/dev/log").map(|()| socket)) {
+            Ok(socket) => Ok(Self::Syslog(socket)),
+            Err(_) => Ok(Self::Discard),
         }
-    };
-    // A second call changes nothing: a daemon leaves its terminal once.
-    let _ = DAEMON_LOG.set(log);
-    Ok(())
+    }
+
+    /// Sends all further lines here.
+    pub(super) fn set(self) {
+        // A second call changes nothing: a daemon leaves its terminal once.
+        let _ = DAEMON_LOG.set(self);
+    }
+}
+
+/// Whether the daemon has left its terminal, so that an error can be read in the log alone.
+pub(super) fn has_left_terminal() -> bool {
+    DAEMON_LOG.get().is_some()
 }
 
 /// Syslog's level numbers, which journald reads from the prefix of a line.

@@ -8,6 +8,7 @@ use clap::Args;
 use indicatif::BinaryBytes;
 use sd_notify::NotifyState;
 
+use super::daemon::Detachment;
 use super::exit::{Exit, Failure};
 use super::mount_options::{MountOptions, OptionList};
 use super::mount_plan::MountPlan;
@@ -15,7 +16,7 @@ use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
 use super::open_args::OpenArgs;
 use super::output::count;
-use super::{cache_size, daemon, logging};
+use super::{cache_size, daemon};
 use crate::fs::{FileSystem, MountError, Session, SessionError};
 
 /// Mount archives as one read-only tree
@@ -60,40 +61,46 @@ impl Mount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let flags = MountOptions::new(self.open.clone(), self.cache_size, self.foreground);
         let plan = MountPlan::new(&self.paths, &self.options, flags)?;
-        if daemon::is_daemon() {
-            daemon::detach();
-        } else if !plan.options.foreground {
+        if !daemon::is_daemon() && !plan.options.foreground {
             return daemon::start();
         }
         let opened = OpenedArchives::open(&plan.archives, &plan.options.open, plan.options.cache_size)?;
-        let mountpoint = match &plan.mountpoint {
+        let mut mountpoint = match &plan.mountpoint {
             Some(path) => Mountpoint::named(path, plan.options.nonempty)?,
             None => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path))?,
         };
-        self.serve(plan, opened, &mountpoint)
+        self.serve(plan, opened, &mut mountpoint)
     }
 
     fn serve(
         &self,
         plan: MountPlan,
         opened: OpenedArchives,
-        mountpoint: &Mountpoint,
+        mountpoint: &mut Mountpoint,
     ) -> Result<Exit, Failure> {
         let report = report(plan.archives.len(), &opened, mountpoint);
+        if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
+            let why = "the mount would hide it; name a file outside";
+            return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));
+        }
+        let detachment = match daemon::is_daemon() {
+            true => Some(Detachment::prepare(self.log_file.as_deref())?),
+            false => None,
+        };
         let MountOptions { presentation, mut request, .. } = plan.options;
         request.mountpoint.clone_from(&mountpoint.path);
         let fs = Arc::new(FileSystem::new(opened.tree, opened.store, presentation));
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
-        // From here on the mount exists, and ends with the session whatever fails.
-        let reported = if daemon::is_daemon() {
-            logging::leave_terminal(self.log_file.as_deref()).and_then(|()| daemon::report(&report))
+        mountpoint.unlock();
+        let reported = if let Some(detachment) = detachment {
+            detachment.report(&report)
         } else {
             // A mount in the foreground serves on when its standard output is closed.
             let _ = io::stdout().write_all(report.as_bytes());
             Ok(())
         };
         if let Err(error) = reported {
-            let _ = crate::fs::unmount(&mountpoint.path, true);
+            session.take_back();
             return Err(Failure::new(Exit::Io, format!("the mount was taken back: {error}")));
         }
         // Fails without systemd, which is fine.

@@ -1,7 +1,14 @@
 //! The folder to mount on: found, checked, made, cleared of a dead mount, and removed again if we made it.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::exit::{Exit, Failure};
 use super::folder_name;
@@ -13,6 +20,7 @@ pub(super) struct Mountpoint {
     /// Absolute and without links.
     pub(super) path: PathBuf,
     is_ours: bool,
+    lock: Option<File>,
 }
 
 impl Mountpoint {
@@ -20,13 +28,13 @@ impl Mountpoint {
     pub(super) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         clear_if_dead(path)?;
         match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                let mountpoint = Self { path: canonical(path)?, is_ours: false };
-                mountpoint.check_free(nonempty)?;
-                Ok(mountpoint)
-            }
+            Ok(metadata) if metadata.is_dir() => Self::claim(path, false, nonempty),
             Ok(_) => Err(refused(path, "it is not a folder")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match std::fs::create_dir(path) {
+                Ok(()) => Self::claim(path, true, nonempty),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(refused(path, AT_ONCE)),
+                Err(error) => Err(Failure::io(Exit::CannotCreate, path, &error)),
+            },
             Err(error) if is_disconnected(&error) => {
                 Err(refused(path, "a dead mount of another program is there; `umount` it first"))
             }
@@ -39,13 +47,15 @@ impl Mountpoint {
         for name in folder_name::candidates(archive).take(1000) {
             let path = PathBuf::from(name);
             clear_if_dead(&path)?;
-            match std::fs::symlink_metadata(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::make(&path),
+            let is_new = match std::fs::create_dir(&path) {
+                Ok(()) => true,
                 // An empty folder of that name is meant for this, or was left by a killed daemon.
-                Ok(metadata) if metadata.is_dir() && is_free(&path) => {
-                    return Ok(Self { path: canonical(&path)?, is_ours: false });
-                }
-                _ => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+                Err(error) => return Err(Failure::io(Exit::CannotCreate, &path, &error)),
+            };
+            let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
+            if is_folder && let Ok(mountpoint) = Self::claim(&path, is_new, false) {
+                return Ok(mountpoint);
             }
         }
         Err(Failure::new(
@@ -59,26 +69,37 @@ impl Mountpoint {
         self.is_ours
     }
 
-    fn make(path: &Path) -> Result<Self, Failure> {
-        std::fs::create_dir(path).map_err(|error| Failure::io(Exit::CannotCreate, path, &error))?;
-        Ok(Self { path: canonical(path)?, is_ours: true })
+    /// Whether a file, which perhaps does not exist yet, is below the folder.
+    pub(super) fn will_hide(&self, file: &Path) -> bool {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let resolved = file.canonicalize().or_else(|_| file.parent().unwrap_or(&file).canonicalize());
+        resolved.is_ok_and(|resolved| resolved.starts_with(&self.path))
     }
 
-    fn check_free(&self, nonempty: bool) -> Result<(), Failure> {
-        if let Some(mounted) = mountinfo::mounted_at(&self.path) {
-            let advice = format!(
-                "something ({}) is mounted there already; `bsafs umount` ends a mount of ours",
-                mounted.kind
-            );
-            return Err(refused(&self.path, &advice));
+    /// Checks a folder and locks it until [`Mountpoint::unlock`]: of two mounts at once on one folder, which the kernel
+    /// would stack, the second is refused. A folder that may not be read cannot be locked, and is not.
+    fn claim(path: &Path, is_ours: bool, nonempty: bool) -> Result<Self, Failure> {
+        let path = canonical(path)?;
+        // Before the folder is opened, which a mount whose daemon hangs would not answer.
+        check_unmounted(&path)?;
+        let lock = File::open(&path).ok();
+        let locked = lock.as_ref().map(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive));
+        if locked == Some(Err(Errno::WOULDBLOCK)) {
+            return Err(refused(&path, AT_ONCE));
         }
-        if !nonempty && !is_free(&self.path) {
+        check_unmounted(&path)?;
+        if !nonempty && !std::fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_none()) {
             return Err(refused(
-                &self.path,
+                &path,
                 "it is not empty; what is in it would be hidden (-o nonempty mounts all the same)",
             ));
         }
-        Ok(())
+        Ok(Self { path, is_ours, lock })
+    }
+
+    /// Once mounted: a further mount sees this one.
+    pub(super) fn unlock(&mut self) {
+        self.lock = None;
     }
 }
 
@@ -91,23 +112,37 @@ impl Drop for Mountpoint {
     }
 }
 
+/// Another process locked the folder, or made it after we had looked.
+const AT_ONCE: &str = "another mount is being made there at this moment";
+
 /// The error of every access to a mount whose daemon was killed.
 fn is_disconnected(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error())
+    error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error())
 }
 
 /// Unmounts the dead mount of a killed daemon of ours. Mounts of other programs may recover, and stay.
 fn clear_if_dead(path: &Path) -> Result<(), Failure> {
-    if !std::fs::metadata(path).is_err_and(|error| is_disconnected(&error)) {
-        return Ok(());
-    }
     let mountpoint = resolve_mountpoint(path);
-    if !mountinfo::mounted_at(&mountpoint).is_some_and(|mounted| mounted.is_ours()) {
+    let is_ours = mountinfo::mounted_at(&mountpoint).is_some_and(|mounted| mounted.is_ours());
+    if !is_ours || !is_dead(&mountpoint) {
         return Ok(());
     }
     log::warn!("{}: a daemon that was killed left its mount behind; it is taken away", path.display());
     unmount(&mountpoint, true)
         .map_err(|error| refused(path, &format!("a dead mount is there and stays: {error}")))
+}
+
+/// Whether a mount has no daemon any more. Attributes are cached for ever and prove nothing: the kernel asks the daemon
+/// itself for statfs, if the mount is the caller's or has `allow_other`, and else answers with zeros. A daemon that does
+/// not answer within a second is alive: a dead one fails at once.
+fn is_dead(mountpoint: &Path) -> bool {
+    let (sender, answer) = mpsc::channel();
+    let path = mountpoint.to_owned();
+    // Nobody receives the answer where it comes too late.
+    let asked = thread::Builder::new().spawn(move || sender.send(rustix::fs::statfs(&path).map(drop)));
+    // ECONNABORTED: it died while it was asked.
+    asked.is_ok()
+        && matches!(answer.recv_timeout(Duration::from_secs(1)), Ok(Err(Errno::NOTCONN | Errno::CONNABORTED)))
 }
 
 /// The absolute path of a mountpoint, without links. The mountpoint itself is not resolved unless it is a link: that fails
@@ -121,10 +156,14 @@ pub(super) fn resolve_mountpoint(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a folder is empty and nothing is mounted on it.
-fn is_free(path: &Path) -> bool {
-    let is_mounted = canonical(path).is_ok_and(|path| mountinfo::mounted_at(&path).is_some());
-    !is_mounted && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+fn check_unmounted(path: &Path) -> Result<(), Failure> {
+    mountinfo::mounted_at(path).map_or(Ok(()), |mounted| {
+        let kind = mounted.kind;
+        Err(refused(
+            path,
+            &format!("something ({kind}) is mounted there already; `bsafs umount` ends a mount of ours"),
+        ))
+    })
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, Failure> {

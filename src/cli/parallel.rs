@@ -39,11 +39,11 @@ pub(super) fn in_parallel<T: Send>(
         }
     };
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(count);
-    if threads <= 1 {
+    thread::scope(|scope| {
+        // A thread that cannot be started is done without.
+        (1..threads).for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, worker)));
         worker();
-    } else {
-        thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(worker))));
-    }
+    });
     bar.finish_and_clear();
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(index, _)| *index);

@@ -25,8 +25,10 @@ pub fn main() -> ExitCode {
     };
     logging::start(cli.verbose, cli.quiet);
     let exit = cli.command.run().unwrap_or_else(|failure| {
-        if !failure.what.is_empty() {
-            let _ = writeln!(std::io::stderr(), "bsafs: {}", failure.what);
+        match failure.what.as_str() {
+            "" => {}
+            what if logging::has_left_terminal() => log::error!("{what}"),
+            what => drop(writeln!(std::io::stderr(), "bsafs: {what}")),
         }
         failure.exit
     });

@@ -35,8 +35,15 @@ impl Umount {
                     if self.lazy { "" } else { "; close what uses it (`fuser -vm` tells), or add --lazy" };
                 Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
             })?;
-            if let (Some(daemon), false) = (daemon, self.lazy) {
-                wait(daemon);
+            if let (Some(daemon), false) = (daemon, self.lazy)
+                && !wait(daemon)
+            {
+                let what = format!(
+                    "{}: nothing is mounted there any more, but the daemon (process {daemon}) still serves the mount: \
+                     another mount namespace (a container) has a copy of it, or a bind mount is one",
+                    path.display()
+                );
+                return Err(Failure::new(Exit::CannotCreate, what));
             }
         }
         Ok(Exit::Ok)
@@ -62,12 +69,16 @@ fn daemon(mountpoint: &Path) -> Option<u64> {
     serde_json::from_str::<serde_json::Value>(status.to_str()?).ok()?.get("pid")?.as_u64()
 }
 
-/// Waits until a process is gone.
-fn wait(process: u64) {
+/// Waits until a process is gone; `false` when it is not within [`TIMEOUT`].
+fn wait(process: u64) -> bool {
     let start = Instant::now();
-    while is_running(process) && start.elapsed() < TIMEOUT {
+    while is_running(process) {
+        if start.elapsed() > TIMEOUT {
+            return false;
+        }
         sleep(Duration::from_millis(5));
     }
+    true
 }
 
 /// Whether a process has not ended. A zombie has ended: in containers the parent that adopts a daemon may reap it late or

@@ -2,7 +2,8 @@
 //!
 //! A request is read as a walk down these files, each of which imports only files below it:
 //!
-//! 1. `session` mounts, starts the worker threads, and unmounts (`unmounter`) when a signal asks for it.
+//! 1. `session` mounts, starts the worker threads (`worker_threads`), and unmounts (`unmounter`) when a signal asks for it
+//!    (`signals`) or a failure does.
 //! 2. `fuse` is the adaptor: fuser calls it with a request; it calls an operation and sends the reply. No logic.
 //! 3. Operations of [`FileSystem`] in plain types, without FUSE: `listing` (READDIR, READDIRPLUS), `xattr`
 //!    (GETXATTR, LISTXATTR), `status_link` (READLINK), and in `filesystem` LOOKUP, GETATTR and READ.
@@ -27,9 +28,11 @@ mod provenance;
 mod push;
 mod requests;
 mod session;
+mod signals;
 mod status;
 mod status_link;
 mod unmounter;
+mod worker_threads;
 mod xattr;
 
 pub use attr::{Attr, NodeKind};

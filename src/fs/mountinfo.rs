@@ -28,9 +28,10 @@ pub fn mounts() -> Vec<MountEntry> {
     text.split(|&byte| byte == b'\n').filter_map(line).collect()
 }
 
-/// The mount on a path; of several, the topmost.
+/// The mount on a path; of several, the topmost. The trigger of an automount (type `autofs`) is none: it is there to be
+/// mounted over.
 pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
-    mounts().into_iter().rev().find(|mounted| mounted.mountpoint == mountpoint)
+    mounts().into_iter().rev().find(|mounted| mounted.mountpoint == mountpoint && mounted.kind != "autofs")
 }
 
 /// The mount with a device number, as `stat` gives it.

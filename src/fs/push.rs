@@ -4,9 +4,9 @@
 //! It has a thread of its own. A worker must never push: the kernel may hold a page locked until that very worker has
 //! answered a READ of it (FUSE.md section 2.10).
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use fuser::{INodeNo, Notifier};
@@ -36,16 +36,25 @@ pub(super) struct PushQueue {
     sender: SyncSender<Push>,
     /// Bytes of the pushes in the queue.
     queued: Arc<AtomicU64>,
+    /// Set once mounted.
+    notifier: Arc<OnceLock<Notifier>>,
 }
 
 impl PushQueue {
-    /// Starts the thread.
-    pub(super) fn start(notifier: Notifier) -> std::io::Result<Self> {
+    /// Starts the thread, before the mount.
+    pub(super) fn start() -> std::io::Result<Self> {
         let (sender, queue) = sync_channel(QUEUE);
-        let queued = Arc::new(AtomicU64::new(0));
-        let queued_bytes = queued.clone();
-        thread::Builder::new().name("push".into()).spawn(move || run(&notifier, &queue, &queued_bytes))?;
-        Ok(Self { sender, queued })
+        let (queued, notifier) = (Arc::<AtomicU64>::default(), Arc::<OnceLock<Notifier>>::default());
+        let (queued_bytes, notifier_of_run) = (queued.clone(), notifier.clone());
+        let thread = thread::Builder::new().name("push".into());
+        thread.spawn(move || run(&notifier_of_run, &queue, &queued_bytes))?;
+        Ok(Self { sender, queued, notifier })
+    }
+
+    /// Sets where pushes go; until then they are dropped.
+    pub(super) fn connect(&self, notifier: Notifier) {
+        // There is one mount, so that a second call changes nothing.
+        let _ = self.notifier.set(notifier);
     }
 
     /// Queues a push, or drops it where the queue is full; does not wait.
@@ -59,11 +68,11 @@ impl PushQueue {
     }
 }
 
-fn run(notifier: &Notifier, queue: &Receiver<Push>, queued: &AtomicU64) {
+fn run(notifier: &OnceLock<Notifier>, queue: &Receiver<Push>, queued: &AtomicU64) {
     for Push { ino, decoded } in queue {
         for (piece, offset) in decoded.bytes().chunks(MESSAGE).zip((decoded.offset()..).step_by(MESSAGE)) {
             // Mostly ENOENT: the kernel has evicted the inode.
-            if notifier.store(INodeNo(ino), offset, piece).is_err() {
+            if notifier.get().is_none_or(|notifier| notifier.store(INodeNo(ino), offset, piece).is_err()) {
                 break;
             }
         }

@@ -1,30 +1,32 @@
 //! A mount from its first request to its last, and the signals that end it.
 
+use std::fs::File;
 use std::io;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread;
 
 use fuser::{Config, SessionACL};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::filesystem::FileSystem;
 use super::fuse::Adaptor;
-use super::mount::{self, MountError, MountRequest};
+use super::mount::{MountError, MountRequest};
 use super::mountinfo;
 use super::push::PushQueue;
+use super::signals::SignalThread;
 use super::unmounter::Unmounter;
+use super::worker_threads::WorkerThreads;
+
+/// Descriptors that are opened after the mount, beside one for each worker: those of an unmount through fusermount3.
+const SPARE_DESCRIPTORS: usize = 8;
 
 /// A mount whose requests this process answers.
 #[derive(Debug)]
 pub struct Session {
-    inner: fuser::Session<Adaptor>,
-    mountpoint: PathBuf,
-    /// The device number of the mount, by which it differs from a later mount on the same path.
-    device: Option<String>,
-    signals: Signals,
+    signals: SignalThread,
+    workers: WorkerThreads,
+    unmounter: Unmounter,
 }
 
 /// Why mounting failed.
@@ -32,7 +34,7 @@ pub struct Session {
 pub enum SessionError {
     /// fusermount3 or the kernel refused the mount.
     Mount(MountError),
-    /// Another call to the system failed.
+    /// Another call to the system failed: threads or descriptors are not to be had, or the kernel ended the mount.
     Io(io::Error),
 }
 
@@ -40,7 +42,7 @@ impl std::fmt::Display for SessionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Mount(error) => error.fmt(f),
-            Self::Io(error) => error.fmt(f),
+            Self::Io(error) => write!(f, "the mount cannot be served: {error}"),
         }
     }
 }
@@ -48,70 +50,83 @@ impl std::fmt::Display for SessionError {
 impl std::error::Error for SessionError {}
 
 impl Session {
-    /// Mounts a file system and completes the INIT handshake. Further requests wait for [`Session::serve`]: until that
-    /// runs, a thread of this process that accesses the mountpoint blocks.
+    /// Mounts a file system, and returns when all workers answer requests. Threads and descriptors are obtained before the
+    /// mount; what fails after it takes the mount back.
     ///
     /// # Errors
     /// See [`SessionError`].
     pub fn start(fs: Arc<FileSystem>, request: &MountRequest) -> Result<Self, SessionError> {
-        // Before the mount: a signal whose handler is not yet there would end the process and leave the mount behind.
-        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(SessionError::Io)?;
+        let count = workers(thread::available_parallelism().map_or(2, NonZero::get));
+        let signals = SignalThread::start().map_err(SessionError::Io)?;
+        let workers = WorkerThreads::prepare().map_err(SessionError::Io)?;
+        fs.push_queue.set(PushQueue::start().map_err(SessionError::Io)?).ok();
+        let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
-        let processors = thread::available_parallelism().map_or(2, NonZero::get);
+        drop(reserved);
+        // The device number of the mount, by which it differs from a later mount on the same path.
+        let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
+        let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
+        let session = Self { signals, workers, unmounter };
+        match session.connect(fs, connection, count) {
+            Ok(()) => {
+                if let Some(device) = &device {
+                    set_read_ahead(device, request.read_ahead);
+                }
+                Ok(session)
+            }
+            Err(error) => {
+                session.take_back();
+                Err(SessionError::Io(error))
+            }
+        }
+    }
+
+    /// Completes the INIT handshake and starts the workers. Until they run, a thread of this process that accesses the
+    /// mountpoint blocks.
+    fn connect(&self, fs: Arc<FileSystem>, connection: OwnedFd, workers: usize) -> io::Result<()> {
         let mut config = Config::default();
-        config.n_threads = Some(workers(processors));
+        config.n_threads = Some(workers);
         config.clone_fd = true;
         let adaptor = Adaptor::new(fs.clone());
         // The kernel keeps other users out unless `allow_other` is set; fuser need not check again.
-        let inner =
-            fuser::Session::from_fd(adaptor, connection, SessionACL::All, config).map_err(|error| {
-                // Best effort: the first error is the one to report.
-                let _ = mount::unmount(&request.mountpoint, true);
-                SessionError::Io(error)
-            })?;
-        fs.push_queue.set(PushQueue::start(inner.notifier()).map_err(SessionError::Io)?).ok();
-        let mountpoint = request.mountpoint.clone();
-        let device = mountinfo::mounted_at(&mountpoint).map(|mounted| mounted.device);
-        if let Some(device) = &device {
-            set_read_ahead(device, request.read_ahead);
+        let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
+        if let Some(queue) = fs.push_queue.get() {
+            queue.connect(session.notifier());
         }
-        Ok(Self { inner, mountpoint, device, signals })
+        self.workers.start(session, workers)?;
+        self.signals.listen(self.unmounter.clone());
+        Ok(())
     }
 
     /// Answers requests until the mount ends, by `umount` or by a signal. The first signal unmounts as soon as no file
     /// is open; a second unmounts lazily, at once, and open files can be read to their end.
     ///
     /// # Errors
-    /// Why the connection to the kernel broke.
+    /// Why the connection to the kernel broke; the mount is taken back.
     pub fn serve(self) -> io::Result<()> {
-        let Self { inner, mountpoint, device, mut signals } = self;
-        let handle = signals.handle();
-        let unmounter = Arc::new(Unmounter::new(mountpoint, device));
-        let of_listener = unmounter.clone();
-        let listener = thread::Builder::new().name("signals".into()).spawn(move || {
-            let mut is_unmounting = false;
-            for _ in &mut signals {
-                if is_unmounting {
-                    of_listener.make_lazy();
-                    continue;
-                }
-                let unmounter = of_listener.clone();
-                let thread = thread::Builder::new().name("unmount".into());
-                is_unmounting = thread.spawn(move || unmounter.run()).is_ok();
-            }
-        })?;
-        let served = inner.run();
-        unmounter.cancel();
-        handle.close();
-        let _ = listener.join();
-        match served {
-            // The mount was ended by somebody else.
-            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error()) => {
-                Ok(())
-            }
-            served => served,
+        let Err(error) = self.workers.wait() else {
+            self.signals.stop();
+            return Ok(());
+        };
+        self.take_back();
+        // The mount was ended by somebody else.
+        if error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error()) {
+            return Ok(());
         }
+        Err(error)
     }
+
+    /// Detaches the mount at once, where what follows on it failed.
+    pub fn take_back(self) {
+        // First: fusermount3 needs a process, and threads count as processes.
+        self.signals.stop();
+        self.unmounter.take_back();
+    }
+}
+
+/// Opens descriptors so that as many can be opened once these are closed.
+fn reserve_descriptors(count: usize) -> io::Result<Vec<File>> {
+    (0..count).map(|_| File::open("/dev/null")).collect()
 }
 
 /// Sets how far the kernel reads ahead (prefetch), by default 1 MiB, which is the largest READ, and not the 128 KiB that

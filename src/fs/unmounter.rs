@@ -1,10 +1,11 @@
-//! The unmount that a signal asks for.
+//! The unmount that a signal or a failure asks for.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+
+use signal_hook::iterator::Signals;
 
 use super::mount::{self, MountError};
 use super::mountinfo;
@@ -12,38 +13,30 @@ use super::mountinfo;
 /// Between attempts to unmount a busy mount.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Unmounts one mount, from a thread of its own.
-#[derive(Debug)]
+/// Unmounts one mount.
+#[derive(Clone, Debug)]
 pub(super) struct Unmounter {
     mountpoint: PathBuf,
     device: Option<String>,
-    is_lazy: AtomicBool,
-    is_cancelled: AtomicBool,
 }
 
 impl Unmounter {
     /// Of the mount with a device number, where that is known, and else of whatever is mounted on the path.
     pub(super) fn new(mountpoint: PathBuf, device: Option<String>) -> Self {
-        Self { mountpoint, device, is_lazy: false.into(), is_cancelled: false.into() }
+        Self { mountpoint, device }
     }
 
-    /// From now on, unmounts even while files are open.
-    pub(super) fn make_lazy(&self) {
-        self.is_lazy.store(true, Ordering::Relaxed);
-    }
-
-    /// The mount has ended by other means.
-    pub(super) fn cancel(&self) {
-        self.is_cancelled.store(true, Ordering::Relaxed);
-    }
-
-    /// Tries to unmount until that succeeds or the mount has ended.
-    pub(super) fn run(&self) {
-        let mut is_reported = false;
-        while !self.is_cancelled.load(Ordering::Relaxed)
+    /// Waits for a signal; then tries to unmount until that succeeds or `signals` is closed. After a second signal
+    /// unmounts even while files are open.
+    pub(super) fn run(&self, signals: &mut Signals) {
+        if signals.forever().next().is_none() {
+            return;
+        }
+        let (mut is_lazy, mut is_reported) = (false, false);
+        while !signals.is_closed()
             && let Some(path) = self.current_path()
         {
-            let is_lazy = self.is_lazy.load(Ordering::Relaxed);
+            is_lazy |= signals.pending().next().is_some();
             let is_covered = !self.is_topmost(&path);
             // umount2 would end the mount that covers ours.
             let unmounted = match is_covered {
@@ -63,17 +56,19 @@ impl Unmounter {
                 }
                 Err(_) => {}
             }
-            self.wait(is_lazy);
+            is_lazy |= wait(signals, is_lazy);
         }
     }
 
-    /// Waits in small steps, so that a second signal takes effect at once.
-    fn wait(&self, was_lazy: bool) {
-        for _ in 0..10 {
-            if self.is_lazy.load(Ordering::Relaxed) == was_lazy && !self.is_cancelled.load(Ordering::Relaxed)
-            {
-                thread::sleep(RETRY / 10);
-            }
+    /// Detaches the mount at once, if it is still there: what serves it has failed.
+    pub(super) fn take_back(&self) {
+        match self.current_path() {
+            Some(path) if self.is_topmost(&path) => match mount::unmount(&path, true) {
+                Ok(()) => {}
+                Err(error) => log::error!("cannot unmount: {error}"),
+            },
+            Some(path) => log::error!("{}: cannot unmount: another mount covers it", path.display()),
+            None => {}
         }
     }
 
@@ -90,4 +85,17 @@ impl Unmounter {
     fn is_topmost(&self, path: &Path) -> bool {
         self.device.is_none() || mountinfo::mounted_at(path).map(|mounted| mounted.device) == self.device
     }
+}
+
+/// Waits in small steps, so that a second signal takes effect at once; returns whether one came.
+fn wait(signals: &mut Signals, is_lazy: bool) -> bool {
+    let is_over =
+        |signals: &mut Signals| signals.is_closed() || (!is_lazy && signals.pending().next().is_some());
+    for _ in 0..10 {
+        if is_over(signals) {
+            return true;
+        }
+        thread::sleep(RETRY / 10);
+    }
+    false
 }

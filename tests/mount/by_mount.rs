@@ -1,14 +1,17 @@
 //! The forms in which mount(8) and fstab call the program, with the exit codes of mount(8).
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
 use super::{world, world_files};
-use crate::mounted::{Finished, Mounted, TestDir, is_alive, is_root, run, until};
+use crate::mounted::{DROP_OTHER_MOUNTS, Finished, Mounted, TestDir, is_alive, is_root, run, until};
 
 #[test]
 fn source_mountpoint_and_options_mount_without_a_command() {
@@ -40,7 +43,7 @@ fn the_program_named_mount_bsafs_takes_a_source_without_a_command() {
 /// Runs a shell in a mount namespace of its own where `bsafs` is installed: mount(8) ignores `PATH`.
 fn with_program_installed(dir: &TestDir, script: &str) -> Finished {
     let install = "set -e; mount -t tmpfs none /usr/local/bin; ln -s \"$0\" /usr/local/bin/bsafs";
-    let script = format!("{install}; cd '{}'; {script}", dir.path("").display());
+    let script = format!("{install}; cd '{}'; {DROP_OTHER_MOUNTS}; {script}", dir.path("").display());
     run(Command::new("unshare").args(["-m", "sh", "-c", &script, env!("CARGO_BIN_EXE_bsafs")]))
 }
 
@@ -76,6 +79,73 @@ fn mount_prints_our_error_and_exits_with_32() {
     let finished = with_program_installed(&dir, "mount -t fuse.bsafs \"$PWD/no-such.bsa\" \"$PWD/mnt\"");
     assert_eq!(finished.code, 32, "{finished:?}");
     assert_eq!(finished.err, format!("bsafs: {}: no such file or folder\n", there.display()));
+}
+
+#[test]
+fn the_mount_is_made_in_the_process_group_of_the_caller_as_autofs_requires() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    // In place of fusermount3: records its process group.
+    fs::create_dir(dir.path("bin")).unwrap();
+    let group = "cut -d' ' -f5 /proc/self/stat";
+    let helper = format!("#!/bin/sh\n{group} >\"$GROUP\"\nexec /usr/bin/fusermount3 \"$@\"\n");
+    fs::write(dir.path("bin/fusermount3"), helper).unwrap();
+    fs::set_permissions(dir.path("bin/fusermount3"), fs::Permissions::from_mode(0o755)).unwrap();
+    dir.give_to_user();
+    let script = format!("{group}; PATH=\"$PWD/bin:$PATH\" GROUP=\"$PWD/group\" ./bsafs mount a.bsa mnt");
+    let out = run(&mut dir.as_user("sh", ["-c", &script])).sound();
+    let callers = out.lines().next().unwrap();
+    let mounted_by = fs::read_to_string(dir.path("group")).unwrap();
+    let link = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
+    let status: serde_json::Value = serde_json::from_str(link.trim()).unwrap();
+    let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    run(&mut dir.bsafs_as_user(["umount", "mnt"])).sound();
+    assert_eq!(mounted_by.trim(), callers);
+    // The group that it leads once it is mounted.
+    assert_eq!(stat.split(' ').nth(4).unwrap(), pid.to_string());
+}
+
+#[test]
+fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever() {
+    let has_autofs = fs::read_to_string("/proc/filesystems").unwrap().contains("\tautofs\n");
+    if !is_root() || !has_autofs {
+        return eprintln!("SKIPPED: needs root and autofs");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("mnt")).unwrap();
+    // This process is the automounter: whoever is of another process group waits until it has mounted.
+    let (_requests, pipe) = std::io::pipe().unwrap();
+    let (fd, group) = (pipe.as_raw_fd(), rustix::process::getpgrp().as_raw_pid());
+    let data = CString::new(format!("fd={fd},pgrp={group},minproto=5,maxproto=5,direct")).unwrap();
+    mount("test", dir.path("mnt"), "autofs", MountFlags::empty(), data.as_c_str()).unwrap();
+    let mounted = dir.mount(["a.bsa"]);
+    assert!(mounted.read("readme.txt") == world_files()[4].1);
+    assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
+    mounted.wait_for_end();
+    unmount(dir.path("mnt"), UnmountFlags::empty()).unwrap();
+}
+
+#[test]
+fn automount_mounts_a_key_and_a_wildcard_unmounts_them_unused_and_mounts_again() {
+    if !is_root() || !Path::new("/sbin/mount.fuse").exists() || !Path::new("/usr/sbin/automount").exists() {
+        return eprintln!("SKIPPED: needs root, /sbin/mount.fuse and autofs");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let script = r#"
+        echo "$PWD/auto $PWD/map --timeout=1" >master
+        printf 'key -fstype=fuse.bsafs,ro :%s/a.bsa\n* -fstype=fuse.bsafs,ro :%s/&.bsa\n' "$PWD" "$PWD" >map
+        timeout 50 /usr/sbin/automount -f --pid-file "$PWD/pid" "$PWD/master" >log 2>&1 &
+        trap 'kill $!; wait' EXIT
+        until grep -q " $PWD/auto " /proc/self/mountinfo; do sleep 0.1; done
+        wc -c <auto/key/readme.txt; wc -c <auto/a/readme.txt
+        while grep -q " $PWD/auto/" /proc/self/mountinfo; do sleep 0.1; done
+        wc -c <auto/key/readme.txt"#;
+    let finished = with_program_installed(&dir, script);
+    let log = fs::read_to_string(dir.path("log")).unwrap_or_default();
+    assert_eq!(finished.out, "800\n800\n800\n", "{finished:?} {log}");
 }
 
 #[test]

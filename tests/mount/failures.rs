@@ -124,6 +124,30 @@ fn without_fusermount3_the_error_names_the_package_to_install() {
     assert!(!dir.path("mnt").exists());
 }
 
+#[test]
+fn with_too_few_processes_or_descriptors_mount_fails_with_a_message_and_leaves_no_dead_mount() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    let program = dir.path("bsafs");
+    // Limits of processes do not hold for root. The last of each is enough.
+    let limits = (1..=16).chain([4096]).map(|limit| format!("--nproc={limit}"));
+    for limit in limits.chain((6..=36).chain([256]).map(|limit| format!("--nofile={limit}"))) {
+        let arguments = [&limit, program.to_str().unwrap(), "mount", "a.bsa", "mnt"];
+        let finished = run(&mut dir.as_user("prlimit", arguments));
+        if finished.code == 0 {
+            let content = dir.as_user("cat", ["mnt/readme.txt"]).output().unwrap();
+            assert!(content.stdout.len() == 800, "{limit}: {finished:?} {content:?}");
+            run(&mut dir.bsafs_as_user(["umount", "mnt"])).sound();
+        } else {
+            assert!(!limit.ends_with("=4096") && !limit.ends_with("=256"), "{finished:?}");
+            assert!(finished.err.contains("bsafs: "), "{limit}: {finished:?}");
+        }
+        assert!(mounts_below(&dir.path("")).is_empty(), "{limit}: {finished:?}");
+        assert!(!dir.path("mnt").exists(), "{limit}: {finished:?}");
+    }
+}
+
 /// Runs a shell in a mount namespace of its own, where `/dev` has a null device and whatever `prepare` adds.
 fn with_other_devices(dir: &TestDir, prepare: &str, command: &str) -> crate::mounted::Finished {
     let script = format!(
@@ -184,7 +208,30 @@ fn a_log_file_that_cannot_be_written_is_named_and_nothing_stays_mounted() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let finished = dir.run(["mount", "a.bsa", "mnt", "--log-file", "no-such/log"]);
-    let message = "bsafs: the mount was taken back: no-such/log: No such file or directory (os error 2)\n";
+    let message = "bsafs: --log-file no-such/log: No such file or directory (os error 2)\n";
     assert_eq!((finished.code, finished.out.as_str(), finished.err.as_str()), (74, "", message));
     assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("mnt").exists());
+
+    // It is found before the mount, which would fail without fusermount3.
+    dir.give_to_user();
+    let program = dir.path("bsafs");
+    let arguments = ["PATH=/nonexistent", program.to_str().unwrap(), "mount", "a.bsa", "mnt", "--log-file"];
+    let finished = run(dir.as_user("env", arguments).arg("no-such/log"));
+    assert_eq!((finished.code, finished.err.as_str()), (74, message));
+}
+
+#[test]
+fn a_log_file_under_the_mountpoint_is_refused_and_mount_does_not_hang() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let message = "bsafs: --log-file mnt/log: the mount would hide it; name a file outside\n";
+    for is_there in [false, true] {
+        if is_there {
+            fs::create_dir(dir.path("mnt")).unwrap();
+        }
+        let finished = dir.run(["mount", "a.bsa", "mnt", "-o", "nonempty", "--log-file", "mnt/log"]);
+        assert_eq!((finished.code, finished.out.as_str(), finished.err.as_str()), (73, "", message));
+        assert!(mounts_below(&dir.path("")).is_empty());
+        assert!(dir.path("mnt").exists() == is_there && !dir.path("mnt/log").exists());
+    }
 }

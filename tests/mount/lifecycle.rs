@@ -9,7 +9,9 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 
 use super::{world, world_files, world_paths};
-use crate::mounted::{Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until};
+use crate::mounted::{
+    DROP_OTHER_MOUNTS, Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until,
+};
 use crate::support::Tes3;
 
 #[test]
@@ -118,6 +120,47 @@ fn a_mount_whose_daemon_was_killed_is_replaced() {
     assert_eq!(finished.err, format!("bsafs: warn: {warning}\n"));
     let mount = Mounted::at(&dir.path("mnt"), finished.out);
     assert_eq!(mounts_below(&dir.path("")).len(), 1);
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+    mount.umount(&dir);
+}
+
+#[test]
+fn a_dead_mount_is_replaced_though_somebody_has_listed_it() {
+    for by_user in [false, true] {
+        let dir = TestDir::new();
+        dir.archive("a.bsa", &world());
+        dir.give_to_user();
+        let as_owner = |program: &str, arguments: &[&str]| match by_user {
+            true => run(&mut dir.as_user(program, arguments)),
+            false => run(Command::new(program).args(arguments).current_dir(dir.path(""))),
+        };
+        as_owner("./bsafs", &["mount", "a.bsa", "mnt"]).sound();
+        let status = as_owner("readlink", &["mnt/.bsafs:status"]).sound();
+        let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
+        // The kernel caches attributes, and answers from its cache when the daemon is gone.
+        as_owner("stat", &["mnt"]).sound();
+        signal(i32::try_from(status["pid"].as_i64().unwrap()).unwrap(), Signal::KILL);
+        until("the mount is dead", || as_owner("stat", &["-f", "mnt"]).code != 0);
+        as_owner("stat", &["mnt"]).sound();
+        let finished = as_owner("./bsafs", &["mount", "a.bsa", "mnt"]);
+        assert_eq!(finished.code, 0, "{finished:?}");
+        assert!(finished.err.contains("a daemon that was killed left its mount behind"), "{finished:?}");
+        assert_eq!(mounts_below(&dir.path("")), [dir.path("mnt")]);
+        as_owner("./bsafs", &["umount", "mnt"]).sound();
+    }
+}
+
+#[test]
+fn a_mount_whose_daemon_is_stopped_is_not_taken_for_dead() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    fs::metadata(&mount.path).unwrap();
+    signal(mount.pid, Signal::STOP);
+    let finished = dir.run(["mount", "a.bsa", "mnt"]);
+    signal(mount.pid, Signal::CONT);
+    assert_eq!(finished.code, 73, "{finished:?}");
+    assert!(finished.err.contains("is mounted there already"), "{finished:?}");
     assert!(mount.read("readme.txt") == world_files()[4].1);
     mount.umount(&dir);
 }
@@ -242,6 +285,75 @@ fn umount_refuses_mounts_of_other_programs() {
     let message = "bsafs: disk: what is mounted there (tmpfs) is not of bsafs; `umount` ends it\n";
     assert_eq!((finished.code, finished.err.as_str()), (73, message));
     assert_eq!(left, [dir.path("disk")]);
+}
+
+#[test]
+fn of_two_mounts_at_once_on_one_folder_one_wins_and_the_other_says_so() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    for round in 0..10 {
+        // An empty folder, and one that is made.
+        if round % 2 == 0 {
+            fs::create_dir(dir.path("mnt")).unwrap();
+        }
+        let start = |_| {
+            let mut command = dir.bsafs(["mount", "a.bsa", "mnt"]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let children: Vec<_> = (0..4).map(start).collect();
+        let (won, lost): (Vec<_>, Vec<_>) =
+            children.into_iter().map(finish).partition(|finished| finished.code == 0);
+        assert_eq!((won.len(), lost.len()), (1, 3), "{lost:?}");
+        for finished in &lost {
+            let reasons = ["another mount is being made there", "is mounted there already"];
+            assert_eq!(finished.code, 73, "{finished:?}");
+            assert!(reasons.iter().any(|it| finished.err.contains(it)), "{finished:?}");
+        }
+        assert_eq!(mounts_below(&dir.path("")), [dir.path("mnt")]);
+        let mount = Mounted::at(&dir.path("mnt"), won[0].out.clone());
+        assert!(mount.read("readme.txt") == world_files()[4].1);
+        mount.umount(&dir);
+        let _ = fs::remove_dir(dir.path("mnt"));
+    }
+}
+
+#[test]
+fn two_mounts_at_once_without_a_mountpoint_make_two_folders() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let start = |_| {
+        let mut command = dir.bsafs(["mount", "a.bsa"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let children: Vec<_> = (0..3).map(start).collect();
+    for child in children {
+        finish(child).sound();
+    }
+    assert_eq!(mounts_below(&dir.path("")).len(), 3);
+}
+
+#[test]
+fn umount_reports_a_daemon_that_serves_on_in_another_mount_namespace() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    let mut copy = Command::new("unshare");
+    let script = format!("{DROP_OTHER_MOUNTS}; echo ready; read answer");
+    copy.args(["-m", "sh", "-c", &script]).current_dir(dir.path(""));
+    let mut copy = copy.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = [0; 6];
+    std::io::Read::read_exact(copy.stdout.as_mut().unwrap(), &mut line).unwrap();
+    let finished = dir.run(["umount", "mnt"]);
+    let is_served = is_alive(mount.pid);
+    drop(copy.stdin.take());
+    finish(copy);
+    assert!(is_served && !mount.is_mounted());
+    assert_eq!(finished.code, 73, "{finished:?}");
+    assert!(finished.err.contains("still serves the mount: another mount namespace"), "{finished:?}");
+    mount.wait_for_end();
 }
 
 #[test]
