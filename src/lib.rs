@@ -71,7 +71,8 @@
 //! | why do opens send no message? | `src/fs/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fs/fuse.rs` |
 //! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
 //! | who wins where two archives have a path? | [`tree::merge()`] |
-//! | where is a wrong checksum noticed, and what then? | `content/codec/zlib.rs`, as a [`content::codec::Quirk`]: the bytes are served, `verify` prints `odd`; LZ4 checksums are not computed |
+//! | where is a wrong checksum noticed, and what then? | `content/codec/zlib.rs` and `lz4_frame.rs`: [`content::codec::DecodeError::Suspect`], EIO; a missing one is a [`content::codec::Quirk`] |
+//! | where does `--salvage` act? | `decode` in `content/decode.rs`, alone |
 //! | where is a damaged extent noticed? | [`content::codec::decode`]; its size is checked before, in `content/store.rs` |
 //! | which error does a program get? | `fs/error.rs`, one match |
 //! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until the mount ends |
@@ -96,7 +97,7 @@
 //! | state of decoders | some 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | 65,536 spellings, some 10 MiB |
-//! | faults that were logged | 8 for each damaged file | damaged files |
+//! | faults that were logged | 8 for each damaged file; with `--salvage` some 200 for each that is suspect | damaged files |
 //! | list of `--names` | its text, 8 a path, and 24 a path for each hash function used | 64 MiB and 4,194,304 paths; freed once archives are open |
 //!
 //! So `--cache-size` bounds the cache, and not the daemon: 500,000 files take some 45 MB of tables before anything is

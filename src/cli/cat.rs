@@ -8,7 +8,7 @@ use clap::Args;
 use super::cache_size;
 use super::exit::{Exit, Failure};
 use super::open::OpenedArchives;
-use super::open_args::OpenArgs;
+use super::open_args::{OpenArgs, SALVAGE};
 use super::output::stdout;
 use crate::tree::Kind;
 
@@ -20,6 +20,8 @@ pub(super) struct Cat {
     /// Paths in it, in any case, with either slash
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
+    #[arg(long, help = SALVAGE)]
+    salvage: bool,
     #[command(flatten)]
     open: OpenArgs,
 }
@@ -27,7 +29,8 @@ pub(super) struct Cat {
 impl Cat {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let opened =
-            OpenedArchives::open(std::slice::from_ref(&self.archive), &self.open, cache_size::DEFAULT)?;
+            OpenedArchives::open(std::slice::from_ref(&self.archive), &self.open, cache_size::DEFAULT)?
+                .salvaging(self.salvage);
         let mut out = stdout();
         for path in &self.paths {
             let missing = |what: &str| {
@@ -36,7 +39,11 @@ impl Cat {
             let node =
                 opened.tree.resolve(path.as_bytes()).ok_or_else(|| missing("no such file in the archive"))?;
             let Kind::File(entry) = opened.tree.kind(node) else { return Err(missing("it is a folder")) };
-            opened.store.copy(entry, &mut out).map_err(|error| match error.kind() {
+            let copied = opened.store.copy(entry, &mut out);
+            if let Some(error) = opened.store.take_salvaged(entry) {
+                log::warn!("{}: {path}: {error}; its bytes are written all the same", self.archive.display());
+            }
+            copied.map_err(|error| match error.kind() {
                 std::io::ErrorKind::Other => {
                     Failure::new(Exit::Data, format!("{}: {path}: {error}", self.archive.display()))
                 }

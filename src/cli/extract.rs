@@ -10,7 +10,7 @@ use indicatif::BinaryBytes;
 
 use super::exit::{Exit, Failure};
 use super::open::OpenedArchives;
-use super::open_args::OpenArgs;
+use super::open_args::{OpenArgs, SALVAGE};
 use super::output::count;
 use super::selection::{Selection, path};
 use super::{cache_size, progress};
@@ -19,7 +19,7 @@ use crate::tree::NodeId;
 
 /// Write files of archives to a folder
 ///
-/// A bad file is named and skipped; the exit status is then 1. Nothing is ever written outside the folder.
+/// A bad file is named and skipped; the exit status is then 1. `--salvage` writes those that have all their bytes. Nothing is ever written outside the folder.
 #[derive(Args, Debug)]
 pub(super) struct Extract {
     /// Archives; where two have a file, the rightmost wins
@@ -31,6 +31,8 @@ pub(super) struct Extract {
     /// Leave files alone that are there already
     #[arg(long)]
     skip_existing: bool,
+    #[arg(long, help = SALVAGE)]
+    salvage: bool,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -39,14 +41,22 @@ pub(super) struct Extract {
 
 impl Extract {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened = OpenedArchives::open(&self.archives, &self.open, cache_size::DEFAULT)?;
+        let opened =
+            OpenedArchives::open(&self.archives, &self.open, cache_size::DEFAULT)?.salvaging(self.salvage);
         let files = self.selection.files(&opened.tree)?;
         fs::create_dir_all(&self.directory)
             .map_err(|error| Failure::io(Exit::CannotCreate, &self.directory, &error))?;
         let bar = progress::bar(files.len() as u64, "extracting");
-        let (mut written, mut bytes, mut bad) = (0, 0, Vec::new());
+        let (mut written, mut bytes, mut bad, mut salvaged) = (0, 0, Vec::new(), Vec::new());
         for (node, entry) in files {
-            match self.write(&opened, node, entry) {
+            let result = self.write(&opened, node, entry);
+            if let Some(error) = opened.store.take_salvaged(entry) {
+                salvaged.push(format!(
+                    "{}: {error}; its bytes are written all the same",
+                    path(&opened.tree, node)
+                ));
+            }
+            match result {
                 Ok(Some(len)) => {
                     written += 1;
                     bytes += len;
@@ -62,6 +72,9 @@ impl Extract {
             bar.inc(1);
         }
         bar.finish_and_clear();
+        for salvaged in &salvaged {
+            log::warn!("{salvaged}");
+        }
         for bad in &bad {
             log::error!("{bad}");
         }

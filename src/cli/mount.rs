@@ -14,7 +14,7 @@ use super::mount_options::{MountOptions, OptionList};
 use super::mount_plan::MountPlan;
 use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
-use super::open_args::OpenArgs;
+use super::open_args::{OpenArgs, SALVAGE};
 use super::output::count;
 use super::{cache_size, daemon};
 use crate::fs::{FileSystem, MountError, Session, SessionError};
@@ -38,6 +38,8 @@ pub(super) struct Mount {
     /// Several are separated by commas. What mount(8) and fstab give every file system is accepted too.
     #[arg(short, value_name = "OPTION,...", allow_hyphen_values = true, value_parser = OptionList)]
     options: Vec<String>,
+    #[arg(long, help = SALVAGE)]
+    salvage: bool,
     #[command(flatten)]
     open: OpenArgs,
     /// Decoded data that is cached between reads, at most, e.g. 256M. Tables of names and what is being decoded come on
@@ -60,11 +62,13 @@ pub(super) struct Mount {
 impl Mount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let flags = MountOptions::new(self.open.clone(), self.cache_size, self.foreground);
+        let flags = MountOptions { salvage: self.salvage, ..flags };
         let plan = MountPlan::new(&self.paths, &self.options, flags)?;
         if !daemon::is_daemon() && !plan.options.foreground {
             return daemon::start();
         }
-        let opened = OpenedArchives::open(&plan.archives, &plan.options.open, plan.options.cache_size)?;
+        let opened = OpenedArchives::open(&plan.archives, &plan.options.open, plan.options.cache_size)?
+            .salvaging(plan.options.salvage);
         let mut mountpoint = match &plan.mountpoint {
             Some(path) => Mountpoint::named(path, plan.options.nonempty)?,
             None => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path))?,

@@ -56,6 +56,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         Ok(())
     }),
     flag("force", "as --force", |it, _, _| set(&mut it.open.parse.force, true)),
+    flag("salvage", "as --salvage", |it, _, _| set(&mut it.salvage, true)),
     value("cache_size=", "256M", "as --cache-size", |it, text, _| {
         set(&mut it.cache_size, cache_size::parse(text)?)
     }),
@@ -96,6 +97,8 @@ const IGNORED: &str = "ro rw dev nodev suid nosuid exec atime relatime norelatim
 #[derive(Clone, Debug, Default)]
 pub(super) struct MountOptions {
     pub(super) open: OpenArgs,
+    /// Whether suspect files are served.
+    pub(super) salvage: bool,
     /// In bytes.
     pub(super) cache_size: u64,
     pub(super) foreground: bool,

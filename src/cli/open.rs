@@ -55,6 +55,11 @@ impl OpenedArchives {
         let tree = tree::merge(layers).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
         Ok(Self { tree, store, descriptions })
     }
+
+    /// The same, with suspect files read where `salvage` is set.
+    pub(super) fn salvaging(self, salvage: bool) -> Self {
+        Self { store: self.store.with_salvage(salvage), ..self }
+    }
 }
 
 /// One archive; nothing in it refers to the map of its file.

@@ -43,6 +43,10 @@ pub(super) struct OpenArgs {
     pub(super) names: Vec<PathBuf>,
 }
 
+/// The help of the flag that commands have which read files.
+pub(super) const SALVAGE: &str =
+    "Serve files whose checksum is wrong, with a warning, instead of an error; other damage stays an error";
+
 /// How several archives share a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Layout {

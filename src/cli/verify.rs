@@ -17,6 +17,10 @@ use crate::format::{self, EntryId};
 
 /// Decode every file of archives, and name those that are bad
 ///
+/// Checksums are compared where there are any: zlib streams have one, LZ4 frames have those that their flags name. Stored
+/// files, LZ4 blocks (some of Starfield's textures) and XMem (Xbox 360) have none: of these, damage is found only where
+/// it changes the length or makes data that cannot be decoded. A checksum that is missing is odd, not bad.
+///
 /// The exit status is 0 if all files are sound, 1 if any is not, and that of the failure where an archive cannot be
 /// opened at all.
 #[derive(Args, Debug)]

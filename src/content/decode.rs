@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::cache::CacheKey;
-use super::codec::{self, Quirk};
+use super::codec::{self, DecodeError, Quirk};
 use super::decoded::Decoded;
-use super::error::Reason;
+use super::error::{ReadError, Reason};
 use super::store::Store;
+use crate::format::EntryId;
 
 /// Packed bytes that are read beyond the length of the prefix, for the headers of streams.
 const STREAM_HEADER: u64 = 1024;
@@ -39,20 +40,32 @@ impl Store {
     }
 
     /// A whole extent, from the cache or into it. The size was checked.
-    pub(super) fn decode_cached(&self, index: u32, key: CacheKey) -> Result<Decoded, Reason> {
+    pub(super) fn decode_cached(&self, id: EntryId, index: u32, key: CacheKey) -> Result<Decoded, Reason> {
         self.get_or_decode(key, || {
             let mut out = vec![0; key.size as usize].into_boxed_slice();
-            self.decode(key.layer, index, &mut out)?;
+            self.decode(id, index, &mut out)?;
             Ok(out)
         })
     }
 
-    /// Decodes a whole extent into `out`, which has its size.
-    pub(super) fn decode(&self, layer: u16, index: u32, out: &mut [u8]) -> Result<Option<Quirk>, Reason> {
-        let layer = self.layer(layer);
+    /// Decodes a whole extent of a file into `out`, which has its size.
+    pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8]) -> Result<Option<Quirk>, Reason> {
+        let layer = self.layer(id.layer);
         let extent = layer.extent(index);
-        let quirk = layer
-            .with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)?))?;
+        let decoded = layer
+            .with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)))?;
+        let quirk = match (decoded, &self.salvage) {
+            (Err(error @ DecodeError::Suspect(_)), Some(salvage)) => {
+                salvage.record(ReadError {
+                    entry: id,
+                    at: extent.offset,
+                    reason: error.into(),
+                    is_new: true,
+                });
+                None
+            }
+            (decoded, _) => decoded?,
+        };
         self.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
         if let Some(quirk) = quirk {
             let (archive, offset) = (layer.source.path().display(), extent.offset);
@@ -64,18 +77,18 @@ impl Store {
     /// Decodes an extent as far as the end of `within`, a range near its beginning, and fills `out` with that range.
     pub(super) fn decode_prefix(
         &self,
-        layer: u16,
+        id: EntryId,
         index: u32,
         within: &Range<u64>,
         out: &mut [u8],
     ) -> Result<(), Reason> {
-        let tables = self.layer(layer);
-        let codec = tables.extent(index).codec;
+        let layer = self.layer(id.layer);
+        let codec = layer.extent(index).codec;
         let mut first = vec![0; within.end as usize];
         // Data that packs at all yields more than it takes; where it does not, twice as much is read next.
         let mut len = within.end + STREAM_HEADER;
         loop {
-            let (decoded, is_all) = tables.with_payload(index, len, |payload, is_all| {
+            let (decoded, is_all) = layer.with_payload(index, len, |payload, is_all| {
                 // An error of the prefix is left to the decoding of the whole, which reports it in full.
                 Ok(codec::prefix(codec, payload, &mut first).map_or((0, true), |len| (len, is_all)))
             })?;
@@ -90,8 +103,8 @@ impl Store {
             len = len.saturating_mul(2);
         }
         // The stream ends early, or is of a kind that only its full size proves.
-        let mut whole = vec![0; tables.size(index)? as usize];
-        self.decode(layer, index, &mut whole)?;
+        let mut whole = vec![0; layer.size(index)? as usize];
+        self.decode(id, index, &mut whole)?;
         out.copy_from_slice(&whole[within.start as usize..within.end as usize]);
         Ok(())
     }

@@ -70,7 +70,7 @@ impl Store {
                 let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
                 match layer.extent(index).codec {
                     Codec::Stored => layer.read_stored(index, 0, out)?,
-                    _ => drop(self.decode(id.layer, index, out)?),
+                    _ => drop(self.decode(id, index, out)?),
                 }
                 rest = others;
             }

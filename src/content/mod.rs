@@ -15,6 +15,7 @@ mod extents;
 mod layer;
 mod linear;
 mod read;
+mod salvage;
 mod sizes;
 mod store;
 mod way;

@@ -144,9 +144,9 @@ impl Store {
         let in_buffer = PieceBytes::InBuffer;
         let read = self.way(id, index, within).and_then(|way| match way {
             Way::Stored => layer.read_stored(index, within.start, out).map(|()| in_buffer(None)),
-            Way::Whole => self.decode(id.layer, index, out).map(in_buffer),
-            Way::Prefix => self.decode_prefix(id.layer, index, within, out).map(|()| in_buffer(None)),
-            Way::Cached(key) => self.decode_cached(index, key).map(PieceBytes::InCache),
+            Way::Whole => self.decode(id, index, out).map(in_buffer),
+            Way::Prefix => self.decode_prefix(id, index, within, out).map(|()| in_buffer(None)),
+            Way::Cached(key) => self.decode_cached(id, index, key).map(PieceBytes::InCache),
         });
         read.map_err(|reason| self.fault(id, index, reason))
     }

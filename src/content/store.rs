@@ -8,6 +8,7 @@ use super::cache::Cache;
 use super::codec;
 use super::error::{ReadError, Reason};
 use super::layer::{Layer, LayerTables};
+use super::salvage::Salvage;
 use crate::format::{Codec, EntryId, Head, Limits};
 use crate::source::Source;
 
@@ -18,6 +19,8 @@ pub struct Store {
     pub(super) cache: Cache<Reason>,
     pub(super) limits: Limits,
     pub(super) counters: Counters,
+    /// `None` where suspect bytes are an error.
+    pub(super) salvage: Option<Salvage>,
 }
 
 /// What was done so far. Each count is exact; two of them may be of different moments.
@@ -43,7 +46,19 @@ pub struct Packing {
 impl Store {
     /// An empty store whose cache holds `cache_size` bytes of decoded extents, or one extent where that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
-        Self { layers: Vec::new(), cache: Cache::new(cache_size), limits, counters: Counters::default() }
+        let (cache, counters) = (Cache::new(cache_size), Counters::default());
+        Self { layers: Vec::new(), cache, limits, counters, salvage: None }
+    }
+
+    /// The same, and whether it serves bytes that are [suspect](codec::DecodeError::Suspect) instead of an error.
+    #[must_use]
+    pub fn with_salvage(self, is_on: bool) -> Self {
+        Self { salvage: is_on.then(Salvage::default), ..self }
+    }
+
+    /// What is wrong with a file whose bytes were read all the same; returned once, to be logged.
+    pub fn take_salvaged(&self, id: EntryId) -> Option<ReadError> {
+        self.salvage.as_ref()?.take(id)
     }
 
     /// Adds an archive's content as the next layer.

@@ -11,7 +11,8 @@ use super::presentation::Presentation;
 use super::push::{Push, PushQueue};
 use super::requests::Requests;
 use crate::content::Store;
-use crate::tree::{Inode, Kind, Spellings, Tree};
+use crate::format::EntryId;
+use crate::tree::{Inode, Kind, NodeId, Spellings, Tree};
 
 /// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
 const SPELLINGS_MAX: usize = 65_536;
@@ -105,10 +106,13 @@ impl FileSystem {
         }
         let node = self.inode(ino)?.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
-        let (answered, decoded) = self.store.read_and_push(entry, offset, len, answer).map_err(|error| {
+        let read = self.store.read_and_push(entry, offset, len, answer);
+        if let Some(error) = self.store.take_salvaged(entry) {
+            log::warn!("{}: {error}; its bytes are served all the same", self.path_of(node, entry));
+        }
+        let (answered, decoded) = read.map_err(|error| {
             if error.is_new {
-                let archive = self.store.path(entry.layer).display();
-                log::error!("{archive}: {}: {error}", String::from_utf8_lossy(&self.tree.path(node)));
+                log::error!("{}: {error}", self.path_of(node, entry));
             }
             Error::Damaged
         })?;
@@ -117,6 +121,12 @@ impl FileSystem {
             queue.send(Push { ino, decoded });
         }
         Ok(answered)
+    }
+
+    /// A file's archive and path, for the log.
+    fn path_of(&self, node: NodeId, entry: EntryId) -> String {
+        let (archive, path) = (self.store.path(entry.layer).display(), self.tree.path(node));
+        format!("{archive}: {}", String::from_utf8_lossy(&path))
     }
 
     /// The child of a folder, by its name, or by the hash of its path where the archive stores no names.

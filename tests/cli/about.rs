@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::with_a_bad_file;
+use super::{with_a_bad_file, with_a_wrong_checksum};
 use crate::mounted::TestDir;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Tes3, Tes4, samples};
@@ -116,6 +116,18 @@ fn verify_names_the_bad_file_and_exits_with_1() {
     assert_eq!((&found[0]["files"], &found[0]["bad"][0]["path"]), (&4.into(), &"sound/bad.wav".into()));
     assert_eq!(found[0]["bad"].as_array().unwrap().len(), 1);
     assert_eq!((&found[1]["archive"], &found[1]["bad"]), (&"good.bsa".into(), &Value::Array(vec![])));
+}
+
+#[test]
+fn verify_reports_a_wrong_checksum_as_bad_and_exits_with_1() {
+    let dir = TestDir::new();
+    let (archive, what, _) = with_a_wrong_checksum();
+    dir.archive("a.bsa", &archive);
+    let finished = dir.run(["verify", "a.bsa"]);
+    assert_eq!((finished.code, finished.err.as_str()), (1, ""));
+    let lines: Vec<&str> = finished.out.lines().collect();
+    assert!(lines[0].starts_with(&format!("bad: sound/wrong.wav: {what}")), "{finished:?}");
+    assert_eq!(lines[1..], ["a.bsa: 2 files, 1 bad"]);
 }
 
 #[test]

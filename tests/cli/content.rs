@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::SystemTime;
 
-use super::with_a_bad_file;
+use super::{with_a_bad_file, with_a_wrong_checksum};
 use crate::mounted::{TestDir, finish, run};
 use crate::support::content::{noise, text};
 use crate::support::{Ba2, Tes3, samples};
@@ -69,6 +69,41 @@ fn cat_names_the_path_that_it_cannot_print() {
         assert!(finished.err.starts_with(&format!("bsafs: a.bsa: {path}: ")), "{finished:?}");
         assert!(finished.err.ends_with(printed) && finished.err.lines().count() == 1, "{finished:?}");
     }
+}
+
+#[test]
+fn a_file_whose_checksum_is_wrong_is_written_with_salvage_and_a_warning() {
+    let dir = TestDir::new();
+    let (archive, what, content) = with_a_wrong_checksum();
+    dir.archive("a.bsa", &archive);
+    let cat = ["cat", "a.bsa", "sound/wrong.wav"];
+    let finished = dir.run(cat);
+    assert_eq!((finished.code, finished.out.as_str()), (65, ""), "{finished:?}");
+    assert!(finished.err.starts_with(&format!("bsafs: a.bsa: sound/wrong.wav: {what}")), "{finished:?}");
+    let finished = dir.run(cat.iter().chain(&["--salvage"]));
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(finished.out.as_bytes() == content);
+    assert!(
+        finished.err.starts_with(&format!("bsafs: warn: a.bsa: sound/wrong.wav: {what}")),
+        "{finished:?}"
+    );
+    assert_eq!(finished.err.lines().count(), 1, "{finished:?}");
+
+    let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
+    assert_eq!(finished.code, 1, "{finished:?}");
+    assert!(!dir.path("out/sound/wrong.wav").exists());
+    let finished = dir.run(["extract", "a.bsa", "-C", "out", "--salvage"]);
+    assert_eq!(
+        (finished.code, finished.out.as_str()),
+        (0, "wrote 2 files (18.55 KiB) to out\n"),
+        "{finished:?}"
+    );
+    assert!(finished.err.starts_with(&format!("bsafs: warn: sound/wrong.wav: {what}")), "{finished:?}");
+    assert_eq!(finished.err.lines().count(), 1, "{finished:?}");
+    assert!(fs::read(dir.path("out/sound/wrong.wav")).unwrap() == content);
+    // Nothing that is not there is made up.
+    dir.archive("bad.bsa", &with_a_bad_file());
+    assert_eq!(dir.run(["cat", "bad.bsa", "sound/bad.wav", "--salvage"]).code, 65);
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod listing; // list
 
 use crate::support::content::{noise, text};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
-use crate::support::{Tes4, Tes4File};
+use crate::support::{Tes4, Tes4File, pack};
 
 /// An archive with one file that cannot be decoded, `sound/bad.wav`, between good ones.
 fn with_a_bad_file() -> Vec<u8> {
@@ -18,6 +18,23 @@ fn with_a_bad_file() -> Vec<u8> {
         .add("sound", Tes4File::new("bad.wav", text(3, 9_000)).stream(noise(4, 4_000)))
         .file("sound", "good.wav", text(5, 10_000))
         .build()
+}
+
+/// An archive with one file whose checksum is wrong, `sound/wrong.wav`, beside a good one; what is wrong with it, and its
+/// content.
+fn with_a_wrong_checksum() -> (Vec<u8>, String, Vec<u8>) {
+    let content = text(3, 9_000);
+    let stream = pack::with_wrong_checksum(pack::zlib(&content));
+    let stored = u32::from_be_bytes(*stream.last_chunk().unwrap());
+    let computed = stored ^ 1;
+    let what = format!(
+        "the zlib stream is damaged: its Adler-32 is {stored:08X}, its bytes make {computed:08X} (data at offset "
+    );
+    let archive = Tes4::new(104)
+        .flags(FOLDER_NAMES | FILE_NAMES | PACKED)
+        .file("sound", "good.wav", text(5, 10_000))
+        .add("sound", Tes4File::new("wrong.wav", &content[..]).stream(stream));
+    (archive.build(), what, content)
 }
 
 /// An archive whose listing is larger than the buffer of a pipe.

@@ -136,6 +136,79 @@ fn each_kind_of_bad_entry_gives_its_reason_and_the_others_stay_readable() {
     }
 }
 
+/// Archives whose file `f/bad.txt` has a wrong checksum and holds this text.
+fn suspects() -> [(&'static str, Vec<u8>, Vec<u8>); 4] {
+    let (short, long) = (text(1, 5_000), text(1, 300_000));
+    let zlib = |content: &[u8]| pack::with_wrong_checksum(pack::zlib(content));
+    let frame = pack::with_wrong_checksum(pack::lz4_frame(&short));
+    let long_bad = Tes4File::new("bad.txt", &long[..]).stream(zlib(&long));
+    [
+        ("zlib stream: its Adler-32", tes4(104, PACKED, bad().stream(zlib(&short))), short.clone()),
+        ("zlib stream: its Adler-32", ba2(0, Chunk::packed(zlib(&short), short.len())), short.clone()),
+        ("zlib stream: its Adler-32", tes4(104, PACKED, long_bad), long),
+        ("LZ4 frame: its content checksum", tes4(105, PACKED, bad().stream(frame)), short),
+    ]
+}
+
+/// Whether an error says that this checksum is wrong, such as `zlib stream: its Adler-32`.
+fn is_of(reason: &Reason, what: &str) -> bool {
+    let (stream, checksum) = what.split_once(": ").unwrap();
+    let begins = format!("the {stream} is damaged: {checksum} is ");
+    matches!(reason, Reason::Decode(DecodeError::Suspect(it)) if it.starts_with(&begins))
+}
+
+#[test]
+fn a_wrong_checksum_is_an_error_that_is_reported_once() {
+    for (what, archive, content) in suspects() {
+        let opened = Opened::one(&archive);
+        let id = opened.id("f/bad.txt");
+        for is_new in [true, false] {
+            let error = opened.whole("f/bad.txt").unwrap_err();
+            assert!(is_of(&error.reason, what), "{error}");
+            assert_eq!(error.is_new, is_new, "{error}");
+        }
+        let error = opened.read("f/bad.txt", content.len() as u64 / 2, 10).unwrap_err();
+        assert!(is_of(&error.reason, what), "{error}");
+        assert!(opened.store.copy(id, &mut Vec::new()).is_err());
+        assert!(is_of(&opened.store.check(id).unwrap_err().reason, what));
+        assert_eq!(opened.store.cached_bytes().0, 0, "{what}: an error is cached");
+        assert!(opened.store.take_salvaged(id).is_none());
+        assert_eq!(opened.whole("f/good.txt").unwrap(), b"as it should be", "{what}");
+    }
+}
+
+#[test]
+fn salvage_serves_a_file_whose_checksum_is_wrong_and_reports_it_once() {
+    for (what, archive, content) in suspects() {
+        let mut opened = Opened::one(&archive);
+        opened.store = opened.store.with_salvage(true);
+        let id = opened.id("f/bad.txt");
+        assert!(opened.whole("f/bad.txt").unwrap() == content, "{what}");
+        let half = content.len() / 2;
+        assert!(opened.read("f/bad.txt", half as u64, 10).unwrap() == content[half..half + 10], "{what}");
+        let mut copied = Vec::new();
+        assert_eq!(opened.store.copy(id, &mut copied).unwrap(), content.len() as u64);
+        assert!(copied == content, "{what}");
+        let fault = opened.store.take_salvaged(id).expect(what);
+        assert!(fault.entry == id && is_of(&fault.reason, what), "{fault}");
+        assert!(opened.whole("f/bad.txt").is_ok());
+        assert!(opened.store.take_salvaged(id).is_none(), "{what}: reported twice");
+        assert_eq!(opened.store.faults(), 0);
+    }
+}
+
+#[test]
+fn salvage_does_not_make_up_bytes_that_are_missing() {
+    for Case { what, archive, reason, .. } in [beyond(), sizes(), prefixes(), streams()].into_iter().flatten()
+    {
+        let mut opened = Opened::one(&archive);
+        opened.store = opened.store.with_salvage(true);
+        let error = opened.whole("f/bad.txt").expect_err(what);
+        assert!(error.reason == reason || matches!(error.reason, Reason::Size(5000)), "{what}: {error}");
+        assert!(opened.store.take_salvaged(error.entry).is_none(), "{what}");
+    }
+}
+
 #[test]
 fn the_bytes_that_are_there_of_a_truncated_stored_file_stay_readable() {
     let archive = tes4(104, 0, bad().record_size(0x0100_0000));

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use crate::mounted::{Mounted, TestDir, is_alive, status};
 use crate::support::content::{noise, text};
+use crate::support::pack::{with_wrong_checksum, zlib};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes4, Tes4File};
 
@@ -137,7 +138,7 @@ fn an_archive_that_was_moved_linked_or_given_other_permissions_stays_readable() 
 /// An archive with damaged entries between good ones.
 fn damaged() -> Vec<u8> {
     let whole = text(1, 50_000);
-    let mut cut = crate::support::pack::zlib(&whole);
+    let mut cut = zlib(&whole);
     cut.truncate(cut.len() / 2);
     Tes4::new(104)
         .flags(FOLDER_NAMES | FILE_NAMES | PACKED)
@@ -189,6 +190,36 @@ fn a_damaged_entry_gives_eio_and_the_rest_stays_readable() {
         |line: &str| line.starts_with("20") && line.split(' ').next().is_some_and(|it| it.ends_with('Z'));
     assert!(log.lines().all(is_dated), "{log}");
     mount.umount(&dir);
+}
+
+#[test]
+fn a_file_whose_checksum_is_wrong_gives_eio_and_with_salvage_its_bytes() {
+    let content = text(1, 50_000);
+    let stream = with_wrong_checksum(zlib(&content));
+    let archive = Tes4::new(104)
+        .flags(FOLDER_NAMES | FILE_NAMES | PACKED)
+        .file("f", "good.txt", text(2, 3_000))
+        .add("f", Tes4File::new("wrong.txt", &content[..]).stream(stream))
+        .build();
+    for option in ["noatime", "salvage"] {
+        let dir = TestDir::new();
+        dir.archive("a.bsa", &archive);
+        let mount = dir.mount(["a.bsa", "--log-file", "log", "-o", option]);
+        for _ in 0..2 {
+            match option {
+                "salvage" => assert!(mount.read("f/wrong.txt") == content),
+                _ => assert_eq!(mount.read_error("f/wrong.txt"), EIO),
+            }
+            assert!(mount.read("f/good.txt") == text(2, 3_000));
+        }
+        let log = log(&dir);
+        let message = format!(
+            "{}: f/wrong.txt: the zlib stream is damaged: its Adler-32 ",
+            dir.path("a.bsa").display()
+        );
+        assert_eq!((log.matches(&message).count(), log.lines().count()), (1, 1), "{option}: {log}");
+        mount.umount(&dir);
+    }
 }
 
 #[test]

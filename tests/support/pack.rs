@@ -40,6 +40,12 @@ pub fn without_adler(mut stream: Vec<u8>) -> Vec<u8> {
     stream
 }
 
+/// `stream` with another checksum at its end: the lowest bit of the last byte is flipped.
+pub fn with_wrong_checksum(mut stream: Vec<u8>) -> Vec<u8> {
+    *stream.last_mut().unwrap() ^= 1;
+    stream
+}
+
 /// An LZ4 frame as Skyrim SE's tools write it (`64 40`): independent blocks of 64 KiB, a checksum of the content.
 pub fn lz4_frame(content: &[u8]) -> Vec<u8> {
     lz4_frame_like(content, frame().content_checksum(true))

@@ -1,17 +1,15 @@
-//! What can be wrong with a payload: harmless quirks, and errors.
+//! What can be wrong with a payload: harmless quirks, and errors; and how they are worded.
 
 use std::fmt;
 
 /// What a payload has that it should not have, or lacks, although it gave every byte that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quirk {
-    /// Its checksum contradicts its bytes. Only zlib's Adler-32 is verified; the xxHash of LZ4 frames is skipped.
-    Checksum,
     /// It stops after the last byte, without the end mark or checksum that should follow.
     Unended,
     /// Bytes follow the end of the stream.
     Trailing,
-    /// It would become more bytes than declared; the rest was dropped.
+    /// It would become more bytes than declared; the rest was dropped. Its checksums, if it has any, are right.
     Longer,
     /// It is raw deflate, without zlib's header and checksum.
     RawDeflate,
@@ -20,7 +18,6 @@ pub enum Quirk {
 impl fmt::Display for Quirk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Checksum => "the checksum is wrong",
             Self::Unended => "the end mark or the checksum is missing",
             Self::Trailing => "bytes follow the end of the stream",
             Self::Longer => "the stream holds more bytes than declared",
@@ -34,13 +31,15 @@ impl fmt::Display for Quirk {
 pub enum DecodeError {
     /// The bytes contradict themselves, or end too early.
     Corrupt(String),
+    /// All bytes were decoded, but a checksum contradicts them, or the stream is damaged behind them.
+    Suspect(String),
     /// The bytes may be sound, but their form is not supported.
     Unsupported(String),
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Corrupt(what) | Self::Unsupported(what)) = self;
+        let (Self::Corrupt(what) | Self::Suspect(what) | Self::Unsupported(what)) = self;
         f.write_str(what)
     }
 }
@@ -52,9 +51,29 @@ pub(super) fn ends_early(stream: &str, decoded: usize, out: &[u8]) -> DecodeErro
     DecodeError::Corrupt(format!("the {stream} ends after {decoded} of {} bytes", out.len()))
 }
 
-/// The error of a stream that contradicts itself.
+/// The error of a stream that contradicts itself: suspect if that is behind the last byte of `out`.
 pub(super) fn damaged(stream: &str, decoded: usize, out: &[u8], why: impl fmt::Display) -> DecodeError {
-    DecodeError::Corrupt(format!("the {stream} is damaged after {decoded} of {} bytes: {why}", out.len()))
+    let size = out.len();
+    let what = format!("the {stream} is damaged after {decoded} of {size} bytes: {why}");
+    if decoded < size { DecodeError::Corrupt(what) } else { DecodeError::Suspect(what) }
+}
+
+/// What is wrong where a checksum contradicts the bytes, both with so many hexadecimal digits.
+pub(super) fn contradiction(
+    stream: &str,
+    checksum: &str,
+    digits: usize,
+    stored: u32,
+    computed: u32,
+) -> String {
+    format!(
+        "the {stream} is damaged: its {checksum} is {stored:0digits$X}, its bytes make {computed:0digits$X}"
+    )
+}
+
+/// What is wrong where a stream is longer than declared, and nothing shows that its bytes are right.
+pub(super) fn unproven(stream: &str, out: &[u8]) -> String {
+    format!("the {stream} holds more than the declared {} bytes, and no checksum at its end", out.len())
 }
 
 /// Shows a payload's first four bytes.

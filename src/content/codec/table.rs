@@ -10,7 +10,7 @@ use crate::format::Codec;
 /// An empty payload is an empty file in every codec: packers write no stream for those.
 ///
 /// # Errors
-/// What is wrong with the payload. `out` then holds anything.
+/// What is wrong with the payload. `out` holds all bytes if that is [`DecodeError::Suspect`], and else anything.
 pub fn decode(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     if packed.is_empty() && out.is_empty() {
         return Ok(None);

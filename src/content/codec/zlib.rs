@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflater::{Decompressor, adler32};
 
-use super::error::{DecodeError, Quirk, Start, damaged, ends_early};
-use super::method::Method;
+use super::error::{DecodeError, Quirk, Start, contradiction, damaged, ends_early, unproven};
+use super::method::{EXCESS_MAX, Method};
 
 /// A match of 258 bytes costs two bits at least.
 pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 1032 };
@@ -20,6 +20,12 @@ const HEADER_LEN: usize = 2;
 
 /// The checksum is searched for in so many bytes from the end, in case something follows it.
 const TAIL: usize = 64;
+
+/// Bytes of the checksum behind the deflate stream.
+const CHECKSUM_LEN: usize = 4;
+
+/// Bytes of the buffer for what a stream holds beyond its declared size.
+const EXCESS_LEN: usize = 16 << 10;
 
 /// How errors call it.
 const STREAM: &str = "zlib stream";
@@ -62,7 +68,8 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
             return Ok(None);
         }
         let tail = &packed[packed.len().saturating_sub(TAIL)..];
-        if tail.windows(checksum.len()).any(|bytes| bytes == checksum) {
+        // Zeros of the stream and a part of a wrong checksum can look like the checksum of an empty file.
+        if !out.is_empty() && tail.windows(checksum.len()).any(|bytes| bytes == checksum) {
             return Ok(Some(Quirk::Trailing));
         }
     }
@@ -94,33 +101,58 @@ fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     })
 }
 
-/// Decodes what libdeflate refuses, for whatever reason: all bytes must be there, what follows them may be damaged.
+/// Decodes what libdeflate refuses, for whatever reason. All bytes must be there; what follows them may be missing, but
+/// not damaged: the checksum can then not be compared. A longer stream must have one, which is right: a flipped bit can
+/// make any stream longer.
 fn decode_leniently(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     PIECES.with_borrow_mut(|pieces| {
         pieces.reset(true);
         let mut ending = inflate(pieces, packed, out);
         match ending {
-            Ending::Damaged { len, why } if len < out.len() => return Err(damaged(STREAM, len, out, why)),
             Ending::End { len } | Ending::Open { len } if len < out.len() => {
                 return Err(ends_early(STREAM, len, out));
             }
-            // With room for one more byte, a stream that goes on differs from one that waits for its end.
             Ending::Open { .. } => {
-                let taken = usize::try_from(pieces.total_in()).unwrap_or(usize::MAX);
-                ending = inflate(pieces, packed.get(taken..).unwrap_or_default(), &mut [0]);
-                if ending.len() > 0 {
-                    return Ok(Some(Quirk::Longer));
-                }
+                let rest = &packed[taken(pieces, packed)..];
+                ending = inflate_excess(pieces, rest);
             }
             Ending::Damaged { .. } | Ending::End { .. } => {}
         }
-        Ok(match ending {
-            Ending::End { .. } if pieces.total_in() < packed.len() as u64 => Some(Quirk::Trailing),
-            Ending::End { .. } => None,
-            Ending::Damaged { why, .. } if why.contains("data check") => Some(Quirk::Checksum),
-            Ending::Damaged { .. } | Ending::Open { .. } => Some(Quirk::Unended),
-        })
+        let taken = taken(pieces, packed);
+        let decoded = usize::try_from(pieces.total_out()).unwrap_or(usize::MAX);
+        match ending {
+            Ending::End { .. } if decoded > out.len() => Ok(Some(Quirk::Longer)),
+            Ending::End { .. } if taken < packed.len() => Ok(Some(Quirk::Trailing)),
+            Ending::End { .. } => Ok(None),
+            Ending::Open { .. } if decoded > out.len() => Err(DecodeError::Suspect(unproven(STREAM, out))),
+            Ending::Open { .. } => Ok(Some(Quirk::Unended)),
+            Ending::Damaged { why, .. } => Err(match packed[..taken].last_chunk::<CHECKSUM_LEN>() {
+                Some(stored) if why.contains("data check") && decoded == out.len() => {
+                    let (stored, computed) = (u32::from_be_bytes(*stored), adler32(out));
+                    DecodeError::Suspect(contradiction(STREAM, "Adler-32", 8, stored, computed))
+                }
+                _ => damaged(STREAM, decoded, out, why),
+            }),
+        }
     })
+}
+
+/// How many bytes of the payload were used.
+fn taken(pieces: &Decompress, packed: &[u8]) -> usize {
+    usize::try_from(pieces.total_in()).map_or(packed.len(), |taken| taken.min(packed.len()))
+}
+
+/// Decodes what follows the last declared byte, up to and with the checksum, and drops it.
+fn inflate_excess(pieces: &mut Decompress, mut packed: &[u8]) -> Ending {
+    let most = pieces.total_out().saturating_add(EXCESS_MAX);
+    loop {
+        let before = pieces.total_in();
+        let ending = inflate(pieces, packed, &mut [0; EXCESS_LEN]);
+        if pieces.total_out() >= most || !matches!(ending, Ending::Open { len: EXCESS_LEN }) {
+            return ending;
+        }
+        packed = &packed[(pieces.total_in() - before) as usize..];
+    }
 }
 
 /// How far a stream was decoded, in bytes.
@@ -131,13 +163,6 @@ enum Ending {
     Open { len: usize },
     /// Until it contradicted itself.
     Damaged { len: usize, why: String },
-}
-
-impl Ending {
-    fn len(&self) -> usize {
-        let (Self::End { len } | Self::Open { len } | Self::Damaged { len, .. }) = self;
-        *len
-    }
 }
 
 /// Decodes until the stream ends or makes no progress.
@@ -185,14 +210,11 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_damaged_after_its_last_byte_gives_all_bytes_and_a_quirk() {
+    fn a_stream_cut_after_its_last_byte_gives_all_bytes_and_a_quirk() {
         for len in [0, 1, 100, 70_000] {
             let bytes = sample(len);
             let packed = zlib_of(&bytes);
             let end = packed.len();
-            let mut wrong = packed.clone();
-            wrong[end - 1] ^= 1;
-            assert_eq!(quirk(&wrong, &bytes), Some(Quirk::Checksum));
             for cut in 1..=4 {
                 assert_eq!(quirk(&packed[..end - cut], &bytes), Some(Quirk::Unended), "{cut} cut of {len}");
             }
@@ -215,6 +237,43 @@ mod tests {
         let packed = zlib_of(&bytes);
         for len in [0, 1, 35_000, 69_999] {
             assert_eq!(quirk(&packed, &bytes[..len]), Some(Quirk::Longer), "{len}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_checksum_is_an_error_that_gives_both_values_and_all_bytes() {
+        for (len, tail) in [(0, 0), (1, 0), (5000, 0), (70_000, 0), (5000, 3), (5000, 100)] {
+            let bytes = sample(len);
+            let mut packed = zlib_of(&bytes);
+            *packed.last_mut().unwrap() ^= 1;
+            let computed = adler32(&bytes);
+            packed.extend(vec![b'x'; tail]);
+            let mut out = vec![0xaa; len];
+            let what = format!(
+                "the zlib stream is damaged: its Adler-32 is {:08X}, its bytes make {computed:08X}",
+                computed ^ 1
+            );
+            assert_eq!(decode(&packed, &mut out), Err(DecodeError::Suspect(what)), "{len}, {tail} follow");
+            assert!(out == bytes, "{len}, {tail} follow");
+        }
+    }
+
+    #[test]
+    fn a_longer_stream_is_accepted_only_with_its_own_checksum() {
+        let bytes = sample(70_000);
+        let packed = zlib_of(&bytes);
+        let mut wrong = packed.clone();
+        *wrong.last_mut().unwrap() ^= 1;
+        for len in [0, 1, 35_000, 69_999] {
+            let what = format!("the zlib stream is damaged after 70000 of {len} bytes: incorrect data check");
+            let mut out = vec![0; len];
+            assert_eq!(decode(&wrong, &mut out), Err(DecodeError::Suspect(what)));
+            assert!(out == bytes[..len]);
+            let cut = &packed[..packed.len() - 1];
+            let what = format!(
+                "the zlib stream holds more than the declared {len} bytes, and no checksum at its end"
+            );
+            assert_eq!(decode(cut, &mut out), Err(DecodeError::Suspect(what)));
         }
     }
 
