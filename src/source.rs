@@ -400,7 +400,7 @@ mod tests {
         let path = folder.path().join("archive");
         std::fs::write(&path, b"tables and data").unwrap();
         let mut source = Source::open(&path).unwrap();
-        source.record_tables(vec![0..6]).unwrap();
+        source.record_tables(vec![0..3, 3..6]).unwrap();
         let file = File::options().write(true).open(&path).unwrap();
         file.write_all_at(b"T", 0).unwrap();
         file.set_modified(source.modified()).unwrap();
