@@ -50,7 +50,8 @@
 //!    | `Cached` | any other range, or the extent is cached already | decoded once, kept in the cache |
 //! 5. The cache (`content/cache.rs`) returns the decoded extent or has one reader decode it while others wait.
 //! 6. The codec ([`content::codec`]) decodes a payload into a buffer of the declared size.
-//! 7. [`source`] reads the packed bytes, and then looks whether the archive was changed: if so the read is an error.
+//! 7. [`source`] reads the packed bytes, and then looks whether the archive was changed (device, inode, size, mtime; where
+//!    only the ctime moved, a digest of the tables): if so the read is an error.
 //! 8. The reply is sent from where the bytes are. Where the rest of an extent would be evicted before it is read, it is
 //!    pushed into the kernel's page cache by a thread of its own (`fs/push.rs`).
 //!

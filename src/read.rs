@@ -12,6 +12,7 @@
 )]
 
 use std::fmt;
+use std::ops::Range;
 
 /// The bytes end before a field does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,22 @@ impl<'a> Reader<'a> {
     /// How many bytes are left.
     pub fn left(&self) -> u64 {
         u64::try_from(self.rest.len()).unwrap_or(u64::MAX)
+    }
+
+    /// The bytes that are left.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Their offsets, counted from the start of the archive.
+    pub fn range(&self) -> Range<u64> {
+        self.at..self.at.saturating_add(self.left())
+    }
+
+    /// A reader of the bytes up to where `rest`, which began as a clone of this one, has come.
+    pub fn until(&self, rest: &Self) -> Self {
+        let len = self.rest.len().saturating_sub(rest.rest.len());
+        Self { rest: self.rest.get(..len).unwrap_or_default(), at: self.at }
     }
 
     /// The next `len` bytes.

@@ -1,28 +1,57 @@
 //! An archive file: its identity, positioned reads that detect a change of the file, and the map of its tables.
 //!
+//! The file is the same while device, inode, size and mtime are. Where only its ctime moves, a digest of the parsed bytes
+//! decides.
+//!
 //! Only this file may contain `unsafe`, and the map is its only use. Payload is never read through a map: where a file
 //! is truncated, access to the map ends the process with SIGBUS, and a positioned read returns an error.
 
 use std::fs::{File, Metadata};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// An open archive file.
+use twox_hash::XxHash3_64;
+
+/// How coarse timestamps may be: FAT counts two seconds. A file that was changed this recently may change once more and
+/// keep its times.
+const COARSEST_TICK: Duration = Duration::from_secs(2);
+
+/// Bytes that are read at once for a digest.
+const DIGEST_STEP: usize = 1 << 18;
+
+/// Of [`Source::compare_at`]: not again before the ctime moves.
+const NEVER: u64 = u64::MAX;
+
+/// An open archive file. After the open no path is resolved: its folder may be below a mount of ours, whose lookups wait
+/// for the thread that does it.
 #[derive(Debug)]
 pub struct Source {
     path: PathBuf,
     file: File,
-    opened: Metadata,
-    /// The change time (ctime) up to which the content is known to be unchanged, in nanoseconds since 1970, and the
-    /// metadata at that time.
+    opened: Stat,
+    opened_at: Instant,
+    modified: SystemTime,
+    tables: Option<Tables>,
+    /// The ctime as of which the tables are known to be those that were parsed.
     ctime: AtomicI64,
-    links: Mutex<Links>,
+    /// When they are to be compared although the ctime did not move, in milliseconds after `opened_at`.
+    compare_at: AtomicU64,
+    /// Held while the tables are compared; other reads that need the result wait.
+    comparing: Mutex<()>,
     stale: AtomicBool,
     bytes_read: AtomicU64,
+}
+
+/// Where the bytes are that were parsed, in bytes from the start of the file, and their digest.
+#[derive(Debug)]
+struct Tables {
+    ranges: Vec<Range<u64>>,
+    digest: u64,
 }
 
 /// Why a read failed.
@@ -51,18 +80,37 @@ impl Source {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         let file = File::open(path)?;
-        let opened = file.metadata()?;
-        // The daemon leaves the folder that a relative path starts from.
-        let path = std::path::absolute(path)?;
+        let metadata = file.metadata()?;
+        let opened = Stat::of(&metadata);
         Ok(Self {
-            links: Mutex::new(Links::of(&opened, &path)),
-            path,
+            // The daemon leaves the folder that a relative path starts from.
+            path: std::path::absolute(path)?,
             file,
-            ctime: AtomicI64::new(ctime(&opened)),
             opened,
+            opened_at: Instant::now(),
+            modified: metadata.modified()?.max(UNIX_EPOCH),
+            tables: None,
+            ctime: AtomicI64::new(opened.ctime),
+            compare_at: AtomicU64::new(NEVER),
+            comparing: Mutex::new(()),
             stale: AtomicBool::new(false),
             bytes_read: AtomicU64::new(0),
         })
+    }
+
+    /// Records where the bytes are that were parsed: while they are the same, a moved ctime (of a link, a rename, other
+    /// permissions) is no change of the archive. Without this call it is one.
+    ///
+    /// # Errors
+    /// The system's, where they cannot be read.
+    pub fn record_tables(&mut self, mut ranges: Vec<Range<u64>>) -> io::Result<()> {
+        for range in &mut ranges {
+            range.end = range.end.min(self.len());
+        }
+        self.note_compared(&self.opened, SystemTime::now());
+        let digest = self.digest(&ranges)?;
+        self.tables = Some(Tables { ranges, digest });
+        Ok(())
     }
 
     /// The path of the archive; absolute.
@@ -72,7 +120,7 @@ impl Source {
 
     /// In bytes, when it was opened.
     pub fn len(&self) -> u64 {
-        self.opened.len()
+        self.opened.len
     }
 
     /// Whether it had no bytes when it was opened.
@@ -82,11 +130,7 @@ impl Source {
 
     /// When its content was last changed (mtime), as of when it was opened.
     pub fn modified(&self) -> SystemTime {
-        let nanoseconds = u32::try_from(self.opened.mtime_nsec()).unwrap_or(0);
-        match u64::try_from(self.opened.mtime()) {
-            Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, nanoseconds),
-            Err(_) => UNIX_EPOCH,
-        }
+        self.modified
     }
 
     /// Bytes read from it so far, without the mapped tables.
@@ -118,13 +162,12 @@ impl Source {
     ///
     /// # Errors
     /// [`Fault::Changed`] where the file was changed since it was opened, even if the read succeeded; logged the first
-    /// time. Checked after the read: a check before it would miss a write between the two.
+    /// time, and final. Checked after the read: a check before it would miss a write between the two. A check that fails
+    /// is an error of this read alone.
     pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Fault> {
         let read = self.file.read_exact_at(buffer, offset);
         self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
-        if self.is_stale() {
-            return Err(Fault::Changed);
-        }
+        self.check_unchanged()?;
         read.map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => Fault::Beyond,
             // Offsets beyond i64 are EINVAL.
@@ -135,70 +178,236 @@ impl Source {
         })
     }
 
-    /// Whether the file was changed since it was opened. That is final: the tables are those of the old content.
-    fn is_stale(&self) -> bool {
+    /// Whether the file is the one that was opened. That it is not is final: the tables are those of the old content.
+    fn check_unchanged(&self) -> Result<(), Fault> {
         if self.stale.load(Ordering::Relaxed) {
-            return true;
+            return Err(Fault::Changed);
         }
-        let unchanged = self.file.metadata().is_ok_and(|now| self.is_same(&now));
-        if !unchanged && !self.stale.swap(true, Ordering::Relaxed) {
+        let checked = self.compare();
+        if matches!(checked, Err(Fault::Changed)) && !self.stale.swap(true, Ordering::Relaxed) {
             log::error!(
                 "{}: the archive was changed while mounted; its files now give EIO. Unmount and mount again to read it anew",
                 self.path.display()
             );
         }
-        !unchanged
+        checked
     }
 
-    /// Compares size, mtime and ctime. The ctime alone also changes when a file is renamed, linked, removed or given
-    /// other permissions, none of which changes its content. So a new ctime counts as a change of content only where
-    /// none of these happened since the last check: that detects a writer who sets the mtime back.
-    fn is_same(&self, now: &Metadata) -> bool {
-        let then = &self.opened;
-        if (now.len(), now.mtime(), now.mtime_nsec()) != (then.len(), then.mtime(), then.mtime_nsec()) {
-            return false;
-        }
+    fn compare(&self) -> Result<(), Fault> {
+        let now = self.stat().map_err(Fault::Io)?;
         // The common case takes no lock.
-        if ctime(now) == self.ctime.load(Ordering::Relaxed) {
-            return true;
+        if now.is_same_file(&self.opened) && self.compared_ctime() == Some(now.ctime) {
+            return Ok(());
         }
-        let mut known = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        if ctime(now) == self.ctime.load(Ordering::Relaxed) {
-            return true;
+        let _comparing = self.comparing.lock().unwrap_or_else(PoisonError::into_inner);
+        let began = SystemTime::now();
+        let is_same = || match &self.tables {
+            Some(tables) => Ok(self.digest(&tables.ranges)? == tables.digest),
+            None => Ok(false),
+        };
+        match compare(&self.opened, self.compared_ctime(), || self.stat(), is_same)? {
+            Compared::Same(stat) => self.note_compared(&stat, began),
+            Compared::Known | Compared::Moving => {}
         }
-        let links = Links::of(now, &self.path);
-        let is_explained = links != *known;
-        if is_explained {
-            *known = links;
-            self.ctime.store(ctime(now), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn stat(&self) -> io::Result<Stat> {
+        self.file.metadata().map(|metadata| Stat::of(&metadata))
+    }
+
+    /// The ctime at which no digest is needed; `None` where one is due.
+    fn compared_ctime(&self) -> Option<i64> {
+        let compare_at = self.compare_at.load(Ordering::Relaxed);
+        let is_due = compare_at != NEVER && self.elapsed() >= compare_at;
+        (!is_due).then(|| self.ctime.load(Ordering::Relaxed))
+    }
+
+    /// Records that the tables were as they were parsed when the file's `fstat` was `stat`, at the time `began` or later.
+    fn note_compared(&self, stat: &Stat, began: SystemTime) {
+        let tick = u64::try_from(COARSEST_TICK.as_millis()).unwrap_or(NEVER);
+        let again = if stat.is_recent(began) { self.elapsed().saturating_add(tick) } else { NEVER };
+        self.compare_at.store(again, Ordering::Relaxed);
+        self.ctime.store(stat.ctime, Ordering::Relaxed);
+    }
+
+    /// Milliseconds since it was opened.
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(NEVER)
+    }
+
+    /// Reads ranges of the file; not counted in [`Source::bytes_read`].
+    fn digest(&self, ranges: &[Range<u64>]) -> io::Result<u64> {
+        let mut buffer = vec![0; DIGEST_STEP];
+        let mut digest = 0;
+        for range in ranges {
+            for at in range.clone().step_by(DIGEST_STEP) {
+                let len = buffer.len().min(usize::try_from(range.end - at).unwrap_or(usize::MAX));
+                let bytes = &mut buffer[..len];
+                self.file.read_exact_at(bytes, at)?;
+                // Seeded with the digest of all bytes before these.
+                digest = XxHash3_64::oneshot_with_seed(digest, bytes);
+            }
         }
-        is_explained
+        Ok(digest)
     }
 }
 
-/// Metadata that can change without the content, and whose change explains a new ctime.
+/// What `fstat` reports of a file's content. Times are in nanoseconds since 1970; they saturate in the year 2262.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Links {
-    hard_links: u64,
-    mode: u32,
-    owner: (u32, u32),
-    /// Whether its path still leads to it.
-    is_at_path: bool,
+struct Stat {
+    device: u64,
+    inode: u64,
+    len: u64,
+    mtime: i64,
+    ctime: i64,
 }
 
-impl Links {
-    fn of(file: &Metadata, path: &Path) -> Self {
-        let at_path = std::fs::metadata(path);
+impl Stat {
+    fn of(metadata: &Metadata) -> Self {
+        let time = |seconds: i64, nanoseconds: i64| {
+            seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
+        };
         Self {
-            hard_links: file.nlink(),
-            mode: file.mode(),
-            owner: (file.uid(), file.gid()),
-            is_at_path: at_path.is_ok_and(|other| (other.dev(), other.ino()) == (file.dev(), file.ino())),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            len: metadata.len(),
+            mtime: time(metadata.mtime(), metadata.mtime_nsec()),
+            ctime: time(metadata.ctime(), metadata.ctime_nsec()),
         }
+    }
+
+    /// Whether all but the ctime is equal. A ctime also moves with names, links, owners, permissions and attributes.
+    fn is_same_file(&self, other: &Self) -> bool {
+        *self == Self { ctime: self.ctime, ..*other }
+    }
+
+    /// Whether another change at the time `now` could leave the times as they are. Clocks of servers may be ahead.
+    fn is_recent(&self, now: SystemTime) -> bool {
+        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        [self.mtime, self.ctime].iter().any(|time| u128::from(time.abs_diff(now)) < COARSEST_TICK.as_nanos())
     }
 }
 
-/// The change time in nanoseconds since 1970; saturates in the year 2262.
-fn ctime(metadata: &Metadata) -> i64 {
-    metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec())
+/// What is known of a file that is the same.
+#[derive(Debug, PartialEq, Eq)]
+enum Compared {
+    /// Its ctime is the one that is known already.
+    Known,
+    /// Its tables are the same, as of this `fstat`.
+    Same(Stat),
+    /// Its tables were the same, and its ctime moved meanwhile: they are compared again with the next read.
+    Moving,
+}
+
+/// Compares a file with the one that was `opened`: by `stat`, and where its ctime is not `known`, by what `is_same`
+/// reports of the tables, between two calls of `stat`.
+fn compare(
+    opened: &Stat,
+    known: Option<i64>,
+    mut stat: impl FnMut() -> io::Result<Stat>,
+    is_same: impl FnOnce() -> io::Result<bool>,
+) -> Result<Compared, Fault> {
+    let mut stat = || match stat() {
+        Ok(now) if now.is_same_file(opened) => Ok(now),
+        Ok(_) => Err(Fault::Changed),
+        Err(error) => Err(Fault::Io(error)),
+    };
+    let before = stat()?;
+    if known == Some(before.ctime) {
+        return Ok(Compared::Known);
+    }
+    if !is_same().map_err(Fault::Io)? {
+        return Err(Fault::Changed);
+    }
+    Ok(if stat()? == before { Compared::Same(before) } else { Compared::Moving })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPENED: Stat = Stat { device: 1, inode: 2, len: 3, mtime: 4, ctime: 5 };
+
+    fn failed() -> io::Error {
+        io::Error::from_raw_os_error(5)
+    }
+
+    /// The outcome of one comparison, by what `fstat` returns in turn and what the digest shows.
+    fn outcome(known: Option<i64>, stats: [Option<Stat>; 2], is_same: Option<bool>) -> &'static str {
+        let mut stats = stats.into_iter();
+        let stat = || stats.next().flatten().ok_or_else(failed);
+        match compare(&OPENED, known, stat, || is_same.ok_or_else(failed)) {
+            Ok(Compared::Known) => "known",
+            Ok(Compared::Same(_)) => "same",
+            Ok(Compared::Moving) => "moving",
+            Err(Fault::Changed) => "changed",
+            Err(Fault::Io(_)) => "this read fails",
+            Err(Fault::Beyond) => "beyond",
+        }
+    }
+
+    #[test]
+    fn a_failing_fstat_or_digest_fails_one_read_and_changes_nothing() {
+        let moved = Some(Stat { ctime: 6, ..OPENED });
+        assert_eq!(outcome(Some(5), [None, None], None), "this read fails");
+        assert_eq!(outcome(Some(5), [moved, moved], None), "this read fails");
+        assert_eq!(outcome(Some(5), [moved, None], Some(true)), "this read fails");
+    }
+
+    #[test]
+    fn other_device_inode_size_or_mtime_is_a_change_whatever_the_digest() {
+        for other in [
+            Stat { device: 9, ..OPENED },
+            Stat { inode: 9, ..OPENED },
+            Stat { len: 9, ..OPENED },
+            Stat { mtime: 9, ..OPENED },
+        ] {
+            assert_eq!(outcome(Some(5), [Some(other), Some(other)], Some(true)), "changed", "{other:?}");
+            let moved = Some(Stat { ctime: 6, ..OPENED });
+            assert_eq!(outcome(Some(5), [moved, Some(other)], Some(true)), "changed", "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_moved_ctime_is_a_change_only_where_the_digest_differs() {
+        let [opened, moved, later] = [5, 6, 7].map(|ctime| Some(Stat { ctime, ..OPENED }));
+        assert_eq!(outcome(Some(5), [opened, None], None), "known");
+        assert_eq!(outcome(Some(5), [moved, moved], Some(true)), "same");
+        assert_eq!(outcome(Some(5), [moved, moved], Some(false)), "changed");
+        assert_eq!(outcome(Some(5), [moved, later], Some(true)), "moving");
+        assert_eq!(outcome(None, [opened, opened], Some(true)), "same", "due although it did not move");
+        assert_eq!(outcome(None, [opened, opened], Some(false)), "changed");
+    }
+
+    #[test]
+    fn a_file_is_recent_for_two_seconds_after_its_latest_time() {
+        let second = 1_000_000_000;
+        let at = |mtime: i64, ctime: i64, now: u64| {
+            let stat = Stat { mtime: mtime * second, ctime: ctime * second, ..OPENED };
+            stat.is_recent(UNIX_EPOCH + Duration::from_secs(now))
+        };
+        assert!(at(0, 100, 101) && at(100, 0, 101) && at(101, 0, 100) && at(100, 100, 100));
+        assert!(
+            !at(0, 100, 102) && !at(100, 100, 102) && !at(-100, -100, 102) && !at(0, i64::MAX / second, 5)
+        );
+    }
+
+    #[test]
+    fn a_rewrite_within_one_tick_of_the_clock_is_noticed_two_seconds_later() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("archive");
+        std::fs::write(&path, b"tables and data").unwrap();
+        let mut source = Source::open(&path).unwrap();
+        source.record_tables(vec![0..3, 3..6]).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.write_all_at(b"T", 0).unwrap();
+        file.set_modified(source.modified()).unwrap();
+        // As if the clock had not ticked meanwhile.
+        source.ctime.store(source.stat().unwrap().ctime, Ordering::Relaxed);
+        assert!(source.read_exact_at(&mut [0; 4], 11).is_ok(), "noticed early: not the case of this test");
+        std::thread::sleep(COARSEST_TICK);
+        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(Fault::Changed)));
+    }
 }

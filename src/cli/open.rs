@@ -77,13 +77,14 @@ impl OpenedArchive {
         dictionary: &Dictionary,
         args: &OpenArgs,
     ) -> Result<Self, Failure> {
-        let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+        let mut source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
         let parsed = with_source(&source, path, &args.parse.options(), |archive| {
             let layer = || Layer::with_names(&archive, args.parse.encoding, folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
-            (layer, tables, Description { about: archive.about, notes: archive.notes })
+            (layer, tables, Description { about: archive.about, notes: archive.notes }, archive.tables)
         });
-        let (layer, tables, description) = parsed?;
+        let (layer, tables, description, parsed) = parsed?;
+        source.record_tables(parsed).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
         let layer =
             layer.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
         let tables = tables.presented(args.textures);

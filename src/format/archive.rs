@@ -1,5 +1,6 @@
 //! What every format is parsed into: the tables of one archive.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::extent::Extent;
@@ -22,6 +23,8 @@ pub struct Archive<'a> {
     /// Files without names whose type their first bytes show: indices of entries, ascending, and the extension that
     /// such files have. A guess, where a [`super::Name`] is what is stored.
     pub sniffed: Vec<(u32, &'static str)>,
+    /// Where its tables are, in bytes from its start: all that was parsed but first bytes of files' data.
+    pub tables: Vec<Range<u64>>,
     /// What is unusual about it, in the order in which it was found, at most [`super::Limits::notes`].
     pub notes: Vec<Note>,
 }

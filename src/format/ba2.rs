@@ -40,12 +40,15 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     let mut notes = Notes::new(&options.limits);
     let (header, records) = Header::read(archive, options, &mut notes)?;
     let mut past_end = PastEnd::new(header.len);
-    let (heads, has_one_extent_each) = check_records(&header, records.clone(), &mut past_end, &mut notes)?;
+    let mut walked = records.clone();
+    let (heads, has_one_extent_each) = check_records(&header, &mut walked, &mut past_end, &mut notes)?;
     let names = match header.names {
         0 => Reader::new(&[]),
         start => Reader::at(archive, start, "the names").unwrap_or_else(|_| Reader::new(&[])),
     };
-    let unnamed = header.files.saturating_sub(count_names(names.clone(), header.files));
+    let mut walked_names = names.clone();
+    let unnamed = header.files.saturating_sub(count_names(&mut walked_names, header.files));
+    let tables = vec![0..walked.position(), names.until(&walked_names).range()];
     match header.names {
         0 if header.files > 0 => {
             notes.add(16, || "it stores no names: its files are listed by hash".into());
@@ -63,6 +66,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
         files: Arc::new(Tables { kind, codec, count, records, names, has_one_extent_each }),
         heads: Arc::new(heads),
         sniffed: Vec::new(),
+        tables,
         notes: notes.kept,
     })
 }
@@ -228,7 +232,7 @@ fn nearest(reader: &Reader<'_>, version: Option<u32>, kind: Option<Kind>) -> (u3
 /// Walks all records once, which checks them; returns the heads, and whether every file has one chunk.
 fn check_records(
     header: &Header,
-    mut reader: Reader<'_>,
+    reader: &mut Reader<'_>,
     past_end: &mut PastEnd,
     notes: &mut Notes,
 ) -> Result<(Heads, bool), ParseError> {
@@ -242,10 +246,10 @@ fn check_records(
     };
     let mut has_one_extent_each = true;
     for _ in 0..header.files {
-        let record = FileRecord::read(&mut reader, header.kind)?;
+        let record = FileRecord::read(reader, header.kind)?;
         match &mut heads {
             Heads::None => {}
-            Heads::Textures(textures) => textures.push(read_texture(&mut reader, notes)?),
+            Heads::Textures(textures) => textures.push(read_texture(reader, notes)?),
             Heads::Gnf(descriptors) => {
                 let record = reader.record::<32>("a texture's description")?;
                 descriptors.push(gnf::Descriptor(*record.bytes_at::<0, 32>()));
@@ -253,7 +257,7 @@ fn check_records(
         }
         has_one_extent_each &= record.chunks() == 1;
         for _ in 0..record.chunks() {
-            let (extent, end) = read_chunk(&mut reader, header.kind, header.codec)?;
+            let (extent, end) = read_chunk(reader, header.kind, header.codec)?;
             past_end.check(&extent);
             if end != SENTINEL {
                 let at = reader.position().saturating_sub(4);
@@ -264,8 +268,8 @@ fn check_records(
     Ok((heads, has_one_extent_each))
 }
 
-/// How many of `most` names there are.
-fn count_names(mut names: Reader<'_>, most: u32) -> u32 {
+/// How many of `most` names there are; `names` is then behind them.
+fn count_names(names: &mut Reader<'_>, most: u32) -> u32 {
     (0..most).find(|_| names.wstring("a name").is_err()).unwrap_or(most)
 }
 

@@ -85,7 +85,8 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
         flag_names: Vec::new(),
     };
     let (hashes, heads) = (Family::Tes3, Arc::default());
-    Ok(Archive { about, hashes, files: files.into(), heads, sniffed: Vec::new(), notes: notes.kept })
+    let (files, tables) = (files.into(), vec![0..HEADER_LEN, HEADER_LEN..data]);
+    Ok(Archive { about, hashes, files, heads, sniffed: Vec::new(), tables, notes: notes.kept })
 }
 
 /// The header without its magic number.

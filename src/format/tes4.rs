@@ -84,11 +84,11 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     }
     notes.add_past_end(&past_end, "files");
     let is_named = unnamed == 0 && header.has(flag::FOLDER_NAMES);
-    let hashes = header.family();
     let tables = Tables { archive, header, folders, names, count, is_named };
     Ok(Archive {
         about: tables.about(),
-        hashes,
+        hashes: tables.header.family(),
+        tables: vec![0..end, tables.names.range()],
         files: Arc::new(tables),
         heads: Arc::default(),
         sniffed: Vec::new(),
@@ -116,7 +116,6 @@ struct Header {
 impl Header {
     fn read(archive: &[u8], options: &Options) -> Result<Self, ParseError> {
         let mut reader = Reader::new(archive);
-        let len = reader.left();
         reader.skip(4, "the magic number")?;
         let version = reader.u32("the version")?;
         let header = Self {
@@ -128,7 +127,7 @@ impl Header {
             files: reader.u32("the count of files")?,
             folder_names_len: reader.u32("the length of the folder names")?,
             file_names_len: reader.u32("the length of the file names")?,
-            len,
+            len: Reader::new(archive).left(),
         };
         // The types of the content (u16), and padding that may hold anything.
         reader.skip(4, "the content flags")?;
@@ -196,11 +195,10 @@ impl Header {
     ) -> (Reader<'a>, u32) {
         let block_at = |start: u64| {
             let mut reader = Reader::at(archive, start, "the file names").ok()?;
-            let block = reader.take(u64::from(self.file_names_len), "the file names").ok()?;
-            let ends = block.iter().filter(|&&byte| byte == 0).count();
-            (u32::try_from(ends).is_ok_and(|ends| ends >= count)
-                && block.last().is_none_or(|&byte| byte == 0))
-            .then(|| Reader::new(block))
+            let names = reader.records(self.file_names_len, 1, "the file names").ok()?;
+            let ends = names.bytes().iter().filter(|&&byte| byte == 0).count();
+            let is_whole = names.bytes().last().is_none_or(|&byte| byte == 0);
+            (is_whole && u32::try_from(ends).is_ok_and(|ends| ends >= count)).then_some(names)
         };
         if let Some(names) = block_at(sequential) {
             return (names, count);
@@ -222,7 +220,7 @@ impl Header {
         }
         notes.add(28, || "the length of the file names is wrong; they are read as far as they go".into());
         let names = Reader::at(archive, sequential, "the file names").unwrap_or_else(|_| Reader::new(&[]));
-        (names.clone(), count_names(names, count))
+        split_names(&names, count)
     }
 }
 
@@ -311,10 +309,12 @@ fn check_folders(
     Ok((found, folders.blocks.position()))
 }
 
-/// How many of `most` names there are. It stops at the first that is missing: each further one would search all bytes
-/// that are left.
-fn count_names(mut names: Reader<'_>, most: u32) -> u32 {
-    (0..most).find(|_| names.zstring("a file's name").is_err()).unwrap_or(most)
+/// Splits up to `most` names off, and counts them. It stops at the first that is missing: each further one would search
+/// all bytes that are left.
+fn split_names<'a>(names: &Reader<'a>, most: u32) -> (Reader<'a>, u32) {
+    let mut rest = names.clone();
+    let count = (0..most).find(|_| rest.zstring("a file's name").is_err()).unwrap_or(most);
+    (names.until(&rest), count)
 }
 
 /// What folder records of all versions begin with (FORMATS.md 1.3). The folder's offset follows, which is not read.

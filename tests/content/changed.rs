@@ -1,13 +1,19 @@
-//! Archives that change while they are in use: reads give the old bytes or an error, never a mixture.
+//! Archives that change while they are in use: reads give the old bytes or an error, never a mixture. What changes no
+//! content (links, names, owners, permissions, attributes) changes no read.
 
 use std::fs::{self, File, FileTimes, Permissions};
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use bsafs::content::Reason;
 
 use super::Opened;
 use crate::support::Tes3;
+
+/// Where the names begin in a TES3 archive of two files: behind the header, two records and two name offsets.
+const NAMES_AT: u64 = 12 + 2 * 8 + 2 * 4;
 
 const OLD: &[u8] = b"the bytes that were there";
 
@@ -20,15 +26,15 @@ fn ctime(path: &Path) -> (i64, i64) {
     (metadata.ctime(), metadata.ctime_nsec())
 }
 
-/// Overwrites the archive's last byte and restores its times, until the clock of change times has ticked: it ticks every
-/// few milliseconds, and a change within one tick cannot be seen.
-fn overwrite_and_restore_times(path: &Path) {
+/// Overwrites a byte of the archive's tables and restores its times, until the clock of change times has ticked: it ticks
+/// every few milliseconds, and a change within one tick is noticed only later.
+fn overwrite_tables_and_restore_times(path: &Path) {
     let (before, moved) = (fs::metadata(path).unwrap(), ctime(path));
     let times =
         FileTimes::new().set_modified(before.modified().unwrap()).set_accessed(before.accessed().unwrap());
     while ctime(path) == moved {
         let file = File::options().write(true).open(path).unwrap();
-        file.write_all_at(b"!", before.len() - 1).unwrap();
+        file.write_all_at(b"!", NAMES_AT).unwrap();
         file.set_times(times).unwrap();
     }
     let after = fs::metadata(path).unwrap();
@@ -60,10 +66,10 @@ fn assert_old(opened: &Opened, what: &str) {
 }
 
 #[test]
-fn a_rewrite_that_restores_the_modification_time_gives_errors() {
+fn a_rewrite_of_the_tables_that_restores_the_modification_time_gives_errors() {
     let opened = opened();
     assert_old(&opened, "before");
-    overwrite_and_restore_times(&opened.path());
+    overwrite_tables_and_restore_times(&opened.path());
     assert_changed(&opened, "rewritten");
 }
 
@@ -125,28 +131,105 @@ fn renames_links_permissions_and_removal_keep_the_bytes_readable() {
     }
 }
 
+/// An archive stays readable after each of several acts that move its ctime and change no content.
+fn assert_stays_readable(what: &str, act: impl Fn(&Path)) {
+    let opened = opened();
+    let path = opened.path();
+    for _ in 0..3 {
+        repeat_until_ctime_moves(&path, || act(&path));
+        assert_old(&opened, what);
+    }
+    // A change is found afterwards as well.
+    overwrite_tables_and_restore_times(&path);
+    assert_changed(&opened, what);
+}
+
 #[test]
-fn a_rename_explains_one_moved_change_time_and_no_later_one() {
-    let before = opened();
-    let folder = before.path().parent().unwrap().to_owned();
-    fs::create_dir(folder.join("sub")).unwrap();
-    let moved = folder.join("sub/moved.archive");
-    fs::rename(before.path(), &moved).unwrap();
-    assert_old(&before, "moved");
-    // Touched again without a change of names: bytes may have been written and the time put back.
-    repeat_until_ctime_moves(&moved, || {
-        let file = File::options().write(true).open(&moved).unwrap();
-        file.set_times(FileTimes::new().set_modified(fs::metadata(&moved).unwrap().modified().unwrap()))
-            .unwrap();
+fn touch_of_the_access_time_keeps_the_bytes_readable() {
+    assert_stays_readable("touch -a", |path| {
+        let times = FileTimes::new().set_accessed(SystemTime::now());
+        File::open(path).unwrap().set_times(times).unwrap();
     });
-    assert_changed(&before, "touched where it was moved to");
+}
+
+#[test]
+fn an_extended_attribute_keeps_the_bytes_readable() {
+    let probe = opened();
+    if let Err(error) = xattr::set(probe.path(), "user.bsafs.test", b"1") {
+        eprintln!("no attributes here, so nothing is tested: {error}");
+        return;
+    }
+    assert_stays_readable("setfattr", |path| {
+        xattr::set(path, "user.bsafs.test", b"1").unwrap();
+        xattr::remove(path, "user.bsafs.test").unwrap();
+    });
+}
+
+#[test]
+fn permissions_changed_and_put_back_keep_the_bytes_readable() {
+    assert_stays_readable("chmod there and back", |path| {
+        let before = fs::metadata(path).unwrap().permissions();
+        fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(path, before).unwrap();
+    });
+}
+
+#[test]
+fn an_owner_changed_and_put_back_keeps_the_bytes_readable() {
+    // Other users may give a file only to themselves, which moves the ctime as well.
+    let (uid, other) = match rustix::process::geteuid() {
+        root if root.is_root() => (0, 65_534),
+        user => (user.as_raw(), user.as_raw()),
+    };
+    assert_stays_readable("chown there and back", |path| {
+        chown(path, Some(other), None).unwrap();
+        chown(path, Some(uid), None).unwrap();
+    });
+}
+
+#[test]
+fn a_hard_link_made_and_removed_keeps_the_bytes_readable() {
+    assert_stays_readable("ln and rm", |path| {
+        let link = path.with_extension("link");
+        fs::hard_link(path, &link).unwrap();
+        fs::remove_file(link).unwrap();
+    });
+}
+
+#[test]
+fn a_rename_there_and_back_keeps_the_bytes_readable() {
+    assert_stays_readable("mv there and back", |path| {
+        let moved = path.with_extension("moved");
+        fs::rename(path, &moved).unwrap();
+        fs::rename(moved, path).unwrap();
+    });
+}
+
+#[test]
+fn eight_readers_of_an_archive_whose_ctime_keeps_moving_get_its_bytes() {
+    let opened = opened();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let touch = scope.spawn(|| {
+            let file = File::open(opened.path()).unwrap();
+            while !done.load(Ordering::Relaxed) {
+                file.set_times(FileTimes::new().set_accessed(SystemTime::now())).unwrap();
+            }
+        });
+        let read = || (0..500).for_each(|_| assert_old(&opened, "touched meanwhile"));
+        let readers: Vec<_> = (0..8).map(|_| scope.spawn(read)).collect();
+        let ended: Vec<_> = readers.into_iter().map(|reader| reader.join()).collect();
+        done.store(true, Ordering::Relaxed);
+        touch.join().unwrap();
+        assert!(ended.iter().all(Result::is_ok));
+    });
 }
 
 #[test]
 fn a_changed_archive_leaves_other_archives_readable() {
-    let bytes = Tes3::new().file("a.txt", OLD).build();
+    let bytes = Tes3::new().file("a.txt", OLD).file("b.txt", OLD).build();
     let opened = Opened::new(&[&bytes, &bytes], 1 << 20, bsafs::format::Limits::default());
-    overwrite_and_restore_times(&opened.path());
+    overwrite_tables_and_restore_times(&opened.path());
     assert_eq!(opened.whole("0/a.txt").unwrap_err().reason, Reason::Changed);
     assert_eq!(opened.whole("1/a.txt").unwrap(), OLD);
 }

@@ -34,17 +34,19 @@ impl Opened {
         for (number, bytes) in archives.iter().enumerate() {
             let path = path_in(folder.path(), number);
             std::fs::write(&path, bytes).unwrap();
-            let source = Source::open(&path).unwrap();
-            let (layer, tables) = source
+            let mut source = Source::open(&path).unwrap();
+            let (layer, tables, parsed) = source
                 .with_map(|bytes| {
                     let archive = parse(bytes, &Limits::default()).unwrap();
                     let base = number.to_string();
                     (
                         Layer::new(&archive, Encoding::default(), Some(&base)).unwrap(),
                         LayerTables::new(&archive),
+                        archive.tables,
                     )
                 })
                 .unwrap();
+            source.record_tables(parsed).unwrap();
             store.add(source, tables);
             layers.push(layer);
         }

@@ -5,6 +5,7 @@ mod hashes;
 mod tes3;
 mod tes4;
 
+use bsafs::format::hash::Family;
 use bsafs::format::{self, Archive, Extent, FORMATS, Limits, Name, ParseError};
 
 use crate::support::samples;
@@ -152,5 +153,36 @@ fn notes_stop_at_their_limit() {
     for most in [0, 1, 32] {
         let limits = Limits { notes: most, ..Limits::default() };
         assert_eq!(format::parse(&bytes, &limits).unwrap().notes.len(), most);
+    }
+}
+
+#[test]
+fn no_byte_outside_the_tables_changes_what_is_parsed() {
+    for sample in samples() {
+        let name = &sample.name;
+        let archive = parse(&sample.bytes);
+        let mut is_table = vec![false; sample.bytes.len()];
+        for range in archive.tables.iter().filter(|range| !range.is_empty()) {
+            is_table[range.start as usize..range.end as usize].fill(true);
+        }
+        for extent in archive.extents().filter(|extent| extent.packed > 0) {
+            let data = is_table.iter().skip(extent.offset as usize).take(extent.packed as usize);
+            assert!(data.clone().all(|is_table| !is_table), "{name}: data at {}", extent.offset);
+        }
+        let mut changed = sample.bytes.clone();
+        changed
+            .iter_mut()
+            .zip(&is_table)
+            .filter(|(_, is_table)| !**is_table)
+            .for_each(|(byte, _)| *byte ^= 0xFF);
+        let changed = parse(&changed);
+        assert_eq!(changed.extents().collect::<Vec<_>>(), archive.extents().collect::<Vec<_>>(), "{name}");
+        let hashes = |archive: &Archive<'_>| archive.entries().map(|entry| entry.hash).collect::<Vec<_>>();
+        assert_eq!(hashes(&changed), hashes(&archive), "{name}");
+        assert_eq!(changed.tables, archive.tables, "{name}");
+        // Other names of the TES4 family may be embedded in the data.
+        if archive.files.has_all_names() || archive.hashes != Family::Tes4 {
+            assert_eq!(names(&changed), names(&archive), "{name}");
+        }
     }
 }

@@ -78,6 +78,7 @@ impl Layout {
         let mut notes = Notes::new(limits);
         let (mut offset, mut packed) = (self.header_len, 0_u32);
         let start = directory.position();
+        let tables = vec![0..self.header_len, directory.range()];
         while directory.left() > 0 {
             let File { name, is_packed, size } = (self.read)(&mut directory)?;
             packed = packed.saturating_add(u32::from(is_packed));
@@ -96,7 +97,8 @@ impl Layout {
             notes.add(start, || format!("files marked as packed, in a way that is not known: {packed}"));
         }
         let (hashes, heads) = (Family::None, Arc::default());
-        Ok(Archive { about, hashes, files: files.into(), heads, sniffed: Vec::new(), notes: notes.kept })
+        let files = files.into();
+        Ok(Archive { about, hashes, files, heads, sniffed: Vec::new(), tables, notes: notes.kept })
     }
 }
 
