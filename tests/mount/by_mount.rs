@@ -11,7 +11,7 @@ use std::process::Command;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::{world, world_files};
-use crate::mounted::{DROP_OTHER_MOUNTS, Finished, Mounted, TestDir, is_alive, is_root, run, until};
+use crate::mounted::{Finished, Mounted, TestDir, is_alive, is_root, run, until};
 
 #[test]
 fn source_mountpoint_and_options_mount_without_a_command() {
@@ -43,7 +43,7 @@ fn the_program_named_mount_bsafs_takes_a_source_without_a_command() {
 /// Runs a shell in a mount namespace of its own where `bsafs` is installed: mount(8) ignores `PATH`.
 fn with_program_installed(dir: &TestDir, script: &str) -> Finished {
     let install = "set -e; mount -t tmpfs none /usr/local/bin; ln -s \"$0\" /usr/local/bin/bsafs";
-    let script = format!("{install}; cd '{}'; {DROP_OTHER_MOUNTS}; {script}", dir.path("").display());
+    let script = format!("{install}; cd '{}'; {script}", dir.path("").display());
     run(Command::new("unshare").args(["-m", "sh", "-c", &script, env!("CARGO_BIN_EXE_bsafs")]))
 }
 
