@@ -128,27 +128,6 @@ fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever() {
 }
 
 #[test]
-fn automount_mounts_a_key_and_a_wildcard_unmounts_them_unused_and_mounts_again() {
-    if !is_root() || !Path::new("/sbin/mount.fuse").exists() || !Path::new("/usr/sbin/automount").exists() {
-        return eprintln!("SKIPPED: needs root, /sbin/mount.fuse and autofs");
-    }
-    let dir = TestDir::new();
-    dir.archive("a.bsa", &world());
-    let script = r#"
-        echo "$PWD/auto $PWD/map --timeout=1" >master
-        printf 'key -fstype=fuse.bsafs,ro :%s/a.bsa\n* -fstype=fuse.bsafs,ro :%s/&.bsa\n' "$PWD" "$PWD" >map
-        timeout 50 /usr/sbin/automount -f --pid-file "$PWD/pid" "$PWD/master" >log 2>&1 &
-        trap 'kill $!; wait' EXIT
-        until grep -q " $PWD/auto " /proc/self/mountinfo; do sleep 0.1; done
-        wc -c <auto/key/readme.txt; wc -c <auto/a/readme.txt
-        while grep -q " $PWD/auto/" /proc/self/mountinfo; do sleep 0.1; done
-        wc -c <auto/key/readme.txt"#;
-    let finished = with_program_installed(&dir, script);
-    let log = fs::read_to_string(dir.path("log")).unwrap_or_default();
-    assert_eq!(finished.out, "800\n800\n800\n", "{finished:?} {log}");
-}
-
-#[test]
 fn exit_codes_are_those_of_mount_where_no_command_is_given() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
