@@ -86,7 +86,7 @@
 //!
 //! | what | bytes | bound |
 //! |---|---|---|
-//! | names | 36 a node with its hash index, 4 a file for its folder, the name; 20 more for a hidden file, 60 for one without a name | files of all archives; 16,777,216 an archive |
+//! | names | 36 a node with its hash index, 4 a file for its folder, the name; 20 more for a hidden file, 80 for one without a name; 24 and its stored path for a file that is listed under another name | files of all archives; 16,777,216 an archive |
 //! | extents | 16 each; 4 a file more where files have several | as names |
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
 //! | these tables together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
@@ -110,8 +110,8 @@
 //!
 //! * **A format**: one file in `src/format/`; in `src/format/mod.rs` its `mod` line and its line in `FORMATS`. A section in
 //!   `FORMATS.md`.
-//! * **A codec**: one file in `src/content/codec/`; its variant of [`format::Codec`] and that variant's name; in
-//!   `src/content/codec/mod.rs` its `mod` line and its line of the table.
+//! * **A codec**: one file in `src/content/codec/` and its `mod` line; its variant of [`format::Codec`] and that variant's
+//!   name; its line of the table in `src/content/codec/table.rs`.
 //! * **A command**: one file in `src/cli/`, its `mod` line, and in `src/cli/args.rs` its variant and its arm. Help, the
 //!   manual and completions follow by themselves; `tests/cli/documents.rs` fails until its list has the command.
 //! * **A mount option**: one row of the table in `src/cli/mount_options.rs`, from which parsing, `--help`, the manual,

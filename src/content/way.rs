@@ -30,13 +30,13 @@ pub(super) enum Way {
     Cached(CacheKey),
 }
 
-/// A part of a file that comes from one place.
+/// A part of a file that has one source.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) source: PieceSource,
-    /// Where in the file the first byte of that place is.
+    /// Offset in the file of the source's first byte.
     pub(super) start: u64,
-    /// Which bytes of that place.
+    /// Which bytes of the source.
     pub(super) within: Range<u64>,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum PieceSource {
 }
 
 impl Piece {
-    /// Which of the place's bytes, as indices of a slice.
+    /// Which of the source's bytes, as indices of a slice.
     pub(super) fn range(&self) -> Range<usize> {
         self.within.start as usize..self.within.end as usize
     }

@@ -145,8 +145,8 @@ fn set_read_ahead(device: &str, asked: Option<u32>) {
 }
 
 /// Worker threads, one for each processor: with fewer, processors are idle while one decodes; with more, requests wake
-/// threads on further processors (FUSE.md section 1.1). A worker blocks in read(2) between requests: busy polling there
-/// brought nothing for programs that read whole trees (FUSE.md section 2.9).
+/// threads on further processors (FUSE.md section 1.1). A worker blocks in read(2) between requests: what busy polling
+/// brought is in `tests/bench/RESULTS.md`.
 fn workers(processors: usize) -> usize {
     processors.clamp(2, 8)
 }
