@@ -111,8 +111,13 @@ impl Layer {
 
     /// The hash that an archive stores for an entry without a name.
     pub(super) fn unnamed_hash(&self, entry: u32) -> Option<Hash> {
+        self.unnamed_entry(entry).map(|unnamed| unnamed.hash)
+    }
+
+    /// What is known of an entry without a name.
+    pub(super) fn unnamed_entry(&self, entry: u32) -> Option<&UnnamedEntry> {
         let found = self.unnamed.binary_search_by_key(&entry, |unnamed| unnamed.entry).ok()?;
-        Some(self.unnamed[found].hash)
+        Some(&self.unnamed[found])
     }
 
     /// The name of the folder that contains the layer; empty for the root.

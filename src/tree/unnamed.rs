@@ -1,7 +1,6 @@
 //! Files whose archive stores only the hash of their path: they are found by hashing the path that is looked up.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::fold;
 use super::layer::Layer;
@@ -25,20 +24,22 @@ pub(super) struct UnnamedFiles {
 impl UnnamedFiles {
     /// Those of all layers that have any, in load order.
     pub(super) fn of_layers(layers: &[Layer], nodes: &[Node]) -> Vec<Self> {
-        let found = (0_u16..).zip(layers).filter_map(|(number, layer)| {
-            let unnamed = layer.unnamed.iter().filter(|it| !it.is_recovered);
-            let hashes: HashMap<u32, Hash> = unnamed.map(|it| (it.entry, it.hash)).collect();
-            (!hashes.is_empty()).then(|| Self::of_layer(number, layer, &hashes, nodes))
-        });
-        found.collect()
+        let has_unnamed = |layer: &Layer| layer.unnamed.iter().any(|it| !it.is_recovered);
+        if !layers.iter().any(has_unnamed) {
+            return Vec::new();
+        }
+        let mut files = vec![Vec::new(); layers.len()];
+        for (index, node) in (0_u32..).zip(nodes).filter(|(_, node)| !node.is_folder) {
+            let layer = usize::from(node.layer);
+            if let Some(unnamed) = layers[layer].unnamed_entry(node.first).filter(|it| !it.is_recovered) {
+                files[layer].push((unnamed.hash, NodeId(index)));
+            }
+        }
+        let of_layers = layers.iter().zip(files).filter(|(layer, _)| has_unnamed(layer));
+        of_layers.map(|(layer, files)| Self::of_layer(layer, files)).collect()
     }
 
-    fn of_layer(number: u16, layer: &Layer, hashes: &HashMap<u32, Hash>, nodes: &[Node]) -> Self {
-        let mut files: Vec<(Hash, NodeId)> = (0_u32..)
-            .zip(nodes)
-            .filter(|(_, node)| !node.is_folder && node.layer == number)
-            .filter_map(|(index, node)| Some((*hashes.get(&node.first)?, NodeId(index))))
-            .collect();
+    fn of_layer(layer: &Layer, mut files: Vec<(Hash, NodeId)>) -> Self {
         files.sort_unstable();
         let mut folders: Vec<u64> = match layer.family {
             Family::Tes3 => Vec::new(),
