@@ -132,10 +132,7 @@ impl MountRequest {
         if self.allow_other {
             data.push_str(",allow_other");
         }
-        for option in &self.kernel_options {
-            data.push(',');
-            data.push_str(option);
-        }
+        data.extend(self.further_options());
         let mut flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
         flags.set(MountFlags::NOEXEC, self.noexec);
         flags.set(MountFlags::NOATIME, self.noatime);
@@ -144,6 +141,11 @@ impl MountRequest {
         rustix::mount::mount(self.fsname.as_str(), &self.mountpoint, "fuse.bsafs", flags, data.as_c_str())
             .map_err(|errno| refused(errno.into()))?;
         Ok(device.into())
+    }
+
+    /// The kernel options, each behind a comma.
+    fn further_options(&self) -> impl Iterator<Item = &str> {
+        self.kernel_options.iter().flat_map(|option| [",", option])
     }
 
     /// fusermount3 mounts, and sends the descriptor through the socket that is its standard input.
@@ -159,10 +161,7 @@ impl MountRequest {
                 options.push_str(option);
             }
         }
-        for option in &self.kernel_options {
-            options.push(',');
-            options.push_str(option);
-        }
+        options.extend(self.further_options());
         let (ours, theirs) = UnixStream::pair().map_err(MountError::NoHelper)?;
         let mut helper = Command::new("fusermount3");
         helper.arg("-o").arg(options).arg("--").arg(&self.mountpoint).env("_FUSE_COMMFD", "0");
