@@ -99,7 +99,7 @@ fn length(packed: &mut &[u8], nibble: u8) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sample;
+    use super::super::samples::{error_of, sample};
     use super::*;
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
         let mut out = vec![0; 5000];
         assert_eq!(decode(&packed, &mut out), Ok(None));
         assert!(out == bytes);
-        let error = |packed: &[u8], size: usize| decode(packed, &mut vec![0; size]).unwrap_err().to_string();
+        let error = |packed: &[u8], size: usize| error_of(decode, packed, size);
         assert_eq!(error(&packed, 4999), "the LZ4 block becomes more than the declared 4999 bytes");
         assert_eq!(error(&packed, 5001), "the LZ4 block ends after 5000 of 5001 bytes");
         assert!(error(&packed[..packed.len() / 2], 5000).starts_with("the LZ4 block is damaged after 2"));

@@ -327,7 +327,7 @@ struct Head {
 mod tests {
     use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
 
-    use super::super::samples::{frame_of, linked_frame_of, quirk_of, sample};
+    use super::super::samples::{error_of, frame_of, linked_frame_of, quirk_of, sample};
     use super::*;
 
     fn quirk(packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     fn error(packed: &[u8], size: usize) -> String {
-        decode(packed, &mut vec![0; size]).unwrap_err().to_string()
+        error_of(decode, packed, size)
     }
 
     #[test]

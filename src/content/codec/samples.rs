@@ -38,6 +38,11 @@ pub(super) fn quirk_of(decode: Decode, packed: &[u8], bytes: &[u8]) -> Option<Qu
     quirk
 }
 
+/// The error of decoding `packed` into `size` bytes.
+pub(super) fn error_of(decode: Decode, packed: &[u8], size: usize) -> String {
+    decode(packed, &mut vec![0; size]).unwrap_err().to_string()
+}
+
 pub(super) fn zlib_of(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(6));
     encoder.write_all(bytes).unwrap();

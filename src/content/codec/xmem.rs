@@ -98,7 +98,7 @@ fn next_block(packed: &[u8]) -> Option<(&[u8], usize, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sample;
+    use super::super::samples::{error_of, sample};
     use super::*;
 
     /// LZX's bits: the highest first, in words of 16 bits that are stored low byte first.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn error(packed: &[u8], size: usize) -> String {
-        decode(packed, &mut vec![0; size]).unwrap_err().to_string()
+        error_of(decode, packed, size)
     }
 
     #[test]

@@ -189,7 +189,7 @@ fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> Ending {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{quirk_of, sample, zlib_of};
+    use super::super::samples::{error_of, quirk_of, sample, zlib_of};
     use super::*;
 
     fn quirk(packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn error(packed: &[u8], size: usize) -> String {
-        decode(packed, &mut vec![0; size]).unwrap_err().to_string()
+        error_of(decode, packed, size)
     }
 
     #[test]
