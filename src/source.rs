@@ -7,7 +7,7 @@
 //! is truncated, access to the map ends the process with SIGBUS, and a positioned read returns an error.
 
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use twox_hash::XxHash3_64;
 
 /// How coarse timestamps may be: FAT counts two seconds. A file that was changed this recently may change once more and
@@ -118,6 +119,11 @@ impl Source {
         &self.path
     }
 
+    /// The device that it is on (`st_dev`).
+    pub fn device(&self) -> u64 {
+        self.opened.device
+    }
+
     /// In bytes, when it was opened.
     pub fn len(&self) -> u64 {
         self.opened.len
@@ -178,6 +184,22 @@ impl Source {
         })
     }
 
+    /// The same as far as nobody waits for a device: all bytes are in the page cache, and the file needs no digest.
+    ///
+    /// # Errors
+    /// [`Fault::Io`] with EAGAIN where one would wait, or EOPNOTSUPP where the file system cannot tell.
+    pub fn read_cached_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Fault> {
+        let len = buffer.len();
+        let read = preadv2(&self.file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT);
+        if read.map_err(|errno| Fault::Io(errno.into()))? < len
+            || !self.is_known(&self.stat().map_err(Fault::Io)?)
+        {
+            return Err(Fault::Io(Errno::AGAIN.into()));
+        }
+        self.bytes_read.fetch_add(len as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Whether the file is the one that was opened. That it is not is final: the tables are those of the old content.
     fn check_unchanged(&self) -> Result<(), Fault> {
         if self.stale.load(Ordering::Relaxed) {
@@ -196,7 +218,7 @@ impl Source {
     fn compare(&self) -> Result<(), Fault> {
         let now = self.stat().map_err(Fault::Io)?;
         // The common case takes no lock.
-        if now.is_same_file(&self.opened) && self.compared_ctime() == Some(now.ctime) {
+        if self.is_known(&now) {
             return Ok(());
         }
         let _comparing = self.comparing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -210,6 +232,12 @@ impl Source {
             Compared::Known | Compared::Moving => {}
         }
         Ok(())
+    }
+
+    /// Whether an `fstat` shows the file that was opened and needs no digest.
+    fn is_known(&self, now: &Stat) -> bool {
+        let is_stale = self.stale.load(Ordering::Relaxed);
+        !is_stale && now.is_same_file(&self.opened) && self.compared_ctime() == Some(now.ctime)
     }
 
     fn stat(&self) -> io::Result<Stat> {

@@ -170,7 +170,7 @@ fn the_size_of_a_linear_texture_is_known_without_reading_a_byte() {
         let (_folder, store, _) = dds_store(&bytes);
         for (n, file) in files.iter().enumerate() {
             assert_eq!(store.size(id(n)), file.len() as u64, "{n}");
-            assert!(store.is_sized(id(n)));
+            assert!(store.known_size(id(n)).is_some());
         }
         assert_eq!(store.bytes_read(), 0);
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use rustix::io::Errno;
+
 use super::codec::DecodeError;
 use crate::format::EntryId;
 use crate::source::Fault;
@@ -33,8 +35,8 @@ pub enum Reason {
     Size(u32),
     /// The payload does not decode.
     Decode(DecodeError),
-    /// The system refused the read.
-    Io(io::ErrorKind),
+    /// The system refused the read, with this error number.
+    Io(i32),
 }
 
 impl fmt::Display for Reason {
@@ -48,7 +50,9 @@ impl fmt::Display for Reason {
                 "it claims to unpack to {size} bytes, which is more than its data can hold or we can"
             ),
             Self::Decode(error) => error.fmt(f),
-            Self::Io(kind) => write!(f, "the archive cannot be read: {kind}"),
+            Self::Io(errno) => {
+                write!(f, "the archive cannot be read: {}", io::Error::from_raw_os_error(*errno))
+            }
         }
     }
 }
@@ -66,7 +70,8 @@ impl From<Fault> for Reason {
         match fault {
             Fault::Changed => Self::Changed,
             Fault::Beyond => Self::Beyond,
-            Fault::Io(error) => Self::Io(error.kind()),
+            // An error without a number is a read that ended early.
+            Fault::Io(error) => Self::Io(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
         }
     }
 }

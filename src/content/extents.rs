@@ -89,6 +89,11 @@ impl ExtentTable {
         }
     }
 
+    /// Whether the archive's tables state the sizes of all extents.
+    pub(super) fn states_sizes(&self) -> bool {
+        self.layouts.iter().all(|layout| layout.has_size)
+    }
+
     /// Keeps a size that was read from the data.
     pub(super) fn set_size(&self, index: u32, size: u32) {
         self.records[index as usize].size.store(size, Ordering::Relaxed);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::buffer;
 use super::error::Reason;
@@ -73,6 +74,9 @@ impl LayerTables {
     }
 }
 
+/// Failing reads that are less far apart are one outage, which is reported once.
+const OUTAGE_GAP: Duration = Duration::from_secs(600);
+
 /// One archive's content.
 #[derive(Debug)]
 pub(super) struct Layer {
@@ -80,11 +84,13 @@ pub(super) struct Layer {
     tables: LayerTables,
     /// Entries whose first fault was reported.
     reported: Mutex<HashSet<u32>>,
+    /// When the system last refused a read.
+    last_refusal: Mutex<Option<Instant>>,
 }
 
 impl Layer {
     pub(super) fn new(source: Source, tables: LayerTables) -> Self {
-        Self { source, tables, reported: Mutex::default() }
+        Self { source, tables, reported: Mutex::default(), last_refusal: Mutex::default() }
     }
 
     /// The indices of an entry's extents.
@@ -126,6 +132,11 @@ impl Layer {
         head.bytes(self.tables.data_len(entry))
     }
 
+    /// Whether the tables state the sizes of all extents.
+    pub(super) fn states_sizes(&self) -> bool {
+        self.tables.extents.states_sizes()
+    }
+
     /// How many bytes an extent becomes; reads its prefix where only that states it, once.
     pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
         let extent = self.extent(index);
@@ -136,11 +147,6 @@ impl Layer {
         let first = &mut first[..extent_prefix::MAX.min(extent.packed as usize)];
         self.source.read_exact_at(first, extent.offset)?;
         Ok(self.parse_prefix(index, first)?.size)
-    }
-
-    /// The same for the sizes of files, which never fail: where it cannot be read, the packed length, at least one byte.
-    pub(super) fn size_or_packed(&self, index: u32) -> u64 {
-        self.size(index).unwrap_or_else(|_| self.extent(index).packed.max(1)).into()
     }
 
     /// Parses an extent's prefix from its first bytes, and keeps the size that it states.
@@ -185,8 +191,16 @@ impl Layer {
         })
     }
 
-    /// Whether no fault of this entry was reported before.
-    pub(super) fn is_first_fault(&self, entry: u32) -> bool {
-        self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry)
+    /// Whether a fault of this entry is to be reported: the first of each entry, and of an outage, which concerns all
+    /// entries, the first of any. A change of the archive is reported by its source.
+    pub(super) fn is_new_fault(&self, entry: u32, reason: &Reason) -> bool {
+        match reason {
+            Reason::Changed => false,
+            Reason::Io(_) => {
+                let mut last = self.last_refusal.lock().unwrap_or_else(PoisonError::into_inner);
+                last.replace(Instant::now()).is_none_or(|last| last.elapsed() > OUTAGE_GAP)
+            }
+            _ => self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry),
+        }
     }
 }

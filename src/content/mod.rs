@@ -23,4 +23,5 @@ mod way;
 pub use decoded::Decoded;
 pub use error::{ReadError, Reason};
 pub use layer::{LayerTables, TextureForm};
+pub use sizes::Reach;
 pub use store::{Packing, Store};

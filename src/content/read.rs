@@ -49,7 +49,7 @@ impl Store {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<(T, Option<Decoded>), ReadError> {
-        let end = self.size(id).min(offset.saturating_add(u64::from(len)));
+        let end = self.exact_size(id)?.min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok((answer(&[]), None));
         };
@@ -88,7 +88,7 @@ impl Store {
         to.write_all(&layer.head_bytes(id.entry))?;
         if layer.linear(id.entry).is_some() {
             to.write_all(self.decode_linear(id).map_err(io::Error::other)?.bytes())?;
-            return Ok(self.size(id));
+            return self.exact_size(id).map_err(io::Error::other);
         }
         for index in layer.extents(id.entry) {
             for within in self.steps(id, index).map_err(io::Error::other)? {
@@ -101,7 +101,7 @@ impl Store {
                 })?;
             }
         }
-        Ok(self.size(id))
+        self.exact_size(id).map_err(io::Error::other)
     }
 
     /// Decodes a whole file; returns what is not as it should be although every byte came.

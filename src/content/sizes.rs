@@ -1,19 +1,28 @@
-//! Sizes that only the data states, learnt for many files at once.
+//! Sizes of files, and how those are learnt that only the data states.
 //!
 //! A listing with sizes of an archive of version 103 to 105 has to read the first bytes of each file. One by one and in
 //! the order of names that is a seek for each; sorted by offset, and read together where they are near, it is one pass
 //! over what must be touched, in a fraction of the calls.
 
 use super::buffer;
+use super::error::{ReadError, Reason};
 use super::extent_prefix;
 use super::layer::Layer;
 use super::store::Store;
 use crate::format::EntryId;
-use crate::source::Fault;
 
 /// Prefixes that begin within so many bytes are read together: a read of 64 KiB from the page cache costs what some
 /// twenty small ones do, and from a disk hardly more than one.
 const SPAN: u64 = 64 << 10;
+
+/// Where sizes may be learnt from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The page cache alone: nobody waits for a device.
+    PageCache,
+    /// The device that the archive is on, however long that takes.
+    Device,
+}
 
 /// An extent whose size is to be learnt.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,60 +30,126 @@ struct Unsized {
     layer: u16,
     offset: u64,
     index: u32,
+    entry: u32,
 }
 
 impl Store {
-    /// Whether a file's size is known without a read of its data.
-    pub fn is_sized(&self, id: EntryId) -> bool {
-        let layer = self.layer(id.layer);
-        layer.extents(id.entry).all(|index| layer.extent(index).size.is_some())
+    /// A file's size in bytes; that of its packed data where it cannot be read.
+    pub fn size(&self, id: EntryId) -> u64 {
+        self.read_size(id).unwrap_or_else(|_| self.estimated_size(id))
     }
 
-    /// Learns the sizes of files, as far as they are not known. A failure is reported where the file itself is asked for.
-    pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) {
+    /// A file's size in bytes, if it is known without a read of its data.
+    pub fn known_size(&self, id: EntryId) -> Option<u64> {
+        let layer = self.layer(id.layer);
+        let sum = || layer.extents(id.entry).map(|index| layer.extent(index).size.map(u64::from)).sum();
+        let data: Option<u64> = layer.linear(id.entry).map_or_else(sum, |(_, len)| Some(len));
+        Some(layer.head(id.entry).len() + data?)
+    }
+
+    /// What is shown as the size of a file while that is not known: the length of its packed data in bytes, at least one,
+    /// because a reader would take an empty file for a sound one and never see the error.
+    pub fn estimated_size(&self, id: EntryId) -> u64 {
+        let layer = self.layer(id.layer);
+        let packed = |index| u64::from(layer.extent(index).packed.max(1));
+        layer.head(id.entry).len() + layer.extents(id.entry).map(packed).sum::<u64>()
+    }
+
+    /// Whether no file's size has to be learnt.
+    pub fn states_sizes(&self) -> bool {
+        self.layers.iter().all(Layer::states_sizes)
+    }
+
+    /// Learns the sizes of files, as far as they are not known and can be read.
+    ///
+    /// # Errors
+    /// The first of those that the system refused to read. What else is wrong with a file is reported where it is read.
+    pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>, reach: Reach) -> Result<(), ReadError> {
         let mut wanted = Vec::new();
         for EntryId { layer, entry } in ids {
             let extents =
                 self.layer(layer).extents(entry).map(|index| (index, self.layer(layer).extent(index)));
             let unsized_ones = extents.filter(|(_, extent)| extent.size.is_none());
-            wanted.extend(unsized_ones.map(|(index, extent)| Unsized {
-                layer,
-                offset: extent.offset,
-                index,
+            wanted.extend(unsized_ones.map(|(index, extent)| {
+                let offset = extent.offset;
+                Unsized { layer, offset, index, entry }
             }));
         }
         wanted.sort_unstable();
+        let mut learnt = Ok(());
         let mut rest = &wanted[..];
         while let Some(first) = rest.first() {
             let is_near = |it: &Unsized| it.layer == first.layer && it.offset - first.offset < SPAN;
             let (near, others) = rest.split_at(rest.partition_point(is_near));
-            self.layer(first.layer).learn_together(near);
+            if let Err((refused, reason)) = self.layer(first.layer).learn_near(near, reach) {
+                let id = EntryId { layer: refused.layer, entry: refused.entry };
+                learnt = learnt.and(Err(self.fault(id, refused.index, reason)));
+            }
             rest = others;
         }
+        learnt
+    }
+
+    /// A file's size in bytes.
+    ///
+    /// # Errors
+    /// That of the first extent whose size cannot be read.
+    pub(super) fn exact_size(&self, id: EntryId) -> Result<u64, ReadError> {
+        self.read_size(id).map_err(|(index, reason)| self.fault(id, index, reason))
+    }
+
+    /// The same; fails with the extent.
+    fn read_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
+        let layer = self.layer(id.layer);
+        let mut size = layer.head(id.entry).len();
+        if let Some((_, len)) = layer.linear(id.entry) {
+            return Ok(size + len);
+        }
+        for index in layer.extents(id.entry) {
+            size += u64::from(layer.size(index).map_err(|reason| (index, reason))?);
+        }
+        Ok(size)
     }
 }
 
 impl Layer {
-    /// Learns the sizes of extents that lie near each other, in the order of their offsets.
-    fn learn_together(&self, near: &[Unsized]) {
+    /// Learns the sizes of extents that lie near each other, in the order of their offsets. Fails with the first that the
+    /// device refuses; within the page cache nothing fails.
+    fn learn_near(&self, near: &[Unsized], reach: Reach) -> Result<(), (Unsized, Reason)> {
+        match (self.learn_together(near, reach), reach) {
+            (Ok(()), _) | (Err(_), Reach::PageCache) => return Ok(()),
+            (Err(_), Reach::Device) => {}
+        }
+        // One of them cannot be read, or lies beyond the end: each for itself.
+        let mut learnt = Ok(());
+        for it in near {
+            if let Err(reason @ Reason::Io(_)) = self.size(it.index) {
+                learnt = learnt.and(Err((*it, reason)));
+            }
+        }
+        learnt
+    }
+
+    /// The same by one read.
+    fn learn_together(&self, near: &[Unsized], reach: Reach) -> Result<(), Reason> {
         let prefix_end =
             |it: &Unsized| it.offset + u64::from(self.extent(it.index).packed).min(extent_prefix::MAX as u64);
         let start = near[0].offset;
         let stop = near.iter().map(prefix_end).max().unwrap_or(start);
-        let read_together = || {
-            buffer::packed((stop - start) as usize, |bytes| {
-                self.source.read_exact_at(bytes, start)?;
-                for it in near {
-                    let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
-                    // What is wrong with one prefix does not concern its neighbours.
-                    let _ = self.parse_prefix(it.index, first);
-                }
-                Ok::<(), Fault>(())
-            })
-        };
-        if near.len() < 2 || stop > self.source.len() || read_together().is_err() {
-            // Alone, or one of them lies beyond the end: each for itself.
-            near.iter().for_each(|it| drop(self.size(it.index)));
+        if stop > self.source.len() {
+            return Err(Reason::Beyond);
         }
+        buffer::packed((stop - start) as usize, |bytes| {
+            match reach {
+                Reach::PageCache => self.source.read_cached_at(bytes, start)?,
+                Reach::Device => self.source.read_exact_at(bytes, start)?,
+            }
+            for it in near {
+                let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
+                // What is wrong with one prefix does not concern its neighbours.
+                let _ = self.parse_prefix(it.index, first);
+            }
+            Ok(())
+        })
     }
 }

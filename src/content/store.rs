@@ -66,6 +66,11 @@ impl Store {
         self.layers.push(Layer::new(source, tables));
     }
 
+    /// The device that a layer's archive is on (`st_dev`).
+    pub fn device(&self, layer: u16) -> u64 {
+        self.layer(layer).source.device()
+    }
+
     /// How many layers there are.
     pub fn layers(&self) -> usize {
         self.layers.len()
@@ -111,19 +116,6 @@ impl Store {
         self.layers.iter().map(|layer| layer.source.bytes_read()).sum()
     }
 
-    /// A file's size in bytes.
-    ///
-    /// Never fails: where the size cannot be read, it is that of the packed data, and at least one byte, because a
-    /// reader would take an empty file for a sound one and never see the error.
-    pub fn size(&self, id: EntryId) -> u64 {
-        let layer = self.layer(id.layer);
-        let head = layer.head(id.entry).len();
-        match layer.linear(id.entry) {
-            Some((_, len)) => head + len,
-            None => head + layer.extents(id.entry).map(|index| layer.size_or_packed(index)).sum::<u64>(),
-        }
-    }
-
     /// How a file is packed.
     pub fn packing(&self, id: EntryId) -> Packing {
         let layer = self.layer(id.layer);
@@ -161,8 +153,7 @@ impl Store {
     pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {
         self.counters.faults.fetch_add(1, Ordering::Relaxed);
         let layer = self.layer(entry.layer);
-        // A changed archive is logged once by its source, not once a file.
-        let is_new = reason != Reason::Changed && layer.is_first_fault(entry.entry);
+        let is_new = layer.is_new_fault(entry.entry, &reason);
         ReadError { entry, at: layer.extent(index).offset, reason, is_new }
     }
 }

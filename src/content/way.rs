@@ -63,7 +63,9 @@ impl Store {
         let layer = self.layer(id.layer);
         let linear = layer.linear(id.entry).map(|(_, len)| (PieceSource::Linear, len));
         let extents = layer.extents(id.entry).filter(|_| linear.is_none());
-        let extents = extents.map(|index| (PieceSource::Extent(index), layer.size_or_packed(index)));
+        // Known since the range was held against the file's size.
+        let size = |index| u64::from(layer.extent(index).size.unwrap_or(0));
+        let extents = extents.map(|index| (PieceSource::Extent(index), size(index)));
         let head = (PieceSource::Head, layer.head(id.entry).len());
         let mut start = 0;
         let mut pieces = Vec::new();
