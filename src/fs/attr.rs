@@ -9,11 +9,11 @@ pub struct Attr {
     pub ino: u64,
     /// File, folder or link.
     pub kind: NodeKind,
-    /// In bytes.
+    /// In bytes; an estimate where it is not lasting.
     pub size: u64,
     /// When its archive was last changed.
     pub modified: SystemTime,
-    /// Whether it never changes, so that the kernel may cache it for ever; else its TTL is 0.
+    /// Whether it is known and never changes, so that the kernel may cache it for ever; else its TTL is 0.
     pub is_lasting: bool,
 }
 

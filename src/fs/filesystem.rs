@@ -123,8 +123,16 @@ impl FileSystem {
         Ok(answered)
     }
 
+    /// The device that a file's archive is on.
+    pub(super) fn device(&self, ino: u64) -> Option<u64> {
+        match self.tree.kind(self.inode(ino).ok()?.node?) {
+            Kind::File(entry) => Some(self.store.device(entry.layer)),
+            Kind::Folder => None,
+        }
+    }
+
     /// A file's archive and path, for the log.
-    fn path_of(&self, node: NodeId, entry: EntryId) -> String {
+    pub(super) fn path_of(&self, node: NodeId, entry: EntryId) -> String {
         let (archive, path) = (self.store.path(entry.layer).display(), self.tree.path(node));
         format!("{archive}: {}", String::from_utf8_lossy(&path))
     }
@@ -167,12 +175,14 @@ impl FileSystem {
     }
 
     fn node_attr(&self, inode: Inode) -> Attr {
-        let (kind, size, modified) = match inode.node.map(|node| self.tree.kind(node)) {
-            Some(Kind::File(entry)) => {
-                (NodeKind::File, self.store.size(entry), self.store.modified(entry.layer))
-            }
-            Some(Kind::Folder) | None => (NodeKind::Folder, 0, self.modified),
+        let ino = inode.ino;
+        let Some(Kind::File(entry)) = inode.node.map(|node| self.tree.kind(node)) else {
+            let modified = self.modified;
+            return Attr { ino, kind: NodeKind::Folder, size: 0, modified, is_lasting: true };
         };
-        Attr { ino: inode.ino, kind, size, modified, is_lasting: true }
+        let known = self.store.known_size(entry);
+        let size = known.unwrap_or_else(|| self.store.estimated_size(entry));
+        let modified = self.store.modified(entry.layer);
+        Attr { ino, kind: NodeKind::File, size, modified, is_lasting: known.is_some() }
     }
 }

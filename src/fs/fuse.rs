@@ -20,6 +20,8 @@ use fuser::{
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
 use super::filesystem::FileSystem;
+use super::io_threads::IoThreads;
+use super::owner::Owner;
 use super::requests::Operation;
 
 /// The TTL (timeout) of what never changes, negative entries included (FUSE.md section 2.1).
@@ -35,6 +37,7 @@ const SECTOR: u64 = 512;
 #[derive(Debug)]
 pub(super) struct Adaptor {
     fs: Arc<FileSystem>,
+    io: IoThreads,
     /// Whether the kernel offers FUSE_NO_OPEN_SUPPORT. Then the first OPEN is answered with ENOSYS: from then on the
     /// kernel opens every file without a message, keeps its page cache across opens as FOPEN_KEEP_CACHE would, and
     /// sends no RELEASE (FUSE.md section 2.2). Without it, ENOSYS would fail the open.
@@ -45,48 +48,69 @@ pub(super) struct Adaptor {
 }
 
 impl Adaptor {
-    pub(super) fn new(fs: Arc<FileSystem>) -> Self {
-        Self { fs, no_open: false, no_opendir: false }
-    }
-
-    fn file_attr(&self, attr: &Attr) -> FileAttr {
-        let owner = self.fs.presentation.owner;
-        FileAttr {
-            ino: INodeNo(attr.ino),
-            size: attr.size,
-            blocks: attr.size.div_ceil(SECTOR),
-            atime: attr.modified,
-            mtime: attr.modified,
-            ctime: attr.modified,
-            crtime: attr.modified,
-            kind: file_type(attr.kind),
-            perm: owner.mode(attr.kind),
-            nlink: if attr.kind == NodeKind::Folder { 2 } else { 1 },
-            uid: owner.uid,
-            gid: owner.gid,
-            rdev: 0,
-            blksize: BLOCK,
-            flags: 0,
-        }
-    }
-
-    /// A negative entry: inode number 0 with a TTL, so that the kernel caches that the name does not exist.
-    fn negative_entry(&self) -> FileAttr {
-        let modified = SystemTime::UNIX_EPOCH;
-        self.file_attr(&Attr { ino: 0, kind: NodeKind::File, size: 0, modified, is_lasting: true })
+    pub(super) fn new(fs: Arc<FileSystem>, io: IoThreads) -> Self {
+        Self { fs, io, no_open: false, no_opendir: false }
     }
 
     /// Counts a request and runs its handler.
-    ///
-    /// A panic would end the worker's thread, and that of the first worker would end the mount (FUSE.md section 1.2);
-    /// caught here, it drops the reply, which fuser then sends as EIO.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.requests.count(operation);
-        if catch_unwind(AssertUnwindSafe(handler)).is_err() {
-            let name = operation.name();
-            log::error!("a defect in bsafs: {name} panicked; the request failed with EIO; please report it");
+        guard(operation, handler);
+    }
+
+    /// Runs a handler with the attributes of a node; first its size is learnt, where that is not known.
+    fn answer_sized(
+        &self,
+        operation: Operation,
+        attr: Attr,
+        handler: impl FnOnce(&FileSystem, &Attr) + Send + 'static,
+    ) {
+        match self.fs.unsized_file(attr.ino) {
+            None => handler(&self.fs, &attr),
+            Some(node) => {
+                let fs = self.fs.clone();
+                let answer = move || guard(operation, || handler(&fs, &fs.attr(attr.ino).unwrap_or(attr)));
+                self.fs.when_sized(vec![node], &self.io, answer);
+            }
         }
     }
+}
+
+/// Runs a handler.
+///
+/// A panic would end the worker's thread, and that of the first worker would end the mount (FUSE.md section 1.2);
+/// caught here, it drops the reply, which fuser then sends as EIO.
+fn guard(operation: Operation, handler: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(handler)).is_err() {
+        let name = operation.name();
+        log::error!("a defect in bsafs: {name} panicked; the request failed with EIO; please report it");
+    }
+}
+
+fn file_attr(owner: &Owner, attr: &Attr) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(attr.ino),
+        size: attr.size,
+        blocks: attr.size.div_ceil(SECTOR),
+        atime: attr.modified,
+        mtime: attr.modified,
+        ctime: attr.modified,
+        crtime: attr.modified,
+        kind: file_type(attr.kind),
+        perm: owner.mode(attr.kind),
+        nlink: if attr.kind == NodeKind::Folder { 2 } else { 1 },
+        uid: owner.uid,
+        gid: owner.gid,
+        rdev: 0,
+        blksize: BLOCK,
+        flags: 0,
+    }
+}
+
+/// A negative entry: inode number 0 with a TTL, so that the kernel caches that the name does not exist.
+fn negative_entry(owner: &Owner) -> FileAttr {
+    let modified = SystemTime::UNIX_EPOCH;
+    file_attr(owner, &Attr { ino: 0, kind: NodeKind::File, size: 0, modified, is_lasting: true })
 }
 
 fn file_type(kind: NodeKind) -> FileType {
@@ -121,18 +145,25 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        self.answer(Operation::Lookup.on_name(parent.0, name.as_bytes()), || {
-            match self.fs.lookup(parent.0, name.as_bytes()) {
-                Ok(attr) => reply.entry(&ttl(&attr), &self.file_attr(&attr), Generation(0)),
-                Err(Error::NotFound) => reply.entry(&TTL_FOREVER, &self.negative_entry(), Generation(0)),
-                Err(error) => reply.error(error.into()),
+        let operation = Operation::Lookup.on_name(parent.0, name.as_bytes());
+        self.answer(operation, || match self.fs.lookup(parent.0, name.as_bytes()) {
+            Ok(attr) => self.answer_sized(operation, attr, |fs, attr| {
+                reply.entry(&ttl(attr), &file_attr(&fs.presentation.owner, attr), Generation(0));
+            }),
+            Err(Error::NotFound) => {
+                let entry = negative_entry(&self.fs.presentation.owner);
+                reply.entry(&TTL_FOREVER, &entry, Generation(0));
             }
+            Err(error) => reply.error(error.into()),
         });
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        self.answer(Operation::GetAttr.on_node(ino.0), || match self.fs.attr(ino.0) {
-            Ok(attr) => reply.attr(&ttl(&attr), &self.file_attr(&attr)),
+        let operation = Operation::GetAttr.on_node(ino.0);
+        self.answer(operation, || match self.fs.attr(ino.0) {
+            Ok(attr) => self.answer_sized(operation, attr, |fs, attr| {
+                reply.attr(&ttl(attr), &file_attr(&fs.presentation.owner, attr));
+            }),
             Err(error) => reply.error(error.into()),
         });
     }
@@ -171,17 +202,13 @@ impl Filesystem for Adaptor {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.answer(Operation::Read, || {
-            let mut reply = Some(reply);
-            let answered = self.fs.read(ino.0, offset, size, |bytes| {
-                if let Some(reply) = reply.take() {
-                    reply.data(bytes);
-                }
-            });
-            if let (Err(error), Some(reply)) = (answered, reply) {
-                reply.error(error.into());
-            }
-        });
+        self.fs.requests.count(Operation::Read);
+        let fs = self.fs.clone();
+        let request = move || guard(Operation::Read, || answer_read(&fs, ino.0, offset, size, reply));
+        match self.fs.device(ino.0) {
+            Some(device) => self.io.run(device, request),
+            None => request(),
+        }
     }
 
     fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
@@ -197,24 +224,11 @@ impl Filesystem for Adaptor {
         });
     }
 
-    fn readdirplus(
-        &self,
-        _: &Request,
-        ino: INodeNo,
-        _: FileHandle,
-        cookie: u64,
-        mut reply: ReplyDirectoryPlus,
-    ) {
-        self.answer(Operation::ReadDirPlus, || {
-            let listed = self.fs.list_with_attrs(ino.0, cookie, |entry, attr| {
-                let (name, attr) = (OsStr::from_bytes(entry.name), self.file_attr(&attr));
-                !reply.add(INodeNo(entry.ino), entry.cookie, name, &TTL_FOREVER, &attr, Generation(0))
-            });
-            match listed {
-                Ok(()) => reply.ok(),
-                Err(error) => reply.error(error.into()),
-            }
-        });
+    fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, reply: ReplyDirectoryPlus) {
+        self.fs.requests.count(Operation::ReadDirPlus);
+        let fs = self.fs.clone();
+        let answer = move || guard(Operation::ReadDirPlus, || answer_readdirplus(&fs, ino.0, cookie, reply));
+        self.fs.when_sized(self.fs.unsized_children(ino.0, cookie), &self.io, answer);
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
@@ -270,6 +284,31 @@ impl Filesystem for Adaptor {
     ) {
         self.fs.requests.count(Operation::Other);
         reply.error(Errno::ENOTTY);
+    }
+}
+
+fn answer_read(fs: &FileSystem, ino: u64, offset: u64, size: u32, reply: ReplyData) {
+    let mut reply = Some(reply);
+    let answered = fs.read(ino, offset, size, |bytes| {
+        if let Some(reply) = reply.take() {
+            reply.data(bytes);
+        }
+    });
+    if let (Err(error), Some(reply)) = (answered, reply) {
+        reply.error(error.into());
+    }
+}
+
+fn answer_readdirplus(fs: &FileSystem, ino: u64, cookie: u64, mut reply: ReplyDirectoryPlus) {
+    let owner = fs.presentation.owner;
+    let listed = fs.list_with_attrs(ino, cookie, |entry, attr| {
+        let (name, ttl) = (OsStr::from_bytes(entry.name), ttl(&attr));
+        let attr = file_attr(&owner, &attr);
+        !reply.add(INodeNo(entry.ino), entry.cookie, name, &ttl, &attr, Generation(0))
+    });
+    match listed {
+        Ok(()) => reply.ok(),
+        Err(error) => reply.error(error.into()),
     }
 }
 

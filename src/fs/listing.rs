@@ -6,7 +6,7 @@
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
 use super::filesystem::FileSystem;
-use crate::tree::Kind;
+use crate::tree::{Kind, NodeId};
 
 /// An entry of a listing.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,8 @@ pub struct DirEntry<'a> {
 
 /// Entries in front of the children: `.` and `..`.
 const DOTS: u64 = 2;
-/// Files of a folder whose sizes are loaded together.
-const SIZES_AT_ONCE: usize = 512;
+/// Entries of one READDIRPLUS, whose sizes are learnt together. A program that lists by the usual 32 KiB asks for 200.
+const AT_ONCE: u64 = 512;
 
 impl FileSystem {
     /// READDIR: passes the entries of a folder after `cookie` (0: all) to `add`, until it returns false.
@@ -45,8 +45,7 @@ impl FileSystem {
             }
         }
         let Some(node) = folder.node else { return Ok(()) };
-        let skipped = usize::try_from(cookie.saturating_sub(DOTS)).unwrap_or(usize::MAX);
-        for (next, child) in (DOTS + 1..).zip(self.tree.children(node)).skip(skipped) {
+        for (next, child) in (DOTS + 1..).zip(self.tree.children(node)).skip(children_before(cookie)) {
             let name = self.tree.name(child);
             let kind = match self.tree.kind(child) {
                 Kind::Folder => NodeKind::Folder,
@@ -60,8 +59,7 @@ impl FileSystem {
         Ok(())
     }
 
-    /// READDIRPLUS: the same with the attributes of each entry. Sizes that must be read from the archive are read for
-    /// many entries at once.
+    /// READDIRPLUS: the same with the attributes of each entry, [`AT_ONCE`] of them at most.
     ///
     /// # Errors
     /// [`Error::NoNode`] or [`Error::NotFolder`].
@@ -71,31 +69,22 @@ impl FileSystem {
         cookie: u64,
         mut add: impl FnMut(DirEntry<'_>, Attr) -> bool,
     ) -> Result<(), Error> {
-        // A size that could not be loaded is not tried again for every entry.
-        let mut loaded_up_to = 0;
-        self.list(ino, cookie, |entry| {
-            if entry.cookie > loaded_up_to
-                && let Some(Kind::File(id)) = self.tree.node(entry.ino).map(|node| self.tree.kind(node))
-                && !self.store.is_sized(id)
-            {
-                self.load_sizes(ino, entry.cookie);
-                loaded_up_to = entry.cookie + SIZES_AT_ONCE as u64;
-            }
-            match self.attr(entry.ino) {
-                Ok(attr) => add(entry, attr),
-                Err(_) => true,
-            }
+        self.list(ino, cookie, |entry| match self.attr(entry.ino) {
+            Ok(attr) => entry.cookie - cookie <= AT_ONCE && add(entry, attr),
+            Err(_) => true,
         })
     }
 
-    /// Loads the sizes of the next files of a folder, from the entry with this cookie on.
-    fn load_sizes(&self, ino: u64, cookie: u64) {
-        let Some(folder) = self.inode(ino).ok().and_then(|inode| inode.node) else { return };
-        let skipped = usize::try_from(cookie.saturating_sub(DOTS + 1)).unwrap_or(usize::MAX);
-        let files = self.tree.children(folder).skip(skipped).filter_map(|node| match self.tree.kind(node) {
-            Kind::File(entry) => Some(entry),
-            Kind::Folder => None,
-        });
-        self.store.learn_sizes(files.take(SIZES_AT_ONCE));
+    /// Those of the next entries of a folder after `cookie` that are files whose sizes are not known.
+    pub(super) fn unsized_children(&self, ino: u64, cookie: u64) -> Vec<NodeId> {
+        let folder = self.inode(ino).ok().and_then(|inode| inode.node);
+        let Some(folder) = folder.filter(|_| !self.store.states_sizes()) else { return Vec::new() };
+        let next = self.tree.children(folder).skip(children_before(cookie)).take(AT_ONCE as usize);
+        next.filter(|node| self.is_unsized(*node)).collect()
     }
+}
+
+/// How many children are before a cookie.
+fn children_before(cookie: u64) -> usize {
+    usize::try_from(cookie.saturating_sub(DOTS)).unwrap_or(usize::MAX)
 }

@@ -7,7 +7,8 @@
 //! 2. `fuse` is the adaptor: fuser calls it with a request; it calls an operation and sends the reply. No logic.
 //! 3. Operations of [`FileSystem`] in plain types, without FUSE: `listing` (READDIR, READDIRPLUS), `xattr`
 //!    (GETXATTR, LISTXATTR), `status_link` (READLINK), and in `filesystem` LOOKUP, GETATTR and READ.
-//! 4. The rest is types: attributes, inode numbers, errors, request counts, the page-cache push.
+//! 4. What waits for a device waits in `io_threads`; `sizes` has it learn the sizes that an answer needs.
+//! 5. The rest is types: attributes, inode numbers, errors, request counts, the page-cache push.
 //!
 //! Names and tables are immutable once mounted. Locks guard what is not: spellings of folders (read, or written for a new
 //! one), the cache of decoded extents, faults that were reported, and a source whose change time moved. There are no file handles, and lookups are not counted: FORGET is ignored.
@@ -19,6 +20,7 @@ mod error;
 mod filesystem;
 mod fuse;
 mod inode_numbers;
+mod io_threads;
 mod listing;
 mod mount;
 pub mod mountinfo;
@@ -29,6 +31,7 @@ mod push;
 mod requests;
 mod session;
 mod signals;
+mod sizes;
 mod status;
 mod status_link;
 mod unmounter;

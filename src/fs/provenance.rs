@@ -49,7 +49,7 @@ impl Provenance {
         let hides = fs.tree.hidden(node);
         Some(Self {
             path: String::from_utf8_lossy(&fs.tree.path(node)).into_owned(),
-            size: fs.store.size(entry),
+            size: fs.store.known_size(entry).unwrap_or_else(|| fs.store.estimated_size(entry)),
             from: copy(fs, entry, &fs.tree.stored_name(node), fs.tree.hash_text(node)),
             hides: hides
                 .iter()

@@ -11,6 +11,7 @@ use fuser::{Config, SessionACL};
 
 use super::filesystem::FileSystem;
 use super::fuse::Adaptor;
+use super::io_threads::IoThreads;
 use super::mount::{MountError, MountRequest};
 use super::mountinfo;
 use super::push::PushQueue;
@@ -59,6 +60,7 @@ impl Session {
         let count = workers(thread::available_parallelism().map_or(2, NonZero::get));
         let signals = SignalThread::start().map_err(SessionError::Io)?;
         let workers = WorkerThreads::prepare().map_err(SessionError::Io)?;
+        let io = IoThreads::start(count).map_err(SessionError::Io)?;
         fs.push_queue.set(PushQueue::start().map_err(SessionError::Io)?).ok();
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
@@ -67,7 +69,7 @@ impl Session {
         let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
         let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
         let session = Self { signals, workers, unmounter };
-        match session.connect(fs, connection, count) {
+        match session.connect(Adaptor::new(fs.clone(), io), fs.push_queue.get(), connection, count) {
             Ok(()) => {
                 if let Some(device) = &device {
                     set_read_ahead(device, request.read_ahead);
@@ -83,14 +85,19 @@ impl Session {
 
     /// Completes the INIT handshake and starts the workers. Until they run, a thread of this process that accesses the
     /// mountpoint blocks.
-    fn connect(&self, fs: Arc<FileSystem>, connection: OwnedFd, workers: usize) -> io::Result<()> {
+    fn connect(
+        &self,
+        adaptor: Adaptor,
+        push_queue: Option<&PushQueue>,
+        connection: OwnedFd,
+        workers: usize,
+    ) -> io::Result<()> {
         let mut config = Config::default();
         config.n_threads = Some(workers);
         config.clone_fd = true;
-        let adaptor = Adaptor::new(fs.clone());
         // The kernel keeps other users out unless `allow_other` is set; fuser need not check again.
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
-        if let Some(queue) = fs.push_queue.get() {
+        if let Some(queue) = push_queue {
             queue.connect(session.notifier());
         }
         self.workers.start(session, workers)?;

@@ -1,0 +1,281 @@
+//! Where requests wait for devices: in the workers as long as one of them stays free, else on threads of the device.
+//!
+//! A device that hangs then takes all workers but one and a few threads of its own. What needs no device is answered, and
+//! so is what other devices have.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What is run once: a request, or work that an answer waits for.
+pub(super) type Job = Box<dyn FnOnce() + Send>;
+
+/// Threads of one device at most: enough to keep a disk busy.
+const THREADS_PER_DEVICE: usize = 4;
+/// Threads of all devices at most, where each has at least one.
+const THREADS: usize = 32;
+/// A thread without work ends after this time.
+const IDLE: Duration = Duration::from_secs(10);
+/// The longest that an answer waits for work.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// Workers that may wait, and the threads of all devices.
+#[derive(Debug)]
+pub(super) struct IoThreads {
+    /// Workers that may begin to wait now.
+    permits: AtomicUsize,
+    /// By device number.
+    devices: Mutex<HashMap<u64, Arc<Device>>>,
+    threads: Arc<AtomicUsize>,
+    deadlines: Sender<(Instant, Weak<Work>)>,
+}
+
+impl IoThreads {
+    /// Starts the thread that keeps deadlines, before the mount; others start when they are needed.
+    pub(super) fn start(workers: usize) -> io::Result<Self> {
+        let (deadlines, queue) = channel();
+        thread::Builder::new().name("deadlines".into()).spawn(move || keep_deadlines(&queue))?;
+        let permits = AtomicUsize::new(workers.saturating_sub(1));
+        Ok(Self { permits, devices: Mutex::default(), threads: Arc::default(), deadlines })
+    }
+
+    /// Runs a request that may wait for a device: here where another worker stays free, else on a thread of the device.
+    pub(super) fn run(&self, device: u64, request: impl FnOnce() + Send + 'static) {
+        match self.permit() {
+            Some(_permit) => request(),
+            None => self.device(device).run(Box::new(request)),
+        }
+    }
+
+    /// Runs `work` on threads of its devices, and then `answer`; after a second at the latest, without what is not done by
+    /// then, and at once where a device has not been answering for longer.
+    pub(super) fn run_before(&self, work: Vec<(u64, Job)>, answer: impl FnOnce() + Send + 'static) {
+        let answer = Arc::new(Answer(Mutex::new(Some(Box::new(answer)))));
+        for (device, job) in work {
+            let device = self.device(device);
+            if device.is_stalled.load(Ordering::Relaxed) {
+                continue;
+            }
+            let work = Arc::new(Work { device: device.clone(), answer: answer.clone() });
+            // Received for as long as the thread runs, which is until this is dropped.
+            let _ = self.deadlines.send((Instant::now() + WAIT, Arc::downgrade(&work)));
+            device.run(Box::new(move || {
+                job();
+                work.device.is_stalled.store(false, Ordering::Relaxed);
+            }));
+        }
+    }
+
+    fn permit(&self) -> Option<Permit<'_>> {
+        let taken =
+            self.permits.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        taken.ok().map(|_| Permit(&self.permits))
+    }
+
+    fn device(&self, number: u64) -> Arc<Device> {
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        let threads = || Arc::new(Device::new(self.threads.clone()));
+        devices.entry(number).or_insert_with(threads).clone()
+    }
+}
+
+/// Given back when it is dropped.
+struct Permit<'a>(&'a AtomicUsize);
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// An answer that is given once: when its deadline comes, or else when all work for it has ended and dropped it.
+struct Answer(Mutex<Option<Job>>);
+
+impl Answer {
+    fn give(&self) {
+        let answer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(answer) = answer {
+            answer();
+        }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.give();
+    }
+}
+
+/// Work of one device that an answer waits for; dropped when it has ended.
+struct Work {
+    device: Arc<Device>,
+    answer: Arc<Answer>,
+}
+
+/// Gives the answers whose work does not end in time. All wait equally long, so that deadlines come in order.
+fn keep_deadlines(queue: &Receiver<(Instant, Weak<Work>)>) {
+    for (deadline, work) in queue {
+        thread::sleep(deadline.saturating_duration_since(Instant::now()));
+        if let Some(work) = work.upgrade() {
+            work.device.is_stalled.store(true, Ordering::Relaxed);
+            work.answer.give();
+        }
+    }
+}
+
+/// The threads of one device.
+#[derive(Debug)]
+struct Device {
+    queue: Mutex<Queue>,
+    /// There is a job, or a thread too many.
+    woken: Condvar,
+    /// Set when work was not done in time, until some is done.
+    is_stalled: AtomicBool,
+    /// Of all devices.
+    threads: Arc<AtomicUsize>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    /// Of the threads, those that wait for a job.
+    idle: usize,
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} jobs, {} threads, {} idle", self.jobs.len(), self.threads, self.idle)
+    }
+}
+
+impl Device {
+    fn new(threads: Arc<AtomicUsize>) -> Self {
+        Self { queue: Mutex::default(), woken: Condvar::new(), is_stalled: AtomicBool::new(false), threads }
+    }
+
+    /// Runs a job on one of the threads; here where none can be started.
+    fn run(self: Arc<Self>, job: Job) {
+        let mut queue = self.queue();
+        queue.jobs.push_back(job);
+        if queue.idle >= queue.jobs.len() {
+            self.woken.notify_one();
+            return;
+        }
+        let is_full = self.threads.load(Ordering::Relaxed) >= THREADS || queue.threads >= THREADS_PER_DEVICE;
+        if is_full && queue.threads > 0 {
+            return;
+        }
+        let device = self.clone();
+        match thread::Builder::new().name("device".into()).spawn(move || device.serve()) {
+            Ok(_) => {
+                queue.threads += 1;
+                self.threads.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(_) if queue.threads > 0 => {}
+            Err(error) => {
+                let job = queue.jobs.pop_back();
+                drop(queue);
+                log::debug!("a thread for reading cannot be started: {error}");
+                job.into_iter().for_each(|job| job());
+            }
+        }
+    }
+
+    fn serve(&self) {
+        let mut queue = self.queue();
+        loop {
+            if let Some(job) = queue.jobs.pop_front() {
+                drop(queue);
+                // Requests report their own panics; the thread serves on.
+                let _ = catch_unwind(AssertUnwindSafe(job));
+                queue = self.queue();
+                continue;
+            }
+            queue.idle += 1;
+            let (woken, timeout) =
+                self.woken.wait_timeout(queue, IDLE).unwrap_or_else(PoisonError::into_inner);
+            queue = woken;
+            queue.idle -= 1;
+            if timeout.timed_out() && queue.jobs.is_empty() {
+                queue.threads -= 1;
+                self.threads.fetch_sub(1, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    #[test]
+    fn requests_of_a_device_that_hangs_leave_a_worker_and_the_other_devices_free() {
+        let io = IoThreads::start(2).unwrap();
+        let (resume, hang) = channel::<()>();
+        let hang = Arc::new(Mutex::new(hang));
+        let (ended, ends) = channel();
+        // The one permit is taken, as by a worker that hangs.
+        let permit = io.permit().unwrap();
+        for _ in 0..3 * THREADS_PER_DEVICE {
+            let (hang, ended) = (hang.clone(), ended.clone());
+            io.run(1, move || {
+                let _ = hang.lock().unwrap().recv();
+                ended.send(1).unwrap();
+            });
+        }
+        let of_other = ended.clone();
+        io.run(2, move || of_other.send(2).unwrap());
+        assert_eq!(ends.recv(), Ok(2), "the other device waits");
+        assert_eq!(io.device(1).queue().threads, THREADS_PER_DEVICE);
+        drop((resume, permit));
+        assert_eq!(ends.iter().take(3 * THREADS_PER_DEVICE).sum::<i32>(), 12);
+        let permit = io.permit();
+        assert!(permit.is_some() && io.permit().is_none(), "a permit was lost, or made");
+    }
+
+    #[test]
+    fn an_answer_waits_for_its_work_and_no_longer_than_its_deadline() {
+        let io = IoThreads::start(2).unwrap();
+        let (answer, answers) = sync_channel(4);
+        let send = |what: &'static str| {
+            let answer = answer.clone();
+            move || answer.send(what).unwrap()
+        };
+        io.run_before(vec![(1, Box::new(send("work")))], send("answer"));
+        assert_eq!([answers.recv(), answers.recv()], [Ok("work"), Ok("answer")]);
+
+        let (resume, hang) = channel::<()>();
+        io.run_before(
+            vec![(
+                1,
+                Box::new(move || {
+                    let _ = hang.recv();
+                }),
+            )],
+            send("without"),
+        );
+        assert_eq!(answers.recv(), Ok("without"));
+        io.run_before(vec![(1, Box::new(|| panic!("work for a device that hangs")))], send("at once"));
+        assert_eq!(answers.try_recv(), Ok("at once"));
+
+        drop(resume);
+        while io.device(1).is_stalled.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+        io.run_before(vec![(1, Box::new(send("work")))], send("answer"));
+        assert_eq!([answers.recv(), answers.recv()], [Ok("work"), Ok("answer")]);
+    }
+}

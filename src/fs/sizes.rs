@@ -1,0 +1,73 @@
+//! Sizes that must be learnt from an archive's data before an answer tells them.
+//!
+//! What the page cache does not have, a thread of the device reads; the answer waits for it a second at most, and then
+//! tells an estimate without a TTL.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::filesystem::FileSystem;
+use super::io_threads::{IoThreads, Job};
+use crate::content::Reach;
+use crate::format::EntryId;
+use crate::tree::{Kind, NodeId};
+
+impl FileSystem {
+    /// A node, if it is a file whose size is not known.
+    pub(super) fn unsized_file(&self, ino: u64) -> Option<NodeId> {
+        self.inode(ino).ok()?.node.filter(|node| self.is_unsized(*node))
+    }
+
+    /// Whether a node is a file whose size is not known.
+    pub(super) fn is_unsized(&self, node: NodeId) -> bool {
+        self.entry(node).is_some_and(|entry| self.store.known_size(entry).is_none())
+    }
+
+    /// Calls `answer` once the sizes of these files are known, or cannot be learnt in time.
+    pub(super) fn when_sized(
+        self: &Arc<Self>,
+        nodes: Vec<NodeId>,
+        io: &IoThreads,
+        answer: impl FnOnce() + Send + 'static,
+    ) {
+        let nodes = self.not_in_page_cache(nodes);
+        if nodes.is_empty() {
+            return answer();
+        }
+        let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();
+        for node in nodes {
+            let device = self.entry(node).map_or(0, |entry| self.store.device(entry.layer));
+            by_device.entry(device).or_default().push(node);
+        }
+        let learn = |(device, nodes): (u64, Vec<NodeId>)| {
+            let fs = self.clone();
+            let job: Job = Box::new(move || fs.learn_sizes(&nodes));
+            (device, job)
+        };
+        io.run_before(by_device.into_iter().map(learn).collect(), answer);
+    }
+
+    /// Learns sizes from the page cache; returns the files for which that does not do.
+    fn not_in_page_cache(&self, mut nodes: Vec<NodeId>) -> Vec<NodeId> {
+        // Nothing is refused: what is not in the page cache is left.
+        let _ = self.store.learn_sizes(nodes.iter().filter_map(|node| self.entry(*node)), Reach::PageCache);
+        nodes.retain(|node| self.is_unsized(*node));
+        nodes
+    }
+
+    fn learn_sizes(&self, nodes: &[NodeId]) {
+        let entries = nodes.iter().filter_map(|node| self.entry(*node));
+        let Err(error) = self.store.learn_sizes(entries, Reach::Device) else { return };
+        let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
+        if let Some(&node) = node.filter(|_| error.is_new) {
+            log::error!("{}: its size is not known: {error}", self.path_of(node, error.entry));
+        }
+    }
+
+    fn entry(&self, node: NodeId) -> Option<EntryId> {
+        match self.tree.kind(node) {
+            Kind::File(entry) => Some(entry),
+            Kind::Folder => None,
+        }
+    }
+}
