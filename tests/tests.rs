@@ -13,6 +13,8 @@
 // A test that fails says so by panicking.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+#[path = "support/disk.rs"]
+mod disk; // a disk that fails or hangs when a test says so
 #[path = "support/mounted.rs"]
 mod mounted; // the one way to run the program and to mount
 mod support; // archives of every format, written in memory

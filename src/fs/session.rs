@@ -59,7 +59,7 @@ impl Session {
     pub fn start(fs: Arc<FileSystem>, request: &MountRequest) -> Result<Self, SessionError> {
         let count = workers(thread::available_parallelism().map_or(2, NonZero::get));
         let signals = SignalThread::start().map_err(SessionError::Io)?;
-        let workers = WorkerThreads::prepare().map_err(SessionError::Io)?;
+        let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
         let io = IoThreads::start(count).map_err(SessionError::Io)?;
         fs.push_queue.set(PushQueue::start().map_err(SessionError::Io)?).ok();
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
@@ -69,7 +69,7 @@ impl Session {
         let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
         let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
         let session = Self { signals, workers, unmounter };
-        match session.connect(Adaptor::new(fs.clone(), io), fs.push_queue.get(), connection, count) {
+        match session.connect(Adaptor::new(fs.clone(), io), fs.push_queue.get(), connection) {
             Ok(()) => {
                 if let Some(device) = &device {
                     set_read_ahead(device, request.read_ahead);
@@ -90,17 +90,16 @@ impl Session {
         adaptor: Adaptor,
         push_queue: Option<&PushQueue>,
         connection: OwnedFd,
-        workers: usize,
     ) -> io::Result<()> {
         let mut config = Config::default();
-        config.n_threads = Some(workers);
+        config.n_threads = Some(self.workers.count);
         config.clone_fd = true;
         // The kernel keeps other users out unless `allow_other` is set; fuser need not check again.
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
         if let Some(queue) = push_queue {
             queue.connect(session.notifier());
         }
-        self.workers.start(session, workers)?;
+        self.workers.start(session)?;
         self.signals.listen(self.unmounter.clone());
         Ok(())
     }
@@ -111,7 +110,7 @@ impl Session {
     /// # Errors
     /// Why the connection to the kernel broke; the mount is taken back.
     pub fn serve(self) -> io::Result<()> {
-        let Err(error) = self.workers.wait() else {
+        let Err(error) = self.workers.wait(self.unmounter.device()) else {
             self.signals.stop();
             return Ok(());
         };

@@ -26,6 +26,11 @@ impl Unmounter {
         Self { mountpoint, device }
     }
 
+    /// The device number of the mount, where it is known.
+    pub(super) fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
     /// Waits for a signal; then tries to unmount until that succeeds or `signals` is closed. After a second signal
     /// unmounts even while files are open.
     pub(super) fn run(&self, signals: &mut Signals) {

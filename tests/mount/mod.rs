@@ -9,6 +9,7 @@ mod layers; // several archives in one mount: load order, hidden copies, profile
 mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons that were killed
 mod listings; // readdir, whole and from any cookie
 mod names; // lookups in any case, and names that are in no listing
+mod outages; // archives on a disk that fails or hangs
 mod reading; // bytes of files, whole and in part, in parallel
 mod real_archives; // archives that other tools wrote
 mod refusals; // every operation that would write

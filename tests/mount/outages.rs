@@ -1,0 +1,134 @@
+//! Outages: archives on a disk that fails for a while, or hangs.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::io::Errno;
+use rustix::process::Signal;
+
+use crate::disk::{Disk, Mode};
+use crate::mounted::{Mounted, TestDir, run, signal, status, until};
+use crate::support::Tes4;
+use crate::support::content::noise;
+use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
+
+const EIO: Option<i32> = Some(Errno::IO.raw_os_error());
+/// Files of an archive: more than the workers of any machine and the threads of a device.
+const FILES: usize = 24;
+
+fn content(nth: usize) -> Vec<u8> {
+    [vec![b'x'; 70_000], noise(nth as u64, 30_000)].concat()
+}
+
+/// An archive whose files' sizes only their data state.
+fn archive() -> Vec<u8> {
+    let empty = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED | EMBEDDED);
+    (0..FILES).fold(empty, |built, nth| built.file("f", format!("{nth}.bin"), content(nth))).build()
+}
+
+/// A mount of an archive on a disk, and of another that is not on it.
+fn mount(dir: &TestDir) -> (Disk, Mounted) {
+    let disk = Disk::mount(&dir.path("disk"), vec![("a.bsa", archive())]);
+    let other = Tes4::new(104).file("other", "file.bin", content(99)).build();
+    dir.archive("other.bsa", &other);
+    let mount =
+        dir.mount([Path::new("disk/a.bsa"), "other.bsa".as_ref(), "--log-file".as_ref(), "log".as_ref()]);
+    (disk, mount)
+}
+
+/// The sizes of all files as a listing shows them, by their numbers.
+fn listed(mount: &Mounted) -> Vec<u64> {
+    let sizes = fs::read_dir(mount.join("f")).unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        let nth = entry.file_name().to_str().unwrap().trim_end_matches(".bin").parse::<usize>().unwrap();
+        (nth, entry.metadata().unwrap().len())
+    });
+    let mut sizes: Vec<_> = sizes.collect();
+    sizes.sort_unstable();
+    sizes.into_iter().map(|(_, size)| size).collect()
+}
+
+fn assert_whole(mount: &Mounted) {
+    assert_eq!(listed(mount), vec![100_000; FILES]);
+    for nth in 0..FILES {
+        assert!(mount.read(format!("f/{nth}.bin")) == content(nth), "{nth}");
+    }
+}
+
+#[test]
+fn after_an_outage_during_a_listing_every_file_is_whole_and_it_was_logged_once() {
+    let dir = TestDir::new();
+    let (disk, mount) = mount(&dir);
+    disk.set(Mode::Fails);
+    assert!(listed(&mount).iter().all(|size| *size != 100_000), "the disk did not fail");
+    for nth in 0..FILES {
+        assert_eq!(mount.read_error(format!("f/{nth}.bin")), EIO, "{nth}");
+        // By another spelling, which is looked up.
+        assert_eq!(mount.read_error(format!("F/{nth}.BIN")), EIO, "{nth}");
+    }
+    let log = fs::read_to_string(dir.path("log")).unwrap();
+    assert_eq!(log.lines().count(), 1, "{log}");
+    for part in ["disk/a.bsa: f/", "Input/output error (os error 5)", "(data at offset "] {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+    disk.set(Mode::Works);
+    assert_whole(&mount);
+    let before = status(&mount.path)["requests"].clone();
+    assert_whole(&mount);
+    let after = status(&mount.path)["requests"].clone();
+    for operation in ["lookup", "getattr", "readdirplus", "read"] {
+        assert_eq!(before[operation], after[operation], "{operation}: what is known is cached again");
+    }
+}
+
+#[test]
+fn a_disk_that_hangs_hangs_no_listing_and_no_lookup() {
+    let dir = TestDir::new();
+    let (disk, mount) = mount(&dir);
+    disk.set(Mode::Hangs);
+    // Each size by itself would take a second, and the reads of all of them would never end.
+    assert!(listed(&mount).iter().all(|size| *size != 100_000), "the disk did not hang");
+    for nth in 0..FILES {
+        assert_ne!(fs::metadata(mount.join(format!("F/{nth}.BIN"))).unwrap().len(), 100_000);
+    }
+    disk.set(Mode::Works);
+    // What the first listing began is learnt one by one.
+    until("all sizes are learnt", || listed(&mount) == [100_000; FILES]);
+    assert_whole(&mount);
+}
+
+/// A program that reads files.
+fn reader(mount: &Mounted, path: String) -> Child {
+    Command::new("cat").arg(mount.join(path)).stdout(Stdio::null()).spawn().unwrap()
+}
+
+#[test]
+fn reads_of_a_disk_that_hangs_leave_other_archives_listings_and_the_end_of_the_mount() {
+    let dir = TestDir::new();
+    let (disk, mount) = mount(&dir);
+    assert_eq!(listed(&mount).len(), FILES);
+    disk.set(Mode::Hangs);
+    let mut readers: Vec<_> = (0..FILES).map(|nth| reader(&mount, format!("f/{nth}.bin"))).collect();
+    // By programs, which a test can give up.
+    until("all reads are sent", || {
+        let status: serde_json::Value =
+            serde_json::from_str(&dir.run(["status", "--json", "mnt"]).sound()).unwrap();
+        status["requests"]["read"].as_u64().unwrap() >= FILES as u64
+    });
+    fs::write(dir.path("expected"), content(99)).unwrap();
+    for name in ["mnt/other/file.bin", "mnt/Other/FILE.BIN"] {
+        run(Command::new("cmp").arg(dir.path(name)).arg(dir.path("expected"))).sound();
+    }
+    run(Command::new("ls").arg("-lR").arg(&mount.path)).sound();
+    assert!(readers.iter_mut().all(|reader| reader.try_wait().unwrap().is_none()), "a read did not hang");
+
+    signal(mount.pid, Signal::TERM);
+    for reader in &mut readers {
+        reader.kill().unwrap();
+        reader.wait().unwrap();
+    }
+    mount.wait_for_end();
+    assert!(!mount.is_mounted());
+    drop(disk);
+}

@@ -1,0 +1,174 @@
+//! A disk that fails or hangs when a test says so: a file system of the tests' own, on which archives lie.
+
+#![allow(unreachable_pub, reason = "`pub` here means: for tests")]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
+    INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, Request,
+    Session,
+};
+
+/// How the disk answers reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Works,
+    /// With EIO.
+    Fails,
+    /// Not at all, until it works or fails.
+    Hangs,
+}
+
+/// A mounted disk. Dropped, it works, and is unmounted as far as nobody uses it.
+pub struct Disk {
+    shared: Arc<Shared>,
+    session: Option<BackgroundSession>,
+}
+
+struct Shared {
+    /// Names and contents of the files; their inode numbers are 2 and up.
+    files: Vec<(String, Vec<u8>)>,
+    state: Mutex<State>,
+}
+
+struct State {
+    mode: Mode,
+    /// Reads that hang.
+    waiting: Vec<(Read, ReplyData)>,
+}
+
+#[derive(Clone, Copy)]
+struct Read {
+    ino: u64,
+    offset: u64,
+    size: u32,
+}
+
+impl Disk {
+    /// Mounts a disk with these files on a new folder.
+    pub fn mount(path: &Path, files: Vec<(&str, Vec<u8>)>) -> Self {
+        fs::create_dir(path).unwrap();
+        let files = files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+        let state = Mutex::new(State { mode: Mode::Works, waiting: Vec::new() });
+        let shared = Arc::new(Shared { files, state });
+        let mut config = Config::default();
+        config.mount_options = vec![MountOption::FSName("disk".into()), MountOption::DefaultPermissions];
+        let session = Session::new(Server(shared.clone()), path, &config).unwrap().spawn().unwrap();
+        Self { shared, session: Some(session) }
+    }
+
+    /// From now on reads are answered like this, and nothing is in the page cache.
+    pub fn set(&self, mode: Mode) {
+        self.shared.set(mode);
+        let notifier = self.session.as_ref().unwrap().notifier();
+        for ino in (2..).take(self.shared.files.len()) {
+            // ENOENT where the kernel does not know the file.
+            let _ = notifier.inval_inode(INodeNo(ino), 0, 0);
+        }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.shared.set(Mode::Works);
+        // Unmounts; a daemon that still has an archive open is ended by its own test folder.
+        drop(self.session.take());
+    }
+}
+
+impl Shared {
+    fn set(&self, mode: Mode) {
+        let waiting = {
+            let mut state = self.state.lock().unwrap();
+            state.mode = mode;
+            match mode {
+                Mode::Hangs => Vec::new(),
+                Mode::Works | Mode::Fails => std::mem::take(&mut state.waiting),
+            }
+        };
+        for (read, reply) in waiting {
+            self.answer(mode, read, reply);
+        }
+    }
+
+    fn answer(&self, mode: Mode, read: Read, reply: ReplyData) {
+        if mode == Mode::Fails {
+            return reply.error(Errno::EIO);
+        }
+        let (_, bytes) = &self.files[read.ino as usize - 2];
+        let start = bytes.len().min(read.offset as usize);
+        reply.data(&bytes[start..bytes.len().min(start + read.size as usize)]);
+    }
+}
+
+/// What the kernel asks.
+struct Server(Arc<Shared>);
+
+const TTL: Duration = Duration::from_secs(3600);
+
+impl Server {
+    fn attr(&self, ino: u64) -> FileAttr {
+        let file = ino.checked_sub(2).map(|index| &self.0.files[index as usize].1);
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        FileAttr {
+            ino: INodeNo(ino),
+            size: file.map_or(0, |bytes| bytes.len() as u64),
+            blocks: 0,
+            atime: time,
+            mtime: time,
+            ctime: time,
+            crtime: time,
+            kind: if file.is_some() { FileType::RegularFile } else { FileType::Directory },
+            perm: 0o755,
+            nlink: 1,
+            uid: rustix::process::getuid().as_raw(),
+            gid: rustix::process::getgid().as_raw(),
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        }
+    }
+}
+
+impl Filesystem for Server {
+    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match (2..).zip(&self.0.files).find(|(_, (of, _))| name == OsStr::new(of)) {
+            Some((ino, _)) => reply.entry(&TTL, &self.attr(ino), Generation(0)),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&TTL, &self.attr(ino.0));
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        reply.opened(FileHandle(0), FopenFlags::empty());
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let read = Read { ino: ino.0, offset, size };
+        let mut state = self.0.state.lock().unwrap();
+        let mode = state.mode;
+        if mode == Mode::Hangs {
+            return state.waiting.push((read, reply));
+        }
+        drop(state);
+        self.0.answer(mode, read, reply);
+    }
+}
