@@ -29,21 +29,88 @@ impl fmt::Display for UnexpectedEnd {
     }
 }
 
+/// Makes a range of bytes safe to access, and returns where what is safe ends; `None` where the bytes cannot be read.
+///
+/// A byte of a mapped file that the disk refuses ends the process with SIGBUS.
+pub type Fetch<'a> = dyn Fn(Range<u64>) -> Option<u64> + Sync + 'a;
+
+/// The bytes of an archive: in memory, or mapped and fetched before they are accessed.
+#[derive(Clone, Copy)]
+pub struct Bytes<'a> {
+    all: &'a [u8],
+    fetch: Option<&'a Fetch<'a>>,
+}
+
+impl<'a> Bytes<'a> {
+    /// Bytes of a map.
+    pub fn mapped(all: &'a [u8], fetch: &'a Fetch<'a>) -> Self {
+        Self { all, fetch: Some(fetch) }
+    }
+
+    /// How many there are.
+    pub fn len(self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The first `len` of them, or all; none where they cannot be read.
+    pub fn first(self, len: u64) -> &'a [u8] {
+        let mut reader = Reader::new(self);
+        reader.take(len.min(reader.left()), "the first bytes").unwrap_or_default()
+    }
+
+    /// Whether they begin with these.
+    pub fn starts_with(self, magic: &[u8]) -> bool {
+        self.first(u64::try_from(magic.len()).unwrap_or(u64::MAX)) == magic
+    }
+}
+
+impl fmt::Debug for Bytes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Bytes({})", self.all.len())
+    }
+}
+
+impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Bytes<'a> {
+    fn from(all: &'a T) -> Self {
+        Self { all: all.as_ref(), fetch: None }
+    }
+}
+
 /// A position in an archive, and the reads that move it forward.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Reader<'a> {
     rest: &'a [u8],
     at: u64,
+    /// The bytes from here to this offset may be accessed.
+    fetched: u64,
+    fetch: Option<&'a Fetch<'a>>,
+}
+
+impl fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reader({:?})", self.range())
+    }
 }
 
 impl<'a> Reader<'a> {
     /// Reads from the first byte of `archive`.
-    pub fn new(archive: &'a [u8]) -> Self {
-        Self { rest: archive, at: 0 }
+    pub fn new(archive: impl Into<Bytes<'a>>) -> Self {
+        let Bytes { all, fetch } = archive.into();
+        Self { rest: all, at: 0, fetched: if fetch.is_some() { 0 } else { u64::MAX }, fetch }
+    }
+
+    /// A reader of nothing.
+    pub fn empty() -> Self {
+        Self::new(&[][..])
     }
 
     /// Reads from `offset` bytes into `archive`; `what` names what should be there.
-    pub fn at(archive: &'a [u8], offset: u64, what: &'static str) -> Result<Self, UnexpectedEnd> {
+    pub fn at(archive: impl Into<Bytes<'a>>, offset: u64, what: &'static str) -> Result<Self, UnexpectedEnd> {
         let mut reader = Self::new(archive);
         reader.skip(offset, what).map_err(|_| UnexpectedEnd { at: offset, what })?;
         Ok(reader)
@@ -59,9 +126,9 @@ impl<'a> Reader<'a> {
         u64::try_from(self.rest.len()).unwrap_or(u64::MAX)
     }
 
-    /// The bytes that are left.
+    /// The bytes that are left; none where they cannot be read.
     pub fn bytes(&self) -> &'a [u8] {
-        self.rest
+        self.clone().take(self.left(), "the rest").unwrap_or_default()
     }
 
     /// Their offsets, counted from the start of the archive.
@@ -72,22 +139,34 @@ impl<'a> Reader<'a> {
     /// A reader of the bytes up to where `rest`, which began as a clone of this one, has come.
     pub fn until(&self, rest: &Self) -> Self {
         let len = self.rest.len().saturating_sub(rest.rest.len());
-        Self { rest: self.rest.get(..len).unwrap_or_default(), at: self.at }
+        Self { rest: self.rest.get(..len).unwrap_or_default(), ..self.clone() }
     }
 
     /// The next `len` bytes.
     pub fn take(&mut self, len: u64, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
-        let end = UnexpectedEnd { at: self.at, what };
-        let split = usize::try_from(len).map_err(|_| end)?;
-        let (taken, rest) = self.rest.split_at_checked(split).ok_or(end)?;
-        self.rest = rest;
-        self.at = self.at.saturating_add(len);
-        Ok(taken)
+        let (end, rest) = (UnexpectedEnd { at: self.at, what }, self.rest);
+        self.skip(len, what)?;
+        self.fetch(end.at, self.at, what)?;
+        Ok(usize::try_from(len).ok().and_then(|len| rest.get(..len)).unwrap_or_default())
     }
 
-    /// Skips `len` bytes.
+    /// Skips `len` bytes, which are not accessed.
     pub fn skip(&mut self, len: u64, what: &'static str) -> Result<(), UnexpectedEnd> {
-        self.take(len, what).map(|_| ())
+        let end = UnexpectedEnd { at: self.at, what };
+        self.rest = usize::try_from(len).ok().and_then(|len| self.rest.get(len..)).ok_or(end)?;
+        self.at = self.at.saturating_add(len);
+        Ok(())
+    }
+
+    /// Makes the bytes from `start` to `stop` safe to access.
+    #[inline]
+    fn fetch(&mut self, start: u64, stop: u64, what: &'static str) -> Result<(), UnexpectedEnd> {
+        if stop <= self.fetched {
+            return Ok(());
+        }
+        let fetched = self.fetch.and_then(|fetch| fetch(start..stop));
+        self.fetched = fetched.ok_or(UnexpectedEnd { at: start, what })?;
+        Ok(())
     }
 
     /// A reader over the next `count` records of `width` bytes each, which this reader skips.
@@ -96,7 +175,8 @@ impl<'a> Reader<'a> {
     pub fn records(&mut self, count: u32, width: usize, what: &'static str) -> Result<Self, UnexpectedEnd> {
         let at = self.at;
         let len = u64::try_from(width).ok().and_then(|width| width.checked_mul(u64::from(count)));
-        Ok(Self { rest: self.take(len.ok_or(UnexpectedEnd { at, what })?, what)?, at })
+        let rest = self.take(len.ok_or(UnexpectedEnd { at, what })?, what)?;
+        Ok(Self { rest, at, fetched: u64::MAX, fetch: None })
     }
 
     /// How many whole records of `width` bytes each are left.
@@ -109,8 +189,9 @@ impl<'a> Reader<'a> {
     pub fn record<const N: usize>(&mut self, what: &'static str) -> Result<Record<'a, N>, UnexpectedEnd> {
         let end = UnexpectedEnd { at: self.at, what };
         let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or(end)?;
-        self.rest = rest;
-        self.at = self.at.saturating_add(u64::try_from(N).unwrap_or(u64::MAX));
+        let behind = self.at.saturating_add(u64::try_from(N).unwrap_or(u64::MAX));
+        self.fetch(self.at, behind, what)?;
+        (self.rest, self.at) = (rest, behind);
         Ok(Record(bytes))
     }
 
@@ -150,11 +231,24 @@ impl<'a> Reader<'a> {
 
     /// Bytes up to a NUL, which is skipped and left off.
     pub fn zstring(&mut self, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
-        let end = UnexpectedEnd { at: self.at, what };
-        let len = self.rest.iter().position(|&byte| byte == 0).ok_or(end)?;
-        let bytes = self.take(u64::try_from(len).unwrap_or(u64::MAX), what)?;
-        self.skip(1, what)?;
-        Ok(bytes)
+        let (end, mut searched) = (UnexpectedEnd { at: self.at, what }, 0_usize);
+        loop {
+            let fetched = self.fetched.saturating_sub(self.at).min(self.left());
+            let fetched = usize::try_from(fetched).map_err(|_| end)?;
+            let found =
+                self.rest.get(searched..fetched).unwrap_or_default().iter().position(|&byte| byte == 0);
+            if let Some(len) = found.map(|len| searched.saturating_add(len)) {
+                let bytes = self.take(u64::try_from(len).unwrap_or(u64::MAX), what)?;
+                self.skip(1, what)?;
+                return Ok(bytes);
+            }
+            if fetched == self.rest.len() {
+                return Err(end);
+            }
+            searched = fetched;
+            let next = self.at.saturating_add(u64::try_from(searched).unwrap_or(u64::MAX));
+            self.fetch(next, next.saturating_add(1), what)?;
+        }
     }
 
     /// A two-byte length and that many bytes.
@@ -244,5 +338,26 @@ mod tests {
     #[test]
     fn a_start_past_the_end_names_that_offset() {
         assert_eq!(Reader::at(&[0; 4], 9, "names").err(), Some(UnexpectedEnd { at: 9, what: "names" }));
+    }
+
+    #[test]
+    fn what_cannot_be_fetched_is_an_end_and_what_is_skipped_is_not_fetched() {
+        // Blocks of 4 bytes; those from 12 on are refused, and so is the second.
+        let fetch = |range: Range<u64>| {
+            let end = range.end.next_multiple_of(4);
+            (end <= 12 && (range.end <= 4 || range.start >= 8)).then_some(end)
+        };
+        let archive = Bytes::mapped(b"abc\0defghi\0jkl\0", &fetch);
+        let end = |at, what| Some(UnexpectedEnd { at, what });
+        assert_eq!((archive.first(3), archive.first(5)), (&b"abc"[..], &b""[..]));
+        let mut reader = Reader::new(archive);
+        assert_eq!(reader.zstring("a"), Ok(&b"abc"[..]));
+        assert_eq!(reader.clone().zstring("b").err(), end(4, "b"));
+        assert_eq!(reader.clone().u8("c").err(), end(4, "c"));
+        assert_eq!(reader.clone().records(3, 1, "d").err(), end(4, "d"));
+        assert_eq!(reader.bytes(), b"");
+        reader.skip(4, "e").unwrap();
+        assert_eq!(reader.zstring("f"), Ok(&b"hi"[..]));
+        assert_eq!((reader.u8("g"), reader.u16("h").err()), (Ok(b'j'), end(12, "h")));
     }
 }

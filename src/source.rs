@@ -6,6 +6,7 @@
 //! Only this file may contain `unsafe`, and the map is its only use. Payload is never read through a map: where a file
 //! is truncated, access to the map ends the process with SIGBUS, and a positioned read returns an error.
 
+use std::collections::HashSet;
 use std::fs::{File, Metadata};
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
@@ -15,12 +16,16 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use memmap2::{Advice, Mmap};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use twox_hash::XxHash3_64;
 
 /// How coarse timestamps may be: FAT counts two seconds. A file that was changed this recently may change once more and
 /// keep its times.
 const COARSEST_TICK: Duration = Duration::from_secs(2);
+
+/// Bytes of a map that are fetched at once.
+const BLOCK: u64 = 1 << 16;
 
 /// Bytes that are read at once for a digest.
 const DIGEST_STEP: usize = 1 << 18;
@@ -53,6 +58,14 @@ pub struct Source {
 struct Tables {
     ranges: Vec<Range<u64>>,
     digest: u64,
+}
+
+/// What of a map may be accessed.
+struct Fetched {
+    /// Offsets of the blocks.
+    blocks: HashSet<u64>,
+    /// Why the first block that was refused was.
+    error: Option<io::Error>,
 }
 
 /// Why a read failed.
@@ -144,14 +157,19 @@ impl Source {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Maps the whole archive for one call of `parse`. Only the pages that it accesses are read: those of the tables.
+    /// Maps the whole archive for one call of `parse`, which accesses bytes only once its second argument has fetched them:
+    /// it takes a range, in bytes from the start of the archive, and returns how far bytes may be accessed, or `None`
+    /// where they cannot be read. Access to a page that the disk refuses would end the process with SIGBUS.
     ///
     /// # Errors
-    /// The system's, where it cannot be mapped.
+    /// The system's, where it cannot be mapped, or where bytes could not be fetched, whatever `parse` made of that.
     #[allow(unsafe_code)]
-    pub fn with_map<T>(&self, parse: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
+    pub fn with_map<T>(
+        &self,
+        parse: impl FnOnce(&[u8], &(dyn Fn(Range<u64>) -> Option<u64> + Sync)) -> T,
+    ) -> io::Result<T> {
         if self.is_empty() {
-            return Ok(parse(&[]));
+            return Ok(parse(&[], &|range| Some(range.end)));
         }
         // SAFETY: the map is private to this call and read-only. Another process may write to the file meanwhile:
         // parsers trust no byte and read none twice for a decision that memory safety depends on. Where the file is
@@ -161,7 +179,41 @@ impl Source {
                 .len(usize::try_from(self.len()).unwrap_or(usize::MAX))
                 .map(&self.file)?
         };
-        Ok(parse(&map))
+        let fetched = Mutex::new(Fetched { blocks: HashSet::new(), error: None });
+        let parsed = parse(&map, &|range| {
+            let mut fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);
+            self.fetch(&map, range, &mut fetched)
+        });
+        match fetched.into_inner().unwrap_or_else(PoisonError::into_inner).error {
+            Some(error) => Err(error),
+            None => Ok(parsed),
+        }
+    }
+
+    /// Fetches the blocks of the map that a range touches; returns where the last of them ends.
+    fn fetch(&self, map: &Mmap, range: Range<u64>, fetched: &mut Fetched) -> Option<u64> {
+        let end = range.end.min(self.len()).next_multiple_of(BLOCK);
+        for start in (range.start / BLOCK * BLOCK..end).step_by(BLOCK as usize) {
+            if fetched.blocks.contains(&start) {
+                continue;
+            }
+            if let Err(error) = self.fetch_block(map, start) {
+                let reason = format!("it cannot be read at offset {start}: {error}");
+                fetched.error.get_or_insert_with(|| io::Error::new(error.kind(), reason));
+                return None;
+            }
+            fetched.blocks.insert(start);
+        }
+        Some(end)
+    }
+
+    fn fetch_block(&self, map: &Mmap, start: u64) -> io::Result<()> {
+        let len = BLOCK.min(self.len() - start) as usize;
+        match map.advise_range(Advice::PopulateRead, start as usize, len) {
+            Ok(()) => Ok(()),
+            // Before Linux 5.14, and for the reason of a failure, which madvise does not tell.
+            Err(_) => self.file.read_exact_at(&mut vec![0; len], start),
+        }
     }
 
     /// Fills `buffer` with the bytes at `offset`.

@@ -13,7 +13,7 @@ use crate::support::{content, samples};
 
 /// The format that recognises these bytes.
 fn format_of(bytes: &[u8]) -> Option<&'static str> {
-    FORMATS.iter().find(|format| (format.recognises)(bytes)).map(|format| format.name)
+    FORMATS.iter().find(|format| (format.recognises)(bytes.into())).map(|format| format.name)
 }
 
 fn arena() -> Legacy {

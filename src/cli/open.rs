@@ -11,6 +11,7 @@ use super::parallel::in_parallel;
 use super::{dictionary, folder_name};
 use crate::content::{LayerTables, Store};
 use crate::format::{self, About, Archive, Note, Options};
+use crate::read::Bytes;
 use crate::source::Source;
 use crate::tree::{self, Dictionary, Layer, TooManyNames, Tree};
 
@@ -115,7 +116,7 @@ fn with_source<T>(
     use_archive: impl FnOnce(Archive<'_>) -> T,
 ) -> Result<T, Failure> {
     source
-        .with_map(|bytes| format::parse_with(bytes, options).map(use_archive))
+        .with_map(|bytes, fetch| format::parse_with(Bytes::mapped(bytes, fetch), options).map(use_archive))
         .map_err(|error| Failure::io(Exit::NoInput, path, &error))?
         .map_err(|error| Failure::unreadable(path, &error))
 }

@@ -16,7 +16,7 @@ use super::hash::{Family, Hash};
 use super::head::Heads;
 use super::limits::Options;
 use super::notes::{Notes, PastEnd};
-use crate::read::{Reader, Record, UnexpectedEnd};
+use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 use crate::texture::{dds, gnf, xbox};
 
 /// This format's row in [`super::FORMATS`].
@@ -32,19 +32,19 @@ const RECORD_START: usize = 16;
 /// Of what the chunk records of all kinds begin with, in bytes.
 const CHUNK_START: usize = 16;
 
-fn recognises(archive: &[u8]) -> bool {
+fn recognises(archive: Bytes<'_>) -> bool {
     archive.starts_with(MAGIC)
 }
 
-fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
     let mut notes = Notes::new(&options.limits);
     let (header, records) = Header::read(archive, options, &mut notes)?;
     let mut past_end = PastEnd::new(header.len);
     let mut walked = records.clone();
     let (heads, has_one_extent_each) = check_records(&header, &mut walked, &mut past_end, &mut notes)?;
     let names = match header.names {
-        0 => Reader::new(&[]),
-        start => Reader::at(archive, start, "the names").unwrap_or_else(|_| Reader::new(&[])),
+        0 => Reader::empty(),
+        start => Reader::at(archive, start, "the names").unwrap_or_else(|_| Reader::empty()),
     };
     let mut walked_names = names.clone();
     let unnamed = header.files.saturating_sub(count_names(&mut walked_names, header.files));
@@ -130,7 +130,7 @@ struct Header {
 impl Header {
     /// Reads the header; returns it with a reader of what follows.
     fn read<'a>(
-        archive: &'a [u8],
+        archive: Bytes<'a>,
         options: &Options,
         notes: &mut Notes,
     ) -> Result<(Self, Reader<'a>), ParseError> {
@@ -302,7 +302,7 @@ impl<'a> Files<'a> for Tables<'a> {
             let name = names.wstring("a name").map_or_else(
                 // What follows a name that is cut off is no name.
                 |_| {
-                    names = Reader::new(&[]);
+                    names = Reader::empty();
                     Name::Unknown { extension: record.extension() }
                 },
                 Name::Path,

@@ -4,6 +4,7 @@ use super::archive::Archive;
 use super::error::ParseError;
 use super::limits::Options;
 use super::sniff;
+use crate::read::Bytes;
 
 /// A row of [`super::FORMATS`].
 #[derive(Debug)]
@@ -11,26 +12,29 @@ pub struct Format {
     /// What users call it.
     pub name: &'static str,
     /// Whether an archive of these bytes has this format, whatever its version.
-    pub recognises: fn(&[u8]) -> bool,
+    pub recognises: fn(Bytes<'_>) -> bool,
     /// Parses the tables of an archive that is recognised.
-    pub parse: for<'a> fn(&'a [u8], &Options) -> Result<Archive<'a>, ParseError>,
+    pub parse: for<'a> fn(Bytes<'a>, &Options) -> Result<Archive<'a>, ParseError>,
 }
 
 /// Parses an archive by the first of `formats` that recognises it.
 pub(super) fn parse_by<'a>(
     formats: &[Format],
-    archive: &'a [u8],
+    archive: Bytes<'a>,
     options: &Options,
 ) -> Result<Archive<'a>, ParseError> {
     let format = formats.iter().find(|format| (format.recognises)(archive)).ok_or_else(|| {
-        ParseError::unsupported(0, format!("not a BSA or BA2; it looks like {}", looks_like(archive)))
+        ParseError::unsupported(
+            0,
+            format!("not a BSA or BA2; it looks like {}", looks_like(archive.first(512))),
+        )
     })?;
     let mut parsed = (format.parse)(archive, options)?;
     parsed.sniffed = sniff::unnamed(archive, &parsed);
     Ok(parsed)
 }
 
-/// What bytes of no known format seem to be, in words that complete "it looks like".
+/// What the first bytes of no known format seem to be, in words that complete "it looks like".
 fn looks_like(bytes: &[u8]) -> &'static str {
     /// First bytes of what is mistaken for an archive, or downloaded in place of one.
     const KNOWN: [(&[u8], &str); 13] = [
@@ -54,10 +58,9 @@ fn looks_like(bytes: &[u8]) -> &'static str {
     if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return what;
     }
-    let start = bytes.get(..bytes.len().min(512)).unwrap_or(bytes);
-    if start.iter().all(|&byte| byte == 0) {
+    if bytes.iter().all(|&byte| byte == 0) {
         "zeros: a download that was cut off?"
-    } else if start
+    } else if bytes
         .iter()
         .all(|&byte| byte == b'\t' || byte == b'\n' || byte == b'\r' || (0x20..0x7f).contains(&byte))
     {

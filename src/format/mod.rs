@@ -40,6 +40,8 @@ pub use head::{Head, Heads, LinearTexture};
 pub use limits::{Limits, Options};
 pub use notes::Note;
 
+use crate::read::Bytes;
+
 /// Every format that can be read, in the order in which they are tried.
 ///
 /// Those without a magic number precede Morrowind's, whose magic number is a likely count of files.
@@ -56,7 +58,7 @@ pub static FORMATS: &[Format] = &[
 ///
 /// # Errors
 /// Those of [`parse_with`].
-pub fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, ParseError> {
+pub fn parse<'a>(archive: impl Into<Bytes<'a>>, limits: &Limits) -> Result<Archive<'a>, ParseError> {
     parse_with(archive, &Options { limits: *limits, force: false })
 }
 
@@ -64,6 +66,6 @@ pub fn parse<'a>(archive: &'a [u8], limits: &Limits) -> Result<Archive<'a>, Pars
 ///
 /// # Errors
 /// [`ParseErrorKind::Unsupported`] where none does, with what the bytes look like; otherwise what the format found.
-pub fn parse_with<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
-    detect::parse_by(FORMATS, archive, options)
+pub fn parse_with<'a>(archive: impl Into<Bytes<'a>>, options: &Options) -> Result<Archive<'a>, ParseError> {
+    detect::parse_by(FORMATS, archive.into(), options)
 }

@@ -6,11 +6,14 @@ use super::archive::Archive;
 use super::entry::Name;
 use super::extent::{Codec, Extent};
 use super::hash::Family;
-use crate::read::Reader;
+use crate::read::{Bytes, Reader};
 
 /// How many files of one archive are examined, as each may cost a read from the disk. The largest nameless archive
 /// known has some 14,000.
 const MAX_EXAMINED: usize = 1 << 16;
+
+/// Bytes of a file that are examined: an embedded name of any length, and a magic number.
+const FIRST: u64 = 512;
 
 /// First bytes, and the extension of files that begin with them. Meshes and their animations begin alike, and a
 /// plugin may be a master: of two, the more common one is taken.
@@ -42,7 +45,7 @@ const MAGICS: [(&[u8], &str); 22] = [
 
 /// The extensions of an archive's files that have neither a name nor a stored extension, where the first bytes show
 /// one.
-pub(super) fn unnamed(archive: &[u8], parsed: &Archive<'_>) -> Vec<(u32, &'static str)> {
+pub(super) fn unnamed(archive: Bytes<'_>, parsed: &Archive<'_>) -> Vec<(u32, &'static str)> {
     if matches!(parsed.hashes, Family::Fo4 | Family::None) || parsed.files.has_all_names() {
         return Vec::new();
     }
@@ -67,12 +70,12 @@ pub(super) fn unnamed(archive: &[u8], parsed: &Archive<'_>) -> Vec<(u32, &'stati
 }
 
 /// The extension that the first bytes of an extent show; `None` where it is packed or its first bytes are not known.
-fn extension(archive: &[u8], extent: &Extent) -> Option<&'static str> {
+fn extension(archive: Bytes<'_>, extent: &Extent) -> Option<&'static str> {
     if extent.codec != Codec::Stored {
         return None;
     }
     let mut reader = Reader::at(archive, extent.offset, "a file").ok()?;
-    let mut bytes = reader.take(u64::from(extent.packed).min(reader.left()), "a file").ok()?;
+    let mut bytes = reader.take(u64::from(extent.packed).min(reader.left()).min(FIRST), "a file").ok()?;
     if extent.prefix.name {
         let (len, rest) = bytes.split_first()?;
         bytes = rest.get(usize::from(*len)..)?;

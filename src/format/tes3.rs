@@ -11,7 +11,7 @@ use super::files::FileList;
 use super::hash::{Family, Hash};
 use super::limits::Options;
 use super::notes::{Notes, PastEnd};
-use crate::read::{Reader, Record, UnexpectedEnd};
+use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
 pub const FORMAT: Format = Format { name: "TES3", recognises, parse };
@@ -30,11 +30,11 @@ const MIN_LEN: u64 = 8;
 const MIN_NAMED_LEN: u64 = 13;
 
 /// Formats without a magic number are tried before this one: its four bytes are a likely count of files.
-fn recognises(archive: &[u8]) -> bool {
+fn recognises(archive: Bytes<'_>) -> bool {
     archive.starts_with(&MAGIC)
 }
 
-fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
     let limits = &options.limits;
     let header = header(archive)?;
     limits.check_count(8, u64::from(header.count), "files")?;
@@ -116,7 +116,7 @@ impl Header {
     }
 }
 
-fn header(archive: &[u8]) -> Result<Header, ParseError> {
+fn header(archive: Bytes<'_>) -> Result<Header, ParseError> {
     let mut reader = Reader::new(archive);
     reader.skip(4, "the magic number")?;
     let before_hashes = u64::from(reader.u32("the offset of the hashes")?);

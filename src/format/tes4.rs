@@ -14,7 +14,7 @@ use super::files::Files;
 use super::hash::{Family, Hash};
 use super::limits::{Limits, Options};
 use super::notes::{Notes, PastEnd};
-use crate::read::{Reader, Record, UnexpectedEnd};
+use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
 pub const FORMAT: Format = Format { name: "TES4", recognises, parse };
@@ -60,11 +60,11 @@ const SECONDARY: u32 = 1 << 31;
 /// The bits of a file record's size that are a size; the highest is a mark of the running game.
 const SIZE_MASK: u32 = INVERTED.wrapping_sub(1);
 
-fn recognises(archive: &[u8]) -> bool {
+fn recognises(archive: Bytes<'_>) -> bool {
     archive.starts_with(MAGIC)
 }
 
-fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
     let header = Header::read(archive, options)?;
     let mut notes = Notes::new(&options.limits);
     if header.layout != header.version {
@@ -76,7 +76,7 @@ fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseE
     let (count, end) = check_folders(&header, folders.clone(), &options.limits, &mut past_end, &mut notes)?;
     let (names, named) = match header.has(flag::FILE_NAMES) {
         true => header.file_names(archive, count, end, &mut notes),
-        false => (Reader::new(&[]), 0),
+        false => (Reader::empty(), 0),
     };
     let unnamed = count.saturating_sub(named);
     if header.has(flag::FILE_NAMES) && unnamed > 0 {
@@ -114,7 +114,7 @@ struct Header {
 }
 
 impl Header {
-    fn read(archive: &[u8], options: &Options) -> Result<Self, ParseError> {
+    fn read(archive: Bytes<'_>, options: &Options) -> Result<Self, ParseError> {
         let mut reader = Reader::new(archive);
         reader.skip(4, "the magic number")?;
         let version = reader.u32("the version")?;
@@ -188,7 +188,7 @@ impl Header {
     /// names (Wabbajack).
     fn file_names<'a>(
         &self,
-        archive: &'a [u8],
+        archive: Bytes<'a>,
         count: u32,
         sequential: u64,
         notes: &mut Notes,
@@ -219,7 +219,7 @@ impl Header {
             return (names, count);
         }
         notes.add(28, || "the length of the file names is wrong; they are read as far as they go".into());
-        let names = Reader::at(archive, sequential, "the file names").unwrap_or_else(|_| Reader::new(&[]));
+        let names = Reader::at(archive, sequential, "the file names").unwrap_or_else(|_| Reader::empty());
         split_names(&names, count)
     }
 }
@@ -250,7 +250,7 @@ struct Folder<'a> {
 }
 
 impl<'a> Folders<'a> {
-    fn new(archive: &'a [u8], header: &Header, notes: &mut Notes) -> Result<Self, ParseError> {
+    fn new(archive: Bytes<'a>, header: &Header, notes: &mut Notes) -> Result<Self, ParseError> {
         if header.folder_records != HEADER_LEN {
             notes.add(8, || {
                 format!("folder records at {}, where all known tools put {HEADER_LEN}", header.folder_records)
@@ -357,7 +357,7 @@ impl<'a> FileRecord<'a> {
 /// Where the tables are, once they were checked.
 #[derive(Clone, Debug)]
 struct Tables<'a> {
-    archive: &'a [u8],
+    archive: Bytes<'a>,
     header: Header,
     folders: Folders<'a>,
     /// File names; empty where there are none.
@@ -444,7 +444,7 @@ impl<'a> Files<'a> for Tables<'a> {
             let hash = Hash { folder, file: file.hash() };
             let file_name = names.zstring("a file's name").ok();
             if file_name.is_none() {
-                names = Reader::new(&[]);
+                names = Reader::empty();
             }
             let name = match (folder_name, file_name) {
                 (Some(_), Some(_)) => None,
@@ -493,7 +493,7 @@ fn hashed_by<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Option<Family> {
 
 /// The path embedded in an entry's data, if it is the name of this entry: de-duplicated data embeds the name of the
 /// first of several.
-fn embedded_name<'a>(archive: &'a [u8], extent: &Extent, stored: Hash) -> Option<Name<'a>> {
+fn embedded_name<'a>(archive: Bytes<'a>, extent: &Extent, stored: Hash) -> Option<Name<'a>> {
     let mut reader = Reader::at(archive, extent.offset, "an embedded name").ok()?;
     let path = reader.bstring("an embedded name").ok()?;
     Family::Tes4.candidates(b"", path).any(|hash| hash == stored).then_some(Name::Path(path))

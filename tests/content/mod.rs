@@ -36,7 +36,7 @@ impl Opened {
             std::fs::write(&path, bytes).unwrap();
             let mut source = Source::open(&path).unwrap();
             let (layer, tables, parsed) = source
-                .with_map(|bytes| {
+                .with_map(|bytes, _| {
                     let archive = parse(bytes, &Limits::default()).unwrap();
                     let base = number.to_string();
                     (

@@ -132,3 +132,29 @@ fn reads_of_a_disk_that_hangs_leave_other_archives_listings_and_the_end_of_the_m
     assert!(!mount.is_mounted());
     drop(disk);
 }
+
+#[test]
+fn a_disk_that_fails_under_the_tables_is_an_error_that_names_archive_offset_and_reason() {
+    let dir = TestDir::new();
+    // Tables of more than one page, and the data of one file behind them.
+    let files = (0..4_000).map(|nth| format!("{nth:050}.txt"));
+    let archive = files.fold(Tes4::new(104), |archive, name| archive.file("f", name, "x")).build();
+    let tables = u64::try_from(archive.len()).unwrap() - 4_000;
+    let disk = Disk::mount(&dir.path("disk"), vec![("a.bsa", archive)]);
+    for from in (0..tables).step_by(1 << 16) {
+        disk.set(Mode::FailsFrom(from));
+        for command in
+            [&["mount", "disk/a.bsa", "mnt"][..], &["info", "disk/a.bsa"], &["verify", "disk/a.bsa"]]
+        {
+            let finished = dir.run(command);
+            let expected = format!(
+                "bsafs: disk/a.bsa: it cannot be read at offset {from}: Input/output error (os error 5)\n"
+            );
+            assert_eq!((finished.code, finished.err), (66, expected), "{command:?}");
+        }
+        assert!(!dir.path("mnt").exists());
+    }
+    disk.set(Mode::Works);
+    let mount = dir.mount(["disk/a.bsa"]);
+    assert_eq!(fs::read_dir(mount.join("f")).unwrap().count(), 4_000);
+}

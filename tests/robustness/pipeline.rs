@@ -46,7 +46,7 @@ pub fn limits() -> Limits {
 /// When an invariant does not hold.
 pub fn run(path: &Path, scope: &Scope<'_>) -> Option<usize> {
     let source = Source::open(path).unwrap();
-    let (layer, tables, in_scope) = source.with_map(|bytes| names_and_tables(bytes, scope)).unwrap()?;
+    let (layer, tables, in_scope) = source.with_map(|bytes, _| names_and_tables(bytes, scope)).unwrap()?;
     let tree = tree::merge(vec![layer]).unwrap();
     check_tree(&tree, in_scope.len());
     let mut store = Store::new(1 << 20, limits());

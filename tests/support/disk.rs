@@ -20,6 +20,8 @@ pub enum Mode {
     Works,
     /// With EIO.
     Fails,
+    /// With EIO from this offset in a file on, in bytes; in whole pages.
+    FailsFrom(u64),
     /// Not at all, until it works or fails.
     Hangs,
 }
@@ -88,7 +90,7 @@ impl Shared {
             state.mode = mode;
             match mode {
                 Mode::Hangs => Vec::new(),
-                Mode::Works | Mode::Fails => std::mem::take(&mut state.waiting),
+                Mode::Works | Mode::Fails | Mode::FailsFrom(_) => std::mem::take(&mut state.waiting),
             }
         };
         for (read, reply) in waiting {
@@ -97,7 +99,8 @@ impl Shared {
     }
 
     fn answer(&self, mode: Mode, read: Read, reply: ReplyData) {
-        if mode == Mode::Fails {
+        let end = read.offset + u64::from(read.size);
+        if mode == Mode::Fails || matches!(mode, Mode::FailsFrom(offset) if offset < end) {
             return reply.error(Errno::EIO);
         }
         let (_, bytes) = &self.files[read.ino as usize - 2];

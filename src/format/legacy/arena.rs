@@ -5,16 +5,17 @@ use super::super::detect::Format;
 use super::super::error::ParseError;
 use super::super::limits::Options;
 use super::layout::{Layout, NAMED_LEN, about, named};
+use crate::read::Bytes;
 
 /// This format's row in [`super::super::FORMATS`].
 pub const FORMAT: Format = Format { name: "Arena", recognises, parse };
 
 static LAYOUT: Layout = Layout { header_len: 2, record_len: NAMED_LEN, read: named };
 
-fn recognises(archive: &[u8]) -> bool {
+fn recognises(archive: Bytes<'_>) -> bool {
     LAYOUT.fits(archive)
 }
 
-fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
     LAYOUT.parse(archive, about(FORMAT.name, "", "The Elder Scrolls: Arena"), options)
 }

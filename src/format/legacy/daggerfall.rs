@@ -7,7 +7,7 @@ use super::super::entry::Name;
 use super::super::error::ParseError;
 use super::super::limits::Options;
 use super::layout::{File, Layout, NAMED_LEN, about, named};
-use crate::read::{Reader, Record, UnexpectedEnd};
+use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::super::FORMATS`].
 pub const FORMAT: Format = Format { name: "Daggerfall", recognises, parse };
@@ -18,17 +18,17 @@ const NUMBERED_LEN: usize = 8;
 static NAMES: Layout = Layout { header_len: 4, record_len: NAMED_LEN, read: named };
 static NUMBERS: Layout = Layout { header_len: 4, record_len: NUMBERED_LEN, read: numbered };
 
-fn recognises(archive: &[u8]) -> bool {
+fn recognises(archive: Bytes<'_>) -> bool {
     kind(archive).is_ok_and(|(layout, _)| layout.fits(archive))
 }
 
-fn parse<'a>(archive: &'a [u8], options: &Options) -> Result<Archive<'a>, ParseError> {
+fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
     let (layout, about) = kind(archive)?;
     layout.parse(archive, about, options)
 }
 
 /// The layout that the header states.
-fn kind(archive: &[u8]) -> Result<(&'static Layout, About), ParseError> {
+fn kind(archive: Bytes<'_>) -> Result<(&'static Layout, About), ParseError> {
     const GAMES: &str = "The Elder Scrolls II: Daggerfall";
     let mut header = Reader::new(archive);
     header.skip(2, "the count of files")?;

@@ -14,7 +14,7 @@ use super::super::files::FileList;
 use super::super::hash::{Family, Hash};
 use super::super::limits::Options;
 use super::super::notes::Notes;
-use crate::read::{Reader, Record, UnexpectedEnd};
+use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// Of a record of a file with a name, in bytes.
 pub(super) const NAMED_LEN: usize = 18;
@@ -40,7 +40,7 @@ pub(super) struct File<'a> {
 
 impl Layout {
     /// A reader of the directory, which ends the archive.
-    fn directory<'a>(&self, archive: &'a [u8]) -> Result<Reader<'a>, UnexpectedEnd> {
+    fn directory<'a>(&self, archive: Bytes<'a>) -> Result<Reader<'a>, UnexpectedEnd> {
         let end = UnexpectedEnd { at: self.header_len, what: "the directory" };
         let count = Reader::new(archive).u16("the count of files")?;
         let len = usize::from(count).saturating_mul(self.record_len);
@@ -52,7 +52,7 @@ impl Layout {
     /// Whether header, data and directory add up to `archive`.
     ///
     /// Not for an archive without a byte of data: zeros would add up too.
-    pub(super) fn fits(&self, archive: &[u8]) -> bool {
+    pub(super) fn fits(&self, archive: Bytes<'_>) -> bool {
         let Ok(mut directory) = self.directory(archive) else { return false };
         let end = directory.position();
         let mut at = self.header_len;
@@ -66,7 +66,7 @@ impl Layout {
     /// The tables of an archive that fits.
     pub(super) fn parse<'a>(
         &self,
-        archive: &'a [u8],
+        archive: Bytes<'a>,
         about: About,
         options: &Options,
     ) -> Result<Archive<'a>, ParseError> {

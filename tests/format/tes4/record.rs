@@ -135,7 +135,7 @@ fn bit_31_of_an_offset_is_part_of_it_in_archives_past_2_gib() {
     let source = Source::open(&path).unwrap();
     assert_eq!(source.len(), 0x8000_1000);
     let offsets = source
-        .with_map(|bytes| {
+        .with_map(|bytes, _| {
             let archive = parse(bytes);
             assert_eq!(notes(&archive), []);
             archive.extents().map(|extent| extent.offset).collect::<Vec<_>>()
