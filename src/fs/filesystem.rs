@@ -106,10 +106,13 @@ impl FileSystem {
         }
         let node = self.inode(ino)?.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
-        let read = self.store.read_and_push(entry, offset, len, answer);
-        if let Some(error) = self.store.take_salvaged(entry) {
-            log::warn!("{}: {error}; its bytes are served all the same", self.path_of(node, entry));
-        }
+        let read = self.store.read_and_push(entry, offset, len, |bytes| {
+            // Before the answer: who has it finds the line in the log.
+            if let Some(error) = self.store.take_salvaged(entry) {
+                log::warn!("{}: {error}; its bytes are served all the same", self.path_of(node, entry));
+            }
+            answer(bytes)
+        });
         let (answered, decoded) = read.map_err(|error| {
             if error.is_new {
                 log::error!("{}: {error}", self.path_of(node, entry));
