@@ -35,7 +35,8 @@
 //!
 //! # The walk of a read
 //!
-//! 1. The kernel sends READ for an inode number. A worker thread of fuser calls the adaptor (`fs/fuse.rs`).
+//! 1. The kernel sends READ for an inode number. A worker thread of fuser calls the adaptor (`fs/fuse.rs`), which runs it
+//!    there, or on a thread of the archive's device where no other worker would stay free (`fs/io_threads.rs`).
 //! 2. The operation (`fs/filesystem.rs`) finds the node of the number and the entry of the node: an archive and a file
 //!    in it.
 //! 3. The store (`content/read.rs`) has the range cut at the borders of the file's head and extents (`content/way.rs`). The
@@ -78,6 +79,7 @@
 //! | which error does a program get? | `fs/error.rs`, one match |
 //! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until the mount ends |
 //! | what happens when an archive changes? | [`source`]: EIO until it is mounted again |
+//! | what when its disk fails or hangs? | EIO, and a line in the log for each outage; `fs/io_threads.rs` keeps a worker free, `fs/sizes.rs` tells no size that is not known |
 //! | what is measured, and what was tried and left out? | `tests/bench/RESULTS.md` |
 //!
 //! # Memory
@@ -93,7 +95,7 @@
 //! | cache of decoded extents | `--cache-size`, 64 MiB by default | that; or one extent that is larger, held alone, up to 1 GiB ([`format::Limits::extent`]) |
 //! | extents evicted while in use | freed when the last reader or push has finished | one for each worker, and the pushes |
 //! | pushes to the page cache | the decoded extents that wait, shared with the cache | 64 pushes and 32 MiB; or one larger push |
-//! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors; packed bytes: what the tables state, up to 4 GiB |
+//! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors; and up to 32 threads of devices, for 10 s after their last read; packed bytes: what the tables state, up to 4 GiB |
 //! | textures made linear | tiled bytes while they are put into rows | 1 GiB a worker |
 //! | state of decoders | some 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |

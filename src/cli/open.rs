@@ -130,9 +130,11 @@ fn names_and_tables(
         return (names(), LayerTables::new(archive));
     }
     thread::scope(|scope| {
-        let tables = scope.spawn(|| LayerTables::new(archive));
+        let tables = thread::Builder::new().spawn_scoped(scope, || LayerTables::new(archive));
         let names = names();
-        (names, tables.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        // A thread that cannot be started is done without.
+        let tables = tables.map(|tables| tables.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        (names, tables.unwrap_or_else(|_| LayerTables::new(archive)))
     })
 }
 
