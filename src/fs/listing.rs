@@ -59,7 +59,7 @@ impl FileSystem {
         Ok(())
     }
 
-    /// READDIRPLUS: the same with the attributes of each entry, [`AT_ONCE`] of them at most.
+    /// READDIRPLUS: the same with the attributes of each entry, 512 of them at most.
     ///
     /// # Errors
     /// [`Error::NoNode`] or [`Error::NotFolder`].
