@@ -39,6 +39,12 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     value("gid=", "1000", "the files' group; default: that of who mounts", |it, text, _| {
         set(&mut it.presentation.owner.gid, number(text, 10)?)
     }),
+    value("fmode=", "444", "permissions of files, in octal; default: 644", |it, text, _| {
+        set(&mut it.presentation.owner.file_mode, permissions(text)?)
+    }),
+    value("dmode=", "555", "permissions of folders, in octal; default: 755", |it, text, _| {
+        set(&mut it.presentation.owner.folder_mode, permissions(text)?)
+    }),
     value("umask=", "077", "permissions to remove from files and folders, in octal", |it, text, folder| {
         set_fmask(it, text, folder).and_then(|()| set_dmask(it, text, folder))
     }),
@@ -176,6 +182,14 @@ fn number(text: &str, radix: u32) -> Result<u32, String> {
     u32::from_str_radix(text, radix).map_err(|_| format!("\"{text}\" is not a number"))
 }
 
+/// Permission bits; those beyond (setuid, setgid, sticky) are nothing that a mount should show.
+fn permissions(text: &str) -> Result<u16, String> {
+    match u16::try_from(number(text, 8)?) {
+        Ok(bits) if bits <= 0o777 => Ok(bits),
+        _ => Err(format!("\"{text}\" is more than the permissions 777")),
+    }
+}
+
 /// The kernel takes any number and rounds one that is too large to another.
 fn read_ahead(text: &str) -> Result<u32, String> {
     const MAX_KIB: u32 = 1024;
@@ -184,13 +198,11 @@ fn read_ahead(text: &str) -> Result<u32, String> {
 }
 
 fn set_fmask(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), String> {
-    let mask = number(text, 8)? as u16;
-    set(&mut options.presentation.owner.file_mode, Owner::new(0, 0).file_mode & !mask)
+    set(&mut options.presentation.owner.file_mask, permissions(text)?)
 }
 
 fn set_dmask(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), String> {
-    let mask = number(text, 8)? as u16;
-    set(&mut options.presentation.owner.folder_mode, Owner::new(0, 0).folder_mode & !mask)
+    set(&mut options.presentation.owner.folder_mask, permissions(text)?)
 }
 
 fn one_of<T: ValueEnum>(text: &str) -> Result<T, String> {
@@ -256,8 +268,15 @@ mod tests {
 
     #[test]
     fn masks_remove_permissions() {
-        let owner = parse(["uid=7,gid=8", "umask=077,dmask=022"]).expect("accepted").presentation.owner;
-        assert_eq!((owner.uid, owner.gid, owner.file_mode, owner.folder_mode), (7, 8, 0o400, 0o555));
+        let parsed = |options| parse(["uid=7,gid=8", options]).expect("accepted").presentation.owner;
+        let owner = Owner::new(7, 8);
+        assert_eq!(parsed("umask=077,dmask=022"), Owner { file_mask: 0o077, folder_mask: 0o022, ..owner });
+        // In any order.
+        for options in ["fmode=666,dmode=777,umask=022", "umask=022,dmode=777,fmode=666"] {
+            let masks = Owner { file_mask: 0o022, folder_mask: 0o022, ..owner };
+            assert_eq!(parsed(options), Owner { file_mode: 0o666, folder_mode: 0o777, ..masks });
+        }
+        assert!(parse(["fmode=1777"]).is_err() && parse(["umask=8"]).is_err());
     }
 
     #[test]

@@ -9,23 +9,28 @@ pub struct Owner {
     pub uid: u32,
     /// Group ID of all nodes.
     pub gid: u32,
-    /// Permission bits of files.
+    /// Permission bits of files, from which `file_mask` takes away.
     pub file_mode: u16,
-    /// Permission bits of folders.
+    /// Permission bits of folders, from which `folder_mask` takes away.
     pub folder_mode: u16,
+    /// Permission bits that files do not have.
+    pub file_mask: u16,
+    /// Permission bits that folders do not have.
+    pub folder_mask: u16,
 }
 
 impl Owner {
-    /// Of files that everybody may read.
+    /// Of files that everybody may read. Their user may write, too, although a read-only mount refuses that: copies made
+    /// by `cp -r` and `rsync -a` could not be changed and removed otherwise.
     pub fn new(uid: u32, gid: u32) -> Self {
-        Self { uid, gid, file_mode: 0o444, folder_mode: 0o555 }
+        Self { uid, gid, file_mode: 0o644, folder_mode: 0o755, file_mask: 0, folder_mask: 0 }
     }
 
     /// Permission bits of a node.
     pub(super) fn mode(&self, kind: NodeKind) -> u16 {
         match kind {
-            NodeKind::File => self.file_mode,
-            NodeKind::Folder => self.folder_mode,
+            NodeKind::File => self.file_mode & !self.file_mask,
+            NodeKind::Folder => self.folder_mode & !self.folder_mask,
             NodeKind::StatusLink => 0o777,
         }
     }

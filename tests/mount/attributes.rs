@@ -19,11 +19,11 @@ fn everybody_may_read_and_times_are_those_of_the_archive() {
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     for (path, mode, links) in [
-        ("", 0o040_555, 2),
-        ("textures", 0o040_555, 2),
-        ("textures/clutter", 0o040_555, 2),
-        ("readme.txt", 0o100_444, 1),
-        ("textures/clutter/bucket.dds", 0o100_444, 1),
+        ("", 0o040_755, 2),
+        ("textures", 0o040_755, 2),
+        ("textures/clutter", 0o040_755, 2),
+        ("readme.txt", 0o100_644, 1),
+        ("textures/clutter/bucket.dds", 0o100_644, 1),
     ] {
         let metadata = fs::metadata(mount.join(path)).unwrap();
         assert_eq!((metadata.mode(), metadata.nlink()), (mode, links), "{path}");

@@ -39,7 +39,7 @@ fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
         assert!(copied.status.success() && copied.stdout == content, "{path}");
     }
     let owner = run(&mut dir.as_user("stat", ["-c", "%U %a", "mnt/readme.txt"])).sound();
-    assert!(owner.ends_with(" 444\n"), "{owner}");
+    assert!(owner.ends_with(" 644\n"), "{owner}");
 
     until("the mount can be unmounted", || {
         let finished = run(&mut dir.bsafs_as_user(["umount", "mnt"]));
@@ -123,11 +123,12 @@ fn owner_and_permissions_follow_the_options() {
     // Owner, group, permissions of files and folders.
     let own = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     for (options, owner, file, folder) in [
-        ("uid=65534,gid=7", (65534, 7), 0o444, 0o555),
-        ("umask=077", own, 0o400, 0o500),
-        ("fmask=0004,dmask=0055", own, 0o440, 0o500),
-        ("umask=077,dmask=022", own, 0o400, 0o555),
-        ("uid=0", (0, own.1), 0o444, 0o555),
+        ("uid=65534,gid=7", (65534, 7), 0o644, 0o755),
+        ("umask=077", own, 0o600, 0o700),
+        ("fmask=0004,dmask=0055", own, 0o640, 0o700),
+        ("umask=077,dmask=022", own, 0o600, 0o755),
+        ("uid=0", (0, own.1), 0o644, 0o755),
+        ("umask=022,fmode=466,dmode=577", own, 0o444, 0o555),
     ] {
         let dir = TestDir::new();
         dir.archive("a.bsa", &world());
@@ -153,4 +154,20 @@ fn uid_umask_and_allow_other_let_one_other_user_read() {
     let mount = dir.mount(["a.bsa", "-o", &options]);
     let read = dir.as_user("cat", [mount.join("textures/clutter/pail.dds")]).output().unwrap();
     assert!(read.stdout == world_files()[1].1, "{read:?}");
+}
+
+#[test]
+fn copies_of_files_and_folders_can_be_changed_and_removed() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
+    run(&mut dir.as_user("cp", ["-r", "mnt/textures", "copy"])).sound();
+    run(&mut dir.as_user("cp", ["-a", "mnt/textures", "exact"])).sound();
+    for copy in ["copy", "exact"] {
+        run(&mut dir.as_user("sh", ["-c", &format!("echo changed >{copy}/sky.dds")])).sound();
+        run(&mut dir.as_user("rm", ["-r", copy])).sound();
+    }
+    let refused = run(&mut dir.as_user("sh", ["-c", "echo changed >mnt/textures/sky.dds"]));
+    assert!(refused.code != 0 && refused.err.contains("Read-only file system"), "{refused:?}");
 }
