@@ -69,7 +69,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     value(
         "fsname=",
         "skyrim",
-        "source that `mount` and `df` show; default: the last archive",
+        "source that `mount` and `df` show; default: the archive or profile, of several `bsafs`",
         |it, text, _| set(&mut it.request.fsname, text.to_owned()),
     ),
     value(

@@ -36,11 +36,20 @@ impl MountPlan {
                 archives.push(source.clone());
             }
         }
-        options.request.fsname = archives.last().map_or_else(String::new, |path| path.display().to_string());
+        options.request.fsname = shown_source(sources);
         profiles.iter().try_for_each(|profile| options.add(&profile.options, &profile.parent))?;
         // The command line comes last and outranks profiles.
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
         Ok(Self { archives, mountpoint, options })
+    }
+}
+
+/// What `mount`, `df` and file managers show as the source: a single one as given, so that `mount -a` finds it mounted;
+/// several have no path in common.
+fn shown_source(sources: &[PathBuf]) -> String {
+    match sources {
+        [source] => std::path::absolute(source).as_ref().unwrap_or(source).display().to_string(),
+        _ => "bsafs".into(),
     }
 }
 

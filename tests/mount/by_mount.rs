@@ -69,6 +69,27 @@ fn mount_finds_the_program_by_the_type_and_umount_ends_the_daemon() {
 }
 
 #[test]
+fn a_second_mount_of_all_of_fstab_finds_a_profile_mounted() {
+    if !is_root() || !Path::new("/sbin/mount.fuse").exists() {
+        return eprintln!("SKIPPED: needs root and /sbin/mount.fuse");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.archive("b.bsa", &world());
+    fs::write(dir.path("both.toml"), "archives = ['a.bsa', 'b.bsa']").unwrap();
+    fs::create_dir(dir.path("mnt")).unwrap();
+    let (profile, mountpoint) = (dir.path("both.toml"), dir.path("mnt"));
+    let line = format!("{} {} fuse.bsafs ro 0 0\n", profile.display(), mountpoint.display());
+    fs::write(dir.path("fstab"), line).unwrap();
+    let script = "mount -a -T fstab && mount -a -T fstab && grep -c ' fuse.bsafs .*both.toml' /proc/self/mountinfo; \
+                  grep -c \"$PWD/mnt \" /proc/self/mountinfo; umount mnt";
+    let finished = with_program_installed(&dir, script);
+    let lines: Vec<_> = finished.out.lines().collect();
+    // The first prints its report, the second nothing.
+    assert_eq!((finished.err.as_str(), lines.len(), &lines[2..]), ("", 4, &["1", "1"][..]), "{finished:?}");
+}
+
+#[test]
 fn mount_prints_our_error_and_exits_with_32() {
     if !is_root() || !Path::new("/sbin/mount.fuse").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse");

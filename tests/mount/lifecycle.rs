@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
-use super::{world, world_files, world_paths};
+use super::{world, world_files};
 use crate::mounted::{
     DROP_OTHER_MOUNTS, Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until,
 };
@@ -252,9 +252,11 @@ fn an_archive_without_files_is_an_empty_folder() {
 }
 
 #[test]
-fn a_mount_is_of_our_type_and_named_after_its_archive() {
+fn a_mount_is_of_our_type_and_named_after_its_only_source() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
+    dir.archive("b.bsa", &world());
+    fs::write(dir.path("both.toml"), "archives = ['a.bsa', 'b.bsa']").unwrap();
     let source = |mount: &Mounted| {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
         let line = mounts.lines().find(|line| line.split(' ').nth(1) == mount.path.to_str()).unwrap();
@@ -263,12 +265,17 @@ fn a_mount_is_of_our_type_and_named_after_its_archive() {
         assert_eq!(fields.nth(1), Some("fuse.bsafs"));
         source
     };
-    let mount = dir.mount(["a.bsa"]);
-    assert_eq!(source(&mount), "a.bsa");
-    mount.umount(&dir);
-    let mount = dir.mount(["a.bsa", "-o", r"fsname=my\,archive"]);
-    assert_eq!(source(&mount), "my,archive");
-    assert_eq!(world_paths().len(), 5);
+    let (archive, profile) = (dir.path("a.bsa"), dir.path("both.toml"));
+    for (arguments, expected) in [
+        (&["a.bsa"][..], archive.to_str().unwrap()),
+        (&["both.toml"], profile.to_str().unwrap()),
+        (&["a.bsa", "b.bsa"], "bsafs"),
+        (&["a.bsa", "-o", r"fsname=my\,archive"], "my,archive"),
+    ] {
+        let mount = dir.mount(arguments);
+        assert_eq!(source(&mount), expected);
+        mount.umount(&dir);
+    }
 }
 
 #[test]

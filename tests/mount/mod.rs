@@ -41,8 +41,3 @@ fn world_files() -> Vec<(&'static str, Vec<u8>)> {
         ("readme.txt", text(5, 800)),
     ]
 }
-
-/// The paths of these files.
-fn world_paths() -> Vec<&'static str> {
-    world_files().into_iter().map(|(path, _)| path).collect()
-}

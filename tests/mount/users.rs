@@ -28,7 +28,11 @@ fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     let there = dir.path("mnt");
     let line = mounts.lines().find(|line| line.split(' ').nth(1) == there.to_str()).unwrap();
-    assert!(line.starts_with("a.bsa ") && line.contains(" fuse.bsafs ro,nosuid,nodev,"), "{line}");
+    let archive = dir.path("a.bsa");
+    assert!(
+        line.starts_with(&format!("{} ", archive.display())) && line.contains(" fuse.bsafs ro,nosuid,nodev,"),
+        "{line}"
+    );
 
     let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
     let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
