@@ -31,6 +31,8 @@ pub(super) fn start() -> Result<Exit, Failure> {
     let name = arguments.next().unwrap_or_else(|| "bsafs".into());
     let mut command = Command::new("/proc/self/exe");
     command.arg0(name).args(arguments).env(ROLE, "1").stdin(Stdio::null()).stdout(Stdio::piped());
+    // A caller's lock, pipe or mount would stay in use until the unmount.
+    close_fds::set_fds_cloexec(3, &[]);
     let mut daemon = command.spawn().map_err(cannot)?;
     let mut report = Vec::new();
     if let Some(pipe) = &mut daemon.stdout {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::args::Cli;
 use super::exit::Exit;
@@ -24,6 +25,7 @@ pub fn main() -> ExitCode {
         }
     };
     logging::start(cli.verbose, cli.quiet);
+    raise_open_files();
     let exit = cli.command.run().unwrap_or_else(|failure| {
         match failure.what.as_str() {
             "" => {}
@@ -34,6 +36,14 @@ pub fn main() -> ExitCode {
     });
     // The daemon's exit code goes to the process that started it, which maps it for mount(8).
     if by_mount && !daemon::is_daemon() { exit.for_mount().into() } else { exit.into() }
+}
+
+/// Raises the soft limit of open files to the hard one: each archive stays open, and the usual 1,024 are few.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(errno) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        log::debug!("the limit of open files stays {:?}: {errno}", limit.current);
+    }
 }
 
 /// Inserts the command `mount` into the arguments by which mount(8) calls its helpers (`bsafs SOURCE MOUNTPOINT -o

@@ -12,7 +12,7 @@ use super::{world, world_files};
 use crate::mounted::{
     DROP_OTHER_MOUNTS, Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until,
 };
-use crate::support::Tes3;
+use crate::support::{Tes3, Tes4};
 
 #[test]
 fn a_mountpoint_that_we_made_is_removed_by_the_unmount() {
@@ -371,4 +371,32 @@ fn a_report_that_cannot_be_written_is_no_failure() {
     let status = dir.bsafs(["mount", "a.bsa", "mnt"]).stdout(full).status().unwrap();
     assert_eq!(status.code(), Some(0));
     Mounted::at(&dir.path("mnt"), String::new()).umount(&dir);
+}
+
+#[test]
+fn the_daemon_holds_nothing_that_its_caller_had_open() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let script = "exec 9>lock; flock 9; exec \"$0\" mount a.bsa mnt";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_bsafs")]).current_dir(dir.path(""));
+    let mount = Mounted::at(&dir.path("mnt"), run(&mut shell).sound());
+    run(Command::new("flock").arg("-n").arg(dir.path("lock")).arg("true")).sound();
+    let links = fs::read_dir(format!("/proc/{}/fd", mount.pid)).unwrap();
+    let open: Vec<_> = links.map(|fd| fs::read_link(fd.unwrap().path()).unwrap_or_default()).collect();
+    assert!(!open.contains(&dir.path("lock")), "{open:?}");
+}
+
+#[test]
+fn more_archives_than_the_soft_limit_of_open_files_are_mounted() {
+    let dir = TestDir::new();
+    let names: Vec<String> = (0..200).map(|nth| format!("{nth}.bsa")).collect();
+    for name in &names {
+        dir.archive(name, &Tes4::new(104).file("f", format!("{name}.txt"), "x").build());
+    }
+    let mut limited = Command::new("prlimit");
+    limited.args(["--nofile=64:4096", env!("CARGO_BIN_EXE_bsafs"), "mount"]).args(&names).arg("mnt");
+    let mount = Mounted::at(&dir.path("mnt"), run(limited.current_dir(dir.path(""))).sound());
+    assert_eq!(fs::read_dir(mount.join("f")).unwrap().count(), 200);
+    assert_eq!(mount.read("f/199.bsa.txt"), b"x");
 }
