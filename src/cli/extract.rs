@@ -1,25 +1,27 @@
 //! `bsafs extract`: files written to the disk.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::BinaryBytes;
 
+use super::cache_size;
 use super::exit::{Exit, Failure};
 use super::open::OpenedArchives;
 use super::open_args::{OpenArgs, SALVAGE};
 use super::output::count;
+use super::output_folder::OutputFolder;
+use super::parallel::in_parallel;
 use super::selection::{Selection, path};
-use super::{cache_size, progress};
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
 /// Write files of archives to a folder
 ///
-/// A bad file is named and skipped; the exit status is then 1. `--salvage` writes those that have all their bytes. Nothing is ever written outside the folder.
+/// A file replaces one that is there once it is whole. One that cannot be read or written is named, and the others are
+/// written; the exit status is then 1. `--salvage` writes bad files that have all their bytes. Links that are there are
+/// neither followed nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug)]
 pub(super) struct Extract {
     /// Archives; where two have a file, the rightmost wins
@@ -39,99 +41,63 @@ pub(super) struct Extract {
     open: OpenArgs,
 }
 
+/// What became of a file.
+enum Outcome {
+    /// Its length in bytes.
+    Written(u64),
+    Skipped,
+    /// The path and the reason.
+    Failed(String),
+}
+
 impl Extract {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let opened =
             OpenedArchives::open(&self.archives, &self.open, cache_size::DEFAULT)?.salvaging(self.salvage);
-        let files = self.selection.files(&opened.tree)?;
-        fs::create_dir_all(&self.directory)
+        let mut files = self.selection.files(&opened.tree)?;
+        // So that a disk is read in one pass.
+        files.sort_by_key(|(_, entry)| (entry.layer, opened.store.offset(*entry)));
+        let folder = OutputFolder::open(&self.directory)
             .map_err(|error| Failure::io(Exit::CannotCreate, &self.directory, &error))?;
-        let bar = progress::bar(files.len() as u64, "extracting");
-        let (mut written, mut bytes, mut bad, mut salvaged) = (0, 0, Vec::new(), Vec::new());
-        for (node, entry) in files {
-            let result = self.write(&opened, node, entry);
-            if let Some(error) = opened.store.take_salvaged(entry) {
-                salvaged.push(format!(
-                    "{}: {error}; its bytes are written all the same",
-                    path(&opened.tree, node)
-                ));
-            }
-            match result {
-                Ok(Some(len)) => {
+        let outcomes = in_parallel(files.len(), "extracting", |index| {
+            let (node, entry) = files[index];
+            Ok(self.write(&opened, &folder, node, entry))
+        })?;
+        let (mut written, mut bytes, mut failed) = (0, 0, Vec::new());
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Written(len) => {
                     written += 1;
                     bytes += len;
                 }
-                Ok(None) => {}
-                // The output failed, as it will for the next file; errors of `Store::copy` itself are of kind Other.
-                Err(error) if error.kind() != io::ErrorKind::Other => {
-                    let target = self.directory.join(path(&opened.tree, node));
-                    return Err(Failure::io(Exit::CannotCreate, &target, &error));
-                }
-                Err(error) => bad.push(format!("{}: {error}", path(&opened.tree, node))),
+                Outcome::Skipped => {}
+                Outcome::Failed(what) => failed.push(what),
             }
-            bar.inc(1);
         }
-        bar.finish_and_clear();
-        for salvaged in &salvaged {
-            log::warn!("{salvaged}");
-        }
-        for bad in &bad {
-            log::error!("{bad}");
+        failed.sort_unstable();
+        for failed in &failed {
+            log::error!("{failed}");
         }
         let (written, bytes, folder) = (count(written, "file"), BinaryBytes(bytes), self.directory.display());
-        let faults = match bad.len() {
+        let left_out = match failed.len() {
             0 => String::new(),
-            bad => format!("; {} could not be read", count(bad, "file")),
+            failed => format!("; {} could not be written", count(failed, "file")),
         };
         // The files are written, whether or not standard output is open.
-        let _ = writeln!(io::stdout(), "wrote {written} ({bytes}) to {folder}{faults}");
-        Ok(if bad.is_empty() { Exit::Ok } else { Exit::No })
+        let _ = writeln!(io::stdout(), "wrote {written} ({bytes}) to {folder}{left_out}");
+        Ok(if failed.is_empty() { Exit::Ok } else { Exit::No })
     }
 
-    /// Writes one file and returns its length, or `None` where it exists and is skipped. A file that fails midway is
-    /// removed.
-    fn write(&self, opened: &OpenedArchives, node: NodeId, entry: EntryId) -> io::Result<Option<u64>> {
-        let target = self.make_folders(opened, node)?;
-        if self.skip_existing && fs::symlink_metadata(&target).is_ok() {
-            return Ok(None);
+    fn write(&self, opened: &OpenedArchives, folder: &OutputFolder, node: NodeId, entry: EntryId) -> Outcome {
+        let (store, tree) = (&opened.store, &opened.tree);
+        let written = folder.write(tree, node, self.skip_existing, |out| store.copy(entry, out));
+        if let Some(error) = store.take_salvaged(entry) {
+            log::warn!("{}: {error}; its bytes are written all the same", path(tree, node));
         }
-        // Removed first, for a write would follow a link.
-        match fs::remove_file(&target) {
-            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a folder is in the way"));
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        match written {
+            Ok(Some(len)) => Outcome::Written(len),
+            Ok(None) => Outcome::Skipped,
+            Err(error) => Outcome::Failed(format!("{}: {error}", path(tree, node))),
         }
-        let file = File::options().write(true).create_new(true).open(&target)?;
-        let mut out = BufWriter::with_capacity(1 << 16, file);
-        let written = opened.store.copy(entry, &mut out).and_then(|len| out.flush().map(|()| len));
-        if written.is_err() {
-            drop(out);
-            fs::remove_file(&target)?;
-        }
-        written.map(Some)
-    }
-
-    /// Makes the folders of a file below the output folder, none of which may be a link, and returns the file's path.
-    fn make_folders(&self, opened: &OpenedArchives, node: NodeId) -> io::Result<PathBuf> {
-        let mut target = self.directory.clone();
-        let relative = opened.tree.path(node);
-        let relative = Path::new(std::ffi::OsStr::from_bytes(&relative));
-        for folder in relative.parent().into_iter().flat_map(Path::components) {
-            target.push(folder);
-            match fs::create_dir(&target) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                Err(_) if !fs::symlink_metadata(&target)?.is_dir() => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::NotADirectory,
-                        "a file or a link is in the way",
-                    ));
-                }
-                _ => {}
-            }
-        }
-        target.push(relative.file_name().unwrap_or_default());
-        Ok(target)
     }
 }

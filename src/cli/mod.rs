@@ -21,6 +21,7 @@ mod names;
 mod open;
 mod open_args;
 mod output;
+mod output_folder;
 mod parallel;
 mod profile;
 mod progress;

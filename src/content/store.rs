@@ -116,6 +116,12 @@ impl Store {
         self.layers.iter().map(|layer| layer.source.bytes_read()).sum()
     }
 
+    /// Where a file's data begins, in bytes from the start of its archive; 0 where it has none.
+    pub fn offset(&self, id: EntryId) -> u64 {
+        let layer = self.layer(id.layer);
+        layer.extents(id.entry).next().map_or(0, |index| layer.extent(index).offset)
+    }
+
     /// How a file is packed.
     pub fn packing(&self, id: EntryId) -> Packing {
         let layer = self.layer(id.layer);

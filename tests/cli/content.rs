@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use super::{with_a_bad_file, with_a_wrong_checksum};
@@ -139,7 +139,7 @@ fn extract_skips_a_bad_file_names_it_and_exits_with_1() {
     assert_eq!(finished.code, 1, "{finished:?}");
     assert!(finished.err.starts_with("bsafs: sound/bad.wav: "), "{finished:?}");
     assert_eq!(finished.err.lines().count(), 1);
-    assert_eq!(finished.out, "wrote 3 files (14.65 KiB) to out/deep; 1 file could not be read\n");
+    assert_eq!(finished.out, "wrote 3 files (14.65 KiB) to out/deep; 1 file could not be written\n");
     assert!(!dir.path("out/deep/sound/bad.wav").exists());
     assert!(fs::read(dir.path("out/deep/sound/good.wav")).unwrap() == text(5, 10_000));
 }
@@ -159,32 +159,55 @@ fn extract_overwrites_existing_files_unless_skip_existing_is_given() {
 }
 
 #[test]
-fn extract_never_writes_through_an_existing_link() {
+fn extract_keeps_a_good_file_that_is_there_when_the_copy_in_the_archive_is_bad() {
     let dir = TestDir::new();
-    dir.archive("a.bsa", &Tes3::new().file("misc\\x.txt", b"new").build());
+    dir.archive("a.bsa", &with_a_bad_file());
+    fs::create_dir_all(dir.path("out/sound")).unwrap();
+    fs::write(dir.path("out/sound/bad.wav"), b"mine, and good").unwrap();
+    let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
+    assert_eq!((finished.code, finished.err.lines().count()), (1, 1), "{finished:?}");
+    assert_eq!(fs::read(dir.path("out/sound/bad.wav")).unwrap(), b"mine, and good");
+    // Nothing that was begun is left either.
+    assert_eq!(files(&dir.path("out")).len(), 4);
+}
+
+#[test]
+fn extract_neither_follows_nor_replaces_links_and_writes_all_else() {
+    let dir = TestDir::new();
+    let archive = Tes3::new().file("misc\\x.txt", b"new").file("linked\\y.txt", b"new").file("z.txt", b"new");
+    dir.archive("a.bsa", &archive.build());
     fs::create_dir(dir.path("victim")).unwrap();
     fs::write(dir.path("victim/file"), b"precious").unwrap();
-    // A link in the place of a file is replaced; its target is unchanged.
-    fs::create_dir_all(dir.path("one/misc")).unwrap();
-    symlink(dir.path("victim/file"), dir.path("one/misc/x.txt")).unwrap();
-    dir.run(["extract", "a.bsa", "-C", "one"]).sound();
-    assert_eq!(fs::read(dir.path("victim/file")).unwrap(), b"precious");
-    assert!(fs::symlink_metadata(dir.path("one/misc/x.txt")).unwrap().is_file());
-    assert_eq!(fs::read(dir.path("one/misc/x.txt")).unwrap(), b"new");
+    fs::create_dir_all(dir.path("out/misc")).unwrap();
+    symlink(dir.path("victim"), dir.path("out/linked")).unwrap();
     // Writing through a dangling link would create its target.
-    fs::remove_file(dir.path("one/misc/x.txt")).unwrap();
-    symlink(dir.path("victim/made"), dir.path("one/misc/x.txt")).unwrap();
-    dir.run(["extract", "a.bsa", "-C", "one"]).sound();
-    assert!(!dir.path("victim/made").exists());
-    // A link in the place of a folder is refused.
-    fs::create_dir(dir.path("two")).unwrap();
-    symlink(dir.path("victim"), dir.path("two/misc")).unwrap();
-    for skip in [&[][..], &["--skip-existing"]] {
-        let finished = dir.run([&["extract", "a.bsa", "-C", "two"][..], skip].concat());
-        assert_eq!((finished.code, finished.out.as_str()), (73, ""), "{finished:?}");
-        assert_eq!(finished.err, "bsafs: two/misc/x.txt: a file or a link is in the way\n");
+    for target in ["victim/file", "victim/made"] {
+        let _ = fs::remove_file(dir.path("out/misc/x.txt"));
+        symlink(dir.path(target), dir.path("out/misc/x.txt")).unwrap();
+        let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
+        let lines =
+            "bsafs: linked/y.txt: a link is in the way\nbsafs: misc/x.txt: a link is in the way\n".to_owned();
+        assert_eq!((finished.code, finished.err), (1, lines));
+        assert_eq!(finished.out, "wrote 1 file (3 B) to out; 2 files could not be written\n");
+        assert!(fs::symlink_metadata(dir.path("out/misc/x.txt")).unwrap().is_symlink());
     }
+    assert_eq!(fs::read(dir.path("victim/file")).unwrap(), b"precious");
     assert_eq!(fs::read_dir(dir.path("victim")).unwrap().count(), 1);
+    assert_eq!(fs::read(dir.path("out/z.txt")).unwrap(), b"new");
+}
+
+#[test]
+fn extract_writes_paths_that_are_longer_than_a_path_may_be() {
+    let dir = TestDir::new();
+    let folder = vec!["d".repeat(200); 24].join("\\");
+    let archive = Tes3::new().file(format!("{folder}\\far.txt"), b"far").file("near.txt", b"near");
+    dir.archive("a.bsa", &archive.build());
+    assert_eq!(dir.run(["extract", "a.bsa", "-C", "out"]).sound(), "wrote 2 files (7 B) to out\n");
+    let found = run(Command::new("find")
+        .args(["out", "-name", "far.txt", "-printf", "%d %s"])
+        .current_dir(dir.path("")));
+    assert_eq!(found.sound(), "25 3");
+    assert_eq!(fs::read(dir.path("out/near.txt")).unwrap(), b"near");
 }
 
 #[test]
@@ -245,5 +268,5 @@ fn extract_names_a_folder_in_the_place_of_a_file() {
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
     fs::create_dir_all(dir.path("out/x.txt")).unwrap();
     let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
-    assert_eq!((finished.code, finished.err.as_str()), (73, "bsafs: out/x.txt: a folder is in the way\n"));
+    assert_eq!((finished.code, finished.err.as_str()), (1, "bsafs: x.txt: a folder is in the way\n"));
 }
