@@ -88,7 +88,7 @@
 //!
 //! | what | bytes | bound |
 //! |---|---|---|
-//! | names | 36 a node with its hash index, 4 a file for its folder, the name; 20 more for a hidden file, 80 for one without a name; 24 and its stored path for a file that is listed under another name | files of all archives; 16,777,216 an archive |
+//! | names | 36 a node with its hash index, 4 a file for its folder, the name; 20 more for a hidden file, 80 for one without a name; 20 and its stored name for a file that is listed under another one, 12 for one with a number | files of all archives; 16,777,216 an archive; while it is opened 24 for each byte of the archive and 4 MiB ([`mod@tree`]) |
 //! | extents | 16 each; 4 a file more where files have several | as names |
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
 //! | these tables together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |

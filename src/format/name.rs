@@ -65,7 +65,7 @@ pub fn components(stored: &[u8], encoding: Encoding) -> Components<'_> {
 /// `.` and `..` have their dots written `%2E`; the empty name becomes `_`.
 pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let plain = stored.iter().all(|&byte| is_plain(byte));
-    Piece { stored, plain }.name(encoding)
+    fit(Piece { stored, plain }.text(encoding), stored, encoding)
 }
 
 /// Whether [`component`] leaves a stored name as it is because it is short and printable ASCII, as nearly all are.
@@ -89,37 +89,33 @@ impl<'a> Iterator for Components<'a> {
     type Item = Cow<'a, str>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let encoding = self.pieces.encoding;
-        let all = self.pieces.clone();
+        let (left, encoding) = (self.clone(), self.pieces.encoding);
         let piece = self.pieces.next()?;
         self.taken = self.taken.saturating_add(1);
-        match piece.stored {
-            [letter, b':', ..] if self.taken == 1 && letter.is_ascii_alphabetic() => {
-                Some(fit(Cow::Owned(piece.text(encoding).replacen(':', "%3A", 1)), piece.stored, encoding))
-            }
-            _ if self.taken == DEPTH_MAX && self.pieces.clone().next().is_some() => {
-                self.pieces.rest = &[];
-                Some(joined(all))
-            }
-            _ => Some(piece.name(encoding)),
+        if self.taken == DEPTH_MAX && self.pieces.clone().next().is_some() {
+            self.pieces.rest = &[];
+            return Some(left.joined());
         }
+        Some(fit(piece.text_at(left.taken, encoding), piece.stored, encoding))
     }
 }
 
-/// The rest of a path as one component.
-fn joined(pieces: Pieces<'_>) -> Cow<'_, str> {
-    let Pieces { rest, encoding } = pieces;
-    let mut text = String::new();
-    for piece in pieces {
-        if !text.is_empty() {
-            text.push_str("%2F");
+impl<'a> Components<'a> {
+    /// All that is left of the path as one component, with `%2F` for separators.
+    pub fn joined(self) -> Cow<'a, str> {
+        let Pieces { rest, encoding } = self.pieces;
+        let mut text = String::new();
+        for (index, piece) in (self.taken..).zip(self.pieces) {
+            if !text.is_empty() {
+                text.push_str("%2F");
+            }
+            text.push_str(&piece.text_at(index, encoding));
+            if text.len() > COMPONENT_MAX {
+                break;
+            }
         }
-        text.push_str(&piece.text(encoding));
-        if text.len() > COMPONENT_MAX {
-            break;
-        }
+        fit(Cow::Owned(text), rest, encoding)
     }
-    fit(Cow::Owned(text), rest, encoding)
 }
 
 /// A stored path's components that do not vanish, as they are stored.
@@ -172,8 +168,14 @@ struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    fn name(self, encoding: Encoding) -> Cow<'a, str> {
-        fit(self.text(encoding), self.stored, encoding)
+    /// [`Piece::text`] of the component at an index of a path: the first may be a drive letter.
+    fn text_at(self, index: usize, encoding: Encoding) -> Cow<'a, str> {
+        match self.stored {
+            [letter, b':', ..] if index == 0 && letter.is_ascii_alphabetic() => {
+                Cow::Owned(self.text(encoding).replacen(':', "%3A", 1))
+            }
+            _ => self.text(encoding),
+        }
     }
 
     /// The component's safe text, or the beginning of it if it is longer than [`SAMPLE`].

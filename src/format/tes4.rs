@@ -292,12 +292,8 @@ fn check_folders(
 ) -> Result<(u32, u64), ParseError> {
     let mut found = 0_u32;
     while let Some(mut folder) = folders.next()? {
-        limits.check_count(
-            folder.count_at,
-            u64::from(found).saturating_add(u64::from(folder.count)),
-            "files",
-        )?;
         found = found.saturating_add(folder.count);
+        limits.check_count(folder.count_at, u64::from(found), "files")?;
         while folder.files.left() > 0 {
             let file = FileRecord::read(&mut folder.files)?;
             past_end.check(&header.extent(&file));
@@ -439,17 +435,15 @@ impl<'a> Files<'a> for Tables<'a> {
     /// Names are from the table, or else embedded in the data.
     fn entries(&self) -> Box<dyn Iterator<Item = Entry<'a>> + '_> {
         let mut names = self.names.clone();
-        let has_embedded_names = self.header.has_embedded_names();
+        let mut embedded_left = self.header.has_embedded_names().then_some(self.header.len);
         Box::new(self.records().map(move |(folder, folder_name, file)| {
             let hash = Hash { folder, file: file.hash() };
-            let file_name = names.zstring("a file's name").ok();
-            if file_name.is_none() {
-                names = Reader::empty();
-            }
+            let file_name = names.zstring("a file's name").map_err(|_| names = Reader::empty()).ok();
             let name = match (folder_name, file_name) {
                 (Some(_), Some(_)) => None,
-                _ if has_embedded_names => embedded_name(self.archive, &self.header.extent(&file), hash),
-                _ => None,
+                _ => embedded_left
+                    .as_mut()
+                    .and_then(|left| embedded_name(self.archive, &self.header.extent(&file), hash, left)),
             };
             let name = name.unwrap_or(Name::Split { folder: folder_name, file: file_name });
             Entry { name, hash, extents: 1 }
@@ -492,9 +486,11 @@ fn hashed_by<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Option<Family> {
 }
 
 /// The path embedded in an entry's data, if it is the name of this entry: de-duplicated data embeds the name of the
-/// first of several.
-fn embedded_name<'a>(archive: Bytes<'a>, extent: &Extent, stored: Hash) -> Option<Name<'a>> {
+/// first of several. `left` bounds the bytes of all: with one name for many entries a small archive would expand.
+fn embedded_name<'a>(archive: Bytes<'a>, extent: &Extent, stored: Hash, left: &mut u64) -> Option<Name<'a>> {
     let mut reader = Reader::at(archive, extent.offset, "an embedded name").ok()?;
     let path = reader.bstring("an embedded name").ok()?;
-    Family::Tes4.candidates(b"", path).any(|hash| hash == stored).then_some(Name::Path(path))
+    let is_it = Family::Tes4.candidates(b"", path).any(|hash| hash == stored);
+    *left = left.checked_sub(reader.position().saturating_sub(extent.offset)).filter(|_| is_it)?;
+    Some(Name::Path(path))
 }

@@ -1,6 +1,7 @@
 //! Numbers for files whose name is taken.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 use crate::format::name::COMPONENT_MAX;
 
@@ -17,37 +18,56 @@ pub fn numbered(name: &str, n: u32) -> String {
 /// The numbered names of one folder.
 #[derive(Debug)]
 pub(super) struct Numbering {
-    /// All names of the folder, folded.
-    taken: HashSet<Vec<u8>>,
-    /// The numbers given to each folded name. The second file of a name has the same number in every layer, so that of
-    /// these, too, the last layer wins; and a million files of one name do not each count from 2.
-    given: HashMap<Vec<u8>, Vec<u32>>,
-    /// How many files of a folded name in a layer have a number.
-    numbered: HashMap<(Vec<u8>, u16), usize>,
+    /// Keyed, so that no archive can store names that collide.
+    hasher: RandomState,
+    /// Hashes of all folded names of the folder. Where two names have one hash, a number is skipped.
+    taken: HashSet<u64>,
+    /// The first number that may be free, by the hash of the first numbered name with as many digits: names that are cut
+    /// to the same stem search once.
+    next: HashMap<u64, u32>,
+    /// Names that were looked up.
+    #[cfg(test)]
+    tried: usize,
 }
 
 impl Numbering {
-    /// For a folder whose folded names are `taken`.
-    pub(super) fn new(taken: HashSet<Vec<u8>>) -> Self {
-        Self { taken, given: HashMap::new(), numbered: HashMap::new() }
+    /// For a folder with these names.
+    pub(super) fn new<'a>(names: impl Iterator<Item = &'a [u8]>) -> Self {
+        let hasher = RandomState::new();
+        let taken = names.map(|name| folded_hash(&hasher, name)).collect();
+        Self {
+            hasher,
+            taken,
+            next: HashMap::new(),
+            #[cfg(test)]
+            tried: 0,
+        }
     }
 
-    /// The name of the next file of `layer` whose name is taken; `None` where numbers run out.
-    pub(super) fn next(&mut self, name: &str, layer: u16) -> Option<String> {
-        let folded = name.as_bytes().to_ascii_lowercase();
-        let index = self.numbered.entry((folded.clone(), layer)).or_insert(0);
-        let given = self.given.entry(folded).or_default();
-        if *index == given.len() {
-            let mut number = given.last().map_or(Some(2), |last| last.checked_add(1))?;
-            while !self.taken.insert(numbered(name, number).as_bytes().to_ascii_lowercase()) {
-                number = number.checked_add(1)?;
+    /// The first free number of a name whose numbers up to `last` (1 for none) are taken; `None` where numbers run out.
+    pub(super) fn next(&mut self, name: &str, last: u32) -> Option<u32> {
+        let mut first = 10_u32.pow(last.ilog10()).max(2);
+        loop {
+            let next = self.next.entry(folded_hash(&self.hasher, numbered(name, first).as_bytes()));
+            let next = next.or_insert(first);
+            while next.ilog10() == first.ilog10() {
+                let number = *next;
+                *next = number.checked_add(1)?;
+                #[cfg(test)]
+                {
+                    self.tried += 1;
+                }
+                if self.taken.insert(folded_hash(&self.hasher, numbered(name, number).as_bytes())) {
+                    return Some(number);
+                }
             }
-            given.push(number);
+            first = 10_u32.checked_pow(first.ilog10() + 1)?;
         }
-        let number = given[*index];
-        *index += 1;
-        Some(numbered(name, number))
     }
+}
+
+fn folded_hash(hasher: &RandomState, name: &[u8]) -> u64 {
+    hasher.hash_one(name.to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -71,11 +91,30 @@ mod tests {
     }
 
     #[test]
-    fn the_nth_file_of_a_name_has_one_number_in_every_layer() {
-        let mut numbering = Numbering::new([b"x".to_vec(), b"x (3)".to_vec()].into());
-        let mut next = |name, layer| numbering.next(name, layer).unwrap();
-        assert_eq!([next("x", 0), next("X", 0)], ["x (2)", "X (4)"]);
-        assert_eq!([next("X", 1), next("x", 1), next("x", 1)], ["X (2)", "x (4)", "x (5)"]);
+    fn numbers_of_a_name_ascend_and_names_that_exist_are_skipped() {
+        let names = ["x", "x (3)", "y", "y (10)"];
+        let mut numbering = Numbering::new(names.iter().map(|name| name.as_bytes()));
+        assert_eq!([numbering.next("x", 1), numbering.next("X", 2)], [Some(2), Some(4)]);
+        let mut last = 1;
+        let given = std::iter::from_fn(|| {
+            last = numbering.next("Y", last)?;
+            Some(last)
+        });
+        assert_eq!(given.take(99).collect::<Vec<_>>(), (2..=101).filter(|&n| n != 10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn long_names_that_differ_at_their_ends_are_numbered_in_as_many_tries_as_there_are_names() {
+        for extension in ["", ".dds"] {
+            let names: Vec<String> = (0..20_000)
+                .map(|n| format!("{}{n:05}{extension}", "x".repeat(250 - extension.len())))
+                .collect();
+            let mut numbering = Numbering::new(names.iter().map(|name| name.as_bytes()));
+            let numbers = names.iter().map(|name| (name, numbering.next(name, 1).unwrap()));
+            let given: HashSet<String> = numbers.map(|(name, number)| numbered(name, number)).collect();
+            assert_eq!(given.len(), names.len());
+            assert!(numbering.tried < 2 * names.len(), "{} tries", numbering.tried);
+        }
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! The names of one archive, made safe and sorted into folders.
 
+use super::stored_names::{StoredNames, TooManyNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 
@@ -44,10 +45,10 @@ pub struct Layer {
     pub(super) files: Vec<File>,
     /// The folder of each file, once the tree is frozen.
     pub(super) folder_of_file: Vec<u32>,
-    /// The stored names that the listed ones do not reproduce, by entry.
-    pub(super) stored_overrides: Vec<(u32, Box<[u8]>)>,
-    /// The same of files that were given a number, until the tree is frozen.
-    pub(super) renamed: Vec<(u32, Box<[u8]>)>,
+    /// The stored names that the listed ones do not reproduce.
+    pub(super) stored_overrides: StoredNames,
+    /// The names of other files without the numbers that they were given; by entry, once the tree is frozen.
+    pub(super) renamed: Vec<(u32, NameRef)>,
     /// By entry.
     pub(super) unnamed: Vec<UnnamedEntry>,
     pub(super) family: Family,
@@ -57,18 +58,6 @@ pub struct Layer {
     /// The folder that contains the whole layer; 0 is the root of the mount.
     pub(super) base: u32,
 }
-
-/// The names of one archive are too large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyNames;
-
-impl std::fmt::Display for TooManyNames {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the names of one archive take more than 4 GiB")
-    }
-}
-
-impl std::error::Error for TooManyNames {}
 
 impl Layer {
     /// The bytes of a name.
@@ -86,9 +75,9 @@ impl Layer {
 
     /// Lists a file under another name; its stored name stays known.
     pub(super) fn rename(&mut self, entry: u32, name: &str) -> Result<NameRef, TooManyNames> {
-        let File { folder, name: listed } = self.files[entry as usize];
-        let stored = self.stored_at(entry, folder, self.name(listed));
-        self.renamed.push((entry, stored.into()));
+        if !self.stored_overrides.contains(entry) {
+            self.renamed.push((entry, self.files[entry as usize].name));
+        }
         self.append(name.as_bytes())
     }
 
@@ -97,16 +86,20 @@ impl Layer {
         // Copied into a new vector: collecting from the files in place would keep their larger allocation.
         self.folder_of_file = self.files.iter().map(|file| file.folder).collect();
         self.files = Vec::new();
-        self.stored_overrides.append(&mut self.renamed);
-        self.stored_overrides.sort_by_key(|(entry, _)| *entry);
-        self.stored_overrides.dedup_by_key(|(entry, _)| *entry);
-        self.stored_overrides.shrink_to_fit();
+        self.renamed.sort_unstable_by_key(|(entry, _)| *entry);
+        self.renamed.shrink_to_fit();
+        self.unnamed.shrink_to_fit();
+        self.stored_overrides.shrink();
         self.arena.shrink_to_fit();
     }
 
     /// The stored bytes of an entry's name that is listed as `name`, once the tree is frozen.
     pub(super) fn stored_name(&self, entry: u32, name: &[u8]) -> Vec<u8> {
-        self.stored_at(entry, self.folder_of_file[entry as usize], name)
+        self.stored_overrides.get(entry, self.separator).unwrap_or_else(|| {
+            let renamed = self.renamed.binary_search_by_key(&entry, |(entry, _)| *entry);
+            let name = renamed.map_or(name, |found| self.name(self.renamed[found].1));
+            self.joined(self.folder_of_file[entry as usize], &[name])
+        })
     }
 
     /// The hash that an archive stores for an entry without a name.
@@ -128,13 +121,6 @@ impl Layer {
     /// A folder's listed path within the layer, with the layer's separator.
     pub(super) fn folder_path(&self, folder: u32) -> Vec<u8> {
         self.joined(folder, &[])
-    }
-
-    fn stored_at(&self, entry: u32, folder: u32, name: &[u8]) -> Vec<u8> {
-        match self.stored_overrides.binary_search_by_key(&entry, |(entry, _)| *entry) {
-            Ok(found) => self.stored_overrides[found].1.to_vec(),
-            Err(_) => self.joined(folder, &[name]),
-        }
     }
 
     /// The names of a folder and of those that it is in, and behind them `last`.

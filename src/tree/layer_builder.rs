@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::dictionary::Dictionary;
-use super::layer::{File, Folder, Layer, NameRef, TooManyNames, UnnamedEntry};
+use super::fold;
+use super::folder_index::FolderIndex;
+use super::layer::{File, Folder, Layer, NameRef, UnnamedEntry};
+use super::stored_names::{StoredNames, TooManyNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, placeholder_name};
 use crate::format::{Archive, Entry, Name, name};
@@ -50,10 +53,16 @@ impl Layer {
 /// overrides.
 const SEPARATOR_SAMPLE: usize = 1024;
 
+/// Folders that the paths of an archive may make, and how many bytes of distinct stored paths allow another; each path
+/// may also make one whatever its length. A folder takes some hundred bytes while the tree is made, and two in a path.
+const FOLDERS_MIN: usize = 1 << 12;
+const BYTES_A_FOLDER: usize = 8;
+
 struct LayerBuilder<'a> {
     layer: Layer,
-    /// Folders by parent and folded name.
-    entered: HashMap<(u32, Box<[u8]>), u32>,
+    entered: FolderIndex,
+    /// How many folders stored paths may still make.
+    folders_left: usize,
     /// Folders by their stored path.
     by_path: HashMap<&'a [u8], StoredFolder>,
     /// The folder of the entry before: archives store the files of a folder together.
@@ -93,7 +102,7 @@ impl<'a> LayerBuilder<'a> {
             folders: vec![root],
             files: Vec::with_capacity(archive.files.len()),
             folder_of_file: Vec::new(),
-            stored_overrides: Vec::new(),
+            stored_overrides: StoredNames::default(),
             renamed: Vec::new(),
             unnamed: Vec::new(),
             family: archive.hashes,
@@ -101,7 +110,8 @@ impl<'a> LayerBuilder<'a> {
             separator: separator.unwrap_or(b'\\'),
             base: 0,
         };
-        Self { layer, entered: HashMap::new(), by_path: HashMap::new(), last: None }
+        let (entered, by_path) = (FolderIndex::default(), HashMap::new());
+        Self { layer, entered, folders_left: FOLDERS_MIN, by_path, last: None }
     }
 
     /// Adds a file. `recovered` is its path in a dictionary, `sniffed` an extension for a name made from its hash.
@@ -121,7 +131,7 @@ impl<'a> LayerBuilder<'a> {
         };
         self.layer.files.push(file);
         if source != NameSource::Stored {
-            self.layer.stored_overrides.push((index, stored_path(&entry.name, self.layer.separator)));
+            self.layer.stored_overrides.push(index, &entry.name)?;
         }
         // Without hashes a file without a name cannot be looked up.
         if matches!(source, NameSource::Recovered | NameSource::Hash) && self.layer.family != Family::None {
@@ -195,10 +205,7 @@ impl<'a> LayerBuilder<'a> {
         let at = match self.by_path.get(path) {
             Some(&at) => at,
             None => {
-                let mut folder = self.layer.base;
-                for component in name::components(path, self.layer.encoding) {
-                    folder = self.enter(folder, &component)?;
-                }
+                let folder = self.descend(self.layer.base, path)?;
                 let at = StoredFolder { folder, is_changed: self.layer.folder_path(folder) != path };
                 self.by_path.insert(path, at);
                 at
@@ -232,10 +239,8 @@ impl<'a> LayerBuilder<'a> {
         file: &'a [u8],
     ) -> Result<(StoredFolder, Cow<'a, [u8]>), TooManyNames> {
         let (folders, file) = name::split(file, self.layer.encoding);
-        let mut at = at;
-        for component in name::components(folders, self.layer.encoding) {
-            at = StoredFolder { folder: self.enter(at.folder, &component)?, is_changed: true };
-        }
+        let folder = self.descend(at.folder, folders)?;
+        let at = StoredFolder { folder, is_changed: at.is_changed || folder != at.folder };
         Ok((at, self.file_name(at, file)))
     }
 
@@ -266,10 +271,40 @@ impl<'a> LayerBuilder<'a> {
 
     /// The folder called `name` in `parent`, in any case; the first spelling is listed.
     fn enter(&mut self, parent: u32, name: &str) -> Result<u32, TooManyNames> {
-        let key = (parent, name.as_bytes().to_ascii_lowercase().into_boxed_slice());
-        if let Some(&folder) = self.entered.get(&key) {
-            return Ok(folder);
+        self.find(parent, name).or_else(|key| self.make(parent, name, key))
+    }
+
+    /// The folder to which a stored path leads from another one. Where it would make more folders than are allowed, what
+    /// is left of it becomes one.
+    fn descend(&mut self, from: u32, path: &[u8]) -> Result<u32, TooManyNames> {
+        self.folders_left = self.folders_left.saturating_add(1 + path.len() / BYTES_A_FOLDER);
+        let mut folder = from;
+        let mut components = name::components(path, self.layer.encoding);
+        loop {
+            let left = components.clone();
+            let Some(component) = components.next() else { return Ok(folder) };
+            folder = match self.find(folder, &component) {
+                Ok(known) => known,
+                Err(key) => {
+                    self.folders_left = self.folders_left.saturating_sub(1);
+                    if self.folders_left == 0 {
+                        return self.enter(folder, &left.joined());
+                    }
+                    self.make(folder, &component, key)?
+                }
+            };
         }
+    }
+
+    /// The folder called `name` in `parent`, in any case, or the key to make it.
+    fn find(&self, parent: u32, name: &str) -> Result<u32, u64> {
+        self.entered.find(parent, name.as_bytes(), |folder| {
+            let folder = &self.layer.folders[folder as usize];
+            folder.parent == parent && fold::same(self.layer.name(folder.name), name.as_bytes())
+        })
+    }
+
+    fn make(&mut self, parent: u32, name: &str, key: u64) -> Result<u32, TooManyNames> {
         let folder = u32::try_from(self.layer.folders.len()).map_err(|_| TooManyNames)?;
         let name = self.layer.append(name.as_bytes())?;
         self.layer.folders.push(Folder { parent, name });
@@ -283,22 +318,5 @@ fn extension(entry: &Entry<'_>) -> [u8; 4] {
     match entry.name {
         Name::Unknown { extension } => extension,
         _ => [0; 4],
-    }
-}
-
-/// All that an archive stores of a name, in its own bytes.
-fn stored_path(name: &Name<'_>, separator: u8) -> Box<[u8]> {
-    match name {
-        Name::Path(path) => (*path).into(),
-        Name::Split { folder, file } => {
-            let mut path = folder.unwrap_or_default().to_vec();
-            if !path.is_empty() && file.is_some() {
-                path.push(separator);
-            }
-            path.extend_from_slice(file.unwrap_or_default());
-            path.into()
-        }
-        Name::Number(number) => number.to_string().into_bytes().into(),
-        Name::Unknown { .. } => Box::default(),
     }
 }

@@ -1,10 +1,10 @@
 //! Layers become a tree: which file of a name is listed, what it hides, and which number each node gets.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
-use super::duplicates::Numbering;
+use super::duplicates::{Numbering, numbered};
 use super::fold;
+use super::folder_index::FolderIndex;
 use super::layer::{Layer, NameRef};
 use super::node::{Hidden, Node, NodeId};
 use super::runs::for_each_run;
@@ -79,7 +79,7 @@ impl Merging {
     /// Makes one tree of all layers' folders.
     fn merge_folders(&mut self) -> Result<FolderMap, TooManyNodes> {
         let mut parents = vec![0_u32];
-        let mut entered: HashMap<(u32, Box<[u8]>), u32> = HashMap::new();
+        let mut entered = FolderIndex::default();
         self.folders.push(Folder { layer: 0, name: NameRef::default() });
         let mut of_layers = Vec::with_capacity(self.layers.len());
         for (index, layer) in self.layers.iter().enumerate() {
@@ -88,13 +88,21 @@ impl Merging {
             of_layer.push(0);
             for folder in layer.folders.iter().skip(1) {
                 let parent = of_layer[folder.parent as usize];
-                let key = (parent, layer.name(folder.name).to_ascii_lowercase().into_boxed_slice());
-                let next = node_number(self.folders.len())?;
-                let merged = *entered.entry(key).or_insert(next);
-                if merged == next {
-                    self.folders.push(Folder { layer: index, name: folder.name });
-                    parents.push(parent);
-                }
+                let name = layer.name(folder.name);
+                let is_it = |merged: u32| {
+                    let Folder { layer, name: known } = self.folders[merged as usize];
+                    parents[merged as usize] == parent && fold::same(self.name(layer, known), name)
+                };
+                let merged = match entered.find(parent, name, is_it) {
+                    Ok(merged) => merged,
+                    Err(key) => {
+                        let merged = node_number(self.folders.len())?;
+                        entered.insert(key, merged);
+                        self.folders.push(Folder { layer: index, name: folder.name });
+                        parents.push(parent);
+                        merged
+                    }
+                };
                 of_layer.push(merged);
             }
             of_layers.push(of_layer);
@@ -104,12 +112,11 @@ impl Merging {
 
     /// Orders folders as their nodes, and counts the children of each.
     fn runs(&self, map: &FolderMap) -> Runs {
-        let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.folders.len()];
+        let mut below: Vec<u32> = (1..).take(self.folders.len() - 1).collect();
+        let parent = |&folder: &u32| map.parents[folder as usize];
+        below.sort_unstable_by_key(parent);
         let mut counts = vec![0_usize; self.folders.len()];
-        for (folder, &parent) in (0_u32..).zip(&map.parents).skip(1) {
-            children[parent as usize].push(folder);
-            counts[parent as usize] += 1;
-        }
+        below.iter().for_each(|folder| counts[parent(folder) as usize] += 1);
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
             layer.files.iter().for_each(|file| counts[merged[file.folder as usize] as usize] += 1);
         }
@@ -117,13 +124,14 @@ impl Merging {
         let mut order = vec![0_u32];
         let mut at = 0;
         while let Some(&folder) = order.get(at) {
-            let mut below = std::mem::take(&mut children[folder as usize]);
+            let start = below.partition_point(|it| parent(it) < folder);
+            let end = below.partition_point(|it| parent(it) <= folder);
             let name = |folder: &u32| {
                 let Folder { layer, name } = self.folders[*folder as usize];
                 self.name(layer, name)
             };
-            below.sort_unstable_by(|a, b| fold::compare(name(a), name(b)));
-            order.extend(below);
+            below[start..end].sort_unstable_by(|a, b| fold::compare(name(a), name(b)));
+            order.extend(&below[start..end]);
             at += 1;
         }
         let starts = std::iter::once(0)
@@ -196,29 +204,38 @@ impl Merging {
     /// Gives the first free number to each file of a sorted run whose name another file of its own layer has, or a
     /// folder.
     fn number_duplicates(&mut self, run: &mut [Node]) -> Result<(), TooManyNodes> {
-        let mut duplicates = Vec::new();
-        let mut first_of_name = 0;
-        for (index, node) in run.iter().enumerate().skip(1) {
+        let mut numbering = None;
+        // The nth file of a name has the same number in every layer, so that of these, too, the last layer wins.
+        let mut numbers = Vec::new();
+        let (mut first_of_name, mut nth) = (0, 0);
+        for index in 1..run.len() {
+            let node = run[index];
             if !node.is_repeated {
-                first_of_name = index;
-            } else if run[first_of_name].is_folder || run[index - 1].layer == node.layer {
-                duplicates.push(index);
+                (first_of_name, nth) = (index, 0);
+                numbers.clear();
+                continue;
             }
-        }
-        if duplicates.is_empty() {
-            return Ok(());
-        }
-        // In stored order, and from the first layer to the last.
-        duplicates.sort_unstable_by_key(|&index| (run[index].layer, run[index].first));
-        let folded = |node: &Node| self.name(node.layer, node.name).to_ascii_lowercase();
-        let mut numbering = Numbering::new(run.iter().map(folded).collect());
-        for index in duplicates {
-            let node = &mut run[index];
+            if run[index - 1].layer != node.layer {
+                nth = 0;
+                if !run[first_of_name].is_folder {
+                    continue;
+                }
+            }
+            let names = run.iter().map(|node| self.name(node.layer, node.name));
+            let numbering = numbering.get_or_insert_with(|| Numbering::new(names));
             let name = String::from_utf8_lossy(self.name(node.layer, node.name)).into_owned();
-            let numbered = numbering.next(&name, node.layer).ok_or(TooManyNodes)?;
+            if nth == numbers.len() {
+                let last = numbers.last().copied().unwrap_or(1);
+                numbers.push(numbering.next(&name, last).ok_or(TooManyNodes)?);
+            }
+            let name = numbered(&name, numbers[nth]);
+            nth += 1;
             let layer = &mut self.layers[usize::from(node.layer)];
-            node.name = layer.rename(node.first, &numbered).map_err(|_| TooManyNodes)?;
-            node.key = fold::prefix(numbered.as_bytes());
+            run[index].name = layer.rename(node.first, &name).map_err(|_| TooManyNodes)?;
+            run[index].key = fold::prefix(name.as_bytes());
+        }
+        if numbering.is_none() {
+            return Ok(());
         }
         self.sort(run);
         Ok(())

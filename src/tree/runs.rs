@@ -1,6 +1,7 @@
 //! Work on the children of all folders, on all processors.
 
 use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Items from which on another thread is worth its start.
@@ -14,25 +15,29 @@ pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: imp
         _ => thread::available_parallelism().map_or(1, NonZero::get),
     };
     let share = items.len().div_ceil(threads).max(1);
-    let work_on = |mut part: &mut [T], starts: &[usize]| {
-        for bounds in starts.windows(2) {
-            let (run, others) = part.split_at_mut(bounds[1] - bounds[0]);
-            work(run);
-            part = others;
+    let mut shares = Vec::with_capacity(threads);
+    let (mut rest, mut starts) = (items, starts);
+    while let [first, _, ..] = *starts {
+        // The runs that begin within a share, and one at least.
+        let runs = starts.partition_point(|start| start - first < share).clamp(1, starts.len() - 1);
+        let (part, others) = rest.split_at_mut(starts[runs] - first);
+        shares.push((part, &starts[..=runs]));
+        (rest, starts) = (others, &starts[runs..]);
+    }
+    let shares = Mutex::new(shares);
+    let next = || shares.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let worker = || {
+        while let Some((mut part, starts)) = next() {
+            for bounds in starts.windows(2) {
+                let (run, others) = part.split_at_mut(bounds[1] - bounds[0]);
+                work(run);
+                part = others;
+            }
         }
     };
     thread::scope(|scope| {
-        let (mut rest, mut starts) = (items, starts);
-        while let [first, _, ..] = *starts {
-            // The runs that begin within a share, and one at least.
-            let runs = starts.partition_point(|start| start - first < share).clamp(1, starts.len() - 1);
-            let (part, others) = rest.split_at_mut(starts[runs] - first);
-            let of_part = &starts[..=runs];
-            (rest, starts) = (others, &starts[runs..]);
-            match rest.is_empty() {
-                true => work_on(part, of_part),
-                false => drop(scope.spawn(move || work_on(part, of_part))),
-            }
-        }
+        // A thread that cannot be started is done without.
+        (1..threads).for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, worker)));
+        worker();
     });
 }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::{with_a_bad_file, with_many_files};
-use crate::mounted::{TestDir, finish};
+use crate::mounted::{TestDir, finish, run};
 use crate::support::{Ba2, Tes3, Tes4, samples};
 
 #[test]
@@ -146,4 +146,18 @@ fn an_archive_or_code_page_that_does_not_exist_is_named() {
     let finished = dir.run(["list", "a.bsa", "--encoding", "klingon"]);
     assert_eq!(finished.code, 2);
     assert!(finished.err.contains("\"klingon\" is no code page"), "{finished:?}");
+}
+
+#[test]
+fn where_no_thread_can_be_started_many_files_are_listed_all_the_same() {
+    let dir = TestDir::new();
+    for name in ["a", "b"] {
+        let files = (0..10_000).fold(Tes3::new(), |all, n| all.file(format!("{name}{n}"), b""));
+        dir.archive(&format!("{name}.bsa"), &files.build());
+    }
+    dir.give_to_user();
+    let program = dir.path("bsafs");
+    let arguments = ["--nproc=1", program.to_str().unwrap(), "list", "a.bsa", "b.bsa"];
+    let listed = run(&mut dir.as_user("prlimit", arguments)).sound();
+    assert_eq!(listed.lines().count(), 20_000);
 }

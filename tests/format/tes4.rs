@@ -398,3 +398,17 @@ fn the_xmem_flag_is_ignored_for_stored_files() {
     let bytes = three(104).flags(NAMES | XMEM).build();
     assert!(parse(&bytes).extents().all(|extent| extent.codec == bsafs::format::Codec::Stored));
 }
+
+#[test]
+fn names_that_are_embedded_once_for_many_files_take_no_more_bytes_than_the_archive_has() {
+    let name = "x".repeat(200);
+    let add = |archive: Tes4, nth: u32| match nth {
+        0 => archive.add("f", Tes4File::new(&name, b"data")),
+        _ => archive.add("f", Tes4File::new(&name, b"").shares(0)),
+    };
+    let bytes = (0..1000).fold(Tes4::new(104).unsorted().flags(EMBEDDED), add).build();
+    let archive = parse(&bytes);
+    let named = archive.entries().filter(|entry| entry.name.is_whole()).count();
+    // Each takes a length byte, the folder and a separator too.
+    assert_eq!((archive.entries().len(), named), (1000, bytes.len() / 203));
+}

@@ -8,6 +8,7 @@ mod failures; // what is refused before anything is mounted
 mod layers; // several archives in one mount: load order, hidden copies, profiles
 mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons that were killed
 mod listings; // readdir, whole and from any cookie
+mod memory; // as a multiple of an archive's length
 mod names; // lookups in any case, and names that are in no listing
 mod outages; // archives on a disk that fails or hangs
 mod reading; // bytes of files, whole and in part, in parallel

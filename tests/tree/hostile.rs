@@ -96,3 +96,29 @@ fn seventy_thousand_files_named_like_a_folder_are_all_listed() {
     assert_eq!(tree.name(tree.resolve(b"a").unwrap()), b"A", "the folder lost its name");
     assert!(tree.resolve(b"a (70001)").is_some());
 }
+
+#[test]
+fn deep_paths_make_no_more_folders_than_their_bytes_allow_and_no_file_is_lost() {
+    let paths: Vec<String> = (0..200).map(|n| format!("{n:03}\\{}file", "d\\".repeat(62))).collect();
+    let tree = merged(&[&paths]);
+    assert_eq!((tree.files(), hidden(&tree)), (200, 0));
+    // 127 bytes of each are folders.
+    let allowed = 4096 + 200 * (1 + 127 / 8);
+    assert_eq!(tree.len() as usize - 1 - tree.files(), allowed);
+    let all = files(&tree);
+    assert_eq!(all[0].split('/').count(), 64);
+    assert!(all[199].starts_with("199/d/d/") && all[199].ends_with("%2Fd%2Fd/file"), "{}", all[199]);
+    for (listed, stored) in all.iter().zip(&paths) {
+        assert_eq!(tree.stored_name(tree.resolve(listed.as_bytes()).unwrap()), stored.as_bytes());
+    }
+}
+
+#[test]
+fn where_no_more_folders_are_allowed_those_that_exist_are_entered_and_drives_stay_escaped() {
+    let deep = (0..200).map(|n| format!("{n:03}\\{}file", "d\\".repeat(62)));
+    let more = ["c:\\a\\b", "C:\\A\\c", "000\\d\\d\\e"].map(str::to_owned);
+    let all = files(&merged(&[&deep.chain(more).collect::<Vec<_>>()]));
+    for path in ["000/d/d/e", "c%3A%2Fa/b", "c%3A%2Fa/c"] {
+        assert!(all.iter().any(|listed| listed == path), "{path}: {:?}", &all[all.len() - 3..]);
+    }
+}

@@ -1,0 +1,52 @@
+//! Folders by their parent and folded name, while a layer or a tree is made of them.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+/// Hashes instead of names: a hostile archive makes a folder of two bytes, for which a name of its own would take fifty.
+#[derive(Debug, Default)]
+pub(super) struct FolderIndex {
+    /// Keyed, so that no archive can store names that collide.
+    hasher: RandomState,
+    folders: HashMap<u64, u32>,
+}
+
+impl FolderIndex {
+    /// The folder called `name` in `parent`; `is_it` compares both with those of a folder whose hash is equal.
+    ///
+    /// # Errors
+    /// The key for [`FolderIndex::insert`] where there is no such folder.
+    pub(super) fn find(&self, parent: u32, name: &[u8], is_it: impl Fn(u32) -> bool) -> Result<u32, u64> {
+        let mut key = self.hasher.hash_one((parent, name.to_ascii_lowercase()));
+        loop {
+            match self.folders.get(&key) {
+                None => return Err(key),
+                Some(&folder) if is_it(folder) => return Ok(folder),
+                Some(_) => key = key.wrapping_add(1),
+            }
+        }
+    }
+
+    /// Adds a folder that was not found.
+    pub(super) fn insert(&mut self, key: u64, folder: u32) {
+        self.folders.insert(key, folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_whose_hashes_are_equal_are_told_apart() {
+        let mut index = FolderIndex::default();
+        for folder in 0..3 {
+            let key = index.find(7, b"Name", |_| false).unwrap_err();
+            index.insert(key, folder);
+        }
+        for folder in 0..3 {
+            assert_eq!(index.find(7, b"nAME", |found| found == folder), Ok(folder));
+        }
+        assert!(index.find(8, b"name", |_| true).is_err());
+    }
+}

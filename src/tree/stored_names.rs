@@ -1,0 +1,92 @@
+//! Names as an archive stores them, where the listed ones do not reproduce them.
+
+use crate::format::Name;
+
+/// The stored names of some entries of one archive.
+#[derive(Debug, Default)]
+pub(super) struct StoredNames {
+    /// Paths, and folders and files that are stored apart; a folder once for adjacent entries.
+    bytes: Vec<u8>,
+    /// By entry.
+    records: Vec<StoredName>,
+}
+
+/// Two runs of [`StoredNames::bytes`].
+#[derive(Debug)]
+struct StoredName {
+    entry: u32,
+    /// Empty where nothing is to be joined.
+    folder: Run,
+    name: Run,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    at: u32,
+    len: u32,
+}
+
+/// The names of one archive are too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyNames;
+
+impl std::fmt::Display for TooManyNames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the names of one archive take more than 4 GiB")
+    }
+}
+
+impl std::error::Error for TooManyNames {}
+
+impl StoredNames {
+    /// Adds the name of an entry, whose index is higher than all before.
+    pub(super) fn push(&mut self, entry: u32, name: &Name<'_>) -> Result<(), TooManyNames> {
+        let (folder, name) = match *name {
+            Name::Path(path) => (Run::default(), self.append(path)?),
+            Name::Split { folder: Some(folder), file: Some(file) } => {
+                let last = self.records.last().map(|record| record.folder).unwrap_or_default();
+                let folder = if self.run(last) == folder { last } else { self.append(folder)? };
+                (folder, self.append(file)?)
+            }
+            Name::Split { folder, file } => {
+                (Run::default(), self.append(folder.or(file).unwrap_or_default())?)
+            }
+            Name::Number(number) => (Run::default(), self.append(number.to_string().as_bytes())?),
+            Name::Unknown { .. } => Default::default(),
+        };
+        self.records.push(StoredName { entry, folder, name });
+        Ok(())
+    }
+
+    /// The name of an entry, if it was added, with `separator` between folder and file.
+    pub(super) fn get(&self, entry: u32, separator: u8) -> Option<Vec<u8>> {
+        let found = self.records.binary_search_by_key(&entry, |record| record.entry).ok()?;
+        let StoredName { folder, name, .. } = self.records[found];
+        Some(match folder.len {
+            0 => self.run(name).to_vec(),
+            _ => [self.run(folder), self.run(name)].join(&separator),
+        })
+    }
+
+    /// Whether the name of an entry was added.
+    pub(super) fn contains(&self, entry: u32) -> bool {
+        self.records.binary_search_by_key(&entry, |record| record.entry).is_ok()
+    }
+
+    /// Frees what was kept to grow.
+    pub(super) fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.records.shrink_to_fit();
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<Run, TooManyNames> {
+        let at = u32::try_from(self.bytes.len()).map_err(|_| TooManyNames)?;
+        let len = u32::try_from(bytes.len()).map_err(|_| TooManyNames)?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(Run { at, len })
+    }
+
+    fn run(&self, run: Run) -> &[u8] {
+        &self.bytes[run.at as usize..][..run.len as usize]
+    }
+}

@@ -1,0 +1,64 @@
+//! Memory of mounts of archives that are made to take much of it, as a multiple of their length.
+
+use std::fs;
+
+use crate::mounted::{Mounted, TestDir};
+use crate::support::tes4::EMBEDDED;
+use crate::support::{Ba2, Tes3, Tes4, Tes4File};
+
+/// The bound of `tree`: for each byte of an archive, and besides.
+const BYTES_A_BYTE: u64 = 24;
+const BYTES_BESIDES: u64 = 4 << 20;
+
+/// The most memory that a mount's daemon ever had, in bytes; pages of the archive are among it.
+fn peak(mount: &Mounted) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", mount.pid)).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+/// A path of 64 folders, the first four of which no other number has.
+fn deep(number: u32) -> String {
+    let digits: Vec<String> =
+        (0..4).map(|at| char::from(b'a' + (number >> (4 * at) & 15) as u8).into()).collect();
+    format!("{}\\{}f", digits.join("\\"), "d\\".repeat(60))
+}
+
+#[test]
+fn no_archive_takes_memory_out_of_proportion_to_its_length() {
+    let one_folder = |folder: &[u8], file: &[u8]| {
+        (0..60_000).fold(Tes4::new(104).unsorted(), |archive, _| archive.file(folder, file, b"")).build()
+    };
+    let embedded = |folder: &str, file: &str| {
+        let add = |archive: Tes4, nth: u32| match nth {
+            0 => archive.add(folder, Tes4File::new(file, b"x")),
+            _ => archive.add(folder, Tes4File::new(file, b"").shares(0)),
+        };
+        (0..60_000).fold(Tes4::new(104).unsorted().flags(EMBEDDED), add).build()
+    };
+    let archives = [
+        ("deep.bsa", (0..15_000).fold(Tes3::new(), |archive, n| archive.file(deep(n), b"")).build()),
+        ("deep.ba2", (0..15_000).fold(Ba2::general(1), |archive, n| archive.file(deep(n), b"")).build()),
+        (
+            "deep-files.bsa",
+            (0..15_000).fold(Tes4::new(104).unsorted(), |all, n| all.file("x", deep(n), b"")).build(),
+        ),
+        ("nameless.ba2", (0..60_000).fold(Ba2::general(1), |all, _| all.file("f", b"")).nameless().build()),
+        ("changed.bsa", one_folder(&[0x80; 250], &[0x80])),
+        ("hashes.bsa", one_folder(&[0x80; 250], b"")),
+        ("plain.bsa", one_folder(&[b'p'; 250], b"f")),
+        ("embedded.bsa", embedded("f", &"q".repeat(250))),
+        ("embedded-deep.bsa", embedded(&["a"; 60].join("\\"), "q")),
+    ];
+    let dir = TestDir::new();
+    dir.archive("small.bsa", &Tes3::new().file("f", b"").build());
+    let small = peak(&dir.mount(["small.bsa"]));
+    for (name, bytes) in &archives {
+        dir.archive(name, bytes);
+        let taken = peak(&dir.mount([*name])).saturating_sub(small);
+        let len = bytes.len() as u64;
+        let bound = BYTES_A_BYTE * len + BYTES_BESIDES;
+        println!("{name}: {taken} bytes for {len}, {:.1} for one", taken as f64 / len as f64);
+        assert!(taken <= bound, "{name}: {taken} bytes of memory for {len}; at most {bound}");
+    }
+}
