@@ -36,7 +36,9 @@ impl Scope<'_> {
     fn of(&self, archive: &Archive<'_>) -> Vec<bool> {
         let mut extents = archive.extents();
         let is_in_scope = |entry: Entry<'_>| {
-            extents.by_ref().take(usize::from(entry.extents)).filter(|it| self.includes(it)).count() > 0
+            let of_entry = extents.by_ref().take(usize::from(entry.extents));
+            of_entry.filter(|it| self.includes(it)).count() > 0
+                || (entry.extents == 0 && self.undamaged.is_empty())
         };
         archive.entries().map(is_in_scope).collect()
     }
