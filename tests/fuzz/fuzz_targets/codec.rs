@@ -4,9 +4,11 @@
 
 use libfuzzer_sys::fuzz_target;
 
+#[path = "../caught_panics.rs"]
+mod caught_panics;
 #[path = "../../robustness/codec.rs"]
 mod codec;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(init: caught_panics::unwind(), |bytes: &[u8]| {
     codec::run(bytes);
 });

@@ -4,11 +4,13 @@
 
 use libfuzzer_sys::fuzz_target;
 
+#[path = "../caught_panics.rs"]
+mod caught_panics;
 #[path = "../../robustness/deep.rs"]
 mod deep;
 #[path = "../../robustness/pipeline.rs"]
 mod pipeline;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(init: caught_panics::unwind(), |bytes: &[u8]| {
     deep::run(bytes);
 });
