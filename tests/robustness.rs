@@ -3,8 +3,14 @@
 //!
 //! Tables (of BA2 the names at its end too) are cut and changed at every byte: to three other values in the first
 //! sample of each format, version and kind, else to one. Data, a thousand times as long, are at every [`STRIDE`]th.
+//!
+//! The modules are the bodies of the fuzz targets (tests/fuzz), which run them on what libFuzzer finds.
 
+mod codec;
+mod deep;
+mod options;
 mod pipeline;
+mod texture;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bsafs::format::{self, Extent};
 use pipeline::{Scope, limits, run};
 
-use crate::support::{Ba2, Sample, Tes3, Tes4, samples};
+use crate::support::{Ba2, Sample, Tes3, Tes4, samples, seeds, tiler};
 
 /// Distance between bytes of data that are changed, in bytes. A prime: nothing in the data has it as its period.
 const STRIDE: usize = 200_003;
@@ -61,7 +67,7 @@ impl Target {
     fn run_with(&self, at: usize, bytes: &[u8]) {
         self.file.write_all_at(bytes, at as u64).unwrap();
         let end = at + bytes.len();
-        run(&self.path, &Scope { undamaged: &self.extents, damaged: at as u64..end as u64 });
+        run(&self.path, &Scope { undamaged: &self.extents, damaged: at as u64..end as u64, ..Scope::ALL });
         self.file.write_all_at(&self.bytes[at..end], at as u64).unwrap();
     }
 }
@@ -100,7 +106,7 @@ fn an_archive_cut_short_anywhere_is_refused_or_read_as_far_as_it_goes() {
         for len in target.offsets().into_iter().rev() {
             let len = len as u64;
             target.file.set_len(len).unwrap();
-            run(&target.path, &Scope { undamaged: &target.extents, damaged: len..u64::MAX });
+            run(&target.path, &Scope { undamaged: &target.extents, damaged: len..u64::MAX, ..Scope::ALL });
         }
     });
 }
@@ -236,4 +242,27 @@ fn hostile_names_become_names_that_a_file_system_can_show() {
             .fold(Tes4::new(version), |archive, (n, name)| archive.file(name, "file", [n as u8]));
         assert_eq!(run_on(&folders.build()), Some(count - 1), "{version}");
     }
+}
+
+/// The bodies of the fuzz targets hold on what fuzzing starts from, and each of these inputs gets as far as it should.
+#[test]
+fn seeds_of_every_fuzz_target_get_beyond_the_first_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut counts = std::collections::BTreeMap::new();
+    for seed in seeds() {
+        let (is_far, what) = match seed.target {
+            "parse" => (run_on(&seed.bytes).is_some() || seed.name.starts_with("unknown"), "parsed"),
+            "deep" => (deep::run(&seed.bytes).is_some_and(|files| files > 0), "opened"),
+            "codec" => (codec::run(&seed.bytes), "decoded"),
+            "texture" => (texture::run(&seed.bytes) > 0, "put into rows"),
+            "options" => {
+                let is_accepted = options::run(&seed.bytes, folder.path());
+                (is_accepted != seed.name.starts_with("refused"), "accepted, or refused where it should be")
+            }
+            target => panic!("no target {target}"),
+        };
+        assert!(is_far, "{}: {} is not {what}", seed.target, seed.name);
+        *counts.entry(seed.target).or_insert(0) += 1;
+    }
+    assert!(counts.len() == 5 && counts.values().all(|&count| count > 10), "{counts:?}");
 }

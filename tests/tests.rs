@@ -7,7 +7,7 @@
 //! - `mount::real_archives` reads archives that other tools wrote, from `../shared/archives`. Where these are missing,
 //!   it says so on standard error and passes. No other test needs files from outside the project.
 //! - `scripts/check` runs all of these, and the comparison with other readers in tests/oracles, a crate of its own.
-//! - `scripts/fuzz 60` fuzzes for a minute, with the invariants of `robustness`.
+//! - `scripts/fuzz 60` fuzzes each target of tests/fuzz for a minute, with the invariants of `robustness`.
 //! - `scripts/bench --quick` measures (tests/bench); `scripts/bench --tiny` tries the benchmark itself.
 
 // A test that fails says so by panicking.

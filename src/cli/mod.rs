@@ -34,4 +34,6 @@ mod which;
 
 pub use exit::{Exit, Failure};
 pub use mount_options::{MOUNT_OPTIONS, MountOption};
+#[doc(hidden)]
+pub use mount_plan::{PlannedMount, plan_mount};
 pub use run::main;

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use super::cache_size;
 use super::exit::Failure;
 use super::mount_options::MountOptions;
+use super::open_args::OpenArgs;
 use super::profile::Profile;
+use crate::fs::{MountRequest, Presentation};
 
 /// A mount before anything is opened.
 #[derive(Debug)]
@@ -51,6 +54,28 @@ fn shown_source(sources: &[PathBuf]) -> String {
         [source] => std::path::absolute(source).as_ref().unwrap_or(source).display().to_string(),
         _ => "bsafs".into(),
     }
+}
+
+/// A [`MountPlan`] in types that tests outside the crate have.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct PlannedMount {
+    pub archives: Vec<PathBuf>,
+    pub mountpoint: Option<PathBuf>,
+    pub presentation: Presentation,
+    pub request: MountRequest,
+    /// All options as text, to be compared.
+    pub options: String,
+}
+
+/// Plans the mount of `paths` with values of `-o` and no flag, for the fuzz target of profiles and options.
+#[doc(hidden)]
+pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedMount, Failure> {
+    let flags = MountOptions::new(OpenArgs::default(), cache_size::DEFAULT, false);
+    let MountPlan { archives, mountpoint, options } = MountPlan::new(paths, option_lists, flags)?;
+    let text = format!("{options:?}");
+    let MountOptions { presentation, request, .. } = options;
+    Ok(PlannedMount { archives, mountpoint, presentation, request, options: text })
 }
 
 /// The last path is the mountpoint if it is a folder, or does not exist and has no extension of a source.

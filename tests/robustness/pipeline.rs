@@ -1,16 +1,18 @@
 //! The pipeline from the bytes of an archive to names and content, and its invariants: no panic, memory in proportion
-//! to the archive, names that a file system can show, reads as long as sizes say. Tests and the fuzz target run it.
+//! to the archive, names that a file system can show, reads as long as sizes say. Tests and fuzz targets run it.
 
-#![allow(unreachable_pub, reason = "`pub` here means: for tests and the fuzz target")]
+#![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
+#![allow(dead_code, reason = "each fuzz target uses a part")]
 
 use std::ops::Range;
 use std::path::Path;
 
-use bsafs::content::{LayerTables, Store};
+use bsafs::content::{LayerTables, Store, TextureForm};
 use bsafs::format::encoding::Encoding;
-use bsafs::format::{self, Archive, Codec, EntryId, Extent, Limits, Name, name};
+use bsafs::format::{self, Archive, Codec, Entry, EntryId, Extent, Limits, Name, Options, name};
+use bsafs::read::Bytes;
 use bsafs::source::Source;
-use bsafs::tree::{self, Kind, Layer, NodeId, Tree};
+use bsafs::tree::{self, Dictionary, Kind, Layer, NodeId, Tree};
 
 /// Bytes of table that an entry takes at least, in any format.
 const ENTRY_LEN: usize = 16;
@@ -21,11 +23,26 @@ pub struct Scope<'a> {
     pub undamaged: &'a [Extent],
     /// Offsets of the bytes that were damaged.
     pub damaged: Range<u64>,
+    /// Bytes of content after which no further file is read.
+    pub budget: u64,
 }
 
 impl Scope<'_> {
     /// All files.
-    pub const ALL: Self = Self { undamaged: &[], damaged: 0..u64::MAX };
+    pub const ALL: Self = Self { undamaged: &[], damaged: 0..u64::MAX, budget: u64::MAX };
+    /// As many files as a fuzz target has time for, from the first on.
+    pub const FUZZED: Self = Self { budget: 16 << 20, ..Self::ALL };
+
+    /// Whether each entry of an archive is in scope.
+    fn of(&self, archive: &Archive<'_>) -> Vec<bool> {
+        let mut extents = archive.extents();
+        let is_in_scope = |entry: Entry<'_>| {
+            let of_entry = extents.by_ref().take(usize::from(entry.extents));
+            of_entry.filter(|it| self.includes(it)).count() > 0
+                || (entry.extents == 0 && self.undamaged.is_empty())
+        };
+        archive.entries().map(is_in_scope).collect()
+    }
 
     /// Whether an extent is new, or overlaps the damage.
     fn includes(&self, extent: &Extent) -> bool {
@@ -40,44 +57,107 @@ pub fn limits() -> Limits {
     Limits { entries: u32::MAX, extent: 4 << 20, ..Limits::default() }
 }
 
+/// How archives are opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Opening<'a> {
+    /// Whether unknown versions and kinds are read.
+    pub force: bool,
+    /// Of stored names.
+    pub encoding: Encoding,
+    /// A list of paths for files without names.
+    pub names: &'a [u8],
+    /// The form of textures.
+    pub textures: TextureForm,
+    /// Whether each archive has a folder of its own.
+    pub per_archive: bool,
+    /// Whether suspect files are served.
+    pub salvage: bool,
+}
+
+/// Archives that were opened and merged.
+pub struct Opened {
+    /// Their names.
+    pub tree: Tree,
+    /// Their content.
+    pub store: Store,
+    /// For each archive, whether each entry is in scope.
+    pub in_scope: Vec<Vec<bool>>,
+}
+
+impl Opened {
+    /// The entries that are in scope, as far as the budget goes.
+    pub fn files(&self, scope: &Scope<'_>) -> impl Iterator<Item = EntryId> {
+        let mut left = scope.budget;
+        let files = (0..).zip(&self.in_scope).flat_map(|(layer, entries)| {
+            (0..)
+                .zip(entries)
+                .filter(|(_, is_read)| **is_read)
+                .map(move |(entry, _)| EntryId { layer, entry })
+        });
+        files.take_while(move |&file| {
+            let is_left = left > 0;
+            // Whatever an entry declares: more than the limit is refused, and an empty one takes time too.
+            left = left.saturating_sub(self.store.size(file).clamp(4096, limits().extent.into()));
+            is_left
+        })
+    }
+}
+
 /// Parses, merges and reads the archive at `path`; returns how many files it has, `None` if it is refused.
 ///
 /// # Panics
 /// When an invariant does not hold.
 pub fn run(path: &Path, scope: &Scope<'_>) -> Option<usize> {
-    let source = Source::open(path).unwrap();
-    let (layer, tables, in_scope) = source.with_map(|bytes, _| names_and_tables(bytes, scope)).unwrap()?;
-    let tree = tree::merge(vec![layer]).unwrap();
-    check_tree(&tree, in_scope.len());
-    let mut store = Store::new(1 << 20, limits());
-    store.add(source, tables);
-    for (entry, is_read) in (0..).zip(&in_scope) {
-        if *is_read {
-            check_content(&store, EntryId { layer: 0, entry });
-        }
-    }
-    Some(in_scope.len())
+    let opened = open(&[path], &Opening::default(), scope)?;
+    opened.files(scope).for_each(|file| check_content(&opened.store, file));
+    Some(opened.in_scope[0].len())
 }
 
-/// Names, tables, and whether each entry is in scope.
-fn names_and_tables(bytes: &[u8], scope: &Scope<'_>) -> Option<(Layer, LayerTables, Vec<bool>)> {
-    let archive = match format::parse(bytes, &limits()) {
-        Ok(archive) => archive,
+/// Parses and merges the archives at `paths`, as the program does; `None` if one is refused.
+///
+/// # Panics
+/// When an invariant does not hold.
+pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option<Opened> {
+    let mut dictionary = Dictionary::new(opening.encoding);
+    dictionary.add(opening.names).unwrap();
+    let mut store = Store::new(1 << 20, limits()).with_salvage(opening.salvage);
+    let (mut layers, mut in_scope) = (Vec::new(), Vec::new());
+    for (number, path) in paths.iter().enumerate() {
+        let mut source = Source::open(path).unwrap();
+        let base = opening.per_archive.then(|| number.to_string());
+        let parsed = source
+            .with_map(|bytes, fetch| {
+                let archive = parse(Bytes::mapped(bytes, fetch), opening.force)?;
+                let layer = Layer::with_names(&archive, opening.encoding, base.as_deref(), &dictionary);
+                let tables = LayerTables::new(&archive).presented(opening.textures);
+                Some((layer.unwrap(), tables, scope.of(&archive), archive.tables))
+            })
+            .unwrap();
+        let (layer, tables, entries, parsed) = parsed?;
+        source.record_tables(parsed).unwrap();
+        tables.still_tiled();
+        store.add(source, tables);
+        layers.push(layer);
+        in_scope.push(entries);
+    }
+    let tree = tree::merge(layers).unwrap();
+    let files: Vec<usize> = in_scope.iter().map(Vec::len).collect();
+    check_tree(&tree, &files, opening.per_archive);
+    Some(Opened { tree, store, in_scope })
+}
+
+/// The tables of an archive, whose invariants hold.
+fn parse(bytes: Bytes<'_>, force: bool) -> Option<Archive<'_>> {
+    match format::parse_with(bytes, &Options { limits: limits(), force }) {
+        Ok(archive) => {
+            check_tables(&archive, bytes.len());
+            Some(archive)
+        }
         Err(error) => {
             assert!(error.to_string().len() < 200, "{error}");
-            return None;
+            None
         }
-    };
-    check_tables(&archive, bytes.len());
-    let mut extents = archive.extents();
-    let in_scope = archive
-        .entries()
-        .map(|entry| {
-            extents.by_ref().take(usize::from(entry.extents)).filter(|it| scope.includes(it)).count() > 0
-        })
-        .collect();
-    let layer = Layer::new(&archive, Encoding::default(), None).unwrap();
-    Some((layer, LayerTables::new(&archive), in_scope))
+    }
 }
 
 /// The tables agree with each other, and their size is in proportion to the archive's `len` bytes.
@@ -109,9 +189,11 @@ fn check_tables(archive: &Archive<'_>, len: usize) {
     }
 }
 
-/// Every file has its own node, and its path, of safe names, resolves to that node.
-fn check_tree(tree: &Tree, files: usize) {
-    assert_eq!(tree.files(), files);
+/// Every entry has its own node or is hidden, and the path of each node, of safe names, resolves to that node. `files` are
+/// the counts of the layers' files.
+fn check_tree(tree: &Tree, files: &[usize], per_archive: bool) {
+    check_entries(tree, files, per_archive);
+    let base = usize::from(per_archive);
     let mut depths: Vec<usize> = vec![0];
     for node in tree.nodes().skip(1) {
         let (name, parent) = (tree.name(node), tree.parent(node));
@@ -122,13 +204,14 @@ fn check_tree(tree: &Tree, files: usize) {
         assert_eq!(tree.lookup(parent, name), Some(node), "{text:?}");
         assert_eq!(tree.lookup(parent, &name.to_ascii_uppercase()), Some(node), "{text:?}");
         assert_eq!(tree.kind(parent), Kind::Folder);
-        assert!(parent < node && tree.hidden(node).is_empty());
+        assert!(parent < node);
         let depth = depths[parent.ino() as usize - 1] + 1;
-        assert!(depth <= 2 * name::DEPTH_MAX + 1, "{depth} deep");
+        assert!(depth <= 2 * name::DEPTH_MAX + 1 + base, "{depth} deep");
         depths.push(depth);
-        if depth < 4 {
+        if depth < 4 + base {
             assert_eq!(tree.resolve(&tree.path(node)), Some(node), "{text:?}");
             tree.stored_name(node);
+            tree.hash_text(node);
         }
     }
     let children: usize = tree.nodes().map(|node| tree.children(node).len()).sum();
@@ -136,8 +219,34 @@ fn check_tree(tree: &Tree, files: usize) {
     assert_eq!(tree.parent(NodeId::ROOT), NodeId::ROOT);
 }
 
+/// Every entry of every layer is listed once or hidden once, by a later layer.
+fn check_entries(tree: &Tree, files: &[usize], per_archive: bool) {
+    let mut seen: Vec<Vec<bool>> = files.iter().map(|&count| vec![false; count]).collect();
+    let mut see = |id: EntryId| {
+        let seen = &mut seen[usize::from(id.layer)][id.entry as usize];
+        assert!(!std::mem::replace(seen, true), "{id:?} twice");
+    };
+    for node in tree.nodes() {
+        let mut later = match tree.kind(node) {
+            Kind::Folder => 0,
+            Kind::File(entry) => {
+                see(entry);
+                entry.layer
+            }
+        };
+        for hidden in tree.hidden(node) {
+            assert!(!per_archive && hidden.by == node && hidden.entry.layer < later, "{hidden:?}");
+            later = hidden.entry.layer;
+            see(hidden.entry);
+            tree.stored_name_of_hidden(hidden);
+            tree.hash_text_of_hidden(hidden);
+        }
+    }
+    assert!(seen.iter().flatten().all(|&it| it), "an entry is neither listed nor hidden");
+}
+
 /// Reads of a file are as long as its size says, and none goes beyond its end.
-fn check_content(store: &Store, file: EntryId) {
+pub fn check_content(store: &Store, file: EntryId) {
     let size = store.size(file);
     let is_sound = store.check(file).is_ok();
     assert!(!is_sound || store.size(file) == size, "a sound file's size changed");

@@ -1,4 +1,4 @@
-//! Runs the pipeline of tests/robustness on any bytes. `scripts/fuzz` builds and runs it.
+//! Any bytes as an archive, with default options: tests/robustness/pipeline.rs.
 
 #![no_main]
 
@@ -6,12 +6,14 @@ use std::io::Write;
 
 use libfuzzer_sys::fuzz_target;
 
+#[path = "../caught_panics.rs"]
+mod caught_panics;
 #[path = "../../robustness/pipeline.rs"]
 mod pipeline;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(init: caught_panics::unwind(), |bytes: &[u8]| {
     // A new file each time: a source relies on an open file not to change.
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
-    pipeline::run(file.path(), &pipeline::Scope::ALL);
+    pipeline::run(file.path(), &pipeline::Scope::FUZZED);
 });

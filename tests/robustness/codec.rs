@@ -1,0 +1,85 @@
+//! Any bytes as a payload: `decode` against `prefix`, whatever the codec, the declared size and the end of the payload.
+//!
+//! An input is the codec, the declared size (u32), how much of the payload is there for a prefix (u16, in parts of
+//! 65,536), and the payload. Numbers are in little-endian order.
+
+#![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
+
+use std::fmt::Debug;
+
+use bsafs::content::codec::{DecodeError, decode, has_prefix, most, prefix};
+use bsafs::format::Codec;
+
+/// The codecs, in the order of their numbers in an input.
+const CODECS: [Codec; 7] = [
+    Codec::Stored,
+    Codec::Zlib,
+    Codec::Lz4Frame,
+    Codec::Lz4Block,
+    Codec::Xmem,
+    Codec::Detect,
+    Codec::Unsupported,
+];
+
+/// The largest declared size, in bytes.
+const SIZE_MAX: u32 = 1 << 20;
+/// The longest prefix, in bytes; the store decodes none that is longer.
+const PREFIX_MAX: usize = 64 << 10;
+
+/// Decodes an input; returns whether all its bytes came, suspect ones too.
+///
+/// # Panics
+/// When an invariant does not hold.
+pub fn run(input: &[u8]) -> bool {
+    let Some(([codec, a, b, c, d, e, f], payload)) = input.split_first_chunk() else { return false };
+    let codec = CODECS[usize::from(*codec) % CODECS.len()];
+    let size = (u32::from_le_bytes([*a, *b, *c, *d]) % (SIZE_MAX + 1)) as usize;
+    let part = &payload[..(payload.len() * usize::from(u16::from_le_bytes([*e, *f]))) >> 16];
+
+    let is_whole = |decoded: &Result<_, _>| matches!(decoded, Ok(_) | Err(DecodeError::Suspect(_)));
+    let valid = |decoded: &_| if is_whole(decoded) { size } else { 0 };
+    let (decoded, bytes) = into_buffers(size, |out| decode(codec, payload, out), valid);
+    if let Err(error) = &decoded {
+        assert!(error.to_string().len() < 200, "{error}");
+    }
+    let is_whole = is_whole(&decoded);
+    assert!(!is_whole || size as u64 <= most(codec, payload.len() as u64), "{size} bytes of {codec:?}");
+
+    for len in [size.min(PREFIX_MAX), size.min(64)] {
+        let all = prefix_of(codec, payload, len);
+        for (decoded_prefix, what) in [(prefix_of(codec, part, len), "a part"), (all.clone(), "all")] {
+            let Some(first) = decoded_prefix else {
+                assert!(decoded.is_err(), "{codec:?}: the prefix of {what} of a sound payload is an error");
+                continue;
+            };
+            assert!(!is_whole || bytes.starts_with(&first), "{codec:?}: the prefix of {what} differs");
+            let is_first = all.as_ref().is_none_or(|all| all.starts_with(&first));
+            assert!(is_first, "{codec:?}: more of the payload gives other bytes");
+        }
+    }
+    is_whole
+}
+
+/// The first bytes of a payload, at most `len`; `None` where it is refused.
+fn prefix_of(codec: Codec, payload: &[u8], len: usize) -> Option<Vec<u8>> {
+    let valid = |decoded: &Result<usize, _>| *decoded.as_ref().unwrap_or(&0);
+    let (decoded, bytes) = into_buffers(len, |out| prefix(codec, payload, out), valid);
+    assert!(bytes.is_empty() || has_prefix(codec), "{codec:?} has no prefix");
+    assert!(bytes.len() as u64 <= most(codec, payload.len() as u64), "{} bytes of {codec:?}", bytes.len());
+    decoded.is_ok().then_some(bytes)
+}
+
+/// Decodes into two buffers that hold different bytes. The results are the same, and so are the bytes that are `valid`.
+fn into_buffers<T: Debug + PartialEq>(
+    len: usize,
+    decode: impl Fn(&mut [u8]) -> T,
+    valid: impl Fn(&T) -> usize,
+) -> (T, Vec<u8>) {
+    let (mut bytes, mut others) = (vec![0x55; len], vec![0xAA; len]);
+    let decoded = decode(&mut bytes);
+    assert_eq!(decoded, decode(&mut others), "the result depends on what the buffer held");
+    let valid = valid(&decoded);
+    assert!(bytes[..valid] == others[..valid], "not every byte was written");
+    bytes.truncate(valid);
+    (decoded, bytes)
+}

@@ -1,0 +1,153 @@
+//! Any bytes as an archive, or as two of one tree, opened in every way that the command line offers.
+//!
+//! An input is the fields of [`Plan`], numbers in little-endian order; the list of `--names`; and the archive.
+
+#![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
+
+use std::io::Write;
+use std::path::Path;
+
+use bsafs::content::{Reach, Store, TextureForm};
+use bsafs::format::EntryId;
+use bsafs::format::encoding::Encoding;
+
+use super::pipeline::{Opening, Scope, check_content, open};
+
+/// Code pages of one byte, of two, and UTF-8.
+const ENCODINGS: [&str; 8] = ["1252", "utf-8", "932", "936", "gb18030", "950", "949", "1251"];
+
+/// A file of more bytes is not copied: chunks that share their data make large files of small archives.
+const COPY_MAX: u64 = 8 << 20;
+
+/// What the first bytes of an input choose.
+#[derive(Clone, Copy)]
+struct Plan {
+    /// See [`Plan::FORCE`] and the others.
+    flags: u8,
+    /// An index of [`ENCODINGS`].
+    encoding: u8,
+    /// 0: default, 1: DDS, 2: raw.
+    textures: u8,
+    /// What a byte of the second archive is changed by.
+    change: u8,
+    /// Which byte that is.
+    changed_at: u32,
+    /// Bytes of a read.
+    step: u16,
+    /// Bytes of the list of names.
+    names_len: u16,
+}
+
+impl Plan {
+    /// `--force`
+    const FORCE: u8 = 1;
+    /// `--salvage`
+    const SALVAGE: u8 = 2;
+    /// `--layout per-archive`
+    const PER_ARCHIVE: u8 = 4;
+    /// The same archive is a second layer, but for [`Plan::change`].
+    const TWICE: u8 = 8;
+    /// Sizes are learnt together, as for a listing.
+    const LEARN: u8 = 16;
+
+    fn new(bytes: [u8; 12]) -> Self {
+        let [flags, encoding, textures, change, a, b, c, d, e, f, g, h] = bytes;
+        let (changed_at, step) = (u32::from_le_bytes([a, b, c, d]), u16::from_le_bytes([e, f]));
+        let names_len = u16::from_le_bytes([g, h]);
+        Self { flags, encoding, textures, change, changed_at, step, names_len }
+    }
+
+    fn has(self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn opening(self, names: &[u8]) -> Opening<'_> {
+        let encoding = Encoding::from_label(ENCODINGS[usize::from(self.encoding) % ENCODINGS.len()]);
+        let textures = [TextureForm::Default, TextureForm::Dds, TextureForm::Raw];
+        Opening {
+            force: self.has(Self::FORCE),
+            encoding: encoding.unwrap(),
+            names,
+            textures: textures[usize::from(self.textures) % textures.len()],
+            per_archive: self.has(Self::PER_ARCHIVE),
+            salvage: self.has(Self::SALVAGE),
+        }
+    }
+}
+
+/// Opens an input and reads its files; returns how many entries it has, `None` if it is refused.
+///
+/// # Panics
+/// When an invariant does not hold.
+pub fn run(input: &[u8]) -> Option<usize> {
+    let (&plan, rest) = input.split_first_chunk()?;
+    let plan = Plan::new(plan);
+    let (names, archive) = rest.split_at(rest.len().min(plan.names_len.into()));
+    let first = file_of(archive);
+    let second = plan.has(Plan::TWICE).then(|| {
+        let mut changed = archive.to_vec();
+        let at = plan.changed_at as usize % archive.len().max(1);
+        changed.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= plan.change);
+        file_of(&changed)
+    });
+    let paths: Vec<&Path> =
+        std::iter::once(first.path()).chain(second.as_ref().map(|it| it.path())).collect();
+    read(&paths, plan, names)
+}
+
+fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
+    let (opening, scope) = (plan.opening(names), Scope::FUZZED);
+    let opened = open(paths, &opening, &scope)?;
+    for name in names.split(|&byte| byte == b'\n') {
+        // Without names, the path that a program asks for is what finds a file.
+        let is_unnamed = opened.tree.resolve_unnamed(name).is_some();
+        assert!(!is_unnamed || opened.tree.has_unnamed() && opened.tree.resolve(name).is_some());
+        opened.tree.may_hold_unnamed(name);
+    }
+    let store = &opened.store;
+    for file in opened.files(&scope) {
+        check_copy(store, file, u32::from(plan.step) + 1 + (store.size(file) >> 6) as u32);
+        check_content(store, file);
+        let salvaged = store.take_salvaged(file);
+        assert!(opening.salvage || salvaged.is_none(), "salvaged without being told to");
+        assert!(store.take_salvaged(file).is_none(), "a salvaged file is logged twice");
+    }
+    if plan.has(Plan::LEARN) {
+        let together = open(paths, &opening, &scope)?;
+        together.store.learn_sizes(opened.files(&scope), Reach::Device).unwrap();
+        for file in opened.files(&scope) {
+            assert_eq!(together.store.size(file), store.size(file), "{file:?}: sizes learnt together");
+        }
+    }
+    Some(opened.in_scope.iter().map(Vec::len).sum())
+}
+
+/// A file that is copied has the bytes that reads of `step` bytes give, and as many as its size says.
+fn check_copy(store: &Store, file: EntryId, step: u32) {
+    if store.size(file) > COPY_MAX {
+        return;
+    }
+    let mut copied = Vec::new();
+    let is_copied = store.copy(file, &mut copied);
+    assert_eq!(is_copied.is_ok(), store.check(file).is_ok(), "{is_copied:?}");
+    let Ok(len) = is_copied else { return };
+    assert_eq!((len, store.size(file)), (copied.len() as u64, len), "copied bytes, and the size");
+    let mut rest = &copied[..];
+    while !rest.is_empty() {
+        let (piece, others) = rest.split_at(rest.len().min(step as usize));
+        let offset = len - rest.len() as u64;
+        let is_same = store.read_at(file, offset, step, |bytes| bytes == piece);
+        assert!(
+            is_same.is_ok_and(|is_same| is_same),
+            "{step} bytes at {offset} of {file:?} differ from its copy"
+        );
+        rest = others;
+    }
+}
+
+/// A new file each time: a source relies on an open file not to change.
+fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    file
+}

@@ -1,0 +1,63 @@
+//! Any text as a profile and values of `-o`: what is accepted is safe to mount with, and order and splitting are those of
+//! the manual.
+//!
+//! An input is UTF-8: the profile, and values of `-o`, each behind a NUL. An empty profile is none.
+
+#![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
+
+use std::path::{Path, PathBuf};
+
+use bsafs::cli::{Exit, PlannedMount, plan_mount};
+
+/// Plans the mount of an input, with a profile in `folder`; returns whether it is accepted.
+///
+/// # Panics
+/// When an invariant does not hold.
+pub fn run(input: &[u8], folder: &Path) -> bool {
+    let Ok(text) = std::str::from_utf8(input) else { return false };
+    let mut values = text.split('\0');
+    let profile = values.next().unwrap_or_default();
+    let values: Vec<String> = values.map(str::to_owned).collect();
+    let source = match profile.is_empty() {
+        true => folder.join("archive.bsa"),
+        false => folder.join("profile.toml"),
+    };
+    if !profile.is_empty() {
+        std::fs::write(&source, profile).unwrap();
+    }
+    let Some(planned) = plan(&source, &values) else { return false };
+    check(&planned);
+
+    let joined = values.join(",");
+    // A backslash at the end of a value would take the comma behind it for its own.
+    if !values.iter().any(|value| value.ends_with('\\')) {
+        let whole = plan(&source, &[joined]);
+        assert_eq!(format!("{whole:?}"), format!("{:?}", Some(&planned)), "values differ when joined");
+    }
+    true
+}
+
+fn plan(source: &PathBuf, values: &[String]) -> Option<PlannedMount> {
+    match plan_mount(std::slice::from_ref(source), values) {
+        Ok(planned) => Some(planned),
+        Err(failure) => {
+            assert_eq!(failure.exit, Exit::Usage, "{}", failure.what);
+            assert!(!failure.what.is_empty());
+            None
+        }
+    }
+}
+
+fn check(planned: &PlannedMount) {
+    assert!(!planned.archives.is_empty());
+    assert!(planned.archives.iter().chain(&planned.mountpoint).all(|path| path.is_absolute()), "{planned:?}");
+    let owner = planned.presentation.owner;
+    assert!(owner.file_mode & !0o444 == 0 && owner.folder_mode & !0o555 == 0, "{owner:?}");
+    let request = &planned.request;
+    assert!(request.read_ahead.is_none_or(|kib| kib <= 1024), "{request:?}");
+    for option in &request.kernel_options {
+        // What follows a comma would be an option of its own.
+        let number = option.strip_prefix("max_read=").and_then(|number| number.parse::<u32>().ok());
+        assert!(number.is_some_and(|number| *option == format!("max_read={number}")), "{option}");
+    }
+}

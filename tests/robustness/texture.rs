@@ -1,0 +1,142 @@
+//! Any bytes as the description of a texture: the lengths of headers, and texels that are tiled by the tests' own tiler and
+//! come back.
+//!
+//! An input is width and height (u16), mips, flags (1: cube), format and tile mode of a texture, the 32 bytes of a T#, a
+//! length of data (u32), and texels. Numbers are in little-endian order.
+
+#![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
+
+use bsafs::format::Head;
+use bsafs::texture::tiling::{LINEAR, Padding, Surface, THIN_1D, WrongLength, to_rows};
+use bsafs::texture::{dds, gnf, xbox};
+
+use super::tiler::{FILL, Tiler};
+
+/// A tiled texture of more bytes is not tiled.
+const TILED_MAX: u64 = 64 << 10;
+
+/// What an input describes, with the texels that it is filled with.
+struct Input {
+    /// As a BA2 of textures stores it.
+    texture: dds::Texture,
+    /// Of the Xbox One.
+    tile_mode: u8,
+    /// As a BA2 of the PlayStation 4 stores it.
+    descriptor: [u8; 32],
+    /// Of the texels, as far as a header states it.
+    data: u32,
+    /// Repeated as often as needed.
+    texels: Vec<u8>,
+}
+
+impl Input {
+    /// Bytes before the texels.
+    const LEN: usize = 8 + 32 + 4;
+
+    /// Takes an input apart.
+    fn new(input: &[u8]) -> Option<Self> {
+        let (&fields, texels) = input.split_first_chunk::<{ Self::LEN }>()?;
+        let [a, b, c, d, mips, flags, format, tile_mode, ..] = fields;
+        let texture = dds::Texture {
+            width: u16::from_le_bytes([a, b]),
+            height: u16::from_le_bytes([c, d]),
+            mips,
+            format,
+            cube: flags & 1 != 0,
+        };
+        let descriptor = *fields[8..].first_chunk()?;
+        let data = u32::from_le_bytes(*fields.last_chunk()?);
+        Some(Self { texture, tile_mode, descriptor, data, texels: texels.into() })
+    }
+}
+
+/// Makes headers, and tiles and linearises; returns how many surfaces were linearised.
+///
+/// # Panics
+/// When an invariant does not hold.
+pub fn run(input: &[u8]) -> usize {
+    let Some(input) = Input::new(input) else { return 0 };
+    let descriptor = gnf::Descriptor(input.descriptor);
+    let of_xbox = xbox::Texture { dds: input.texture, tile_mode: input.tile_mode };
+    for head in [Head::Dds(input.texture), Head::Xbox(of_xbox), Head::Gnf(descriptor)] {
+        check_head(&head, input.data.into());
+    }
+    assert!(descriptor.mips() <= 16 && descriptor.header(0)[16..48] == input.descriptor);
+    [Some(input.texture), descriptor.texture()]
+        .into_iter()
+        .flatten()
+        .flat_map(|texture| [Padding::Tiles, Padding::PowersOfTwo].map(|padding| (texture, padding)))
+        .filter(|(texture, padding)| check_surface(texture, *padding, &input.texels))
+        .count()
+}
+
+/// A head is as long as it says, and what it can become is as long as size and format require.
+fn check_head(head: &Head, data: u64) {
+    let bytes = head.bytes(data);
+    assert_eq!(bytes.len() as u64, head.len(), "{head:?}");
+    let texture = match head {
+        Head::Dds(_) => {
+            assert!(bytes.starts_with(b"DDS ") && matches!(bytes.len(), 128 | 148));
+            assert_eq!(head.linear(data), None);
+            return;
+        }
+        Head::Xbox(texture) => Some(texture.dds),
+        Head::Gnf(descriptor) => descriptor.texture(),
+        Head::None => None,
+    };
+    let surface = |padding| texture.and_then(|it| Surface::new(&it, padding));
+    let surfaces = [surface(Padding::Tiles), surface(Padding::PowersOfTwo)];
+    let lens = surfaces.iter().flatten().flat_map(|it| [it.tiled_len(), it.linear_len()]);
+    for data in lens.chain([data]) {
+        let Some(linear) = head.linear(data) else { continue };
+        assert_eq!(texture.map(Head::Dds), Some(linear.head()));
+        let texels = texture.and_then(|it| it.texel_bytes());
+        match (head.tile_mode(), linear.linear_len()) {
+            (Some(LINEAR), None) => assert_eq!(texels, Some(data)),
+            (Some(THIN_1D), Some(len)) => assert!(texels == Some(len) && len <= data),
+            other => panic!("{other:?} becomes linear"),
+        }
+    }
+}
+
+/// What is tiled comes back, and nothing of another length does; whether it was tiled.
+fn check_surface(texture: &dds::Texture, padding: Padding, texels: &[u8]) -> bool {
+    let Some(surface) = Surface::new(texture, padding) else { return false };
+    assert_eq!(texture.texel_bytes(), Some(surface.linear_len()), "{surface:?}");
+    assert!(surface.linear_len() <= surface.tiled_len(), "{surface:?}");
+    let found = Surface::with_tiled_len(texture, surface.tiled_len());
+    assert_eq!(found.map(|it| it.tiled_len()), Some(surface.tiled_len()), "{surface:?}");
+    if surface.tiled_len() > TILED_MAX || texels.is_empty() {
+        assert_eq!(to_rows(&surface, &[], &mut []), Err(WrongLength));
+        return false;
+    }
+    let tiler = tiler(texture, padding);
+    let linear: Vec<u8> = texels.iter().copied().cycle().take(tiler.linear_len()).collect();
+    let tiled = tiler.tile(&linear);
+    let mut rows = vec![FILL; linear.len()];
+    for wrong in [&tiled[1..], &[&tiled[..], &[0]].concat()] {
+        assert_eq!(to_rows(&surface, wrong, &mut rows), Err(WrongLength), "{surface:?}");
+    }
+    assert_eq!(to_rows(&surface, &tiled, &mut rows[1..]), Err(WrongLength), "{surface:?}");
+    assert!(rows.iter().all(|&byte| byte == FILL), "{surface:?}: a refused texture was written");
+    assert_eq!(to_rows(&surface, &tiled, &mut rows), Ok(()), "{surface:?}");
+    assert!(rows == linear, "{surface:?}: the texels differ");
+    true
+}
+
+/// The tests' own tiler of a texture that has a surface; its elements are measured with textures of one row.
+fn tiler(texture: &dds::Texture, padding: Padding) -> Tiler {
+    let row = |width| {
+        let row = dds::Texture { width, height: 1, mips: 1, cube: false, ..*texture };
+        row.texel_bytes().unwrap()
+    };
+    Tiler {
+        width: texture.width.into(),
+        height: texture.height.into(),
+        mips: texture.mips.max(1).into(),
+        faces: if texture.cube { 6 } else { 1 },
+        side: if row(4) == row(1) { 4 } else { 1 },
+        bytes: row(1) as usize,
+        powers_of_two: padding == Padding::PowersOfTwo,
+    }
+}
