@@ -125,7 +125,8 @@
 //!
 //! `cargo test` runs all of them: unit tests beside the code, the others in `tests/`, one file a noun. A filter is a path:
 //! `cargo test mount::caching` runs one file of mount tests, `cargo test format::` the parsers. Mounts need `/dev/fuse`,
-//! as root or with `fusermount3`. `scripts/check` is the gate, `scripts/fuzz` mutates inputs, `scripts/bench` measures.
+//! as root or with `fusermount3`. `scripts/check` is the gate, `scripts/fuzz` mutates inputs, `scripts/soak` compares
+//! every byte of two mounts while daemons, archives and caches come and go, `scripts/bench` measures.
 
 pub mod cli;
 pub mod content;

@@ -8,6 +8,8 @@
 //!   it says so on standard error and passes. No other test needs files from outside the project.
 //! - `scripts/check` runs all of these, and the comparison with other readers in tests/oracles, a crate of its own.
 //! - `scripts/fuzz 60` fuzzes each target of tests/fuzz for a minute, with the invariants of `robustness`.
+//! - `scripts/soak 1` compares every byte of two mounts for a minute, in which archives are swapped and daemons killed
+//!   (tests/soak).
 //! - `scripts/bench --quick` measures (tests/bench); `scripts/bench --tiny` tries the benchmark itself.
 
 // A test that fails says so by panicking.

@@ -1,0 +1,228 @@
+//! What changes the world: archives are replaced and rewritten; the daemon of the second mount is killed, stopped and
+//! replaced, while that of the first lives as long as the run.
+//!
+//! Readers go on through all of it. They pause only where what they must find would be ambiguous: while a mount gets
+//! another view. The first mount keeps the archives that it opened: what is renamed over is served as it was, and only
+//! files that it has not open are rewritten in place.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::archives::{self, KINDS};
+use crate::contents::Generation;
+use crate::mounts::{Mount, Serving, wait_for_end};
+use crate::random::Random;
+use crate::run::{EndOnPanic, Run};
+use crate::view::{Layout, View};
+use crate::watch::Act;
+use crate::{Outcome, at};
+
+/// The thread that makes changes.
+pub(crate) struct Changes<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) archives: &'a Path,
+    /// Locked while an archive is not at its path.
+    pub(crate) names: &'a Mutex<()>,
+    /// Mounted as long as the run.
+    pub(crate) lasting: &'a Mount,
+    /// Killed and mounted again.
+    pub(crate) changing: &'a Mount,
+    /// What the archives hold now.
+    pub(crate) current: Vec<Arc<Generation>>,
+    pub(crate) random: Random,
+    pub(crate) act: &'a Act,
+}
+
+impl Changes<'_> {
+    /// Makes changes until `end`, and takes samples every `interval`.
+    pub(crate) fn run(mut self, end: Instant, interval: Duration) {
+        let _end = EndOnPanic(self.run);
+        let mut next_sample = Instant::now() + interval;
+        while Instant::now() < end && !self.run.is_ending() {
+            let pause = Duration::from_millis(50 + self.random.below(1000));
+            self.run.pause(pause.min(end.saturating_duration_since(Instant::now())));
+            let mut done = self.change();
+            if done.is_ok() && Instant::now() >= next_sample {
+                next_sample += interval;
+                done = self.sample();
+            }
+            self.act.end();
+            if let Err(error) = done {
+                self.run.fail(error.to_string());
+            }
+        }
+        self.run.end();
+    }
+
+    fn change(&mut self) -> Outcome<()> {
+        match self.random.below(100) {
+            0..30 => self.swap(),
+            30..45 => self.rewrite(),
+            45..65 => self.remount(),
+            65..80 => self.kill(),
+            _ => {
+                self.stop();
+                Ok(())
+            }
+        }
+    }
+
+    /// Samples both daemons while no reader acts.
+    fn sample(&self) -> Outcome<()> {
+        self.act.begin(|| "sample".into());
+        let mut lasting = self.lasting.pause_readers();
+        let mut changing = self.changing.pause_readers();
+        lasting.life.sample()?;
+        changing.life.sample()
+    }
+
+    /// Renames the next generation over an archive. Both mounts serve on what they opened.
+    fn swap(&mut self) -> Outcome<()> {
+        let archive = self.random.index(KINDS.len());
+        let (path, generation) = self.next(archive);
+        self.act.begin(|| format!("replace {}", path.display()));
+        let new = path.with_extension("new");
+        archives::write(&new, &KINDS[archive].parts(&generation), generation.number).map_err(at(&new))?;
+        let _names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        fs::rename(&new, &path).map_err(at(&path))?;
+        self.current[archive] = generation;
+        self.run.counts.swaps.add(1);
+        Ok(())
+    }
+
+    /// Writes the next generation into an archive's file, where the first mount has another one open.
+    fn rewrite(&mut self) -> Outcome<()> {
+        let replaced = (0..KINDS.len()).filter(|&it| self.current[it].number > 0).collect::<Vec<_>>();
+        let Some(&archive) = replaced.get(self.random.index(replaced.len())) else { return self.swap() };
+        let (path, generation) = self.next(archive);
+        self.act.begin(|| format!("rewrite {}", path.display()));
+        let parts = KINDS[archive].parts(&generation);
+        let _names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        self.changing.read().view.note_rewritten(archive);
+        crate::support::write_sparse(&path, &parts).map_err(at(&path))?;
+        self.current[archive] = generation;
+        self.run.counts.rewrites.add(1);
+        Ok(())
+    }
+
+    fn next(&self, archive: usize) -> (PathBuf, Arc<Generation>) {
+        let number = self.current[archive].number + 1;
+        let path = self.archives.join(KINDS[archive].file_name);
+        (path, archives::generation(self.run.seed, archive, number))
+    }
+
+    /// Unmounts and mounts again; sometimes lazily, while files are open, which are then read to their ends.
+    fn remount(&mut self) -> Outcome<()> {
+        self.act.begin(|| "mount again".into());
+        let mut serving = self.changing.pause_readers();
+        serving.life.sample()?;
+        let is_lazy = self.random.one_in(3);
+        let open = if is_lazy { self.open_some(&serving)? } else { Vec::new() };
+        self.changing.unmount(&serving, is_lazy)?;
+        let (view, old) = (self.new_view(), serving.view.clone());
+        let pid = serving.life.pid;
+        self.mount(&mut serving, view)?;
+        self.run.counts.remounts.add(1);
+        if is_lazy {
+            open.into_iter().try_for_each(|(index, file)| self.read_to_end(&old, index, file))?;
+            wait_for_end(pid, "the last file was closed")?;
+            self.run.counts.lazy.add(1);
+        }
+        Ok(())
+    }
+
+    /// Kills the daemon amid its readers, and mounts over what it left.
+    fn kill(&mut self) -> Outcome<()> {
+        self.act.begin(|| "kill, and mount again".into());
+        self.changing.pause_readers().life.sample()?;
+        // Time for readers to go on.
+        sleep(Duration::from_millis(self.random.below(100)));
+        self.changing.kill();
+        self.run.counts.kills.add(1);
+        if let Err(error) = self.changing.wait_for_killed() {
+            self.run.fail_and_go_on(error.to_string());
+        }
+        sleep(Duration::from_millis(self.random.below(400)));
+        let view = self.changing.read().view.clone();
+        if view.is_of(&self.current) {
+            // Readers must find the same as before, so they need not pause.
+            let _names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+            self.changing.mount(&view, cache_size(&mut self.random))?;
+            let view = View::new(view.layout, self.current.clone());
+            self.finish_life(&mut self.changing.pause_readers(), view);
+            return Ok(());
+        }
+        let mut serving = self.changing.pause_readers();
+        let view = self.new_view();
+        self.mount(&mut serving, view)
+    }
+
+    /// Stops a daemon for a moment.
+    fn stop(&mut self) {
+        let mount = if self.random.one_in(2) { self.lasting } else { self.changing };
+        let duration = Duration::from_millis(20 + self.random.below(700));
+        mount.signal(Signal::STOP);
+        sleep(duration);
+        mount.signal(Signal::CONT);
+        self.run.counts.stops.add(1);
+    }
+
+    fn new_view(&mut self) -> View {
+        let layout = if self.random.one_in(2) { Layout::Union } else { Layout::PerArchive };
+        View::new(layout, self.current.clone())
+    }
+
+    fn mount(&mut self, serving: &mut Serving, view: View) -> Outcome<()> {
+        let _names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        self.changing.mount(&view, cache_size(&mut self.random))?;
+        self.finish_life(serving, view);
+        Ok(())
+    }
+
+    /// Has readers expect the new daemon's view, and judges the samples of the one before.
+    fn finish_life(&self, serving: &mut Serving, view: View) {
+        if let Some(fault) = serving.life.fault() {
+            self.run.fail(fault);
+        }
+        self.changing.replace(serving, Arc::new(view));
+    }
+
+    /// Opens a few files of archives that were not rewritten, and reads the beginning of each.
+    fn open_some(&mut self, serving: &Serving) -> Outcome<Vec<(usize, File)>> {
+        let view = &serving.view;
+        let indices: Vec<usize> = (0..5).map(|_| view.large[self.random.index(view.large.len())]).collect();
+        let whole = indices.into_iter().filter(|&it| !view.is_rewritten(view.files[it].archive));
+        let open = |index: usize| -> Outcome<(usize, File)> {
+            let path = self.changing.root.join(&view.files[index].path);
+            let file = File::open(&path).map_err(at(&path))?;
+            (&file).read_exact(&mut [0; 4096]).map_err(at(&path))?;
+            Ok((index, file))
+        };
+        whole.map(open).collect()
+    }
+
+    /// Reads what is left of a file whose mount was detached.
+    fn read_to_end(&self, view: &View, index: usize, mut file: File) -> Outcome<()> {
+        let shown = &view.files[index];
+        let mut rest = Vec::new();
+        file.read_to_end(&mut rest).map_err(at(Path::new(&shown.path)))?;
+        self.run.counts.reads.add(1);
+        self.run.counts.compared_bytes.add(rest.len() as u64);
+        if rest != shown.file().data[4096..] {
+            self.run.counts.wrong.add(1);
+            return Err(format!("WRONG BYTES: {} of a detached mount", shown.path).into());
+        }
+        Ok(())
+    }
+}
+
+/// So small that everything is evicted, or ordinary.
+fn cache_size(random: &mut Random) -> &'static str {
+    ["1M", "16M", "64M"][random.index(3)]
+}

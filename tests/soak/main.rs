@@ -1,0 +1,199 @@
+//! The soak: readers compare every byte of two mounts for minutes, while caches are dropped, archives are swapped and
+//! rewritten, and daemons are stopped, killed and mounted again. `scripts/soak` builds and runs it.
+//!
+//! Archives of every layout and codec hold bytes that a seed determines. A view is what a mount must show: that of the
+//! generations that its archives had when it was mounted. One daemon lives as long as the run, so that its memory and
+//! descriptors can be compared; the other is killed and replaced. The seed determines what each thread does, and not
+//! when: a failure may need several runs to show again.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a run that fails reports it and ends"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod archives; // one archive of each layout and codec
+mod changes; // archives swapped and rewritten, daemons killed, stopped and replaced
+mod check; // reads, listings and look-ups, compared with a view
+mod contents; // names and bytes of each generation
+mod disturb; // caches dropped and archives touched
+mod memory; // memory and descriptors of daemons
+mod mounts; // mounts and their daemons
+mod random; // numbers to decide by
+mod reader; // what readers do, and which errors they accept
+mod run; // counts and failures
+mod table; // the figures
+mod view; // what a mount must show
+mod watch; // hangs and signals
+
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+
+use archives::KINDS;
+use changes::Changes;
+use contents::Generation;
+use mounts::Mount;
+use random::Random;
+use reader::Reader;
+use run::Run;
+use view::{Layout, View};
+use watch::{Act, Done, Signals};
+
+/// A value, or an error that ends the run.
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Samples of a daemon's memory in a run.
+const SAMPLES: u32 = 40;
+
+/// Compare every byte of two mounts while daemons, archives and caches come and go
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// How long
+    #[arg(default_value_t = 10.0, value_name = "MINUTES")]
+    minutes: f64,
+    /// What the threads decide by
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Threads that read
+    #[arg(long, default_value_t = 24)]
+    readers: usize,
+    /// Where a folder for archives and mounts is made
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// The program to mount with; by default the one built beside this
+    #[arg(long, value_name = "PROGRAM")]
+    bsafs: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match soak(&Arguments::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("soak: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn soak(arguments: &Arguments) -> Outcome<ExitCode> {
+    let beside = std::env::current_exe()?.ancestors().nth(2).map(|folder| folder.join("bsafs"));
+    let bsafs =
+        arguments.bsafs.clone().or(beside).filter(|it| it.is_file()).ok_or("there is no bsafs; build it")?;
+    let duration = Duration::try_from_secs_f64(arguments.minutes * 60.0)?;
+    let signals = Signals::register()?;
+    let parent = arguments.folder.clone().unwrap_or_else(std::env::temp_dir).canonicalize()?;
+    // Dropped after the mounts in it.
+    let folder = tempfile::Builder::new().prefix("bsafs-soak.").tempdir_in(parent)?;
+    let archives = folder.path().join("archives");
+    std::fs::create_dir(&archives).map_err(at(&archives))?;
+    eprintln!("soak: writing {} archives into {}", KINDS.len(), archives.display());
+    let generations = write_archives(&archives, arguments.seed)?;
+    let mount = |name: &str, layout, cache_size| {
+        let view = View::new(layout, generations.clone());
+        Mount::new(&bsafs, &archives, &folder.path().join(name), view, cache_size)
+    };
+    let lasting = mount("lasting", Layout::Union, "16M")?;
+    let changing = mount("changing", Layout::PerArchive, "16M")?;
+    eprintln!("soak: {} readers for {} minutes", arguments.readers, arguments.minutes);
+    let run = Run::new(arguments.seed);
+    let names = Mutex::new(());
+    let act = Act::of_changes();
+    let random = Random::new(arguments.seed);
+    let changes = Changes {
+        run: &run,
+        archives: &archives,
+        names: &names,
+        lasting: &lasting,
+        changing: &changing,
+        current: generations,
+        random,
+        act: &act,
+    };
+    soak_threads(arguments, changes, duration, &signals);
+    if !signals.is_received() {
+        finish(&run, &lasting, &changing);
+    }
+    print!("{}", table::table(&run, arguments.readers, &lasting.read().life));
+    Ok(match (signals.is_received(), run.failures()) {
+        (true, _) => ExitCode::from(130),
+        (false, 0) => ExitCode::SUCCESS,
+        (false, _) => ExitCode::FAILURE,
+    })
+}
+
+/// Writes the first generation of every archive.
+fn write_archives(archives: &Path, seed: u64) -> Outcome<Vec<Arc<Generation>>> {
+    let write = |archive: usize| {
+        let path = archives.join(KINDS[archive].file_name);
+        let generation = archives::generation(seed, archive, 0);
+        archives::write(&path, &KINDS[archive].parts(&generation), 0).map_err(at(&path))?;
+        Ok(generation)
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..KINDS.len()).map(|it| scope.spawn(move || write(it))).collect();
+        threads.into_iter().map(|it| it.join().map_err(|_| "an archive cannot be written")?).collect()
+    })
+}
+
+/// Runs all threads to their ends.
+fn soak_threads(arguments: &Arguments, changes: Changes<'_>, duration: Duration, signals: &Signals) {
+    let Changes { run, archives, names, lasting, changing, act, .. } = changes;
+    let random = |thread: u64| Random::new(arguments.seed ^ thread << 40);
+    let acts: Vec<Act> = (0..arguments.readers).map(|_| Act::of_reader()).collect();
+    let all_acts: Vec<&Act> = acts.iter().chain([act]).collect();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            watch::watch(run, &all_acts, signals, &done, || {
+                lasting.end_at_once();
+                changing.end_at_once();
+            });
+        });
+        // The watch frees those that hang, so it ends last.
+        let _done = Done(&done);
+        thread::scope(|scope| {
+            for (number, act) in acts.iter().enumerate() {
+                let copy = archives.join(format!("copy{number}"));
+                let random = random(number as u64 + 1);
+                let mounts = [lasting, changing];
+                scope.spawn(move || Reader { run, mounts: &mounts, random, act, copy }.run());
+            }
+            scope.spawn(|| disturb::drop_caches(run, archives, random(1000)));
+            scope.spawn(|| disturb::touch(run, archives, names, random(1001)));
+            changes.run(Instant::now() + duration, duration / SAMPLES);
+        });
+    });
+}
+
+/// Takes the last samples, judges all, and unmounts.
+fn finish(run: &Run, lasting: &Mount, changing: &Mount) {
+    for mount in [lasting, changing] {
+        let mut serving = mount.pause_readers();
+        if mount.is_dead() {
+            continue;
+        }
+        let ended = serving.life.sample().and_then(|()| mount.unmount(&serving, false));
+        let fault = serving.life.fault().map_or(Ok(()), |fault| Err(fault.into()));
+        for error in [ended, fault].into_iter().filter_map(Result::err) {
+            run.fail(error.to_string());
+        }
+    }
+}
+
+/// Adds the path to an I/O error.
+pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Box<dyn Error + Send + Sync> + use<> {
+    let path = path.to_owned();
+    move |error| format!("{}: {error}", path.display()).into()
+}

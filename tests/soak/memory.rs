@@ -1,0 +1,124 @@
+//! A daemon's memory, threads and descriptors over its life, taken while no reader acts, and whether they grew.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+
+/// Fewer settled samples show no trend of memory.
+const ENOUGH: usize = 8;
+/// While caches and buffers fill, memory grows: for so long, and for one part in so many of a longer life.
+const WARM_UP: Duration = Duration::from_secs(30);
+const WARM_UP_PART: u32 = 5;
+/// The median of the last quarter of the settled samples may be this much above that of the first quarter. The heap keeps
+/// its largest extent: it grows by steps of some MiB to what the cache, the queued pushes and the workers need together,
+/// and the last steps may come late. Smaller leaks need longer runs.
+const GROWTH_KIB: u64 = 16 << 10;
+
+/// What the kernel reports of a daemon at one moment. Memory is in KiB.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    /// Since the mount.
+    pub(crate) age: Duration,
+    pub(crate) resident: u64,
+    /// The most so far.
+    pub(crate) peak: u64,
+    pub(crate) threads: u64,
+    pub(crate) descriptors: u64,
+}
+
+/// A daemon's samples, in the order of time.
+#[derive(Debug)]
+pub(crate) struct Life {
+    pub(crate) pid: i32,
+    began: Instant,
+    pub(crate) samples: Vec<Sample>,
+}
+
+impl Life {
+    pub(crate) fn new(pid: i32) -> Self {
+        Self { pid, began: Instant::now(), samples: Vec::new() }
+    }
+
+    /// Takes a sample, once the daemon has nothing to do.
+    pub(crate) fn sample(&mut self) -> Outcome<()> {
+        wait_until_idle(self.pid);
+        self.samples.push(Sample::of(self.pid, self.began.elapsed())?);
+        Ok(())
+    }
+
+    /// Why it fails the run: descriptors and threads must stay as they were, memory within [`GROWTH_KIB`].
+    pub(crate) fn fault(&self) -> Option<String> {
+        let first = self.samples.first()?;
+        let changed =
+            self.samples.iter().find(|it| (it.descriptors, it.threads) != (first.descriptors, first.threads));
+        if let Some(it) = changed {
+            return Some(format!(
+                "daemon {}: {} descriptors and {} threads at first, then {} and {}",
+                self.pid, first.descriptors, first.threads, it.descriptors, it.threads
+            ));
+        }
+        let (first, last) = self.trend()?;
+        (last > first + GROWTH_KIB).then(|| {
+            let all: Vec<u64> = self.samples.iter().map(|it| it.resident).collect();
+            format!("daemon {}: resident memory grew from {first} to {last} KiB: {all:?}", self.pid)
+        })
+    }
+
+    /// The medians of resident memory in the first and the last quarter after the warm-up.
+    pub(crate) fn trend(&self) -> Option<(u64, u64)> {
+        let warm_up = WARM_UP.max(self.samples.last()?.age / WARM_UP_PART);
+        let settled = &self.samples[self.samples.partition_point(|it| it.age < warm_up)..];
+        let quarter = settled.len() / 4;
+        (settled.len() >= ENOUGH)
+            .then(|| (median(&settled[..quarter]), median(&settled[settled.len() - quarter..])))
+    }
+}
+
+impl Sample {
+    fn of(pid: i32, age: Duration) -> Outcome<Self> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status"))
+            .map_err(|error| format!("daemon {pid} is gone: {error}"))?;
+        let number = |field: &str| -> Outcome<u64> {
+            let value = status.lines().find_map(|line| line.strip_prefix(field)).ok_or("no such field")?;
+            Ok(value.trim().trim_end_matches(" kB").parse()?)
+        };
+        Ok(Self {
+            age,
+            resident: number("VmRSS:")?,
+            peak: number("VmHWM:")?,
+            threads: number("Threads:")?,
+            descriptors: fs::read_dir(format!("/proc/{pid}/fd"))?.count() as u64,
+        })
+    }
+}
+
+fn median(samples: &[Sample]) -> u64 {
+    let mut values: Vec<u64> = samples.iter().map(|it| it.resident).collect();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+/// Waits until none of a process's threads has run for a while: pushes and the kernel's own requests go on after readers
+/// have ended.
+fn wait_until_idle(pid: i32) {
+    const WHILE: Duration = Duration::from_millis(20);
+    let start = Instant::now();
+    let mut before = None;
+    while start.elapsed() < Duration::from_secs(2) {
+        let now = on_processor(pid);
+        if before == Some(now) {
+            return;
+        }
+        before = Some(now);
+        sleep(WHILE);
+    }
+}
+
+/// Nanoseconds that all threads of a process have run: the first number of each `schedstat`.
+fn on_processor(pid: i32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let of = |text: String| text.split(' ').next().and_then(|it| it.parse::<u64>().ok());
+    threads.filter_map(|it| fs::read_to_string(it.path().join("schedstat")).ok()).filter_map(of).sum()
+}

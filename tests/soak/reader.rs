@@ -1,0 +1,102 @@
+//! A reader: at random reads files and ranges, lists, looks names up, copies, and compares all of it with the view.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use crate::check::{Subject, Trouble};
+use crate::mounts::Mount;
+use crate::random::Random;
+use crate::run::{EndOnPanic, Run};
+use crate::view::View;
+use crate::watch::Act;
+
+/// How long all readers prefer the same file.
+const SAME_FILE: u128 = 700; // ms
+
+/// A thread's reader.
+pub(crate) struct Reader<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) mounts: &'a [&'a Mount],
+    pub(crate) random: Random,
+    pub(crate) act: &'a Act,
+    /// A file that it copies to.
+    pub(crate) copy: PathBuf,
+}
+
+impl Reader<'_> {
+    /// Acts until the run ends.
+    pub(crate) fn run(mut self) {
+        let _end = EndOnPanic(self.run);
+        let mut buffer = vec![0; 1 << 20];
+        while !self.run.is_ending() {
+            let mount = self.mounts[self.random.index(self.mounts.len())];
+            let serving = mount.read();
+            let view = &serving.view;
+            let mut subject = Subject {
+                root: &mount.root,
+                view,
+                counts: &self.run.counts,
+                seed: self.run.seed,
+                act: self.act,
+                buffer: &mut buffer,
+                copy: &self.copy,
+            };
+            let done = act(&mut self.random, &mut subject, self.run);
+            self.act.end();
+            if let Err(trouble) = done
+                && !self.is_accepted(mount, view, &trouble)
+            {
+                if matches!(trouble, Trouble::Wrong(_)) {
+                    self.run.counts.wrong.add(1);
+                }
+                self.run.fail(trouble.to_string());
+            }
+        }
+    }
+
+    /// Whether trouble is what a dead daemon or a rewritten archive may cause. Wrong bytes never are.
+    fn is_accepted(&self, mount: &Mount, view: &View, trouble: &Trouble) -> bool {
+        let counts = &self.run.counts;
+        match trouble {
+            Trouble::Refused { error, archive, .. } => {
+                let errno = Errno::from_io_error(error);
+                if errno == Some(Errno::IO) && archive.is_some_and(|it| view.is_rewritten(it)) {
+                    counts.rewritten_errors.add(1);
+                    return true;
+                }
+                // A dead mount is taken away before the next one is made: for a moment the folder is empty.
+                let of_death = [Errno::NOTCONN, Errno::CONNABORTED, Errno::IO, Errno::NOENT];
+                let is_accepted = mount.is_dead() && errno.is_some_and(|it| of_death.contains(&it));
+                if is_accepted {
+                    counts.dead_errors.add(1);
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                is_accepted
+            }
+            Trouble::Differs(_) => mount.is_dead(),
+            Trouble::Wrong(_) => false,
+        }
+    }
+}
+
+fn act(random: &mut Random, subject: &mut Subject<'_>, run: &Run) -> Result<(), Trouble> {
+    let view = subject.view;
+    let same = (run.began.elapsed().as_millis() / SAME_FILE) as usize;
+    // Uniformly most files would be small ones.
+    let file = match random.below(8) {
+        0 => &view.files[(same * 7919) % view.files.len()],
+        1 => &view.files[view.large[random.index(view.large.len())]],
+        _ => &view.files[random.index(view.files.len())],
+    };
+    match random.below(100) {
+        0..35 => subject.whole(file, random),
+        35..75 => subject.ranges(file, random),
+        75..77 => subject.list_all(),
+        77..83 => subject.list(random.index(view.folders.len())),
+        83..91 => subject.other_case(file, random),
+        91..99 => subject.absent(file, random),
+        _ => subject.copy(file),
+    }
+}

@@ -1,0 +1,117 @@
+//! What all threads of a run share: counts, failures, and whether it is ending.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Failures that are printed; the others are counted.
+const PRINTED: usize = 10;
+
+/// A number that threads count up.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) reads: Count,
+    pub(crate) compared_bytes: Count,
+    pub(crate) wrong: Count,
+    pub(crate) copies: Count,
+    pub(crate) folders: Count,
+    pub(crate) lookups: Count,
+    pub(crate) absent: Count,
+    pub(crate) drops: Count,
+    pub(crate) advised: Count,
+    pub(crate) touches: Count,
+    pub(crate) swaps: Count,
+    pub(crate) rewrites: Count,
+    pub(crate) kills: Count,
+    pub(crate) stops: Count,
+    pub(crate) remounts: Count,
+    pub(crate) lazy: Count,
+    /// Errors of files whose archive was rewritten.
+    pub(crate) rewritten_errors: Count,
+    /// Errors of a mount whose daemon was killed.
+    pub(crate) dead_errors: Count,
+}
+
+/// A run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) seed: u64,
+    pub(crate) counts: Counts,
+    pub(crate) began: Instant,
+    ending: AtomicBool,
+    failures: Mutex<Vec<String>>,
+}
+
+impl Run {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            counts: Counts::default(),
+            began: Instant::now(),
+            ending: AtomicBool::new(false),
+            failures: Mutex::default(),
+        }
+    }
+
+    /// Records why the run fails, and ends it: what follows a failure is often its consequence.
+    pub(crate) fn fail(&self, why: String) {
+        self.fail_and_go_on(why);
+        self.end();
+    }
+
+    /// Records why the run fails, where the cause has been cleared away.
+    pub(crate) fn fail_and_go_on(&self, why: String) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if failures.len() < PRINTED {
+            eprintln!("soak: after {:.1} s: {why}", self.began.elapsed().as_secs_f64());
+        }
+        failures.push(why);
+    }
+
+    pub(crate) fn failures(&self) -> usize {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    pub(crate) fn end(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::SeqCst)
+    }
+
+    /// Waits, less long where the run ends meanwhile.
+    pub(crate) fn pause(&self, duration: Duration) {
+        let start = Instant::now();
+        while !self.is_ending()
+            && let Some(rest) = duration.checked_sub(start.elapsed())
+        {
+            std::thread::sleep(rest.min(Duration::from_millis(50)));
+        }
+    }
+}
+
+/// Ends the run when its thread panics; else the others would go on for as long as it takes.
+pub(crate) struct EndOnPanic<'a>(pub(crate) &'a Run);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail("a thread panicked".into());
+        }
+    }
+}

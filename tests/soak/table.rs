@@ -1,0 +1,48 @@
+//! The figures of a run, printed at its end.
+
+use crate::disturb::can_drop_caches;
+use crate::memory::Life;
+use crate::run::Run;
+
+/// One line a figure.
+pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
+    let counts = &run.counts;
+    let minutes = run.began.elapsed().as_secs_f64() / 60.0;
+    let gib = counts.compared_bytes.get() as f64 / f64::from(1 << 30);
+    let drops = match can_drop_caches() {
+        true => counts.drops.get().to_string(),
+        false => "none: only root can".to_owned(),
+    };
+    let mut out = String::new();
+    let mut row = |name: &str, value: String| out.push_str(&format!("{name:<44} {value}\n"));
+    row("minutes; readers; seed", format!("{minutes:.1}; {readers}; {}", run.seed));
+    row(
+        "reads; GiB compared; copies by cp",
+        format!("{}; {gib:.2}; {}", counts.reads.get(), counts.copies.get()),
+    );
+    row("wrong bytes, in reads", counts.wrong.get().to_string());
+    let lookups = [&counts.folders, &counts.lookups, &counts.absent].map(|it| it.get().to_string());
+    row("folders listed; names found; names absent", lookups.join("; "));
+    row("caches dropped; pages of files dropped", format!("{drops}; {}", counts.advised.get()));
+    row("archives touched, linked, moved and back", counts.touches.get().to_string());
+    row("archives swapped; rewritten in place", format!("{}; {}", counts.swaps.get(), counts.rewrites.get()));
+    row("daemons killed; stopped", format!("{}; {}", counts.kills.get(), counts.stops.get()));
+    row("mounted again; of these lazily", format!("{}; {}", counts.remounts.get(), counts.lazy.get()));
+    row("errors of rewritten archives", counts.rewritten_errors.get().to_string());
+    row("errors of killed daemons", counts.dead_errors.get().to_string());
+    if let (Some(first), Some(last)) = (life.samples.first(), life.samples.last()) {
+        let mib = |kib: u64| format!("{:.1}", kib as f64 / 1024.0);
+        let largest = life.samples.iter().map(|it| it.resident).max().unwrap_or(0);
+        let resident = [first.resident, last.resident, largest, last.peak].map(mib).join("; ");
+        row("resident MiB: first; last; largest; peak", resident);
+        if let Some((early, late)) = life.trend() {
+            row("resident MiB: first quarter; last quarter", [early, late].map(mib).join("; "));
+        }
+        let each: Vec<String> = life.samples.iter().map(|it| (it.resident >> 10).to_string()).collect();
+        row("resident MiB: each sample", each.join(" "));
+        row("descriptors: first; last", format!("{}; {}", first.descriptors, last.descriptors));
+        row("threads: first; last", format!("{}; {}", first.threads, last.threads));
+    }
+    row("failures", run.failures().to_string());
+    out
+}
