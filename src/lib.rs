@@ -53,8 +53,8 @@
 //! 6. The codec ([`content::codec`]) decodes a payload into a buffer of the declared size.
 //! 7. [`source`] reads the packed bytes, and then looks whether the archive was changed (device, inode, size, mtime; where
 //!    only the ctime moved, a digest of the tables): if so the read is an error.
-//! 8. The reply is sent from where the bytes are. Where the rest of an extent would be evicted before it is read, it is
-//!    pushed into the kernel's page cache by a thread of its own (`fs/push.rs`).
+//! 8. The reply is sent from where the bytes are. A cache that exceeds its size meanwhile is brought back by a thread of its
+//!    own (`fs/cache_trim.rs`).
 //!
 //! A second read of the same bytes does not reach the daemon.
 //!
@@ -92,9 +92,8 @@
 //! | extents | 16 each; 4 a file more where files have several | as names |
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
 //! | these tables together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
-//! | cache of decoded extents | `--cache-size`, 64 MiB by default | that; or one extent that is larger, held alone, up to 1 GiB ([`format::Limits::extent`]) |
-//! | extents evicted while in use | freed when the last reader or push has finished | one for each worker, and the pushes |
-//! | pushes to the page cache | the decoded extents that wait, shared with the cache | 64 pushes and 32 MiB; or one larger push |
+//! | cache of decoded extents | `--cache-size`, 64 MiB by default | that; for a second after their last read, 256 MiB more; or one extent that is larger, up to 1 GiB ([`format::Limits::extent`]) |
+//! | extents evicted while in use | freed when the last reader has finished | one for each worker |
 //! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors; and up to 32 threads of devices, for 10 s after their last read; packed bytes: what the tables state, up to 4 GiB |
 //! | textures made linear | tiled bytes while they are put into rows | 1 GiB a worker |
 //! | state of decoders | some 100 KiB | one for each worker |

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use super::cache::CacheKey;
 use super::codec::{self, DecodeError, Quirk};
@@ -20,7 +21,7 @@ impl Store {
         key: CacheKey,
         decode: impl FnOnce() -> Result<Box<[u8]>, Reason>,
     ) -> Result<Decoded, Reason> {
-        let cell = self.cache.cell(key);
+        let cell = self.cache.cell(key, Instant::now());
         let mut is_hit = true;
         let result = cell.get_or_init(|| {
             is_hit = false;
@@ -30,7 +31,7 @@ impl Store {
             self.counters.hits.fetch_add(1, Ordering::Relaxed);
         }
         match result {
-            Ok(_) => Ok(Decoded { cell, key, offset: 0 }),
+            Ok(_) => Ok(Decoded { cell, key }),
             Err(reason) => {
                 // An error is not kept: the disk may have been away for a moment.
                 self.cache.remove(&key);

@@ -7,21 +7,14 @@ use super::error::Reason;
 
 /// The decoded bytes of a part of a file. They stay in memory while this does, evicted or not.
 #[derive(Clone, Debug)]
-pub struct Decoded {
+pub(super) struct Decoded {
     pub(super) cell: Arc<DecodeCell<Reason>>,
     pub(super) key: CacheKey,
-    /// Where in the file they begin.
-    pub(super) offset: u64,
 }
 
 impl Decoded {
     /// The bytes.
-    pub fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         self.cell.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
-    }
-
-    /// Where in the file they begin, in bytes.
-    pub fn offset(&self) -> u64 {
-        self.offset
     }
 }

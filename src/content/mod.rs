@@ -20,7 +20,6 @@ mod sizes;
 mod store;
 mod way;
 
-pub use decoded::Decoded;
 pub use error::{ReadError, Reason};
 pub use layer::{LayerTables, TextureForm};
 pub use sizes::Reach;

@@ -34,48 +34,33 @@ impl Store {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, ReadError> {
-        self.read_and_push(id, offset, len, answer).map(|(answered, _)| answered)
-    }
-
-    /// The same; returns also a decoded extent that should be pushed whole into the kernel's page cache, so that no
-    /// further READ asks for it.
-    ///
-    /// # Errors
-    /// That of the first extent that cannot be read.
-    pub fn read_and_push<T>(
-        &self,
-        id: EntryId,
-        offset: u64,
-        len: u32,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<(T, Option<Decoded>), ReadError> {
         let end = self.exact_size(id)?.min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
-            return Ok((answer(&[]), None));
+            return Ok(answer(&[]));
         };
         let pieces = self.pieces(id, &(offset..end));
         buffer::answer(len as usize, |out| {
             // One piece, as nearly always: from the cache it is answered without a copy.
             if let [piece] = &pieces[..] {
                 return Ok(match self.read_piece(id, piece, out)? {
-                    PieceBytes::InBuffer(_) => (answer(out), None),
+                    PieceBytes::InBuffer(_) => answer(out),
                     PieceBytes::InCache(decoded) => {
                         let answered = answer(&decoded.bytes()[piece.range()]);
-                        (answered, self.note_served(decoded, piece))
+                        self.cache.note_served(&decoded.key, piece.len());
+                        answered
                     }
                 });
             }
-            let mut push = None;
             let mut rest = &mut out[..];
             for piece in &pieces {
                 let (to, others) = rest.split_at_mut(piece.range().len());
                 if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, to)? {
                     to.copy_from_slice(&decoded.bytes()[piece.range()]);
-                    push = self.note_served(decoded, piece).or(push);
+                    self.cache.note_served(&decoded.key, piece.len());
                 }
                 rest = others;
             }
-            Ok((answer(out), push))
+            Ok(answer(out))
         })
     }
 
@@ -92,7 +77,7 @@ impl Store {
         }
         for index in layer.extents(id.entry) {
             for within in self.steps(id, index).map_err(io::Error::other)? {
-                let piece = Piece { source: PieceSource::Extent(index), start: 0, within };
+                let piece = Piece { source: PieceSource::Extent(index), within };
                 buffer::answer(piece.range().len(), |out| {
                     match self.read_piece(id, &piece, out).map_err(io::Error::other)? {
                         PieceBytes::InBuffer(_) => to.write_all(out),
@@ -117,7 +102,7 @@ impl Store {
         }
         for index in layer.extents(id.entry) {
             for within in self.steps(id, index)? {
-                let piece = Piece { source: PieceSource::Extent(index), start: 0, within };
+                let piece = Piece { source: PieceSource::Extent(index), within };
                 buffer::answer(piece.range().len(), |out| {
                     if let PieceBytes::InBuffer(Some(quirk)) = self.read_piece(id, &piece, out)? {
                         quirks.push(quirk);
@@ -149,13 +134,6 @@ impl Store {
             Way::Cached(key) => self.decode_cached(id, index, key).map(PieceBytes::InCache),
         });
         read.map_err(|reason| self.fault(id, index, reason))
-    }
-
-    /// Records that a piece was answered from the cache; returns its extent if that should be pushed whole into the kernel's
-    /// page cache.
-    fn note_served(&self, decoded: Decoded, piece: &Piece) -> Option<Decoded> {
-        let is_push = self.cache.note_served(&decoded.key, &piece.within);
-        is_push.then_some(Decoded { offset: piece.start, ..decoded })
     }
 
     /// The ranges in which an extent is read through: stored ones in pieces, packed ones whole. An impossible size is

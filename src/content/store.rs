@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use super::cache::Cache;
 use super::codec;
@@ -44,7 +44,8 @@ pub struct Packing {
 }
 
 impl Store {
-    /// An empty store whose cache holds `cache_size` bytes of decoded extents, or one extent where that is larger.
+    /// An empty store whose cache holds `cache_size` bytes of decoded extents, and for a moment 256 MiB more, or one extent
+    /// where that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
         let (cache, counters) = (Cache::new(cache_size), Counters::default());
         Self { layers: Vec::new(), cache, limits, counters, salvage: None }
@@ -91,7 +92,17 @@ impl Store {
         self.layers.iter().map(|layer| layer.source.len()).sum()
     }
 
-    /// Bytes of decoded extents in the cache, and the most that it may hold.
+    /// Brings the cache back to its size where readers did not come back for what is beyond; returns whether that was all.
+    pub fn trim_cache(&self) -> bool {
+        self.cache.trim(Instant::now())
+    }
+
+    /// Whether the cache holds more than its size.
+    pub fn is_cache_over(&self) -> bool {
+        self.cache.is_over_budget()
+    }
+
+    /// Bytes of decoded extents in the cache, and the most that it may hold for longer than a moment.
     pub fn cached_bytes(&self) -> (u64, u64) {
         (self.cache.bytes(), self.cache.budget())
     }

@@ -34,8 +34,6 @@ pub(super) enum Way {
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) source: PieceSource,
-    /// Offset in the file of the source's first byte.
-    pub(super) start: u64,
     /// Which bytes of the source.
     pub(super) within: Range<u64>,
 }
@@ -51,6 +49,11 @@ pub(super) enum PieceSource {
 }
 
 impl Piece {
+    /// In bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.within.end - self.within.start
+    }
+
     /// Which of the source's bytes, as indices of a slice.
     pub(super) fn range(&self) -> Range<usize> {
         self.within.start as usize..self.within.end as usize
@@ -73,7 +76,7 @@ impl Store {
             let end = start + size;
             let (from, to) = (range.start.max(start), range.end.min(end));
             if from < to {
-                pieces.push(Piece { source, start, within: from - start..to - start });
+                pieces.push(Piece { source, within: from - start..to - start });
             }
             start = end;
         }

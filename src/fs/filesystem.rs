@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
 
 use super::attr::{Attr, NodeKind};
+use super::cache_trim::CacheTrim;
 use super::error::Error;
 use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
 use super::presentation::Presentation;
-use super::push::{Push, PushQueue};
 use super::requests::Requests;
 use crate::content::Store;
 use crate::format::EntryId;
@@ -26,8 +26,8 @@ pub struct FileSystem {
     pub(super) presentation: Presentation,
     /// Of folders: when the newest archive was last changed.
     modified: SystemTime,
-    /// Set once there is a session to push through.
-    pub(super) push_queue: OnceLock<PushQueue>,
+    /// Set once there is a session.
+    pub(super) cache_trim: OnceLock<CacheTrim>,
     pub(super) started: Instant,
     pub(super) requests: Requests,
 }
@@ -44,7 +44,7 @@ impl FileSystem {
             spellings,
             presentation,
             modified,
-            push_queue: OnceLock::new(),
+            cache_trim: OnceLock::new(),
             started: Instant::now(),
             requests: Requests::default(),
         }
@@ -106,24 +106,24 @@ impl FileSystem {
         }
         let node = self.inode(ino)?.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
-        let read = self.store.read_and_push(entry, offset, len, |bytes| {
+        let read = self.store.read_at(entry, offset, len, |bytes| {
             // Before the answer: who has it finds the line in the log.
             if let Some(error) = self.store.take_salvaged(entry) {
                 log::warn!("{}: {error}; its bytes are served all the same", self.path_of(node, entry));
             }
             answer(bytes)
         });
-        let (answered, decoded) = read.map_err(|error| {
+        if self.store.is_cache_over()
+            && let Some(trim) = self.cache_trim.get()
+        {
+            trim.wake();
+        }
+        read.map_err(|error| {
             if error.is_new {
                 log::error!("{}: {error}", self.path_of(node, entry));
             }
             Error::Damaged
-        })?;
-        // Without a queue the kernel sends a READ for the rest.
-        if let (Some(decoded), Some(queue)) = (decoded, self.push_queue.get()) {
-            queue.send(Push { ino, decoded });
-        }
-        Ok(answered)
+        })
     }
 
     /// The device that a file's archive is on.

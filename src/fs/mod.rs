@@ -8,7 +8,7 @@
 //! 3. Operations of [`FileSystem`] in plain types, without FUSE: `listing` (READDIR, READDIRPLUS), `xattr`
 //!    (GETXATTR, LISTXATTR), `status_link` (READLINK), and in `filesystem` LOOKUP, GETATTR and READ.
 //! 4. What waits for a device waits in `io_threads`; `sizes` has it learn the sizes that an answer needs.
-//! 5. The rest is types: attributes, inode numbers, errors, request counts, the page-cache push.
+//! 5. The rest is types: attributes, inode numbers, errors, request counts.
 //!
 //! Names and tables are immutable once mounted. Locks guard what is not: spellings of folders (read, or written for a new
 //! one), the cache of decoded extents, faults that were reported, and a source whose change time moved. There are no file handles, and lookups are not counted: FORGET is ignored.
@@ -16,6 +16,7 @@
 #![doc = include_str!("FUSE.md")]
 
 mod attr;
+mod cache_trim;
 mod error;
 mod filesystem;
 mod fuse;
@@ -27,7 +28,6 @@ pub mod mountinfo;
 mod owner;
 mod presentation;
 mod provenance;
-mod push;
 mod requests;
 mod session;
 mod signals;

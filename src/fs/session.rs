@@ -9,12 +9,12 @@ use std::thread;
 
 use fuser::{Config, SessionACL};
 
+use super::cache_trim::CacheTrim;
 use super::filesystem::FileSystem;
 use super::fuse::Adaptor;
 use super::io_threads::IoThreads;
 use super::mount::{MountError, MountRequest};
 use super::mountinfo;
-use super::push::PushQueue;
 use super::signals::SignalThread;
 use super::unmounter::Unmounter;
 use super::worker_threads::WorkerThreads;
@@ -61,7 +61,9 @@ impl Session {
         let signals = SignalThread::start().map_err(SessionError::Io)?;
         let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
         let io = IoThreads::start(count).map_err(SessionError::Io)?;
-        fs.push_queue.set(PushQueue::start().map_err(SessionError::Io)?).ok();
+        let weak = Arc::downgrade(&fs);
+        let trim = move || weak.upgrade().is_none_or(|fs| fs.store().trim_cache());
+        fs.cache_trim.set(CacheTrim::start(trim).map_err(SessionError::Io)?).ok();
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
         drop(reserved);
@@ -69,7 +71,7 @@ impl Session {
         let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
         let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
         let session = Self { signals, workers, unmounter };
-        match session.connect(Adaptor::new(fs.clone(), io), fs.push_queue.get(), connection) {
+        match session.connect(Adaptor::new(fs, io), connection) {
             Ok(()) => {
                 if let Some(device) = &device {
                     set_read_ahead(device, request.read_ahead);
@@ -85,20 +87,12 @@ impl Session {
 
     /// Completes the INIT handshake and starts the workers. Until they run, a thread of this process that accesses the
     /// mountpoint blocks.
-    fn connect(
-        &self,
-        adaptor: Adaptor,
-        push_queue: Option<&PushQueue>,
-        connection: OwnedFd,
-    ) -> io::Result<()> {
+    fn connect(&self, adaptor: Adaptor, connection: OwnedFd) -> io::Result<()> {
         let mut config = Config::default();
         config.n_threads = Some(self.workers.count);
         config.clone_fd = true;
         // The kernel keeps other users out unless `allow_other` is set; fuser need not check again.
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
-        if let Some(queue) = push_queue {
-            queue.connect(session.notifier());
-        }
         self.workers.start(session)?;
         self.signals.listen(self.unmounter.clone());
         Ok(())

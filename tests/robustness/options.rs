@@ -52,7 +52,8 @@ fn check(planned: &PlannedMount) {
     assert!(!planned.archives.is_empty());
     assert!(planned.archives.iter().chain(&planned.mountpoint).all(|path| path.is_absolute()), "{planned:?}");
     let owner = planned.presentation.owner;
-    assert!(owner.file_mode & !0o444 == 0 && owner.folder_mode & !0o555 == 0, "{owner:?}");
+    let bits = owner.file_mode | owner.folder_mode | owner.file_mask | owner.folder_mask;
+    assert!(bits <= 0o777, "{owner:?}");
     let request = &planned.request;
     assert!(request.read_ahead.is_none_or(|kib| kib <= 1024), "{request:?}");
     for option in &request.kernel_options {

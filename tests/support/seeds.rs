@@ -255,7 +255,7 @@ fn options() -> Vec<Seed> {
     let profile = "archives = ['a.bsa', '~/b.ba2', '/c.bsa']\nfolder = '../Data'\nmountpoint = \"~/mnt\"\n\
                    options = 'xattr,umask=077'\n";
     let lists = [
-        "allow_other,uid=1000,gid=100,umask=0277,fmask=133,dmask=022,xattr,nonempty",
+        "allow_other,uid=1000,gid=100,umask=0277,fmask=133,dmask=022,fmode=466,dmode=577,xattr,nonempty",
         "encoding=utf-8,layout=per-archive,textures=dds,names=list.txt,names=~/x,force,salvage",
         "cache_size=256MiB,cache_size=1g,fsname=a\\,b\\\\c,readahead=512,max_read=131072,noexec,noatime,foreground",
         "rw,dev,suid,nofail,noauto,user,_netdev,x-systemd.automount,X-mount.mkdir,relatime,,subtype=bsafs",
