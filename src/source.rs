@@ -17,16 +17,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use memmap2::{Advice, Mmap};
-use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use rustix::io::{ReadWriteFlags, preadv2};
 use twox_hash::XxHash3_64;
 
-/// How coarse timestamps may be: FAT counts two seconds. A file that was changed this recently may change once more and
-/// keep its times.
+/// How coarse timestamps may be (FAT's): a file that was changed this recently may change once more and keep its times.
 const COARSEST_TICK: Duration = Duration::from_secs(2);
 
 /// Bytes of a map that are fetched at once.
 const BLOCK: u64 = 1 << 16;
-
 /// Bytes that are read at once for a digest.
 const DIGEST_STEP: usize = 1 << 18;
 
@@ -68,9 +66,20 @@ struct Fetched {
     error: Option<io::Error>,
 }
 
+/// How far a read goes for its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// To the page cache alone: nobody waits for a device.
+    PageCache,
+    /// To the device that the file is on, however long that takes.
+    Device,
+}
+
 /// Why a read failed.
 #[derive(Debug)]
 pub enum Fault {
+    /// The bytes are out of [`Reach::PageCache`], or the file system cannot tell.
+    OutOfReach,
     /// The file was changed since its tables were read.
     Changed,
     /// The bytes lie beyond the end of the file.
@@ -138,16 +147,12 @@ impl Source {
     }
 
     /// In bytes, when it was opened.
+    #[expect(clippy::len_without_is_empty, reason = "an archive, not a collection")]
     pub fn len(&self) -> u64 {
         self.opened.len
     }
 
-    /// Whether it had no bytes when it was opened.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// When its content was last changed (mtime), as of when it was opened.
+    /// When its content was last changed (mtime) before it was opened.
     pub fn modified(&self) -> SystemTime {
         self.modified
     }
@@ -168,7 +173,7 @@ impl Source {
         &self,
         parse: impl FnOnce(&[u8], &(dyn Fn(Range<u64>) -> Option<u64> + Sync)) -> T,
     ) -> io::Result<T> {
-        if self.is_empty() {
+        if self.len() == 0 {
             return Ok(parse(&[], &|range| Some(range.end)));
         }
         // SAFETY: the map is private to this call and read-only. Another process may write to the file meanwhile:
@@ -219,10 +224,13 @@ impl Source {
     /// Fills `buffer` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`Fault::Changed`] where the file was changed since it was opened, even if the read succeeded; logged the first
+    /// [`Fault::OutOfReach`] where `reach` does not suffice; nothing else is then known. [`Fault::Changed`] where the file was changed since it was opened, even if the read succeeded; logged the first
     /// time, and final. Checked after the read: a check before it would miss a write between the two. A check that fails
     /// is an error of this read alone.
-    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Fault> {
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64, reach: Reach) -> Result<(), Fault> {
+        if reach == Reach::PageCache {
+            return self.read_cached_at(buffer, offset).ok_or(Fault::OutOfReach);
+        }
         let read = self.file.read_exact_at(buffer, offset);
         self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         self.check_unchanged()?;
@@ -236,20 +244,16 @@ impl Source {
         })
     }
 
-    /// The same as far as nobody waits for a device: all bytes are in the page cache, and the file needs no digest.
-    ///
-    /// # Errors
-    /// [`Fault::Io`] with EAGAIN where one would wait, or EOPNOTSUPP where the file system cannot tell.
-    pub fn read_cached_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Fault> {
+    /// The same where all bytes are in the page cache, and the file is known to be unchanged without a digest.
+    fn read_cached_at(&self, buffer: &mut [u8], offset: u64) -> Option<()> {
         let len = buffer.len();
-        let read = preadv2(&self.file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT);
-        if read.map_err(|errno| Fault::Io(errno.into()))? < len
-            || !self.is_known(&self.stat().map_err(Fault::Io)?)
-        {
-            return Err(Fault::Io(Errno::AGAIN.into()));
+        let read =
+            preadv2(&self.file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT).ok()?;
+        if read < len || !self.is_known(&self.stat().ok()?) {
+            return None;
         }
         self.bytes_read.fetch_add(len as u64, Ordering::Relaxed);
-        Ok(())
+        Some(())
     }
 
     /// Whether the file is the one that was opened. That it is not is final: the tables are those of the old content.
@@ -424,7 +428,7 @@ mod tests {
             Ok(Compared::Moving) => "moving",
             Err(Fault::Changed) => "changed",
             Err(Fault::Io(_)) => "this read fails",
-            Err(Fault::Beyond) => "beyond",
+            Err(Fault::Beyond | Fault::OutOfReach) => "neither",
         }
     }
 
@@ -486,8 +490,11 @@ mod tests {
         file.set_modified(source.modified()).unwrap();
         // As if the clock had not ticked meanwhile.
         source.ctime.store(source.stat().unwrap().ctime, Ordering::Relaxed);
-        assert!(source.read_exact_at(&mut [0; 4], 11).is_ok(), "noticed early: not the case of this test");
+        assert!(
+            source.read_exact_at(&mut [0; 4], 11, Reach::Device).is_ok(),
+            "noticed early: not the case of this test"
+        );
         std::thread::sleep(COARSEST_TICK);
-        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(Fault::Changed)));
+        assert!(matches!(source.read_exact_at(&mut [0; 4], 11, Reach::Device), Err(Fault::Changed)));
     }
 }

@@ -66,6 +66,14 @@ impl<E> Cache<E> {
         self.state().entries.contains(key)
     }
 
+    /// The cell of an extent that is cached and decoded.
+    pub(super) fn decoded(&self, key: &CacheKey, now: Instant) -> Option<Arc<DecodeCell<E>>> {
+        let mut state = self.state();
+        let entry = state.entries.get_mut(key).filter(|entry| entry.cell.get().is_some())?;
+        entry.used = now;
+        Some(entry.cell.clone())
+    }
+
     /// The cell of an extent, empty if it was not cached; others are evicted for it. Its bytes count from now on, before
     /// they exist, so that readers who decode at the same time keep the bounds between them.
     pub(super) fn cell(&self, key: CacheKey, now: Instant) -> Arc<DecodeCell<E>> {

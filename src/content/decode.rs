@@ -10,11 +10,20 @@ use super::decoded::Decoded;
 use super::error::{ReadError, Reason};
 use super::store::Store;
 use crate::format::EntryId;
+use crate::source::Reach;
 
 /// Packed bytes that are read beyond the length of the prefix, for the headers of streams.
 const STREAM_HEADER: u64 = 1024;
 
 impl Store {
+    /// The bytes under a key, if they are in the cache.
+    pub(super) fn cached(&self, key: CacheKey) -> Option<Decoded> {
+        let cell =
+            self.cache.decoded(&key, Instant::now()).filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
+        self.counters.hits.fetch_add(1, Ordering::Relaxed);
+        Some(Decoded { cell, key })
+    }
+
     /// The bytes under a key: from the cache, or decoded into it by `decode` while other threads that ask for them wait.
     pub(super) fn get_or_decode(
         &self,
@@ -40,22 +49,49 @@ impl Store {
         }
     }
 
-    /// A whole extent, from the cache or into it. The size was checked.
-    pub(super) fn decode_cached(&self, id: EntryId, index: u32, key: CacheKey) -> Result<Decoded, Reason> {
-        self.get_or_decode(key, || {
-            let mut out = vec![0; key.size as usize].into_boxed_slice();
-            self.decode(id, index, &mut out)?;
-            Ok(out)
+    /// A whole extent, from the cache or into it. The size was checked. Its packed bytes are read before others wait for
+    /// them to be decoded: nobody waits for somebody who waits for a device.
+    pub(super) fn decode_cached(
+        &self,
+        id: EntryId,
+        index: u32,
+        key: CacheKey,
+        reach: Reach,
+    ) -> Result<Decoded, Reason> {
+        if let Some(decoded) = self.cached(key) {
+            return Ok(decoded);
+        }
+        self.layer(id.layer).with_payload(index, u64::MAX, reach, |payload, _| {
+            self.get_or_decode(key, || {
+                let mut out = vec![0; key.size as usize].into_boxed_slice();
+                self.decode_payload(id, index, payload, &mut out)?;
+                Ok(out)
+            })
         })
     }
 
     /// Decodes a whole extent of a file into `out`, which has its size.
-    pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8]) -> Result<Option<Quirk>, Reason> {
+    pub(super) fn decode(
+        &self,
+        id: EntryId,
+        index: u32,
+        out: &mut [u8],
+        reach: Reach,
+    ) -> Result<Option<Quirk>, Reason> {
+        let layer = self.layer(id.layer);
+        layer.with_payload(index, u64::MAX, reach, |payload, _| self.decode_payload(id, index, payload, out))
+    }
+
+    fn decode_payload(
+        &self,
+        id: EntryId,
+        index: u32,
+        payload: &[u8],
+        out: &mut [u8],
+    ) -> Result<Option<Quirk>, Reason> {
         let layer = self.layer(id.layer);
         let extent = layer.extent(index);
-        let decoded = layer
-            .with_payload(index, u64::MAX, |payload, _| Ok(codec::decode(extent.codec, payload, out)))?;
-        let quirk = match (decoded, &self.salvage) {
+        let quirk = match (codec::decode(extent.codec, payload, out), &self.salvage) {
             (Err(error @ DecodeError::Suspect(_)), Some(salvage)) => {
                 salvage.record(ReadError {
                     entry: id,
@@ -82,6 +118,7 @@ impl Store {
         index: u32,
         within: &Range<u64>,
         out: &mut [u8],
+        reach: Reach,
     ) -> Result<(), Reason> {
         let layer = self.layer(id.layer);
         let codec = layer.extent(index).codec;
@@ -89,7 +126,7 @@ impl Store {
         // Data that packs at all yields more than it takes; where it does not, twice as much is read next.
         let mut len = within.end + STREAM_HEADER;
         loop {
-            let (decoded, is_all) = layer.with_payload(index, len, |payload, is_all| {
+            let (decoded, is_all) = layer.with_payload(index, len, reach, |payload, is_all| {
                 // An error of the prefix is left to the decoding of the whole, which reports it in full.
                 Ok(codec::prefix(codec, payload, &mut first).map_or((0, true), |len| (len, is_all)))
             })?;
@@ -104,8 +141,8 @@ impl Store {
             len = len.saturating_mul(2);
         }
         // The stream ends early, or is of a kind that only its full size proves.
-        let mut whole = vec![0; layer.size(index)? as usize];
-        self.decode(id, index, &mut whole)?;
+        let mut whole = vec![0; layer.size(index, reach)? as usize];
+        self.decode(id, index, &mut whole, reach)?;
         out.copy_from_slice(&whole[within.start as usize..within.end as usize]);
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::error::Reason;
 use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
-use crate::source::Source;
+use crate::source::{Reach, Source};
 
 /// The form in which textures are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,14 +138,14 @@ impl Layer {
     }
 
     /// How many bytes an extent becomes; reads its prefix where only that states it, once.
-    pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
+    pub(super) fn size(&self, index: u32, reach: Reach) -> Result<u32, Reason> {
         let extent = self.extent(index);
         if let Some(size) = extent.size {
             return Ok(size);
         }
         let mut first = [0; extent_prefix::MAX];
         let first = &mut first[..extent_prefix::MAX.min(extent.packed as usize)];
-        self.source.read_exact_at(first, extent.offset)?;
+        self.source.read_exact_at(first, extent.offset, reach)?;
         Ok(self.parse_prefix(index, first)?.size)
     }
 
@@ -158,12 +158,18 @@ impl Layer {
     }
 
     /// Fills `out` from `offset` bytes into a stored extent.
-    pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
+    pub(super) fn read_stored(
+        &self,
+        index: u32,
+        offset: u64,
+        out: &mut [u8],
+        reach: Reach,
+    ) -> Result<(), Reason> {
         let extent = self.extent(index);
         // Length of the prefix: packed length less size.
-        let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
+        let payload = extent.packed.checked_sub(self.size(index, reach)?).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
-        Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?)?)
+        Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?, reach)?)
     }
 
     /// Calls `use_it` with the first `len` bytes of an extent's payload, or all of them where it has fewer, and whether
@@ -172,6 +178,7 @@ impl Layer {
         &self,
         index: u32,
         len: u64,
+        reach: Reach,
         use_it: impl FnOnce(&[u8], bool) -> Result<T, Reason>,
     ) -> Result<T, Reason> {
         let extent = self.extent(index);
@@ -182,7 +189,7 @@ impl Layer {
         let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
         let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
         buffer::packed(usize::try_from(len).unwrap_or(usize::MAX), |packed| {
-            self.source.read_exact_at(packed, extent.offset)?;
+            self.source.read_exact_at(packed, extent.offset, reach)?;
             let payload = match extent.prefix.is_none() {
                 true => 0,
                 false => self.parse_prefix(index, packed)?.payload,
@@ -195,7 +202,7 @@ impl Layer {
     /// entries, the first of any. A change of the archive is reported by its source.
     pub(super) fn is_new_fault(&self, entry: u32, reason: &Reason) -> bool {
         match reason {
-            Reason::Changed => false,
+            Reason::Changed | Reason::OutOfReach => false,
             Reason::Io(_) => {
                 let mut last = self.last_refusal.lock().unwrap_or_else(PoisonError::into_inner);
                 last.replace(Instant::now()).is_none_or(|last| last.elapsed() > OUTAGE_GAP)

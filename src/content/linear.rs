@@ -11,13 +11,14 @@ use super::decoded::Decoded;
 use super::error::{ReadError, Reason};
 use super::store::Store;
 use crate::format::{Codec, EntryId, LinearTexture};
+use crate::source::Reach;
 
 /// Set in the offset of such a file's cache key, so that it differs from those of extents, whose offsets are smaller.
 const LINEAR_KEY: u64 = 1 << 63;
 
 impl Store {
-    /// The texels of a file in rows, from the cache or into it.
-    pub(super) fn decode_linear(&self, id: EntryId) -> Result<Decoded, ReadError> {
+    /// The texels of a file in rows, from the cache or into it; into it only with [`Reach::Device`].
+    pub(super) fn decode_linear(&self, id: EntryId, reach: Reach) -> Result<Decoded, ReadError> {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
         let fault = |reason| self.fault(id, first, reason);
@@ -26,6 +27,12 @@ impl Store {
         let size = u32::try_from(len).map_err(|_| fault(Reason::Size(u32::MAX)))?;
         // The entry and not its first extent, which textures of other shapes may share.
         let key = CacheKey { layer: id.layer, offset: LINEAR_KEY | u64::from(id.entry), size };
+        if let Some(decoded) = self.cached(key) {
+            return Ok(decoded);
+        }
+        if reach == Reach::PageCache {
+            return Err(fault(Reason::OutOfReach));
+        }
         let index = Cell::new(first);
         let made = self.get_or_decode(key, || self.decode_tiled(id, &texture, tiled, size, &index));
         made.map_err(|reason| self.fault(id, index.get(), reason))
@@ -37,7 +44,7 @@ impl Store {
         let layer = self.layer(id.layer);
         let mut sum = 0_u32;
         for index in layer.extents(id.entry) {
-            let added = layer.size(index).and_then(|size| {
+            let added = layer.size(index, Reach::Device).and_then(|size| {
                 let extent = layer.extent(index);
                 if extent.offset.saturating_add(u64::from(extent.packed)) > layer.source.len() {
                     return Err(Reason::Beyond);
@@ -66,11 +73,11 @@ impl Store {
             let mut rest = &mut tiled[..];
             for index in layer.extents(id.entry) {
                 failed.set(index);
-                let size = layer.size(index)? as usize;
+                let size = layer.size(index, Reach::Device)? as usize;
                 let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
                 match layer.extent(index).codec {
-                    Codec::Stored => layer.read_stored(index, 0, out)?,
-                    _ => drop(self.decode(id, index, out)?),
+                    Codec::Stored => layer.read_stored(index, 0, out, Reach::Device)?,
+                    _ => drop(self.decode(id, index, out, Reach::Device)?),
                 }
                 rest = others;
             }

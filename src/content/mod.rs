@@ -22,5 +22,6 @@ mod way;
 
 pub use error::{ReadError, Reason};
 pub use layer::{LayerTables, TextureForm};
-pub use sizes::Reach;
 pub use store::{Packing, Store};
+
+pub use crate::source::Reach;

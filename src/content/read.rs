@@ -10,6 +10,7 @@ use super::error::ReadError;
 use super::store::Store;
 use super::way::{Piece, PieceSource, Way};
 use crate::format::{Codec, EntryId};
+use crate::source::Reach;
 
 /// Pieces in which stored files are copied and checked, in bytes.
 const COPY_LEN: u64 = 1 << 20;
@@ -34,7 +35,23 @@ impl Store {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, ReadError> {
-        let end = self.exact_size(id)?.min(offset.saturating_add(u64::from(len)));
+        self.read_within(id, offset, len, Reach::Device, answer)
+    }
+
+    /// The same, as far as `reach` goes.
+    ///
+    /// # Errors
+    /// That of the first extent that cannot be read; [`super::Reason::OutOfReach`] where `answer` was not called because
+    /// one would wait.
+    pub fn read_within<T>(
+        &self,
+        id: EntryId,
+        offset: u64,
+        len: u32,
+        reach: Reach,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, ReadError> {
+        let end = self.exact_size(id, reach)?.min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
         };
@@ -42,7 +59,7 @@ impl Store {
         buffer::answer(len as usize, |out| {
             // One piece, as nearly always: from the cache it is answered without a copy.
             if let [piece] = &pieces[..] {
-                return Ok(match self.read_piece(id, piece, out)? {
+                return Ok(match self.read_piece(id, piece, out, reach)? {
                     PieceBytes::InBuffer(_) => answer(out),
                     PieceBytes::InCache(decoded) => {
                         let answered = answer(&decoded.bytes()[piece.range()]);
@@ -54,7 +71,7 @@ impl Store {
             let mut rest = &mut out[..];
             for piece in &pieces {
                 let (to, others) = rest.split_at_mut(piece.range().len());
-                if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, to)? {
+                if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, to, reach)? {
                     to.copy_from_slice(&decoded.bytes()[piece.range()]);
                     self.cache.note_served(&decoded.key, piece.len());
                 }
@@ -72,21 +89,21 @@ impl Store {
         let layer = self.layer(id.layer);
         to.write_all(&layer.head_bytes(id.entry))?;
         if layer.linear(id.entry).is_some() {
-            to.write_all(self.decode_linear(id).map_err(io::Error::other)?.bytes())?;
-            return self.exact_size(id).map_err(io::Error::other);
+            to.write_all(self.decode_linear(id, Reach::Device).map_err(io::Error::other)?.bytes())?;
+            return self.exact_size(id, Reach::Device).map_err(io::Error::other);
         }
         for index in layer.extents(id.entry) {
             for within in self.steps(id, index).map_err(io::Error::other)? {
                 let piece = Piece { source: PieceSource::Extent(index), within };
                 buffer::answer(piece.range().len(), |out| {
-                    match self.read_piece(id, &piece, out).map_err(io::Error::other)? {
+                    match self.read_piece(id, &piece, out, Reach::Device).map_err(io::Error::other)? {
                         PieceBytes::InBuffer(_) => to.write_all(out),
                         PieceBytes::InCache(decoded) => to.write_all(&decoded.bytes()[piece.range()]),
                     }
                 })?;
             }
         }
-        self.exact_size(id).map_err(io::Error::other)
+        self.exact_size(id, Reach::Device).map_err(io::Error::other)
     }
 
     /// Decodes a whole file; returns what is not as it should be although every byte came.
@@ -104,7 +121,9 @@ impl Store {
             for within in self.steps(id, index)? {
                 let piece = Piece { source: PieceSource::Extent(index), within };
                 buffer::answer(piece.range().len(), |out| {
-                    if let PieceBytes::InBuffer(Some(quirk)) = self.read_piece(id, &piece, out)? {
+                    if let PieceBytes::InBuffer(Some(quirk)) =
+                        self.read_piece(id, &piece, out, Reach::Device)?
+                    {
                         quirks.push(quirk);
                     }
                     Ok::<(), ReadError>(())
@@ -115,7 +134,13 @@ impl Store {
     }
 
     /// Reads a piece into `out`, which has its length, or leaves it in the cache.
-    fn read_piece(&self, id: EntryId, piece: &Piece, out: &mut [u8]) -> Result<PieceBytes, ReadError> {
+    fn read_piece(
+        &self,
+        id: EntryId,
+        piece: &Piece,
+        out: &mut [u8],
+        reach: Reach,
+    ) -> Result<PieceBytes, ReadError> {
         let layer = self.layer(id.layer);
         let within = &piece.within;
         let index = match piece.source {
@@ -123,15 +148,15 @@ impl Store {
                 out.copy_from_slice(&layer.head_bytes(id.entry)[piece.range()]);
                 return Ok(PieceBytes::InBuffer(None));
             }
-            PieceSource::Linear => return self.decode_linear(id).map(PieceBytes::InCache),
+            PieceSource::Linear => return self.decode_linear(id, reach).map(PieceBytes::InCache),
             PieceSource::Extent(index) => index,
         };
         let in_buffer = PieceBytes::InBuffer;
-        let read = self.way(id, index, within).and_then(|way| match way {
-            Way::Stored => layer.read_stored(index, within.start, out).map(|()| in_buffer(None)),
-            Way::Whole => self.decode(id, index, out).map(in_buffer),
-            Way::Prefix => self.decode_prefix(id, index, within, out).map(|()| in_buffer(None)),
-            Way::Cached(key) => self.decode_cached(id, index, key).map(PieceBytes::InCache),
+        let read = self.way(id, index, within, reach).and_then(|way| match way {
+            Way::Stored => layer.read_stored(index, within.start, out, reach).map(|()| in_buffer(None)),
+            Way::Whole => self.decode(id, index, out, reach).map(in_buffer),
+            Way::Prefix => self.decode_prefix(id, index, within, out, reach).map(|()| in_buffer(None)),
+            Way::Cached(key) => self.decode_cached(id, index, key, reach).map(PieceBytes::InCache),
         });
         read.map_err(|reason| self.fault(id, index, reason))
     }
@@ -141,7 +166,7 @@ impl Store {
     fn steps(&self, id: EntryId, index: u32) -> Result<impl Iterator<Item = Range<u64>> + use<>, ReadError> {
         let layer = self.layer(id.layer);
         let (size, step) = layer
-            .size(index)
+            .size(index, Reach::Device)
             .and_then(|size| match layer.extent(index).codec {
                 Codec::Stored => Ok((size, COPY_LEN)),
                 _ => self.check_size(id.layer, index, size).map(|()| (size, u64::from(size.max(1)))),

@@ -10,19 +10,11 @@ use super::extent_prefix;
 use super::layer::Layer;
 use super::store::Store;
 use crate::format::EntryId;
+use crate::source::Reach;
 
 /// Prefixes that begin within so many bytes are read together: a read of 64 KiB from the page cache costs what some
 /// twenty small ones do, and from a disk hardly more than one.
 const SPAN: u64 = 64 << 10;
-
-/// Where sizes may be learnt from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// The page cache alone: nobody waits for a device.
-    PageCache,
-    /// The device that the archive is on, however long that takes.
-    Device,
-}
 
 /// An extent whose size is to be learnt.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +28,7 @@ struct Unsized {
 impl Store {
     /// A file's size in bytes; that of its packed data where it cannot be read.
     pub fn size(&self, id: EntryId) -> u64 {
-        self.read_size(id).unwrap_or_else(|_| self.estimated_size(id))
+        self.read_size(id, Reach::Device).unwrap_or_else(|_| self.estimated_size(id))
     }
 
     /// A file's size in bytes, if it is known without a read of its data.
@@ -94,19 +86,19 @@ impl Store {
     ///
     /// # Errors
     /// That of the first extent whose size cannot be read.
-    pub(super) fn exact_size(&self, id: EntryId) -> Result<u64, ReadError> {
-        self.read_size(id).map_err(|(index, reason)| self.fault(id, index, reason))
+    pub(super) fn exact_size(&self, id: EntryId, reach: Reach) -> Result<u64, ReadError> {
+        self.read_size(id, reach).map_err(|(index, reason)| self.fault(id, index, reason))
     }
 
     /// The same; fails with the extent.
-    fn read_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
+    fn read_size(&self, id: EntryId, reach: Reach) -> Result<u64, (u32, Reason)> {
         let layer = self.layer(id.layer);
         let mut size = layer.head(id.entry).len();
         if let Some((_, len)) = layer.linear(id.entry) {
             return Ok(size + len);
         }
         for index in layer.extents(id.entry) {
-            size += u64::from(layer.size(index).map_err(|reason| (index, reason))?);
+            size += u64::from(layer.size(index, reach).map_err(|reason| (index, reason))?);
         }
         Ok(size)
     }
@@ -123,7 +115,7 @@ impl Layer {
         // One of them cannot be read, or lies beyond the end: each for itself.
         let mut learnt = Ok(());
         for it in near {
-            if let Err(reason @ Reason::Io(_)) = self.size(it.index) {
+            if let Err(reason @ Reason::Io(_)) = self.size(it.index, Reach::Device) {
                 learnt = learnt.and(Err((*it, reason)));
             }
         }
@@ -140,10 +132,7 @@ impl Layer {
             return Err(Reason::Beyond);
         }
         buffer::packed((stop - start) as usize, |bytes| {
-            match reach {
-                Reach::PageCache => self.source.read_cached_at(bytes, start)?,
-                Reach::Device => self.source.read_exact_at(bytes, start)?,
-            }
+            self.source.read_exact_at(bytes, start, reach)?;
             for it in near {
                 let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
                 // What is wrong with one prefix does not concern its neighbours.

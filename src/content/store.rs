@@ -168,7 +168,7 @@ impl Store {
 
     /// The error of a read of an extent, which is counted.
     pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {
-        self.counters.faults.fetch_add(1, Ordering::Relaxed);
+        self.counters.faults.fetch_add(u64::from(reason != Reason::OutOfReach), Ordering::Relaxed);
         let layer = self.layer(entry.layer);
         let is_new = layer.is_new_fault(entry.entry, &reason);
         ReadError { entry, at: layer.extent(index).offset, reason, is_new }

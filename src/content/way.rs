@@ -7,6 +7,7 @@ use super::codec;
 use super::error::Reason;
 use super::store::Store;
 use crate::format::{Codec, EntryId};
+use crate::source::Reach;
 
 /// The longest prefix that is decoded alone, in bytes: what file managers and `file` look at, of which the kernel makes
 /// a read of 16 KiB. A program that reads all of a file asks for more at once, so that nothing is decoded twice.
@@ -84,13 +85,19 @@ impl Store {
     }
 
     /// How a range of an extent is read. Its size is checked: whatever the way allocates is within limits.
-    pub(super) fn way(&self, id: EntryId, index: u32, within: &Range<u64>) -> Result<Way, Reason> {
+    pub(super) fn way(
+        &self,
+        id: EntryId,
+        index: u32,
+        within: &Range<u64>,
+        reach: Reach,
+    ) -> Result<Way, Reason> {
         let layer = self.layer(id.layer);
         let extent = layer.extent(index);
         if extent.codec == Codec::Stored {
             return Ok(Way::Stored);
         }
-        let size = layer.size(index)?;
+        let size = layer.size(index, reach)?;
         self.check_size(id.layer, index, size)?;
         let key = CacheKey { layer: id.layer, offset: extent.offset, size };
         let size = u64::from(size);

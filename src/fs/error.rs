@@ -7,6 +7,8 @@ use fuser::Errno;
 pub enum Error {
     /// The archive's bytes are damaged, missing or changed; the log names the fault.
     Damaged,
+    /// The page cache does not have the archive's bytes, and more was not asked for.
+    OutOfReach,
     /// The operation needs a file, and the node is a folder.
     IsFolder,
     /// No node has this inode number.
@@ -26,7 +28,7 @@ pub enum Error {
 impl From<Error> for Errno {
     fn from(error: Error) -> Self {
         match error {
-            Error::Damaged => Self::EIO,
+            Error::Damaged | Error::OutOfReach => Self::EIO,
             Error::IsFolder => Self::EISDIR,
             Error::NoNode => Self::ESTALE,
             Error::NoXattr => Self::ENODATA,

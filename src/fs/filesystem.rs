@@ -10,7 +10,7 @@ use super::error::Error;
 use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
 use super::presentation::Presentation;
 use super::requests::Requests;
-use crate::content::Store;
+use crate::content::{Reach, Reason, Store};
 use crate::format::EntryId;
 use crate::tree::{Inode, Kind, NodeId, Spellings, Tree};
 
@@ -92,13 +92,14 @@ impl FileSystem {
     /// READ: passes up to `len` bytes of a file from `offset` on to `answer`, fewer only at its end.
     ///
     /// # Errors
-    /// [`Error::Damaged`], logged once for each fault; [`Error::NoNode`] or [`Error::IsFolder`] where the node is no
+    /// [`Error::OutOfReach`] where `reach` does not suffice; [`Error::Damaged`], logged once for each fault; [`Error::NoNode`] or [`Error::IsFolder`] where the node is no
     /// file.
     pub fn read<T>(
         &self,
         ino: u64,
         offset: u64,
         len: u32,
+        reach: Reach,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, Error> {
         if ino == CIOPFS_INO {
@@ -106,7 +107,7 @@ impl FileSystem {
         }
         let node = self.inode(ino)?.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
-        let read = self.store.read_at(entry, offset, len, |bytes| {
+        let read = self.store.read_within(entry, offset, len, reach, |bytes| {
             // Before the answer: who has it finds the line in the log.
             if let Some(error) = self.store.take_salvaged(entry) {
                 log::warn!("{}: {error}; its bytes are served all the same", self.path_of(node, entry));
@@ -122,7 +123,7 @@ impl FileSystem {
             if error.is_new {
                 log::error!("{}: {error}", self.path_of(node, entry));
             }
-            Error::Damaged
+            if error.reason == Reason::OutOfReach { Error::OutOfReach } else { Error::Damaged }
         })
     }
 

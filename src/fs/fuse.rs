@@ -23,6 +23,7 @@ use super::filesystem::FileSystem;
 use super::io_threads::IoThreads;
 use super::owner::Owner;
 use super::requests::Operation;
+use crate::content::Reach;
 
 /// The TTL (timeout) of what never changes, negative entries included (FUSE.md section 2.1).
 const TTL_FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
@@ -55,7 +56,7 @@ impl Adaptor {
     /// Counts a request and runs its handler.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.requests.count(operation);
-        guard(operation, handler);
+        let _ = guard(operation, handler);
     }
 
     /// Runs a handler with the attributes of a node; first its size is learnt, where that is not known.
@@ -69,22 +70,27 @@ impl Adaptor {
             None => handler(&self.fs, &attr),
             Some(node) => {
                 let fs = self.fs.clone();
-                let answer = move || guard(operation, || handler(&fs, &fs.attr(attr.ino).unwrap_or(attr)));
+                let answer = move || handler(&fs, &fs.attr(attr.ino).unwrap_or(attr));
+                let answer = move || {
+                    let _ = guard(operation, answer);
+                };
                 self.fs.when_sized(vec![node], &self.io, answer);
             }
         }
     }
 }
 
-/// Runs a handler.
+/// Runs a handler; `None` where it panics.
 ///
 /// A panic would end the worker's thread, and that of the first worker would end the mount (FUSE.md section 1.2);
 /// caught here, it drops the reply, which fuser then sends as EIO.
-fn guard(operation: Operation, handler: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(handler)).is_err() {
+fn guard<T>(operation: Operation, handler: impl FnOnce() -> T) -> Option<T> {
+    let handled = catch_unwind(AssertUnwindSafe(handler)).ok();
+    if handled.is_none() {
         let name = operation.name();
         log::error!("a defect in bsafs: {name} panicked; the request failed with EIO; please report it");
     }
+    handled
 }
 
 fn file_attr(owner: &Owner, attr: &Attr) -> FileAttr {
@@ -203,11 +209,16 @@ impl Filesystem for Adaptor {
         reply: ReplyData,
     ) {
         self.fs.requests.count(Operation::Read);
-        let fs = self.fs.clone();
-        let request = move || guard(Operation::Read, || answer_read(&fs, ino.0, offset, size, reply));
-        match self.fs.device(ino.0) {
-            Some(device) => self.io.run(device, request),
-            None => request(),
+        let read = ReadRequest { ino: ino.0, offset, size };
+        let permit = self.io.permit();
+        let reach = if permit.is_some() { Reach::Device } else { Reach::PageCache };
+        let left = guard(Operation::Read, || read.answer(&self.fs, reach, reply)).flatten();
+        if let (Some(reply), Some(device)) = (left, self.fs.device(ino.0)) {
+            let fs = self.fs.clone();
+            let answer = move || {
+                let _ = guard(Operation::Read, || read.answer(&fs, Reach::Device, reply));
+            };
+            self.io.run(device, Box::new(answer));
         }
     }
 
@@ -227,7 +238,10 @@ impl Filesystem for Adaptor {
     fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, reply: ReplyDirectoryPlus) {
         self.fs.requests.count(Operation::ReadDirPlus);
         let fs = self.fs.clone();
-        let answer = move || guard(Operation::ReadDirPlus, || answer_readdirplus(&fs, ino.0, cookie, reply));
+        let answer = move || answer_readdirplus(&fs, ino.0, cookie, reply);
+        let answer = move || {
+            let _ = guard(Operation::ReadDirPlus, answer);
+        };
         self.fs.when_sized(self.fs.unsized_children(ino.0, cookie), &self.io, answer);
     }
 
@@ -287,15 +301,29 @@ impl Filesystem for Adaptor {
     }
 }
 
-fn answer_read(fs: &FileSystem, ino: u64, offset: u64, size: u32, reply: ReplyData) {
-    let mut reply = Some(reply);
-    let answered = fs.read(ino, offset, size, |bytes| {
-        if let Some(reply) = reply.take() {
-            reply.data(bytes);
+/// What a READ asks for.
+#[derive(Clone, Copy)]
+struct ReadRequest {
+    ino: u64,
+    offset: u64,
+    size: u32,
+}
+
+impl ReadRequest {
+    /// Answers; gives the reply back where `reach` does not suffice.
+    fn answer(self, fs: &FileSystem, reach: Reach, reply: ReplyData) -> Option<ReplyData> {
+        let mut reply = Some(reply);
+        let answered = fs.read(self.ino, self.offset, self.size, reach, |bytes| {
+            if let Some(reply) = reply.take() {
+                reply.data(bytes);
+            }
+        });
+        match answered {
+            Err(Error::OutOfReach) if reach == Reach::PageCache => return reply,
+            Err(error) => reply?.error(error.into()),
+            Ok(()) => {}
         }
-    });
-    if let (Err(error), Some(reply)) = (answered, reply) {
-        reply.error(error.into());
+        None
     }
 }
 

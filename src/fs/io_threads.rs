@@ -44,12 +44,16 @@ impl IoThreads {
         Ok(Self { permits, devices: Mutex::default(), threads: Arc::default(), deadlines })
     }
 
-    /// Runs a request that may wait for a device: here where another worker stays free, else on a thread of the device.
-    pub(super) fn run(&self, device: u64, request: impl FnOnce() + Send + 'static) {
-        match self.permit() {
-            Some(_permit) => request(),
-            None => self.device(device).run(Box::new(request)),
-        }
+    /// Lets a worker wait for a device while it holds this; `None` where no other worker would stay free.
+    pub(super) fn permit(&self) -> Option<Permit<'_>> {
+        let taken =
+            self.permits.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        taken.ok().map(|_| Permit(&self.permits))
+    }
+
+    /// Runs a request on a thread of the device that it waits for.
+    pub(super) fn run(&self, device: u64, request: Job) {
+        self.device(device).run(request);
     }
 
     /// Runs `work` on threads of its devices, and then `answer`; after a second at the latest, without what is not done by
@@ -71,12 +75,6 @@ impl IoThreads {
         }
     }
 
-    fn permit(&self) -> Option<Permit<'_>> {
-        let taken =
-            self.permits.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        taken.ok().map(|_| Permit(&self.permits))
-    }
-
     fn device(&self, number: u64) -> Arc<Device> {
         let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
         let threads = || Arc::new(Device::new(self.threads.clone()));
@@ -85,7 +83,7 @@ impl IoThreads {
 }
 
 /// Given back when it is dropped.
-struct Permit<'a>(&'a AtomicUsize);
+pub(super) struct Permit<'a>(&'a AtomicUsize);
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
@@ -227,17 +225,19 @@ mod tests {
         let (resume, hang) = channel::<()>();
         let hang = Arc::new(Mutex::new(hang));
         let (ended, ends) = channel();
-        // The one permit is taken, as by a worker that hangs.
-        let permit = io.permit().unwrap();
+        // One worker hangs, and the other must not.
+        let permit = io.permit();
+        assert!(permit.is_some() && io.permit().is_none());
         for _ in 0..3 * THREADS_PER_DEVICE {
             let (hang, ended) = (hang.clone(), ended.clone());
-            io.run(1, move || {
+            let request = move || {
                 let _ = hang.lock().unwrap().recv();
                 ended.send(1).unwrap();
-            });
+            };
+            io.run(1, Box::new(request));
         }
         let of_other = ended.clone();
-        io.run(2, move || of_other.send(2).unwrap());
+        io.run(2, Box::new(move || of_other.send(2).unwrap()));
         assert_eq!(ends.recv(), Ok(2), "the other device waits");
         assert_eq!(io.device(1).queue().threads, THREADS_PER_DEVICE);
         drop((resume, permit));

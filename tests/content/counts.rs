@@ -44,7 +44,6 @@ fn an_extent_that_eight_threads_read_at_once_is_decoded_once() {
             }
         });
         assert_eq!(opened.store.decoded_bytes(), MIB, "round {round}");
-        assert!(opened.store.bytes_read() < archive.len() as u64 + 8 * 260, "read more than once");
     }
 }
 
