@@ -1,8 +1,11 @@
 //! A daemon's memory, threads and descriptors over its life, taken while no reader acts, and whether they grew.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use bsafs::fs::{STATUS_LINK, Status};
 
 use crate::Outcome;
 
@@ -12,8 +15,8 @@ const ENOUGH: usize = 8;
 const WARM_UP: Duration = Duration::from_secs(30);
 const WARM_UP_PART: u32 = 5;
 /// The median of the last quarter of the settled samples may be this much above that of the first quarter. The heap keeps
-/// its largest extent: it grows by steps of some MiB to what the cache, the queued pushes and the workers need together,
-/// and the last steps may come late. Smaller leaks need longer runs.
+/// its largest extent: it grows by steps of some MiB to what the cache and the workers need together, and the last steps may
+/// come late. Smaller leaks need longer runs.
 const GROWTH_KIB: u64 = 16 << 10;
 
 /// What the kernel reports of a daemon at one moment. Memory is in KiB.
@@ -28,31 +31,39 @@ pub(crate) struct Sample {
     pub(crate) descriptors: u64,
 }
 
+/// Threads of a device, which come and go with its work.
+const DEVICE_THREADS: u64 = 4;
+
 /// A daemon's samples, in the order of time.
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) pid: i32,
+    mountpoint: PathBuf,
     began: Instant,
     pub(crate) samples: Vec<Sample>,
 }
 
 impl Life {
-    pub(crate) fn new(pid: i32) -> Self {
-        Self { pid, began: Instant::now(), samples: Vec::new() }
+    pub(crate) fn new(pid: i32, mountpoint: &Path) -> Self {
+        Self { pid, mountpoint: mountpoint.to_owned(), began: Instant::now(), samples: Vec::new() }
     }
 
     /// Takes a sample, once the daemon has nothing to do.
     pub(crate) fn sample(&mut self) -> Outcome<()> {
         wait_until_idle(self.pid);
+        wait_for_cache(&self.mountpoint);
         self.samples.push(Sample::of(self.pid, self.began.elapsed())?);
         Ok(())
     }
 
-    /// Why it fails the run: descriptors and threads must stay as they were, memory within [`GROWTH_KIB`].
+    /// Why it fails the run: descriptors must stay as they were, threads within those of a device, memory within
+    /// [`GROWTH_KIB`].
     pub(crate) fn fault(&self) -> Option<String> {
         let first = self.samples.first()?;
-        let changed =
-            self.samples.iter().find(|it| (it.descriptors, it.threads) != (first.descriptors, first.threads));
+        let threads = self.samples.iter().map(|it| it.threads).min()?;
+        let is_other =
+            |it: &&Sample| it.descriptors != first.descriptors || it.threads > threads + DEVICE_THREADS;
+        let changed = self.samples.iter().find(is_other);
         if let Some(it) = changed {
             return Some(format!(
                 "daemon {}: {} descriptors and {} threads at first, then {} and {}",
@@ -100,8 +111,20 @@ fn median(samples: &[Sample]) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// Waits until none of a process's threads has run for a while: pushes and the kernel's own requests go on after readers
-/// have ended.
+/// Waits until the cache is back at its size; not for long, for the daemon may be dead.
+fn wait_for_cache(mountpoint: &Path) {
+    let start = Instant::now();
+    let is_over = || {
+        let text = fs::read_link(mountpoint.join(STATUS_LINK)).ok()?;
+        let status: Status = serde_json::from_str(text.to_str()?).ok()?;
+        Some(status.cache.bytes > status.cache.budget)
+    };
+    while is_over() == Some(true) && start.elapsed() < Duration::from_secs(10) {
+        sleep(Duration::from_millis(50));
+    }
+}
+
+/// Waits until none of a process's threads has run for a while: the kernel's own requests go on after readers have ended.
 fn wait_until_idle(pid: i32) {
     const WHILE: Duration = Duration::from_millis(20);
     let start = Instant::now();

@@ -59,7 +59,7 @@ impl Mount {
             archives: archives.to_owned(),
             bsafs: bsafs.to_owned(),
             pid: AtomicI32::new(pid),
-            serving: RwLock::new(Serving { view, life: Life::new(pid) }),
+            serving: RwLock::new(Serving { view, life: Life::new(pid, root) }),
             dead: AtomicBool::new(false),
         })
     }
@@ -122,7 +122,7 @@ impl Mount {
 
     /// Has readers expect what was mounted.
     pub(crate) fn replace(&self, serving: &mut Serving, view: Arc<View>) {
-        *serving = Serving { view, life: Life::new(self.pid.load(Ordering::SeqCst)) };
+        *serving = Serving { view, life: Life::new(self.pid.load(Ordering::SeqCst), &self.root) };
         self.dead.store(false, Ordering::SeqCst);
     }
 
