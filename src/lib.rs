@@ -93,6 +93,7 @@
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
 //! | these tables together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
 //! | cache of decoded extents | `--cache-size`, 64 MiB by default | that; for a second after their last read, 256 MiB more; or one extent that is larger, up to 1 GiB ([`format::Limits::extent`]) |
+//! | large buffers that wait for their next use | maps of 1 MiB and more (`content/large.rs`) | 64 MiB, for a second after the last |
 //! | extents evicted while in use | freed when the last reader has finished | one for each worker |
 //! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors; and up to 32 threads of devices, for 10 s after their last read; packed bytes: what the tables state, up to 4 GiB |
 //! | textures made linear | tiled bytes while they are put into rows | 1 GiB a worker |

@@ -42,8 +42,8 @@ pub(super) struct Mount {
     salvage: bool,
     #[command(flatten)]
     open: OpenArgs,
-    /// Decoded data that is cached between reads, at most, e.g. 256M. Tables of names and what is being decoded come on
-    /// top
+    /// Decoded data that is cached between reads, e.g. 256M. Tables of names, what is being decoded, and for a second after
+    /// their last read up to 256M of files that are read in part come on top
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = cache_size::parse)]
     cache_size: u64,
     /// Write the log here once in the background; otherwise it goes to the system's log

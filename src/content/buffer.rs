@@ -5,6 +5,8 @@
 
 use std::cell::RefCell;
 
+use super::large::Buffer;
+
 /// Buffers above this many bytes are freed after use: a thread must not keep the largest texture that it ever read.
 const KEPT: usize = 2 << 20;
 
@@ -32,6 +34,6 @@ fn with_buffer<T>(buffer: &RefCell<Vec<u8>>, len: usize, use_it: impl FnOnce(&mu
             }
             use_it(&mut buffer[..len])
         }
-        _ => use_it(&mut vec![0; len]),
+        _ => use_it(&mut Buffer::new(len)),
     }
 }

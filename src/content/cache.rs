@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use lru::LruCache;
 
+use super::large::Buffer;
+
 /// Which extent: its layer, its offset in the archive and its unpacked size, both in bytes. Extents that share data share
 /// the key. Files whose texels were put into rows have keys of their own, see `linear.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +24,7 @@ pub(super) struct CacheKey {
 }
 
 /// Decoded bytes: the first thread that asks decodes them, the others wait.
-pub(super) type DecodeCell<E> = OnceLock<Result<Box<[u8]>, E>>;
+pub(super) type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
 
 /// The reader of an extent is taken to come back within this time.
 const RETURN: Duration = Duration::from_secs(1);
@@ -220,7 +222,11 @@ mod tests {
     fn an_extent_evicted_in_use_stays_in_memory_until_its_users_are_done() {
         let (cache, start) = (Cache::<()>::new(100), Instant::now());
         let first = cache.cell(key(1, 60), start);
-        first.get_or_init(|| Ok(Box::from([7; 60])));
+        first.get_or_init(|| {
+            let mut buffer = Buffer::new(60);
+            buffer.fill(7);
+            Ok(buffer)
+        });
         cache.cell(key(2, 60), start + RETURN);
         assert!(!cache.contains(&key(1, 60)));
         assert_eq!(first.get().and_then(|it| it.as_deref().ok()), Some(&[7; 60][..]));

@@ -8,6 +8,7 @@ use super::cache::CacheKey;
 use super::codec::{self, DecodeError, Quirk};
 use super::decoded::Decoded;
 use super::error::{ReadError, Reason};
+use super::large::Buffer;
 use super::store::Store;
 use crate::format::EntryId;
 use crate::source::Reach;
@@ -28,7 +29,7 @@ impl Store {
     pub(super) fn get_or_decode(
         &self,
         key: CacheKey,
-        decode: impl FnOnce() -> Result<Box<[u8]>, Reason>,
+        decode: impl FnOnce() -> Result<Buffer, Reason>,
     ) -> Result<Decoded, Reason> {
         let cell = self.cache.cell(key, Instant::now());
         let mut is_hit = true;
@@ -63,7 +64,7 @@ impl Store {
         }
         self.layer(id.layer).with_payload(index, u64::MAX, reach, |payload, _| {
             self.get_or_decode(key, || {
-                let mut out = vec![0; key.size as usize].into_boxed_slice();
+                let mut out = Buffer::new(key.size as usize);
                 self.decode_payload(id, index, payload, &mut out)?;
                 Ok(out)
             })
@@ -141,7 +142,7 @@ impl Store {
             len = len.saturating_mul(2);
         }
         // The stream ends early, or is of a kind that only its full size proves.
-        let mut whole = vec![0; layer.size(index, reach)? as usize];
+        let mut whole = Buffer::new(layer.size(index, reach)? as usize);
         self.decode(id, index, &mut whole, reach)?;
         out.copy_from_slice(&whole[within.start as usize..within.end as usize]);
         Ok(())

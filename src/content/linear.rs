@@ -9,6 +9,7 @@ use super::buffer;
 use super::cache::CacheKey;
 use super::decoded::Decoded;
 use super::error::{ReadError, Reason};
+use super::large::Buffer;
 use super::store::Store;
 use crate::format::{Codec, EntryId, LinearTexture};
 use crate::source::Reach;
@@ -67,7 +68,7 @@ impl Store {
         tiled: u32,
         size: u32,
         failed: &Cell<u32>,
-    ) -> Result<Box<[u8]>, Reason> {
+    ) -> Result<Buffer, Reason> {
         let layer = self.layer(id.layer);
         buffer::answer(tiled as usize, |tiled| {
             let mut rest = &mut tiled[..];
@@ -81,7 +82,8 @@ impl Store {
                 }
                 rest = others;
             }
-            let mut rows = vec![0; size as usize].into_boxed_slice();
+            let mut rows = Buffer::new(size as usize);
+            rows.fill(0);
             texture.to_rows(tiled, &mut rows).map_err(|_| Reason::Size(size))?;
             Ok(rows)
         })

@@ -12,6 +12,7 @@ mod decoded;
 mod error;
 mod extent_prefix;
 mod extents;
+mod large;
 mod layer;
 mod linear;
 mod read;

@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime};
 use super::cache::Cache;
 use super::codec;
 use super::error::{ReadError, Reason};
+use super::large;
 use super::layer::{Layer, LayerTables};
 use super::salvage::Salvage;
 use crate::format::{Codec, EntryId, Head, Limits};
@@ -92,14 +93,16 @@ impl Store {
         self.layers.iter().map(|layer| layer.source.len()).sum()
     }
 
-    /// Brings the cache back to its size where readers did not come back for what is beyond; returns whether that was all.
-    pub fn trim_cache(&self) -> bool {
-        self.cache.trim(Instant::now())
+    /// Brings the cache back to its size where readers did not come back for what is beyond, and gives back the memory that
+    /// was not used since the last call; returns whether that was all.
+    pub fn trim(&self) -> bool {
+        let is_trimmed = self.cache.trim(Instant::now());
+        large::release() && is_trimmed
     }
 
-    /// Whether the cache holds more than its size.
-    pub fn is_cache_over(&self) -> bool {
-        self.cache.is_over_budget()
+    /// Whether there is something for [`Store::trim`].
+    pub fn is_to_be_trimmed(&self) -> bool {
+        self.cache.is_over_budget() || large::is_used()
     }
 
     /// Bytes of decoded extents in the cache, and the most that it may hold for longer than a moment.

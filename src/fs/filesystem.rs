@@ -114,7 +114,7 @@ impl FileSystem {
             }
             answer(bytes)
         });
-        if self.store.is_cache_over()
+        if self.store.is_to_be_trimmed()
             && let Some(trim) = self.cache_trim.get()
         {
             trim.wake();

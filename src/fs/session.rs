@@ -62,7 +62,7 @@ impl Session {
         let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
         let io = IoThreads::start(count).map_err(SessionError::Io)?;
         let weak = Arc::downgrade(&fs);
-        let trim = move || weak.upgrade().is_none_or(|fs| fs.store().trim_cache());
+        let trim = move || weak.upgrade().is_none_or(|fs| fs.store().trim());
         fs.cache_trim.set(CacheTrim::start(trim).map_err(SessionError::Io)?).ok();
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
