@@ -22,12 +22,10 @@ use twox_hash::XxHash3_64;
 
 /// How coarse timestamps may be (FAT's): a file that was changed this recently may change once more and keep its times.
 const COARSEST_TICK: Duration = Duration::from_secs(2);
-
 /// Bytes of a map that are fetched at once.
 const BLOCK: u64 = 1 << 16;
 /// Bytes that are read at once for a digest.
 const DIGEST_STEP: usize = 1 << 18;
-
 /// Of [`Source::compare_at`]: not again before the ctime moves.
 const NEVER: u64 = u64::MAX;
 
@@ -51,18 +49,16 @@ pub struct Source {
     bytes_read: AtomicU64,
 }
 
-/// Where the bytes are that were parsed, in bytes from the start of the file, and their digest.
+/// Where the bytes are that were parsed, from the start of the file, and their digest.
 #[derive(Debug)]
 struct Tables {
     ranges: Vec<Range<u64>>,
     digest: u64,
 }
 
-/// What of a map may be accessed.
+/// The blocks of a map that may be accessed, by their offsets, and why the first that was refused was.
 struct Fetched {
-    /// Offsets of the blocks.
     blocks: HashSet<u64>,
-    /// Why the first block that was refused was.
     error: Option<io::Error>,
 }
 
@@ -155,6 +151,11 @@ impl Source {
     /// When its content was last changed (mtime) before it was opened.
     pub fn modified(&self) -> SystemTime {
         self.modified
+    }
+
+    /// Whether a read found that the file was changed.
+    pub fn is_changed(&self) -> bool {
+        self.stale.load(Ordering::Relaxed)
     }
 
     /// Bytes read from it so far, without the mapped tables.
@@ -292,8 +293,7 @@ impl Source {
 
     /// Whether an `fstat` shows the file that was opened and needs no digest.
     fn is_known(&self, now: &Stat) -> bool {
-        let is_stale = self.stale.load(Ordering::Relaxed);
-        !is_stale && now.is_same_file(&self.opened) && self.compared_ctime() == Some(now.ctime)
+        !self.is_changed() && now.is_same_file(&self.opened) && self.compared_ctime() == Some(now.ctime)
     }
 
     fn stat(&self) -> io::Result<Stat> {

@@ -67,10 +67,8 @@ impl OutputFolder {
             None | Some(FileType::RegularFile) => {}
             Some(kind) => return Err(in_the_way(kind)),
         }
-        let part = format!(".bsafs-{}-{}", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&folder, &part, flags, Mode::from_raw_mode(0o666))?;
-        let mut out = BufWriter::with_capacity(1 << 16, File::from(file));
+        let (part, file) = self.part(&folder)?;
+        let mut out = BufWriter::with_capacity(1 << 16, file);
         let written = write(&mut out).and_then(|written| out.flush().map(|()| written));
         let placed = written.and_then(|written| {
             place(&folder, &part, name, existing.is_some())?;
@@ -80,6 +78,19 @@ impl OutputFolder {
             let _ = rustix::fs::unlinkat(&folder, &part, AtFlags::empty());
         }
         placed
+    }
+
+    /// A new file to write to, and its name. One of that name may be left of a process that was killed.
+    fn part(&self, folder: &OwnedFd) -> io::Result<(String, File)> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        loop {
+            let part = format!(".bsafs-{}-{}", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed));
+            match rustix::fs::openat(folder, &part, flags, Mode::from_raw_mode(0o666)) {
+                Ok(file) => return Ok((part, file.into())),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
     }
 
     /// The descriptor of a folder of the tree, which is made where it is missing, once.

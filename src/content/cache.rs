@@ -28,6 +28,8 @@ pub(super) type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
 
 /// The reader of an extent is taken to come back within this time.
 const RETURN: Duration = Duration::from_secs(1);
+/// Where nothing else needs the room it stays for longer.
+const IDLE: Duration = Duration::from_secs(5);
 /// Bytes that extents may take beyond the budget until then: some ten of the largest textures of most mods.
 const BEYOND: u64 = 256 << 20;
 
@@ -86,7 +88,7 @@ impl<E> Cache<E> {
             return entry.cell.clone();
         }
         let size = u64::from(key.size);
-        while let Some(next) = state.next_evicted(self.budget, size, now) {
+        while let Some(next) = state.next_evicted(self.budget, size, now, RETURN) {
             evicted.extend(state.evict(&next));
         }
         let cell = Arc::new(OnceLock::new());
@@ -119,7 +121,7 @@ impl<E> Cache<E> {
         let mut evicted = Vec::new();
         let mut state = self.state();
         while state.bytes > self.budget
-            && let Some(next) = state.next_evicted(self.budget, 0, now)
+            && let Some(next) = state.next_evicted(self.budget, 0, now, IDLE)
         {
             evicted.extend(state.evict(&next));
         }
@@ -152,11 +154,12 @@ impl<E> Cache<E> {
 impl<E> State<E> {
     /// What is evicted before `size` bytes more are cached: whatever was served to its end; and the least recently used
     /// while the budget would be exceeded, unless its reader is to come back and there is room beyond the budget.
-    fn next_evicted(&self, budget: u64, size: u64, now: Instant) -> Option<CacheKey> {
+    fn next_evicted(&self, budget: u64, size: u64, now: Instant, idle: Duration) -> Option<CacheKey> {
         let (oldest, entry) = self.entries.peek_lru()?;
         let wanted = self.bytes.saturating_add(size);
-        let is_abandoned = now.saturating_duration_since(entry.used) >= RETURN;
-        let is_full = wanted > budget && (is_abandoned || wanted > budget.saturating_add(BEYOND));
+        let is_abandoned = now.saturating_duration_since(entry.used) >= idle;
+        let is_beyond = size > 0 && wanted > budget.saturating_add(BEYOND);
+        let is_full = wanted > budget && (is_abandoned || is_beyond);
         (entry.unserved == 0 || is_full).then_some(*oldest)
     }
 
@@ -211,9 +214,9 @@ mod tests {
         }
         assert_eq!((cache.bytes(), cache.is_over_budget()), (u64::from(16 * 20 * MIB), true));
         // Used once more, an extent stays longer than those before it.
-        cache.cell(key(10, 20 * MIB), start + RETURN / 2);
-        assert!(!cache.trim(start + RETURN / 2));
-        assert!(cache.trim(start + RETURN));
+        cache.cell(key(10, 20 * MIB), start + RETURN);
+        assert!(!cache.trim(start + RETURN));
+        assert!(cache.trim(start + IDLE));
         assert_eq!((cache.bytes(), cache.is_over_budget()), (u64::from(3 * 20 * MIB), false));
         assert!(cache.contains(&key(10, 20 * MIB)));
     }
@@ -239,7 +242,7 @@ mod tests {
         cache.cell(key(2, 1 << 30), start);
         assert_eq!(cache.bytes(), 1 << 30);
         assert!(!cache.contains(&key(1, 60)) && cache.contains(&key(2, 1 << 30)));
-        assert!(cache.trim(start + RETURN));
+        assert!(!cache.trim(start + RETURN) && cache.trim(start + IDLE));
         assert_eq!(cache.bytes(), 0);
         cache.cell(key(3, 10), start);
         cache.remove(&key(3, 10));

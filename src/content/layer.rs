@@ -11,7 +11,7 @@ use super::error::Reason;
 use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
-use crate::source::{Reach, Source};
+use crate::source::{Fault, Reach, Source};
 
 /// The form in which textures are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,13 +84,16 @@ pub(super) struct Layer {
     tables: LayerTables,
     /// Entries whose first fault was reported.
     reported: Mutex<HashSet<u32>>,
+    /// Extents whose prefix contradicts itself, by index: no disk will ever state their sizes.
+    bad_prefixes: Mutex<HashSet<u32>>,
     /// When the system last refused a read.
     last_refusal: Mutex<Option<Instant>>,
 }
 
 impl Layer {
     pub(super) fn new(source: Source, tables: LayerTables) -> Self {
-        Self { source, tables, reported: Mutex::default(), last_refusal: Mutex::default() }
+        let (reported, bad_prefixes, last_refusal) = Default::default();
+        Self { source, tables, reported, bad_prefixes, last_refusal }
     }
 
     /// The indices of an entry's extents.
@@ -145,14 +148,32 @@ impl Layer {
         }
         let mut first = [0; extent_prefix::MAX];
         let first = &mut first[..extent_prefix::MAX.min(extent.packed as usize)];
-        self.source.read_exact_at(first, extent.offset, reach)?;
-        Ok(self.parse_prefix(index, first)?.size)
+        match self.source.read_exact_at(first, extent.offset, reach) {
+            Ok(()) => Ok(self.parse_prefix(index, first)?.size),
+            Err(fault) => {
+                if matches!(fault, Fault::Beyond) {
+                    self.note_bad_prefix(index);
+                }
+                Err(fault.into())
+            }
+        }
+    }
+
+    /// Whether an extent's size cannot be learnt, however sound the disk is.
+    pub(super) fn is_size_lost(&self, index: u32) -> bool {
+        let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        self.source.is_changed() || bad.contains(&index)
+    }
+
+    fn note_bad_prefix(&self, index: u32) {
+        self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
     }
 
     /// Parses an extent's prefix from its first bytes, and keeps the size that it states.
     pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
         let extent = self.extent(index);
-        let parsed = extent_prefix::parse(extent.prefix, first, extent.packed)?;
+        let parsed = extent_prefix::parse(extent.prefix, first, extent.packed)
+            .inspect_err(|_| self.note_bad_prefix(index))?;
         self.tables.extents.set_size(index, parsed.size);
         Ok(parsed)
     }

@@ -39,7 +39,13 @@ impl Store {
         Some(layer.head(id.entry).len() + data?)
     }
 
-    /// What is shown as the size of a file while that is not known: the length of its packed data in bytes, at least one,
+    /// Whether a file's size cannot be learnt from any disk: its data contradicts itself, or the archive was changed.
+    pub fn is_size_lost(&self, id: EntryId) -> bool {
+        let layer = self.layer(id.layer);
+        layer.extents(id.entry).any(|index| layer.is_size_lost(index))
+    }
+
+    /// What is shown as the size of a file that [is lost](Store::is_size_lost), whose reads all fail: the length of its packed data in bytes, at least one,
     /// because a reader would take an empty file for a sound one and never see the error.
     pub fn estimated_size(&self, id: EntryId) -> u64 {
         let layer = self.layer(id.layer);

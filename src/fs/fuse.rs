@@ -27,8 +27,11 @@ use crate::content::Reach;
 
 /// The TTL (timeout) of what never changes, negative entries included (FUSE.md section 2.1).
 const TTL_FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
-/// Read-ahead requests that the kernel may have under way.
-const MAX_BACKGROUND: u16 = 64;
+/// READs that the kernel may have under way. It keeps further ones to itself: so many readers of a disk that hangs would
+/// stop those of all others. (The kernel allows ordinary users fewer.)
+const MAX_BACKGROUND: u16 = 4096;
+/// The kernel takes no attributes with such a size: it lists the name, and asks again by LOOKUP.
+const NO_SIZE: u64 = u64::MAX;
 /// `st_blksize`, and the unit of sizes in `statfs`, in bytes.
 const BLOCK: u32 = 4096;
 /// Unit of `st_blocks`, in bytes, whatever the block size.
@@ -59,18 +62,22 @@ impl Adaptor {
         let _ = guard(operation, handler);
     }
 
-    /// Runs a handler with the attributes of a node; first its size is learnt, where that is not known.
+    /// Runs a handler with the attributes of a node; first its size is learnt, where that is not known. One that cannot be
+    /// learnt in time is an error.
     fn answer_sized(
         &self,
         operation: Operation,
         attr: Attr,
-        handler: impl FnOnce(&FileSystem, &Attr) + Send + 'static,
+        handler: impl FnOnce(&FileSystem, Result<Attr, Error>) + Send + 'static,
     ) {
         match self.fs.unsized_file(attr.ino) {
-            None => handler(&self.fs, &attr),
+            None => handler(&self.fs, Ok(attr)),
             Some(node) => {
                 let fs = self.fs.clone();
-                let answer = move || handler(&fs, &fs.attr(attr.ino).unwrap_or(attr));
+                let answer = move || {
+                    let is_unsized = fs.unsized_file(attr.ino).is_some();
+                    handler(&fs, if is_unsized { Err(Error::Damaged) } else { fs.attr(attr.ino) });
+                };
                 let answer = move || {
                     let _ = guard(operation, answer);
                 };
@@ -153,8 +160,11 @@ impl Filesystem for Adaptor {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let operation = Operation::Lookup.on_name(parent.0, name.as_bytes());
         self.answer(operation, || match self.fs.lookup(parent.0, name.as_bytes()) {
-            Ok(attr) => self.answer_sized(operation, attr, |fs, attr| {
-                reply.entry(&ttl(attr), &file_attr(&fs.presentation.owner, attr), Generation(0));
+            Ok(attr) => self.answer_sized(operation, attr, |fs, attr| match attr {
+                Ok(attr) => {
+                    reply.entry(&ttl(&attr), &file_attr(&fs.presentation.owner, &attr), Generation(0));
+                }
+                Err(error) => reply.error(error.into()),
             }),
             Err(Error::NotFound) => {
                 let entry = negative_entry(&self.fs.presentation.owner);
@@ -167,8 +177,9 @@ impl Filesystem for Adaptor {
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         let operation = Operation::GetAttr.on_node(ino.0);
         self.answer(operation, || match self.fs.attr(ino.0) {
-            Ok(attr) => self.answer_sized(operation, attr, |fs, attr| {
-                reply.attr(&ttl(attr), &file_attr(&fs.presentation.owner, attr));
+            Ok(attr) => self.answer_sized(operation, attr, |fs, attr| match attr {
+                Ok(attr) => reply.attr(&ttl(&attr), &file_attr(&fs.presentation.owner, &attr)),
+                Err(error) => reply.error(error.into()),
             }),
             Err(error) => reply.error(error.into()),
         });
@@ -331,7 +342,11 @@ fn answer_readdirplus(fs: &FileSystem, ino: u64, cookie: u64, mut reply: ReplyDi
     let owner = fs.presentation.owner;
     let listed = fs.list_with_attrs(ino, cookie, |entry, attr| {
         let (name, ttl) = (OsStr::from_bytes(entry.name), ttl(&attr));
-        let attr = file_attr(&owner, &attr);
+        let is_unsized = fs.unsized_file(entry.ino).is_some();
+        let attr = match is_unsized {
+            true => FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) },
+            false => file_attr(&owner, &attr),
+        };
         !reply.add(INodeNo(entry.ino), entry.cookie, name, &ttl, &attr, Generation(0))
     });
     match listed {

@@ -6,14 +6,16 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What is run once: a request, or work that an answer waits for.
+/// What is run once: a request, or an answer.
 pub(super) type Job = Box<dyn FnOnce() + Send>;
+/// Work that an answer waits for; notes its progress.
+pub(super) type WorkJob = Box<dyn FnOnce(&Work) + Send>;
 
 /// Threads of one device at most: enough to keep a disk busy.
 const THREADS_PER_DEVICE: usize = 4;
@@ -58,20 +60,17 @@ impl IoThreads {
 
     /// Runs `work` on threads of its devices, and then `answer`; after a second at the latest, without what is not done by
     /// then, and at once where a device has not been answering for longer.
-    pub(super) fn run_before(&self, work: Vec<(u64, Job)>, answer: impl FnOnce() + Send + 'static) {
+    pub(super) fn run_before(&self, work: Vec<(u64, WorkJob)>, answer: impl FnOnce() + Send + 'static) {
         let answer = Arc::new(Answer(Mutex::new(Some(Box::new(answer)))));
         for (device, job) in work {
             let device = self.device(device);
-            if device.is_stalled.load(Ordering::Relaxed) {
+            if device.is_stalled() {
                 continue;
             }
-            let work = Arc::new(Work { device: device.clone(), answer: answer.clone() });
+            let work = Arc::new(Work::new(device.clone(), answer.clone()));
             // Received for as long as the thread runs, which is until this is dropped.
             let _ = self.deadlines.send((Instant::now() + WAIT, Arc::downgrade(&work)));
-            device.run(Box::new(move || {
-                job();
-                work.device.is_stalled.store(false, Ordering::Relaxed);
-            }));
+            device.run(Box::new(move || job(&work)));
         }
     }
 
@@ -110,9 +109,29 @@ impl Drop for Answer {
 }
 
 /// Work of one device that an answer waits for; dropped when it has ended.
-struct Work {
+pub(super) struct Work {
     device: Arc<Device>,
     answer: Arc<Answer>,
+}
+
+impl Work {
+    fn new(device: Arc<Device>, answer: Arc<Answer>) -> Self {
+        if device.work.fetch_add(1, Ordering::Relaxed) == 0 {
+            device.note_progress();
+        }
+        Self { device, answer }
+    }
+
+    /// The device has done something: it is slow perhaps, but does not hang.
+    pub(super) fn note_progress(&self) {
+        self.device.note_progress();
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.device.work.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Gives the answers whose work does not end in time. All wait equally long, so that deadlines come in order.
@@ -120,7 +139,6 @@ fn keep_deadlines(queue: &Receiver<(Instant, Weak<Work>)>) {
     for (deadline, work) in queue {
         thread::sleep(deadline.saturating_duration_since(Instant::now()));
         if let Some(work) = work.upgrade() {
-            work.device.is_stalled.store(true, Ordering::Relaxed);
             work.answer.give();
         }
     }
@@ -132,8 +150,10 @@ struct Device {
     queue: Mutex<Queue>,
     /// There is a job, or a thread too many.
     woken: Condvar,
-    /// Set when work was not done in time, until some is done.
-    is_stalled: AtomicBool,
+    /// How much work has not ended.
+    work: AtomicUsize,
+    /// When the device last did something, where there is work.
+    progress: Mutex<Instant>,
     /// Of all devices.
     threads: Arc<AtomicUsize>,
 }
@@ -154,7 +174,18 @@ impl std::fmt::Debug for Queue {
 
 impl Device {
     fn new(threads: Arc<AtomicUsize>) -> Self {
-        Self { queue: Mutex::default(), woken: Condvar::new(), is_stalled: AtomicBool::new(false), threads }
+        let (queue, progress) = (Mutex::default(), Mutex::new(Instant::now()));
+        Self { queue, woken: Condvar::new(), work: AtomicUsize::new(0), progress, threads }
+    }
+
+    /// Whether there is work, and nothing was done for as long as an answer may wait.
+    fn is_stalled(&self) -> bool {
+        let progress = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        self.work.load(Ordering::Relaxed) > 0 && progress.elapsed() >= WAIT
+    }
+
+    fn note_progress(&self) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// Runs a job on one of the threads; here where none can be started.
@@ -192,6 +223,7 @@ impl Device {
                 drop(queue);
                 // Requests report their own panics; the thread serves on.
                 let _ = catch_unwind(AssertUnwindSafe(job));
+                self.note_progress();
                 queue = self.queue();
                 continue;
             }
@@ -254,28 +286,48 @@ mod tests {
             let answer = answer.clone();
             move || answer.send(what).unwrap()
         };
-        io.run_before(vec![(1, Box::new(send("work")))], send("answer"));
+        let work = || -> WorkJob {
+            let send = send("work");
+            Box::new(move |_: &Work| send())
+        };
+        io.run_before(vec![(1, work())], send("answer"));
         assert_eq!([answers.recv(), answers.recv()], [Ok("work"), Ok("answer")]);
 
         let (resume, hang) = channel::<()>();
-        io.run_before(
-            vec![(
-                1,
-                Box::new(move || {
-                    let _ = hang.recv();
-                }),
-            )],
-            send("without"),
-        );
+        let hang = move |_: &Work| {
+            let _ = hang.recv();
+        };
+        io.run_before(vec![(1, Box::new(hang))], send("without"));
         assert_eq!(answers.recv(), Ok("without"));
-        io.run_before(vec![(1, Box::new(|| panic!("work for a device that hangs")))], send("at once"));
+        io.run_before(vec![(1, Box::new(|_| panic!("work for a device that hangs")))], send("at once"));
         assert_eq!(answers.try_recv(), Ok("at once"));
 
         drop(resume);
-        while io.device(1).is_stalled.load(Ordering::Relaxed) {
+        while io.device(1).is_stalled() {
             thread::yield_now();
         }
-        io.run_before(vec![(1, Box::new(send("work")))], send("answer"));
+        io.run_before(vec![(1, work())], send("answer"));
         assert_eq!([answers.recv(), answers.recv()], [Ok("work"), Ok("answer")]);
+    }
+
+    #[test]
+    fn a_device_that_is_slow_but_goes_on_does_not_stall() {
+        let io = IoThreads::start(2).unwrap();
+        let (step, steps) = channel::<()>();
+        let (answer, answers) = channel();
+        let job = move |work: &Work| steps.iter().for_each(|()| work.note_progress());
+        io.run_before(vec![(1, Box::new(job))], move || answer.send(()).unwrap());
+        // The answer comes before the work has ended, which takes longer than answers wait.
+        answers.recv().unwrap();
+        let device = io.device(1);
+        assert!(device.is_stalled());
+        step.send(()).unwrap();
+        while device.is_stalled() {
+            thread::yield_now();
+        }
+        drop(step);
+        while device.work.load(Ordering::Relaxed) > 0 {
+            thread::yield_now();
+        }
     }
 }

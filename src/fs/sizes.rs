@@ -1,16 +1,20 @@
 //! Sizes that must be learnt from an archive's data before an answer tells them.
 //!
-//! What the page cache does not have, a thread of the device reads; the answer waits for it a second at most, and then
-//! tells an estimate without a TTL.
+//! What the page cache does not have, a thread of the device reads; the answer waits for it a second at most. A size that is
+//! not known then is not told: the file gives EIO, and a listing has its name without attributes. (A copy by sendfile or
+//! mmap ends at the size that it was told first, whatever is told later.)
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::filesystem::FileSystem;
-use super::io_threads::{IoThreads, Job};
+use super::io_threads::{IoThreads, Work, WorkJob};
 use crate::content::Reach;
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId};
+
+/// Files whose sizes are learnt before a device counts as going on.
+const AT_A_TIME: usize = 8;
 
 impl FileSystem {
     /// A node, if it is a file whose size is not known.
@@ -18,9 +22,10 @@ impl FileSystem {
         self.inode(ino).ok()?.node.filter(|node| self.is_unsized(*node))
     }
 
-    /// Whether a node is a file whose size is not known.
+    /// Whether a node is a file whose size is not known, and may be learnt.
     pub(super) fn is_unsized(&self, node: NodeId) -> bool {
-        self.entry(node).is_some_and(|entry| self.store.known_size(entry).is_none())
+        self.entry(node)
+            .is_some_and(|entry| self.store.known_size(entry).is_none() && !self.store.is_size_lost(entry))
     }
 
     /// Calls `answer` once the sizes of these files are known, or cannot be learnt in time.
@@ -39,9 +44,18 @@ impl FileSystem {
             let device = self.entry(node).map_or(0, |entry| self.store.device(entry.layer));
             by_device.entry(device).or_default().push(node);
         }
-        let learn = |(device, nodes): (u64, Vec<NodeId>)| {
+        let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
             let fs = self.clone();
-            let job: Job = Box::new(move || fs.learn_sizes(&nodes));
+            let job: WorkJob = Box::new(move |work: &Work| {
+                // As few at a time as a slow disk reads while an answer waits.
+                nodes.sort_by_cached_key(|node| {
+                    fs.entry(*node).map(|entry| (entry.layer, fs.store.offset(entry)))
+                });
+                for some in nodes.chunks(AT_A_TIME) {
+                    fs.learn_sizes(some);
+                    work.note_progress();
+                }
+            });
             (device, job)
         };
         io.run_before(by_device.into_iter().map(learn).collect(), answer);

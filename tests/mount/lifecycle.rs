@@ -10,8 +10,10 @@ use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::mounted::{
-    DROP_OTHER_MOUNTS, Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until,
+    DROP_OTHER_MOUNTS, Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, status, until,
 };
+use crate::support::content::texels;
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes3, Tes4};
 
 #[test]
@@ -399,4 +401,29 @@ fn more_archives_than_the_soft_limit_of_open_files_are_mounted() {
     let mount = Mounted::at(&dir.path("mnt"), run(limited.current_dir(dir.path(""))).sound());
     assert_eq!(fs::read_dir(mount.join("f")).unwrap().count(), 200);
     assert_eq!(mount.read("f/199.bsa.txt"), b"x");
+}
+
+#[test]
+fn a_daemon_killed_amid_reads_of_large_files_dies_and_is_mounted_over() {
+    let dir = TestDir::new();
+    let files: Vec<Vec<u8>> = (0..8).map(|nth| texels(nth, 3 << 20)).collect();
+    let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
+    let archive =
+        (0..).zip(&files).fold(archive, |it, (nth, file)| it.file("f", format!("{nth}"), &file[..]));
+    dir.archive("a.bsa", &archive.build());
+    for _ in 0..5 {
+        let mount = dir.mount(["a.bsa", "--cache-size", "1M"]);
+        let read = format!("dd if={}/f/$0 bs=64K of=/dev/null 2>/dev/null", mount.path.display());
+        let reader = |nth: usize| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &read, &nth.to_string()]).spawn().unwrap()
+        };
+        let readers: Vec<_> = (0..8).map(reader).collect();
+        until("readers are served", || status(&mount.path)["requests"]["read"].as_u64() > Some(16));
+        signal(mount.pid, Signal::KILL);
+        mount.wait_for_end();
+        readers.into_iter().for_each(|reader| drop(finish(reader)));
+    }
+    let mount = dir.mount(["a.bsa"]);
+    assert!(mount.read("f/3") == files[3]);
 }
