@@ -94,9 +94,10 @@ impl ExtentTable {
         self.layouts.iter().all(|layout| layout.has_size)
     }
 
-    /// Keeps a size that was read from the data.
+    /// Keeps a size that was read from the data. One that cannot be told from a size that was not read is one byte less,
+    /// and still beyond all limits.
     pub(super) fn set_size(&self, index: u32, size: u32) {
-        self.records[index as usize].size.store(size, Ordering::Relaxed);
+        self.records[index as usize].size.store(size.min(UNKNOWN - 1), Ordering::Relaxed);
     }
 }
 

@@ -9,7 +9,7 @@ pub struct Attr {
     pub ino: u64,
     /// File, folder or link.
     pub kind: NodeKind,
-    /// In bytes; an estimate where it is not lasting.
+    /// In bytes; an estimate where it is not lasting, of a file whose size is lost.
     pub size: u64,
     /// When its archive was last changed.
     pub modified: SystemTime,

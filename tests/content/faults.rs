@@ -265,3 +265,12 @@ fn a_bad_extent_leaves_the_other_extents_of_its_file_readable() {
     );
     assert!(!opened.read("a", 15_000, 10).unwrap_err().is_new);
 }
+
+#[test]
+fn a_file_that_claims_the_largest_size_has_a_size_and_cannot_be_read() {
+    let opened = Opened::one(&tes4(104, PACKED, bad().declared(u32::MAX)));
+    let id = opened.id("f/bad.txt");
+    assert!(opened.store.size(id) > 1 << 30);
+    assert!(opened.store.known_size(id).is_some(), "its size would be asked for again and again");
+    assert!(opened.read("f/bad.txt", 0, 10).is_err());
+}

@@ -31,6 +31,8 @@ pub(crate) struct Sample {
     pub(crate) descriptors: u64,
 }
 
+/// How long large buffers wait for their next use: two looks of a second, and some more.
+const BUFFERS_WAIT: Duration = Duration::from_millis(2_500);
 /// Threads of a device, which come and go with its work.
 const DEVICE_THREADS: u64 = 4;
 
@@ -52,6 +54,8 @@ impl Life {
     pub(crate) fn sample(&mut self) -> Outcome<()> {
         wait_until_idle(self.pid);
         wait_for_cache(&self.mountpoint);
+        // Large buffers that wait for their next use are given back.
+        sleep(BUFFERS_WAIT);
         self.samples.push(Sample::of(self.pid, self.began.elapsed())?);
         Ok(())
     }
