@@ -2,16 +2,20 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use rustix::process::{getegid, geteuid};
 
 use super::exit::{Exit, Failure};
 use super::folder_name;
+use crate::fs::mountinfo::MountEntry;
 use crate::fs::{mountinfo, unmount};
 
 /// A folder that is ready to be mounted on. One that was made here is removed when this is dropped.
@@ -123,9 +127,9 @@ fn is_disconnected(error: &io::Error) -> bool {
 /// Unmounts the dead mount of a killed daemon of ours. Mounts of other programs may recover, and stay.
 fn clear_if_dead(path: &Path) -> Result<(), Failure> {
     let mountpoint = resolve_mountpoint(path);
-    let is_ours = mountinfo::mounted_at(&mountpoint).is_some_and(|mounted| mounted.is_ours());
-    if !is_ours || !is_dead(&mountpoint) {
-        return Ok(());
+    match mountinfo::mounted_at(&mountpoint) {
+        Some(mounted) if mounted.is_ours() && is_dead(&mounted) => {}
+        _ => return Ok(()),
     }
     log::warn!("{}: a daemon that was killed left its mount behind; it is taken away", path.display());
     unmount(&mountpoint, true)
@@ -133,16 +137,33 @@ fn clear_if_dead(path: &Path) -> Result<(), Failure> {
 }
 
 /// Whether a mount has no daemon any more. Attributes are cached for ever and prove nothing: the kernel asks the daemon
-/// itself for statfs, if the mount is the caller's or has `allow_other`, and else answers with zeros. A daemon that does
-/// not answer within a second is alive: a dead one fails at once.
-fn is_dead(mountpoint: &Path) -> bool {
+/// itself for statfs, if the mount is the caller's or has `allow_other`, and else answers with zeros; so root asks as the
+/// mount's owner. A daemon that does not answer within a second is alive: a dead one fails at once.
+fn is_dead(mounted: &MountEntry) -> bool {
     let (sender, answer) = mpsc::channel();
-    let path = mountpoint.to_owned();
+    let (path, owner) = (mounted.mountpoint.clone(), mounted.owner);
+    let own = (geteuid().as_raw(), getegid().as_raw());
+    let ask = move || match owner.filter(|owner| *owner != own && geteuid().is_root()) {
+        Some(owner) => is_dead_for(owner, &path),
+        // ECONNABORTED: it died while it was asked.
+        None => matches!(rustix::fs::statfs(&path), Err(Errno::NOTCONN | Errno::CONNABORTED)),
+    };
     // Nobody receives the answer where it comes too late.
-    let asked = thread::Builder::new().spawn(move || sender.send(rustix::fs::statfs(&path).map(drop)));
-    // ECONNABORTED: it died while it was asked.
-    asked.is_ok()
-        && matches!(answer.recv_timeout(Duration::from_secs(1)), Ok(Err(Errno::NOTCONN | Errno::CONNABORTED)))
+    let asked = thread::Builder::new().spawn(move || sender.send(ask()));
+    asked.is_ok() && answer.recv_timeout(Duration::from_secs(1)) == Ok(true)
+}
+
+/// The same by a process of the mount's owner.
+fn is_dead_for((user, group): (u32, u32), mountpoint: &Path) -> bool {
+    let mut stat = Command::new("stat");
+    stat.args(["-f", "--"]).arg(mountpoint).uid(user).gid(group).env("LC_ALL", "C");
+    let output = stat.stdin(Stdio::null()).output();
+    output.is_ok_and(|output| {
+        let error = String::from_utf8_lossy(&output.stderr);
+        ["Transport endpoint is not connected", "Software caused connection abort"]
+            .iter()
+            .any(|text| error.contains(text))
+    })
 }
 
 /// The absolute path of a mountpoint, without links. The mountpoint itself is not resolved unless it is a link: that fails

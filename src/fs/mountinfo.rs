@@ -13,6 +13,8 @@ pub struct MountEntry {
     pub mountpoint: PathBuf,
     /// The type of its file system.
     pub kind: String,
+    /// The user and the group that mounted it, where it is a FUSE mount.
+    pub owner: Option<(u32, u32)>,
 }
 
 impl MountEntry {
@@ -45,11 +47,15 @@ fn line(line: &[u8]) -> Option<MountEntry> {
     let mut fields = line.split(|&byte| byte == b' ');
     let device = fields.nth(2)?;
     let mountpoint = fields.nth(1)?;
-    let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
+    let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
+    let kind = fields.next()?;
+    let options = fields.nth(1).map(String::from_utf8_lossy).unwrap_or_default();
+    let number = |name: &str| options.split(',').find_map(|it| it.strip_prefix(name)?.parse().ok());
     Some(MountEntry {
         device: String::from_utf8_lossy(device).into_owned(),
         mountpoint: PathBuf::from(OsString::from_vec(unescape(mountpoint))),
         kind: OsString::from_vec(unescape(kind)).to_string_lossy().into_owned(),
+        owner: number("user_id=").zip(number("group_id=")),
     })
 }
 
@@ -84,11 +90,11 @@ mod tests {
 
     #[test]
     fn a_mountpoint_with_spaces_is_unescaped() {
-        let text = br"36 25 0:51 / /home/me/Skyrim\040-\040Textures0 ro,nosuid shared:1 - fuse.bsafs /a\040b ro,user_id=0";
+        let text = br"36 25 0:51 / /home/me/Skyrim\040-\040Textures0 ro,nosuid shared:1 - fuse.bsafs /a\040b ro,user_id=7,group_id=8";
         let mounted = line(text).expect("a line");
         assert_eq!(mounted.device, "0:51");
         assert_eq!(mounted.mountpoint.as_os_str().as_bytes(), b"/home/me/Skyrim - Textures0");
-        assert!(mounted.is_ours());
+        assert!(mounted.is_ours() && mounted.owner == Some((7, 8)));
         assert_eq!(line(b""), None);
     }
 

@@ -4,8 +4,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
 
+use rustix::process::Signal;
+
 use super::{world, world_files};
-use crate::mounted::{TestDir, finish, is_alive, is_root, mounts_below, run, until};
+use crate::mounted::{Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until};
 
 /// Whether ordinary users may pass `allow_other` on this machine, so that there is no refusal to test.
 fn users_may_allow_other() -> bool {
@@ -174,4 +176,26 @@ fn copies_of_files_and_folders_can_be_changed_and_removed() {
     }
     let refused = run(&mut dir.as_user("sh", ["-c", "echo changed >mnt/textures/sky.dds"]));
     assert!(refused.code != 0 && refused.err.contains("Read-only file system"), "{refused:?}");
+}
+
+#[test]
+fn root_mounts_over_the_dead_mount_of_a_user() {
+    if !is_root() {
+        return skipped("only root can mount over another user's mount");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
+    // Alive, it stays, although root sees nothing of it.
+    assert_eq!(dir.run(["mount", "a.bsa", "mnt"]).code, 73);
+    let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
+    let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
+    let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
+    signal(pid, Signal::KILL);
+    until("the daemon has ended", || !is_alive(pid));
+    let finished = dir.run(["mount", "a.bsa", "mnt"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let mount = Mounted::at(&dir.path("mnt"), finished.out);
+    assert!(mount.read("readme.txt") == world_files()[4].1);
 }
