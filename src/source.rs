@@ -137,9 +137,9 @@ impl Source {
         &self.path
     }
 
-    /// The device that it is on (`st_dev`).
-    pub fn device(&self) -> u64 {
-        self.opened.device
+    /// The device that it is on (`st_dev`), and its inode number there.
+    pub fn identity(&self) -> (u64, u64) {
+        (self.opened.device, self.opened.inode)
     }
 
     /// In bytes, when it was opened.

@@ -5,8 +5,10 @@
 //! the terminal itself, and its exit code becomes that of the foreground process, so that `bsafs mount` returns exactly
 //! when the mount answers.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -31,8 +33,8 @@ pub(super) fn start() -> Result<Exit, Failure> {
     let name = arguments.next().unwrap_or_else(|| "bsafs".into());
     let mut command = Command::new("/proc/self/exe");
     command.arg0(name).args(arguments).env(ROLE, "1").stdin(Stdio::null()).stdout(Stdio::piped());
-    // A caller's lock, pipe or mount would stay in use until the unmount.
-    close_fds::set_fds_cloexec(3, &[]);
+    // A caller's lock, pipe or mount would stay in use until the unmount. Those that arguments name are inherited.
+    close_fds::set_fds_cloexec(3, &named_descriptors());
     let mut daemon = command.spawn().map_err(cannot)?;
     let mut report = Vec::new();
     if let Some(pipe) = &mut daemon.stdout {
@@ -48,6 +50,19 @@ pub(super) fn start() -> Result<Exit, Failure> {
         Some((exit, _)) if exit != Exit::Ok => Err(Failure::new(exit, "")),
         _ => Err(Failure::new(Exit::Io, format!("the daemon ended before it had mounted: {status}"))),
     }
+}
+
+/// The descriptors that the program's arguments name as paths.
+fn named_descriptors() -> Vec<RawFd> {
+    let number = |argument: OsString| {
+        let path = argument.to_str()?;
+        let number = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?;
+        number.parse().ok()
+    };
+    let mut named: Vec<RawFd> = std::env::args_os().filter_map(number).collect();
+    // Sorted, as `close_fds` asks.
+    named.sort_unstable();
+    named
 }
 
 /// What the daemon needs to leave its terminal. It is opened before the mount: afterwards nothing may fail, and a path

@@ -57,7 +57,7 @@ impl Extract {
         let mut files = self.selection.files(&opened.tree)?;
         // So that a disk is read in one pass.
         files.sort_by_key(|(_, entry)| (entry.layer, opened.store.offset(*entry)));
-        let folder = OutputFolder::open(&self.directory)
+        let folder = OutputFolder::open(&self.directory, opened.store.identities())
             .map_err(|error| Failure::io(Exit::CannotCreate, &self.directory, &error))?;
         let outcomes = in_parallel(files.len(), "extracting", |index| {
             let (node, entry) = files[index];

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use crate::tree::{NodeId, Tree};
@@ -22,6 +22,8 @@ const OPEN_MAX: NonZero<usize> = NonZero::new(128).unwrap();
 #[derive(Debug)]
 pub(super) struct OutputFolder {
     root: Arc<OwnedFd>,
+    /// Device and inode number of files that are not to be replaced.
+    kept: Vec<(u64, u64)>,
     folders: Mutex<Folders>,
     /// Numbers the files that are being written.
     next: AtomicU64,
@@ -35,15 +37,16 @@ struct Folders {
 }
 
 impl OutputFolder {
-    /// Opens the folder, which is made if it is missing. Links on the way to it are followed: the user named it.
+    /// Opens the folder, which is made if it is missing. Links on the way to it are followed: the user named it. Files in it
+    /// that are `kept`, by device and inode number, are never replaced.
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, kept: Vec<(u64, u64)>) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
         let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let folders = Folders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
-        Ok(Self { root: Arc::new(root), folders: Mutex::new(folders), next: AtomicU64::new(0) })
+        Ok(Self { root: Arc::new(root), kept, folders: Mutex::new(folders), next: AtomicU64::new(0) })
     }
 
     /// Has `write` write a file beside its place, and puts it there once it is whole; returns what `write` does, or `None`
@@ -61,11 +64,14 @@ impl OutputFolder {
     ) -> io::Result<Option<T>> {
         let folder = self.folder(tree, tree.parent(node))?;
         let name = tree.name(node);
-        let existing = kind_of(&folder, name)?;
-        match existing {
+        let existing = stat(&folder, name)?;
+        match existing.map(|stat| (FileType::from_raw_mode(stat.st_mode), (stat.st_dev, stat.st_ino))) {
             Some(_) if skip_existing => return Ok(None),
-            None | Some(FileType::RegularFile) => {}
-            Some(kind) => return Err(in_the_way(kind)),
+            Some((_, identity)) if self.kept.contains(&identity) => {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the archive itself is in the way"));
+            }
+            None | Some((FileType::RegularFile, _)) => {}
+            Some((kind, _)) => return Err(in_the_way(kind)),
         }
         let (part, file) = self.part(&folder)?;
         let mut out = BufWriter::with_capacity(1 << 16, file);
@@ -121,7 +127,10 @@ impl Folders {
         let folder = match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
             Ok(folder) => Arc::new(folder),
             Err(Errno::NOTDIR | Errno::LOOP) => {
-                return Err(in_the_way(kind_of(&parent, name)?.unwrap_or(FileType::Unknown)));
+                let stat = stat(&parent, name)?;
+                return Err(in_the_way(
+                    stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                ));
             }
             Err(errno) => return Err(errno.into()),
         };
@@ -132,9 +141,9 @@ impl Folders {
 }
 
 /// What has a name in a folder, links not followed; `None` where nothing has.
-fn kind_of(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<FileType>> {
+fn stat(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
+        Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(errno.into()),
     }

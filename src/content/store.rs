@@ -70,7 +70,12 @@ impl Store {
 
     /// The device that a layer's archive is on (`st_dev`).
     pub fn device(&self, layer: u16) -> u64 {
-        self.layer(layer).source.device()
+        self.layer(layer).source.identity().0
+    }
+
+    /// Device and inode number of each archive.
+    pub fn identities(&self) -> Vec<(u64, u64)> {
+        self.layers.iter().map(|layer| layer.source.identity()).collect()
     }
 
     /// How many layers there are.

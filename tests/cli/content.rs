@@ -270,3 +270,17 @@ fn extract_names_a_folder_in_the_place_of_a_file() {
     let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
     assert_eq!((finished.code, finished.err.as_str()), (1, "bsafs: x.txt: a folder is in the way\n"));
 }
+
+#[test]
+fn extract_does_not_replace_its_own_archive_and_what_a_killed_one_left_is_no_obstacle() {
+    let dir = TestDir::new();
+    let bytes = Tes3::new().file("a.bsa", b"hostile").file("b.txt", b"new").build();
+    dir.archive("a.bsa", &bytes);
+    let script = "for n in 0 1 2 3; do echo left >.bsafs-$$-$n; done; exec \"$0\" extract a.bsa";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_bsafs")]).current_dir(dir.path(""));
+    let finished = run(&mut shell);
+    assert_eq!(finished.err, "bsafs: a.bsa: the archive itself is in the way\n");
+    assert_eq!((finished.code, fs::read(dir.path("a.bsa")).unwrap()), (1, bytes));
+    assert_eq!(fs::read(dir.path("b.txt")).unwrap(), b"new");
+}

@@ -427,3 +427,13 @@ fn a_daemon_killed_amid_reads_of_large_files_dies_and_is_mounted_over() {
     let mount = dir.mount(["a.bsa"]);
     assert!(mount.read("f/3") == files[3]);
 }
+
+#[test]
+fn an_archive_that_is_named_by_a_descriptor_is_mounted() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec \"$0\" mount /dev/fd/7 mnt 7<a.bsa", env!("CARGO_BIN_EXE_bsafs")]);
+    let mount = Mounted::at(&dir.path("mnt"), run(shell.current_dir(dir.path(""))).sound());
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+}
