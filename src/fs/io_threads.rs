@@ -55,7 +55,7 @@ impl IoThreads {
 
     /// Runs a request on a thread of the device that it waits for.
     pub(super) fn run(&self, device: u64, request: Job) {
-        self.device(device).run(request);
+        self.device(device).run(request, false);
     }
 
     /// Runs `work` on threads of its devices, and then `answer`; after a second at the latest, without what is not done by
@@ -70,7 +70,7 @@ impl IoThreads {
             let work = Arc::new(Work::new(device.clone(), answer.clone()));
             // Received for as long as the thread runs, which is until this is dropped.
             let _ = self.deadlines.send((Instant::now() + WAIT, Arc::downgrade(&work)));
-            device.run(Box::new(move || job(&work)));
+            device.run(Box::new(move || job(&work)), true);
         }
     }
 
@@ -160,7 +160,10 @@ struct Device {
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Job>,
+    /// Work that answers wait for: it takes little of a device, and goes first.
+    urgent: VecDeque<Job>,
+    /// Requests.
+    others: VecDeque<Job>,
     threads: usize,
     /// Of the threads, those that wait for a job.
     idle: usize,
@@ -168,7 +171,17 @@ struct Queue {
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} jobs, {} threads, {} idle", self.jobs.len(), self.threads, self.idle)
+        write!(f, "{} jobs, {} threads, {} idle", self.len(), self.threads, self.idle)
+    }
+}
+
+impl Queue {
+    fn len(&self) -> usize {
+        self.urgent.len() + self.others.len()
+    }
+
+    fn next(&mut self) -> Option<Job> {
+        self.urgent.pop_front().or_else(|| self.others.pop_front())
     }
 }
 
@@ -189,10 +202,13 @@ impl Device {
     }
 
     /// Runs a job on one of the threads; here where none can be started.
-    fn run(self: Arc<Self>, job: Job) {
+    fn run(self: Arc<Self>, job: Job, is_urgent: bool) {
         let mut queue = self.queue();
-        queue.jobs.push_back(job);
-        if queue.idle >= queue.jobs.len() {
+        match is_urgent {
+            true => queue.urgent.push_back(job),
+            false => queue.others.push_back(job),
+        }
+        if queue.idle >= queue.len() {
             self.woken.notify_one();
             return;
         }
@@ -208,7 +224,8 @@ impl Device {
             }
             Err(_) if queue.threads > 0 => {}
             Err(error) => {
-                let job = queue.jobs.pop_back();
+                // Without threads there was nothing else in the queue.
+                let job = queue.next();
                 drop(queue);
                 log::debug!("a thread for reading cannot be started: {error}");
                 job.into_iter().for_each(|job| job());
@@ -219,7 +236,7 @@ impl Device {
     fn serve(&self) {
         let mut queue = self.queue();
         loop {
-            if let Some(job) = queue.jobs.pop_front() {
+            if let Some(job) = queue.next() {
                 drop(queue);
                 // Requests report their own panics; the thread serves on.
                 let _ = catch_unwind(AssertUnwindSafe(job));
@@ -232,7 +249,7 @@ impl Device {
                 self.woken.wait_timeout(queue, IDLE).unwrap_or_else(PoisonError::into_inner);
             queue = woken;
             queue.idle -= 1;
-            if timeout.timed_out() && queue.jobs.is_empty() {
+            if timeout.timed_out() && queue.len() == 0 {
                 queue.threads -= 1;
                 self.threads.fetch_sub(1, Ordering::Relaxed);
                 return;
