@@ -316,6 +316,10 @@ mod tests {
         };
         io.run_before(vec![(1, Box::new(hang))], send("without"));
         assert_eq!(answers.recv(), Ok("without"));
+        // The end of the first work may have been noted a moment after the second began.
+        while !io.device(1).is_stalled() {
+            thread::yield_now();
+        }
         io.run_before(vec![(1, Box::new(|_| panic!("work for a device that hangs")))], send("at once"));
         assert_eq!(answers.try_recv(), Ok("at once"));
 
