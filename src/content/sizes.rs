@@ -45,8 +45,9 @@ impl Store {
         layer.extents(id.entry).any(|index| layer.is_size_lost(index))
     }
 
-    /// What is shown as the size of a file that [is lost](Store::is_size_lost), whose reads all fail: the length of its packed data in bytes, at least one,
-    /// because a reader would take an empty file for a sound one and never see the error.
+    /// What is shown as the size of a file that [is lost](Store::is_size_lost), whose reads all fail: the length of its
+    /// packed data in bytes, at least one, because a reader would take an empty file for a sound one and never see the
+    /// error.
     pub fn estimated_size(&self, id: EntryId) -> u64 {
         let layer = self.layer(id.layer);
         let packed = |index| u64::from(layer.extent(index).packed.max(1));

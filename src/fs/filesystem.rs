@@ -129,8 +129,14 @@ impl FileSystem {
 
     /// The device that a file's archive is on.
     pub(super) fn device(&self, ino: u64) -> Option<u64> {
-        match self.tree.kind(self.inode(ino).ok()?.node?) {
-            Kind::File(entry) => Some(self.store.device(entry.layer)),
+        let entry = self.entry(self.inode(ino).ok()?.node?)?;
+        Some(self.store.device(entry.layer))
+    }
+
+    /// The entry of a file.
+    pub(super) fn entry(&self, node: NodeId) -> Option<EntryId> {
+        match self.tree.kind(node) {
+            Kind::File(entry) => Some(entry),
             Kind::Folder => None,
         }
     }

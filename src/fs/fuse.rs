@@ -70,7 +70,8 @@ impl Adaptor {
         attr: Attr,
         handler: impl FnOnce(&FileSystem, Result<Attr, Error>) + Send + 'static,
     ) {
-        match self.fs.unsized_file(attr.ino) {
+        // What is lasting is known: the common case looks no further.
+        match (!attr.is_lasting).then(|| self.fs.unsized_file(attr.ino)).flatten() {
             None => handler(&self.fs, Ok(attr)),
             Some(node) => {
                 let fs = self.fs.clone();
@@ -342,7 +343,7 @@ fn answer_readdirplus(fs: &FileSystem, ino: u64, cookie: u64, mut reply: ReplyDi
     let owner = fs.presentation.owner;
     let listed = fs.list_with_attrs(ino, cookie, |entry, attr| {
         let (name, ttl) = (OsStr::from_bytes(entry.name), ttl(&attr));
-        let is_unsized = fs.unsized_file(entry.ino).is_some();
+        let is_unsized = !attr.is_lasting && fs.unsized_file(entry.ino).is_some();
         let attr = match is_unsized {
             true => FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) },
             false => file_attr(&owner, &attr),

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use super::filesystem::FileSystem;
 use super::io_threads::{IoThreads, Work, WorkJob};
 use crate::content::Reach;
-use crate::format::EntryId;
-use crate::tree::{Kind, NodeId};
+use crate::tree::NodeId;
 
 /// Files whose sizes are learnt before a device counts as going on.
 const AT_A_TIME: usize = 8;
@@ -75,13 +74,6 @@ impl FileSystem {
         let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
         if let Some(&node) = node.filter(|_| error.is_new) {
             log::error!("{}: its size is not known: {error}", self.path_of(node, error.entry));
-        }
-    }
-
-    fn entry(&self, node: NodeId) -> Option<EntryId> {
-        match self.tree.kind(node) {
-            Kind::File(entry) => Some(entry),
-            Kind::Folder => None,
         }
     }
 }
