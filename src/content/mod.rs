@@ -15,6 +15,7 @@ mod extents;
 mod large;
 mod layer;
 mod linear;
+mod memory;
 mod read;
 mod salvage;
 mod sizes;
