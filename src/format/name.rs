@@ -2,8 +2,8 @@
 //! rules of the file system.
 //!
 //! A stored name is bytes in the packer's code page, with either separator, and may be hostile. What comes
-//! out is UTF-8 that any Linux program can hold: never empty, `.` or `..`, no `/`, no NUL and no other ASCII
-//! control character, at most [`COMPONENT_MAX`] bytes, at most [`DEPTH_MAX`] of them. The same bytes always
+//! out is UTF-8 that any Linux program can hold and any terminal can show: never empty, `.` or `..`, no `/`, nothing that is
+//! not [printable](is_printable), at most [`COMPONENT_MAX`] bytes, at most [`DEPTH_MAX`] of them. The same bytes always
 //! give the same names; different bytes may give the same, and `tree` then numbers them.
 
 use std::borrow::Cow;
@@ -59,13 +59,21 @@ pub fn components(stored: &[u8], encoding: Encoding) -> Components<'_> {
     Components { pieces: Pieces { rest: stored, encoding }, taken: 0 }
 }
 
-/// Makes one component safe: control characters and separators become `%XX`, bytes that the encoding does not
-/// know too, and a name that is too long ends in `~`, a hash of the stored bytes and its extension.
+/// Makes one component safe: separators and what is not [printable](is_printable) become `%XX`, bytes that the encoding does
+/// not know too, and a name that is too long ends in `~`, a hash of the stored bytes and its extension.
 ///
 /// `.` and `..` have their dots written `%2E`; the empty name becomes `_`.
 pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let plain = stored.iter().all(|&byte| is_plain(byte));
     fit(Piece { stored, plain }.text(encoding), stored, encoding)
+}
+
+/// Whether a character shows as itself alone: it is no control character, and neither ends a line nor turns the direction
+/// of what follows.
+pub fn is_printable(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !c.is_control() && !turns && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// Whether [`component`] leaves a stored name as it is because it is short and printable ASCII, as nearly all are.
@@ -197,22 +205,24 @@ impl<'a> Piece<'a> {
 
 /// Decodes a component and escapes what no name may contain.
 ///
-/// In every encoding that contains ASCII a control character stands for its own byte and for nothing else, so
-/// that escaping after the decoding is escaping the stored bytes.
+/// In every encoding that contains ASCII an ASCII control character stands for its own byte and for nothing else, so
+/// that escaping after the decoding is escaping the stored bytes. Control characters beyond are bytes to which a code page
+/// gives no character; further ones are escaped in UTF-8.
 fn decode(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let text = match encoding.0.decode_without_bom_handling_and_without_replacement(stored) {
         Some(text) => text,
         None => Cow::Owned(decode_malformed(stored, encoding)),
     };
-    let unsafe_char = |c: char| c.is_ascii_control() || c == '/' || c == '\\';
+    let unsafe_char = |c: char| !is_printable(c) || c == '/' || c == '\\';
     if !text.contains(unsafe_char) {
         return text;
     }
     let mut safe = String::with_capacity(text.len().saturating_add(16));
     for c in text.chars() {
         match u8::try_from(c) {
-            Ok(byte) if unsafe_char(c) => push_escape(&mut safe, byte),
-            _ => safe.push(c),
+            _ if !unsafe_char(c) => safe.push(c),
+            Ok(byte) => push_escape(&mut safe, byte),
+            Err(_) => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| push_escape(&mut safe, byte)),
         }
     }
     Cow::Owned(safe)
@@ -307,7 +317,7 @@ mod tests {
 
     fn assert_safe(name: &str) {
         assert!(!matches!(name, "" | "." | ".."), "{name:?}");
-        assert!(!name.contains(|c: char| c == '/' || c == '\\' || c.is_ascii_control()), "{name:?}");
+        assert!(!name.contains(|c: char| c == '/' || c == '\\' || !is_printable(c)), "{name:?}");
         assert!(name.len() <= COMPONENT_MAX, "{} bytes: {name:?}", name.len());
     }
 
@@ -331,6 +341,14 @@ mod tests {
         assert_eq!(found, ["Textures", "armor", "iron (old) 100%.dds"]);
         assert!(found.iter().all(|name| matches!(name, Cow::Borrowed(_))), "an ordinary name was copied");
         assert!(matches!(component(b"iron.dds", encoding), Cow::Borrowed("iron.dds")));
+    }
+
+    #[test]
+    fn nothing_in_a_name_commands_a_terminal() {
+        assert_eq!(names(b"a\x1b]0;x\x07\x9b2Jb\x7f", "1252"), ["a%1B]0;x%07›2Jb%7F"]);
+        assert_eq!(names(b"a\x9b2J\x81", "iso-8859-5"), ["a%9B2J%81"]);
+        let text = "exe\u{202e}txt.nif \u{2067}\u{2028}\u{9b}";
+        assert_eq!(names(text.as_bytes(), "utf-8"), ["exe%E2%80%AEtxt.nif %E2%81%A7%E2%80%A8%9B"]);
     }
 
     #[test]
@@ -375,8 +393,9 @@ mod tests {
     }
 
     #[test]
-    fn holes_of_windows_1252_stay_characters() {
-        assert_eq!(names(b"a\x81\x8d\x8f\x90\x9d", "1252"), ["a\u{81}\u{8d}\u{8f}\u{90}\u{9d}"]);
+    fn holes_of_windows_1252_are_escaped_as_the_control_characters_that_they_stand_for() {
+        assert_eq!(names(b"a\x81\x8d\x8f\x90\x9d", "1252"), ["a%81%8D%8F%90%9D"]);
+        assert_eq!(names("a\u{81}\u{8d}\u{8f}\u{90}\u{9d}".as_bytes(), "utf-8"), ["a%81%8D%8F%90%9D"]);
     }
 
     #[test]
@@ -474,8 +493,8 @@ mod tests {
 
         #[test]
         fn text_that_needs_nothing_survives(name in "[^\\x00-\\x1f\\x7f/\\\\.][^\\x00-\\x1f\\x7f/\\\\]{0,60}") {
-            let name = prefix(&name, COMPONENT_MAX);
-            prop_assert_eq!(component(name.as_bytes(), Encoding::from_label("utf-8").unwrap()), name);
+            let name = prefix(&name, COMPONENT_MAX).replace(|c| !is_printable(c), "_");
+            prop_assert_eq!(component(name.as_bytes(), Encoding::UTF_8), &*name);
         }
     }
 }

@@ -5,8 +5,9 @@ use super::hash_index::HashIndex;
 use super::layer::{Layer, NameRef};
 use super::node::{Hidden, Kind, Node, NodeId};
 use super::unnamed::UnnamedFiles;
-use crate::format::EntryId;
+use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash, placeholder_name};
+use crate::format::{EntryId, name};
 
 /// Folders and files, immutable until the mount ends.
 #[derive(Debug)]
@@ -94,8 +95,15 @@ impl Tree {
         self.get(folder).children().map(NodeId)
     }
 
-    /// The child of a folder with a name, in any case.
+    /// The child of a folder with a name, in any case; also where what is not printable in it is listed escaped.
     pub fn lookup(&self, folder: NodeId, name: &[u8]) -> Option<NodeId> {
+        self.find(folder, name).or_else(|| {
+            let text = std::str::from_utf8(name).ok().filter(|it| !it.chars().all(name::is_printable))?;
+            self.find(folder, name::component(text.as_bytes(), Encoding::UTF_8).as_bytes())
+        })
+    }
+
+    fn find(&self, folder: NodeId, name: &[u8]) -> Option<NodeId> {
         let compare = |child| fold::compare(self.name(NodeId(child)), name);
         self.by_hash.find(&self.nodes, self.get(folder), fold::hash(name)?, compare).map(NodeId)
     }
