@@ -7,6 +7,7 @@ use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
 use super::exit::{Exit, Failure};
+use super::mount_options::{MOUNT_OPTIONS, MountOption};
 use super::output::stdout;
 
 /// Print the manual page of bsafs or of one of its commands
@@ -20,12 +21,12 @@ pub(super) struct Man {
 }
 
 impl Man {
-    pub(super) fn run(&self, mut bsafs: Command) -> Result<Exit, Failure> {
+    pub(super) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
+        // `help` has no page, so that none refers to it.
+        let mut bsafs = bsafs.disable_help_subcommand(true);
         bsafs.build();
         if let Some(folder) = &self.all {
-            for command in
-                std::iter::once(&bsafs).chain(bsafs.get_subcommands().filter(|it| it.get_name() != "help"))
-            {
+            for command in std::iter::once(&bsafs).chain(bsafs.get_subcommands()) {
                 let page = page(command)?;
                 let path = folder.join(format!("{}.1", name(command)));
                 std::fs::write(&path, page)
@@ -55,14 +56,46 @@ fn name(command: &Command) -> String {
 }
 
 fn page(command: &Command) -> Result<Vec<u8>, Failure> {
-    let named = command.clone().name(name(command)).version(env!("CARGO_PKG_VERSION"));
+    let is_mount = command.get_name() == "mount";
+    let mut named = command.clone().name(name(command)).version(env!("CARGO_PKG_VERSION"));
+    if is_mount {
+        // They are a section of their own.
+        named = named.mut_arg("options", |options| options.hide_possible_values(true));
+    }
+    let has_commands = named.has_subcommands();
     let page = Page::new(named);
     let mut text = Vec::new();
-    page.render(&mut text)?;
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    page.render_options_section(&mut text)?;
+    if is_mount {
+        writeln!(text, ".SH \"MOUNT OPTIONS\"")?;
+        for MountOption { name, example, help, .. } in MOUNT_OPTIONS {
+            writeln!(text, ".TP\n\\fB{}\\fR{}\n{}", roff(name), roff(example), roff(help))?;
+        }
+    }
+    if has_commands {
+        page.render_subcommands_section(&mut text)?;
+        // After the first blank line: what holds for all commands.
+        let text_of_help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let (examples, rest) = text_of_help.split_once("\n\n").unwrap_or((&text_of_help, ""));
+        let lines = examples.lines().skip(1).map(roff).collect::<Vec<_>>().join("\n");
+        writeln!(text, ".SH EXAMPLES\n.nf\n{lines}\n.fi\n.PP\n{}", roff(rest))?;
+    }
     writeln!(text, ".SH \"EXIT STATUS\"")?;
     for (exit, meaning) in Exit::ALL {
         writeln!(text, ".TP\n{}\n{meaning}", exit as i32)?;
     }
     writeln!(text, ".PP\nCalled by mount(8), the program exits as mount(8) asks: 0, 1, 2 or 32.")?;
+    if !has_commands {
+        writeln!(text, ".SH \"SEE ALSO\"\nbsafs(1)")?;
+    }
     Ok(text)
+}
+
+/// Text as groff shows it: a backslash begins a request there, and a minus is a hyphen that cannot be pasted.
+fn roff(text: &str) -> String {
+    text.replace('\\', r"\e").replace('-', r"\-").replace('\'', r"\(aq")
 }

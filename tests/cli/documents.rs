@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use bsafs::cli::{MOUNT_OPTIONS, MountOption};
+use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
@@ -62,13 +62,17 @@ fn every_mount_option_is_accepted_and_is_in_help_manual_and_completions() {
     let completions = ["bash", "zsh", "fish"].map(|shell| dir.run(["completions", shell]).sound());
     for MountOption { name, example, .. } in MOUNT_OPTIONS {
         assert!(help.contains(&format!("- {name}:")), "{name} is not in the help:\n{help}");
-        assert!(manual.contains(&format!("{name}: ")), "{name} is not in the manual:\n{manual}");
+        assert!(manual.contains(&format!("fB{name}fR")), "{name} is not in the manual:\n{manual}");
         assert!(completions.iter().all(|script| script.contains(name)), "{name} is not completed");
         // The archive is missed only after all options are read.
         let finished = dir.run(["mount", "no-such.bsa", "mnt", "-f", "-o", &format!("{name}{example}")]);
         let missing =
             ["bsafs: no-such.bsa: no such file or folder\n", "bsafs: names.txt: no such file or folder\n"];
-        assert!(finished.code == 66 && missing.contains(&&*finished.err), "{name}: {finished:?}");
+        let is_refused = finished.code == 2 && finished.err.contains("are for mounts in the background");
+        match *name {
+            "setuid=" | "drop_privileges" => assert!(is_refused, "{name}: {finished:?}"),
+            _ => assert!(finished.code == 66 && missing.contains(&&*finished.err), "{name}: {finished:?}"),
+        }
     }
 }
 
@@ -111,6 +115,16 @@ fn groff_renders_a_page_of_the_manual_for_each_command_without_warnings() {
         assert!(shown.contains(name) && shown.contains("SYNOPSIS"), "{shown}");
         let after_the_codes = shown.lines().find(|line| line.contains("Called by mount(8)"));
         assert!(after_the_codes.is_some_and(|line| line.trim_start().starts_with("Called")), "{shown}");
+        for reference in shown.split_whitespace().filter_map(|word| word.strip_suffix("(1)")) {
+            let exists = pages.iter().any(|page| page.file_stem().unwrap().to_str() == Some(reference));
+            assert!(exists, "{name} refers to {reference}(1), which does not exist");
+        }
+        for line in shown.lines().filter(|line| line.contains("which archive a file comes from")) {
+            assert!(
+                name != "bsafs" || line.trim_start().starts_with("bsafs"),
+                "an example was wrapped: {line}"
+            );
+        }
     }
     let unknown = dir.run(["man", "nonsense"]);
     assert_eq!((unknown.code, unknown.out.as_str()), (2, ""));
@@ -125,4 +139,21 @@ fn a_document_that_a_full_disk_cuts_off_is_a_failure() {
         let status = dir.bsafs(arguments).stdout(full).stderr(std::process::Stdio::null()).status().unwrap();
         assert_eq!(status.code(), Some(74), "{arguments:?}");
     }
+}
+
+#[test]
+fn the_unit_starts_anew_what_a_restart_can_mend_and_not_for_ever() {
+    let unit = fs::read_to_string("systemd/bsafs@.service").unwrap();
+    let value = |key: &str| {
+        let line = unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("{key} is not in the unit"))
+    };
+    let seconds = |key| value(key).parse::<u32>().unwrap();
+    assert!(seconds("StartLimitBurst") * (seconds("RestartSec") + 1) < seconds("StartLimitIntervalSec"));
+    let prevented: Vec<&str> = value("RestartPreventExitStatus").split(' ').collect();
+    let named = |code: &str| Exit::ALL.iter().find(|(exit, _)| (*exit as i32).to_string() == code);
+    assert!(prevented.iter().all(|code| named(code).is_some()), "{prevented:?}");
+    // Broken connections and archives that come later.
+    assert!(!prevented.contains(&"74") && !prevented.contains(&"66"));
+    assert!(value("Documentation").starts_with("man:bsafs(1)"));
 }
