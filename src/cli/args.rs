@@ -50,15 +50,15 @@ pub(super) enum Command {
 }
 
 impl Command {
-    pub(super) fn run(&self) -> Result<Exit, Failure> {
+    pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         match self {
-            Self::Mount(it) => it.run(),
+            Self::Mount(it) => it.run(is_quiet),
             Self::Umount(it) => it.run(),
             Self::List(it) => it.run(),
             Self::Cat(it) => it.run(),
-            Self::Extract(it) => it.run(),
+            Self::Extract(it) => it.run(is_quiet),
             Self::Info(it) => it.run(),
-            Self::Verify(it) => it.run(),
+            Self::Verify(it) => it.run(is_quiet),
             Self::Names(it) => it.run(),
             Self::Which(it) => it.run(),
             Self::Status(it) => it.run(),

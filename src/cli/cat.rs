@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::cache_size;
 use super::exit::{Exit, Failure};
 use super::open::OpenedArchives;
 use super::open_args::{OpenArgs, SALVAGE};
-use super::output::stdout;
+use super::output::raw_stdout;
 use crate::tree::Kind;
 
 /// Write files of an archive to standard output
@@ -28,10 +27,8 @@ pub(super) struct Cat {
 
 impl Cat {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened =
-            OpenedArchives::open(std::slice::from_ref(&self.archive), &self.open, cache_size::DEFAULT)?
-                .salvaging(self.salvage);
-        let mut out = stdout();
+        let opened = OpenedArchives::open_one(&self.archive, &self.open)?.salvaging(self.salvage);
+        let mut out = raw_stdout();
         for path in &self.paths {
             let missing = |what: &str| {
                 Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()))

@@ -8,15 +8,22 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::exit::{Exit, Failure};
-use super::logging::DaemonLog;
+use rustix::io::FdFlags;
 
-/// Set in the daemon's environment; its standard output is the pipe.
+use super::exit::{Exit, Failure};
+use super::log_thread::LogThread;
+use super::logging;
+use super::output::stdout;
+use crate::fs::PassedMount;
+
+/// Set in the daemon's environment; its standard output is the pipe. The value is the number of the descriptor and the path of
+/// a mount that was made for it, or empty.
 const ROLE: &str = "BSAFS_DAEMON";
 /// Precedes the daemon's report.
 const MOUNTED: u8 = b'+';
@@ -26,23 +33,65 @@ pub(super) fn is_daemon() -> bool {
     std::env::var_os(ROLE).is_some()
 }
 
+/// The mount that the foreground process made for this daemon.
+pub(super) fn passed_mount() -> Option<PassedMount> {
+    let role = std::env::var_os(ROLE)?.into_vec();
+    let at = role.iter().position(|&byte| byte == b':')?;
+    let descriptor = std::str::from_utf8(&role[..at]).ok()?.parse().ok()?;
+    Some(PassedMount { descriptor, mountpoint: OsString::from_vec(role[at + 1..].to_vec()).into() })
+}
+
 /// Starts the daemon, and waits until it has mounted or failed.
-pub(super) fn start() -> Result<Exit, Failure> {
-    let cannot = |error: io::Error| Failure::new(Exit::Io, format!("cannot start the daemon: {error}"));
-    let mut arguments = std::env::args_os();
-    let name = arguments.next().unwrap_or_else(|| "bsafs".into());
+pub(super) fn start(is_quiet: bool) -> Result<Exit, Failure> {
+    let name = std::env::args_os().next().unwrap_or_else(|| "bsafs".into());
     let mut command = Command::new("/proc/self/exe");
-    command.arg0(name).args(arguments).env(ROLE, "1").stdin(Stdio::null()).stdout(Stdio::piped());
+    command.arg0(name).env(ROLE, "");
     // A caller's lock, pipe or mount would stay in use until the unmount. Those that arguments name are inherited.
     close_fds::set_fds_cloexec(3, &named_descriptors());
+    command.args(std::env::args_os().skip(1));
+    wait_for_mount(command, is_quiet)
+}
+
+/// The same for a mount that was made, by a command that runs this program again. `named` is the mountpoint as an argument
+/// names it: the daemon must not look at it, for it is the daemon who would answer.
+pub(super) fn start_on(
+    mut command: Command,
+    connection: &OwnedFd,
+    (mountpoint, named): (&Path, &Path),
+    is_quiet: bool,
+) -> Result<Exit, Failure> {
+    let descriptor = connection.as_raw_fd();
+    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(argument) = arguments.iter_mut().rfind(|argument| *argument == named) {
+        *argument = format!("/dev/fd/{descriptor}").into();
+    }
+    command.args(arguments);
+    let mut role = OsString::from(format!("{descriptor}:"));
+    role.push(mountpoint);
+    command.env(ROLE, role);
+    let mut inherited = named_descriptors();
+    inherited.push(descriptor);
+    inherited.sort_unstable();
+    close_fds::set_fds_cloexec(3, &inherited);
+    rustix::io::fcntl_setfd(connection, FdFlags::empty())
+        .map_err(|errno| Failure::new(Exit::Io, format!("cannot start the daemon: {errno}")))?;
+    wait_for_mount(command, is_quiet)
+}
+
+fn wait_for_mount(mut command: Command, is_quiet: bool) -> Result<Exit, Failure> {
+    let cannot = |error: io::Error| Failure::new(Exit::Io, format!("cannot start the daemon: {error}"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut daemon = command.spawn().map_err(cannot)?;
     let mut report = Vec::new();
     if let Some(pipe) = &mut daemon.stdout {
         pipe.read_to_end(&mut report).map_err(cannot)?;
     }
     if let Some((&MOUNTED, report)) = report.split_first() {
-        // A failure to print the report is ignored: its exit code would deny a mount that exists.
-        let _ = io::stdout().write_all(report);
+        if !is_quiet {
+            // A failure to print the report is ignored: its exit code would deny a mount that exists.
+            let mut out = stdout();
+            let _ = out.write_all(report).and_then(|()| out.flush());
+        }
         return Ok(Exit::Ok);
     }
     let status = daemon.wait().map_err(cannot)?;
@@ -69,7 +118,7 @@ fn named_descriptors() -> Vec<RawFd> {
 /// could lead into the mount, which does not answer yet.
 #[derive(Debug)]
 pub(super) struct Detachment {
-    log: DaemonLog,
+    log: LogThread,
     null: File,
 }
 
@@ -80,7 +129,7 @@ impl Detachment {
     /// The log file cannot be written, or the system refuses.
     pub(super) fn prepare(log_file: Option<&Path>) -> Result<Self, Failure> {
         let cannot = |error: io::Error| Failure::new(Exit::Io, format!("cannot leave the terminal: {error}"));
-        let log = DaemonLog::open(log_file)?;
+        let log = logging::open_for_daemon(log_file)?;
         let null = File::options().read(true).write(true).open("/dev/null").map_err(cannot)?;
         std::env::set_current_dir("/").map_err(cannot)?;
         Ok(Self { log, null })
@@ -98,7 +147,7 @@ impl Detachment {
         pipe.write_all(&[&[MOUNTED], text.as_bytes()].concat())?;
         pipe.flush()?;
         drop(pipe);
-        self.log.set();
+        logging::set(self.log);
         rustix::stdio::dup2_stdin(&self.null)?;
         rustix::stdio::dup2_stderr(&self.null)?;
         // Last: the foreground process waits until the pipe is closed.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use super::exit::{Exit, Failure};
@@ -12,6 +13,11 @@ use crate::tree::{Dictionary, TooManyPaths};
 pub(super) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, Failure> {
     let mut dictionary = Dictionary::new(encoding);
     for path in lists {
+        // Reading a pipe would wait for whoever writes to it, and end with the first of two readers: a daemon reads it anew.
+        if std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+            let what = "it is a pipe; write the list to a file first";
+            return Err(Failure::new(Exit::NoInput, format!("{}: {what}", path.display())));
+        }
         let mut text = Vec::new();
         File::open(path)
             .and_then(|file| file.take(Dictionary::TEXT_MAX as u64 + 1).read_to_end(&mut text))

@@ -92,6 +92,24 @@ impl Failure {
         Self::new(exit, format!("{}: {what}", path.display()))
     }
 
+    /// Something that was to be made and could not be.
+    pub fn not_made(what: &str, path: &Path, error: &io::Error) -> Self {
+        let why = match (Self::missing_parent(path), error.kind()) {
+            (Some(missing), io::ErrorKind::NotFound) => missing,
+            (_, io::ErrorKind::PermissionDenied) => "permission denied".to_owned(),
+            (_, io::ErrorKind::AlreadyExists) => "something else has its name".to_owned(),
+            _ => error.to_string(),
+        };
+        Self::new(Exit::CannotCreate, format!("cannot make {what} {}: {why}", path.display()))
+    }
+
+    /// The first folder on the way to a path that is missing, as a message; `None` where its parent exists.
+    pub fn missing_parent(path: &Path) -> Option<String> {
+        let absolute = std::path::absolute(path).ok()?;
+        let missing = absolute.ancestors().skip(1).take_while(|folder| !folder.exists()).last()?;
+        Some(format!("there is no folder {}", missing.display()))
+    }
+
     /// An archive whose tables cannot be read.
     pub fn unreadable(path: &Path, error: &ParseError) -> Self {
         // Bytes that match no format are refused at offset 0; --force does not help there.

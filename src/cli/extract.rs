@@ -1,6 +1,6 @@
 //! `bsafs extract`: files written to the disk.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,8 +9,8 @@ use indicatif::BinaryBytes;
 use super::cache_size;
 use super::exit::{Exit, Failure};
 use super::open::OpenedArchives;
-use super::open_args::{OpenArgs, SALVAGE};
-use super::output::count;
+use super::open_args::{LayoutArg, OpenArgs, SALVAGE};
+use super::output::{count, stdout};
 use super::output_folder::OutputFolder;
 use super::parallel::in_parallel;
 use super::selection::{Selection, path};
@@ -38,6 +38,8 @@ pub(super) struct Extract {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
+    layout: LayoutArg,
+    #[command(flatten)]
     open: OpenArgs,
 }
 
@@ -51,14 +53,15 @@ enum Outcome {
 }
 
 impl Extract {
-    pub(super) fn run(&self) -> Result<Exit, Failure> {
+    pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let opened =
-            OpenedArchives::open(&self.archives, &self.open, cache_size::DEFAULT)?.salvaging(self.salvage);
+            OpenedArchives::open(&self.archives, &self.open, self.layout.layout, cache_size::DEFAULT)?
+                .salvaging(self.salvage);
         let mut files = self.selection.files(&opened.tree)?;
         // So that a disk is read in one pass.
         files.sort_by_key(|(_, entry)| (entry.layer, opened.store.offset(*entry)));
         let folder = OutputFolder::open(&self.directory, opened.store.identities())
-            .map_err(|error| Failure::io(Exit::CannotCreate, &self.directory, &error))?;
+            .map_err(|error| Failure::not_made("the folder", &self.directory, &error))?;
         let outcomes = in_parallel(files.len(), "extracting", |index| {
             let (node, entry) = files[index];
             Ok(self.write(&opened, &folder, node, entry))
@@ -83,8 +86,12 @@ impl Extract {
             0 => String::new(),
             failed => format!("; {} could not be written", count(failed, "file")),
         };
-        // The files are written, whether or not standard output is open.
-        let _ = writeln!(io::stdout(), "wrote {written} ({bytes}) to {folder}{left_out}");
+        if !is_quiet {
+            // The files are written, whether or not standard output is open.
+            let mut out = stdout();
+            let _ =
+                writeln!(out, "wrote {written} ({bytes}) to {folder}{left_out}").and_then(|()| out.flush());
+        }
         Ok(if failed.is_empty() { Exit::Ok } else { Exit::No })
     }
 

@@ -8,11 +8,10 @@ use clap::Args;
 use indicatif::BinaryBytes;
 use serde::Serialize;
 
-use super::cache_size;
 use super::exit::{Exit, Failure};
 use super::open::OpenedArchives;
 use super::open_args::OpenArgs;
-use super::output::{count, stdout, write_json};
+use super::output::{count, stdout_for, write_json};
 
 /// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
 #[derive(Args, Debug)]
@@ -53,7 +52,7 @@ struct Summary {
 
 impl Info {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut out = stdout();
+        let mut out = stdout_for(self.json);
         for archive in &self.archives {
             let summary = self.summary(archive)?;
             match self.json {
@@ -66,7 +65,7 @@ impl Info {
     }
 
     fn summary(&self, archive: &std::path::Path) -> Result<Summary, Failure> {
-        let mut opened = OpenedArchives::open(&[archive.to_owned()], &self.open, cache_size::DEFAULT)?;
+        let mut opened = OpenedArchives::open_one(archive, &self.open)?;
         let mut codecs = BTreeMap::new();
         let (mut files, mut bytes) = (0, 0);
         for (_, entry) in opened.tree.entries() {

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::cache_size;
 use super::exit::{Exit, Failure};
 use super::open::OpenedArchives;
-use super::open_args::OpenArgs;
-use super::output::{stdout, write_json};
+use super::open_args::{LayoutArg, OpenArgs};
+use super::output::{stdout_for, write_json};
 use super::selection::{Selection, path};
 use crate::format::EntryId;
 use crate::tree::NodeId;
@@ -33,6 +33,8 @@ pub(super) struct List {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
+    layout: LayoutArg,
+    #[command(flatten)]
     open: OpenArgs,
 }
 
@@ -52,8 +54,9 @@ struct Line {
 
 impl List {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened = OpenedArchives::open(&self.archives, &self.open, cache_size::DEFAULT)?;
-        let mut out = stdout();
+        let opened =
+            OpenedArchives::open(&self.archives, &self.open, self.layout.layout, cache_size::DEFAULT)?;
+        let mut out = stdout_for(self.json || self.zero);
         for (node, entry) in self.selection.files(&opened.tree)? {
             if self.json {
                 write_json(&mut out, &line(&opened, node, entry))?;

@@ -1,26 +1,22 @@
-//! Log lines: to the terminal, to journald with its level prefix, and from a daemon that has left its terminal to a file
-//! or to syslog.
+//! Log lines: to the terminal, to journald with its level prefix, and from a mount through a thread of its own, to a file,
+//! to syslog or to standard error.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use log::{Level, LevelFilter};
+use rustix::fs::OFlags;
 
 use super::exit::{Exit, Failure};
+use super::log_thread::{LogTarget, LogThread};
+use super::output::escaped;
 
-/// Set when the daemon leaves its terminal.
-static DAEMON_LOG: OnceLock<DaemonLog> = OnceLock::new();
-
-/// Where a daemon's lines go.
-#[derive(Debug)]
-pub(super) enum DaemonLog {
-    File(File),
-    Syslog(UnixDatagram),
-    Discard,
-}
+/// Set once mounted.
+static MOUNT_LOG: OnceLock<LogThread> = OnceLock::new();
 
 /// Starts logging: warnings and errors, more with `verbose`, errors alone with `quiet`; `RUST_LOG` outranks both.
 pub(super) fn start(verbose: u8, quiet: bool) {
@@ -30,57 +26,105 @@ pub(super) fn start(verbose: u8, quiet: bool) {
         (false, 1) => LevelFilter::Info,
         (false, _) => LevelFilter::Debug,
     };
-    let for_journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    let for_journal = std::env::var("JOURNAL_STREAM").is_ok_and(|stream| is_stderr(&stream));
     env_logger::Builder::new()
         // fuser's warnings are about its internals.
         .filter_module("fuser", level.min(LevelFilter::Error))
         .filter_level(level)
         .parse_default_env()
         .target(env_logger::Target::Pipe(Box::new(Lines)))
-        .format(move |out, record| match (DAEMON_LOG.get(), record.level()) {
-            (Some(DaemonLog::File(_)), _) => {
-                let now = out.timestamp_millis();
-                writeln!(out, "{now} {}", record.args())
+        .format(move |out, record| {
+            // Names of archives and of what is in them may be a stranger's.
+            let text = record.args().to_string();
+            let text = escaped(&text);
+            match (MOUNT_LOG.get(), record.level()) {
+                (Some(log), _) if log.is_file => {
+                    let now = out.timestamp_millis();
+                    writeln!(out, "{now} {text}")
+                }
+                (log, level) if for_journal || log.is_some_and(|log| log.has_priority) => {
+                    writeln!(out, "<{}>{text}", priority(level))
+                }
+                (_, Level::Error) => writeln!(out, "bsafs: {text}"),
+                (_, level) => writeln!(out, "bsafs: {}: {text}", level.as_str().to_ascii_lowercase()),
             }
-            (log, level) if for_journal || log.is_some() => {
-                writeln!(out, "<{}>{}", priority(level), record.args())
-            }
-            (_, Level::Error) => writeln!(out, "bsafs: {}", record.args()),
-            (_, level) => writeln!(out, "bsafs: {}: {}", level.as_str().to_ascii_lowercase(), record.args()),
         })
         .init();
 }
 
-impl DaemonLog {
-    /// Opens `file`, or else syslog where there is one.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub(super) fn open(file: Option<&Path>) -> Result<Self, Failure> {
-        if let Some(path) = file {
-            return File::options()
-                .create(true)
-                .append(true)
-                .open(path)
-                .map(Self::File)
-                .map_err(|error| Failure::new(Exit::Io, format!("--log-file {}: {error}", path.display())));
+/// Opens the log of a daemon: `file`, or else the system's.
+///
+/// # Errors
+/// The file cannot be written, or is none; the system has no more threads.
+pub(super) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, Failure> {
+    let target = match file {
+        Some(path) => LogTarget::File(open_file(path)?),
+        None => {
+            let path = PathBuf::from("/dev/log");
+            let socket =
+                UnixDatagram::unbound().and_then(|socket| socket.connect(&path).map(|()| socket)).ok();
+            LogTarget::Syslog(path, socket)
         }
-        match UnixDatagram::unbound().and_then(|socket| socket.connect("/dev/log").map(|()| socket)) {
-            Ok(socket) => Ok(Self::Syslog(socket)),
-            Err(_) => Ok(Self::Discard),
-        }
-    }
+    };
+    start_thread(target)
+}
 
-    /// Sends all further lines here.
-    pub(super) fn set(self) {
-        // A second call changes nothing: a daemon leaves its terminal once.
-        let _ = DAEMON_LOG.set(self);
+/// The log of a mount in the foreground.
+///
+/// # Errors
+/// The system has no more threads.
+pub(super) fn open_for_foreground() -> Result<LogThread, Failure> {
+    start_thread(LogTarget::Stderr)
+}
+
+/// Sends all further lines to a log.
+pub(super) fn set(log: LogThread) {
+    // A second call changes nothing: a process mounts once.
+    let _ = MOUNT_LOG.set(log);
+}
+
+/// Waits until the last lines are written, for a second at most.
+pub(super) fn finish() {
+    if let Some(log) = MOUNT_LOG.get() {
+        log.finish();
     }
 }
 
-/// Whether the daemon has left its terminal, so that an error can be read in the log alone.
-pub(super) fn has_left_terminal() -> bool {
-    DAEMON_LOG.get().is_some()
+/// Whether an error is to go to the log of a mount.
+pub(super) fn is_mounted() -> bool {
+    MOUNT_LOG.get().is_some()
+}
+
+fn start_thread(target: LogTarget) -> Result<LogThread, Failure> {
+    LogThread::start(target)
+        .map_err(|error| Failure::new(Exit::Io, format!("the log's thread cannot be started: {error}")))
+}
+
+fn open_file(path: &Path) -> Result<File, Failure> {
+    let refused = |what: &str| Failure::new(Exit::Io, format!("--log-file {}: {what}", path.display()));
+    // Opening a pipe would wait for its reader, and a pipe without one would end the daemon.
+    let is_pipe = |metadata: Metadata| metadata.file_type().is_fifo();
+    let pipe = "it is a pipe; name a file, or use --foreground, which logs to standard error";
+    if std::fs::metadata(path).is_ok_and(is_pipe) {
+        return Err(refused(pipe));
+    }
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let opened = File::options().create(true).append(true).custom_flags(flags).open(path);
+    let file = opened.map_err(|error| match Failure::missing_parent(path) {
+        Some(missing) => refused(&missing),
+        None => refused(&error.to_string()),
+    })?;
+    match file.metadata().is_ok_and(is_pipe) {
+        true => Err(refused(pipe)),
+        false => Ok(file),
+    }
+}
+
+/// Whether `JOURNAL_STREAM` names standard error, by device and inode number; a program that we run under, or a shell that
+/// redirected it, leaves the variable as it is (`systemd.exec(5)`).
+fn is_stderr(stream: &str) -> bool {
+    let stderr = rustix::fs::fstat(rustix::stdio::stderr());
+    stderr.is_ok_and(|stat| stream == format!("{}:{}", stat.st_dev, stat.st_ino))
 }
 
 /// Syslog's level numbers, which journald reads from the prefix of a line.
@@ -98,24 +142,11 @@ struct Lines;
 
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let len = line.len();
-        match DAEMON_LOG.get() {
+        match MOUNT_LOG.get() {
             None => io::stderr().write_all(line)?,
-            Some(DaemonLog::File(file)) => {
-                let mut file = file;
-                file.write_all(line)?;
-            }
-            Some(DaemonLog::Syslog(socket)) => {
-                let text = String::from_utf8_lossy(line);
-                let (priority, text) = text.split_once('>').unwrap_or(("<6", &text));
-                // <facility * 8 + priority>; facility 3 is that of daemons.
-                let number = 24 + priority.trim_start_matches('<').parse::<u8>().unwrap_or(6);
-                let _ = socket
-                    .send(format!("<{number}>bsafs[{}]: {}", std::process::id(), text.trim_end()).as_bytes());
-            }
-            Some(DaemonLog::Discard) => {}
+            Some(log) => log.write(line),
         }
-        Ok(len)
+        Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -14,10 +14,11 @@ use super::mount_options::{MountOptions, OptionList};
 use super::mount_plan::MountPlan;
 use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
-use super::open_args::{OpenArgs, SALVAGE};
-use super::output::count;
-use super::{cache_size, daemon};
-use crate::fs::{FileSystem, MountError, Session, SessionError};
+use super::open_args::{LayoutArg, OpenArgs, SALVAGE};
+use super::output::{count, stdout};
+use super::{cache_size, daemon, logging};
+use crate::format::name::is_printable;
+use crate::fs::{FileSystem, MountError, PassedMount, Session, SessionError, unmount};
 
 /// Mount archives as one read-only tree
 ///
@@ -41,6 +42,8 @@ pub(super) struct Mount {
     #[arg(long, help = SALVAGE)]
     salvage: bool,
     #[command(flatten)]
+    layout: LayoutArg,
+    #[command(flatten)]
     open: OpenArgs,
     /// Decoded data that is cached between reads, e.g. 256M. Tables of names, what is being decoded, and for a second after
     /// their last read up to 256M of files that are read in part come on top
@@ -60,20 +63,85 @@ pub(super) struct Mount {
 }
 
 impl Mount {
-    pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let flags = MountOptions::new(self.open.clone(), self.cache_size, self.foreground);
+    pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+        let flags =
+            MountOptions::new(self.open.clone(), self.layout.layout, self.cache_size, self.foreground);
         let flags = MountOptions { salvage: self.salvage, ..flags };
-        let plan = MountPlan::new(&self.paths, &self.options, flags)?;
-        if !daemon::is_daemon() && !plan.options.foreground {
-            return daemon::start();
+        let mut plan = MountPlan::new(&self.paths, &self.options, flags)?;
+        let options = &mut plan.options;
+        options.request.passed =
+            daemon::passed_mount().or_else(|| PassedMount::at(plan.mountpoint.as_deref()?));
+        if !daemon::is_daemon() {
+            match (options.foreground, options.privileges.are_fewer() && options.request.passed.is_none()) {
+                (true, true) => {
+                    let what = "setuid and drop_privileges are for mounts in the background";
+                    return Err(Failure::new(Exit::Usage, format!("-o {what}")));
+                }
+                (true, false) => {}
+                (false, true) => return self.mount_with_fewer_privileges(plan, is_quiet),
+                (false, false) => return daemon::start(is_quiet),
+            }
         }
-        let opened = OpenedArchives::open(&plan.archives, &plan.options.open, plan.options.cache_size)?
-            .salvaging(plan.options.salvage);
-        let mut mountpoint = match &plan.mountpoint {
-            Some(path) => Mountpoint::named(path, plan.options.nonempty)?,
-            None => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path))?,
-        };
-        self.serve(plan, opened, &mut mountpoint)
+        let passed = plan.options.request.passed.clone();
+        let served = self.open_and_serve(plan, is_quiet);
+        // Where this program made the mount itself, its first process takes it back.
+        match passed.filter(|_| served.is_err() && daemon::passed_mount().is_none()) {
+            None => served,
+            Some(passed) => served.map_err(|failure| take_away(&passed, failure)),
+        }
+    }
+
+    fn open_and_serve(&self, plan: MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
+        if let Some(passed) = &plan.options.request.passed {
+            plan.check_outside(&passed.mountpoint, self.log_file.as_deref())?;
+        }
+        let opened = OpenedArchives::open(
+            &plan.archives,
+            &plan.options.open,
+            plan.options.layout,
+            plan.options.cache_size,
+        )?
+        .salvaging(plan.options.salvage);
+        let mut mountpoint = prepare_mountpoint(&plan)?;
+        self.serve(plan, opened, &mut mountpoint, is_quiet)
+    }
+
+    /// Mounts as root, and has a daemon serve the mount that never had root's rights. It could not remove a folder that was made
+    /// for it, so that the mountpoint must exist.
+    fn mount_with_fewer_privileges(&self, plan: MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(Failure::new(
+                Exit::NoPermission,
+                "-o setuid and drop_privileges: only root can do that",
+            ));
+        }
+        let path = plan.mountpoint.clone().ok_or_else(|| {
+            Failure::new(Exit::Usage, "-o setuid and drop_privileges: name a folder to mount on, and make it")
+        })?;
+        if !path.exists() {
+            let what =
+                format!("{}: no such folder; with setuid and drop_privileges none is made", path.display());
+            return Err(Failure::new(Exit::CannotCreate, what));
+        }
+        let mut mountpoint = Mountpoint::named(&path, plan.options.nonempty)?;
+        plan.check_outside(&mountpoint.path, self.log_file.as_deref())?;
+        let MountOptions { privileges, mut request, .. } = plan.options;
+        let user = privileges.find_user()?;
+        request.mountpoint.clone_from(&mountpoint.path);
+        request.owner = user.as_ref().map(|user| (user.uid, user.gid));
+        let command = privileges
+            .command(user.as_ref())
+            .map_err(|error| Failure::new(Exit::Io, format!("cannot find this program: {error}")))?;
+        let connection =
+            request.mount_directly().map_err(|error| not_mounted(&SessionError::Mount(error)))?;
+        mountpoint.unlock();
+        let started = daemon::start_on(command, &connection, (&mountpoint.path, &path), is_quiet);
+        if started.is_err()
+            && let Err(error) = unmount(&mountpoint.path, true)
+        {
+            log::error!("cannot unmount {error}");
+        }
+        started
     }
 
     fn serve(
@@ -81,15 +149,16 @@ impl Mount {
         plan: MountPlan,
         opened: OpenedArchives,
         mountpoint: &mut Mountpoint,
+        is_quiet: bool,
     ) -> Result<Exit, Failure> {
         let report = report(plan.archives.len(), &opened, mountpoint);
         if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
             let why = "the mount would hide it; name a file outside";
             return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));
         }
-        let detachment = match daemon::is_daemon() {
-            true => Some(Detachment::prepare(self.log_file.as_deref())?),
-            false => None,
+        let (detachment, log) = match daemon::is_daemon() {
+            true => (Some(Detachment::prepare(self.log_file.as_deref())?), None),
+            false => (None, Some(logging::open_for_foreground()?)),
         };
         let MountOptions { presentation, mut request, .. } = plan.options;
         request.mountpoint.clone_from(&mountpoint.path);
@@ -99,10 +168,14 @@ impl Mount {
         let reported = if let Some(detachment) = detachment {
             detachment.report(&report)
         } else {
-            // A mount in the foreground serves on when its standard output is closed.
-            let _ = io::stdout().write_all(report.as_bytes());
+            if !is_quiet {
+                // A mount in the foreground serves on when its standard output is closed.
+                let mut out = stdout();
+                let _ = out.write_all(report.as_bytes()).and_then(|()| out.flush());
+            }
             Ok(())
         };
+        log.into_iter().for_each(logging::set);
         if let Err(error) = reported {
             session.take_back();
             return Err(Failure::new(Exit::Io, format!("the mount was taken back: {error}")));
@@ -114,6 +187,28 @@ impl Mount {
         })?;
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         Ok(Exit::Ok)
+    }
+}
+
+/// The folder to mount on, or the one that is mounted on already.
+fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
+    match (&plan.options.request.passed, &plan.mountpoint) {
+        (Some(passed), _) => Ok(Mountpoint::passed(passed)),
+        (None, Some(path)) => Mountpoint::named(path, plan.options.nonempty),
+        (None, None) => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path)),
+    }
+}
+
+/// After a failure: takes away a mount that somebody else made, or tells how, where that takes more rights.
+fn take_away(passed: &PassedMount, failure: Failure) -> Failure {
+    match unmount(&passed.mountpoint, true) {
+        Ok(()) => failure,
+        Err(_) => {
+            let mountpoint = passed.mountpoint.display();
+            let what =
+                format!("{}; the mount that was made for it is dead: `umount {mountpoint}`", failure.what);
+            Failure::new(failure.exit, what)
+        }
     }
 }
 
@@ -137,7 +232,7 @@ fn report(archives: usize, opened: &OpenedArchives, mountpoint: &Mountpoint) -> 
     let hidden = opened.tree.nodes().map(|node| opened.tree.hidden(node).len()).sum::<usize>();
     let hides = if hidden > 0 { format!(", {hidden} hidden by later archives") } else { String::new() };
     format!(
-        "mounted {}, {}{hides} ({}), read-only at {path}{made}\nunmount: bsafs umount {}\n",
+        "mounted {}, {}{hides} ({} of archives), read-only at {path}{made}\nunmount: bsafs umount {}\n",
         count(archives, "archive"),
         count(opened.tree.files(), "file"),
         BinaryBytes(opened.store.archive_bytes()),
@@ -150,6 +245,14 @@ fn quoted(path: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~".contains(character);
     if !path.is_empty() && path.chars().all(is_plain) {
         path.to_owned()
+    } else if !path.chars().all(is_printable) {
+        // As bash, zsh and ksh read it; a terminal would not show it otherwise.
+        let bytes = path.bytes().map(|byte| match byte {
+            b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+            0x20..0x7f => char::from(byte).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        });
+        format!("$'{}'", bytes.collect::<String>())
     } else {
         format!("'{}'", path.replace('\'', r"'\''"))
     }
@@ -163,5 +266,6 @@ mod tests {
     fn a_path_with_spaces_can_be_pasted_into_a_shell() {
         assert_eq!(quoted("/mnt/a"), "/mnt/a");
         assert_eq!(quoted("/mnt/it's here"), r"'/mnt/it'\''s here'");
+        assert_eq!(quoted("/mnt/it's\n\u{9b}"), r"$'/mnt/it\'s\x0a\xc2\x9b'");
     }
 }

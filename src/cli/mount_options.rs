@@ -9,7 +9,8 @@ use clap::{Arg, Command, ValueEnum};
 
 use super::cache_size;
 use super::exit::{Exit, Failure};
-use super::open_args::{OpenArgs, parse_encoding};
+use super::open_args::{Layout, OpenArgs, parse_encoding};
+use super::privileges::Privileges;
 use super::profile::expand_home;
 use crate::fs::{MountRequest, Owner, Presentation};
 
@@ -55,7 +56,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     value("encoding=", "utf-8", "as --encoding", |it, text, _| {
         set(&mut it.open.parse.encoding, parse_encoding(text)?)
     }),
-    value("layout=", "per-archive", "as --layout", |it, text, _| set(&mut it.open.layout, one_of(text)?)),
+    value("layout=", "per-archive", "as --layout", |it, text, _| set(&mut it.layout, one_of(text)?)),
     value("textures=", "dds", "as --textures", |it, text, _| set(&mut it.open.textures, one_of(text)?)),
     value("names=", "names.txt", "as --names", |it, text, folder| {
         it.open.names.push(folder.join(expand_home(text.into())));
@@ -86,6 +87,20 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     flag("noatime", "show noatime in the mount table; access times never change", |it, _, _| {
         set(&mut it.request.noatime, true)
     }),
+    flag("nosymfollow", "follow no symbolic link in the mount", |it, _, _| {
+        set(&mut it.request.nosymfollow, true)
+    }),
+    value(
+        "setuid=",
+        "games",
+        "user that the daemon becomes once root has made the mount, which then belongs to that user",
+        |it, text, _| set(&mut it.privileges.user, Some(text.to_owned())),
+    ),
+    flag(
+        "drop_privileges",
+        "the daemon gives up all capabilities once root has made the mount; `umount` ends it",
+        |it, _, _| set(&mut it.privileges.are_dropped, true),
+    ),
     flag("foreground", "as --foreground", |it, _, _| set(&mut it.foreground, true)),
 ];
 
@@ -96,19 +111,25 @@ tiled for a console's GPU; off by default, for then `ls -l` asks for two attribu
 /// Options that mount(8) passes to every file system, or whose effect the mount has in any case. `rw` is among them
 /// because mount(8) passes it by default; the mount is read-only nevertheless.
 const IGNORED: &str = "ro rw dev nodev suid nosuid exec atime relatime norelatime strictatime diratime nodiratime \
-                       sync async dirsync auto noauto user users nouser owner group nofail _netdev defaults \
+                       sync async dirsync auto noauto user users nouser owner group nofail _netdev _rnetdev defaults \
+                       lazytime nolazytime iversion noiversion mand nomand silent loud symfollow auto_unmount \
                        default_permissions debug subtype";
+
+const REMOUNT: &str =
+    "the options of a mount stay as they are: `bsafs umount MOUNTPOINT`, then mount again with others";
 
 /// The state that command line, profiles and `-o` set together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MountOptions {
     pub(super) open: OpenArgs,
+    pub(super) layout: Layout,
     /// Whether suspect files are served.
     pub(super) salvage: bool,
     /// In bytes.
     pub(super) cache_size: u64,
     pub(super) foreground: bool,
     pub(super) nonempty: bool,
+    pub(super) privileges: Privileges,
     pub(super) presentation: Presentation,
     /// All but the mountpoint, which is prepared last.
     pub(super) request: MountRequest,
@@ -116,10 +137,10 @@ pub(super) struct MountOptions {
 
 impl MountOptions {
     /// Options with the values of the command line, and else the defaults.
-    pub(super) fn new(open: OpenArgs, cache_size: u64, foreground: bool) -> Self {
+    pub(super) fn new(open: OpenArgs, layout: Layout, cache_size: u64, foreground: bool) -> Self {
         let owner = Owner::new(rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         let presentation = Presentation { owner, ..Presentation::default() };
-        Self { open, cache_size, foreground, presentation, ..Self::default() }
+        Self { open, layout, cache_size, foreground, presentation, ..Self::default() }
     }
 
     /// Applies the value of one more `-o`, which outranks those before it. Paths in it are relative to `folder`.
@@ -138,6 +159,7 @@ impl MountOptions {
         let done = match row {
             Some(row) => (row.set)(self, value, folder),
             None if is_ignored => Ok(()),
+            None if name == "remount" => Err(REMOUNT.into()),
             None if name == "allow_root" => Err("not offered; allow_other lets root in as well".into()),
             None => Err("unknown option; `bsafs help mount` lists them".into()),
         };
@@ -236,7 +258,7 @@ mod tests {
     use super::*;
 
     fn parse<const N: usize>(values: [&str; N]) -> Result<MountOptions, Failure> {
-        let mut options = MountOptions::new(OpenArgs::default(), 0, false);
+        let mut options = MountOptions::new(OpenArgs::default(), Layout::default(), 0, false);
         values.iter().try_for_each(|value| options.add(value, Path::new("")))?;
         Ok(options)
     }
@@ -257,6 +279,9 @@ mod tests {
         let passed =
             "rw,dev,suid,nofail,noauto,user,_netdev,x-systemd.automount,X-mount.mkdir,relatime,fsname=a";
         assert!(parse([passed]).is_ok());
+        assert!(parse(["lazytime,iversion,mand,silent,_rnetdev,auto_unmount,nosymfollow"]).is_ok());
+        let failure = parse(["remount,ro"]).expect_err("refused");
+        assert!(failure.what.contains("mount again"), "{}", failure.what);
     }
 
     #[test]

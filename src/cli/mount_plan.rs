@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::cache_size;
-use super::exit::Failure;
+use super::exit::{Exit, Failure};
 use super::mount_options::MountOptions;
-use super::open_args::OpenArgs;
+use super::open_args::{Layout, OpenArgs};
 use super::profile::Profile;
 use crate::fs::{MountRequest, Presentation};
 
@@ -47,6 +47,25 @@ impl MountPlan {
     }
 }
 
+impl MountPlan {
+    /// Refuses files beneath a mountpoint that is mounted before they are opened: the daemon would wait for itself.
+    pub(super) fn check_outside(&self, mountpoint: &Path, log_file: Option<&Path>) -> Result<(), Failure> {
+        let files =
+            self.archives.iter().chain(&self.options.open.names).map(PathBuf::as_path).chain(log_file);
+        for file in files {
+            let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+            // Links are resolved once the path itself is known to be elsewhere.
+            if absolute.starts_with(mountpoint)
+                || absolute.canonicalize().is_ok_and(|path| path.starts_with(mountpoint))
+            {
+                let what = format!("{}: the mount would hide it; move it out", file.display());
+                return Err(Failure::new(Exit::CannotCreate, what));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What `mount`, `df` and file managers show as the source: a single one as given, so that `mount -a` finds it mounted;
 /// several have no path in common.
 fn shown_source(sources: &[PathBuf]) -> String {
@@ -71,7 +90,7 @@ pub struct PlannedMount {
 /// Plans the mount of `paths` with values of `-o` and no flag, for the fuzz target of profiles and options.
 #[doc(hidden)]
 pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedMount, Failure> {
-    let flags = MountOptions::new(OpenArgs::default(), cache_size::DEFAULT, false);
+    let flags = MountOptions::new(OpenArgs::default(), Layout::default(), cache_size::DEFAULT, false);
     let MountPlan { archives, mountpoint, options } = MountPlan::new(paths, option_lists, flags)?;
     let text = format!("{options:?}");
     let MountOptions { presentation, request, .. } = options;

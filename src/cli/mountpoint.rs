@@ -15,15 +15,16 @@ use rustix::process::{getegid, geteuid};
 
 use super::exit::{Exit, Failure};
 use super::folder_name;
+use super::made_folder::MadeFolder;
 use crate::fs::mountinfo::MountEntry;
-use crate::fs::{mountinfo, unmount};
+use crate::fs::{PassedMount, mountinfo, unmount};
 
 /// A folder that is ready to be mounted on. One that was made here is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Mountpoint {
     /// Absolute and without links.
     pub(super) path: PathBuf,
-    is_ours: bool,
+    made: Option<MadeFolder>,
     lock: Option<File>,
 }
 
@@ -32,12 +33,15 @@ impl Mountpoint {
     pub(super) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         clear_if_dead(path)?;
         match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => Self::claim(path, false, nonempty),
+            Ok(metadata) if metadata.is_dir() => Self::claim(path, None, nonempty),
             Ok(_) => Err(refused(path, "it is not a folder")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => match std::fs::create_dir(path) {
-                Ok(()) => Self::claim(path, true, nonempty),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(refused(path, AT_ONCE)),
-                Err(error) => Err(Failure::io(Exit::CannotCreate, path, &error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match MadeFolder::make(path) {
+                Ok(made) => Self::claim(path, Some(made), nonempty),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match path.is_symlink() {
+                    true => Err(refused(path, "it is a link to nothing")),
+                    false => Err(refused(path, AT_ONCE)),
+                },
+                Err(error) => Err(Failure::not_made("the mountpoint", path, &error)),
             },
             Err(error) if is_disconnected(&error) => {
                 Err(refused(path, "a dead mount of another program is there; `umount` it first"))
@@ -46,19 +50,24 @@ impl Mountpoint {
         }
     }
 
+    /// The folder of a mount that exists already.
+    pub(super) fn passed(mount: &PassedMount) -> Self {
+        Self { path: mount.mountpoint.clone(), made: None, lock: None }
+    }
+
     /// Makes a folder named after an archive, in the current folder; numbered if that name is taken.
     pub(super) fn after(archive: &Path) -> Result<Self, Failure> {
         for name in folder_name::candidates(archive).take(1000) {
             let path = PathBuf::from(name);
             clear_if_dead(&path)?;
-            let is_new = match std::fs::create_dir(&path) {
-                Ok(()) => true,
+            let made = match MadeFolder::make(&path) {
+                Ok(made) => Some(made),
                 // An empty folder of that name is meant for this, or was left by a killed daemon.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
-                Err(error) => return Err(Failure::io(Exit::CannotCreate, &path, &error)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
+                Err(error) => return Err(Failure::not_made("the mountpoint", &path, &error)),
             };
             let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-            if is_folder && let Ok(mountpoint) = Self::claim(&path, is_new, false) {
+            if is_folder && let Ok(mountpoint) = Self::claim(&path, made, false) {
                 return Ok(mountpoint);
             }
         }
@@ -70,7 +79,7 @@ impl Mountpoint {
 
     /// Whether the folder was made here.
     pub(super) fn is_ours(&self) -> bool {
-        self.is_ours
+        self.made.is_some()
     }
 
     /// Whether a file, which perhaps does not exist yet, is below the folder.
@@ -82,7 +91,7 @@ impl Mountpoint {
 
     /// Checks a folder and locks it until [`Mountpoint::unlock`]: of two mounts at once on one folder, which the kernel
     /// would stack, the second is refused. A folder that may not be read cannot be locked, and is not.
-    fn claim(path: &Path, is_ours: bool, nonempty: bool) -> Result<Self, Failure> {
+    fn claim(path: &Path, made: Option<MadeFolder>, nonempty: bool) -> Result<Self, Failure> {
         let path = canonical(path)?;
         // Before the folder is opened, which a mount whose daemon hangs would not answer.
         check_unmounted(&path)?;
@@ -98,21 +107,12 @@ impl Mountpoint {
                 "it is not empty; what is in it would be hidden (-o nonempty mounts all the same)",
             ));
         }
-        Ok(Self { path, is_ours, lock })
+        Ok(Self { path, made, lock })
     }
 
     /// Once mounted: a further mount sees this one.
     pub(super) fn unlock(&mut self) {
         self.lock = None;
-    }
-}
-
-impl Drop for Mountpoint {
-    fn drop(&mut self) {
-        if self.is_ours {
-            // Fails where it is in use again, and then it stays.
-            let _ = std::fs::remove_dir(&self.path);
-        }
     }
 }
 

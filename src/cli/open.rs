@@ -8,7 +8,7 @@ use super::exit::{Exit, Failure};
 use super::open_args::{Layout, OpenArgs};
 use super::output::count;
 use super::parallel::in_parallel;
-use super::{dictionary, folder_name};
+use super::{cache_size, dictionary, folder_name};
 use crate::content::{LayerTables, Store};
 use crate::format::{self, About, Archive, Note, Options};
 use crate::read::Bytes;
@@ -36,9 +36,14 @@ const PARALLEL_FROM: usize = 1 << 14;
 
 impl OpenedArchives {
     /// Opens archives, the last of which wins, with a cache of at most `cache_size` bytes.
-    pub(super) fn open(paths: &[PathBuf], args: &OpenArgs, cache_size: u64) -> Result<Self, Failure> {
+    pub(super) fn open(
+        paths: &[PathBuf],
+        args: &OpenArgs,
+        layout: Layout,
+        cache_size: u64,
+    ) -> Result<Self, Failure> {
         let dictionary = dictionary::read(&args.names, args.parse.encoding)?;
-        let folders = match args.layout {
+        let folders = match layout {
             Layout::Union => Vec::new(),
             Layout::PerArchive => folder_name::distinct(paths),
         };
@@ -55,6 +60,11 @@ impl OpenedArchives {
         }
         let tree = tree::merge(layers).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
         Ok(Self { tree, store, descriptions })
+    }
+
+    /// Opens one archive, to read it without a mount.
+    pub(super) fn open_one(path: &Path, args: &OpenArgs) -> Result<Self, Failure> {
+        Self::open(&[path.to_owned()], args, Layout::Union, cache_size::DEFAULT)
     }
 
     /// The same, with suspect files read where `salvage` is set.

@@ -27,14 +27,19 @@ impl ParseArgs {
     }
 }
 
-/// How archives are parsed and merged.
+/// How several archives are merged.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct LayoutArg {
+    /// One tree of all archives, or a folder for each
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) layout: Layout,
+}
+
+/// How archives are opened.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct OpenArgs {
     #[command(flatten)]
     pub(super) parse: ParseArgs,
-    /// One tree of all archives, or a folder for each
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) layout: Layout,
     /// How to show textures
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     pub(super) textures: TextureForm,

@@ -1,10 +1,64 @@
-//! Standard output: its buffer, and the forms in which counts and JSON are printed.
+//! Standard output: its buffer, what a terminal is kept from, and the forms in which counts and JSON are printed.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-/// Standard output with a buffer of 64 KiB.
-pub(super) fn stdout() -> BufWriter<StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+use crate::format::name::is_printable;
+
+/// Standard output with a buffer of 64 KiB. Names in it may be a stranger's: a terminal gets them [`escaped`].
+pub(super) struct Output {
+    out: BufWriter<StdoutLock<'static>>,
+    is_escaped: bool,
+}
+
+/// Standard output for people.
+pub(super) fn stdout() -> Output {
+    Output { is_escaped: io::stdout().is_terminal(), ..raw_stdout() }
+}
+
+/// Standard output for bytes as they are: contents of files, names for `xargs -0`, JSON.
+pub(super) fn raw_stdout() -> Output {
+    Output { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), is_escaped: false }
+}
+
+/// [`raw_stdout`] where that is asked for, and else [`stdout`].
+pub(super) fn stdout_for(is_raw: bool) -> Output {
+    if is_raw { raw_stdout() } else { stdout() }
+}
+
+impl Write for Output {
+    /// Takes whole characters.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_escaped {
+            return self.out.write(bytes);
+        }
+        self.out.write_all(escaped(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Text without what would command a terminal: control characters but line ends and tabs, and what turns the direction of
+/// text, are written `\x1B` or `\u{202E}`.
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
+    let is_shown = |c| is_printable(c) || matches!(c, '\n' | '\t');
+    if text.chars().all(is_shown) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        // Writing to a string cannot fail.
+        let _ = match u8::try_from(c) {
+            _ if is_shown(c) => shown.write_char(c),
+            Ok(byte) => write!(shown, "\\x{byte:02X}"),
+            Err(_) => write!(shown, "\\u{{{:X}}}", u32::from(c)),
+        };
+    }
+    Cow::Owned(shown)
 }
 
 /// Writes `value` as JSON on one line.
@@ -16,4 +70,16 @@ pub(super) fn write_json(out: &mut impl Write, value: &impl serde::Serialize) ->
 /// `1 file`, `2 files`.
 pub(super) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_command_a_terminal_is_escaped_and_other_text_is_not_copied() {
+        assert!(matches!(escaped("Ünï\tcode\n\u{200d}"), Cow::Borrowed(_)));
+        assert_eq!(escaped("a\x1b[2J\r\x07\x7f\u{9b}b"), r"a\x1B[2J\x0D\x07\x7F\x9Bb");
+        assert_eq!(escaped("exe\u{202e}txt\u{2067}\u{2028}"), r"exe\u{202E}txt\u{2067}\u{2028}");
+    }
 }

@@ -8,7 +8,7 @@ use indicatif::BinaryBytes;
 
 use super::exit::{Exit, Failure};
 use super::mountpoint::resolve_mountpoint;
-use super::output::{count, stdout};
+use super::output::{count, stdout_for};
 use crate::fs::{self, STATUS_LINK, mountinfo};
 
 /// Print what the daemon behind a mount has done: requests by kind, cache, bytes decoded and read, errors
@@ -24,7 +24,7 @@ pub(super) struct Status {
 
 impl Status {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut out = stdout();
+        let mut out = stdout_for(self.json);
         for path in &self.mountpoints {
             let text = read_status(path)?;
             if self.json {

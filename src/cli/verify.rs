@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::exit::{Exit, Failure};
 use super::open::{OpenedArchives, with_archive};
 use super::open_args::OpenArgs;
-use super::output::{count, stdout, write_json};
+use super::output::{count, stdout_for, write_json};
 use super::parallel::in_parallel;
-use super::{cache_size, selection};
+use super::selection;
 use crate::format::hash::Family;
 use crate::format::{self, EntryId};
 
@@ -57,8 +57,8 @@ struct Finding {
 }
 
 impl Verify {
-    pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut out = stdout();
+    pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+        let mut out = stdout_for(self.json);
         let mut exit = Exit::Ok;
         for archive in &self.archives {
             let findings = self.verify(archive)?;
@@ -67,7 +67,7 @@ impl Verify {
             }
             match self.json {
                 true => write_json(&mut out, &findings)?,
-                false => findings.write(&mut out)?,
+                false => findings.write(&mut out, is_quiet)?,
             }
             out.flush()?;
         }
@@ -75,7 +75,7 @@ impl Verify {
     }
 
     fn verify(&self, archive: &std::path::Path) -> Result<Findings, Failure> {
-        let opened = OpenedArchives::open(&[archive.to_owned()], &self.open, cache_size::DEFAULT)?;
+        let opened = OpenedArchives::open_one(archive, &self.open)?;
         let mut files: Vec<_> = opened.tree.entries().collect();
         // In stored order, so that the disk is read sequentially.
         files.sort_unstable_by_key(|(_, entry)| *entry);
@@ -113,9 +113,12 @@ impl Verify {
 }
 
 impl Findings {
-    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+    fn write(&self, out: &mut impl Write, is_quiet: bool) -> std::io::Result<()> {
         for Finding { path, what } in &self.bad {
             writeln!(out, "bad: {path}: {what}")?;
+        }
+        if is_quiet {
+            return Ok(());
         }
         for Finding { path, what } in &self.odd {
             writeln!(out, "odd: {path}: {what}")?;

@@ -8,8 +8,8 @@ use clap::Args;
 use indicatif::BinaryBytes;
 
 use super::exit::{Exit, Failure};
-use super::output::stdout;
-use crate::fs::{Provenance, WHICH_LINK, mountinfo};
+use super::output::stdout_for;
+use crate::fs::{Provenance, WHICH_LINK, mountinfo, read_pages};
 
 /// Print which archive a file inside a mount comes from, and what it hides
 ///
@@ -26,7 +26,7 @@ pub(super) struct Which {
 
 impl Which {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut out = stdout();
+        let mut out = stdout_for(self.json);
         let mut exit = Exit::Ok;
         for path in &self.paths {
             match read_provenance(path) {
@@ -62,9 +62,25 @@ fn read_provenance(path: &Path) -> Result<String, String> {
     if metadata.is_dir() {
         return Err("it is a folder; folders come from all archives that have it".into());
     }
-    let link = mounted.mountpoint.join(format!("{WHICH_LINK}{}", metadata.ino()));
-    let text = std::fs::read_link(link).map_err(|error| format!("the daemon does not answer: {error}"))?;
-    Ok(text.to_string_lossy().into_owned())
+    // In the file's own folder: what is mounted may be a bind mount of a folder of the mount.
+    let path = path.canonicalize().map_err(|error| error.to_string())?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    if std::fs::metadata(folder).is_ok_and(|folder| folder.dev() != metadata.dev()) {
+        return Err(format!(
+            "it is mounted alone, without its folder; ask in {}",
+            mounted.mountpoint.display()
+        ));
+    }
+    let read = |page| match page {
+        0 => std::fs::read_link(folder.join(format!("{WHICH_LINK}{}", metadata.ino()))),
+        _ => std::fs::read_link(folder.join(format!("{WHICH_LINK}{}:{page}", metadata.ino()))),
+    };
+    read_pages(|page| read(page).map(|text| text.to_string_lossy().into_owned())).map_err(|error| match error
+        .kind()
+    {
+        std::io::ErrorKind::PermissionDenied => "who may not list its folder may not know".to_owned(),
+        _ => format!("the daemon does not answer: {error}"),
+    })
 }
 
 fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {

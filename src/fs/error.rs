@@ -15,6 +15,8 @@ pub enum Error {
     NoNode,
     /// All inode numbers were given.
     NoNumber,
+    /// The caller may not know this.
+    NotPermitted,
     /// The node has no extended attribute of this name.
     NoXattr,
     /// The folder has no child of this name.
@@ -34,6 +36,7 @@ impl From<Error> for Errno {
             Error::IsFolder => Self::EISDIR,
             Error::NoNode => Self::ESTALE,
             Error::NoNumber => Self::EOVERFLOW,
+            Error::NotPermitted => Self::EACCES,
             Error::NoXattr => Self::ENODATA,
             Error::NotFound => Self::ENOENT,
             Error::NotFolder => Self::ENOTDIR,

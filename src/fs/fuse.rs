@@ -23,6 +23,7 @@ use super::filesystem::FileSystem;
 use super::io_threads::IoThreads;
 use super::owner::Owner;
 use super::requests::Operation;
+use super::status_link::Caller;
 use crate::content::Reach;
 
 /// The TTL (timeout) of what never changes, negative entries included (FUSE.md section 2.1).
@@ -190,8 +191,9 @@ impl Filesystem for Adaptor {
         });
     }
 
-    fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        self.answer(Operation::ReadLink.on_node(ino.0), || match self.fs.read_link(ino.0) {
+    fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
+        let caller = Caller { uid: request.uid(), gid: request.gid() };
+        self.answer(Operation::ReadLink.on_node(ino.0), || match self.fs.read_link(ino.0, caller) {
             Ok(target) => reply.data(target.as_bytes()),
             Err(error) => reply.error(error.into()),
         });

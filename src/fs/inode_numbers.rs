@@ -6,7 +6,7 @@
 //! | up to `CIOPFS_INO` | further spellings of folders, and assumed folders ([`crate::tree::Spellings`]) |
 //! | `CIOPFS_INO` | `.ciopfs`, in every folder |
 //! | `STATUS_INO` | the link `.bsafs:status` in the root |
-//! | `WHICH_INO` + n | the link `.bsafs:which:n` in the root, about node n |
+//! | `WHICH_INO` + n + `PAGE_INO` * p | the link `.bsafs:which:n:p` in every folder, page p of what is known of node n |
 //!
 //! Numbers of files that programs open stay below 2^32: 32-bit programs get EOVERFLOW from `stat` above it.
 
@@ -16,7 +16,9 @@ use crate::tree::NodeId;
 /// A link needs no open file, its target is never cached, and reading it takes no privilege and no `unsafe` (an ioctl
 /// would).
 pub const STATUS_LINK: &str = ".bsafs:status";
-/// Prefix of the links in the root whose target is where a file comes from, as JSON; its inode number follows.
+/// Prefix of the links in every folder whose target is where a file comes from, as JSON; the file's inode number follows, and
+/// behind a further colon the number of a page ([`crate::fs::read_pages`]), where that is not 0. In every folder,
+/// because a bind mount of a folder has no other root.
 pub const WHICH_LINK: &str = ".bsafs:which:";
 
 /// Where a folder of a FUSE file system has a file of this name, Wine takes it to ignore case, and does not read whole
@@ -28,15 +30,43 @@ pub(super) const CIOPFS_INO: u64 = u32::MAX as u64;
 pub(super) const STATUS_INO: u64 = 1 << 32;
 /// Added to the inode number of the file that the link is about.
 pub(super) const WHICH_INO: u64 = 1 << 33;
+/// Added for each page.
+const PAGE_INO: u64 = 1 << 34;
+/// Pages that a link may ask for: a million bytes.
+const PAGES_MAX: u64 = 256;
 
 /// The inode number of the link of this name in a folder.
 pub(super) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
-    if parent != NodeId::ROOT.ino() {
-        return None;
-    }
     if name == STATUS_LINK.as_bytes() {
-        return Some(STATUS_INO);
+        return (parent == NodeId::ROOT.ino()).then_some(STATUS_INO);
     }
-    let ino = std::str::from_utf8(name.strip_prefix(WHICH_LINK.as_bytes())?).ok()?.parse::<u64>().ok()?;
-    (ino < CIOPFS_INO).then_some(WHICH_INO + ino)
+    let numbers = std::str::from_utf8(name.strip_prefix(WHICH_LINK.as_bytes())?).ok()?;
+    let (ino, page) = numbers.split_once(':').unwrap_or((numbers, "0"));
+    let (ino, page) = (ino.parse::<u64>().ok()?, page.parse::<u64>().ok()?);
+    (ino < CIOPFS_INO && page < PAGES_MAX).then_some(WHICH_INO + ino + PAGE_INO * page)
+}
+
+/// Which file, by its inode number, and which page a link's number stands for.
+pub(super) fn which(link: u64) -> (u64, usize) {
+    let number = link.saturating_sub(WHICH_INO);
+    (number % PAGE_INO, usize::try_from(number / PAGE_INO).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_link_names_its_file_and_page_and_no_other_link_has_it() {
+        for (name, file) in
+            [(".bsafs:which:7", (7, 0)), (".bsafs:which:4294967294:255", (4_294_967_294, 255))]
+        {
+            let link = link_ino(5, name.as_bytes()).expect(name);
+            assert!(link >= WHICH_INO && which(link) == file, "{name}: {link}");
+        }
+        for name in [".bsafs:which:", ".bsafs:which:4294967295", ".bsafs:which:7:256", ".bsafs:status"] {
+            assert_eq!(link_ino(5, name.as_bytes()), None, "{name}");
+        }
+        assert_eq!(link_ino(NodeId::ROOT.ino(), STATUS_LINK.as_bytes()), Some(STATUS_INO));
+    }
 }

@@ -16,6 +16,8 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
+use super::passed_mount::PassedMount;
+
 /// What is mounted where, and with which options.
 #[derive(Clone, Debug, Default)]
 pub struct MountRequest {
@@ -31,6 +33,12 @@ pub struct MountRequest {
     pub noexec: bool,
     /// Whether the mount is listed as `noatime`; access times never change in any case.
     pub noatime: bool,
+    /// Whether no symbolic link in it is followed.
+    pub nosymfollow: bool,
+    /// The user and the group that it belongs to, where root mounts for somebody else.
+    pub owner: Option<(u32, u32)>,
+    /// The mount that exists already, instead of a new one.
+    pub passed: Option<PassedMount>,
     /// How far the kernel reads ahead, in KiB; `None` is our default. Only root can set either.
     pub read_ahead: Option<u32>,
 }
@@ -83,6 +91,9 @@ fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, stderr: &str) -> 
             "allow_other is not permitted to users here: add the line `user_allow_other` to /etc/fuse.conf",
         );
     }
+    if stderr.contains("unknown option 'nosymfollow'") {
+        return f.write_str("this fusermount3 does not know nosymfollow: mount as root, or without it");
+    }
     if stderr.contains("/dev/fuse") && stderr.contains("ermission denied") {
         return f
             .write_str("/dev/fuse may not be opened: desktops give it mode 0666 (`chmod 0666 /dev/fuse`)");
@@ -111,6 +122,9 @@ impl MountRequest {
     /// # Errors
     /// See [`MountError`].
     pub(super) fn mount(&self) -> Result<OwnedFd, MountError> {
+        if let Some(passed) = &self.passed {
+            return passed.connection().map_err(MountError::Device);
+        }
         if rustix::process::geteuid().is_root() {
             match self.mount_directly() {
                 // Root of a container's user namespace that may not mount.
@@ -122,9 +136,14 @@ impl MountRequest {
         self.mount_through_helper()
     }
 
-    fn mount_directly(&self) -> Result<OwnedFd, MountError> {
+    /// The same by the system call, which takes root. The descriptor is closed on exec.
+    ///
+    /// # Errors
+    /// [`MountError::Device`] and [`MountError::Kernel`].
+    pub fn mount_directly(&self) -> Result<OwnedFd, MountError> {
         let device = File::options().read(true).write(true).open("/dev/fuse").map_err(MountError::Device)?;
-        let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
+        let own = || (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        let (uid, gid) = self.owner.unwrap_or_else(own);
         let mut data = format!(
             "fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions",
             device.as_raw_fd()
@@ -136,6 +155,7 @@ impl MountRequest {
         let mut flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
         flags.set(MountFlags::NOEXEC, self.noexec);
         flags.set(MountFlags::NOATIME, self.noatime);
+        flags.set(MountFlags::NOSYMFOLLOW, self.nosymfollow);
         let refused = |error| MountError::Kernel(self.mountpoint.clone(), error);
         let data = CString::new(data).map_err(|error| refused(error.into()))?;
         rustix::mount::mount(self.fsname.as_str(), &self.mountpoint, "fuse.bsafs", flags, data.as_c_str())
@@ -153,11 +173,13 @@ impl MountRequest {
         // An unescaped comma would begin another option.
         let fsname = self.fsname.replace('\\', "\\\\").replace(',', "\\,");
         let mut options = format!("ro,nosuid,nodev,default_permissions,fsname={fsname},subtype=bsafs");
-        for (is_set, option) in
-            [(self.allow_other, "allow_other"), (self.noexec, "noexec"), (self.noatime, "noatime")]
-        {
+        for (is_set, option) in [
+            (self.allow_other, ",allow_other"),
+            (self.noexec, ",noexec"),
+            (self.noatime, ",noatime"),
+            (self.nosymfollow, ",nosymfollow"),
+        ] {
             if is_set {
-                options.push(',');
                 options.push_str(option);
             }
         }

@@ -26,6 +26,17 @@ impl Owner {
         Self { uid, gid, file_mode: 0o644, folder_mode: 0o755, file_mask: 0, folder_mask: 0 }
     }
 
+    /// Whether a user may list folders. Of groups the primary one counts: the kernel passes no other.
+    pub(super) fn may_list(&self, uid: u32, gid: u32) -> bool {
+        let shift = match () {
+            () if uid == 0 => return true,
+            () if uid == self.uid => 6,
+            () if gid == self.gid => 3,
+            () => 0,
+        };
+        self.mode(NodeKind::Folder) >> shift & 0o5 == 0o5
+    }
+
     /// Permission bits of a node.
     pub(super) fn mode(&self, kind: NodeKind) -> u16 {
         match kind {
@@ -33,5 +44,19 @@ impl Owner {
             NodeKind::Folder => self.folder_mode & !self.folder_mask,
             NodeKind::StatusLink => 0o777,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_list_folders_is_decided_by_the_first_class_that_a_user_is_of() {
+        let owner = Owner { folder_mode: 0o751, ..Owner::new(7, 8) };
+        let may = |uid, gid| owner.may_list(uid, gid);
+        assert_eq!([may(0, 0), may(7, 9), may(9, 8), may(9, 9)], [true, true, true, false]);
+        let owner = Owner { folder_mask: 0o700, ..Owner::new(7, 8) };
+        assert!(!owner.may_list(7, 8) && owner.may_list(9, 9));
     }
 }

@@ -4,6 +4,8 @@ mod about; // info and verify
 mod content; // cat and extract
 mod documents; // help, manual, completions
 mod listing; // list
+mod terminal; // what a terminal is kept from
+mod usage; // mistyped commands, messages, quiet
 
 use crate::support::content::{noise, text};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::mounted::{Mounted, TestDir, run};
+use crate::mounted::{Mounted, TestDir, is_root, run};
 use crate::support::{Ba2, Tes3, Tes4};
 
 /// Three archives of three formats that share one file; each has one of its own.
@@ -66,6 +66,46 @@ fn which_reports_the_archive_and_all_hidden_copies() {
     assert!(text.lines().nth(2).unwrap().contains(second.to_str().unwrap()), "{text}");
     assert!(text.lines().nth(3).unwrap().contains(first.to_str().unwrap()), "{text}");
     assert_eq!(text.lines().count(), 6, "{text}");
+    drop(mount);
+}
+
+#[test]
+fn which_answers_in_a_bind_mount_of_a_folder_of_the_mount() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    write_three(&dir);
+    let mount = dir.mount(["first.bsa"]);
+    fs::create_dir(dir.path("bound")).unwrap();
+    fs::write(dir.path("alone"), "").unwrap();
+    let bind = |from: &str, to: &str| rustix::mount::mount_bind(dir.path(from), dir.path(to)).unwrap();
+    bind("mnt/misc", "bound");
+    bind("mnt/misc/shared.txt", "alone");
+    let found = dir.run(["which", "bound/shared.txt"]).sound();
+    let alone = dir.run(["which", "alone"]);
+    for path in ["bound", "alone"] {
+        rustix::mount::unmount(dir.path(path), rustix::mount::UnmountFlags::empty()).unwrap();
+    }
+    assert!(found.contains("first.bsa"), "{found}");
+    assert_eq!(alone.code, 1);
+    assert!(alone.err.contains("mounted alone, without its folder"), "{alone:?}");
+    drop(mount);
+}
+
+#[test]
+fn which_tells_of_more_hidden_copies_than_a_link_can_hold() {
+    let dir = TestDir::new();
+    let names: Vec<String> = (0..60).map(|n| format!("{n:02}{}.bsa", "x".repeat(200))).collect();
+    for name in &names {
+        dir.archive(name, &Tes3::new().file("a.txt", name.as_bytes()).build());
+    }
+    let mount = dir.mount(&names);
+    let found = dir.run(["which", "--json", "mnt/a.txt"]).sound();
+    assert!(found.len() > 3 * 4095, "{}", found.len());
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert_eq!((found["hides"].as_array().unwrap().len(), &found["hides_more"]), (59, &0.into()));
+    assert!(found["hides"][58]["archive"].as_str().unwrap().ends_with(&names[0]));
     drop(mount);
 }
 

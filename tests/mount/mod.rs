@@ -8,9 +8,11 @@ mod failures; // what is refused before anything is mounted
 mod layers; // several archives in one mount: load order, hidden copies, profiles
 mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons that were killed
 mod listings; // readdir, whole and from any cookie
+mod logging; // where the log goes, and that nobody waits for it
 mod memory; // as a multiple of an archive's length
 mod names; // lookups in any case, and names that are in no listing
 mod outages; // archives on a disk that fails or hangs
+mod privileges; // daemons with fewer rights, and what a mount tells to whom
 mod reading; // bytes of files, whole and in part, in parallel
 mod real_archives; // archives that other tools wrote
 mod refusals; // every operation that would write

@@ -1,0 +1,58 @@
+//! What a terminal is kept from: names of strangers that would command it. `script` is the terminal.
+
+use std::process::Command;
+
+use crate::mounted::{Finished, TestDir, run};
+use crate::support::{Tes3, Tes4};
+
+/// A command of the program whose standard output and standard error are a terminal.
+fn on_a_terminal(dir: &TestDir, command: &str) -> Finished {
+    let program = env!("CARGO_BIN_EXE_bsafs");
+    let line = format!("'{program}' {command}");
+    run(Command::new("script").args(["-qec", &line, "/dev/null"]).current_dir(dir.path("")))
+}
+
+/// The stored names command a terminal, and that of the archive too.
+fn hostile(dir: &TestDir) -> &'static str {
+    let archive = Tes3::new().file(b"a\x1b]0;x\x07.txt", b"x").file("b\u{202e}\u{9b}.txt".as_bytes(), b"y");
+    dir.archive("a\x1b[31m.bsa", &archive.build());
+    "$'a\\x1b[31m.bsa'"
+}
+
+#[test]
+fn names_are_escaped_on_a_terminal_and_raw_in_a_pipe() {
+    let dir = TestDir::new();
+    let archive = hostile(&dir);
+    let raw = dir.run(["names", "a\x1b[31m.bsa"]).sound();
+    assert!(raw.contains("a\x1b]0;x\x07.txt"), "{raw:?}");
+    let shown = on_a_terminal(&dir, &format!("names {archive}")).sound();
+    assert!(shown.contains(r"a\x1B]0;x\x07.txt"), "{shown:?}");
+    for command in ["names", "list --long", "info", "verify"] {
+        let shown = on_a_terminal(&dir, &format!("{command} {archive}")).sound();
+        let commands = |c: char| c == '\x1b' || c == '\x07' || ('\u{80}'..'\u{a0}').contains(&c);
+        assert!(!shown.contains(commands) && !shown.contains('\u{202e}'), "{command}: {shown:?}");
+    }
+}
+
+#[test]
+fn json_and_names_for_xargs_are_raw_on_a_terminal_too() {
+    let dir = TestDir::new();
+    let archive = hostile(&dir);
+    let json = on_a_terminal(&dir, &format!("info --json {archive}")).sound();
+    let parsed: serde_json::Value = serde_json::from_str(json.trim()).unwrap();
+    assert_eq!(parsed["archive"], "a\x1b[31m.bsa");
+    dir.archive("plain.bsa", &Tes4::new(104).file("f", "a.txt", "x").build());
+    assert_eq!(on_a_terminal(&dir, "list -0 plain.bsa").sound(), "f/a.txt\0");
+}
+
+#[test]
+fn messages_are_escaped_wherever_they_go() {
+    let dir = TestDir::new();
+    let finished = dir.run(["list", "no\x1b[31m.bsa"]);
+    assert_eq!(finished.err, "bsafs: no\\x1B[31m.bsa: no such file or folder\n");
+    for arguments in [["no\x1b[31mcommand", "x"], ["list", "--no\x07\x1b[31mflag"]] {
+        let finished = dir.run(arguments);
+        assert!(finished.code == 2 && finished.err.starts_with("error: "), "{finished:?}");
+        assert!(!finished.err.contains(['\x1b', '\x07']), "{finished:?}");
+    }
+}

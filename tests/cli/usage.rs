@@ -1,0 +1,122 @@
+//! Commands that are mistyped, and how quiet quiet is.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::with_a_bad_file;
+use crate::mounted::{TestDir, run};
+use crate::support::Tes3;
+
+#[test]
+fn a_mistyped_command_is_no_mount_and_the_nearest_one_is_named() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
+    for arguments in [&["verfy", "a.bsa"][..], &["verfy", "a.bsa", "mnt"], &["verfy"]] {
+        let finished = dir.run(arguments);
+        assert_eq!((finished.code, finished.out.as_str()), (2, ""), "{finished:?}");
+        assert!(finished.err.contains("'verfy'") && finished.err.contains("'verify'"), "{finished:?}");
+    }
+    assert!(!dir.path("mnt").exists());
+}
+
+#[test]
+fn an_archive_without_a_command_hints_at_mount() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
+    let finished = dir.run(["a.bsa"]);
+    assert_eq!((finished.code, finished.out.as_str()), (2, ""));
+    assert_eq!(finished.err, "bsafs: a.bsa is no command; to mount it: bsafs mount a.bsa\n");
+}
+
+#[test]
+fn quiet_prints_failures_and_nothing_else() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
+    dir.archive("bad.bsa", &with_a_bad_file());
+    assert_eq!(dir.run(["-q", "verify", "a.bsa"]).sound(), "");
+    assert_eq!(dir.run(["extract", "-q", "a.bsa", "-C", "out"]).sound(), "");
+    assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"x");
+    assert_eq!(dir.run(["mount", "-q", "a.bsa", "mnt"]).sound(), "");
+    assert_eq!(dir.run(["-q", "umount", "mnt"]).sound(), "");
+    let finished = dir.run(["-q", "verify", "bad.bsa"]);
+    assert_eq!(finished.code, 1);
+    assert!(
+        finished.out.starts_with("bad: sound/bad.wav: ") && finished.out.lines().count() == 1,
+        "{finished:?}"
+    );
+}
+
+#[test]
+fn no_message_names_a_path_twice() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
+    fs::write(dir.path("empty.bsa"), b"").unwrap();
+    fs::write(dir.path("p.toml"), "archives = 7").unwrap();
+    let there = dir.path("file").display().to_string();
+    fs::write(dir.path("file"), b"").unwrap();
+    for (arguments, path) in [
+        (vec!["list", "no.bsa"], "no.bsa"),
+        (vec!["list", "empty.bsa"], "empty.bsa"),
+        (vec!["list", "."], "."),
+        (vec!["mount", "p.toml"], "p.toml"),
+        (vec!["mount", "a.bsa", &there], &there),
+        (vec!["mount", "a.bsa", "mnt", "--log-file", "/no/log"], "/no/log"),
+        (vec!["mount", "a.bsa", "/no/folder"], "/no/folder"),
+        (vec!["umount", &there], &there),
+        (vec!["status", &there], &there),
+        (vec!["which", &there], &there),
+        (vec!["extract", "a.bsa", "-C", &there], &there),
+        (vec!["man", "--all", "/no/pages"], "/no/pages"),
+        (vec!["cat", "a.bsa", "no/file"], "no/file"),
+    ] {
+        let finished = dir.run(&arguments);
+        assert!(finished.code > 0, "{arguments:?}: {finished:?}");
+        let said = finished.err.trim_start_matches("bsafs: ");
+        assert!(path == "." || said.matches(path).count() == 1, "{arguments:?}: {finished:?}");
+    }
+}
+
+#[test]
+fn a_list_and_a_log_that_are_pipes_are_refused_and_nobody_waits() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
+    run(Command::new("mkfifo").arg(dir.path("pipe"))).sound();
+    let finished = dir.run(["list", "a.bsa", "--names", "pipe"]);
+    assert_eq!(
+        (finished.code, finished.err.as_str()),
+        (66, "bsafs: pipe: it is a pipe; write the list to a file first\n")
+    );
+    let finished = dir.run(["mount", "a.bsa", "mnt", "--log-file", "pipe"]);
+    assert_eq!(finished.code, 74, "{finished:?}");
+    assert!(finished.err.starts_with("bsafs: --log-file pipe: it is a pipe; name a file"), "{finished:?}");
+    assert!(!dir.path("mnt").exists());
+}
+
+#[test]
+fn lines_have_priorities_only_where_the_journal_reads_standard_error() {
+    let dir = TestDir::new();
+    dir.archive("bad.bsa", &with_a_bad_file());
+    let extract = |stream: &str| {
+        let mut command = dir.bsafs(["extract", "bad.bsa", "-C", "out"]);
+        command.env("JOURNAL_STREAM", stream);
+        run(&mut command).err
+    };
+    // A shell that redirected it leaves the variable as it is.
+    assert!(extract("8:12345").starts_with("bsafs: sound/bad.wav: "));
+    let script = "JOURNAL_STREAM=$(stat -Lc %d:%i /dev/fd/2) exec \"$0\" extract bad.bsa -C out";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_bsafs")]).current_dir(dir.path(Path::new("")));
+    assert!(run(&mut shell).err.starts_with("<3>sound/bad.wav: "));
+}
+
+#[test]
+fn commands_that_merge_nothing_offer_no_layout() {
+    let dir = TestDir::new();
+    for command in ["cat", "verify", "info"] {
+        assert!(!dir.run([command, "--help"]).sound().contains("--layout"), "{command}");
+    }
+    for command in ["mount", "list", "extract"] {
+        assert!(dir.run([command, "--help"]).sound().contains("--layout"), "{command}");
+    }
+}

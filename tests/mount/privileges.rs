@@ -1,0 +1,168 @@
+//! Mounts that root makes and a process with fewer rights serves; what a mount tells to whom; and symbolic links.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use super::{world, world_files};
+use crate::mounted::{Mounted, TestDir, is_root, mounts_below, run, signal, until};
+
+/// The line of a process's `/proc/PID/status` that begins with a key, without the key.
+fn status_of(pid: i32, key: &str) -> String {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    text.lines().find_map(|line| line.strip_prefix(key)).unwrap().trim().to_owned()
+}
+
+/// An archive that the user `nobody` can read, the program, and a mountpoint.
+fn for_nobody() -> TestDir {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    fs::create_dir(dir.path("mnt")).unwrap();
+    dir
+}
+
+#[test]
+fn setuid_has_another_user_read_the_archives_who_owns_the_mount_and_can_end_it() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = for_nobody();
+    let mut command = Command::new(dir.path("bsafs"));
+    command.args(["a.bsa", "mnt", "-o", "rw,setuid=nobody"]).current_dir(dir.path(""));
+    run(&mut command).sound();
+    let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
+    let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
+    let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
+    let user = run(Command::new("id").args(["-u", "nobody"])).sound();
+    let user = user.trim();
+    assert_eq!(status_of(pid, "Uid:").split('\t').collect::<Vec<_>>(), [user; 4]);
+    assert_eq!(status_of(pid, "CapEff:").trim_start_matches('0'), "");
+    let copied = dir.as_user("cat", ["mnt/readme.txt"]).output().unwrap();
+    assert!(copied.stdout == world_files()[4].1, "{copied:?}");
+    signal(pid, Signal::TERM);
+    until("the daemon unmounts", || mounts_below(&dir.path("")).is_empty());
+}
+
+#[test]
+fn drop_privileges_leaves_the_daemon_no_capability_and_umount_ends_it() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = for_nobody();
+    let mut command = Command::new(dir.path("bsafs"));
+    command.args(["mount", "a.bsa", "mnt", "-o", "drop_privileges"]).current_dir(dir.path(""));
+    let mount = Mounted::at(&dir.path("mnt"), run(&mut command).sound());
+    for key in ["CapEff:", "CapPrm:", "CapBnd:", "CapInh:"] {
+        assert_eq!(status_of(mount.pid, key).trim_start_matches('0'), "", "{key}");
+    }
+    assert_eq!(status_of(mount.pid, "NoNewPrivs:"), "1");
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+    mount.umount(&dir);
+}
+
+#[test]
+fn what_fails_with_fewer_rights_leaves_no_dead_mount() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = for_nobody();
+    fs::set_permissions(dir.path("a.bsa"), fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::chown(dir.path("a.bsa"), Some(0), Some(0)).unwrap();
+    for (options, code, what) in [
+        ("setuid=nobody", 66, "a.bsa: permission denied"),
+        ("setuid=no-such-user", 2, "there is no such user"),
+        ("setuid=nobody,foreground", 2, "in the background"),
+        ("setuid=nobody,nonempty,names=mnt/list", 73, "mnt/list: the mount would hide it"),
+    ] {
+        let mut command = Command::new(dir.path("bsafs"));
+        let finished = run(command.args(["mount", "a.bsa", "mnt", "-o", options]).current_dir(dir.path("")));
+        assert_eq!(finished.code, code, "{options}: {finished:?}");
+        assert!(finished.err.contains(what), "{options}: {finished:?}");
+        assert!(mounts_below(&dir.path("")).is_empty(), "{options}");
+    }
+}
+
+/// Runs mount.fuse3 in a mount namespace of its own where the program is installed.
+fn mount_fuse3(dir: &TestDir, options: &str, then: &str) -> String {
+    let script = format!(
+        "set -e; mount -t tmpfs none /usr/local/bin; cp '{}' /usr/local/bin/bsafs; cd '{}'; \
+         mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs -o '{options}'; {then}",
+        dir.path("bsafs").display(),
+        dir.path("").display(),
+    );
+    run(Command::new("unshare").args(["-m", "sh", "-c", &script])).sound()
+}
+
+#[test]
+fn a_mount_that_mount_fuse3_passes_as_a_descriptor_is_served() {
+    if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
+        return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
+    }
+    for options in ["drop_privileges", "drop_privileges,allow_other,default_permissions,setuid=nobody"] {
+        let dir = for_nobody();
+        let then = "stat -c %s mnt/readme.txt; findmnt -no FSTYPE mnt; umount mnt; findmnt mnt || echo none";
+        let out = mount_fuse3(&dir, options, then);
+        let lines: Vec<&str> = out.lines().collect();
+        assert!(lines[0].contains(&format!("read-only at {}", dir.path("mnt").display())), "{out}");
+        assert_eq!(&lines[lines.len() - 3..], ["800", "fuse.bsafs", "none"], "{options}: {out}");
+    }
+}
+
+#[test]
+fn the_failure_of_a_passed_mount_says_how_to_unmount_it() {
+    if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
+        return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
+    }
+    let dir = for_nobody();
+    dir.archive("a.bsa", b"no archive");
+    let script = format!(
+        "mount -t tmpfs none /usr/local/bin; cp '{}' /usr/local/bin/bsafs; cd '{}'; \
+         mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs -o drop_privileges; echo $?; umount mnt",
+        dir.path("bsafs").display(),
+        dir.path("").display(),
+    );
+    let finished = run(Command::new("unshare").args(["-m", "sh", "-c", &script]));
+    let advice = format!("is dead: `umount {}`\n", dir.path("mnt").display());
+    assert!(finished.err.contains("unsupported archive") && finished.err.ends_with(&advice), "{finished:?}");
+    assert_eq!(finished.out, "32\n");
+}
+
+#[test]
+fn which_tells_nothing_to_who_could_not_list_the_file() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    let mount = dir.mount(["a.bsa", "-o", "allow_other,dmode=711"]);
+    let number = fs::metadata(mount.join("readme.txt")).unwrap().ino();
+    let link = format!("mnt/.bsafs:which:{number}");
+    let refused = run(&mut dir.as_user("readlink", ["-v", &link]));
+    assert!(refused.code == 1 && refused.err.contains("Permission denied"), "{refused:?}");
+    let which = run(&mut dir.bsafs_as_user(["which", "mnt/readme.txt"]));
+    assert_eq!(which.err, "bsafs: mnt/readme.txt: who may not list its folder may not know\n");
+    assert!(dir.run(["which", "mnt/readme.txt"]).sound().contains("a.bsa"), "root may");
+    mount.umount(&dir);
+    let mount = dir.mount(["a.bsa", "-o", "allow_other"]);
+    assert!(run(&mut dir.as_user("readlink", [&link])).sound().contains("a.bsa"));
+    drop(mount);
+}
+
+#[test]
+fn nosymfollow_is_in_the_mount_table_and_the_links_are_still_read() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa", "-o", "nosymfollow"]);
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let line = table.lines().find(|line| line.contains(mount.path.to_str().unwrap())).unwrap();
+    assert!(line.contains("nosymfollow"), "{line}");
+    assert!(dir.run(["which", "mnt/readme.txt"]).sound().contains("a.bsa"));
+}
