@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::num::NonZero;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
@@ -27,6 +27,17 @@ pub(super) struct OutputFolder {
     folders: Mutex<Folders>,
     /// Numbers the files that are being written.
     next: AtomicU64,
+    /// Whether the file system makes no files without a name.
+    needs_names: AtomicBool,
+}
+
+/// A file that is being written. Removed when this is dropped, unless it was placed.
+struct Part<'f> {
+    folder: &'f OwnedFd,
+    file: File,
+    /// Which it has, or is given for a moment.
+    name: String,
+    has_name: bool,
 }
 
 /// By the inode numbers of their nodes.
@@ -46,7 +57,13 @@ impl OutputFolder {
         std::fs::create_dir_all(path)?;
         let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let folders = Folders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
-        Ok(Self { root: Arc::new(root), kept, folders: Mutex::new(folders), next: AtomicU64::new(0) })
+        Ok(Self {
+            root: Arc::new(root),
+            kept,
+            folders: Mutex::new(folders),
+            next: AtomicU64::new(0),
+            needs_names: AtomicBool::new(false),
+        })
     }
 
     /// Has `write` write a file beside its place, and puts it there once it is whole; returns what `write` does, or `None`
@@ -60,7 +77,7 @@ impl OutputFolder {
         tree: &Tree,
         node: NodeId,
         skip_existing: bool,
-        write: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
     ) -> io::Result<Option<T>> {
         let folder = self.folder(tree, tree.parent(node))?;
         let name = tree.name(node);
@@ -73,27 +90,40 @@ impl OutputFolder {
             None | Some((FileType::RegularFile, _)) => {}
             Some((kind, _)) => return Err(in_the_way(kind)),
         }
-        let (part, file) = self.part(&folder)?;
-        let mut out = BufWriter::with_capacity(1 << 16, file);
+        let part = self.part(&folder)?;
+        let mut out = BufWriter::with_capacity(1 << 16, &part.file);
         let written = write(&mut out).and_then(|written| out.flush().map(|()| written));
-        let placed = written.and_then(|written| {
-            place(&folder, &part, name, existing.is_some())?;
+        drop(out);
+        written.and_then(|written| {
+            part.place(name, existing.as_ref())?;
             Ok(Some(written))
-        });
-        if placed.is_err() {
-            let _ = rustix::fs::unlinkat(&folder, &part, AtFlags::empty());
-        }
-        placed
+        })
     }
 
-    /// A new file to write to, and its name. One of that name may be left of a process that was killed.
-    fn part(&self, folder: &OwnedFd) -> io::Result<(String, File)> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    /// A new file to write to: without a name where the file system can make one, so that nothing is left of a process that
+    /// is killed, or beside its place.
+    fn part<'f>(&self, folder: &'f OwnedFd) -> io::Result<Part<'f>> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut name = format!(".bsafs-{}-{number}", std::process::id());
+        let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
+        if !self.needs_names.load(Ordering::Relaxed) {
+            match rustix::fs::openat(folder, c".", flags | OFlags::TMPFILE, mode) {
+                Ok(file) => return Ok(Part { folder, file: file.into(), name, has_name: false }),
+                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
+                    self.needs_names.store(true, Ordering::Relaxed);
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+        }
         loop {
-            let part = format!(".bsafs-{}-{}", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed));
-            match rustix::fs::openat(folder, &part, flags, Mode::from_raw_mode(0o666)) {
-                Ok(file) => return Ok((part, file.into())),
-                Err(Errno::EXIST) => {}
+            let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+            match rustix::fs::openat(folder, &name, flags, mode) {
+                Ok(file) => return Ok(Part { folder, file: file.into(), name, has_name: true }),
+                // Left of a process that was killed.
+                Err(Errno::EXIST) => {
+                    let number = self.next.fetch_add(1, Ordering::Relaxed);
+                    name = format!(".bsafs-{}-{number}", std::process::id());
+                }
                 Err(errno) => return Err(errno.into()),
             }
         }
@@ -149,21 +179,44 @@ fn stat(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Puts a file in its place; over another only where one was found there.
-fn place(folder: &OwnedFd, part: &str, name: &[u8], replaces: bool) -> io::Result<()> {
-    let plainly = || rustix::fs::renameat(folder, part.as_bytes(), folder, name);
-    let placed = match replaces {
-        true => plainly(),
-        false => {
-            let flags = RenameFlags::NOREPLACE;
-            match rustix::fs::renameat_with(folder, part.as_bytes(), folder, name, flags) {
+impl Part<'_> {
+    /// Puts the file in its place; over another only where one was found there, whose permissions it takes.
+    fn place(mut self, name: &[u8], replaced: Option<&Stat>) -> io::Result<()> {
+        if let Some(stat) = replaced {
+            // Refused by file systems without permissions, which then have nothing to keep.
+            let _ = rustix::fs::fchmod(&self.file, Mode::from_raw_mode(stat.st_mode));
+        }
+        if !self.has_name {
+            // Never over another.
+            let placed = if replaced.is_none() { name } else { self.name.as_bytes() };
+            let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+            rustix::fs::linkat(rustix::fs::CWD, own, self.folder, placed, AtFlags::SYMLINK_FOLLOW)?;
+            if replaced.is_none() {
+                return Ok(());
+            }
+            self.has_name = true;
+        }
+        let (folder, part) = (self.folder, self.name.as_bytes());
+        let plainly = || rustix::fs::renameat(folder, part, folder, name);
+        match replaced {
+            Some(_) => plainly(),
+            None => match rustix::fs::renameat_with(folder, part, folder, name, RenameFlags::NOREPLACE) {
                 // File systems that do not know the flag.
                 Err(Errno::INVAL | Errno::NOSYS) => plainly(),
                 placed => placed,
-            }
+            },
+        }?;
+        self.has_name = false;
+        Ok(())
+    }
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        if self.has_name {
+            let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
         }
-    };
-    Ok(placed?)
+    }
 }
 
 fn in_the_way(kind: FileType) -> io::Error {

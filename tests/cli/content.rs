@@ -1,15 +1,16 @@
 //! `bsafs cat` and `bsafs extract`: the bytes, where they are written, and where they never are.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use super::{with_a_bad_file, with_a_wrong_checksum};
-use crate::mounted::{TestDir, finish, run};
+use crate::mounted::{TestDir, finish, run, until};
 use crate::support::content::{noise, text};
-use crate::support::{Ba2, Tes3, samples};
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Ba2, Tes3, Tes4, Tes4File, pack, samples};
 
 #[test]
 fn every_file_of_every_sample_is_extracted_completely() {
@@ -156,6 +157,35 @@ fn extract_overwrites_existing_files_unless_skip_existing_is_given() {
     let printed = dir.run(["extract", "a.bsa", "-C", "out"]).sound();
     assert_eq!(printed, "wrote 2 files (6 B) to out\n");
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
+}
+
+#[test]
+fn a_replaced_file_keeps_its_permissions() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
+    fs::create_dir(dir.path("out")).unwrap();
+    fs::write(dir.path("out/x.txt"), b"old").unwrap();
+    fs::set_permissions(dir.path("out/x.txt"), fs::Permissions::from_mode(0o640)).unwrap();
+    dir.run(["extract", "a.bsa", "-C", "out"]).sound();
+    assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
+    assert_eq!(fs::metadata(dir.path("out/x.txt")).unwrap().permissions().mode() & 0o7777, 0o640);
+}
+
+#[test]
+fn an_extract_that_is_killed_leaves_nothing_that_is_half_written() {
+    let dir = TestDir::new();
+    let large = Tes4File::new("large.bin", b"").stream(pack::zlib_zeros(512)).declared(512 << 20);
+    let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED).add("b", large);
+    dir.archive("a.bsa", &archive.build());
+    let mut child = dir.bsafs(["extract", "a.bsa", "-C", "out"]).stdout(Stdio::null()).spawn().unwrap();
+    until("the large file is being written", || {
+        let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();
+        let mut targets = open.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+        targets.any(|target| target.parent() == Some(&dir.path("out/b")))
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(files(&dir.path("out/b")), Vec::<PathBuf>::new());
 }
 
 #[test]
