@@ -132,6 +132,7 @@ pub mod cli;
 pub mod content;
 pub mod format;
 pub mod fs;
+pub mod game;
 pub mod read;
 pub mod source;
 pub mod texture;
