@@ -9,6 +9,7 @@ mod dictionary;
 mod exit;
 mod extract;
 mod folder_name;
+mod games;
 mod info;
 mod list;
 mod logging;

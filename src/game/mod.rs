@@ -5,6 +5,7 @@
 
 pub mod caseless;
 mod environment;
+pub mod find;
 mod installation;
 mod precedence;
 pub mod small_file;

@@ -8,7 +8,7 @@ use bsafs::cli::{MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "mount",
     "umount",
     "list",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 12] = [
     "names",
     "which",
     "status",
+    "games",
     "completions",
     "man",
 ];
