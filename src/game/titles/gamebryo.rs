@@ -4,7 +4,7 @@ use super::super::precedence::{ArchiveRule, Confidence};
 use super::super::store::{Store, StoreNames};
 use super::super::title::{
     ActiveRule, AttachRule, Identity, IniPlace, IniRole, IniRules, ListRules, LooseSetting, MasterRule,
-    OrderRule, PluginRules, Title,
+    OrderRule, PluginRules, TestFiles, Title,
 };
 use super::base::{NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
 use super::vanilla;
@@ -92,7 +92,12 @@ const OBLIVION_BASE: Title = Title {
         list_limit: SHORT,
     },
     lists: ListRules { keys: vanilla::OBLIVION, ..NO_LISTS },
-    plugins: PluginRules { active: ActiveRule::Lines, order: OrderRule::Times, ..NO_PLUGINS },
+    plugins: PluginRules {
+        active: ActiveRule::Lines,
+        order: OrderRule::Times,
+        test_files: TestFiles::Added,
+        ..NO_PLUGINS
+    },
     attach: AttachRule::PrefixOfEsp(".bsa"),
     archives: (ArchiveRule::Oblivion, Confidence::Medium),
     loose: LooseSetting::Dates,
@@ -182,7 +187,12 @@ const FALLOUT3_BASE: Title = Title {
     my_games: StoreNames::plain("Fallout3"),
     inis: FALLOUT_INIS,
     lists: ListRules { keys: vanilla::FALLOUT_3, ..NO_LISTS },
-    plugins: PluginRules { active: ActiveRule::Lines, order: OrderRule::Times, ..NO_PLUGINS },
+    plugins: PluginRules {
+        active: ActiveRule::Lines,
+        order: OrderRule::Times,
+        test_files: TestFiles::Added,
+        ..NO_PLUGINS
+    },
     attach: AttachRule::Prefix(".bsa"),
     archives: (ArchiveRule::FirstWins, Confidence::Low),
     loose: LooseSetting::Invalidate,
@@ -208,6 +218,7 @@ pub(super) static FALLOUTNV: Title = Title {
     plugins: PluginRules {
         active: ActiveRule::Lines,
         order: OrderRule::Times,
+        test_files: TestFiles::Added,
         nam_files: true,
         ..NO_PLUGINS
     },
