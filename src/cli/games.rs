@@ -104,9 +104,11 @@ fn write_lines(out: &mut impl Write, line: &Line<'_>) -> std::io::Result<()> {
     let language = line.language.map(|it| format!(", {it}")).unwrap_or_default();
     writeln!(out, "{}  {} ({store}{language})", line.game, line.name)?;
     writeln!(out, "  folder    {}", line.game_dir.display())?;
-    let counts = format!("{}, {}", count(line.archives, "archive"), count(line.plugins, "plugin"));
-    let data = line.data_dir.as_deref().and_then(|it| it.strip_prefix(line.game_dir).ok());
-    writeln!(out, "  data      {}: {counts}", data.unwrap_or(Path::new("")).display())?;
+    if let Some(data) = &line.data_dir {
+        let data = data.strip_prefix(line.game_dir).unwrap_or(data).display();
+        let (archives, plugins) = (count(line.archives, "archive"), count(line.plugins, "plugin"));
+        writeln!(out, "  data      {data}: {archives}, {plugins}")?;
+    }
     for (what, path) in [("prefix", line.prefix), ("settings", line.my_games), ("plugins", line.local_dir)] {
         if let Some(path) = path {
             writeln!(out, "  {what:<8}  {}", path.display())?;

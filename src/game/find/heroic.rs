@@ -55,11 +55,13 @@ impl Heroic<'_> {
             let (Some(id), Some(path)) = (text(game, "appName"), self.path(game, "install_path")) else {
                 continue;
             };
+            // Heroic names the folder after the title.
+            let prefix = self.prefix(id, path.file_name().and_then(|name| name.to_str()), report);
             candidates.push(Candidate {
                 folder: path,
                 title: title(id, |title| title.identity.gog),
                 store: Store::Gog,
-                prefix: self.prefix(id, text(game, "title"), report),
+                prefix,
                 language: text(game, "language").map(str::to_owned),
             });
         }

@@ -5,10 +5,13 @@ mod candidate;
 mod executable;
 mod heroic;
 mod lutris;
+mod openmw;
 mod prefix;
 mod recognise;
 mod search;
 mod steam;
+#[cfg(test)]
+mod tests;
 mod vdf;
 mod yaml;
 

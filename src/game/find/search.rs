@@ -9,7 +9,7 @@ use super::super::title::Title;
 use super::candidate::{Candidate, Report, identity};
 use super::prefix::{self, UserFolders};
 use super::recognise::{self, Recognised};
-use super::{bottles, heroic, lutris, steam};
+use super::{bottles, heroic, lutris, openmw, steam};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -43,6 +43,7 @@ pub fn find(environment: &Environment) -> Found {
             Recognised::No => {}
         }
     }
+    installations.extend(openmw::installations(environment, &installations, &mut report));
     report.unusable.sort();
     report.unusable.dedup();
     Found { installations, unusable: report.unusable, looked: report.looked }
@@ -105,6 +106,11 @@ fn installation(
     candidate: &Candidate,
     environment: &Environment,
 ) -> Installation {
+    if openmw::is_openmw(title) {
+        let settings = Some(openmw::user_settings(environment)).filter(|it| it.is_dir());
+        let (store, prefix, local) = (Store::Unknown, None, settings.clone());
+        return Installation { title, store, prefix, my_games: settings, local, language: None, folder };
+    }
     let store = match candidate.store {
         Store::Unknown => recognise::store_of(title, &folder),
         store => store,
