@@ -1,0 +1,4 @@
+//! What games load, in small worlds that a script outside the project writes: homes with launchers, games and mods.
+
+mod installed; // bsafs games
+mod worlds;
