@@ -15,6 +15,8 @@ pub enum NoteCode {
     ArchiveLanguage,
     /// A list names a plugin that does not exist.
     PluginMissing,
+    /// A list names a plugin twice.
+    PluginTwice,
     /// A plugin needs one that does not exist.
     MasterMissing,
     /// A folder does not exist.
@@ -57,6 +59,7 @@ impl NoteCode {
             Self::ArchiveShadowed => "archive-shadowed",
             Self::ArchiveLanguage => "archive-language",
             Self::PluginMissing => "plugin-missing",
+            Self::PluginTwice => "plugin-twice",
             Self::MasterMissing => "master-missing",
             Self::FolderMissing => "folder-missing",
             Self::FolderCase => "folder-case",
