@@ -27,7 +27,7 @@ pub(super) enum Recognised {
 
 /// Looks for a game in a folder. `expected` is the game that a list says is there.
 pub(super) fn recognise(folder: &Path, expected: Option<&'static Title>) -> Recognised {
-    let Ok(names) = FolderNames::read(folder) else {
+    let Some(mut contents) = Contents::read(folder) else {
         return match expected {
             Some(title) => Recognised::Incomplete(format!("the folder of {} cannot be read", title.name)),
             None => Recognised::No,
@@ -35,13 +35,13 @@ pub(super) fn recognise(folder: &Path, expected: Option<&'static Title>) -> Reco
     };
     let mut missing = Vec::new();
     for title in TITLES {
-        let lacks = Lacks::of(title, folder, &names);
+        let lacks = Lacks::of(title, &mut contents);
         if lacks.is_nothing() {
             return Recognised::Game { title, folder: folder.to_owned(), language: None };
         }
         missing.push((title, lacks));
     }
-    if let Some(game) = in_subfolder(folder, &names) {
+    if let Some(game) = in_subfolder(folder, &contents.names) {
         return game;
     }
     let what = |(title, lacks): (&Title, Lacks)| Recognised::Incomplete(lacks.what(title));
@@ -50,6 +50,36 @@ pub(super) fn recognise(folder: &Path, expected: Option<&'static Title>) -> Reco
         return what(missing.swap_remove(at));
     }
     missing.into_iter().find(|(_, lacks)| lacks.is_little()).map_or(Recognised::No, what)
+}
+
+/// The names in a folder and in its data folders, each read once: there may be many.
+struct Contents<'a> {
+    folder: &'a Path,
+    names: FolderNames,
+    data: Vec<(&'static str, PathBuf, FolderNames)>,
+}
+
+impl<'a> Contents<'a> {
+    fn read(folder: &'a Path) -> Option<Self> {
+        Some(Self { folder, names: FolderNames::read(folder).ok()?, data: Vec::new() })
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let first = path.split('/').next().unwrap_or_default();
+        self.names.get(first).is_some() && find_file(self.folder, path).is_some()
+    }
+
+    fn has_in_data(&mut self, title: &'static Title, name: &str) -> bool {
+        let at = self.data.iter().position(|(data, ..)| *data == title.data).unwrap_or_else(|| {
+            let path = find_folder(self.folder, title.data).unwrap_or_default();
+            let names = FolderNames::read(&path).unwrap_or_default();
+            self.data.push((title.data, path, names));
+            self.data.len() - 1
+        });
+        let (_, path, names) = &self.data[at];
+        // A mod manager's link may lead nowhere.
+        names.get(name).is_some_and(|name| path.join(name).is_file())
+    }
 }
 
 /// Which of a title's marks a folder lacks.
@@ -62,18 +92,15 @@ struct Lacks {
 }
 
 impl Lacks {
-    fn of(title: &'static Title, folder: &Path, names: &FolderNames) -> Self {
+    fn of(title: &'static Title, contents: &mut Contents<'_>) -> Self {
         let identity = &title.identity;
-        let has = |path: &str| {
-            let first = path.split('/').next().unwrap_or_default();
-            names.get(first).is_some() && find_file(folder, path).is_some()
-        };
-        let lacks_master = |name: &&str| !has(&format!("{}/{name}", title.data));
-        let masters: Vec<_> = identity.masters.iter().copied().filter(lacks_master).collect();
+        let mut masters = identity.masters.to_vec();
+        masters.retain(|name| !contents.has_in_data(title, name));
+        let has = |path: &&str| contents.has(path);
         Self {
-            executable: !identity.executables.iter().copied().any(has),
+            executable: !identity.executables.iter().any(has),
             also: identity.also.iter().copied().filter(|path| !has(path)).collect(),
-            has_others: identity.without.iter().copied().any(has),
+            has_others: identity.without.iter().any(has),
             has_masters: masters.is_empty() && !identity.masters.is_empty(),
             masters,
         }
@@ -123,7 +150,7 @@ fn in_subfolder(folder: &Path, names: &FolderNames) -> Option<Recognised> {
         }
         found.sort_by_key(|(language, _)| language != "english");
         let is_title = |(_, path): &(String, PathBuf)| {
-            FolderNames::read(path).is_ok_and(|names| Lacks::of(title, path, &names).is_nothing())
+            Contents::read(path).is_some_and(|mut contents| Lacks::of(title, &mut contents).is_nothing())
         };
         if let Some((language, folder)) = found.into_iter().find(is_title) {
             let language = Some(language).filter(|it| !it.is_empty());
