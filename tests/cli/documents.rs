@@ -8,7 +8,7 @@ use bsafs::cli::{MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "mount",
     "umount",
     "list",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 13] = [
     "which",
     "status",
     "games",
+    "order",
     "completions",
     "man",
 ];
