@@ -31,11 +31,14 @@ pub(super) fn add(order: &mut LoadOrder) {
     for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Folder) {
         for file in loose_files(&layer.path) {
             let folded = file.relative.to_ascii_lowercase();
+            if is_left_out(&folded, &layer.shown) {
+                continue;
+            }
             let is_hidden = match (code, &layer.shown) {
                 (NoteCode::LooseOlder, _) => {
                     archives.newest.get(&folded).is_some_and(|it| *it >= file.changed)
                 }
-                (_, Shown::Only(named)) => archives.hide(&folded, named),
+                (_, Shown { only: Some(named), .. }) => archives.hide(&folded, named),
                 _ => false,
             };
             if is_hidden {
@@ -56,6 +59,15 @@ pub(super) fn add(order: &mut LoadOrder) {
         order.notes.push(Note::new(code, format!("{more} more"), text));
     }
     order.notes.extend(archives.unreadable);
+}
+
+/// Whether a mod manager keeps a file for itself.
+fn is_left_out(path: &str, shown: &Shown) -> bool {
+    let is_first = |name: &String| path.split('/').next() == Some(name.as_str());
+    let mut folders = path.rsplit('/').skip(1);
+    shown.without_names.iter().any(is_first)
+        || shown.without_suffixes.iter().any(|suffix| path.ends_with(suffix.as_str()))
+        || folders.any(|folder| shown.without_folders.iter().any(|it| it == folder))
 }
 
 /// What is known of all archives of an order. Paths are in small letters, `/` between names.

@@ -135,8 +135,8 @@ impl Planner<'_> {
     }
 
     fn mo2(&self, instance: &Path) -> Result<LoadOrder, Failure> {
-        let find = |folder: &Path| {
-            let folder = self.args.game_dir.as_deref().unwrap_or(folder);
+        let find = |folder: Option<&Path>| {
+            let folder = self.args.game_dir.as_deref().or(folder).ok_or("the game's folder is not known")?;
             recognise(folder, &self.environment).and_then(|it| self.with_prefix(it))
         };
         planned(plan_mo2(instance, &find, &self.overrides))

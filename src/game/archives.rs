@@ -9,6 +9,7 @@ use super::data::DataFolders;
 use super::ini::{Ini, IniFiles, list};
 use super::language;
 use super::note::{Note, NoteCode};
+use super::precedence::ArchiveRule;
 use super::title::Title;
 
 /// An archive that the game loads.
@@ -116,7 +117,9 @@ impl<'a> Archives<'a> {
                 notes.push(Note::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
             }
         }
-        for found in all.iter().filter(|found| fold(found.name()).ends_with(".OVERRIDE")) {
+        let is_override =
+            |name: &str| self.title.archives.0 == ArchiveRule::NewVegas && fold(name).ends_with(".OVERRIDE");
+        for found in all.iter().filter(|found| is_override(found.name())) {
             let text = "JIP LN NVSE raises the archive of this name above others, which is not modelled";
             notes.push(Note::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
         }

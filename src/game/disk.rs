@@ -10,7 +10,7 @@ use super::caseless::{FolderNames, find_file, fold};
 use super::data::{DataFile, DataFolder};
 use super::ini::{INI_MAX, Ini};
 use super::note::{Note, NoteCode};
-use super::plugin::{HEADER_MAX, Header};
+use super::plugin::{HEADER_FIRST, Header};
 use super::small_file;
 
 /// Bytes of a list of plugins or mods that are read.
@@ -79,7 +79,11 @@ pub(super) fn ini(path: &Path, notes: &mut Vec<Note>) -> Option<Ini> {
 
 /// The header of a plugin; `None` where it cannot be read.
 pub(super) fn header(path: &Path) -> Option<Header> {
-    let (bytes, _) = small_file::read_start(path, HEADER_MAX).ok()?;
+    let (mut bytes, _) = small_file::read_start(path, HEADER_FIRST).ok()?;
+    let len = Header::len(&bytes);
+    if len > bytes.len() && bytes.len() == HEADER_FIRST {
+        bytes = small_file::read_start(path, len).ok()?.0;
+    }
     Header::parse(&bytes)
 }
 

@@ -16,13 +16,14 @@ use super::text::decode_utf8;
 /// The file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";
 
-/// The load order of an instance: the game's own files below its mods. `find` recognises the game in a folder.
+/// The load order of an instance: the game's own files below its mods. `find` recognises the game in a folder; without
+/// one, where the instance does not say which, it may know another.
 ///
 /// # Errors
 /// Where the instance, its profile or its game cannot be found.
 pub fn plan_mo2(
     instance: &Path,
-    find: &dyn Fn(&Path) -> Result<Installation, String>,
+    find: &dyn Fn(Option<&Path>) -> Result<Installation, String>,
     overrides: &Overrides,
 ) -> Result<LoadOrder, PlanError> {
     let mut notes = Vec::new();
@@ -33,8 +34,10 @@ pub fn plan_mo2(
         return Err(PlanError(format!("{}: {MO2_INI} does not exist or cannot be read", instance.display())));
     };
     let instance = Instance::new(instance, &Settings::parse(&bytes), overrides);
-    let game = instance.game_folder()?;
-    let installation = find(&game).map_err(PlanError)?;
+    let installation = match instance.game_folder() {
+        Ok(game) => find(Some(&game)).map_err(PlanError)?,
+        Err(unknown) => find(None).map_err(|_| unknown)?,
+    };
     let profile = instance.profile(overrides.mo2_profile.as_deref())?;
     let data = find_folder(&installation.folder, installation.title.data);
     let is_mounted = data.is_some_and(|data| is_fuse(&data));
@@ -89,9 +92,9 @@ impl Instance {
             },
             None => base.as_ref().map(|base| base.join(name)),
         };
-        let lower = |names: Vec<String>| names.iter().map(|name| name.to_lowercase()).collect();
         let list = |key: &str, default: &str| {
-            lower(settings.list("Settings", key).unwrap_or_else(|| vec![default.to_owned()]))
+            let names = settings.list("Settings", key).unwrap_or_else(|| vec![default.to_owned()]);
+            names.iter().map(|name| name.to_lowercase()).collect()
         };
         Self {
             game: settings.get("General", "gamePath"),
@@ -99,10 +102,11 @@ impl Instance {
             mods: in_base("mod_directory", "mods"),
             profiles: in_base("profiles_directory", "profiles"),
             overwrite: in_base("overwrite_directory", "overwrite"),
-            shown: Shown::Without {
-                names: lower(vec!["meta.ini".into(), "readme.txt".into(), "fomod".into()]),
-                suffixes: list("skip_file_suffixes", ".mohidden"),
-                folders: list("skip_directories", ".git"),
+            shown: Shown {
+                only: None,
+                without_names: vec!["meta.ini".into(), "readme.txt".into(), "fomod".into()],
+                without_suffixes: list("skip_file_suffixes", ".mohidden"),
+                without_folders: list("skip_directories", ".git"),
             },
             folder,
             prefix,

@@ -41,12 +41,12 @@ pub struct PlannedLayer {
 impl PlannedLayer {
     /// An archive.
     pub fn archive(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
-        Self { what: LayerKind::Archive, path: path.into(), why: why.into(), shown: Shown::All }
+        Self { what: LayerKind::Archive, path: path.into(), why: why.into(), shown: Shown::default() }
     }
 
     /// A folder of loose files.
     pub fn folder(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
-        Self { what: LayerKind::Folder, path: path.into(), why: why.into(), shown: Shown::All }
+        Self { what: LayerKind::Folder, path: path.into(), why: why.into(), shown: Shown::default() }
     }
 }
 
@@ -69,24 +69,18 @@ impl LayerKind {
     }
 }
 
-/// Which files of a folder are shown.
+/// Which files of a folder are shown: all, but for what these leave out. Names are in lower case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Shown {
-    /// All.
-    #[default]
-    All,
-    /// What lies directly in it; what is below these folders of it, where it beats archives; and what is below folders of
-    /// it that no archive has. Lower case, `/` between names.
-    Only(Vec<String>),
-    /// All but what a mod manager keeps for itself. Lower case.
-    Without {
-        /// Names directly in the folder.
-        names: Vec<String>,
-        /// Ends of names of files, at any depth.
-        suffixes: Vec<String>,
-        /// Names of folders, at any depth.
-        folders: Vec<String>,
-    },
+pub struct Shown {
+    /// Where the game looks at some folders alone: shown are what lies directly in the folder; what is below these folders
+    /// of it (`/` between names), where it beats archives; and what is below folders that no archive has.
+    pub only: Option<Vec<String>>,
+    /// Names directly in the folder that are left out.
+    pub without_names: Vec<String>,
+    /// Ends of names of files that are left out, at any depth.
+    pub without_suffixes: Vec<String>,
+    /// Names of folders that are left out, at any depth.
+    pub without_folders: Vec<String>,
 }
 
 /// Why there is no plan: one sentence.

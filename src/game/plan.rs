@@ -9,7 +9,7 @@ use super::data::DataFolders;
 use super::ini::{Ini, IniFiles};
 use super::loose;
 use super::note::Note;
-use super::order::{LoadOrder, PlannedLayer, Shown};
+use super::order::{LoadOrder, PlannedLayer};
 use super::plugin::Header;
 use super::plugin_order;
 use super::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
@@ -146,8 +146,8 @@ fn with_folders(
     };
     for folder in &mut folders {
         folder.why.push_str(remark);
-        if let (LooseRule::Below(named), Shown::All) = (rule, &folder.shown) {
-            folder.shown = Shown::Only(named.clone());
+        if let LooseRule::Below(named) = rule {
+            folder.shown.only = Some(named.clone());
         }
     }
     match rule {

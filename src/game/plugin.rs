@@ -5,8 +5,11 @@
 
 use crate::read::{Reader, UnexpectedEnd};
 
-/// Bytes of a plugin that are read. The header record of the largest real plugins has some 100 KiB, most of it behind
-/// the masters.
+/// Bytes of a plugin that are read at first: enough for the headers of nearly all.
+pub(super) const HEADER_FIRST: usize = 4 << 10;
+
+/// Bytes of a plugin that are read at most. The header record of the largest real plugins has some 100 KiB, most of it
+/// behind the masters.
 pub(super) const HEADER_MAX: usize = 1 << 20;
 
 /// Masters that a header may have: indexes of plugins are a byte; light and medium plugins allow some thousand more.
@@ -39,6 +42,14 @@ impl Header {
             _ => return None,
         };
         Some(header)
+    }
+
+    /// The bytes that the header record takes, as far as it states and [`HEADER_MAX`] allows.
+    pub(super) fn len(bytes: &[u8]) -> usize {
+        let size =
+            Reader::at(bytes, 4, "the record's size").and_then(|mut reader| reader.u32("the record's size"));
+        let size = size.ok().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+        size.saturating_add(24).min(HEADER_MAX)
     }
 
     fn parse_tes3(&mut self, reader: &mut Reader<'_>) -> Result<(), UnexpectedEnd> {

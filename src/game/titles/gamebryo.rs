@@ -165,7 +165,7 @@ const FALLOUT_INIS: IniRules = IniRules {
         ini(IniPlace::MyGames, "FalloutCustom.ini", IniRole::Further),
     ],
     of_plugins: false,
-    can_be_portable: true,
+    can_be_portable: false,
     list_limit: SHORT,
 };
 
