@@ -10,13 +10,16 @@ const OFFICIAL: [&str; 6] = ["Fallo", "DeadM", "Hones", "Lones", "OldWo", "Updat
 /// The rank of a mod's archive.
 const MOD: usize = OFFICIAL.len();
 
+/// Archives that are ranked, many times what a game opens. Time grows by the square of their number.
+const RANKED_MAX: usize = 1 << 14;
+
 /// Indexes of archives in the order in which the game searches them; `names` are in the order of loading, as the game
 /// spells them.
 pub(super) fn searched<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
     let mut list: Vec<(usize, Marks)> = Vec::new();
     for (index, name) in names.enumerate() {
         let marks = Marks::of(name);
-        if marks.has(0) {
+        if marks.has(0) || index >= RANKED_MAX {
             list.push((index, marks));
             continue;
         }
