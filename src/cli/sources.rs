@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
+use super::profile::Profile;
 use super::source_args::SourceArgs;
 use crate::game::caseless::{FolderNames, find_file, same};
 use crate::game::find::{Found, find, recognise, with_prefix};
@@ -53,10 +54,20 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn source(&self, source: &Path) -> Result<LoadOrder, Failure> {
+        if Profile::is_one(source) {
+            let profile = Profile::read(source)?;
+            let orders = profile.archives.iter().map(|path| self.path(path)).collect::<Result<_, _>>()?;
+            return Ok(joined(orders));
+        }
         // A name without a slash that is a game's id is the game; `./skyrim` is a folder of that name.
         if let Some(title) = source.to_str().and_then(title) {
             return self.game(title);
         }
+        self.path(source)
+    }
+
+    /// What a path leads to.
+    fn path(&self, source: &Path) -> Result<LoadOrder, Failure> {
         let metadata = match std::fs::metadata(source) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(no_source(source)),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::active::PluginLists;
-use super::caseless::{find_folder, fold};
+use super::caseless::{self, FoundPath, find_folder, fold};
 use super::data::{DataFolder, DataFolders};
 use super::disk;
 use super::ini::{Ini, IniFiles};
@@ -13,7 +13,7 @@ use super::note::{Note, NoteCode};
 use super::order::{LoadOrder, PlanError, PlannedLayer};
 use super::plan::{Inputs, plan};
 use super::text::{decode_list, decode_utf8, lines};
-use super::title::{ActiveRule, IniPlace, IniRole, LooseSetting, Title};
+use super::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, Title};
 
 /// What a mod manager puts in place of the game's own files.
 #[derive(Clone, Debug, Default)]
@@ -43,11 +43,16 @@ pub(super) fn plan_managed(
     managed: &Managed,
 ) -> Result<LoadOrder, PlanError> {
     let title = installation.title;
-    let Some(data) = find_folder(&installation.folder, title.data) else {
+    let found = caseless::find(&installation.folder, title.data).filter(|found| found.path.is_dir());
+    let Some(FoundPath { path: data, others }) = found else {
         let folder = installation.folder.display();
         return Err(PlanError(format!("{folder}: {} has no folder {} there", title.name, title.data)));
     };
     let mut reader = GameReader { installation, managed, data, is_portable: false, notes: Vec::new() };
+    for other in others {
+        let text = format!("the game sees {} in its place, and nothing of it", reader.data.display());
+        reader.notes.push(Note::new(NoteCode::FolderCase, other.to_string_lossy(), text));
+    }
     reader.is_portable = reader.is_portable();
     let (inis, read) = reader.inis(&overrides.inis);
     let language = reader.language(&inis);
@@ -149,7 +154,13 @@ impl GameReader<'_> {
 
     /// Where an INI file is, if it exists.
     fn ini_path(&self, place: IniPlace, name: &str) -> Option<PathBuf> {
+        let is_this = |main: &IniFile| main.place == place && main.name == name;
         let folder = match place {
+            // A manager's copy of the one that the game keeps in its folder, as Morrowind does.
+            IniPlace::Game if self.managed.inis.is_some() && self.title().main_ini().is_some_and(is_this) => {
+                let managed = self.managed.inis.as_ref().and_then(|folder| disk::file_in(folder, name));
+                return managed.or_else(|| disk::file_in(&self.installation.folder, name));
+            }
             IniPlace::MyGames if self.is_portable => &self.installation.folder,
             IniPlace::MyGames => self.managed.inis.as_ref().or(self.installation.my_games.as_ref())?,
             IniPlace::Game => &self.installation.folder,

@@ -59,6 +59,25 @@ fn every_world_has_the_layers_plugins_notes_and_rules_of_its_game() {
     }
 }
 
+#[test]
+fn every_way_of_naming_a_game_gives_the_same_order() {
+    let dir = TestDir::new();
+    for world in worlds::write(&dir) {
+        let path = |key: &str| world.root.join(world.expected[key].as_str().unwrap());
+        let mut names = match world.expected["game"].as_str().unwrap() {
+            _ if world.expected["mo2_dir"].is_string() => vec![path("mo2_dir").join("ModOrganizer.ini")],
+            "openmw" => {
+                vec![path("game_dir"), world.root.join("home/.config/openmw/openmw.cfg"), "openmw".into()]
+            }
+            _ => vec![path("game_dir")],
+        };
+        names.push(source(&world).into());
+        let order = |name: &PathBuf| world.run(&dir, &["order", "--json", name.to_str().unwrap()]).sound();
+        let orders: BTreeSet<String> = names.iter().map(order).collect();
+        assert_eq!(orders.len(), 1, "{}: {orders:#?}", world.name);
+    }
+}
+
 /// A folder in which Skyrim Special Edition is recognised.
 fn skyrim(folder: &Path) {
     fs::create_dir_all(folder.join("Data")).unwrap();
@@ -140,6 +159,10 @@ fn a_mix_has_the_layers_of_its_sources_in_their_order() {
     assert_eq!(paths, expected.each_ref().map(|path| path.trim_end_matches('/')));
     assert_eq!(order["game"], "");
     assert_eq!(notes(&order["notes"], &world.root).len(), 1, "the game was never started: {printed}");
+    let profile = world.root.join("mix.toml");
+    fs::write(&profile, format!("archives = [{:?}, {:?}, {:?}]", sources[0], sources[1], sources[2]))
+        .unwrap();
+    assert_eq!(world.run(&dir, &["order", "--json", profile.to_str().unwrap()]).sound(), printed);
     // The data folder of a game, named for itself, is a folder like any other.
     let data = world.run(&dir, &["order", "--json", &below(&game, "Data")]).sound();
     assert!(data.contains("\"game\":\"\""), "{data}");

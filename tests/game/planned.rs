@@ -242,3 +242,22 @@ fn a_profile_of_mod_organizer_that_is_not_there_is_named_with_those_that_are() {
     let failed = plan_mo2(&tree.path("mo2"), &unknown, &overrides).unwrap_err().to_string();
     assert!(failed.contains("Q:\\x") && failed.contains("--prefix"), "{failed}");
 }
+
+#[test]
+fn a_profile_of_morrowind_has_the_settings_that_the_game_keeps_in_its_folder() {
+    let tree = Tree::new("morrowind").with(&[
+        ("game/Morrowind.ini", "[Archives]\nArchive 0=Game.bsa\n"),
+        ("game/Data Files/Morrowind.bsa", ""),
+        ("game/Data Files/Game.bsa", ""),
+        ("mo2/ModOrganizer.ini", "[General]\nselected_profile=Default\n"),
+        ("mo2/profiles/Default/settings.ini", "[General]\nLocalSettings=true\n"),
+        ("mo2/profiles/Default/morrowind.ini", "[Archives]\nArchive 0=Mod.bsa\nArchive 2=Game.bsa\n"),
+        ("mo2/overwrite/Mod.bsa", ""),
+    ]);
+    fs::create_dir(tree.path("game/DATA FILES")).unwrap();
+    let find = |_: Option<&Path>| Ok(tree.installation.clone());
+    let order = plan_mo2(&tree.path("mo2"), &find, &Overrides::default()).unwrap();
+    let expected = ["Morrowind.bsa", "Mod.bsa", "Data Files", "overwrite"];
+    assert_eq!(layers(&order), expected, "numbers end at the first gap");
+    assert!(notes(&order, NoteCode::FolderCase)[0].ends_with("game/DATA FILES"), "{:?}", order.notes);
+}
