@@ -21,14 +21,15 @@
 //!           └─────┬─────┘
 //!                fs                              operations, FUSE adaptor, session, mount
 //!                 ▲
-//!                cli                             one file a command; imports every room
+//!                cli ────────► game              one file a command; what a game loads, in which order and why
 //!
 //!   data flows down; an arrow is an import, and there is no other (fs also imports the waist)
 //! ```
 //!
 //! The crate is an hourglass. [`mod@format`] parses the bytes of any archive into one plain [`format::Archive`]; nothing
 //! below knows what a BSA is. [`tree`] and [`content`] both use the waist and never each other: names and bytes are joined
-//! in [`fs`]. [`read`], [`texture`] and [`source`] import nothing of the crate.
+//! in [`fs`]. [`read`], [`texture`] and [`source`] import nothing of the crate. [`game`] plans which archives and folders a
+//! game loads and opens none of them; `cli` opens what it planned.
 //!
 //! Inside a room the same rule holds: `mod.rs` is its table of contents, types live in files that bear their names, and
 //! files import in one direction. `tests/layering.rs` reads the source and fails on any other import.
@@ -73,6 +74,8 @@
 //! | why do opens send no message? | `src/fs/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fs/fuse.rs` |
 //! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
 //! | who wins where two archives have a path? | [`tree::merge()`] |
+//! | which archives does a game load, and why? | its row in `game/titles/`, the plan in `game/plan.rs`; `bsafs order` prints it |
+//! | where is a game looked for? | `game/find/`; `bsafs games` prints what is found |
 //! | where is a wrong checksum noticed, and what then? | `content/codec/zlib.rs` and `lz4_frame.rs`: [`content::codec::DecodeError::Suspect`], EIO; a missing one is a [`content::codec::Quirk`] |
 //! | where does `--salvage` act? | `decode` in `content/decode.rs`, alone |
 //! | where is a damaged extent noticed? | [`content::codec::decode`]; its size is checked before, in `content/store.rs` |
@@ -121,6 +124,7 @@
 //!   completions and the tests are made; then the code that acts on it: [`fs::Presentation`] is how nodes appear,
 //!   [`fs::MountRequest`] what the kernel gets.
 //! * **A texture format**: one row in `src/texture/`.
+//! * **A game**: one row in `src/game/titles/`; the lists of its unchanged INI files in `vanilla.rs` there.
 //!
 //! # Tests
 //!
@@ -133,6 +137,7 @@ pub mod cli;
 pub mod content;
 pub mod format;
 pub mod fs;
+pub mod game;
 pub mod read;
 pub mod source;
 pub mod texture;

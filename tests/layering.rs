@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use imports::imports;
 
 /// Each part with the parts that it may import.
-const ALLOWED: [(&str, &[&str]); 8] = [
+const ALLOWED: [(&str, &[&str]); 9] = [
     ("read", &[]),
     ("source", &[]),
     ("texture", &[]),
@@ -23,7 +23,8 @@ const ALLOWED: [(&str, &[&str]); 8] = [
     ("tree", &["format"]),
     ("content", &["format", "source"]),
     ("fs", &["tree", "content", "format"]),
-    ("cli", &["read", "source", "texture", "format", "tree", "content", "fs"]),
+    ("game", &["read"]),
+    ("cli", &["read", "source", "texture", "format", "tree", "content", "fs", "game"]),
 ];
 
 /// Files that belong to no part: the crate's documentation, and the program.

@@ -8,6 +8,7 @@
 
 mod codec;
 mod deep;
+mod game;
 mod options;
 mod pipeline;
 mod texture;
@@ -259,10 +260,31 @@ fn seeds_of_every_fuzz_target_get_beyond_the_first_check() {
                 let is_accepted = options::run(&seed.bytes, folder.path());
                 (is_accepted != seed.name.starts_with("refused"), "accepted, or refused where it should be")
             }
+            "plugin" => (game::plugin(&seed.bytes) > 0, "a plugin with masters"),
+            "ini" => (game::ini(&seed.bytes) > 0, "an INI file with keys"),
             target => panic!("no target {target}"),
         };
         assert!(is_far, "{}: {} is not {what}", seed.target, seed.name);
         *counts.entry(seed.target).or_insert(0) += 1;
     }
-    assert!(counts.len() == 5 && counts.values().all(|&count| count > 10), "{counts:?}");
+    assert!(counts.len() == 7 && counts.values().all(|&count| count > 10), "{counts:?}");
+}
+
+#[test]
+fn a_plugin_or_an_ini_file_with_any_byte_changed_or_cut_off_is_read_as_far_as_it_goes() {
+    for seed in seeds().into_iter().filter(|seed| matches!(seed.target, "plugin" | "ini")) {
+        let run = |bytes: &[u8]| match seed.target {
+            "plugin" => game::plugin(bytes),
+            _ => game::ini(bytes),
+        };
+        let mut bytes = seed.bytes.clone();
+        for at in 0..bytes.len() {
+            run(&seed.bytes[..at]);
+            for new in [0, b'\n', b'"', b'[', b'=', 0xFF] {
+                bytes[at] = new;
+                run(&bytes);
+            }
+            bytes[at] = seed.bytes[at];
+        }
+    }
 }

@@ -5,7 +5,8 @@
 //! - `mount`, `presented` and `status` mount. They need `/dev/fuse` and, unless root runs them, fusermount3:
 //!   `scripts/setup` installs it. Root and other users can run them.
 //! - `mount::real_archives` reads archives that other tools wrote, from `../shared/archives`. Where these are missing,
-//!   it says so on standard error and passes. No other test needs files from outside the project.
+//!   it says so on standard error and passes. So does `game`, of the worlds that `../shared/games/mkgames.py` writes. No
+//!   other test needs files from outside the project.
 //! - `scripts/check` runs all of these, and the comparison with other readers in tests/oracles, a crate of its own.
 //! - `scripts/fuzz 60` fuzzes each target of tests/fuzz for a minute, with the invariants of `robustness`.
 //! - `scripts/soak 1` compares every byte of two mounts for a minute, in which archives are swapped and daemons killed
@@ -26,6 +27,7 @@ mod consoles; // BA2 of the PlayStation 4 and the Xbox One, from bytes to files
 mod content; // bytes: every cut, how often decoded, bad entries, changed archives
 mod force; // unknown versions and kinds, refused or read by --force
 mod format; // parsers, on valid and on damaged tables
+mod game; // what games load, in worlds of ../shared/games
 mod layering; // which room and which file may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod mount; // real mounts

@@ -3,7 +3,9 @@
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::exit::{Exit, Failure};
-use super::{cat, completions, extract, info, list, man, mount, names, status, umount, verify, which};
+use super::{
+    cat, completions, extract, games, info, list, man, mount, names, order, status, umount, verify, which,
+};
 
 /// Mounts Bethesda archives (BSA and BA2, Morrowind to Starfield) as a read-only directory tree.
 #[derive(Debug, Parser)]
@@ -45,6 +47,8 @@ pub(super) enum Command {
     Names(names::Names),
     Which(which::Which),
     Status(status::Status),
+    Games(games::Games),
+    Order(order::Order),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -62,6 +66,8 @@ impl Command {
             Self::Names(it) => it.run(),
             Self::Which(it) => it.run(),
             Self::Status(it) => it.run(),
+            Self::Games(it) => it.run(),
+            Self::Order(it) => it.run(),
             Self::Completions(it) => it.run(Cli::command()),
             Self::Man(it) => it.run(Cli::command()),
         }

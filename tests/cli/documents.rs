@@ -8,7 +8,7 @@ use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "mount",
     "umount",
     "list",
@@ -19,6 +19,8 @@ const COMMANDS: [&str; 12] = [
     "names",
     "which",
     "status",
+    "games",
+    "order",
     "completions",
     "man",
 ];

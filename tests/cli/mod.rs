@@ -3,6 +3,7 @@
 mod about; // info and verify
 mod content; // cat and extract
 mod documents; // help, manual, completions
+mod games; // games
 mod listing; // list
 mod terminal; // what a terminal is kept from
 mod usage; // mistyped commands, messages, quiet

@@ -23,6 +23,7 @@ pub mod ba2;
 pub mod consoles;
 pub mod content;
 pub mod dds;
+mod game_seeds;
 pub mod hash;
 pub mod legacy;
 pub mod pack;

@@ -7,7 +7,7 @@ use super::legacy::{Kind, Legacy};
 use super::pack;
 use super::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED, XBOX_360, XMEM};
 use super::tiler::Tiler;
-use super::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, dds, samples};
+use super::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, dds, game_seeds, samples};
 
 /// An input of a fuzz target.
 #[derive(Clone, Debug)]
@@ -37,6 +37,7 @@ pub fn seeds() -> Vec<Seed> {
     all.extend(streams());
     all.extend(textures());
     all.extend(options());
+    all.extend(game_seeds::seeds());
     all
 }
 

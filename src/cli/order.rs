@@ -1,0 +1,152 @@
+//! `bsafs order`: which archives and folders a game loads, in which order, and why.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::loose_notes;
+use super::output::{count, stdout, write_json};
+use super::source_args::SourceArgs;
+use super::sources;
+use crate::game::{ArchiveRule, LoadOrder, LooseRule};
+
+/// Print what a game loads, in which order and why, and what is odd about it
+///
+/// Layers are printed lowest first: of several that have a file, the last one has it.
+#[derive(Args, Debug)]
+pub(super) struct Order {
+    /// Games by their ids (`bsafs games` prints them), folders of games, instances of Mod Organizer 2, openmw.cfg files,
+    /// archives, and folders of loose files; the rightmost wins
+    #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    /// Exit with status 1 if anything is odd
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+/// What `--json` prints. Paths that are not UTF-8 have replacement characters.
+#[derive(Serialize)]
+struct Document<'a> {
+    game: &'a str,
+    layers: Vec<Layer<'a>>,
+    notes: Vec<Remark<'a>>,
+    precedence: Precedence<'a>,
+    confidence: &'a str,
+    plugins: &'a [String],
+    inis: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Layer<'a> {
+    kind: &'a str,
+    path: String,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct Remark<'a> {
+    code: &'a str,
+    subject: &'a str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Precedence<'a> {
+    archives: &'a str,
+    loose: &'a str,
+    /// Folders below which loose files win where others are not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loose_folders: Option<&'a [String]>,
+}
+
+impl Order {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let mut order = sources::plan(&self.sources, &self.source)?;
+        loose_notes::add(&mut order);
+        let mut out = stdout();
+        match self.json {
+            true => write_json(&mut out, &document(&order))?,
+            false => write_lines(&mut out, &order)?,
+        }
+        out.flush()?;
+        Ok(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok })
+    }
+}
+
+fn document(order: &LoadOrder) -> Document<'_> {
+    let layer = |layer: &'_ crate::game::PlannedLayer| layer.path.to_string_lossy().into_owned();
+    let loose_folders = match &order.precedence.loose {
+        LooseRule::Below(folders) => Some(&folders[..]),
+        _ => None,
+    };
+    Document {
+        game: order.game,
+        layers: (order.layers.iter())
+            .map(|it| Layer { kind: it.what.as_str(), path: layer(it), why: &it.why })
+            .collect(),
+        notes: (order.notes.iter())
+            .map(|it| Remark { code: it.code.as_str(), subject: &it.subject, text: &it.text })
+            .collect(),
+        precedence: Precedence {
+            archives: order.precedence.archives.as_str(),
+            loose: order.precedence.loose.as_str(),
+            loose_folders,
+        },
+        confidence: order.confidence.as_str(),
+        plugins: &order.plugins,
+        inis: order.inis.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+    }
+}
+
+fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
+    for (at, layer) in order.layers.iter().enumerate() {
+        writeln!(out, "{:>5}  {:<7}  {}", at + 1, layer.what.as_str(), layer.path.display())?;
+        writeln!(out, "                {}", layer.why)?;
+    }
+    writeln!(out)?;
+    if !order.game.is_empty() {
+        writeln!(out, "game        {}", order.game)?;
+        writeln!(out, "plugins     {} active", order.plugins.len())?;
+    }
+    for ini in &order.inis {
+        writeln!(out, "settings    {}", ini.display())?;
+    }
+    let (archives, loose) = rule(order);
+    writeln!(out, "archives    {archives}")?;
+    writeln!(out, "loose       {loose}")?;
+    writeln!(out, "confidence  {} that these rules are the game's", order.confidence.as_str())?;
+    if !order.notes.is_empty() {
+        writeln!(out, "\n{}", count(order.notes.len(), "note"))?;
+    }
+    for note in &order.notes {
+        writeln!(out, "  {}  {}\n      {}", note.code.as_str(), note.subject, note.text)?;
+    }
+    Ok(())
+}
+
+/// The rules in words.
+fn rule(order: &LoadOrder) -> (&'static str, String) {
+    let archives = match order.precedence.archives {
+        ArchiveRule::LastWins => "the one that is loaded last wins",
+        ArchiveRule::FirstWins => "the one that is loaded first wins",
+        ArchiveRule::NewVegas => {
+            "by rank of the name: mods, add-ons, base game; among equals the first loaded one wins"
+        }
+        ArchiveRule::Oblivion => "the one that is loaded first wins, unless another one answered last",
+    };
+    let loose = match &order.precedence.loose {
+        LooseRule::Always => "win".to_owned(),
+        LooseRule::Never => "lose to every archive".into(),
+        LooseRule::ByDate => "win where they are newer than the archives".into(),
+        LooseRule::Below(folders) => format!("are seen below {} alone", folders.join(", ")),
+    };
+    (archives, loose)
+}

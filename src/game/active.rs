@@ -1,0 +1,273 @@
+//! Which plugins are active: lists of the game and of the user, and what follows from names.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::caseless::fold;
+use super::data::DataFolders;
+use super::ini::IniFiles;
+use super::note::{Note, NoteCode};
+use super::plugin::Header;
+use super::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
+
+/// The lists of plugins that a game reads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PluginLists {
+    /// The lines of `Plugins.txt`, stars and all.
+    pub(super) plugins: Vec<String>,
+    /// The lines of `loadorder.txt`, if it exists.
+    pub(super) load_order: Option<Vec<String>>,
+    /// The lines of the `.ccc` file.
+    pub(super) creation_club: Vec<String>,
+}
+
+/// An installed plugin.
+#[derive(Clone, Debug)]
+pub(super) struct Plugin {
+    /// As the disk spells it.
+    pub(super) name: String,
+    pub(super) folded: String,
+    pub(super) header: Header,
+    pub(super) changed: super::data::Time,
+    pub(super) is_master: bool,
+    /// Loads after all others.
+    pub(super) is_blueprint: bool,
+}
+
+/// Names in the lists that decide what is active and where it loads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listed {
+    /// Those that load before all others.
+    pub(super) early: Vec<String>,
+    /// The order that the user gave, active or not.
+    pub(super) order: Vec<String>,
+    /// Those that are active, folded, where they exist.
+    pub(super) active: HashSet<String>,
+}
+
+/// Extensions of plugins.
+const EXTENSIONS: [&str; 3] = [".ESM", ".ESP", ".ESL"];
+
+/// Whether a name is that of a plugin.
+pub(super) fn is_plugin(name: &str) -> bool {
+    let folded = fold(name);
+    EXTENSIONS.iter().any(|extension| folded.ends_with(extension))
+}
+
+/// A plugin's name without its extension.
+pub(super) fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// The installed plugins; `header` reads the header of one.
+pub(super) fn installed(
+    rules: &PluginRules,
+    data: &DataFolders,
+    header: &dyn Fn(&std::path::Path) -> Option<Header>,
+) -> Vec<Plugin> {
+    let mut plugins = Vec::new();
+    for found in data.all().into_iter().filter(|found| is_plugin(found.name())) {
+        // What is no plugin may still be listed, and then has no flags.
+        let header = header(&found.path()).unwrap_or_default();
+        let folded = fold(found.name());
+        let flag = header.flags & Header::MASTER != 0;
+        let is_master = match rules.masters {
+            MasterRule::Extension => folded.ends_with(".ESM"),
+            MasterRule::Flag => flag,
+            MasterRule::FlagOrExtension => flag || folded.ends_with(".ESM") || folded.ends_with(".ESL"),
+        };
+        let is_blueprint = rules.blueprints && is_master && header.flags & Header::BLUEPRINT != 0;
+        let (name, changed) = (found.name().to_owned(), found.file.changed);
+        plugins.push(Plugin { name, folded, header, changed, is_master, is_blueprint });
+    }
+    plugins
+}
+
+/// Collects the lists, with notes on names that do not exist.
+pub(super) fn listed(
+    rules: &PluginRules,
+    lists: &PluginLists,
+    inis: &IniFiles,
+    plugins: &[Plugin],
+    notes: &mut Vec<Note>,
+) -> Listed {
+    let exists: HashMap<&str, &Plugin> =
+        plugins.iter().map(|plugin| (plugin.folded.as_str(), plugin)).collect();
+    let tests = test_files(rules, inis, &exists);
+    let replaced = rules.test_files == TestFiles::Replace && !tests.is_empty();
+    let mut listed = Listed::default();
+    let mut wanted: Vec<String> = Vec::new();
+    match rules.active {
+        ActiveRule::Fixed => {}
+        ActiveRule::GameFiles => wanted = game_files(inis),
+        _ if replaced => listed.order.clone_from(&tests),
+        ActiveRule::Lines => {
+            wanted.clone_from(&lists.plugins);
+            listed.order = lists.load_order.clone().unwrap_or_else(|| lists.plugins.clone());
+        }
+        ActiveRule::Starred => {
+            let starred = |line: &String| Some(line.strip_prefix('*')?.trim().to_owned());
+            wanted = lists.plugins.iter().filter_map(starred).collect();
+            let name = |line: &String| line.trim_start_matches('*').trim().to_owned();
+            listed.order = lists.plugins.iter().map(name).collect();
+        }
+    }
+    note_missing(&wanted, &exists, notes);
+    let club: &[String] = if replaced { &[] } else { &lists.creation_club };
+    listed.early = match rules.order {
+        OrderRule::PluginsFile => {
+            rules.hard_coded.iter().map(|it| (*it).to_owned()).chain(club.iter().cloned()).collect()
+        }
+        OrderRule::LoadOrderFile => rules.hard_coded.iter().take(1).map(|it| (*it).to_owned()).collect(),
+        OrderRule::Times | OrderRule::AsWritten => Vec::new(),
+    };
+    let hard_coded = rules.hard_coded.iter().map(|it| fold(it));
+    let all = wanted.iter().chain(club).chain(&tests).map(|it| fold(it)).chain(hard_coded);
+    listed.active = all.filter(|name| exists.contains_key(name.as_str())).collect();
+    listed
+}
+
+/// Adds the plugins that are active because of others, or of files beside them.
+pub(super) fn add_implied(
+    rules: &PluginRules,
+    data: &DataFolders,
+    plugins: &[Plugin],
+    active: &mut HashSet<String>,
+) {
+    let exists: HashMap<&str, &Plugin> =
+        plugins.iter().map(|plugin| (plugin.folded.as_str(), plugin)).collect();
+    if rules.blueprints {
+        let of = |name: &String| format!("BLUEPRINTSHIPS-{}.ESM", stem(name));
+        let ships: Vec<_> = active.iter().map(of).filter(|it| exists.contains_key(it.as_str())).collect();
+        active.extend(ships);
+    }
+    if !rules.nam_files {
+        return;
+    }
+    for plugin in plugins.iter().filter(|plugin| !plugin.folded.ends_with(".ESL")) {
+        if data.find(&format!("{}.nam", stem(&plugin.name))).is_some() {
+            active.insert(plugin.folded.clone());
+        }
+    }
+    // The same engine activates what an active plugin needs.
+    let mut queue: VecDeque<String> = active.iter().cloned().collect();
+    while let Some(name) = queue.pop_front() {
+        let masters = exists.get(name.as_str()).map_or(&[][..], |plugin| &plugin.header.masters[..]);
+        for master in masters.iter().map(|it| fold(it)) {
+            if exists.contains_key(master.as_str()) && active.insert(master.clone()) {
+                queue.push_back(master);
+            }
+        }
+    }
+}
+
+/// The plugins of `sTestFile1` to `sTestFile10` that exist.
+fn test_files(rules: &PluginRules, inis: &IniFiles, exists: &HashMap<&str, &Plugin>) -> Vec<String> {
+    if rules.test_files == TestFiles::Ignored {
+        return Vec::new();
+    }
+    let keys = (1..=10).map(|number| format!("sTestFile{number}"));
+    let names = keys.filter_map(|key| inis.get("General", &key).map(|(value, _)| value.to_owned()));
+    names.filter(|name| exists.contains_key(fold(name).as_str())).collect()
+}
+
+/// The plugins of `GameFile0` and so on, whatever their numbers.
+fn game_files(inis: &IniFiles) -> Vec<String> {
+    let mut names = Vec::new();
+    for (key, value) in inis.iter().flat_map(|(_, ini)| ini.keys("Game Files")) {
+        let number = fold(key).strip_prefix("GAMEFILE").map(str::to_owned);
+        let is_number =
+            number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()));
+        if is_number && !value.is_empty() {
+            names.push(value.to_owned());
+        }
+    }
+    names
+}
+
+fn note_missing(wanted: &[String], exists: &HashMap<&str, &Plugin>, notes: &mut Vec<Note>) {
+    let mut noted = HashSet::new();
+    for name in wanted {
+        let folded = fold(name);
+        if !exists.contains_key(folded.as_str()) && noted.insert(folded) {
+            let text = "the list of plugins names it, and the data folder does not have it";
+            notes.push(Note::new(NoteCode::PluginMissing, name, text));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::tests::folders;
+    use super::super::ini::{Ini, IniFiles};
+    use super::super::titles::title;
+    use super::{Header, PluginLists, add_implied, installed, listed};
+
+    /// Active plugins of a game, sorted, and the notes' subjects.
+    fn active(id: &str, files: &[(&str, i64)], lists: &PluginLists, ini: &str) -> (Vec<String>, Vec<String>) {
+        let rules = &title(id).unwrap().plugins;
+        let data = folders(&[("/d", files)]);
+        let header = |path: &std::path::Path| {
+            let needs = path.to_str().is_some_and(|it| it.ends_with("Needs.esp"));
+            let masters = if needs { vec!["NEEDED.esm".to_owned()] } else { Vec::new() };
+            Some(Header { flags: 0, masters })
+        };
+        let plugins = installed(rules, &data, &header);
+        let mut inis = IniFiles::default();
+        inis.push("Main.ini", Ini::parse(ini.as_bytes()));
+        let mut notes = Vec::new();
+        let mut listed = listed(rules, lists, &inis, &plugins, &mut notes);
+        add_implied(rules, &data, &plugins, &mut listed.active);
+        let mut active: Vec<String> = listed.active.into_iter().collect();
+        active.sort();
+        (active, notes.into_iter().map(|note| note.subject).collect())
+    }
+
+    fn lines(lines: &[&str]) -> PluginLists {
+        PluginLists { plugins: lines.iter().map(|it| (*it).to_owned()).collect(), ..PluginLists::default() }
+    }
+
+    #[test]
+    fn a_star_activates_where_stars_are_known_and_every_line_where_they_are_not() {
+        let files = [("Skyrim.esm", 0), ("A.esp", 0), ("B.esp", 0), ("C.esp.ghost", 0)];
+        let (names, notes) = active("skyrimse", &files, &lines(&["*a.ESP", "B.esp", "*C.esp"]), "");
+        assert_eq!((names, notes), (vec!["A.ESP".to_owned(), "SKYRIM.ESM".into()], vec!["C.esp".to_owned()]));
+        let (names, _) = active("skyrim", &files, &lines(&["A.esp", "B.esp"]), "");
+        assert_eq!(names, ["A.ESP", "B.ESP", "SKYRIM.ESM"]);
+    }
+
+    #[test]
+    fn a_nam_file_activates_its_plugin_and_a_plugin_its_masters_in_new_vegas_alone() {
+        let files = [("X.esm", 0), ("X.nam", 0), ("Needs.esp", 0), ("Needed.esm", 0), ("Off.esp", 0)];
+        let (names, _) = active("falloutnv", &files, &lines(&["Needs.esp"]), "");
+        assert_eq!(names, ["NEEDED.ESM", "NEEDS.ESP", "X.ESM"]);
+        assert_eq!(active("fallout3", &files, &lines(&["Needs.esp"]), "").0, ["NEEDS.ESP"]);
+    }
+
+    #[test]
+    fn test_files_are_added_in_skyrim_and_replace_the_lists_in_fallout_4() {
+        let files = [("A.esp", 0), ("T.esp", 0), ("cc.esl", 0)];
+        let mut lists = lines(&["*A.esp"]);
+        lists.creation_club = vec!["CC.esl".into()];
+        let ini = "[General]\nsTestFile1=T.esp\nsTestFile2=gone.esp\n";
+        assert_eq!(active("skyrimse", &files, &lists, ini).0, ["A.ESP", "CC.ESL", "T.ESP"]);
+        assert_eq!(active("fallout4", &files, &lists, ini).0, ["T.ESP"]);
+        let missing = "[General]\nsTestFile1=gone.esp\n";
+        assert_eq!(active("fallout4", &files, &lists, missing).0, ["A.ESP", "CC.ESL"]);
+    }
+
+    #[test]
+    fn game_files_of_any_number_are_active_in_morrowind() {
+        let ini = "[Game Files]\nGameFile0=A.esp\nGameFile7=B.esp\nGameFiles=C.esp\nGameFile9=Gone.esp\n";
+        let files = [("A.esp", 0), ("B.esp", 0), ("C.esp", 0)];
+        let (names, notes) = active("morrowind", &files, &PluginLists::default(), ini);
+        assert_eq!((names, notes), (vec!["A.ESP".to_owned(), "B.ESP".into()], vec!["Gone.esp".to_owned()]));
+    }
+
+    #[test]
+    fn ships_of_an_active_plugin_are_active_in_starfield() {
+        let files =
+            [("Mod.esm", 0), ("BlueprintShips-Mod.esm", 0), ("BlueprintShips-Off.esm", 0), ("Off.esm", 0)];
+        let (names, _) = active("starfield", &files, &lines(&["*Mod.esm"]), "");
+        assert_eq!(names, ["BLUEPRINTSHIPS-MOD.ESM", "MOD.ESM"]);
+    }
+}

@@ -1,0 +1,199 @@
+//! Which archives a game loads, in the order of loading, and which it leaves.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use super::attach::{SortedNames, attached};
+use super::caseless::fold;
+use super::data::DataFolders;
+use super::ini::{Ini, IniFiles, list};
+use super::language;
+use super::note::{Note, NoteCode};
+use super::precedence::ArchiveRule;
+use super::title::Title;
+
+/// An archive that the game loads.
+#[derive(Clone, Debug)]
+pub(super) struct LoadedArchive {
+    /// As the list spells it that names it, or the disk; New Vegas looks at the case of its letters.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) why: String,
+    /// Whether sources agree that the game loads it.
+    pub(super) is_sure: bool,
+}
+
+/// Archives in the order of loading.
+#[derive(Debug)]
+pub(super) struct Archives<'a> {
+    title: &'a Title,
+    data: &'a DataFolders,
+    language: &'a str,
+    names: SortedNames,
+    pub(super) loaded: Vec<LoadedArchive>,
+    /// Folded names of those that are loaded: one is loaded once.
+    seen: HashSet<String>,
+    pub(super) notes: Vec<Note>,
+}
+
+impl<'a> Archives<'a> {
+    pub(super) fn new(title: &'a Title, data: &'a DataFolders, language: &'a str) -> Self {
+        let all = data.all();
+        let names = SortedNames::new(all.iter().map(|found| found.name()).filter(|name| is_archive(name)));
+        Self { title, data, language, names, loaded: Vec::new(), seen: HashSet::new(), notes: Vec::new() }
+    }
+
+    /// Loads the archives of all lists but the last, then those that the game loads by itself.
+    pub(super) fn load_lists(&mut self, inis: &IniFiles) {
+        for name in self.title.lists.first {
+            self.load(name, "always first", true);
+        }
+        for (key, vanilla) in self.title.lists.keys {
+            self.load_key(inis, key, vanilla);
+        }
+        for name in self.title.lists.hard_coded {
+            self.load(name, "always, after the lists", false);
+        }
+    }
+
+    /// Loads the archives of the list that comes after plugins.
+    pub(super) fn load_last_list(&mut self, inis: &IniFiles) {
+        if let Some((key, vanilla)) = &self.title.lists.last {
+            self.load_key(inis, key, vanilla);
+        }
+    }
+
+    /// Loads the archives that the INI of a plugin lists.
+    pub(super) fn load_ini_of_plugin(&mut self, label: &str, ini: &Ini) {
+        for (key, _) in self.title.lists.keys {
+            let value = ini.get(self.title.lists.section, key).unwrap_or_default();
+            for name in list(value) {
+                self.load(name, &format!("{key} of {label}, the INI of a plugin"), true);
+            }
+        }
+    }
+
+    /// Loads the archives that an active plugin brings.
+    pub(super) fn load_attached(&mut self, plugin: &str) {
+        let names = std::mem::take(&mut self.names);
+        for archive in attached(self.title.attach, plugin, self.language, &names) {
+            let doubt = if archive.is_sure { "" } else { " (sources disagree about this name)" };
+            let before = self.loaded.len();
+            self.load(archive.name, &format!("attached to {plugin}{doubt}"), false);
+            self.loaded[before..].iter_mut().for_each(|it| it.is_sure = archive.is_sure);
+        }
+        self.names = names;
+    }
+
+    /// Notes on archives that are not loaded. `inactive` are the installed plugins that are not active.
+    pub(super) fn note_others<'p>(&mut self, inactive: impl Iterator<Item = &'p str>) {
+        let mut owners: HashMap<&str, &str> = HashMap::new();
+        for plugin in inactive {
+            for archive in attached(self.title.attach, plugin, self.language, &self.names) {
+                owners.entry(archive.name).or_insert(plugin);
+            }
+        }
+        let mut notes = Vec::new();
+        let all = self.data.all();
+        for found in all.iter().filter(|found| is_archive(found.name())) {
+            if self.seen.contains(&fold(found.name())) {
+                continue;
+            }
+            let (code, text) = match (owners.get(found.name()), language::of_archive(found.name())) {
+                (Some(plugin), _) => {
+                    (NoteCode::ArchiveInactive, format!("its plugin {plugin} is not active"))
+                }
+                (None, Some(spoken)) if spoken != self.language => {
+                    let text = format!("it is for the language {spoken}, the game's is {}", self.language);
+                    (NoteCode::ArchiveLanguage, text)
+                }
+                _ => (NoteCode::ArchiveUnlisted, "no list names it, and no plugin brings it".to_owned()),
+            };
+            notes.push(Note::new(code, found.path().to_string_lossy(), text));
+        }
+        for hidden in self.data.hidden().into_iter().filter(|hidden| is_archive(hidden.name())) {
+            if let Some(winner) = self.data.find(hidden.name()) {
+                let text = format!("{} has its name, in a folder above", winner.path().display());
+                notes.push(Note::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
+            }
+        }
+        let is_override =
+            |name: &str| self.title.archives.0 == ArchiveRule::NewVegas && fold(name).ends_with(".OVERRIDE");
+        for found in all.iter().filter(|found| is_override(found.name())) {
+            let text = "JIP LN NVSE raises the archive of this name above others, which is not modelled";
+            notes.push(Note::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
+        }
+        self.notes.append(&mut notes);
+    }
+
+    /// Loads the archives of a key, or the vanilla game's where no INI file has it.
+    fn load_key(&mut self, inis: &IniFiles, key: &str, vanilla: &[&str]) {
+        let section = self.title.lists.section;
+        if let Some(prefix) = key.strip_suffix(' ') {
+            return self.load_numbered(inis, prefix, vanilla);
+        }
+        match inis.get(section, key) {
+            Some((value, label)) => {
+                self.note_length(key, value, label);
+                for name in list(value) {
+                    self.load(name, &format!("{key} of {label}"), true);
+                }
+            }
+            None => self.load_vanilla(key, vanilla),
+        }
+    }
+
+    /// Loads the archives of `Archive 0=` and so on up to the first number that is missing.
+    fn load_numbered(&mut self, inis: &IniFiles, prefix: &str, vanilla: &[&str]) {
+        let section = self.title.lists.section;
+        let keys: HashMap<String, &str> = (inis.iter())
+            .flat_map(|(_, ini)| ini.keys(section).collect::<Vec<_>>().into_iter().rev())
+            .map(|(key, value)| (fold(key), value))
+            .collect();
+        if inis.iter().all(|(_, ini)| ini.keys(section).next().is_none()) {
+            return self.load_vanilla(prefix, vanilla);
+        }
+        for number in 0.. {
+            let Some(name) = keys.get(&fold(&format!("{prefix} {number}"))) else { break };
+            if !name.is_empty() {
+                self.load(name, &format!("{prefix} {number}"), true);
+            }
+        }
+    }
+
+    fn load_vanilla(&mut self, key: &str, vanilla: &[&str]) {
+        for name in vanilla {
+            let name = name.replace("{lang}", self.language);
+            self.load(&name, &format!("{key}, which no INI file has, of the unchanged game"), false);
+        }
+    }
+
+    /// Loads an archive, unless it is loaded already.
+    fn load(&mut self, name: &str, why: &str, note_missing: bool) {
+        let Some(found) = self.data.find(name).filter(|_| !name.is_empty()) else {
+            if note_missing && self.seen.insert(fold(name)) {
+                let text = format!("{why} names it, and no data folder has it");
+                self.notes.push(Note::new(NoteCode::ArchiveMissing, name, text));
+            }
+            return;
+        };
+        if self.seen.insert(fold(name)) {
+            let (name, path, why) = (name.to_owned(), found.path(), why.to_owned());
+            self.loaded.push(LoadedArchive { name, path, why, is_sure: true });
+        }
+    }
+
+    fn note_length(&mut self, key: &str, value: &str, label: &str) {
+        let (length, limit) = (value.chars().count(), self.title.inis.list_limit);
+        if length > limit {
+            let text = format!("{length} characters; the game may read {limit} of them and drop the rest");
+            self.notes.push(Note::new(NoteCode::ListTooLong, format!("{key} of {label}"), text));
+        }
+    }
+}
+
+/// Whether a name is that of an archive.
+pub(super) fn is_archive(name: &str) -> bool {
+    let folded = fold(name);
+    folded.ends_with(".BSA") || folded.ends_with(".BA2")
+}

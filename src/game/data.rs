@@ -1,0 +1,140 @@
+//! The names in data folders, of which higher ones hide those below: what a game finds under a name.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use super::caseless::fold;
+
+/// A time as the disk has it: seconds, nanoseconds.
+pub(super) type Time = (i64, u32);
+
+/// A file directly in a data folder.
+#[derive(Clone, Debug)]
+pub(super) struct DataFile {
+    /// As the disk spells it.
+    pub(super) name: String,
+    /// When it was changed; of a link, its target.
+    pub(super) changed: Time,
+}
+
+/// A data folder: the game's own, or a mod's.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DataFolder {
+    /// Where it is.
+    pub(super) path: PathBuf,
+    /// The files directly in it.
+    pub(super) files: Vec<DataFile>,
+}
+
+/// Data folders, lowest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DataFolders {
+    folders: Vec<DataFolder>,
+    /// Folder and file by folded name: the ones that a game finds first, highest first.
+    index: HashMap<String, Vec<(usize, usize)>>,
+}
+
+impl DataFolders {
+    /// Of folders, lowest first.
+    pub(super) fn new(folders: Vec<DataFolder>) -> Self {
+        let mut index: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+        for (at, folder) in folders.iter().enumerate().rev() {
+            // Of several spellings in one folder the first in the order of bytes comes first.
+            let mut files: Vec<usize> = (0..folder.files.len()).collect();
+            files.sort_by(|&a, &b| folder.files[a].name.cmp(&folder.files[b].name));
+            for file in files {
+                index.entry(fold(&folder.files[file].name)).or_default().push((at, file));
+            }
+        }
+        Self { folders, index }
+    }
+
+    /// The file that a name in any case means: that of the highest folder, in it the one of the same spelling if there is
+    /// one.
+    pub(super) fn find(&self, name: &str) -> Option<FoundFile<'_>> {
+        let all = self.index.get(&fold(name))?;
+        let highest = all.first()?.0;
+        let mut same = all.iter().take_while(|(folder, _)| *folder == highest);
+        let exact = same.find(|(folder, file)| self.folders[*folder].files[*file].name == name);
+        Some(self.at(*exact.or(all.first())?))
+    }
+
+    /// What a game finds under each name, in the order of the names' capitals.
+    pub(super) fn all(&self) -> Vec<FoundFile<'_>> {
+        let mut all: Vec<_> =
+            self.index.iter().filter_map(|(folded, all)| Some((folded, *all.first()?))).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, at)| self.at(at)).collect()
+    }
+
+    /// The files that [`Self::find`] never returns, because a higher folder has their names, by path.
+    pub(super) fn hidden(&self) -> Vec<FoundFile<'_>> {
+        let below = |all: &Vec<(usize, usize)>| {
+            let highest = all.first().map(|it| it.0);
+            all.iter().copied().filter(|it| Some(it.0) != highest).collect::<Vec<_>>()
+        };
+        let mut hidden: Vec<_> = self.index.values().flat_map(below).collect();
+        hidden.sort_unstable();
+        hidden.into_iter().map(|at| self.at(at)).collect()
+    }
+
+    fn at(&self, (folder, file): (usize, usize)) -> FoundFile<'_> {
+        let folder = &self.folders[folder];
+        FoundFile { folder, file: &folder.files[file] }
+    }
+}
+
+/// A file and the folder that has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FoundFile<'a> {
+    /// The folder.
+    pub(super) folder: &'a DataFolder,
+    /// The file.
+    pub(super) file: &'a DataFile,
+}
+
+impl<'a> FoundFile<'a> {
+    /// Where it is.
+    pub(super) fn path(self) -> PathBuf {
+        self.folder.path.join(&self.file.name)
+    }
+
+    /// Its name as the disk spells it.
+    pub(super) fn name(self) -> &'a str {
+        &self.file.name
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{DataFile, DataFolder, DataFolders};
+
+    /// Folders with files and their times.
+    pub(in super::super) fn folders(folders: &[(&str, &[(&str, i64)])]) -> DataFolders {
+        let file = |(name, time): &(&str, i64)| DataFile { name: (*name).to_owned(), changed: (*time, 0) };
+        let folder = |(path, files): &(&str, &[(&str, i64)])| DataFolder {
+            path: path.into(),
+            files: files.iter().map(file).collect(),
+        };
+        DataFolders::new(folders.iter().map(folder).collect())
+    }
+
+    #[test]
+    fn the_highest_folder_that_has_a_name_in_any_case_is_found() {
+        let data = folders(&[("/low", &[("A.bsa", 0), ("b.bsa", 0)]), ("/high", &[("a.BSA", 0)])]);
+        assert_eq!(data.find("A.bsa").unwrap().path(), std::path::Path::new("/high/a.BSA"));
+        assert_eq!(data.find("B.BSA").unwrap().path(), std::path::Path::new("/low/b.bsa"));
+        assert!(data.find("c.bsa").is_none());
+        let hidden: Vec<_> = data.hidden().iter().map(|it| it.path()).collect();
+        assert_eq!(hidden, [std::path::Path::new("/low/A.bsa")]);
+        assert_eq!(data.all().iter().map(|it| it.name()).collect::<Vec<_>>(), ["a.BSA", "b.bsa"]);
+    }
+
+    #[test]
+    fn of_two_spellings_in_a_folder_the_same_one_is_found_or_else_the_first() {
+        let data = folders(&[("/d", &[("x.esp", 0), ("X.esp", 0), ("X.ESP", 0)])]);
+        assert_eq!(data.find("X.esp").unwrap().name(), "X.esp");
+        assert_eq!(data.find("x.EsP").unwrap().name(), "X.ESP");
+        assert!(data.hidden().is_empty());
+    }
+}

@@ -1,0 +1,114 @@
+//! What is read from the disk for a plan: data folders, lists, INI files, headers of plugins. Files that exist and cannot
+//! be read become notes.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::caseless::{FolderNames, find_file, fold};
+use super::data::{DataFile, DataFolder};
+use super::ini::{INI_MAX, Ini};
+use super::note::{Note, NoteCode};
+use super::plugin::{HEADER_FIRST, Header};
+use super::small_file;
+
+/// Bytes of a list of plugins or mods that are read.
+const LIST_MAX: usize = 4 << 20;
+
+/// Names in a data folder that are looked at.
+const NAMES_MAX: usize = 1 << 20;
+
+/// Reads the names in a data folder. Folders that differ in case alone are noted where `note_case` asks for it.
+pub(super) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -> DataFolder {
+    let mut folder = DataFolder { path: path.to_owned(), files: Vec::new() };
+    let entries = match std::fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) => {
+            notes.push(unreadable(path, &error));
+            return folder;
+        }
+    };
+    let mut folders: HashMap<String, Vec<String>> = HashMap::new();
+    for entry in entries.take(NAMES_MAX).flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        // Follows links.
+        match std::fs::metadata(entry.path()) {
+            Ok(found) if found.is_dir() => folders.entry(fold(&name)).or_default().push(name),
+            Ok(found) if found.is_file() => {
+                let nanoseconds = u32::try_from(found.mtime_nsec()).unwrap_or(0);
+                folder.files.push(DataFile { name, changed: (found.mtime(), nanoseconds) });
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let text = "the link leads nowhere; a mod manager may have moved or removed what it deployed";
+                notes.push(Note::new(NoteCode::LinkDangling, entry.path().to_string_lossy(), text));
+            }
+            Err(error) => notes.push(unreadable(&entry.path(), &error)),
+        }
+    }
+    if note_case {
+        note_spellings(folders, notes);
+    }
+    folder
+}
+
+/// The folders whose names differ in case alone, those that begin with small letters first.
+fn note_spellings(folders: HashMap<String, Vec<String>>, notes: &mut Vec<Note>) {
+    let mut twice: Vec<Vec<String>> = folders.into_values().filter(|names| names.len() > 1).collect();
+    twice.iter_mut().for_each(|names| names.sort_by(|a, b| b.cmp(a)));
+    twice.sort();
+    let text = "Wine shows the game one of them; bsafs shows the files of both";
+    notes.extend(twice.into_iter().map(|names| Note::new(NoteCode::FolderCase, names.join(", "), text)));
+}
+
+/// A list or settings file; `None` where there is none.
+pub(super) fn list_file(path: &Path, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
+    read(path, LIST_MAX, notes)
+}
+
+/// A file of a name in any case, directly in a folder.
+pub(super) fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
+    find_file(folder, name)
+}
+
+/// An INI file; `None` where there is none.
+pub(super) fn ini(path: &Path, notes: &mut Vec<Note>) -> Option<Ini> {
+    read(path, INI_MAX, notes).map(|bytes| Ini::parse(&bytes))
+}
+
+/// The header of a plugin; `None` where it cannot be read.
+pub(super) fn header(path: &Path) -> Option<Header> {
+    let (mut bytes, _) = small_file::read_start(path, HEADER_FIRST).ok()?;
+    let len = Header::len(&bytes);
+    if len > bytes.len() && bytes.len() == HEADER_FIRST {
+        bytes = small_file::read_start(path, len).ok()?.0;
+    }
+    Header::parse(&bytes)
+}
+
+/// The spellings of a name in a folder: the one that is meant, then the others.
+pub(super) fn spellings(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let Ok(names) = FolderNames::read(folder) else { return Vec::new() };
+    names.get(name).into_iter().chain(names.others(name)).map(|name| folder.join(name)).collect()
+}
+
+/// Whether a folder has an entry whose folded name satisfies a condition.
+pub(super) fn has_name(folder: &Path, condition: impl Fn(&str) -> bool) -> bool {
+    FolderNames::read(folder).is_ok_and(|names| names.iter().any(|name| condition(&fold(name))))
+}
+
+fn read(path: &Path, limit: usize, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
+    match small_file::read(path, limit) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            notes.push(unreadable(path, &error));
+            None
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Note {
+    Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("{error}; it is left out"))
+}

@@ -1,0 +1,102 @@
+//! Games in prefixes that no launcher lists games of: Bottles' and the one of plain Wine; and in folders where people
+//! put games.
+
+use std::path::{Path, PathBuf};
+
+use super::super::caseless::{FolderNames, find_folder};
+use super::super::environment::Environment;
+use super::candidate::{Candidate, Met, Report};
+use super::{executable, prefix, yaml};
+
+/// Bytes of a bottle's settings.
+const SETTINGS_MAX: usize = 4 << 20;
+/// Folders in one folder that are looked at.
+const FOLDERS_MAX: usize = 10_000;
+
+/// Folders on drive C that hold a folder a game.
+const ON_DRIVE_C: [&str; 10] = [
+    "",
+    "Games",
+    "GOG Games",
+    "Program Files",
+    "Program Files (x86)",
+    "Program Files/Epic Games",
+    "Program Files (x86)/GOG Galaxy/Games",
+    "Program Files (x86)/Steam/steamapps/common",
+    "Program Files/Steam/steamapps/common",
+    "Program Files (x86)/Bethesda Softworks",
+];
+
+/// The folders of games in bottles.
+pub(super) fn in_bottles(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+    let app = environment.home.join(".var/app/com.usebottles.bottles/data");
+    let mut met = Met::default();
+    let mut candidates = Vec::new();
+    for folder in [environment.xdg_data_home.join("bottles/bottles"), app.join("bottles/bottles")] {
+        report.looked.push(folder.clone());
+        if !met.is_new_folder(&folder) {
+            continue;
+        }
+        for bottle in folders_in(&folder) {
+            // A bottle elsewhere leaves this.
+            let elsewhere = settings(&bottle.join("placeholder.yml"), report, |keys| keys == ["Path"]);
+            let elsewhere = elsewhere.first().and_then(|it| executable::absolute(it, &environment.home));
+            let bottle = elsewhere.unwrap_or(bottle);
+            if !bottle.join("drive_c").is_dir() {
+                continue;
+            }
+            let programs = settings(&bottle.join("bottle.yml"), report, |keys| {
+                keys.first().is_some_and(|it| it == "External_Programs")
+                    && keys.last().is_some_and(|it| it == "path")
+            });
+            let programs = programs.iter().filter_map(|it| executable::absolute(it, &environment.home));
+            let folders = programs.filter_map(|it| executable::game_folder(&it));
+            candidates.extend(folders.map(|it| Candidate::unlisted(it, Some(bottle.clone()))));
+            candidates.extend(on_drive_c(&bottle));
+        }
+    }
+    candidates
+}
+
+/// The folders of games in the prefix of plain Wine, and where people put games.
+pub(super) fn elsewhere(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+    let wine = environment.home.join(".wine");
+    let mut candidates = if wine.join("drive_c").is_dir() { on_drive_c(&wine) } else { Vec::new() };
+    report.looked.push(wine);
+    for name in ["Games", "GOG Games", "games"] {
+        let folder = environment.home.join(name);
+        candidates.extend(folders_in(&folder).into_iter().map(|it| {
+            let prefix = prefix::with_drive_c(&it);
+            Candidate::unlisted(it, prefix)
+        }));
+        report.looked.push(folder);
+    }
+    candidates
+}
+
+fn on_drive_c(prefix: &Path) -> Vec<Candidate> {
+    let parents = ON_DRIVE_C.iter().filter_map(|it| find_folder(&prefix.join("drive_c"), it));
+    let games = parents.flat_map(|it| folders_in(&it));
+    games.map(|it| Candidate::unlisted(it, Some(prefix.to_owned()))).collect()
+}
+
+/// The folders in a folder, links to folders among them.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let names = FolderNames::read(folder).unwrap_or_default();
+    names.iter().take(FOLDERS_MAX).map(|name| folder.join(name)).filter(|path| path.is_dir()).collect()
+}
+
+/// The values of some keys in a file of settings.
+fn settings(path: &Path, report: &mut Report, is_wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
+    let mut values = Vec::new();
+    let Some(text) = report.read(path, SETTINGS_MAX) else { return values };
+    let result = yaml::visit_values(&text, |keys, value| {
+        if is_wanted(keys) {
+            values.push(value.to_owned());
+        }
+    });
+    if let Err(error) = result {
+        report.unreadable(path, &error);
+    }
+    values
+}

@@ -1,0 +1,84 @@
+//! What a launcher's list says of a game, before its folder is looked at; and what is reported on the way.
+
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::super::small_file;
+use super::super::store::Store;
+use super::super::title::Title;
+
+/// A folder that may hold a game.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    /// The folder.
+    pub(super) folder: PathBuf,
+    /// The game that is there by an id in the list; `None` where the list has no ids.
+    pub(super) title: Option<&'static Title>,
+    /// The store by the list.
+    pub(super) store: Store,
+    /// The folder with `drive_c`.
+    pub(super) prefix: Option<PathBuf>,
+    /// The language as the store names it.
+    pub(super) language: Option<String>,
+}
+
+impl Candidate {
+    /// A folder of which no list says anything.
+    pub(super) fn unlisted(folder: PathBuf, prefix: Option<PathBuf>) -> Self {
+        Self { folder, title: None, store: Store::Unknown, prefix, language: None }
+    }
+}
+
+/// What finding reports besides installations.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    /// What looks like a game or a list of games, and why it cannot be used.
+    pub(super) unusable: Vec<(PathBuf, String)>,
+    /// Where games were looked for, whether it exists or not.
+    pub(super) looked: Vec<PathBuf>,
+}
+
+impl Report {
+    /// The text of a list of at most `limit` bytes; what is wrong with one that exists is reported.
+    pub(super) fn read(&mut self, path: &Path, limit: usize) -> Option<String> {
+        match small_file::read(path, limit) {
+            Ok(content) => Some(String::from_utf8_lossy(&content).into_owned()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => {
+                self.unreadable(path, &error.to_string());
+                None
+            }
+        }
+    }
+
+    /// A list whose JSON is read; what is wrong with one that exists is reported.
+    pub(super) fn read_json(&mut self, path: &Path, limit: usize) -> Option<serde_json::Value> {
+        let text = self.read(path, limit)?;
+        serde_json::from_str(&text).map_err(|error| self.unreadable(path, &error.to_string())).ok()
+    }
+
+    /// A list that cannot be read.
+    pub(super) fn unreadable(&mut self, path: &Path, why: &str) {
+        self.unusable.push((path.to_owned(), format!("cannot be read: {why}")));
+    }
+}
+
+/// Folders that were met, by device and inode: the same folder often has several paths.
+#[derive(Debug, Default)]
+pub(super) struct Met {
+    identities: HashSet<(u64, u64)>,
+}
+
+impl Met {
+    /// Whether a folder exists and was not met before.
+    pub(super) fn is_new_folder(&mut self, path: &Path) -> bool {
+        identity(path).is_some_and(|it| self.identities.insert(it))
+    }
+}
+
+/// Device and inode of a folder, links followed.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    metadata.is_dir().then(|| (metadata.dev(), metadata.ino()))
+}

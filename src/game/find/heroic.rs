@@ -1,0 +1,145 @@
+//! Games of GOG and Epic, and others, that Heroic installed.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::super::environment::Environment;
+use super::super::store::Store;
+use super::super::title::Title;
+use super::super::titles::TITLES;
+use super::candidate::{Candidate, Met, Report};
+use super::executable;
+use super::prefix;
+
+/// Bytes of a list.
+const LIST_MAX: usize = 16 << 20;
+
+/// The folders of all games that Heroic lists.
+pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+    let mut met = Met::default();
+    let mut candidates = Vec::new();
+    for folder in settings_folders(environment) {
+        report.looked.push(folder.clone());
+        if met.is_new_folder(&folder) {
+            let heroic = Heroic { folder: &folder, home: &environment.home };
+            heroic.gog(report, &mut candidates);
+            heroic.epic(report, &mut candidates);
+            heroic.sideloaded(report, &mut candidates);
+        }
+    }
+    candidates
+}
+
+fn settings_folders(environment: &Environment) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for name in ["heroic", "heroic-games-launcher"] {
+        folders.push(environment.xdg_config_home.join(name));
+        let app = environment.home.join(".var/app/com.heroicgameslauncher.hgl/config");
+        folders.push(app.join(name));
+    }
+    folders.push(environment.home.join("snap/heroic/current/.config/heroic"));
+    folders
+}
+
+/// One of Heroic's folders of settings.
+struct Heroic<'a> {
+    folder: &'a Path,
+    home: &'a Path,
+}
+
+impl Heroic<'_> {
+    fn gog(&self, report: &mut Report, candidates: &mut Vec<Candidate>) {
+        let list = report.read_json(&self.folder.join("gog_store/installed.json"), LIST_MAX);
+        for game in array(list.as_ref().and_then(|list| list.get("installed"))) {
+            let (Some(id), Some(path)) = (text(game, "appName"), self.path(game, "install_path")) else {
+                continue;
+            };
+            // Heroic names the folder after the title.
+            let prefix = self.prefix(id, path.file_name().and_then(|name| name.to_str()), report);
+            candidates.push(Candidate {
+                folder: path,
+                title: title(id, |title| title.identity.gog),
+                store: Store::Gog,
+                prefix,
+                language: text(game, "language").map(str::to_owned),
+            });
+        }
+    }
+
+    fn epic(&self, report: &mut Report, candidates: &mut Vec<Candidate>) {
+        let list = report.read_json(&self.folder.join("legendaryConfig/legendary/installed.json"), LIST_MAX);
+        for (key, game) in list.as_ref().and_then(Value::as_object).into_iter().flatten() {
+            let Some(path) = self.path(game, "install_path") else { continue };
+            let id = text(game, "app_name").unwrap_or(key);
+            candidates.push(Candidate {
+                folder: path,
+                title: title(id, |title| title.identity.epic),
+                store: Store::Epic,
+                prefix: self.prefix(id, text(game, "title"), report),
+                language: None,
+            });
+        }
+    }
+
+    fn sideloaded(&self, report: &mut Report, candidates: &mut Vec<Candidate>) {
+        let list = report.read_json(&self.folder.join("sideload_apps/library.json"), LIST_MAX);
+        for game in array(list.as_ref().and_then(|list| list.get("games"))) {
+            let executable = game.get("install").and_then(|install| self.path(install, "executable"));
+            let folder = self.path(game, "folder_name");
+            let folders = executable.iter().filter_map(|it| executable::game_folder(it)).chain(folder);
+            let folders: Vec<PathBuf> = folders.collect();
+            if folders.is_empty() {
+                continue;
+            }
+            let prefix = text(game, "app_name").and_then(|id| self.prefix(id, text(game, "title"), report));
+            candidates.extend(folders.into_iter().map(|it| Candidate::unlisted(it, prefix.clone())));
+        }
+    }
+
+    /// The prefix of a game by its settings, else by the settings for all games, else where Heroic makes one.
+    fn prefix(&self, id: &str, title: Option<&str>, report: &mut Report) -> Option<PathBuf> {
+        // An id becomes a file's name.
+        if id.contains('/') {
+            return None;
+        }
+        let own = report.read_json(&self.folder.join(format!("GamesConfig/{id}.json")), LIST_MAX);
+        let own = own.as_ref().and_then(|it| it.get(id));
+        if let Some(path) = own.and_then(|own| self.path(own, "winePrefix")) {
+            let is_proton = own.and_then(|own| own.get("wineVersion")).and_then(|it| text(it, "type"));
+            return holding_drive_c(&path, is_proton == Some("proton"));
+        }
+        let all = report.read_json(&self.folder.join("config.json"), LIST_MAX);
+        let all = all.as_ref().and_then(|it| it.get("defaultSettings"));
+        let made = self.home.join("Games/Heroic/Prefixes");
+        let mut folders: Vec<PathBuf> = Vec::new();
+        let in_default = title.filter(|title| !title.contains('/'));
+        folders.extend(in_default.map(|title| made.join("default").join(title)));
+        folders.extend(all.and_then(|all| self.path(all, "winePrefix")));
+        folders.push(made.join("shared"));
+        folders.iter().find_map(|it| prefix::with_drive_c(it))
+    }
+
+    /// A path in a list, in which `~` may stand for the home.
+    fn path(&self, object: &Value, key: &str) -> Option<PathBuf> {
+        executable::absolute(text(object, key)?, self.home)
+    }
+}
+
+/// Proton keeps the prefix in `pfx`, Wine in the folder itself; the other is taken where only it exists.
+fn holding_drive_c(folder: &Path, is_proton: bool) -> Option<PathBuf> {
+    let own = if is_proton { folder.join("pfx") } else { folder.to_owned() };
+    if own.join("drive_c").is_dir() { Some(own) } else { prefix::with_drive_c(folder) }
+}
+
+fn title(id: &str, ids: fn(&Title) -> &'static [&'static str]) -> Option<&'static Title> {
+    TITLES.iter().copied().find(|title| ids(title).contains(&id))
+}
+
+fn text<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
+    object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+fn array(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}

@@ -1,0 +1,59 @@
+//! Games that Lutris starts, by the files of settings that it keeps of each; its SQLite database adds nothing to them
+//! that is needed here.
+
+use std::path::PathBuf;
+
+use super::super::caseless::FolderNames;
+use super::super::environment::Environment;
+use super::candidate::{Candidate, Met, Report};
+use super::{executable, prefix, yaml};
+
+/// Bytes of a game's settings.
+const SETTINGS_MAX: usize = 1 << 20;
+/// Games that are looked at.
+const GAMES_MAX: usize = 10_000;
+
+/// The folders of all games that Lutris has settings of.
+pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+    let app = environment.home.join(".var/app/net.lutris.Lutris");
+    let folders = [
+        environment.xdg_config_home.join("lutris/games"),
+        environment.xdg_data_home.join("lutris/games"),
+        app.join("config/lutris/games"),
+        app.join("data/lutris/games"),
+    ];
+    let mut met = Met::default();
+    let mut candidates = Vec::new();
+    for folder in folders {
+        report.looked.push(folder.clone());
+        if !met.is_new_folder(&folder) {
+            continue;
+        }
+        let Ok(names) = FolderNames::read(&folder) else { continue };
+        for name in names.iter().filter(|name| name.ends_with(".yml")).take(GAMES_MAX) {
+            let path = folder.join(name);
+            let Some(text) = report.read(&path, SETTINGS_MAX) else { continue };
+            let (mut exe, mut wine_prefix) = (None, None);
+            let result = yaml::visit_values(&text, |keys, value| match keys {
+                [part, key] if part == "game" && key == "exe" => exe = Some(value.to_owned()),
+                [part, key] if part == "game" && key == "prefix" => wine_prefix = Some(value.to_owned()),
+                _ => {}
+            });
+            if let Err(error) = result {
+                report.unreadable(&path, &error);
+            }
+            candidates.extend(exe.and_then(|exe| candidate(&exe, wine_prefix.as_deref(), environment)));
+        }
+    }
+    candidates
+}
+
+/// The game of an executable; a relative one is relative to the prefix.
+fn candidate(exe: &str, wine_prefix: Option<&str>, environment: &Environment) -> Option<Candidate> {
+    let wine_prefix = wine_prefix.and_then(|it| executable::absolute(it, &environment.home));
+    let exe: PathBuf = executable::absolute(exe, &environment.home)
+        .or_else(|| wine_prefix.as_ref().map(|folder| folder.join(exe)))?;
+    let folder = executable::game_folder(&exe)?;
+    let prefix = wine_prefix.and_then(|it| prefix::with_drive_c(&it)).or_else(|| prefix::around(&exe));
+    Some(Candidate::unlisted(folder, prefix))
+}

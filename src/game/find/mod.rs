@@ -1,0 +1,18 @@
+//! Finding of installed games: in the lists of Steam, Heroic, Lutris and Bottles, and in a folder given by hand.
+
+mod bottles;
+mod candidate;
+mod executable;
+mod heroic;
+mod lutris;
+mod openmw;
+mod prefix;
+mod recognise;
+mod search;
+mod steam;
+#[cfg(test)]
+mod tests;
+mod vdf;
+mod yaml;
+
+pub use search::{Found, find, recognise, with_prefix};

@@ -1,0 +1,66 @@
+//! OpenMW: its folder is the one with the `openmw.cfg` from which the others are reached.
+
+use std::path::{Path, PathBuf};
+
+use super::super::environment::Environment;
+use super::super::installation::Installation;
+use super::super::store::Store;
+use super::super::title::Title;
+use super::super::titles;
+use super::candidate::Report;
+
+const ID: &str = "openmw";
+const FLATPAK: &str = "app/org.openmw.OpenMW/current/active/files/etc/openmw";
+
+/// Whether a title is OpenMW, which has no prefix.
+pub(super) fn is_openmw(title: &Title) -> bool {
+    title.id == ID
+}
+
+/// OpenMW as packages install it. Where there is none and none was `found`, the user's own settings stand for one in a
+/// place that is not known.
+pub(super) fn installations(
+    environment: &Environment,
+    found: &[Installation],
+    report: &mut Report,
+) -> Vec<Installation> {
+    let user = user_settings(environment);
+    let of_flatpak = environment.home.join(".var/app/org.openmw.OpenMW/config/openmw");
+    let global = [
+        (PathBuf::from("/etc/openmw"), user.clone()),
+        (environment.xdg_data_home.join("flatpak").join(FLATPAK), of_flatpak.clone()),
+        (Path::new("/var/lib/flatpak").join(FLATPAK), of_flatpak.clone()),
+    ];
+    let mut installations = Vec::new();
+    for (folder, settings) in &global {
+        report.looked.push(folder.clone());
+        installations.extend(installation(folder, settings));
+    }
+    if installations.is_empty() && !found.iter().any(|it| is_openmw(it.title)) {
+        for settings in [user, of_flatpak] {
+            installations.extend(installation(&settings, &settings));
+            report.looked.push(settings);
+        }
+    }
+    installations
+}
+
+/// The folder of the user's settings of an OpenMW that is not in a flatpak.
+pub(super) fn user_settings(environment: &Environment) -> PathBuf {
+    environment.xdg_config_home.join("openmw")
+}
+
+/// An OpenMW whose first `openmw.cfg` is in a folder.
+fn installation(folder: &Path, settings: &Path) -> Option<Installation> {
+    let settings = settings.is_dir().then(|| settings.to_owned());
+    folder.join("openmw.cfg").is_file().then_some(())?;
+    Some(Installation {
+        title: titles::title(ID)?,
+        store: Store::Unknown,
+        folder: folder.to_owned(),
+        prefix: None,
+        my_games: settings.clone(),
+        local: settings,
+        language: None,
+    })
+}

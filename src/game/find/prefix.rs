@@ -1,0 +1,134 @@
+//! The folders of a Wine prefix: its users, and where a game keeps settings there.
+
+use std::path::{Path, PathBuf};
+
+use super::super::caseless::{self, FolderNames, find_folder};
+use super::super::environment::Environment;
+
+/// Where Documents is below a user's folder, today's name first.
+const DOCUMENTS: [&str; 2] = ["Documents", "My Documents"];
+/// Where AppData/Local is below a user's folder, today's name first.
+const LOCAL: [&str; 2] = ["AppData/Local", "Local Settings/Application Data"];
+/// The user that Proton makes.
+const PROTON_USER: &str = "steamuser";
+/// Folders in `users` that are no user's.
+const NO_USERS: [&str; 4] = ["Public", "Default", "Default User", "All Users"];
+
+/// The folders of a game in a prefix, as far as they exist.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct UserFolders {
+    /// `Documents/My Games/<name>`.
+    pub(super) my_games: Option<PathBuf>,
+    /// `AppData/Local/<name>`.
+    pub(super) local: Option<PathBuf>,
+}
+
+/// The folders of a game in a prefix: those of the first user who has one, in the order steamuser, the login name,
+/// others by name. `names` are the names of the game's folder in My Games and in AppData/Local, the likeliest first.
+pub(super) fn user_folders(
+    prefix: &Path,
+    my_games: &[&str],
+    local: &[&str],
+    environment: &Environment,
+) -> UserFolders {
+    let of_user = |user: PathBuf| {
+        let documents = DOCUMENTS.iter().filter_map(|it| find_folder(&user, &format!("{it}/My Games")));
+        let locals = LOCAL.iter().filter_map(|it| find_folder(&user, it));
+        UserFolders {
+            my_games: first_of(&documents.collect::<Vec<_>>(), my_games),
+            local: first_of(&locals.collect::<Vec<_>>(), local),
+        }
+    };
+    let found = users(prefix, environment).into_iter().map(of_user);
+    found.into_iter().find(|it| *it != UserFolders::default()).unwrap_or_default()
+}
+
+/// The first folder that exists: of the likeliest name, in the first parent that has it.
+fn first_of(parents: &[PathBuf], names: &[&str]) -> Option<PathBuf> {
+    names.iter().find_map(|name| parents.iter().find_map(|parent| find_folder(parent, name)))
+}
+
+/// The folders of the users of a prefix, the likeliest first.
+fn users(prefix: &Path, environment: &Environment) -> Vec<PathBuf> {
+    let Some(folder) = find_folder(prefix, "drive_c/users") else { return Vec::new() };
+    let Ok(names) = FolderNames::read(&folder) else { return Vec::new() };
+    let mut users: Vec<&str> =
+        names.iter().filter(|name| !NO_USERS.iter().any(|it| caseless::same(it, name))).collect();
+    users.sort_by_key(|name| match () {
+        () if caseless::same(name, PROTON_USER) => 0,
+        () if caseless::same(name, &environment.user) => 1,
+        () => 2,
+    });
+    users.into_iter().map(|name| folder.join(name)).collect()
+}
+
+/// The folder itself or the `pfx` in it, whichever holds a `drive_c`.
+pub(super) fn with_drive_c(folder: &Path) -> Option<PathBuf> {
+    [folder.join("pfx"), folder.to_owned()].into_iter().find(|it| it.join("drive_c").is_dir())
+}
+
+/// The prefix that a path lies in.
+pub(super) fn around(path: &Path) -> Option<PathBuf> {
+    let drive = path.ancestors().find(|it| it.file_name().is_some_and(|name| name == "drive_c"))?;
+    drive.parent().map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::{Path, PathBuf};
+
+    use super::{Environment, UserFolders, around, user_folders, with_drive_c};
+
+    fn folder(path: PathBuf) -> PathBuf {
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    fn found(prefix: &Path) -> UserFolders {
+        let names = ["Skyrim Special Edition GOG", "Skyrim Special Edition"];
+        user_folders(prefix, &names, &names, &Environment::of_home("/home/anna", "anna"))
+    }
+
+    #[test]
+    fn the_user_who_has_the_game_is_taken_and_never_public() {
+        let dir = tempfile::tempdir().unwrap();
+        let users = dir.path().join("drive_c/users");
+        let game = "Documents/My Games/Skyrim Special Edition";
+        folder(users.join("Public").join(game));
+        folder(users.join("steamuser/Documents"));
+        assert_eq!(found(dir.path()), UserFolders::default());
+        let other = folder(users.join("aaron").join(game));
+        assert_eq!(found(dir.path()).my_games, Some(other));
+        let own = folder(users.join("anna").join(game));
+        assert_eq!(found(dir.path()).my_games, Some(own));
+        let proton = folder(users.join("steamuser/AppData/Local/Skyrim Special Edition"));
+        assert_eq!(found(dir.path()), UserFolders { my_games: None, local: Some(proton) });
+    }
+
+    #[test]
+    fn the_likeliest_name_is_preferred_and_old_and_odd_spellings_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let user = dir.path().join("drive_c/users/anna");
+        let old = folder(user.join("Local Settings/Application Data/skyrim special edition"));
+        let documents = folder(user.join("My Documents/my games/Skyrim Special Edition"));
+        assert_eq!(found(dir.path()), UserFolders { my_games: Some(documents), local: Some(old) });
+        let gog = folder(user.join("appdata/local/SKYRIM Special Edition gog"));
+        assert_eq!(found(dir.path()).local, Some(gog));
+    }
+
+    #[test]
+    fn documents_that_are_a_link_to_the_home_are_followed_and_a_circle_of_links_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let user = folder(dir.path().join("pfx/drive_c/users/anna"));
+        folder(dir.path().join("home/My Games/Skyrim Special Edition"));
+        symlink(dir.path().join("home"), user.join("Documents")).unwrap();
+        symlink("Local Settings", user.join("Local Settings")).unwrap();
+        let prefix = with_drive_c(dir.path()).unwrap();
+        assert_eq!(found(&prefix).my_games, Some(user.join("Documents/My Games/Skyrim Special Edition")));
+        assert_eq!(with_drive_c(&user), None);
+        assert_eq!(around(&user), Some(prefix));
+        assert_eq!(around(dir.path()), None);
+    }
+}

@@ -1,0 +1,311 @@
+//! Which game is in a folder, and from which store: by its files alone.
+
+use std::path::{Path, PathBuf};
+
+use super::super::caseless::{self, FolderNames, find_file, find_folder};
+use super::super::store::Store;
+use super::super::title::Title;
+use super::super::titles::TITLES;
+
+/// What a folder is.
+#[derive(Debug)]
+pub(super) enum Recognised {
+    /// A game.
+    Game {
+        /// Which.
+        title: &'static Title,
+        /// Its folder: that one, or one in it.
+        folder: PathBuf,
+        /// The language in that folder's name.
+        language: Option<String>,
+    },
+    /// It looks like a game; what is missing.
+    Incomplete(String),
+    /// No game.
+    No,
+}
+
+/// Looks for a game in a folder. `expected` is the game that a list says is there.
+pub(super) fn recognise(folder: &Path, expected: Option<&'static Title>) -> Recognised {
+    let Some(mut contents) = Contents::read(folder) else {
+        return match expected {
+            Some(title) => Recognised::Incomplete(format!("the folder of {} cannot be read", title.name)),
+            None => Recognised::No,
+        };
+    };
+    let mut missing = Vec::new();
+    for title in TITLES {
+        let lacks = Lacks::of(title, &mut contents);
+        if lacks.is_nothing() {
+            return Recognised::Game { title, folder: folder.to_owned(), language: None };
+        }
+        missing.push((title, lacks));
+    }
+    if let Some(game) = in_subfolder(folder, &contents.names) {
+        return game;
+    }
+    let what = |(title, lacks): (&Title, Lacks)| Recognised::Incomplete(lacks.what(title));
+    // The list's word counts more than files that games share.
+    if let Some(at) = expected.and_then(|it| missing.iter().position(|(title, _)| std::ptr::eq(*title, it))) {
+        return what(missing.swap_remove(at));
+    }
+    missing.into_iter().find(|(_, lacks)| lacks.is_little()).map_or(Recognised::No, what)
+}
+
+/// The names in a folder and in its data folders, each read once: there may be many.
+struct Contents<'a> {
+    folder: &'a Path,
+    names: FolderNames,
+    data: Vec<(&'static str, PathBuf, FolderNames)>,
+}
+
+impl<'a> Contents<'a> {
+    fn read(folder: &'a Path) -> Option<Self> {
+        Some(Self { folder, names: FolderNames::read(folder).ok()?, data: Vec::new() })
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let first = path.split('/').next().unwrap_or_default();
+        self.names.get(first).is_some() && find_file(self.folder, path).is_some()
+    }
+
+    fn has_in_data(&mut self, title: &'static Title, name: &str) -> bool {
+        let at = self.data.iter().position(|(data, ..)| *data == title.data).unwrap_or_else(|| {
+            let path = find_folder(self.folder, title.data).unwrap_or_default();
+            let names = FolderNames::read(&path).unwrap_or_default();
+            self.data.push((title.data, path, names));
+            self.data.len() - 1
+        });
+        let (_, path, names) = &self.data[at];
+        // A mod manager's link may lead nowhere.
+        names.get(name).is_some_and(|name| path.join(name).is_file())
+    }
+}
+
+/// Which of a title's marks a folder lacks.
+struct Lacks {
+    executable: bool,
+    also: Vec<&'static str>,
+    masters: Vec<&'static str>,
+    has_others: bool,
+    has_masters: bool,
+}
+
+impl Lacks {
+    fn of(title: &'static Title, contents: &mut Contents<'_>) -> Self {
+        let identity = &title.identity;
+        let mut masters = identity.masters.to_vec();
+        masters.retain(|name| !contents.has_in_data(title, name));
+        let has = |path: &&str| contents.has(path);
+        Self {
+            executable: !identity.executables.iter().any(has),
+            also: identity.also.iter().copied().filter(|path| !has(path)).collect(),
+            has_others: identity.without.iter().any(has),
+            has_masters: masters.is_empty() && !identity.masters.is_empty(),
+            masters,
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        !self.executable && self.also.is_empty() && self.masters.is_empty() && !self.has_others
+    }
+
+    /// Whether the folder looks like the title: it has all but the masters, or all but the executable.
+    fn is_little(&self) -> bool {
+        self.also.is_empty() && !self.has_others && (self.has_masters || !self.executable)
+    }
+
+    fn what(&self, title: &Title) -> String {
+        let masters = self.masters.iter().map(|name| format!("{}/{name}", title.data));
+        let mut names: Vec<String> = masters.chain(self.also.iter().map(|it| (*it).to_owned())).collect();
+        if self.executable {
+            names.extend(title.identity.executables.first().map(|it| (*it).to_owned()));
+        }
+        match &names[..] {
+            [] => format!("it looks like {} and holds files of another game", title.name),
+            [name] => format!("it looks like {}, but {name} is missing", title.name),
+            names => {
+                format!("it looks like {}, but these files are missing: {}", title.name, names.join(", "))
+            }
+        }
+    }
+}
+
+/// The game in a folder of this one: one of several languages, of which English is preferred, or the one in which a
+/// store keeps the game.
+fn in_subfolder(folder: &Path, names: &FolderNames) -> Option<Recognised> {
+    for title in TITLES {
+        let identity = &title.identity;
+        let mut found: Vec<(String, PathBuf)> = Vec::new();
+        if !identity.language_folder.is_empty() {
+            let beginning = caseless::fold(&format!("{} ", identity.language_folder));
+            for name in names.iter().filter(|name| caseless::fold(name).starts_with(&beginning)) {
+                let language =
+                    name.chars().skip(beginning.chars().count()).collect::<String>().to_lowercase();
+                found.push((language, folder.join(name)));
+            }
+        }
+        if !identity.steam_subfolder.is_empty() {
+            found.extend(find_folder(folder, identity.steam_subfolder).map(|path| (String::new(), path)));
+        }
+        found.sort_by_key(|(language, _)| language != "english");
+        let is_title = |(_, path): &(String, PathBuf)| {
+            Contents::read(path).is_some_and(|mut contents| Lacks::of(title, &mut contents).is_nothing())
+        };
+        if let Some((language, folder)) = found.into_iter().find(is_title) {
+            let language = Some(language).filter(|it| !it.is_empty());
+            return Some(Recognised::Game { title, folder, language });
+        }
+    }
+    None
+}
+
+/// The store that a game's files tell of.
+pub(super) fn store_of(title: &Title, folder: &Path) -> Store {
+    let Ok(names) = FolderNames::read(folder) else { return Store::Unknown };
+    let has = |name: &str| names.get(name).is_some();
+    let folded: Vec<String> = names.iter().map(caseless::fold).collect();
+    let has_any = |start: &str, end: &str| folded.iter().any(|it| it.starts_with(start) && it.ends_with(end));
+    let parent_has = |name: &str| folder.parent().is_some_and(|parent| find_file(parent, name).is_some());
+    match () {
+        () if has_any("GOGGAME-", ".ICO") || has_any("GOGGAME-", ".INFO") || has("Galaxy64.dll") => {
+            Store::Gog
+        }
+        () if has("EOSSDK-Win64-Shipping.dll")
+            || has("EOSSDK-Win32-Shipping.dll")
+            || has("FalloutLauncherEpic.exe") =>
+        {
+            Store::Epic
+        }
+        // The parent holds the folders of languages.
+        () if has("appxmanifest.xml") || (is_in_parent(title) && parent_has("appxmanifest.xml")) => {
+            Store::Microsoft
+        }
+        () if has("installscript.vdf") || has_any("STEAM_API", ".DLL") => Store::Steam,
+        () => Store::Unknown,
+    }
+}
+
+/// Whether the Microsoft Store keeps its manifest beside the game's folder.
+fn is_in_parent(title: &Title) -> bool {
+    matches!(title.id, "morrowind" | "oblivion" | "fallout3" | "falloutnv")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::super::super::store::Store;
+    use super::super::super::titles;
+    use super::{Recognised, recognise, store_of};
+
+    fn write(folder: &Path, files: &[&str]) {
+        for file in files {
+            let path = folder.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+    }
+
+    /// `id: folder: language` of a game, else what is missing.
+    fn found(folder: &Path, expected: Option<&str>) -> String {
+        match recognise(folder, expected.map(|id| titles::title(id).unwrap())) {
+            Recognised::Game { title, folder: found, language } => {
+                let below = found.strip_prefix(folder).unwrap().display();
+                format!("{}: {below}: {}", title.id, language.unwrap_or_default())
+            }
+            Recognised::Incomplete(what) => what,
+            Recognised::No => "no".to_owned(),
+        }
+    }
+
+    #[test]
+    fn games_that_share_files_are_told_apart_in_any_case() {
+        for (id, files) in [
+            ("skyrim", &["tesv.EXE", "data/SKYRIM.esm"][..]),
+            ("skyrimse", &["SkyrimSE.exe", "Data/Skyrim.esm"]),
+            ("skyrimvr", &["SkyrimVR.exe", "Data/Skyrim.esm", "Data/SkyrimVR.esm"]),
+            (
+                "enderal",
+                &[
+                    "TESV.exe",
+                    "Enderal Launcher.exe",
+                    "Data/Skyrim.esm",
+                    "Data/Enderal - Forgotten Stories.esm",
+                ],
+            ),
+            (
+                "enderalse",
+                &[
+                    "SkyrimSE.exe",
+                    "enderal launcher.exe",
+                    "Data/Skyrim.esm",
+                    "Data/Enderal - Forgotten Stories.esm",
+                ],
+            ),
+            ("fallout4", &["Fallout4.exe", "Data/Fallout4.esm"]),
+            ("fallout4vr", &["Fallout4VR.exe", "Data/Fallout4.esm", "Data/Fallout4_VR.esm"]),
+            ("oblivion", &["Oblivion.exe", "Data/Oblivion.esm"]),
+            ("nehrim", &["Oblivion.exe", "NehrimLauncher.exe", "Data/Nehrim.esm"]),
+            ("morrowind", &["Morrowind.exe", "Data Files/Morrowind.esm"]),
+            ("starfield", &["Starfield.exe", "Data/Starfield.esm"]),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            write(dir.path(), files);
+            assert_eq!(found(dir.path(), None), format!("{id}: : "));
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(found(dir.path(), None), "no");
+        assert!(found(dir.path(), Some("skyrimse")).contains("Data/Skyrim.esm, SkyrimSE.exe"));
+        write(dir.path(), &["SkyrimSE.exe"]);
+        let what = found(dir.path(), None);
+        assert!(what.contains("Skyrim Special Edition, but Data/Skyrim.esm is missing"), "{what}");
+        assert!(found(&dir.path().join("none"), Some("fallout4")).contains("cannot be read"));
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), &["Data/Starfield.esm"]);
+        assert!(found(dir.path(), None).contains("but Starfield.exe is missing"));
+    }
+
+    #[test]
+    fn a_folder_a_language_is_taken_english_first_and_nehrims_own_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        for language in ["French", "german", "English"] {
+            let folder = format!("Fallout New Vegas {language}");
+            write(dir.path(), &[&format!("{folder}/FalloutNV.exe"), &format!("{folder}/Data/FalloutNV.esm")]);
+        }
+        assert_eq!(found(dir.path(), None), "falloutnv: Fallout New Vegas English: english");
+        fs::remove_dir_all(dir.path().join("Fallout New Vegas English/Data")).unwrap();
+        assert_eq!(found(dir.path(), None), "falloutnv: Fallout New Vegas French: french");
+
+        let dir = tempfile::tempdir().unwrap();
+        write(
+            dir.path(),
+            &["NehrimFiles/Oblivion.exe", "NehrimFiles/NehrimLauncher.exe", "NehrimFiles/Data/Nehrim.esm"],
+        );
+        assert_eq!(found(dir.path(), None), "nehrim: NehrimFiles: ");
+    }
+
+    #[test]
+    fn the_store_is_told_by_files() {
+        for (file, store) in [
+            ("goggame-1711230643.ico", Store::Gog),
+            ("galaxy64.DLL", Store::Gog),
+            ("EOSSDK-Win64-Shipping.dll", Store::Epic),
+            ("appxmanifest.xml", Store::Microsoft),
+            ("installscript.vdf", Store::Steam),
+            ("steam_api64.dll", Store::Steam),
+            ("readme.txt", Store::Unknown),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            write(dir.path(), &[file, "english/x"]);
+            assert_eq!(store_of(titles::title("skyrimse").unwrap(), dir.path()), store, "{file}");
+            let beside = store_of(titles::title("fallout3").unwrap(), &dir.path().join("english"));
+            assert_eq!(beside == Store::Microsoft, store == Store::Microsoft, "{file}");
+        }
+    }
+}

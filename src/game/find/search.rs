@@ -1,0 +1,164 @@
+//! All games of a user: what launchers list and where people put games, looked at and joined into installations.
+
+use std::path::{Path, PathBuf};
+
+use super::super::environment::Environment;
+use super::super::installation::Installation;
+use super::super::store::Store;
+use super::super::title::Title;
+use super::candidate::{Candidate, Report, identity};
+use super::prefix::{self, UserFolders};
+use super::recognise::{self, Recognised};
+use super::{bottles, heroic, lutris, openmw, steam};
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Games that can be used; a folder that several launchers list is one.
+    pub installations: Vec<Installation>,
+    /// What looks like a game or a list of games, and why it cannot be used.
+    pub unusable: Vec<(PathBuf, String)>,
+    /// Where games were looked for, whether it exists or not.
+    pub looked: Vec<PathBuf>,
+}
+
+/// Finds the games of a user.
+pub fn find(environment: &Environment) -> Found {
+    let mut report = Report::default();
+    // The launcher that installed a game knows most of it, so its word comes first.
+    let mut candidates = steam::candidates(environment, &mut report);
+    candidates.extend(heroic::candidates(environment, &mut report));
+    candidates.extend(lutris::candidates(environment, &mut report));
+    candidates.extend(bottles::in_bottles(environment, &mut report));
+    candidates.extend(bottles::elsewhere(environment, &mut report));
+    let mut installations: Vec<Installation> = Vec::new();
+    for candidate in candidates {
+        match recognise::recognise(&candidate.folder, candidate.title) {
+            Recognised::Game { title, folder, language } => {
+                let language = candidate.language.clone().or(language);
+                let installation = installation(title, folder, language, &candidate, environment);
+                join(&mut installations, installation);
+            }
+            Recognised::Incomplete(what) => report.unusable.push((candidate.folder, what)),
+            Recognised::No => {}
+        }
+    }
+    installations.extend(openmw::installations(environment, &installations, &mut report));
+    report.unusable.sort();
+    report.unusable.dedup();
+    Found { installations, unusable: report.unusable, looked: report.looked }
+}
+
+/// The game in a folder that the user names, with what launchers know of it. The error says why it is none.
+pub fn recognise(folder: &Path, environment: &Environment) -> Result<Installation, String> {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let mut recognised = recognise::recognise(&folder, None);
+    // The data folder was named.
+    if let (Recognised::No, Some(parent)) = (&recognised, folder.parent()) {
+        let above = recognise::recognise(parent, None);
+        if matches!(&above, Recognised::Game { title, folder: game, .. }
+            if identity(&game.join(title.data)).is_some_and(|it| Some(it) == identity(&folder)))
+        {
+            recognised = above;
+        }
+    }
+    let (title, folder, language) = match recognised {
+        Recognised::Game { title, folder, language } => (title, folder, language),
+        Recognised::Incomplete(what) => return Err(format!("{}: {what}", folder.display())),
+        Recognised::No if !folder.is_dir() => return Err(format!("{}: no such folder", folder.display())),
+        Recognised::No => {
+            let advice = "name the folder with the game's executable";
+            return Err(format!("{}: no game is in this folder; {advice}", folder.display()));
+        }
+    };
+    let listed = find(environment).installations.into_iter();
+    if let Some(installation) = listed.into_iter().find(|it| identity(&it.folder) == identity(&folder)) {
+        return Ok(Installation { folder, ..installation });
+    }
+    let candidate = steam::around(&folder, title)
+        .unwrap_or_else(|| Candidate::unlisted(folder.clone(), prefix::around(&folder)));
+    let language = candidate.language.clone().or(language);
+    Ok(installation(title, folder, language, &candidate, environment))
+}
+
+/// The same installation with another prefix: the folder with `drive_c`, or the one that holds it as `pfx`.
+pub fn with_prefix(
+    installation: &Installation,
+    prefix: &Path,
+    environment: &Environment,
+) -> Result<Installation, String> {
+    let Some(prefix) = prefix::with_drive_c(prefix) else {
+        return Err(format!("{}: no prefix; name the folder that holds drive_c", prefix.display()));
+    };
+    let folders = user_folders(installation.title, installation.store, Some(&prefix), environment);
+    Ok(Installation {
+        my_games: folders.my_games,
+        local: folders.local.or_else(|| list_in_data(installation.title, &installation.folder)),
+        prefix: Some(prefix),
+        ..installation.clone()
+    })
+}
+
+fn installation(
+    title: &'static Title,
+    folder: PathBuf,
+    language: Option<String>,
+    candidate: &Candidate,
+    environment: &Environment,
+) -> Installation {
+    if openmw::is_openmw(title) {
+        let settings = Some(openmw::user_settings(environment)).filter(|it| it.is_dir());
+        let (store, prefix, local) = (Store::Unknown, None, settings.clone());
+        return Installation { title, store, prefix, my_games: settings, local, language: None, folder };
+    }
+    let store = match candidate.store {
+        Store::Unknown => recognise::store_of(title, &folder),
+        store => store,
+    };
+    let prefix = candidate.prefix.clone().or_else(|| prefix::around(&folder));
+    let folders = user_folders(title, store, prefix.as_deref(), environment);
+    let local = folders.local.or_else(|| list_in_data(title, &folder));
+    Installation { title, store, prefix, my_games: folders.my_games, local, language, folder }
+}
+
+/// The data folder, where a game keeps its list of plugins there.
+fn list_in_data(title: &Title, folder: &Path) -> Option<PathBuf> {
+    let data = super::super::caseless::find_folder(folder, title.data);
+    data.filter(|_| title.plugins.list_in_data)
+}
+
+/// The folders of a game in its prefix. A copy from an unknown store may use the names of any.
+fn user_folders(
+    title: &Title,
+    store: Store,
+    prefix: Option<&Path>,
+    environment: &Environment,
+) -> UserFolders {
+    let Some(prefix) = prefix else { return UserFolders::default() };
+    let (local, my_games) = title.folders(store);
+    let (mut local, mut my_games) = (vec![local], vec![my_games]);
+    if store == Store::Unknown {
+        local.extend(title.local.all());
+        my_games.extend(title.my_games.all());
+    }
+    local.retain(|name| !name.is_empty());
+    my_games.retain(|name| !name.is_empty());
+    prefix::user_folders(prefix, &my_games, &local, environment)
+}
+
+/// Adds an installation, or what it knows besides of a folder that is known: the prefix in which the game was used.
+fn join(installations: &mut Vec<Installation>, new: Installation) {
+    let at = installations.iter().position(|it| identity(&it.folder) == identity(&new.folder));
+    let Some(known) = at.map(|at| &mut installations[at]) else {
+        installations.push(new);
+        return;
+    };
+    let used = |it: &Installation| (it.my_games.is_some(), it.prefix.is_some());
+    if used(&new) > used(known) {
+        (known.prefix, known.my_games, known.local) = (new.prefix, new.my_games, new.local);
+    }
+    known.language = known.language.take().or(new.language);
+    if known.store == Store::Unknown {
+        known.store = new.store;
+    }
+}

@@ -1,0 +1,216 @@
+//! Games in Steam's libraries: native, Debian's, flatpak and snap.
+
+use std::path::{Path, PathBuf};
+
+use super::super::caseless::{self, FolderNames, find_file, find_folder};
+use super::super::environment::Environment;
+use super::super::store::Store;
+use super::super::title::Title;
+use super::super::titles::TITLES;
+use super::candidate::{Candidate, Met, Report};
+use super::{prefix, vdf};
+
+/// Bytes of a list. Those of users with thousands of games have some 100 KiB.
+const LIST_MAX: usize = 8 << 20;
+/// Libraries in one list.
+const LIBRARIES_MAX: usize = 1_000;
+
+/// A library as a list names it.
+#[derive(Debug, Default)]
+struct Library {
+    folder: PathBuf,
+    /// Ids of apps that the list says are in it. It may be out of date.
+    apps: Vec<String>,
+}
+
+/// The folders of all games that are in Steam's libraries.
+pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+    let (mut roots, mut met) = (Met::default(), Met::default());
+    let mut candidates = Vec::new();
+    for root in steam_folders(environment) {
+        report.looked.push(root.clone());
+        if !roots.is_new_folder(&root) {
+            continue;
+        }
+        for library in libraries(&root, report) {
+            if met.is_new_folder(&library.folder) {
+                if library.folder != root {
+                    report.looked.push(library.folder.clone());
+                }
+                in_library(&library.folder, report, &mut candidates);
+            } else if !library.folder.is_dir() {
+                missing_library(&library, report);
+            }
+        }
+    }
+    candidates
+}
+
+/// Where Steam may keep its files; several are often links to one.
+fn steam_folders(environment: &Environment) -> Vec<PathBuf> {
+    let mut folders = vec![environment.xdg_data_home.join("Steam")];
+    let below_home = [
+        ".local/share/Steam",
+        ".steam/steam",
+        ".steam/root",
+        ".steam/debian-installation",
+        ".var/app/com.valvesoftware.Steam/.local/share/Steam",
+        ".var/app/com.valvesoftware.Steam/data/Steam",
+        "snap/steam/common/.local/share/Steam",
+    ];
+    folders.extend(below_home.map(|it| environment.home.join(it)));
+    // Unless set otherwise, the first two are one.
+    folders.dedup();
+    folders
+}
+
+/// The libraries of a Steam folder: itself, and those that its lists name.
+fn libraries(root: &Path, report: &mut Report) -> Vec<Library> {
+    let mut libraries = vec![Library { folder: root.to_owned(), ..Library::default() }];
+    for list in ["config/libraryfolders.vdf", "steamapps/libraryfolders.vdf"] {
+        let Some(path) = find_file(root, list) else { continue };
+        let Some(text) = report.read(&path, LIST_MAX) else { continue };
+        let mut listed: Vec<(String, Library)> = Vec::new();
+        let result = vdf::visit_values(&text, |keys, value| {
+            let [_, number, rest @ ..] = keys else { return };
+            if number.parse::<u32>().is_err() {
+                return;
+            }
+            let at = listed.iter().position(|(it, _)| it == number).unwrap_or(listed.len());
+            match rest {
+                _ if at == LIBRARIES_MAX => {}
+                // Old lists have the path without an object.
+                [] => listed.push((number.clone(), Library { folder: value.into(), apps: Vec::new() })),
+                [key] if caseless::same(key, "path") => {
+                    listed.push((number.clone(), Library { folder: value.into(), apps: Vec::new() }));
+                }
+                [key, app] if caseless::same(key, "apps") && at < listed.len() => {
+                    listed[at].1.apps.push(app.clone());
+                }
+                _ => {}
+            }
+        });
+        if let Err(error) = result {
+            report.unreadable(&path, &error);
+        }
+        // A Steam for Windows in a prefix has paths of Windows; its own folder is its only library then.
+        libraries.extend(listed.into_iter().map(|(_, it)| it).filter(|it| it.folder.is_absolute()));
+    }
+    libraries
+}
+
+/// A library that does not exist is reported if a game should be in it.
+fn missing_library(library: &Library, report: &mut Report) {
+    for title in TITLES {
+        let is_listed = |id: &u32| library.apps.contains(&id.to_string());
+        if title.identity.steam.iter().any(is_listed)
+            && !report.unusable.iter().any(|(it, _)| *it == library.folder)
+        {
+            let what = format!(
+                "Steam lists {} in this library, which does not exist; is its disk mounted?",
+                title.name
+            );
+            report.unusable.push((library.folder.clone(), what));
+        }
+    }
+}
+
+/// The games that have a manifest in a library; lists of apps may be out of date.
+fn in_library(library: &Path, report: &mut Report, candidates: &mut Vec<Candidate>) {
+    let Some(apps) = find_folder(library, "steamapps") else { return };
+    let Ok(names) = FolderNames::read(&apps) else { return };
+    for (title, id) in TITLES.iter().flat_map(|title| title.identity.steam.iter().map(move |id| (title, *id)))
+    {
+        let Some(name) = names.get(&format!("appmanifest_{id}.acf")) else { continue };
+        let path = apps.join(name);
+        let Some(manifest) = Manifest::read(&path, report) else { continue };
+        candidates.extend(candidate(&apps, title, id, manifest, &path, report));
+    }
+}
+
+/// What a manifest says.
+#[derive(Debug, Default)]
+struct Manifest {
+    installdir: String,
+    language: Option<String>,
+}
+
+impl Manifest {
+    fn read(path: &Path, report: &mut Report) -> Option<Self> {
+        let text = report.read(path, LIST_MAX)?;
+        let mut manifest = Self::default();
+        let result = vdf::visit_values(&text, |keys, value| match keys {
+            [_, key] if caseless::same(key, "installdir") => manifest.installdir = value.to_owned(),
+            [_, part, key]
+                if caseless::same(part, "UserConfig")
+                    && caseless::same(key, "language")
+                    && !value.is_empty() =>
+            {
+                manifest.language = Some(value.to_owned());
+            }
+            _ => {}
+        });
+        if let Err(error) = result {
+            report.unreadable(path, &error);
+        }
+        Some(manifest)
+    }
+}
+
+fn candidate(
+    apps: &Path,
+    title: &'static Title,
+    id: u32,
+    manifest: Manifest,
+    path: &Path,
+    report: &mut Report,
+) -> Option<Candidate> {
+    let name = &manifest.installdir;
+    if name.is_empty() || name.contains(['/', '\\']) || matches!(name.as_str(), "." | "..") {
+        report.unusable.push((path.to_owned(), format!("it does not name the folder of {}", title.name)));
+        return None;
+    }
+    let Some(folder) = find_folder(apps, &format!("common/{name}")) else {
+        let what = format!("Steam lists {} here, but the folder does not exist", title.name);
+        report.unusable.push((apps.join("common").join(name), what));
+        return None;
+    };
+    let subfolder = title.identity.steam_subfolder;
+    Some(Candidate {
+        folder: find_folder(&folder, subfolder).unwrap_or(folder),
+        title: Some(title),
+        store: Store::Steam,
+        prefix: compatdata(apps, id),
+        language: manifest.language,
+    })
+}
+
+/// The prefix that Proton made for an app.
+fn compatdata(apps: &Path, id: u32) -> Option<PathBuf> {
+    prefix::with_drive_c(&find_folder(apps, &format!("compatdata/{id}"))?)
+}
+
+/// What the library around a game's folder knows of it, whether Steam lists that library or not.
+pub(super) fn around(folder: &Path, title: &'static Title) -> Option<Candidate> {
+    let is_named = |path: &Path, name: &str| {
+        path.file_name().and_then(|it| it.to_str()).is_some_and(|it| caseless::same(it, name))
+    };
+    let installed = folder.ancestors().find(|it| {
+        let (common, apps) = (it.parent(), it.parent().and_then(Path::parent));
+        common.is_some_and(|it| is_named(it, "common")) && apps.is_some_and(|it| is_named(it, "steamapps"))
+    })?;
+    let apps = installed.parent()?.parent()?;
+    let mut unlisted = Candidate::unlisted(folder.to_owned(), None);
+    unlisted.store = Store::Steam;
+    for id in title.identity.steam {
+        let manifest = find_file(apps, &format!("appmanifest_{id}.acf"));
+        let manifest = manifest.and_then(|it| Manifest::read(&it, &mut Report::default()));
+        if let Some(manifest) = manifest.filter(|it| is_named(installed, &it.installdir)) {
+            unlisted.prefix = compatdata(apps, *id);
+            unlisted.language = manifest.language;
+            return Some(unlisted);
+        }
+        unlisted.prefix = unlisted.prefix.or_else(|| compatdata(apps, *id));
+    }
+    Some(unlisted)
+}

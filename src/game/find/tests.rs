@@ -1,0 +1,410 @@
+//! Finding in small trees of launchers' lists.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::super::environment::Environment;
+use super::super::store::Store;
+use super::search::{Found, find, recognise, with_prefix};
+
+/// A home folder.
+struct Home {
+    dir: TempDir,
+}
+
+const STEAM: &str = ".local/share/Steam";
+const SKYRIM: [&str; 2] = ["SkyrimSE.exe", "Data/Skyrim.esm"];
+const MY_GAMES: &str = "Documents/My Games";
+
+impl Home {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn folder(&self, path: &str) -> PathBuf {
+        fs::create_dir_all(self.path(path)).unwrap();
+        self.path(path)
+    }
+
+    /// Writes the files by which Skyrim Special Edition is recognised.
+    fn skyrim(&self, folder: &str) -> PathBuf {
+        SKYRIM.iter().for_each(|file| self.write(&format!("{folder}/{file}"), ""));
+        self.path(folder)
+    }
+
+    /// Makes the game's folder in My Games of a prefix.
+    fn used(&self, prefix: &str, user: &str, name: &str) -> PathBuf {
+        self.folder(&format!("{prefix}/drive_c/users/{user}/{MY_GAMES}/{name}"))
+    }
+
+    /// Writes a list of libraries.
+    fn libraries(&self, root: &str, libraries: &[&Path]) {
+        let mut text = "\"libraryfolders\"\n{\n".to_owned();
+        for (number, library) in libraries.iter().enumerate() {
+            let apps = "\"apps\" { \"489830\" \"1000\" }";
+            text += &format!("\"{number}\"\n{{ \"path\" \"{}\" {apps} }}\n", library.display());
+        }
+        self.write(&format!("{root}/config/libraryfolders.vdf"), &(text + "}\n"));
+    }
+
+    /// Writes the manifest of an app into a library.
+    fn manifest(&self, library: &str, id: u32, installdir: &str) {
+        let text = format!(
+            "\"AppState\" {{ \"appid\" \"{id}\" \"installdir\" \"{installdir}\" \"UserConfig\" {{ \"language\" \"german\" }} }}"
+        );
+        self.write(&format!("{library}/steamapps/appmanifest_{id}.acf"), &text);
+    }
+
+    fn environment(&self) -> Environment {
+        Environment::of_home(self.dir.path(), "anna")
+    }
+
+    fn find(&self) -> Found {
+        let mut found = find(&self.environment());
+        // Of the machine that runs the test.
+        found.installations.retain(|it| it.folder.starts_with(self.dir.path()));
+        found
+    }
+
+    /// The only game in the home.
+    fn only(&self) -> super::super::installation::Installation {
+        let found = self.find();
+        assert_eq!(found.unusable, []);
+        let [installation] = &found.installations[..] else { panic!("{found:?}") };
+        installation.clone()
+    }
+
+    /// Why the only thing that is not usable is not.
+    fn unusable(&self) -> (PathBuf, String) {
+        let found = self.find();
+        assert!(found.installations.is_empty(), "{found:?}");
+        let [unusable] = &found.unusable[..] else { panic!("{found:?}") };
+        unusable.clone()
+    }
+}
+
+#[test]
+fn a_game_in_a_second_library_is_found_with_the_prefix_beside_it_though_the_list_of_apps_is_stale() {
+    let home = Home::new();
+    let second = home.folder("disk/Steam Library");
+    home.libraries(STEAM, &[&home.path(STEAM), &second]);
+    home.manifest("disk/Steam Library", 489830, "Skyrim Special Edition");
+    let game = home.skyrim("disk/Steam Library/steamapps/common/Skyrim Special Edition");
+    let prefix = "disk/Steam Library/steamapps/compatdata/489830/pfx";
+    let my_games = home.used(prefix, "steamuser", "Skyrim Special Edition");
+    // Prefixes of another game, and of the same id in the library that does not hold the game.
+    home.used("disk/Steam Library/steamapps/compatdata/377160/pfx", "steamuser", "Skyrim Special Edition");
+    home.used(&format!("{STEAM}/steamapps/compatdata/489830/pfx"), "steamuser", "Skyrim Special Edition");
+    let found = home.only();
+    assert_eq!((found.title.id, found.store, &found.folder), ("skyrimse", Store::Steam, &game));
+    assert_eq!(found.prefix, Some(home.path(prefix)));
+    assert_eq!((found.my_games, found.local), (Some(my_games), None));
+    assert_eq!(found.language.as_deref(), Some("german"));
+}
+
+#[test]
+fn one_steam_folder_by_several_links_is_one_and_a_circle_of_links_ends() {
+    let home = Home::new();
+    home.libraries(STEAM, &[&home.path(".steam/root"), &home.path(STEAM), &home.path(".steam/loop")]);
+    fs::create_dir(home.path(".steam")).unwrap();
+    symlink(home.path(STEAM), home.path(".steam/root")).unwrap();
+    symlink("root", home.path(".steam/steam")).unwrap();
+    symlink("loop", home.path(".steam/loop")).unwrap();
+    home.manifest(STEAM, 489830, "SSE");
+    home.skyrim(&format!("{STEAM}/steamapps/common/SSE"));
+    let found = home.find();
+    assert_eq!(found.installations.len(), 1);
+    let why =
+        "Steam lists Skyrim Special Edition in this library, which does not exist; is its disk mounted?";
+    assert_eq!(found.unusable, [(home.path(".steam/loop"), why.to_owned())]);
+}
+
+#[test]
+fn steam_of_debian_flatpak_and_snap_and_old_lists_of_libraries_are_read() {
+    for root in [
+        ".steam/debian-installation",
+        ".var/app/com.valvesoftware.Steam/.local/share/Steam",
+        ".var/app/com.valvesoftware.Steam/data/Steam",
+        "snap/steam/common/.local/share/Steam",
+    ] {
+        let home = Home::new();
+        let library = home.folder("library");
+        let text = format!("LibraryFolders {{ TimeNextStatsReport 1 1 \"{}\" }}", library.display());
+        home.write(&format!("{root}/steamapps/libraryfolders.vdf"), &text);
+        home.manifest("library", 489830, "SSE");
+        let game = home.skyrim("library/steamapps/common/sse");
+        assert_eq!(home.only().folder, game, "{root}");
+    }
+}
+
+#[test]
+fn damaged_manifests_and_missing_folders_are_reported() {
+    let home = Home::new();
+    home.manifest(STEAM, 489830, "SSE");
+    let common = home.path(STEAM).join("steamapps/common");
+    assert_eq!(home.unusable().0, common.join("SSE"));
+    home.write(&format!("{STEAM}/steamapps/common/SSE/SkyrimSE.exe"), "");
+    let (path, what) = home.unusable();
+    assert_eq!(path, common.join("SSE"));
+    assert!(what.contains("Data/Skyrim.esm is missing"), "{what}");
+    let manifest = home.path(STEAM).join("steamapps/appmanifest_489830.acf");
+    for installdir in ["../../outside", "..", "", "/etc"] {
+        home.manifest(STEAM, 489830, installdir);
+        let (path, what) = home.unusable();
+        assert_eq!(path, manifest);
+        assert!(what.contains("does not name the folder"), "{what}");
+    }
+    fs::write(&manifest, "{".repeat(1 << 20)).unwrap();
+    assert!(
+        home.find().unusable.iter().any(|(path, what)| *path == manifest && what.contains("without a key"))
+    );
+    fs::write(&manifest, vec![b' '; (8 << 20) + 1]).unwrap();
+    assert!(home.unusable().1.contains("larger than"));
+}
+
+#[test]
+fn nehrim_is_in_a_folder_of_its_own() {
+    let home = Home::new();
+    home.manifest(STEAM, 1014940, "Nehrim");
+    let folder = format!("{STEAM}/steamapps/common/Nehrim/NehrimFiles");
+    for file in ["Oblivion.exe", "NehrimLauncher.exe", "Data/Nehrim.esm"] {
+        home.write(&format!("{folder}/{file}"), "");
+    }
+    let found = home.only();
+    assert_eq!((found.title.id, found.folder), ("nehrim", home.path(&folder)));
+}
+
+/// Writes Heroic's list of games of GOG, and a game's settings.
+fn heroic(home: &Home, folder: &str, game: &Path, settings: &str) {
+    let list =
+        format!(r#"{{"installed": [{{"appName": "1711230643", "install_path": "{}"}}]}}"#, game.display());
+    home.write(&format!("{folder}/gog_store/installed.json"), &list);
+    let settings = format!(r#"{{"1711230643": {{{settings}}}, "version": "v0"}}"#);
+    home.write(&format!("{folder}/GamesConfig/1711230643.json"), &settings);
+}
+
+#[test]
+fn heroics_prefix_is_the_folder_itself_with_wine_and_pfx_with_proton() {
+    for (kind, prefix) in [("wine", "Prefixes/Skyrim"), ("proton", "Prefixes/Skyrim/pfx")] {
+        let home = Home::new();
+        let game = home.skyrim("gog/Skyrim");
+        // Both exist: the settings say which is used.
+        home.used("Prefixes/Skyrim", "anna", "Skyrim Special Edition GOG");
+        home.used("Prefixes/Skyrim/pfx", "steamuser", "Skyrim Special Edition GOG");
+        // Of a copy from another store in the same prefix.
+        home.used(prefix, "steamuser", "Skyrim Special Edition");
+        let settings = format!(r#""winePrefix": "~/Prefixes/Skyrim", "wineVersion": {{"type": "{kind}"}}"#);
+        heroic(&home, ".var/app/com.heroicgameslauncher.hgl/config/heroic", &game, &settings);
+        let found = home.only();
+        assert_eq!((found.title.id, found.store), ("skyrimse", Store::Gog));
+        assert_eq!(found.prefix, Some(home.path(prefix)));
+        assert!(found.my_games.unwrap().ends_with("Skyrim Special Edition GOG"));
+    }
+}
+
+#[test]
+fn without_settings_heroics_default_prefix_is_looked_for() {
+    let home = Home::new();
+    let game = home.skyrim("gog/Skyrim AE");
+    heroic(&home, ".config/heroic", &game, "");
+    assert_eq!(home.only().prefix, None);
+    home.folder("Games/Heroic/Prefixes/shared/drive_c");
+    assert_eq!(home.only().prefix, Some(home.path("Games/Heroic/Prefixes/shared")));
+    home.folder("Games/Heroic/Prefixes/default/Skyrim AE/pfx/drive_c");
+    assert_eq!(home.only().prefix, Some(home.path("Games/Heroic/Prefixes/default/Skyrim AE/pfx")));
+}
+
+#[test]
+fn epics_folder_of_a_language_and_sideloaded_games_are_found() {
+    let home = Home::new();
+    for file in ["FalloutNV.exe", "Data/FalloutNV.esm"] {
+        home.write(&format!("epic/Fallout New Vegas German/{file}"), "");
+    }
+    let id = "5daeb974a22a435988892319b3a4f476";
+    let list =
+        format!(r#"{{"{id}": {{"app_name": "{id}", "install_path": "{}"}}}}"#, home.path("epic").display());
+    home.write(".config/heroic/legendaryConfig/legendary/installed.json", &list);
+    let game = home.skyrim("side/Skyrim");
+    let executable = game.join("skse64_loader.exe");
+    let install = format!(r#"{{"executable": "{}"}}"#, executable.display());
+    let list = format!(r#"{{"games": [{{"app_name": "abc", "install": {install}}}]}}"#);
+    home.write(".config/heroic/sideload_apps/library.json", &list);
+    let found = home.find();
+    let games: Vec<_> = found.installations.iter().map(|it| (it.title.id, it.store, &it.folder)).collect();
+    let epic = home.path("epic/Fallout New Vegas German");
+    assert_eq!(games, [("falloutnv", Store::Epic, &epic), ("skyrimse", Store::Unknown, &game)]);
+    assert_eq!(found.installations[0].language.as_deref(), Some("german"));
+}
+
+#[test]
+fn hostile_lists_of_heroic_and_lutris_are_reported_and_the_rest_is_found() {
+    let home = Home::new();
+    home.write(".config/heroic/gog_store/installed.json", &"[".repeat(1 << 20));
+    home.write(
+        ".config/heroic/sideload_apps/library.json",
+        r#"{"games": [1, null, {"install": []}, {"folder_name": 3}]}"#,
+    );
+    home.write(".config/lutris/games/deep.yml", &"{a: ".repeat(1 << 16));
+    home.write(".config/lutris/games/other.yml", "game:\n  exe: /usr/bin/true\n");
+    home.write(".config/lutris/games/relative.yml", "game: {exe: ../../../SkyrimSE.exe}");
+    home.folder(".config/lutris/games/folder.yml");
+    home.skyrim("Games/Skyrim");
+    let found = home.find();
+    assert_eq!(found.installations.len(), 1);
+    let reported: Vec<_> = found.unusable.iter().map(|(path, _)| path.file_name().unwrap()).collect();
+    assert_eq!(reported, ["installed.json", "deep.yml", "folder.yml"]);
+}
+
+#[test]
+fn a_game_of_lutris_is_found_from_its_executable_and_its_prefix_around_it() {
+    let home = Home::new();
+    let folder = "prefix/drive_c/GOG Games/Skyrim";
+    let game = home.skyrim(folder);
+    home.write(&format!("{folder}/Galaxy64.dll"), "");
+    let my_games = home.used("prefix", "anna", "Skyrim Special Edition GOG");
+    let settings = |exe: &str, prefix: &str| format!("game:\n  exe: {exe}\n{prefix}script: {{a: [b]}}\n");
+    let exe = game.join("skse64_loader.exe");
+    let file = ".local/share/lutris/games/skyrim-1.yml";
+    home.write(file, &settings(exe.to_str().unwrap(), ""));
+    let found = home.only();
+    assert_eq!((found.store, found.folder, found.my_games), (Store::Gog, game.clone(), Some(my_games)));
+    let prefix = format!("  prefix: {}\n", home.path("prefix").display());
+    home.write(file, &settings("drive_c/GOG Games/Skyrim/SkyrimSE.exe", &prefix));
+    assert_eq!(home.only().prefix, Some(home.path("prefix")));
+    fs::remove_file(game.join("Data/Skyrim.esm")).unwrap();
+    assert_eq!(home.unusable().0, game);
+}
+
+#[test]
+fn remastered_is_found_from_an_executable_three_folders_below_and_its_plugin_list_is_in_its_data() {
+    let home = Home::new();
+    let exe = "OblivionRemastered/Binaries/Win64/OblivionRemastered-Win64-Shipping.exe";
+    let data = "OblivionRemastered/Content/Dev/ObvData/Data";
+    home.write(&format!("game/{exe}"), "");
+    home.write(&format!("game/{data}/Oblivion.esm"), "");
+    home.write(
+        ".config/lutris/games/x.yml",
+        &format!("game: {{exe: \"{}\"}}", home.path("game").join(exe).display()),
+    );
+    let found = home.only();
+    assert_eq!((found.title.id, found.local), ("oblivion-remastered", Some(home.path("game").join(data))));
+}
+
+#[test]
+fn bottles_are_searched_wherever_they_are() {
+    let home = Home::new();
+    let bottles = ".var/app/com.usebottles.bottles/data/bottles/bottles";
+    let on_c =
+        home.skyrim(&format!("{bottles}/One/drive_c/Program Files (x86)/Steam/steamapps/common/Skyrim"));
+    let mine = home.used(&format!("{bottles}/One"), "anna", "Skyrim Special Edition");
+    home.write(&format!("{bottles}/Two/placeholder.yml"), &format!("Path: {}\n", home.path("far").display()));
+    let outside = home.skyrim("outside/Skyrim");
+    home.folder("far/drive_c");
+    let program = format!("External_Programs:\n  x:\n    path: {}/SkyrimSE.exe\n", outside.display());
+    home.write("far/bottle.yml", &program);
+    let found = home.find();
+    let games: Vec<_> =
+        found.installations.iter().map(|it| (&it.folder, it.prefix.clone().unwrap())).collect();
+    assert_eq!(games, [(&on_c, home.path(bottles).join("One")), (&outside, home.path("far"))]);
+    assert_eq!(found.installations[0].my_games, Some(mine));
+}
+
+#[test]
+fn a_folder_that_two_launchers_list_is_one_installation_with_the_prefix_in_which_it_was_used() {
+    let home = Home::new();
+    home.manifest(STEAM, 489830, "SSE");
+    let game = home.skyrim(&format!("{STEAM}/steamapps/common/SSE"));
+    symlink(&game, home.path("link")).unwrap();
+    home.used("prefix", "anna", "Skyrim Special Edition");
+    let settings =
+        format!("game: {{exe: {0}/link/SkyrimSE.exe, prefix: {0}/prefix}}", home.dir.path().display());
+    home.write(".config/lutris/games/skyrim.yml", &settings);
+    let found = home.only();
+    assert_eq!((found.store, found.folder, found.prefix), (Store::Steam, game, Some(home.path("prefix"))));
+    assert!(found.my_games.is_some());
+}
+
+#[test]
+fn a_folder_by_hand_has_the_prefix_that_the_library_around_it_knows() {
+    let home = Home::new();
+    // A library that no Steam lists.
+    home.manifest("disk", 489830, "SSE");
+    let game = home.skyrim("disk/steamapps/common/SSE");
+    let my_games = home.used("disk/steamapps/compatdata/489830/pfx", "steamuser", "Skyrim Special Edition");
+    let environment = home.environment();
+    for folder in [&game, &game.join("Data")] {
+        let found = recognise(folder, &environment).unwrap();
+        assert_eq!(
+            (found.store, &found.folder, &found.my_games),
+            (Store::Steam, &game, &Some(my_games.clone()))
+        );
+        assert_eq!(found.language.as_deref(), Some("german"));
+    }
+    // One that Steam lists.
+    home.libraries(STEAM, &[&home.path("disk")]);
+    assert_eq!(recognise(&game, &environment).unwrap().my_games, Some(my_games));
+    // Another prefix by hand.
+    let other = home.used("other/pfx", "anna", "Skyrim Special Edition");
+    let found = recognise(&game, &environment).unwrap();
+    let with = with_prefix(&found, &home.path("other"), &environment).unwrap();
+    assert_eq!((with.my_games, with.prefix), (Some(other), Some(home.path("other/pfx"))));
+    assert!(with_prefix(&found, &game, &environment).unwrap_err().contains("drive_c"));
+}
+
+#[test]
+fn a_folder_by_hand_that_is_no_game_is_an_error_that_says_why() {
+    let home = Home::new();
+    let environment = home.environment();
+    let why = |path: &str| recognise(&home.path(path), &environment).unwrap_err();
+    assert!(why("none").contains("no such folder"));
+    home.folder("empty");
+    assert!(why("empty").contains("no game is in this folder"));
+    home.write("half/Fallout4.exe", "");
+    assert!(why("half").contains("Data/Fallout4.esm is missing"));
+}
+
+#[test]
+fn openmw_is_found_by_its_folder_or_by_the_users_settings() {
+    let home = Home::new();
+    assert!(home.find().installations.is_empty());
+    home.write(".config/openmw/openmw.cfg", "");
+    let settings = home.path(".config/openmw");
+    if !Path::new("/etc/openmw/openmw.cfg").exists() {
+        let found = home.only();
+        assert_eq!(
+            (found.title.id, &found.folder, found.my_games.as_ref()),
+            ("openmw", &settings, Some(&settings))
+        );
+    }
+    for file in ["openmw", "openmw.cfg", "resources/vfs/builtin.omwscripts"] {
+        home.write(&format!("Games/openmw-0.49/{file}"), "");
+    }
+    let found = home.only();
+    assert_eq!((found.title.id, &found.folder), ("openmw", &home.path("Games/openmw-0.49")));
+    assert_eq!(found.local, Some(settings));
+}
+
+#[test]
+fn places_that_were_looked_at_are_named() {
+    let home = Home::new();
+    let found = home.find();
+    for place in
+        [STEAM, ".config/heroic", ".config/lutris/games", ".local/share/bottles/bottles", ".wine", "Games"]
+    {
+        assert!(found.looked.contains(&home.path(place)), "{place}");
+    }
+    assert_eq!(found.unusable, []);
+}

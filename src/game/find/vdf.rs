@@ -1,0 +1,145 @@
+//! Valve's text format VDF (`libraryfolders.vdf`, `appmanifest_*.acf`): keys with values or with further keys in braces.
+//!
+//! No crate: keyvalues-parser recurses once a level and brings a parser generator.
+
+/// Levels of keys within keys; deeper ones are an error. Steam's own lists have four.
+const DEPTH_MAX: usize = 32;
+
+/// Calls `visit` with each value and the keys that lead to it, from the outermost on, in their order. What stands
+/// before an error has been visited.
+pub(super) fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Result<(), String> {
+    let mut tokens = Tokens { rest: text.trim_start_matches('\u{feff}') };
+    let mut keys: Vec<String> = Vec::new();
+    // A key whose value has not come yet is the last of `keys`.
+    let mut has_key = false;
+    while let Some(token) = tokens.next()? {
+        match token {
+            Token::Text(value) if has_key => {
+                visit(&keys, &value);
+                keys.pop();
+                has_key = false;
+            }
+            Token::Text(_) if keys.len() == DEPTH_MAX => {
+                return Err(format!("it has more than {DEPTH_MAX} levels"));
+            }
+            Token::Text(key) => {
+                keys.push(key);
+                has_key = true;
+            }
+            Token::Open if has_key => has_key = false,
+            Token::Close if !has_key && keys.pop().is_some() => {}
+            Token::Open => return Err("a brace opens without a key".to_owned()),
+            Token::Close => return Err("a brace closes that did not open".to_owned()),
+        }
+    }
+    if keys.is_empty() { Ok(()) } else { Err("it ends before its last brace".to_owned()) }
+}
+
+enum Token {
+    Open,
+    Close,
+    Text(String),
+}
+
+struct Tokens<'a> {
+    rest: &'a str,
+}
+
+impl Tokens<'_> {
+    fn next(&mut self) -> Result<Option<Token>, String> {
+        loop {
+            self.rest = self.rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\0');
+            let Some(first) = self.rest.chars().next() else { return Ok(None) };
+            match first {
+                '/' if self.rest.starts_with("//") => {
+                    self.rest = self.rest.split_once('\n').map_or("", |(_, rest)| rest);
+                }
+                // A condition behind a value: `[$WIN32]`.
+                '[' => {
+                    let (_, rest) = self.rest.split_once(']').ok_or("a condition does not end")?;
+                    self.rest = rest;
+                }
+                '{' | '}' => {
+                    self.rest = &self.rest[1..];
+                    return Ok(Some(if first == '{' { Token::Open } else { Token::Close }));
+                }
+                '"' => return self.quoted().map(Some),
+                _ => {
+                    let is_end =
+                        |letter: char| letter.is_whitespace() || matches!(letter, '{' | '}' | '"' | '\0');
+                    let (text, rest) = self.rest.split_at(self.rest.find(is_end).unwrap_or(self.rest.len()));
+                    self.rest = rest;
+                    return Ok(Some(Token::Text(text.to_owned())));
+                }
+            }
+        }
+    }
+
+    fn quoted(&mut self) -> Result<Token, String> {
+        let mut text = String::new();
+        let mut letters = self.rest.char_indices().skip(1);
+        while let Some((at, letter)) = letters.next() {
+            match letter {
+                '"' => {
+                    self.rest = &self.rest[at + 1..];
+                    return Ok(Token::Text(text));
+                }
+                '\\' => match letters.next() {
+                    Some((_, 'n')) => text.push('\n'),
+                    Some((_, 't')) => text.push('\t'),
+                    Some((_, escaped)) => text.push(escaped),
+                    None => break,
+                },
+                letter => text.push(letter),
+            }
+        }
+        Err("a quote does not end".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visit_values;
+
+    fn values(text: &str) -> (Vec<(String, String)>, Result<(), String>) {
+        let mut values = Vec::new();
+        let result = visit_values(text, |keys, value| values.push((keys.join("/"), value.to_owned())));
+        (values, result)
+    }
+
+    #[test]
+    fn values_come_with_the_keys_that_lead_to_them() {
+        let text = "\u{feff}// comment\n\"a\"\r\n{\n\t\"path\"\t\t\"/a \\\"b\\\"\\\\c\"\n\t1 two [$WIN32]\n\"e\" { }\n\"s\"{\"x\"\"\"}}\n\0";
+        let (found, result) = values(text);
+        let found: Vec<_> = found.iter().map(|(keys, value)| (keys.as_str(), value.as_str())).collect();
+        assert_eq!(found, [("a/path", "/a \"b\"\\c"), ("a/1", "two"), ("a/s/x", "")]);
+        assert_eq!(result, Ok(()));
+    }
+
+    #[test]
+    fn damaged_text_is_an_error_behind_the_values_before_it() {
+        for (text, what) in [
+            ("a { b c", "ends before"),
+            ("a b { c d }", "without a key"),
+            ("a b }", "did not open"),
+            ("a { b }", "did not open"),
+            ("a b \"c", "quote"),
+            ("a b \"c\\", "quote"),
+            ("a b [$X", "condition"),
+        ] {
+            let (found, result) = values(text);
+            let error = result.unwrap_err();
+            assert!(error.contains(what), "{text}: {error}");
+            assert!(found.len() == 1 || text == "a { b }", "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_million_levels_are_refused() {
+        let (found, result) = values(&"a{".repeat(1 << 20));
+        assert_eq!(found, []);
+        assert!(result.unwrap_err().contains("levels"));
+        assert!(values(&"{".repeat(1 << 20)).1.is_err());
+        assert!(values(&"\"".repeat((1 << 20) + 1)).1.is_err());
+    }
+}

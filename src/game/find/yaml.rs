@@ -1,0 +1,114 @@
+//! The values of a YAML file, with the keys that lead to them: what Lutris and Bottles keep.
+
+use saphyr_parser::{Event, Parser};
+
+/// Levels of nodes within nodes; deeper ones are an error.
+const DEPTH_MAX: usize = 32;
+
+/// A node that has begun and not ended.
+enum Open {
+    /// The last of the keys awaits its value, or the next node is a key.
+    Mapping {
+        awaits_value: bool,
+    },
+    Sequence,
+}
+
+/// Calls `visit` with each value of the first document and the keys that lead to it, from the outermost on, in their
+/// order; values of a sequence have the keys of the sequence. Aliases are not followed. What stands before an error
+/// has been visited.
+pub(super) fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Result<(), String> {
+    let mut open: Vec<Open> = Vec::new();
+    let mut keys: Vec<String> = Vec::new();
+    let mut parser = Parser::new_from_str(text);
+    while let Some(event) = parser.next_event() {
+        let (event, _) = event.map_err(|error| error.to_string())?;
+        let is_deep = open.len() == DEPTH_MAX;
+        match (event, open.last_mut()) {
+            (Event::Scalar(key, ..), Some(Open::Mapping { awaits_value: awaits_value @ false })) => {
+                keys.push(key.into_owned());
+                *awaits_value = true;
+            }
+            (Event::Scalar(value, ..), _) => {
+                visit(&keys, &value);
+                end_value(&mut open, &mut keys);
+            }
+            (
+                Event::MappingStart(..) | Event::SequenceStart(..) | Event::Alias(_),
+                Some(Open::Mapping { awaits_value: false }),
+            ) => return Err("a key is not text".to_owned()),
+            (Event::MappingStart(..) | Event::SequenceStart(..), _) if is_deep => {
+                return Err(format!("it has more than {DEPTH_MAX} levels"));
+            }
+            (Event::MappingStart(..), _) => open.push(Open::Mapping { awaits_value: false }),
+            (Event::SequenceStart(..), _) => open.push(Open::Sequence),
+            (Event::MappingEnd | Event::SequenceEnd, _) => {
+                open.pop();
+                end_value(&mut open, &mut keys);
+            }
+            (Event::Alias(_), _) => end_value(&mut open, &mut keys),
+            (Event::DocumentEnd, _) => return Ok(()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// After a value the next node of a mapping is a key.
+fn end_value(open: &mut [Open], keys: &mut Vec<String>) {
+    if let Some(Open::Mapping { awaits_value }) = open.last_mut() {
+        *awaits_value = false;
+        keys.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visit_values;
+
+    fn values(text: &str) -> (Vec<(String, String)>, Result<(), String>) {
+        let mut values = Vec::new();
+        let result = visit_values(text, |keys, value| values.push((keys.join("/"), value.to_owned())));
+        (values, result)
+    }
+
+    #[test]
+    fn values_come_with_the_keys_that_lead_to_them() {
+        let text = "game:\n  exe: '/a b/Game.exe'\n  args: [x, y]\n  other: &a {k: v}\n  again: *a\n  prefix: /p\nsystem: {}\nlist:\n- name: n\n- name: m\n";
+        let (found, result) = values(text);
+        let found: Vec<_> = found.iter().map(|(keys, value)| (keys.as_str(), value.as_str())).collect();
+        let expected = [
+            ("game/exe", "/a b/Game.exe"),
+            ("game/args", "x"),
+            ("game/args", "y"),
+            ("game/other/k", "v"),
+            ("game/prefix", "/p"),
+            ("list/name", "n"),
+            ("list/name", "m"),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(result, Ok(()));
+    }
+
+    #[test]
+    fn deep_circular_and_damaged_documents_end() {
+        assert!(values(&"[".repeat(200)).1.unwrap_err().contains("levels"));
+        assert!(values(&"- ".repeat(1 << 16)).1.is_err());
+        assert!(values(&"{a: ".repeat(1 << 16)).1.is_err());
+        assert!(values("? [a]\n: b").1.unwrap_err().contains("not text"));
+        assert_eq!(values("a: &a [*a, b]").0, [("a".to_owned(), "b".to_owned())]);
+        assert!(values("a: b\nc: \"").1.is_err());
+        assert_eq!(values("plain").0, [(String::new(), "plain".to_owned())]);
+        assert_eq!(values("").0, []);
+    }
+
+    #[test]
+    fn a_bomb_of_aliases_is_not_unfolded() {
+        let mut text = "a: &a [x, x, x, x]\n".to_owned();
+        for level in 'b'..='z' {
+            let below = char::from_u32(level as u32 - 1).unwrap();
+            text += &format!("{level}: &{level} [*{below}, *{below}, *{below}, *{below}]\n");
+        }
+        assert_eq!(values(&text).0.len(), 4);
+    }
+}

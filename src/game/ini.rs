@@ -1,0 +1,202 @@
+//! INI files, read as Windows' `GetPrivateProfileString` reads them.
+//!
+//! A section begins with `[` and ends at the last `]` of its line. Sections and keys compare without case; of several
+//! sections of one name the first alone is searched, and in it the first key of a name. There are no comments: a line that
+//! begins with `;` or `#` is a key that nobody asks for.
+
+use std::collections::HashSet;
+
+use super::caseless::fold;
+use super::text::decode_ini;
+
+/// The longest INI file that is read. Real ones have some 100 KiB.
+pub(super) const INI_MAX: usize = 4 << 20;
+
+/// An INI file.
+#[derive(Clone, Debug, Default)]
+pub struct Ini {
+    /// In the order of the file, the first of each name.
+    sections: Vec<Section>,
+    /// Folded names of sections that occur again.
+    repeated: HashSet<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Section {
+    folded: String,
+    /// In the order of the file. A key without `=` is none.
+    keys: Vec<(String, String)>,
+}
+
+impl Ini {
+    /// Parses the bytes of a file; any bytes are one.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let text = decode_ini(bytes);
+        let mut ini = Self::default();
+        let mut seen = HashSet::new();
+        // Keys before the first section, and those of repeated ones, belong to none.
+        let mut is_searched = false;
+        for line in lines(&text).map(trim) {
+            if let Some(name) = section_name(line) {
+                let folded = fold(name);
+                is_searched = seen.insert(folded.clone());
+                match is_searched {
+                    true => ini.sections.push(Section { folded, keys: Vec::new() }),
+                    false => drop(ini.repeated.insert(folded)),
+                }
+            } else if is_searched
+                && let Some((key, value)) = line.split_once('=')
+                && let Some(section) = ini.sections.last_mut()
+            {
+                section.keys.push((trim(key).to_owned(), unquoted(trim(value)).to_owned()));
+            }
+        }
+        ini
+    }
+
+    /// The value of a key; an empty one is a value.
+    pub fn get(&self, section: &str, key: &str) -> Option<&str> {
+        let key = fold(key);
+        self.keys(section).find(|(name, _)| fold(name) == key).map(|(_, value)| value)
+    }
+
+    /// The keys of a section with their values, in the order of the file.
+    pub fn keys(&self, section: &str) -> impl Iterator<Item = (&str, &str)> {
+        let folded = fold(section);
+        let section = self.sections.iter().find(|it| it.folded == folded);
+        section.into_iter().flat_map(|it| &it.keys).map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Whether a section occurs again, where nothing searches it.
+    pub fn is_repeated(&self, section: &str) -> bool {
+        self.repeated.contains(&fold(section))
+    }
+}
+
+/// Several INI files, of which a later one that has a key replaces its value.
+#[derive(Clone, Debug, Default)]
+pub struct IniFiles {
+    files: Vec<(String, Ini)>,
+}
+
+impl IniFiles {
+    /// Puts a file above those that were added before; `label` names it in reasons and notes.
+    pub fn push(&mut self, label: impl Into<String>, ini: Ini) {
+        self.files.push((label.into(), ini));
+    }
+
+    /// The value of a key, and the label of the file that has it.
+    pub fn get(&self, section: &str, key: &str) -> Option<(&str, &str)> {
+        let mut downwards = self.files.iter().rev();
+        downwards.find_map(|(label, ini)| Some((ini.get(section, key)?, label.as_str())))
+    }
+
+    /// Whether a key has a number other than zero; `default` where no file has it.
+    pub fn is_set(&self, section: &str, key: &str, default: bool) -> bool {
+        self.get(section, key).map_or(default, |(value, _)| number(value) != 0)
+    }
+
+    /// The files with their labels, lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Ini)> {
+        self.files.iter().map(|(label, ini)| (label.as_str(), ini))
+    }
+}
+
+/// The names in a list.
+pub(super) fn list(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
+/// A number as `GetPrivateProfileInt` reads it: the digits that the value begins with.
+fn number(value: &str) -> u64 {
+    let digits = value.trim_start_matches(['-', '+']);
+    let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+    // More digits than fit are a number other than zero.
+    digits[..end].parse().unwrap_or(u64::from(end > 0))
+}
+
+/// Lines end in LF; what follows the last LF may be lines that end in CR.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let (whole, last) = text.rsplit_once('\n').unwrap_or(("", text));
+    whole.split('\n').chain(last.split('\r'))
+}
+
+fn trim(text: &str) -> &str {
+    text.trim_matches(|letter: char| letter.is_ascii_whitespace() || matches!(letter, '\u{b}' | '\u{1a}'))
+}
+
+fn section_name(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix('[')?.rsplit_once(']')?;
+    Some(name)
+}
+
+fn unquoted(value: &str) -> &str {
+    let inner = |quote| value.strip_prefix(quote)?.strip_suffix(quote);
+    inner('"').or_else(|| inner('\'')).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ini, IniFiles, list};
+
+    #[test]
+    fn the_first_section_of_a_name_and_the_first_key_in_it_are_searched() {
+        let ini = Ini::parse(b"k=0\r\n[A]\r\nk=1\r\nk=2\r\n[b]\nK=3\n[a]\nonly=4\n");
+        assert_eq!(
+            (ini.get("a", "K"), ini.get("B", "k"), ini.get("A", "only")),
+            (Some("1"), Some("3"), None)
+        );
+        assert!(ini.is_repeated("A") && !ini.is_repeated("B"));
+    }
+
+    #[test]
+    fn a_section_ends_at_the_last_bracket_and_needs_one() {
+        let ini = Ini::parse(b" [a]b]  rest of line\nk=1\n[open\nk2=2\n[x=y\n");
+        assert_eq!(
+            (ini.get("a]b", "k"), ini.get("a]b", "k2"), ini.get("a]b", "[x")),
+            (Some("1"), Some("2"), Some("y"))
+        );
+    }
+
+    #[test]
+    fn comments_are_keys_that_nobody_asks_for_and_values_have_none() {
+        let ini = Ini::parse(b"[s]\n;k=0\n#k=1\nk=2 ; not a comment\nflag\n");
+        assert_eq!(ini.get("s", "k"), Some("2 ; not a comment"));
+        assert_eq!((ini.get("s", ";k"), ini.get("s", "flag")), (Some("0"), None));
+    }
+
+    #[test]
+    fn blanks_one_pair_of_quotes_and_control_z_are_removed() {
+        let ini = Ini::parse(b"[s]\n\t a =\t\"x, 'y' \" \r\nb='\"q\"'\nc=\"open\nd=\ne=\"\n\x1a");
+        assert_eq!(
+            (ini.get("s", "A"), ini.get("s", "b"), ini.get("s", "c")),
+            (Some("x, 'y' "), Some("\"q\""), Some("\"open"))
+        );
+        assert_eq!((ini.get("s", "d"), ini.get("s", "e")), (Some(""), Some("\"")));
+        assert_eq!(Ini::parse(b"[s]\rk=1\rl=2").get("s", "l"), Some("2"), "lines that end in CR");
+    }
+
+    #[test]
+    fn a_later_file_that_has_a_key_replaces_it_even_by_nothing() {
+        let mut files = IniFiles::default();
+        files.push("low.ini", Ini::parse(b"[a]\nx=1\ny=2\nn=1\n"));
+        files.push("high.ini", Ini::parse(b"[A]\nX=\n"));
+        assert_eq!(files.get("a", "x"), Some(("", "high.ini")));
+        assert_eq!(files.get("a", "y"), Some(("2", "low.ini")));
+        assert!(
+            files.is_set("a", "n", false) && !files.is_set("a", "x", true) && files.is_set("a", "z", true)
+        );
+    }
+
+    #[test]
+    fn empty_names_of_a_list_are_dropped() {
+        assert_eq!(list("A.bsa, B.bsa ,,  c D.BSA").collect::<Vec<_>>(), ["A.bsa", "B.bsa", "c D.BSA"]);
+        assert_eq!(list("").count(), 0);
+    }
+
+    #[test]
+    fn any_number_of_sections_costs_little() {
+        let text: String = (0..200_000).map(|n| format!("[{}]\nk={n}\n", n % 100_000)).collect();
+        assert_eq!(Ini::parse(text.as_bytes()).get("99999", "k"), Some("99999"));
+    }
+}

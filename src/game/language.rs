@@ -1,0 +1,58 @@
+//! Languages, by the codes that names of archives and INI files have.
+
+/// Codes with the names that stores and INI files use.
+const CODES: [(&str, &[&str]); 13] = [
+    ("en", &["english"]),
+    ("de", &["german"]),
+    ("fr", &["french"]),
+    ("it", &["italian"]),
+    ("es", &["spanish"]),
+    ("esmx", &["latam"]),
+    ("pl", &["polish"]),
+    ("ru", &["russian"]),
+    ("ja", &["japanese", "jp"]),
+    ("ptbr", &["brazilian", "portuguese"]),
+    ("zhhans", &["schinese"]),
+    ("zhhant", &["tchinese"]),
+    ("cn", &["chinese"]),
+];
+
+/// The code of a language that a store or an INI file names in any case: `GERMAN`, `german` and `de` are `de`.
+pub(super) fn code(name: &str) -> Option<&'static str> {
+    let name = name.trim().to_ascii_lowercase();
+    // Stores add the country: `en-US`.
+    let short = name.split(['-', '_']).next().unwrap_or_default();
+    let found = CODES.iter().find(|(code, names)| *code == name || names.contains(&name.as_str()));
+    found.or_else(|| CODES.iter().find(|(code, _)| *code == short)).map(|(code, _)| *code)
+}
+
+/// The language of an archive of voices by its name: `de` of `Mod - Voices_de.ba2`, and of `Voices_de0` too.
+pub(super) fn of_archive(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let (_, behind) = name.rsplit_once("voices_")?;
+    let end = behind.find(|letter: char| !letter.is_ascii_lowercase()).unwrap_or(behind.len());
+    CODES.iter().map(|(code, _)| *code).find(|code| *code == &behind[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{code, of_archive};
+
+    #[test]
+    fn a_language_is_known_by_the_names_of_stores_and_of_ini_files() {
+        for (name, expected) in
+            [("GERMAN", "de"), ("de", "de"), ("en-US", "en"), (" English ", "en"), ("jp", "ja")]
+        {
+            assert_eq!(code(name), Some(expected), "{name}");
+        }
+        assert_eq!(code("klingon"), None);
+    }
+
+    #[test]
+    fn an_archive_of_voices_has_its_language_in_its_name() {
+        assert_eq!(of_archive("Mod - Voices_de.ba2"), Some("de"));
+        assert_eq!(of_archive("Skyrim - VOICES_EN0.bsa"), Some("en"));
+        assert_eq!(of_archive("Mod - Voices.ba2"), None);
+        assert_eq!(of_archive("Mod - Voices_extra.ba2"), None);
+    }
+}

@@ -1,0 +1,283 @@
+//! Instances of Mod Organizer 2, and of Fluorine, which keeps the same files.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+use super::caseless::{FolderNames, find_folder, fold};
+use super::disk;
+use super::ini::Ini;
+use super::installation::{Installation, Overrides};
+use super::note::{Note, NoteCode};
+use super::order::{LoadOrder, PlanError, PlannedLayer, Shown};
+use super::plan_game::{Managed, plan_managed};
+use super::qsettings::Settings;
+use super::text::decode_utf8;
+
+/// The file that makes a folder an instance.
+pub const MO2_INI: &str = "ModOrganizer.ini";
+
+/// The load order of an instance: the game's own files below its mods. `find` recognises the game in a folder; without
+/// one, where the instance does not say which, it may know another.
+///
+/// # Errors
+/// Where the instance, its profile or its game cannot be found.
+pub fn plan_mo2(
+    instance: &Path,
+    find: &dyn Fn(Option<&Path>) -> Result<Installation, String>,
+    overrides: &Overrides,
+) -> Result<LoadOrder, PlanError> {
+    let mut notes = Vec::new();
+    let instance = std::path::absolute(instance).unwrap_or_else(|_| instance.to_owned());
+    let ini = disk::file_in(&instance, MO2_INI);
+    let bytes = ini.and_then(|path| disk::list_file(&path, &mut notes));
+    let Some(bytes) = bytes else {
+        return Err(PlanError(format!("{}: {MO2_INI} does not exist or cannot be read", instance.display())));
+    };
+    let instance = Instance::new(instance, &Settings::parse(&bytes), overrides);
+    let installation = match instance.game_folder() {
+        Ok(game) => find(Some(&game)).map_err(PlanError)?,
+        Err(unknown) => find(None).map_err(|_| unknown)?,
+    };
+    let profile = instance.profile(overrides.mo2_profile.as_deref())?;
+    let data = find_folder(&installation.folder, installation.title.data);
+    let is_mounted = data.is_some_and(|data| is_fuse(&data));
+    let folders = match is_mounted {
+        true => Vec::new(),
+        false => instance.folders(&profile, &mut notes),
+    };
+    if is_mounted {
+        let text = "a mod manager shows its mods there already; they are not added again";
+        notes.push(Note::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
+    }
+    let settings = disk::file_in(&profile, "settings.ini").and_then(|path| disk::ini(&path, &mut notes));
+    let is_local = settings.as_ref().is_some_and(has_own_settings);
+    let managed = Managed {
+        folders,
+        inis: is_local.then(|| profile.clone()),
+        tweaks: disk::file_in(&profile, "initweaks.ini").filter(|_| is_local),
+        lists: Some(profile),
+    };
+    let mut order = plan_managed(&installation, overrides, &managed)?;
+    notes.append(&mut order.notes);
+    order.notes = notes;
+    Ok(order)
+}
+
+/// The folders of an instance.
+#[derive(Debug)]
+struct Instance {
+    folder: PathBuf,
+    game: Option<String>,
+    selected: Option<String>,
+    mods: Option<PathBuf>,
+    profiles: Option<PathBuf>,
+    overwrite: Option<PathBuf>,
+    /// The prefix to whose drives Windows' paths belong.
+    prefix: Option<PathBuf>,
+    shown: Shown,
+}
+
+impl Instance {
+    fn new(folder: PathBuf, settings: &Settings, overrides: &Overrides) -> Self {
+        let prefix = overrides.prefix.clone().or_else(|| prefix_around(&folder));
+        let of_settings = |key: &str| settings.get("Settings", key);
+        let base = match of_settings("base_directory") {
+            Some(base) => unix_path(&base, prefix.as_deref()),
+            None => Some(folder.clone()),
+        };
+        let in_base = |key: &str, name: &str| match of_settings(key) {
+            Some(value) => match value.strip_prefix("%BASE_DIR%") {
+                Some(rest) => base.as_ref().map(|base| base.join(rest.replace('\\', "/").trim_matches('/'))),
+                None => unix_path(&value, prefix.as_deref()),
+            },
+            None => base.as_ref().map(|base| base.join(name)),
+        };
+        let list = |key: &str, default: &str| {
+            let names = settings.list("Settings", key).unwrap_or_else(|| vec![default.to_owned()]);
+            names.iter().map(|name| name.to_lowercase()).collect()
+        };
+        Self {
+            game: settings.get("General", "gamePath"),
+            selected: settings.get("General", "selected_profile"),
+            mods: in_base("mod_directory", "mods"),
+            profiles: in_base("profiles_directory", "profiles"),
+            overwrite: in_base("overwrite_directory", "overwrite"),
+            shown: Shown {
+                only: None,
+                without_names: vec!["meta.ini".into(), "readme.txt".into(), "fomod".into()],
+                without_suffixes: list("skip_file_suffixes", ".mohidden"),
+                without_folders: list("skip_directories", ".git"),
+            },
+            folder,
+            prefix,
+        }
+    }
+
+    fn game_folder(&self) -> Result<PathBuf, PlanError> {
+        let ini = self.folder.join(MO2_INI);
+        let Some(written) = &self.game else {
+            return Err(PlanError(format!(
+                "{}: it names no gamePath; name the game with --game-dir",
+                ini.display()
+            )));
+        };
+        unix_path(written, self.prefix.as_deref()).ok_or_else(|| {
+            let ini = ini.display();
+            PlanError(format!(
+                "{ini}: the drive of gamePath {written} is not known; name its prefix with --prefix"
+            ))
+        })
+    }
+
+    /// The folder of a profile: the one that is named, else the selected one.
+    fn profile(&self, name: Option<&str>) -> Result<PathBuf, PlanError> {
+        let instance = self.folder.display();
+        let Some(profiles) = self.profiles.as_deref() else {
+            return Err(PlanError(format!(
+                "{instance}: the drive of its profiles is not known; name the prefix with --prefix"
+            )));
+        };
+        let names = FolderNames::read(profiles).unwrap_or_default();
+        let known = || names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let Some(wanted) = name.or(self.selected.as_deref()) else {
+            return Err(PlanError(format!(
+                "{instance}: no profile is selected; --mo2-profile names one of {}",
+                known()
+            )));
+        };
+        let found = names.get(wanted).map(|name| profiles.join(name)).filter(|path| path.is_dir());
+        found.ok_or_else(|| {
+            PlanError(format!("{instance}: there is no profile \"{wanted}\" among {}", known()))
+        })
+    }
+
+    /// The mods of a profile that are on, lowest first, and the overwrite folder.
+    fn folders(&self, profile: &Path, notes: &mut Vec<Note>) -> Vec<PlannedLayer> {
+        let mut layers = Vec::new();
+        let bytes = disk::file_in(profile, "modlist.txt").and_then(|path| disk::list_file(&path, notes));
+        let text = bytes.as_deref().map(decode_utf8).unwrap_or_default();
+        let names = self.mods.as_ref().and_then(|mods| FolderNames::read(mods).ok()).unwrap_or_default();
+        // The first line has the highest priority.
+        for name in enabled(&text).into_iter().rev() {
+            let path = self.mods.as_ref().and_then(|mods| Some(mods.join(names.get(name)?)));
+            match path.filter(|path| path.is_dir()) {
+                Some(path) => layers.push(self.layer(path, format!("mod \"{name}\""))),
+                None => {
+                    let text = "the profile has it on, and the folder of mods does not have it";
+                    notes.push(Note::new(NoteCode::Mo2ModMissing, name, text));
+                }
+            }
+        }
+        layers.extend(
+            self.overwrite
+                .clone()
+                .filter(|path| path.is_dir())
+                .map(|path| self.layer(path, "overwrite".into())),
+        );
+        layers
+    }
+
+    fn layer(&self, path: PathBuf, why: String) -> PlannedLayer {
+        PlannedLayer { shown: self.shown.clone(), ..PlannedLayer::folder(path, why) }
+    }
+}
+
+/// The mods of a list that are on, highest first.
+fn enabled(text: &str) -> Vec<&str> {
+    let mut mentioned = HashSet::new();
+    let mut enabled = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (is_on, name) = match line.split_at_checked(1) {
+            Some(("+", name)) => (true, name.trim()),
+            Some(("-" | "*", name)) => (false, name.trim()),
+            _ => (true, line),
+        };
+        if mentioned.insert(fold(name)) && is_on && !shows_nothing(name) {
+            enabled.push(name);
+        }
+    }
+    enabled
+}
+
+/// Separators and backups are folders without files for the game. A name that leads elsewhere is none.
+fn shows_nothing(name: &str) -> bool {
+    let name = fold(name);
+    name.ends_with("_SEPARATOR")
+        || name.trim_end_matches(|letter: char| letter.is_ascii_digit()).ends_with("BACKUP")
+}
+
+/// Whether the profile has INI files of its own.
+fn has_own_settings(settings: &Ini) -> bool {
+    settings
+        .get("General", "LocalSettings")
+        .is_some_and(|value| value.eq_ignore_ascii_case("true") || value == "1")
+}
+
+/// The path of Linux that a path of Windows means; `None` where its drive is not known.
+fn unix_path(path: &str, prefix: Option<&Path>) -> Option<PathBuf> {
+    let path = path.replace('\\', "/");
+    let (drive, rest) = match path.split_once(':') {
+        Some((drive, rest)) if drive.len() == 1 => (drive.to_ascii_lowercase(), rest),
+        _ => return Some(PathBuf::from(path)).filter(|path| path.is_absolute()),
+    };
+    let root = match drive.as_str() {
+        "z" => PathBuf::from("/"),
+        "c" => prefix?.join("drive_c"),
+        _ => prefix?.join("dosdevices").join(format!("{drive}:")),
+    };
+    let rest = rest.trim_matches('/');
+    let exact = root.join(rest);
+    match exact.exists() {
+        true => Some(exact),
+        false => find_folder(&root, rest).or(Some(exact)),
+    }
+}
+
+/// The prefix in whose drive C an instance is.
+fn prefix_around(folder: &Path) -> Option<PathBuf> {
+    let mut prefix = PathBuf::new();
+    for part in folder.components() {
+        if part == Component::Normal("drive_c".as_ref()) {
+            return Some(prefix);
+        }
+        prefix.push(part);
+    }
+    None
+}
+
+/// Whether a file system in user space is mounted on a folder.
+fn is_fuse(folder: &Path) -> bool {
+    let Ok(mounts) = std::fs::read_to_string("/proc/self/mountinfo") else { return false };
+    let Ok(folder) = folder.canonicalize() else { return false };
+    mounts.lines().any(|line| {
+        let (before, after) = line.split_once(" - ").unwrap_or((line, ""));
+        let point = before.split(' ').nth(4).unwrap_or_default().replace("\\040", " ");
+        after.starts_with("fuse") && Path::new(&point) == folder
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{enabled, prefix_around, unix_path};
+
+    #[test]
+    fn the_first_mention_of_a_mod_counts_and_separators_and_backups_show_nothing() {
+        let list = "# comment\r\n+Top\r\n-Off\r\n*DLC\r\nNo sign\r\n+A_separator\r\n+Mod_backup2\r\n+Off\r\n-Top\r\n";
+        assert_eq!(enabled(list), ["Top", "No sign"]);
+    }
+
+    #[test]
+    fn a_path_of_windows_leads_through_the_prefix() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("drive_c/Games/Skyrim")).unwrap();
+        let prefix = Some(dir.path());
+        assert_eq!(unix_path("C:\\games\\SKYRIM", prefix), Some(dir.path().join("drive_c/Games/Skyrim")));
+        assert_eq!(unix_path("Z:\\nowhere\\x", None), Some(PathBuf::from("/nowhere/x")));
+        assert_eq!(unix_path("/home/u", None), Some(PathBuf::from("/home/u")));
+        assert_eq!(unix_path("D:\\x", prefix), Some(dir.path().join("dosdevices/d:/x")));
+        assert_eq!((unix_path("D:\\x", None), unix_path("x\\y", None)), (None, None));
+        assert_eq!(prefix_around(Path::new("/p/pfx/drive_c/users/u")), Some("/p/pfx".into()));
+    }
+}

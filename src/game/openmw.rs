@@ -1,0 +1,155 @@
+//! Plans OpenMW from its chain of settings files.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::archives::is_archive;
+use super::caseless::fold;
+use super::data::DataFolders;
+use super::disk;
+use super::environment::Environment;
+use super::installation::Overrides;
+use super::note::{Note, NoteCode};
+use super::openmw_cfg::{Chain, OPENMW_CFG, Places};
+use super::order::{LoadOrder, PlanError, PlannedLayer};
+use super::precedence::{Confidence, Precedence};
+
+/// The script list that OpenMW loads before all content.
+const BUILT_IN: &str = "builtin.omwscripts";
+
+/// The load order of the OpenMW whose chain begins with `cfg`.
+///
+/// # Errors
+/// Where `cfg` cannot be read.
+pub fn plan_openmw(
+    cfg: &Path,
+    environment: &Environment,
+    overrides: &Overrides,
+) -> Result<LoadOrder, PlanError> {
+    let cfg = std::path::absolute(cfg).unwrap_or_else(|_| cfg.to_owned());
+    let folder = match cfg.is_dir() {
+        true => cfg,
+        false => cfg.parent().unwrap_or(&cfg).to_owned(),
+    };
+    let places = places(folder, environment);
+    let mut notes = Vec::new();
+    let chain = Chain::read(&places, &mut notes);
+    if chain.files.is_empty() {
+        let path = places.local.join(OPENMW_CFG);
+        return Err(PlanError(format!("{}: it does not exist or cannot be read", path.display())));
+    }
+    let layers = folders(&chain, &places, &mut notes);
+    let paths = layers.iter().map(|layer| &layer.path);
+    let names = DataFolders::new(paths.map(|path| disk::data_folder(path, false, &mut notes)).collect());
+    let plugins = plugins(&chain, &names, &mut notes);
+    let archives = archives(&chain, &names, &mut notes);
+    Ok(LoadOrder {
+        game: "openmw",
+        layers: archives.into_iter().chain(layers).collect(),
+        notes,
+        plugins,
+        inis: chain.files.iter().map(|cfg| cfg.folder.join(OPENMW_CFG)).collect(),
+        precedence: Precedence {
+            archives: overrides.precedence.unwrap_or_default(),
+            ..Precedence::default()
+        },
+        confidence: Confidence::High,
+    })
+}
+
+/// The folders that tokens mean, for a chain that begins in a folder.
+fn places(local: PathBuf, environment: &Environment) -> Places {
+    // In a flatpak the file is …/files/etc/openmw/openmw.cfg, and …/files is /app.
+    let files = local.ancestors().nth(2).filter(|it| it.ends_with("files") && local.ends_with("etc/openmw"));
+    let of_flatpak = environment.home.join(".var/app/org.openmw.OpenMW");
+    if let Some(files) = files.filter(|_| local.components().any(|it| it.as_os_str() == "org.openmw.OpenMW"))
+    {
+        let global = files.join("share/games/openmw");
+        let (user_config, user_data) = (of_flatpak.join("config/openmw"), of_flatpak.join("data/openmw"));
+        return Places { local, user_config, user_data, global };
+    }
+    let (user_config, user_data) =
+        (environment.xdg_config_home.join("openmw"), environment.xdg_data_home.join("openmw"));
+    Places { local, user_config, user_data, global: "/usr/share/games/openmw".into() }
+}
+
+/// The data folders that exist, lowest first.
+fn folders(chain: &Chain, places: &Places, notes: &mut Vec<Note>) -> Vec<PlannedLayer> {
+    let resources = chain.path("resources", places).unwrap_or_else(|| places.local.join("resources"));
+    let in_flatpak = |path: PathBuf| match (path.strip_prefix("/app"), places.local.ancestors().nth(2)) {
+        (Ok(rest), Some(files)) if !path.exists() => files.join(rest),
+        _ => path,
+    };
+    let vfs = in_flatpak(resources).join("vfs");
+    let mut wanted = vec![(vfs, "resources/vfs, always the first data folder".to_owned())];
+    for (cfg, value) in chain.list("data") {
+        wanted
+            .push((cfg.path(&value, places), format!("data= of {}", cfg.folder.join(OPENMW_CFG).display())));
+    }
+    let last_required = wanted.len();
+    wanted.extend(chain.path("data-local", places).map(|path| (path, "data-local, always last".to_owned())));
+    let (mut layers, mut seen) = (Vec::new(), HashSet::new());
+    for (at, (path, why)) in wanted.into_iter().enumerate() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        if path.is_dir() {
+            layers.push(PlannedLayer::folder(path, why));
+        } else if at < last_required {
+            let text = format!("{why}: there is no such folder");
+            notes.push(Note::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
+        }
+    }
+    layers
+}
+
+/// The content files in order.
+fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<String> {
+    let mut plugins: Vec<String> = names.find(BUILT_IN).iter().map(|found| found.name().to_owned()).collect();
+    let mut seen: HashSet<String> = plugins.iter().map(|name| fold(name)).collect();
+    for (_, name) in chain.list("content") {
+        if !seen.insert(fold(&name)) {
+            let text = "content= names it twice: OpenMW does not start";
+            notes.push(Note::new(NoteCode::PluginTwice, name, text));
+        } else if names.find(&name).is_some() {
+            plugins.push(name);
+        } else {
+            let text = "content= names it, and no data folder has it: OpenMW does not start";
+            notes.push(Note::new(NoteCode::PluginMissing, name, text));
+        }
+    }
+    plugins
+}
+
+/// The archives in order, lowest first.
+fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<PlannedLayer> {
+    let (mut layers, mut seen) = (Vec::new(), HashSet::new());
+    // One that is named twice is registered twice: the last mention has it win.
+    for (cfg, name) in chain.list("fallback-archive").into_iter().rev() {
+        if !seen.insert(fold(&name)) {
+            continue;
+        }
+        match names.find(&name) {
+            Some(found) => {
+                let why = format!("fallback-archive= of {}", cfg.folder.join(OPENMW_CFG).display());
+                layers.push(PlannedLayer::archive(found.path(), why));
+            }
+            None => {
+                let text = "fallback-archive= names it, and no data folder has it: OpenMW does not start";
+                notes.push(Note::new(NoteCode::ArchiveMissing, name, text));
+            }
+        }
+    }
+    layers.reverse();
+    for found in names.all().into_iter().filter(|found| is_archive(found.name())) {
+        if !seen.contains(&fold(found.name())) {
+            let text = "no fallback-archive= names it";
+            notes.push(Note::new(NoteCode::ArchiveUnlisted, found.path().to_string_lossy(), text));
+        }
+    }
+    for hidden in names.hidden().into_iter().filter(|hidden| is_archive(hidden.name())) {
+        let text = "a data folder above has an archive of its name";
+        notes.push(Note::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
+    }
+    layers
+}

@@ -1,0 +1,157 @@
+//! The plan of a game: from its lists, names and times to its layers. Nothing here reads the disk.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::active::{self, PluginLists};
+use super::archives::{Archives, LoadedArchive};
+use super::data::DataFolders;
+use super::ini::{Ini, IniFiles};
+use super::loose;
+use super::note::Note;
+use super::order::{LoadOrder, PlannedLayer};
+use super::plugin::Header;
+use super::plugin_order;
+use super::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
+use super::ranks;
+use super::title::Title;
+
+/// All that the plan of a game depends on.
+pub(super) struct Inputs<'a> {
+    pub(super) title: &'static Title,
+    /// The code of its language.
+    pub(super) language: &'a str,
+    pub(super) inis: &'a IniFiles,
+    /// The names in its data folders.
+    pub(super) data: &'a DataFolders,
+    /// The layers of loose files, lowest first; one for each data folder that shows any.
+    pub(super) folders: Vec<PlannedLayer>,
+    pub(super) lists: &'a PluginLists,
+    /// The header of a plugin.
+    pub(super) header: &'a dyn Fn(&Path) -> Option<Header>,
+    /// An INI file in a data folder.
+    pub(super) ini: &'a dyn Fn(&Path) -> Option<Ini>,
+    /// The user's word on which archive wins.
+    pub(super) precedence: Option<ArchiveRule>,
+    /// A plugin of OBSE that has the last archive win is installed.
+    pub(super) has_sky_bsa: bool,
+}
+
+/// Plans a game.
+pub(super) fn plan(inputs: Inputs<'_>) -> LoadOrder {
+    let mut notes = Vec::new();
+    let (plugins, inactive) = plugins(&inputs, &mut notes);
+    let mut archives = archives(&inputs, &plugins);
+    archives.note_others(inactive.iter().map(String::as_str));
+    notes.append(&mut archives.notes);
+    let loaded = archives.loaded;
+    let (precedence, confidence) = precedence(&inputs, loaded.iter().all(|it| it.is_sure));
+    let archives = by_rule(precedence.archives, &loaded);
+    let layers = with_folders(&precedence.loose, archives, inputs.folders);
+    LoadOrder { game: inputs.title.id, layers, notes, plugins, inis: Vec::new(), precedence, confidence }
+}
+
+/// Active plugins in load order, and the installed ones that are not active.
+fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<String>) {
+    let rules = &inputs.title.plugins;
+    let installed = active::installed(rules, inputs.data, inputs.header);
+    let mut listed = active::listed(rules, inputs.lists, inputs.inis, &installed, notes);
+    active::add_implied(rules, inputs.data, &installed, &mut listed.active);
+    let order = plugin_order::order(rules, &listed, &installed);
+    let (active, inactive): (Vec<usize>, Vec<usize>) =
+        order.into_iter().partition(|&at| listed.active.contains(&installed[at].folded));
+    note_masters(&active, &installed, notes);
+    let names = |order: Vec<usize>| order.into_iter().map(|at| installed[at].name.clone()).collect();
+    (names(active), names(inactive))
+}
+
+/// Notes on masters that active plugins need and that do not exist.
+fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<Note>) {
+    let exists: HashSet<&str> = installed.iter().map(|plugin| plugin.folded.as_str()).collect();
+    let mut noted = HashSet::new();
+    for plugin in active.iter().map(|&at| &installed[at]) {
+        for master in &plugin.header.masters {
+            let folded = super::caseless::fold(master);
+            if !exists.contains(folded.as_str()) && noted.insert(folded) {
+                let text = format!("{} needs it; the game stops or leaves that plugin", plugin.name);
+                notes.push(Note::new(super::note::NoteCode::MasterMissing, master, text));
+            }
+        }
+    }
+}
+
+fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> Archives<'a> {
+    let mut archives = Archives::new(inputs.title, inputs.data, inputs.language);
+    archives.load_lists(inputs.inis);
+    if inputs.title.inis.of_plugins {
+        for plugin in plugins {
+            let found = inputs.data.find(&format!("{}.ini", active::stem(plugin)));
+            if let Some((found, ini)) = found.and_then(|it| Some((it, (inputs.ini)(&it.path())?))) {
+                archives.load_ini_of_plugin(found.name(), &ini);
+            }
+        }
+    }
+    for plugin in plugins {
+        archives.load_attached(plugin);
+    }
+    archives.load_last_list(inputs.inis);
+    archives
+}
+
+fn precedence(inputs: &Inputs<'_>, all_are_sure: bool) -> (Precedence, Confidence) {
+    let (archives, mut confidence) = inputs.title.archives;
+    let (loose, loose_confidence) = loose::rule(inputs.title.loose, inputs.inis);
+    confidence = confidence.min(loose_confidence);
+    if !all_are_sure {
+        confidence = confidence.min(Confidence::Medium);
+    }
+    let mut precedence = Precedence { archives, loose };
+    if inputs.has_sky_bsa && archives == ArchiveRule::Oblivion {
+        precedence = Precedence { archives: ArchiveRule::LastWins, loose: LooseRule::Always };
+    }
+    match inputs.precedence {
+        Some(ArchiveRule::Oblivion) => {
+            precedence = Precedence { archives: ArchiveRule::Oblivion, loose: LooseRule::ByDate };
+        }
+        Some(rule) => precedence.archives = rule,
+        None => {}
+    }
+    (precedence, confidence)
+}
+
+/// Archives as layers, lowest first, from those in the order of loading.
+fn by_rule(rule: ArchiveRule, loaded: &[LoadedArchive]) -> Vec<PlannedLayer> {
+    let layer = |archive: &LoadedArchive| PlannedLayer::archive(&archive.path, &archive.why);
+    match rule {
+        ArchiveRule::LastWins => loaded.iter().map(layer).collect(),
+        ArchiveRule::FirstWins | ArchiveRule::Oblivion => loaded.iter().rev().map(layer).collect(),
+        ArchiveRule::NewVegas => {
+            let searched = ranks::searched(loaded.iter().map(|archive| archive.name.as_str()));
+            searched.into_iter().rev().map(|index| layer(&loaded[index])).collect()
+        }
+    }
+}
+
+/// Folders of loose files above archives, or below them where archives win or dates decide.
+fn with_folders(
+    rule: &LooseRule,
+    archives: Vec<PlannedLayer>,
+    mut folders: Vec<PlannedLayer>,
+) -> Vec<PlannedLayer> {
+    let remark = match rule {
+        LooseRule::Always => "",
+        LooseRule::Never => ", below archives: bInvalidateOlderFiles is off",
+        LooseRule::ByDate => ", of which a newer archive hides the older ones",
+        LooseRule::Below(_) => ", not enabled: the game looks below folders of sResourceDataDirsFinal alone",
+    };
+    for folder in &mut folders {
+        folder.why.push_str(remark);
+        if let LooseRule::Below(named) = rule {
+            folder.shown.only = Some(named.clone());
+        }
+    }
+    match rule {
+        LooseRule::Always => archives.into_iter().chain(folders).collect(),
+        _ => folders.into_iter().chain(archives).collect(),
+    }
+}

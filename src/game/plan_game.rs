@@ -1,0 +1,279 @@
+//! Plans an installation: reads what its rules name, and hands it to the plan.
+
+use std::path::{Path, PathBuf};
+
+use super::active::PluginLists;
+use super::caseless::{self, FoundPath, find_folder, fold};
+use super::data::{DataFolder, DataFolders};
+use super::disk;
+use super::ini::{Ini, IniFiles};
+use super::installation::{Installation, Overrides};
+use super::language;
+use super::note::{Note, NoteCode};
+use super::order::{LoadOrder, PlanError, PlannedLayer};
+use super::plan::{Inputs, plan};
+use super::text::{decode_list, decode_utf8, lines};
+use super::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, Title};
+
+/// What a mod manager puts in place of the game's own files.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Managed {
+    /// Folders above the data folder, lowest first.
+    pub(super) folders: Vec<PlannedLayer>,
+    /// The folder with INI files in place of My Games.
+    pub(super) inis: Option<PathBuf>,
+    /// An INI file above all others.
+    pub(super) tweaks: Option<PathBuf>,
+    /// The folder with the lists of plugins.
+    pub(super) lists: Option<PathBuf>,
+}
+
+/// The load order of an installed game.
+///
+/// # Errors
+/// Where its data folder does not exist. What else is missing becomes a note.
+pub fn plan_game(installation: &Installation, overrides: &Overrides) -> Result<LoadOrder, PlanError> {
+    plan_managed(installation, overrides, &Managed::default())
+}
+
+/// The same with what a mod manager changes.
+pub(super) fn plan_managed(
+    installation: &Installation,
+    overrides: &Overrides,
+    managed: &Managed,
+) -> Result<LoadOrder, PlanError> {
+    let title = installation.title;
+    let found = caseless::find(&installation.folder, title.data).filter(|found| found.path.is_dir());
+    let Some(FoundPath { path: data, others }) = found else {
+        let folder = installation.folder.display();
+        return Err(PlanError(format!("{folder}: {} has no folder {} there", title.name, title.data)));
+    };
+    let mut reader = GameReader { installation, managed, data, is_portable: false, notes: Vec::new() };
+    for other in others {
+        let text = format!("the game sees {} in its place, and nothing of it", reader.data.display());
+        reader.notes.push(Note::new(NoteCode::FolderCase, other.to_string_lossy(), text));
+    }
+    reader.is_portable = reader.is_portable();
+    let (inis, read) = reader.inis(&overrides.inis);
+    let language = reader.language(&inis);
+    let lists = reader.lists(overrides.plugins.as_deref());
+    let (folders, layers) = reader.folders();
+    let names = DataFolders::new(folders);
+    let mut order = plan(Inputs {
+        title,
+        language,
+        inis: &inis,
+        data: &names,
+        folders: layers,
+        lists: &lists,
+        header: &disk::header,
+        ini: &|path| disk::ini(path, &mut Vec::new()),
+        precedence: overrides.precedence,
+        has_sky_bsa: reader.has_sky_bsa(),
+    });
+    order.inis = read;
+    reader.notes.append(&mut order.notes);
+    order.notes = reader.notes;
+    Ok(order)
+}
+
+/// Reads the files of one installation.
+struct GameReader<'a> {
+    installation: &'a Installation,
+    managed: &'a Managed,
+    data: PathBuf,
+    /// Settings are in the game's folder.
+    is_portable: bool,
+    notes: Vec<Note>,
+}
+
+impl GameReader<'_> {
+    fn title(&self) -> &'static Title {
+        self.installation.title
+    }
+
+    /// Whether the INI file in the game's folder says that My Games is not used.
+    fn is_portable(&mut self) -> bool {
+        let rules = &self.title().inis;
+        let Some(main) = self.title().main_ini().filter(|_| rules.can_be_portable) else { return false };
+        let path = disk::file_in(&self.installation.folder, main.name);
+        let ini = path.and_then(|path| disk::ini(&path, &mut self.notes));
+        ini.is_some_and(|ini| ini.get("General", "bUseMyGamesDirectory") == Some("0"))
+    }
+
+    /// The INI files, and the paths of those that exist.
+    fn inis(&mut self, overrides: &[PathBuf]) -> (IniFiles, Vec<PathBuf>) {
+        let paths = match overrides {
+            [] => self.ini_paths(),
+            _ => overrides.to_vec(),
+        };
+        let (mut inis, mut read) = (IniFiles::default(), Vec::new());
+        for path in paths {
+            let Some(ini) = disk::ini(&path, &mut self.notes) else {
+                if !overrides.is_empty() {
+                    let text = "there is no such INI file";
+                    self.notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
+                }
+                continue;
+            };
+            let label = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            self.note_sections(&label, &ini);
+            inis.push(label, ini);
+            read.push(path);
+        }
+        (inis, read)
+    }
+
+    /// The INI files that exist, lowest first; notes it if the game was never started.
+    fn ini_paths(&mut self) -> Vec<PathBuf> {
+        let title = self.title();
+        let is_main = |role: IniRole| role == IniRole::Main;
+        let mains: Vec<_> = title.inis.files.iter().filter(|file| is_main(file.role)).collect();
+        let has_main = mains.iter().any(|file| self.ini_path(file.place, file.name).is_some());
+        if let (false, Some(main)) = (has_main, mains.first()) {
+            let name = match main.place {
+                IniPlace::MyGames => {
+                    format!("My Games/{}/{}", title.my_games.of(self.installation.store), main.name)
+                }
+                IniPlace::Game | IniPlace::DataParent => main.name.to_owned(),
+            };
+            let text = "the game was not started yet: the archives of the unchanged game are loaded";
+            self.notes.push(Note::new(NoteCode::NeverStarted, format!("no {name}"), text));
+        }
+        let language = self.store_language();
+        let used = title.inis.files.iter().filter(|file| file.role != IniRole::Template || !has_main);
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for path in used.filter_map(|it| self.ini_path(it.place, &it.name.replace("{lang}", language))) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths.extend(self.managed.tweaks.clone());
+        paths
+    }
+
+    /// Where an INI file is, if it exists.
+    fn ini_path(&self, place: IniPlace, name: &str) -> Option<PathBuf> {
+        let is_this = |main: &IniFile| main.place == place && main.name == name;
+        let folder = match place {
+            // A manager's copy of the one that the game keeps in its folder, as Morrowind does.
+            IniPlace::Game if self.managed.inis.is_some() && self.title().main_ini().is_some_and(is_this) => {
+                let managed = self.managed.inis.as_ref().and_then(|folder| disk::file_in(folder, name));
+                return managed.or_else(|| disk::file_in(&self.installation.folder, name));
+            }
+            IniPlace::MyGames if self.is_portable => &self.installation.folder,
+            IniPlace::MyGames => self.managed.inis.as_ref().or(self.installation.my_games.as_ref())?,
+            IniPlace::Game => &self.installation.folder,
+            IniPlace::DataParent => self.data.parent()?,
+        };
+        disk::file_in(folder, name)
+    }
+
+    fn note_sections(&mut self, label: &str, ini: &Ini) {
+        for section in [self.title().lists.section, "General", "Game Files"] {
+            if ini.is_repeated(section) {
+                let text = "the game reads the first of these sections alone";
+                self.notes.push(Note::new(NoteCode::IniSectionTwice, format!("{label} [{section}]"), text));
+            }
+        }
+    }
+
+    /// The language that the store names, or English.
+    fn store_language(&self) -> &'static str {
+        self.installation.language.as_deref().and_then(language::code).unwrap_or("en")
+    }
+
+    /// The language that the INI files set, or else the store.
+    fn language(&self, inis: &IniFiles) -> &'static str {
+        let set = inis.get("General", "sLanguage").and_then(|(value, _)| language::code(value));
+        set.unwrap_or_else(|| self.store_language())
+    }
+
+    /// The lists of plugins.
+    fn lists(&mut self, plugins: Option<&Path>) -> PluginLists {
+        let rules = &self.title().plugins;
+        if matches!(rules.active, ActiveRule::Fixed | ActiveRule::GameFiles) {
+            return PluginLists::default();
+        }
+        let folder = match &self.managed.lists {
+            Some(folder) => Some(folder.clone()),
+            None if rules.list_in_data => Some(self.data.clone()),
+            None if self.is_portable => Some(self.installation.folder.clone()),
+            None => self.installation.local.clone(),
+        };
+        let path = match (plugins, &folder) {
+            (Some(path), _) => Some(path.to_owned()),
+            (None, Some(folder)) => self.plugins_file(folder),
+            (None, None) => None,
+        };
+        let bytes = path.and_then(|path| disk::list_file(&path, &mut self.notes));
+        let plugins = bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default();
+        let load_order = folder.and_then(|folder| disk::file_in(&folder, "loadorder.txt"));
+        let load_order = load_order.and_then(|path| disk::list_file(&path, &mut self.notes));
+        let load_order = load_order.map(|bytes| owned_lines(&decode_utf8(&bytes)));
+        PluginLists { plugins, load_order, creation_club: self.creation_club() }
+    }
+
+    /// The list of plugins in a folder. Where there are two spellings, the game reads `Plugins.txt`.
+    fn plugins_file(&mut self, folder: &Path) -> Option<PathBuf> {
+        let spellings = disk::spellings(folder, "Plugins.txt");
+        let (first, others) = spellings.split_first()?;
+        let content = disk::list_file(first, &mut self.notes);
+        for other in others {
+            if disk::list_file(other, &mut self.notes) != content {
+                let text = format!("it differs from {}, which is read", first.display());
+                self.notes.push(Note::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
+            }
+        }
+        Some(first.clone())
+    }
+
+    /// The lines of the `.ccc` file.
+    fn creation_club(&mut self) -> Vec<String> {
+        let rules = &self.title().plugins;
+        if rules.ccc.is_empty() {
+            return Vec::new();
+        }
+        let my_games = self.installation.my_games.as_ref().filter(|_| rules.ccc_in_my_games);
+        let path = my_games.and_then(|folder| disk::file_in(folder, rules.ccc));
+        let path = path.or_else(|| disk::file_in(&self.installation.folder, rules.ccc));
+        let bytes = path.and_then(|path| disk::list_file(&path, &mut self.notes));
+        bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default()
+    }
+
+    /// The data folders and their layers, lowest first.
+    fn folders(&mut self) -> (Vec<DataFolder>, Vec<PlannedLayer>) {
+        let mut layers = vec![PlannedLayer::folder(&self.data, "loose files")];
+        let mut folders = vec![disk::data_folder(&self.data, true, &mut self.notes)];
+        let my_games = self.installation.my_games.as_ref().filter(|_| self.title().data_in_my_games);
+        if let Some(path) = my_games.and_then(|folder| find_folder(folder, "Data")) {
+            let mut folder = disk::data_folder(&path, true, &mut self.notes);
+            let main = &folders[0];
+            let text =
+                format!("the game reads it above {}; mods are best kept in one of them", main.path.display());
+            self.notes.push(Note::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
+            // A plugin there counts only if the game's own folder has its name.
+            let has = |name: &str| main.files.iter().any(|file| fold(&file.name) == fold(name));
+            folder.files.retain(|file| !super::active::is_plugin(&file.name) || has(&file.name));
+            layers.push(PlannedLayer::folder(&path, "loose files in My Games"));
+            folders.push(folder);
+        }
+        for layer in &self.managed.folders {
+            folders.push(disk::data_folder(&layer.path, false, &mut self.notes));
+            layers.push(layer.clone());
+        }
+        (folders, layers)
+    }
+
+    /// Whether OBSE loads a plugin that reverses the order of archives.
+    fn has_sky_bsa(&self) -> bool {
+        self.title().loose == LooseSetting::Dates
+            && find_folder(&self.data, "OBSE/Plugins").is_some_and(|folder| {
+                disk::has_name(&folder, |name| name.contains("SKYBSA") && name.ends_with(".DLL"))
+            })
+    }
+}
+
+fn owned_lines(text: &str) -> Vec<String> {
+    lines(text).map(str::to_owned).collect()
+}

@@ -1,0 +1,207 @@
+//! In which order plugins load.
+//!
+//! Those that load early, then masters, then others; each in the order of the lists, and unlisted ones by time behind them.
+//! A master that needs a plugin which would load later has that plugin loaded directly before it.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::active::{Listed, Plugin};
+use super::caseless::fold;
+use super::title::{OrderRule, PluginRules};
+
+/// Indexes of all plugins, active or not, in load order: an inactive one can still be what puts another before it.
+pub(super) fn order(rules: &PluginRules, listed: &Listed, plugins: &[Plugin]) -> Vec<usize> {
+    let index: HashMap<&str, usize> =
+        plugins.iter().enumerate().map(|(at, plugin)| (plugin.folded.as_str(), at)).collect();
+    let written = as_listed(rules, listed, plugins, &index);
+    match rules.order {
+        OrderRule::AsWritten => written,
+        _ => with_needed_first(&by_kind(rules, listed, plugins, &index, &written), plugins, &index),
+    }
+}
+
+/// The listed ones, then the others by time.
+fn as_listed(
+    rules: &PluginRules,
+    listed: &Listed,
+    plugins: &[Plugin],
+    index: &HashMap<&str, usize>,
+) -> Vec<usize> {
+    let mut is_placed = vec![false; plugins.len()];
+    let mut place = |at: &usize| !std::mem::replace(&mut is_placed[*at], true);
+    let mut order = Vec::with_capacity(plugins.len());
+    if rules.order != OrderRule::Times {
+        // Of a name that is listed twice the last mention counts.
+        let at = |name: &String| index.get(fold(name).as_str()).copied();
+        order.extend(listed.order.iter().rev().filter_map(at).filter(&mut place));
+        order.reverse();
+    }
+    let mut rest: Vec<usize> = (0..plugins.len()).filter(place).collect();
+    rest.sort_by(|&a, &b| by_time(&plugins[a], &plugins[b], rules.blueprints));
+    order.extend(rest);
+    order
+}
+
+/// By time; of one time, backwards by name, but forwards in Starfield.
+fn by_time(a: &Plugin, b: &Plugin, forwards: bool) -> Ordering {
+    let names = a.folded.cmp(&b.folded);
+    a.changed.cmp(&b.changed).then(if forwards { names } else { names.reverse() })
+}
+
+/// Early ones, masters, others, blueprints; the order among each is kept.
+fn by_kind(
+    rules: &PluginRules,
+    listed: &Listed,
+    plugins: &[Plugin],
+    index: &HashMap<&str, usize>,
+    written: &[usize],
+) -> Vec<usize> {
+    let mut early = HashMap::new();
+    for name in &listed.early {
+        if let Some(&at) = index.get(fold(name).as_str())
+            && !plugins[at].is_blueprint
+        {
+            let place = early.len();
+            early.entry(at).or_insert(place);
+        }
+    }
+    let kind = |at: &usize| match (early.get(at), &plugins[*at]) {
+        (Some(place), _) => (0, *place),
+        (None, plugin) if plugin.is_blueprint && rules.blueprints => (3, 0),
+        (None, plugin) => (if plugin.is_master { 1 } else { 2 }, 0),
+    };
+    let mut order = written.to_vec();
+    order.sort_by_key(kind);
+    order
+}
+
+/// The same with what masters need before them.
+fn with_needed_first(order: &[usize], plugins: &[Plugin], index: &HashMap<&str, usize>) -> Vec<usize> {
+    let mut is_placed = vec![false; plugins.len()];
+    let mut is_waiting = vec![false; plugins.len()];
+    let mut ordered = Vec::with_capacity(order.len());
+    for &start in order {
+        // A plugin, and how many of its masters were looked at.
+        let mut stack = vec![(start, 0)];
+        while let Some((at, looked)) = stack.pop() {
+            if is_placed[at] {
+                continue;
+            }
+            let plugin = &plugins[at];
+            let master = plugin.is_master.then(|| plugin.header.masters.get(looked)).flatten();
+            let Some(master) = master else {
+                is_placed[at] = true;
+                ordered.push(at);
+                continue;
+            };
+            is_waiting[at] = true;
+            stack.push((at, looked + 1));
+            if let Some(&needed) = index.get(fold(master).as_str())
+                && !is_placed[needed]
+                // Plugins that need each other.
+                && !is_waiting[needed]
+                // A blueprint is moved for another blueprint alone.
+                && (plugin.is_blueprint || !plugins[needed].is_blueprint)
+            {
+                stack.push((needed, 0));
+            }
+        }
+    }
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::active::{Listed, Plugin};
+    use super::super::caseless::fold;
+    use super::super::plugin::Header;
+    use super::super::titles::title;
+    use super::order;
+
+    /// A plugin by name, which ends in `.esm` for a master, its time and its masters.
+    fn plugin(name: &str, time: i64, masters: &[&str]) -> Plugin {
+        Plugin {
+            name: name.to_owned(),
+            folded: fold(name),
+            header: Header { flags: 0, masters: masters.iter().map(|it| (*it).to_owned()).collect() },
+            changed: (time, 0),
+            is_master: name.ends_with(".esm"),
+            is_blueprint: name.starts_with("Blueprint"),
+        }
+    }
+
+    fn ordered(id: &str, early: &[&str], listed: &[&str], plugins: &[Plugin]) -> Vec<String> {
+        let owned = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect();
+        let listed = Listed { early: owned(early), order: owned(listed), ..Listed::default() };
+        let order = order(&title(id).unwrap().plugins, &listed, plugins);
+        order.into_iter().map(|at| plugins[at].name.clone()).collect()
+    }
+
+    #[test]
+    fn times_order_the_old_games_and_equal_times_go_backwards_by_name() {
+        let plugins = [
+            plugin("c.esp", 2, &[]),
+            plugin("B.esp", 2, &[]),
+            plugin("z.esm", 9, &[]),
+            plugin("d.esp", 1, &[]),
+        ];
+        assert_eq!(ordered("oblivion", &[], &["c.esp"], &plugins), ["z.esm", "d.esp", "c.esp", "B.esp"]);
+    }
+
+    #[test]
+    fn masters_come_first_where_the_list_has_them_behind_others_but_not_in_the_remaster() {
+        let plugins = [plugin("a.esp", 0, &[]), plugin("m.esm", 0, &[]), plugin("E.esm", 0, &[])];
+        let list = ["a.esp", "m.esm"];
+        assert_eq!(ordered("skyrimse", &["e.ESM", "gone.esm"], &list, &plugins), ["E.esm", "m.esm", "a.esp"]);
+        assert_eq!(ordered("oblivion-remastered", &[], &list, &plugins), ["a.esp", "m.esm", "E.esm"]);
+    }
+
+    #[test]
+    fn a_plugin_listed_behind_a_master_that_needs_it_is_moved_before_it() {
+        let plugins = [
+            plugin("a.esm", 0, &["b.esm", "x.esp"]),
+            plugin("b.esm", 0, &["C.esm"]),
+            plugin("c.esm", 0, &[]),
+            plugin("x.esp", 0, &["y.esp"]),
+            plugin("y.esp", 0, &[]),
+            plugin("w.esp", 0, &["y.esp"]),
+        ];
+        let list = ["a.esm", "b.esm", "c.esm", "w.esp", "x.esp", "y.esp"];
+        let expected = ["c.esm", "b.esm", "x.esp", "a.esm", "w.esp", "y.esp"];
+        assert_eq!(ordered("skyrimse", &[], &list, &plugins), expected);
+    }
+
+    #[test]
+    fn masters_that_need_each_other_end_the_search() {
+        let plugins = [plugin("a.esm", 0, &["b.esm", "a.esm"]), plugin("b.esm", 0, &["a.esm"])];
+        assert_eq!(ordered("skyrimse", &[], &["a.esm", "b.esm"], &plugins), ["b.esm", "a.esm"]);
+    }
+
+    #[test]
+    fn a_name_that_is_listed_twice_loads_where_it_is_listed_last() {
+        let plugins = [plugin("a.esp", 0, &[]), plugin("b.esp", 0, &[])];
+        assert_eq!(ordered("skyrimse", &[], &["a.esp", "b.esp", "A.esp"], &plugins), ["b.esp", "a.esp"]);
+    }
+
+    #[test]
+    fn blueprints_load_last_and_only_other_blueprints_move_them() {
+        let plugins = [
+            plugin("a.esm", 0, &["BlueprintA.esm"]),
+            plugin("BlueprintA.esm", 0, &["BlueprintB.esm"]),
+            plugin("BlueprintB.esm", 1, &[]),
+            plugin("x.esp", 0, &[]),
+        ];
+        let expected = ["a.esm", "x.esp", "BlueprintB.esm", "BlueprintA.esm"];
+        assert_eq!(ordered("starfield", &["BlueprintA.esm"], &[], &plugins), expected);
+    }
+
+    #[test]
+    fn a_long_chain_of_masters_costs_little() {
+        let name = |n: usize| format!("{n}.esm");
+        let plugins: Vec<_> = (0..50_000).map(|n| plugin(&name(n), 0, &[&name(n + 1)])).collect();
+        let list: Vec<_> = (0..50_000).map(name).collect();
+        let list: Vec<_> = list.iter().map(String::as_str).collect();
+        assert_eq!(ordered("skyrimse", &[], &list, &plugins)[0], "49999.esm");
+    }
+}

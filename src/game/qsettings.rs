@@ -1,0 +1,133 @@
+//! The settings files of Mod Organizer 2, as Qt's `QSettings` writes them.
+
+use super::text::decode_utf8;
+
+/// A settings file.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    /// Section, key and value as written.
+    values: Vec<(String, String, String)>,
+}
+
+impl Settings {
+    pub(super) fn parse(bytes: &[u8]) -> Self {
+        let mut settings = Self::default();
+        let mut section = String::new();
+        for line in decode_utf8(bytes).lines().map(str::trim) {
+            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                name.clone_into(&mut section);
+            } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with(';')) {
+                let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
+                settings.values.push((section.clone(), key, value));
+            }
+        }
+        settings
+    }
+
+    /// The text of a value; `None` where there is none or it is empty.
+    pub(super) fn get(&self, section: &str, key: &str) -> Option<String> {
+        self.raw(section, key).map(|raw| text(&unescaped(raw))).filter(|text| !text.is_empty())
+    }
+
+    /// The texts of a list; `None` where there is none.
+    pub(super) fn list(&self, section: &str, key: &str) -> Option<Vec<String>> {
+        let texts = split(self.raw(section, key)?).map(|raw| text(&unescaped(raw.trim())));
+        Some(texts.filter(|text| !text.is_empty()).collect())
+    }
+
+    fn raw(&self, section: &str, key: &str) -> Option<&str> {
+        let mut found = self.values.iter().rev();
+        found
+            .find(|(name, it, _)| name.eq_ignore_ascii_case(section) && it == key)
+            .map(|(_, _, raw)| raw.as_str())
+    }
+}
+
+/// The parts between commas that are not in quotes.
+fn split(raw: &str) -> impl Iterator<Item = &str> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    raw.split(move |letter| {
+        let escaped = std::mem::take(&mut is_escaped);
+        match letter {
+            '\\' if !escaped => is_escaped = true,
+            '"' if !escaped => is_quoted = !is_quoted,
+            _ => {}
+        }
+        letter == ',' && !is_quoted
+    })
+}
+
+/// A value without its quotes and escapes. `\x` takes all hexadecimal digits that follow.
+fn unescaped(raw: &str) -> String {
+    let mut plain = String::with_capacity(raw.len());
+    let mut letters = raw.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => {}
+            '\\' => match letters.next() {
+                Some('x') => {
+                    let mut code = 0u32;
+                    while let Some(digit) = letters.peek().and_then(|letter| letter.to_digit(16)) {
+                        code = code.wrapping_mul(16).wrapping_add(digit);
+                        letters.next();
+                    }
+                    plain.push(char::from_u32(code & 0xFFFF).unwrap_or(char::REPLACEMENT_CHARACTER));
+                }
+                Some('n') => plain.push('\n'),
+                Some('r') => plain.push('\r'),
+                Some('t') => plain.push('\t'),
+                Some(other) => plain.push(other),
+                None => {}
+            },
+            _ => plain.push(letter),
+        }
+    }
+    plain
+}
+
+/// The text of a plain value, or of `@ByteArray(…)`, whose letters are bytes of UTF-8.
+fn text(plain: &str) -> String {
+    if let Some(bytes) = plain.strip_prefix("@ByteArray(").and_then(|rest| rest.strip_suffix(')')) {
+        let mut utf8 = Vec::with_capacity(bytes.len());
+        for letter in bytes.chars() {
+            match u8::try_from(letter) {
+                Ok(byte) => utf8.push(byte),
+                Err(_) => utf8.extend(letter.encode_utf8(&mut [0; 4]).bytes()),
+            }
+        }
+        return String::from_utf8_lossy(&utf8).into_owned();
+    }
+    match plain.strip_prefix('@') {
+        // A text that begins with @ is written with two; one alone begins a type that is no text.
+        Some(rest) if rest.starts_with('@') => rest.to_owned(),
+        Some(_) => String::new(),
+        None => plain.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Settings;
+
+    #[test]
+    fn bytes_and_escapes_are_decoded_as_qt_writes_them() {
+        let settings = Settings::parse(
+            b"[General]\nselected_profile=@ByteArray(Gr\\xc3\\xb6\\xc3\\x9f\\x65 1)\n\
+              gamePath=@ByteArray(Z:\\\\home\\\\u)\nplain=\"a \\\"b\\\"; c\"\nnone=@Invalid()\nat=@@x\n\
+              [Settings]\nselected_profile=other\n",
+        );
+        assert_eq!(settings.get("General", "selected_profile").as_deref(), Some("Größe 1"));
+        assert_eq!(settings.get("General", "gamePath").as_deref(), Some("Z:\\home\\u"));
+        assert_eq!(settings.get("General", "plain").as_deref(), Some("a \"b\"; c"));
+        assert_eq!(settings.get("General", "none"), None);
+        assert_eq!(settings.get("General", "at").as_deref(), Some("@x"));
+    }
+
+    #[test]
+    fn a_list_is_split_at_commas_outside_quotes() {
+        let settings = Settings::parse(b"[Settings]\nskip=.mohidden, \".a,b\", .c\nempty=\n");
+        assert_eq!(settings.list("Settings", "skip").unwrap(), [".mohidden", ".a,b", ".c"]);
+        assert_eq!(settings.list("Settings", "empty").unwrap(), [""; 0]);
+        assert_eq!(settings.list("Settings", "other"), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! The order in which Fallout: New Vegas searches its archives.
+//!
+//! Its list is searched from the front. An archive of the base game goes to the end; any other is inserted before the first
+//! one of a lower rank, and where there is none, at the front. So mods come before the official add-ons, these before the
+//! base game, and among equals the first loaded one first.
+
+/// Letters in the name of an official archive, in their case, by rank.
+const OFFICIAL: [&str; 6] = ["Fallo", "DeadM", "Hones", "Lones", "OldWo", "Updat"];
+
+/// The rank of a mod's archive.
+const MOD: usize = OFFICIAL.len();
+
+/// Archives that are ranked, many times what a game opens. Time grows by the square of their number.
+const RANKED_MAX: usize = 1 << 14;
+
+/// Indexes of archives in the order in which the game searches them; `names` are in the order of loading, as the game
+/// spells them.
+pub(super) fn searched<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let mut list: Vec<(usize, Marks)> = Vec::new();
+    for (index, name) in names.enumerate() {
+        let marks = Marks::of(name);
+        if marks.has(0) || index >= RANKED_MAX {
+            list.push((index, marks));
+            continue;
+        }
+        let at = list.iter().position(|(_, other)| marks.goes_before(*other)).unwrap_or(0);
+        list.insert(at, (index, marks));
+    }
+    list.into_iter().map(|(index, _)| index).collect()
+}
+
+/// Which of [`OFFICIAL`] are in a name, a bit each.
+#[derive(Clone, Copy, Debug)]
+struct Marks(u8);
+
+impl Marks {
+    fn of(name: &str) -> Self {
+        Self((0..MOD).filter(|&rank| name.contains(OFFICIAL[rank])).map(|rank| 1 << rank).sum())
+    }
+
+    fn has(self, rank: usize) -> bool {
+        self.0 & (1 << rank) != 0
+    }
+
+    fn rank(self) -> usize {
+        (1..MOD).find(|&rank| self.has(rank)).unwrap_or(MOD)
+    }
+
+    fn goes_before(self, other: Self) -> bool {
+        let rank = self.rank();
+        other.has(0)
+            || other.has(1)
+            || (rank > 1 && other.has(2))
+            || (rank > 2 && other.has(3))
+            || (rank > 3 && (other.has(4) || other.has(5)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::searched;
+
+    fn order(names: &[&str]) -> Vec<String> {
+        searched(names.iter().copied()).into_iter().map(|index| names[index].to_owned()).collect()
+    }
+
+    #[test]
+    fn mods_come_before_add_ons_and_these_before_the_base_game() {
+        let loaded = [
+            "Fallout - Textures.bsa",
+            "Fallout - Meshes.bsa",
+            "Update.bsa",
+            "DeadMoney - Main.bsa",
+            "HonestHearts - Main.bsa",
+            "LonesomeRoad - Main.bsa",
+            "OldWorldBlues - Main.bsa",
+            "B.bsa",
+            "A.bsa",
+        ];
+        let searched = [
+            "B.bsa",
+            "A.bsa",
+            "OldWorldBlues - Main.bsa",
+            "Update.bsa",
+            "LonesomeRoad - Main.bsa",
+            "HonestHearts - Main.bsa",
+            "DeadMoney - Main.bsa",
+            "Fallout - Textures.bsa",
+            "Fallout - Meshes.bsa",
+        ];
+        assert_eq!(order(&loaded), searched);
+    }
+
+    #[test]
+    fn letters_count_in_their_case_and_without_official_archives_the_last_is_first() {
+        assert_eq!(order(&["Fallout - A.bsa", "fallout - b.bsa"]), ["fallout - b.bsa", "Fallout - A.bsa"]);
+        assert_eq!(order(&["A.bsa", "B.bsa"]), ["B.bsa", "A.bsa"]);
+    }
+}

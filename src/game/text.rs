@@ -1,0 +1,53 @@
+//! Texts that games and mod managers write: the code page of Windows, unless a byte order mark says otherwise.
+
+use std::borrow::Cow;
+
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+
+/// An INI file's text: UTF-8 or UTF-16 where it begins with a mark, windows-1252 otherwise.
+pub(super) fn decode_ini(bytes: &[u8]) -> Cow<'_, str> {
+    let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((WINDOWS_1252, 0));
+    encoding.decode_without_bom_handling(&bytes[mark..]).0
+}
+
+/// A list's text in windows-1252. The games take a mark for letters of the first line, which is lost with it.
+pub(super) fn decode_list(bytes: &[u8]) -> Cow<'_, str> {
+    let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((WINDOWS_1252, 0));
+    let rest = match (mark, encoding == UTF_8) {
+        (0, _) => bytes,
+        (_, true) => bytes.iter().position(|&byte| byte == b'\n').map_or(&[][..], |at| &bytes[at..]),
+        (_, false) => &[],
+    };
+    WINDOWS_1252.decode_without_bom_handling(rest).0
+}
+
+/// A list's text in UTF-8, as mod managers write it.
+pub(super) fn decode_utf8(bytes: &[u8]) -> Cow<'_, str> {
+    UTF_8.decode_with_bom_removal(bytes).0
+}
+
+/// The lines of a list of plugins: neither blank nor a comment.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decode_ini, decode_list, lines};
+
+    #[test]
+    fn a_mark_decides_the_encoding_of_an_ini_file() {
+        assert_eq!(decode_ini(b"gr\xf6\xdfe"), "größe");
+        assert_eq!(decode_ini(b"\xef\xbb\xbfgr\xc3\xb6\xc3\x9fe"), "größe");
+        assert_eq!(decode_ini(b"\xff\xfea\0\xf6\0"), "aö");
+    }
+
+    #[test]
+    fn a_mark_spoils_the_first_line_of_a_list_and_no_other() {
+        assert_eq!(
+            lines(&decode_list(b"\xef\xbb\xbf# x\r\nA.esp\r\n\r\n#B.esp\r\n")).collect::<Vec<_>>(),
+            ["A.esp"]
+        );
+        assert_eq!(lines(&decode_list(b"Gr\xf6\xdfe.esp")).collect::<Vec<_>>(), ["Größe.esp"]);
+    }
+}

@@ -1,0 +1,373 @@
+//! Skyrim to Starfield.
+
+use super::super::precedence::{ArchiveRule, Confidence};
+use super::super::store::{Store, StoreNames};
+use super::super::title::{
+    ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
+    MasterRule, OrderRule, PluginRules, TestFiles, Title,
+};
+use super::base::{LONG, NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
+use super::vanilla;
+
+const SKYRIM_BASE: Title = Title {
+    id: "skyrim",
+    name: "Skyrim (2011)",
+    identity: Identity {
+        executables: &["TESV.exe"],
+        masters: &["Skyrim.esm"],
+        without: &["Enderal Launcher.exe"],
+        steam: &[72850],
+        ..UNKNOWN
+    },
+    data: "Data",
+    data_in_my_games: false,
+    local: StoreNames::plain("Skyrim"),
+    my_games: StoreNames::plain("Skyrim"),
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::Game, "Skyrim_default.ini", IniRole::Template),
+            ini(IniPlace::MyGames, "Skyrim.ini", IniRole::Main),
+            ini(IniPlace::MyGames, "SkyrimPrefs.ini", IniRole::Further),
+        ],
+        of_plugins: true,
+        can_be_portable: false,
+        list_limit: SHORT,
+    },
+    lists: ListRules { keys: vanilla::SKYRIM, ..NO_LISTS },
+    plugins: PluginRules {
+        active: ActiveRule::Lines,
+        order: OrderRule::LoadOrderFile,
+        hard_coded: &["Skyrim.esm", "Update.esm"],
+        test_files: TestFiles::Added,
+        ..NO_PLUGINS
+    },
+    attach: AttachRule::Exact(&[".bsa"]),
+    archives: (ArchiveRule::LastWins, Confidence::High),
+    loose: LooseSetting::Always,
+};
+
+pub(super) static SKYRIM: Title = SKYRIM_BASE;
+
+pub(super) static ENDERAL: Title = Title {
+    id: "enderal",
+    name: "Enderal: Forgotten Stories",
+    identity: Identity {
+        executables: &["TESV.exe"],
+        also: &["Enderal Launcher.exe"],
+        masters: &["Enderal - Forgotten Stories.esm"],
+        steam: &[933480],
+        ..UNKNOWN
+    },
+    local: StoreNames::plain("enderal"),
+    my_games: StoreNames::plain("Enderal"),
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::Game, "Enderal_default.ini", IniRole::Template),
+            ini(IniPlace::MyGames, "Enderal.ini", IniRole::Main),
+            ini(IniPlace::MyGames, "EnderalPrefs.ini", IniRole::Further),
+        ],
+        of_plugins: true,
+        can_be_portable: false,
+        list_limit: SHORT,
+    },
+    lists: ListRules { keys: vanilla::ENDERAL, ..NO_LISTS },
+    ..SKYRIM_BASE
+};
+
+const SKYRIMSE_NAMES: StoreNames = StoreNames {
+    plain: "Skyrim Special Edition",
+    others: &[
+        (Store::Gog, "Skyrim Special Edition GOG"),
+        (Store::Epic, "Skyrim Special Edition EPIC"),
+        (Store::Microsoft, "Skyrim Special Edition MS"),
+    ],
+};
+
+const SKYRIMSE_PLUGINS: PluginRules = PluginRules {
+    active: ActiveRule::Starred,
+    order: OrderRule::PluginsFile,
+    masters: MasterRule::FlagOrExtension,
+    hard_coded: &["Skyrim.esm", "Update.esm", "Dawnguard.esm", "HearthFires.esm", "Dragonborn.esm"],
+    ccc: "Skyrim.ccc",
+    test_files: TestFiles::Added,
+    ..NO_PLUGINS
+};
+
+const SKYRIMSE_BASE: Title = Title {
+    id: "skyrimse",
+    name: "Skyrim Special Edition",
+    identity: Identity {
+        executables: &["SkyrimSE.exe"],
+        masters: &["Skyrim.esm"],
+        without: &["Enderal Launcher.exe"],
+        steam: &[489830],
+        gog: &["1801825368", "1711230643", "1162721350"],
+        epic: &["ac82db5035584c7f8a2c548d98c86b2c", "5d600e4f59974aeba0259c7734134e27"],
+        ..UNKNOWN
+    },
+    data: "Data",
+    data_in_my_games: false,
+    local: SKYRIMSE_NAMES,
+    my_games: SKYRIMSE_NAMES,
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::Game, "Skyrim_Default.ini", IniRole::Base),
+            ini(IniPlace::MyGames, "Skyrim.ini", IniRole::Main),
+            ini(IniPlace::MyGames, "SkyrimPrefs.ini", IniRole::Further),
+            ini(IniPlace::MyGames, "SkyrimCustom.ini", IniRole::Further),
+        ],
+        of_plugins: false,
+        can_be_portable: false,
+        list_limit: LONG,
+    },
+    lists: ListRules { keys: vanilla::SKYRIM_SE, ..NO_LISTS },
+    plugins: SKYRIMSE_PLUGINS,
+    attach: AttachRule::Exact(&[".bsa", " - Textures.bsa"]),
+    archives: (ArchiveRule::LastWins, Confidence::High),
+    loose: LooseSetting::Always,
+};
+
+pub(super) static SKYRIMSE: Title = SKYRIMSE_BASE;
+
+const ENDERALSE_NAMES: StoreNames =
+    StoreNames { plain: "Enderal Special Edition", others: &[(Store::Gog, "Enderal Special Edition GOG")] };
+
+pub(super) static ENDERALSE: Title = Title {
+    id: "enderalse",
+    name: "Enderal: Forgotten Stories (Special Edition)",
+    identity: Identity {
+        executables: &["SkyrimSE.exe"],
+        also: &["Enderal Launcher.exe"],
+        masters: &["Enderal - Forgotten Stories.esm"],
+        steam: &[976620],
+        gog: &["1708684988"],
+        ..UNKNOWN
+    },
+    local: ENDERALSE_NAMES,
+    my_games: ENDERALSE_NAMES,
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::Game, "Enderal_Default.ini", IniRole::Base),
+            ini(IniPlace::MyGames, "Enderal.ini", IniRole::Main),
+            ini(IniPlace::MyGames, "EnderalPrefs.ini", IniRole::Further),
+            ini(IniPlace::MyGames, "EnderalCustom.ini", IniRole::Further),
+        ],
+        of_plugins: false,
+        can_be_portable: false,
+        list_limit: 511,
+    },
+    lists: ListRules { keys: vanilla::ENDERAL_SE, ..NO_LISTS },
+    ..SKYRIMSE_BASE
+};
+
+pub(super) static SKYRIMVR: Title = Title {
+    id: "skyrimvr",
+    name: "Skyrim VR",
+    identity: Identity {
+        executables: &["SkyrimVR.exe"],
+        masters: &["Skyrim.esm", "SkyrimVR.esm"],
+        steam: &[611670],
+        ..UNKNOWN
+    },
+    local: StoreNames::plain("Skyrim VR"),
+    my_games: StoreNames::plain("Skyrim VR"),
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::Game, "Skyrim.ini", IniRole::Base),
+            ini(IniPlace::MyGames, "SkyrimVR.ini", IniRole::Main),
+            ini(IniPlace::MyGames, "SkyrimPrefs.ini", IniRole::Further),
+            ini(IniPlace::MyGames, "SkyrimCustom.ini", IniRole::Further),
+        ],
+        of_plugins: false,
+        can_be_portable: false,
+        list_limit: LONG,
+    },
+    lists: ListRules {
+        keys: vanilla::SKYRIM_SE,
+        last: Some(("sVrResourceArchiveList", &["Skyrim_VR - Main.bsa"])),
+        ..NO_LISTS
+    },
+    plugins: PluginRules {
+        hard_coded: &[
+            "Skyrim.esm",
+            "Update.esm",
+            "Dawnguard.esm",
+            "HearthFires.esm",
+            "Dragonborn.esm",
+            "SkyrimVR.esm",
+        ],
+        ccc: "",
+        ..SKYRIMSE_PLUGINS
+    },
+    ..SKYRIMSE_BASE
+};
+
+const FALLOUT4_INIS: &[IniFile] = &[
+    ini(IniPlace::Game, "Fallout4_Default.ini", IniRole::Base),
+    ini(IniPlace::MyGames, "Fallout4.ini", IniRole::Main),
+    ini(IniPlace::MyGames, "Fallout4Prefs.ini", IniRole::Further),
+    ini(IniPlace::MyGames, "Fallout4Custom.ini", IniRole::Further),
+];
+
+const FALLOUT4_NAMES: StoreNames = StoreNames {
+    plain: "Fallout4",
+    others: &[(Store::Epic, "Fallout4 EPIC"), (Store::Microsoft, "Fallout4 MS")],
+};
+
+const FALLOUT4_PLUGINS: PluginRules = PluginRules {
+    hard_coded: &[
+        "Fallout4.esm",
+        "DLCRobot.esm",
+        "DLCworkshop01.esm",
+        "DLCCoast.esm",
+        "DLCworkshop02.esm",
+        "DLCworkshop03.esm",
+        "DLCNukaWorld.esm",
+        "DLCUltraHighResolution.esm",
+    ],
+    ccc: "Fallout4.ccc",
+    test_files: TestFiles::Replace,
+    ..SKYRIMSE_PLUGINS
+};
+
+const FALLOUT4_BASE: Title = Title {
+    id: "fallout4",
+    name: "Fallout 4",
+    identity: Identity {
+        executables: &["Fallout4.exe"],
+        masters: &["Fallout4.esm"],
+        steam: &[377160],
+        gog: &["1998527297", "1408237434"],
+        epic: &["61d52ce4d09d41e48800c22784d13ae8"],
+        ..UNKNOWN
+    },
+    local: FALLOUT4_NAMES,
+    my_games: FALLOUT4_NAMES,
+    inis: IniRules { files: FALLOUT4_INIS, of_plugins: false, can_be_portable: false, list_limit: LONG },
+    lists: ListRules { keys: vanilla::FALLOUT_4, ..NO_LISTS },
+    plugins: FALLOUT4_PLUGINS,
+    attach: AttachRule::Fallout4,
+    loose: LooseSetting::DataDirsFinal,
+    ..SKYRIMSE_BASE
+};
+
+pub(super) static FALLOUT4: Title = FALLOUT4_BASE;
+
+/// Sources name its INI files after Fallout 4 or after itself: both are read, its own above.
+pub(super) static FALLOUT4VR: Title = Title {
+    id: "fallout4vr",
+    name: "Fallout 4 VR",
+    identity: Identity {
+        executables: &["Fallout4VR.exe"],
+        masters: &["Fallout4.esm", "Fallout4_VR.esm"],
+        steam: &[611660],
+        ..UNKNOWN
+    },
+    local: StoreNames::plain("Fallout4VR"),
+    my_games: StoreNames::plain("Fallout4VR"),
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::Game, "Fallout4.ini", IniRole::Template),
+            ini(IniPlace::MyGames, "Fallout4.ini", IniRole::Main),
+            ini(IniPlace::MyGames, "Fallout4VR.ini", IniRole::Further),
+            ini(IniPlace::MyGames, "Fallout4Prefs.ini", IniRole::Further),
+            ini(IniPlace::MyGames, "Fallout4Custom.ini", IniRole::Further),
+            ini(IniPlace::MyGames, "Fallout4VRCustom.ini", IniRole::Further),
+        ],
+        of_plugins: false,
+        can_be_portable: false,
+        list_limit: LONG,
+    },
+    lists: ListRules { keys: vanilla::FALLOUT_4_VR, ..NO_LISTS },
+    plugins: PluginRules { hard_coded: &["Fallout4.esm", "Fallout4_VR.esm"], ccc: "", ..FALLOUT4_PLUGINS },
+    archives: (ArchiveRule::LastWins, Confidence::Low),
+    ..FALLOUT4_BASE
+};
+
+pub(super) static FALLOUT76: Title = Title {
+    id: "fallout76",
+    name: "Fallout 76",
+    identity: Identity {
+        executables: &["Fallout76.exe", "Project76.exe"],
+        masters: &["SeventySix.esm"],
+        steam: &[1151340],
+        ..UNKNOWN
+    },
+    local: StoreNames::plain("Fallout76"),
+    my_games: StoreNames::plain("Fallout 76"),
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::Game, "Fallout76_Default.ini", IniRole::Base),
+            ini(IniPlace::Game, "Project76_Default.ini", IniRole::Base),
+            ini(IniPlace::MyGames, "Fallout76.ini", IniRole::Main),
+            ini(IniPlace::MyGames, "Project76.ini", IniRole::Main),
+            ini(IniPlace::MyGames, "Fallout76Prefs.ini", IniRole::Further),
+            ini(IniPlace::MyGames, "Project76Prefs.ini", IniRole::Further),
+            ini(IniPlace::MyGames, "Fallout76Custom.ini", IniRole::Further),
+            ini(IniPlace::MyGames, "Project76Custom.ini", IniRole::Further),
+        ],
+        of_plugins: false,
+        can_be_portable: false,
+        list_limit: LONG,
+    },
+    lists: ListRules { keys: vanilla::FALLOUT_76, ..NO_LISTS },
+    plugins: PluginRules { hard_coded: &["SeventySix.esm"], ..NO_PLUGINS },
+    attach: AttachRule::None,
+    archives: (ArchiveRule::LastWins, Confidence::Medium),
+    ..FALLOUT4_BASE
+};
+
+pub(super) static STARFIELD: Title = Title {
+    id: "starfield",
+    name: "Starfield",
+    identity: Identity {
+        executables: &["Starfield.exe"],
+        masters: &["Starfield.esm"],
+        steam: &[1716740],
+        ..UNKNOWN
+    },
+    local: StoreNames::plain("Starfield"),
+    my_games: StoreNames::plain("Starfield"),
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::Game, "Starfield.ini", IniRole::Base),
+            ini(IniPlace::MyGames, "Starfield_{lang}.INI", IniRole::Further),
+            ini(IniPlace::MyGames, "StarfieldPrefs.ini", IniRole::Main),
+            ini(IniPlace::MyGames, "StarfieldCustom.ini", IniRole::Further),
+        ],
+        of_plugins: false,
+        can_be_portable: false,
+        list_limit: LONG,
+    },
+    lists: ListRules { keys: vanilla::STARFIELD, ..NO_LISTS },
+    plugins: PluginRules {
+        hard_coded: &[
+            "Starfield.esm",
+            "Constellation.esm",
+            "OldMars.esm",
+            "ShatteredSpace.esm",
+            "SFBGS003.esm",
+            "SFBGS004.esm",
+            "SFBGS006.esm",
+            "SFBGS007.esm",
+            "SFBGS008.esm",
+            "SFBGS00D.esm",
+            "SFBGS047.esm",
+            "SFBGS050.esm",
+        ],
+        ccc: "Starfield.ccc",
+        ccc_in_my_games: true,
+        test_files: TestFiles::Replace,
+        blueprints: true,
+        ..SKYRIMSE_PLUGINS
+    },
+    attach: AttachRule::Exact(&[
+        " - Main.ba2",
+        " - Textures.ba2",
+        " - Localization.ba2",
+        " - Voices_{lang}.ba2",
+    ]),
+    archives: (ArchiveRule::LastWins, Confidence::High),
+    data_in_my_games: true,
+    ..FALLOUT4_BASE
+};

@@ -1,0 +1,227 @@
+//! Morrowind to Fallout: New Vegas, and OpenMW.
+
+use super::super::precedence::{ArchiveRule, Confidence};
+use super::super::store::{Store, StoreNames};
+use super::super::title::{
+    ActiveRule, AttachRule, Identity, IniPlace, IniRole, IniRules, ListRules, LooseSetting, MasterRule,
+    OrderRule, PluginRules, TestFiles, Title,
+};
+use super::base::{NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
+use super::vanilla;
+
+pub(super) static MORROWIND: Title = Title {
+    id: "morrowind",
+    name: "Morrowind",
+    identity: Identity {
+        executables: &["Morrowind.exe"],
+        masters: &["Morrowind.esm"],
+        steam: &[22320],
+        gog: &["1435828767", "1432185303", "1440163901"],
+        ..UNKNOWN
+    },
+    data: "Data Files",
+    data_in_my_games: false,
+    local: StoreNames::NONE,
+    my_games: StoreNames::NONE,
+    inis: IniRules {
+        files: &[ini(IniPlace::Game, "Morrowind.ini", IniRole::Main)],
+        of_plugins: false,
+        can_be_portable: false,
+        list_limit: SHORT,
+    },
+    lists: ListRules {
+        section: "Archives",
+        first: &["Morrowind.bsa"],
+        keys: vanilla::MORROWIND,
+        hard_coded: &[],
+        last: None,
+    },
+    plugins: PluginRules {
+        active: ActiveRule::GameFiles,
+        order: OrderRule::Times,
+        masters: MasterRule::Extension,
+        ..NO_PLUGINS
+    },
+    attach: AttachRule::None,
+    archives: (ArchiveRule::LastWins, Confidence::Medium),
+    loose: LooseSetting::Always,
+};
+
+/// Its chain of `openmw.cfg` files replaces all that other games have.
+pub(super) static OPENMW: Title = Title {
+    id: "openmw",
+    name: "OpenMW",
+    identity: Identity {
+        executables: &["openmw", "openmw.x86_64", "openmw.exe"],
+        also: &["openmw.cfg"],
+        ..UNKNOWN
+    },
+    data: "resources/vfs",
+    data_in_my_games: false,
+    inis: IniRules { files: &[], of_plugins: false, can_be_portable: false, list_limit: usize::MAX },
+    lists: NO_LISTS,
+    plugins: NO_PLUGINS,
+    local: StoreNames::NONE,
+    my_games: StoreNames::NONE,
+    attach: AttachRule::None,
+    archives: (ArchiveRule::LastWins, Confidence::High),
+    loose: LooseSetting::Always,
+};
+
+const OBLIVION_BASE: Title = Title {
+    id: "oblivion",
+    name: "Oblivion",
+    identity: Identity {
+        executables: &["Oblivion.exe", "OblivionLauncher.exe"],
+        masters: &["Oblivion.esm"],
+        steam: &[22330, 900883],
+        gog: &["1458058109", "1242989820"],
+        ..UNKNOWN
+    },
+    data: "Data",
+    data_in_my_games: false,
+    local: StoreNames::plain("Oblivion"),
+    my_games: StoreNames::plain("Oblivion"),
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::Game, "Oblivion_default.ini", IniRole::Template),
+            ini(IniPlace::MyGames, "Oblivion.ini", IniRole::Main),
+        ],
+        of_plugins: false,
+        can_be_portable: true,
+        list_limit: SHORT,
+    },
+    lists: ListRules { keys: vanilla::OBLIVION, ..NO_LISTS },
+    plugins: PluginRules {
+        active: ActiveRule::Lines,
+        order: OrderRule::Times,
+        test_files: TestFiles::Added,
+        ..NO_PLUGINS
+    },
+    attach: AttachRule::PrefixOfEsp(".bsa"),
+    archives: (ArchiveRule::Oblivion, Confidence::Medium),
+    loose: LooseSetting::Dates,
+};
+
+pub(super) static OBLIVION: Title = OBLIVION_BASE;
+
+pub(super) static NEHRIM: Title = Title {
+    id: "nehrim",
+    name: "Nehrim: At Fate's Edge",
+    identity: Identity {
+        executables: &["Oblivion.exe"],
+        also: &["NehrimLauncher.exe"],
+        masters: &["Nehrim.esm"],
+        without: &["Data/Oblivion.esm"],
+        steam: &[1014940],
+        steam_subfolder: "NehrimFiles",
+        gog: &["1497007810"],
+        ..UNKNOWN
+    },
+    lists: ListRules { keys: vanilla::NEHRIM, ..NO_LISTS },
+    ..OBLIVION_BASE
+};
+
+pub(super) static OBLIVION_REMASTERED: Title = Title {
+    id: "oblivion-remastered",
+    name: "Oblivion Remastered",
+    identity: Identity {
+        executables: &[
+            "OblivionRemastered/Binaries/Win64/OblivionRemastered-Win64-Shipping.exe",
+            "OblivionRemastered/Binaries/WinGDK/OblivionRemastered-WinGDK-Shipping.exe",
+        ],
+        masters: &["Oblivion.esm"],
+        steam: &[2623190],
+        ..UNKNOWN
+    },
+    data: "OblivionRemastered/Content/Dev/ObvData/Data",
+    data_in_my_games: false,
+    local: StoreNames::NONE,
+    my_games: StoreNames::plain("Oblivion Remastered"),
+    inis: IniRules {
+        files: &[
+            ini(IniPlace::DataParent, "Oblivion_default.ini", IniRole::Template),
+            ini(IniPlace::DataParent, "Oblivion.ini", IniRole::Main),
+        ],
+        of_plugins: false,
+        can_be_portable: false,
+        list_limit: SHORT,
+    },
+    plugins: PluginRules {
+        active: ActiveRule::Lines,
+        order: OrderRule::AsWritten,
+        list_in_data: true,
+        ..NO_PLUGINS
+    },
+    archives: (ArchiveRule::Oblivion, Confidence::Low),
+    ..OBLIVION_BASE
+};
+
+const FALLOUT_INIS: IniRules = IniRules {
+    files: &[
+        ini(IniPlace::Game, "Fallout_default.ini", IniRole::Template),
+        ini(IniPlace::MyGames, "Fallout.ini", IniRole::Main),
+        ini(IniPlace::MyGames, "FalloutPrefs.ini", IniRole::Further),
+        ini(IniPlace::MyGames, "FalloutCustom.ini", IniRole::Further),
+    ],
+    of_plugins: false,
+    can_be_portable: false,
+    list_limit: SHORT,
+};
+
+const FALLOUT3_BASE: Title = Title {
+    id: "fallout3",
+    name: "Fallout 3",
+    identity: Identity {
+        executables: &["Fallout3.exe", "Fallout3ng.exe"],
+        masters: &["Fallout3.esm"],
+        steam: &[22300, 22370],
+        gog: &["1454315831"],
+        epic: &["adeae8bbfc94427db57c7dfecce3f1d4"],
+        language_folder: "Fallout 3 GOTY",
+        ..UNKNOWN
+    },
+    data: "Data",
+    data_in_my_games: false,
+    local: StoreNames::plain("Fallout3"),
+    my_games: StoreNames::plain("Fallout3"),
+    inis: FALLOUT_INIS,
+    lists: ListRules { keys: vanilla::FALLOUT_3, ..NO_LISTS },
+    plugins: PluginRules {
+        active: ActiveRule::Lines,
+        order: OrderRule::Times,
+        test_files: TestFiles::Added,
+        ..NO_PLUGINS
+    },
+    attach: AttachRule::Prefix(".bsa"),
+    archives: (ArchiveRule::FirstWins, Confidence::Low),
+    loose: LooseSetting::Invalidate,
+};
+
+pub(super) static FALLOUT3: Title = FALLOUT3_BASE;
+
+pub(super) static FALLOUTNV: Title = Title {
+    id: "falloutnv",
+    name: "Fallout: New Vegas",
+    identity: Identity {
+        executables: &["FalloutNV.exe"],
+        masters: &["FalloutNV.esm"],
+        steam: &[22380, 22490],
+        gog: &["1454587428"],
+        epic: &["5daeb974a22a435988892319b3a4f476"],
+        language_folder: "Fallout New Vegas",
+        ..UNKNOWN
+    },
+    local: StoreNames { plain: "FalloutNV", others: &[(Store::Epic, "FalloutNV_Epic")] },
+    my_games: StoreNames { plain: "FalloutNV", others: &[(Store::Epic, "FalloutNV_Epic")] },
+    lists: ListRules { keys: vanilla::NEW_VEGAS, hard_coded: &["Update.bsa"], ..NO_LISTS },
+    plugins: PluginRules {
+        active: ActiveRule::Lines,
+        order: OrderRule::Times,
+        test_files: TestFiles::Added,
+        nam_files: true,
+        ..NO_PLUGINS
+    },
+    archives: (ArchiveRule::NewVegas, Confidence::Medium),
+    ..FALLOUT3_BASE
+};

@@ -1,0 +1,60 @@
+//! `bsafs games`: lines for people and for programs, and what is said where no game is found.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::mounted::{Finished, TestDir, run};
+
+fn games(dir: &TestDir, arguments: &[&str]) -> Finished {
+    let mut command = dir.bsafs([&["games"], arguments].concat());
+    command.env("HOME", dir.path("home")).env("USER", "nobody");
+    run(command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME"))
+}
+
+fn write(dir: &TestDir, file: &str) {
+    let path = dir.path("home/Games").join(file);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "").unwrap();
+}
+
+#[test]
+fn a_game_is_printed_with_its_counts_and_what_is_not_usable_with_the_reason() {
+    let dir = TestDir::new();
+    for file in ["SkyrimSE.exe", "Data/Skyrim.esm", "data/Mod.esp", "Data/A.BSA", "Data/b.bsa", "Data/x.txt"]
+    {
+        write(&dir, &format!("Skyrim/{file}"));
+    }
+    write(&dir, "Fallout/Fallout4.exe");
+    let printed = games(&dir, &[]).sound();
+    let home = dir.path("home/Games");
+    for line in [
+        "skyrimse  Skyrim Special Edition (unknown store)".to_owned(),
+        format!("  folder    {}", home.join("Skyrim").display()),
+        "  data      Data: 2 archives, 1 plugin".to_owned(),
+        format!("not usable  {}", home.join("Fallout").display()),
+        "            it looks like Fallout 4, but Data/Fallout4.esm is missing".to_owned(),
+    ] {
+        assert!(printed.lines().any(|it| it == line), "{line}\n{printed}");
+    }
+    let printed = games(&dir, &["--json"]).sound();
+    let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let game = lines.iter().find(|line| line["game"] == "skyrimse").unwrap();
+    assert_eq!((&game["archives"], &game["plugins"], &game["prefix"]), (&2.into(), &1.into(), &Value::Null));
+    let fallout = lines.iter().find(|line| !line["unusable"].is_null()).unwrap();
+    assert_eq!(fallout["unusable"], home.join("Fallout").to_str().unwrap());
+    assert_eq!(fallout["why"], "it looks like Fallout 4, but Data/Fallout4.esm is missing");
+}
+
+#[test]
+fn where_nothing_is_found_the_exit_code_is_1_and_the_places_are_named() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("home")).unwrap();
+    if std::path::Path::new("/etc/openmw/openmw.cfg").exists() {
+        return;
+    }
+    let finished = games(&dir, &["--json"]);
+    assert_eq!((finished.code, finished.out.as_str()), (1, ""));
+    let steam = dir.path("home/.local/share/Steam");
+    assert!(finished.err.contains(&format!("  {}  (does not exist)\n", steam.display())), "{}", finished.err);
+}

@@ -1,0 +1,201 @@
+//! `bsafs order` in each world: layers, plugins, notes, rules; and what it says where there is no one game.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::worlds::{self, World};
+use crate::mounted::TestDir;
+
+/// The source by which a user names the game of a world.
+fn source(world: &World) -> String {
+    let path =
+        |key: &str| world.root.join(world.expected[key].as_str().unwrap()).to_str().unwrap().to_owned();
+    match world.expected["game"].as_str().unwrap() {
+        _ if world.expected["mo2_dir"].is_string() => path("mo2_dir"),
+        "openmw" => path("game_dir") + "/openmw.cfg",
+        id => id.to_owned(),
+    }
+}
+
+/// Codes and subjects; subjects that are paths of the world relative to it.
+fn notes(values: &Value, root: &Path) -> BTreeSet<(String, String)> {
+    let note = |value: &Value| {
+        let subject = value["subject"].as_str().unwrap();
+        let relative = Path::new(subject).strip_prefix(root).ok().and_then(Path::to_str);
+        (value["code"].as_str().unwrap().to_owned(), relative.unwrap_or(subject).to_owned())
+    };
+    values.as_array().unwrap().iter().map(note).collect()
+}
+
+#[test]
+fn every_world_has_the_layers_plugins_notes_and_rules_of_its_game() {
+    let dir = TestDir::new();
+    for world in worlds::write(&dir) {
+        let printed = world.run(&dir, &["order", "--json", &source(&world)]).sound();
+        let order: Value = serde_json::from_str(&printed).unwrap();
+        let layers = |value: &Value| -> Vec<(String, PathBuf)> {
+            let layers = value["layers"].as_array().unwrap().iter();
+            let text = |layer: &Value, key: &str| layer[key].as_str().unwrap().to_owned();
+            layers.map(|it| (text(it, "kind"), world.root.join(text(it, "path")))).collect()
+        };
+        assert_eq!(layers(&order), layers(&world.expected), "{}", world.name);
+        let is_explained = |layer: &Value| !layer["why"].as_str().unwrap().is_empty();
+        assert!(order["layers"].as_array().unwrap().iter().all(is_explained), "{printed}");
+        let expected = notes(&world.expected["lint_subjects"], &world.root);
+        assert_eq!(notes(&order["notes"], &world.root), expected, "{}", world.name);
+        for key in ["game", "plugins", "confidence"] {
+            assert_eq!(order[key], world.expected[key], "{}: {key}", world.name);
+        }
+        for key in ["archives", "loose"] {
+            assert_eq!(order["precedence"][key], world.expected["precedence"][key], "{}: {key}", world.name);
+        }
+        let has_notes = !expected.is_empty();
+        let checked = world.run(&dir, &["order", "--check", &source(&world)]);
+        assert_eq!(checked.code, i32::from(has_notes), "{}: {}", world.name, checked.err);
+        assert!(checked.out.contains("confidence  "), "{}", checked.out);
+    }
+}
+
+#[test]
+fn every_way_of_naming_a_game_gives_the_same_order() {
+    let dir = TestDir::new();
+    for world in worlds::write(&dir) {
+        let path = |key: &str| world.root.join(world.expected[key].as_str().unwrap());
+        let mut names = match world.expected["game"].as_str().unwrap() {
+            _ if world.expected["mo2_dir"].is_string() => vec![path("mo2_dir").join("ModOrganizer.ini")],
+            "openmw" => {
+                vec![path("game_dir"), world.root.join("home/.config/openmw/openmw.cfg"), "openmw".into()]
+            }
+            _ => vec![path("game_dir")],
+        };
+        names.push(source(&world).into());
+        let order = |name: &PathBuf| world.run(&dir, &["order", "--json", name.to_str().unwrap()]).sound();
+        let orders: BTreeSet<String> = names.iter().map(order).collect();
+        assert_eq!(orders.len(), 1, "{}: {orders:#?}", world.name);
+    }
+}
+
+/// A folder in which Skyrim Special Edition is recognised.
+fn skyrim(folder: &Path) {
+    fs::create_dir_all(folder.join("Data")).unwrap();
+    fs::write(folder.join("SkyrimSE.exe"), "MZ").unwrap();
+    fs::write(folder.join("Data/Skyrim.esm"), "").unwrap();
+    fs::write(folder.join("Data/Skyrim - Misc.bsa"), "").unwrap();
+}
+
+/// A world with nothing in it but a home.
+fn home(dir: &TestDir) -> World {
+    let root = dir.path("world");
+    fs::create_dir_all(root.join("home/Games")).unwrap();
+    World { name: "own".into(), root, expected: Value::Null }
+}
+
+#[test]
+fn where_no_game_is_found_the_failure_says_what_was_looked_for_and_where() {
+    let dir = TestDir::new();
+    let world = home(&dir);
+    let failed = world.run(&dir, &["order", "starfield"]);
+    assert_eq!((failed.code, failed.out.as_str()), (66, ""));
+    assert!(
+        failed.err.contains("Starfield.exe") && failed.err.contains("/home/.local/share/Steam"),
+        "{}",
+        failed.err
+    );
+    let failed = world.run(&dir, &["order", "no-such-thing"]);
+    assert!(failed.code == 66 && failed.err.contains("skyrimse"), "{}", failed.err);
+}
+
+#[test]
+fn a_game_that_is_installed_twice_is_named_by_its_folder() {
+    let dir = TestDir::new();
+    let world = home(&dir);
+    let (one, two) = (world.root.join("home/Games/one"), world.root.join("home/Games/two"));
+    skyrim(&one);
+    skyrim(&two);
+    let failed = world.run(&dir, &["order", "skyrimse"]);
+    assert_eq!(failed.code, 66);
+    assert!(
+        failed.err.contains(one.to_str().unwrap()) && failed.err.contains(two.to_str().unwrap()),
+        "{failed:?}"
+    );
+    let by_folder = world.run(&dir, &["order", "--json", one.to_str().unwrap()]).sound();
+    let by_option =
+        world.run(&dir, &["order", "--json", "skyrimse", "--game-dir", one.to_str().unwrap()]).sound();
+    assert_eq!(by_folder, by_option);
+    assert!(by_folder.contains(&format!("{}/Data/Skyrim - Misc.bsa", one.display())), "{by_folder}");
+    let other = world.run(&dir, &["order", "fallout4", "--game-dir", one.to_str().unwrap()]);
+    assert!(other.code == 66 && other.err.contains("skyrimse"), "{other:?}");
+}
+
+#[test]
+fn a_mix_has_the_layers_of_its_sources_in_their_order() {
+    let dir = TestDir::new();
+    let world = home(&dir);
+    let game = world.root.join("home/Games/one");
+    skyrim(&game);
+    let folder = world.root.join("mod");
+    fs::create_dir(&folder).unwrap();
+    for name in ["b.BSA", "A.ba2", "readme.txt"] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    let archive = dir.archive("top.bsa", b"");
+    let sources = [game.to_str().unwrap(), folder.to_str().unwrap(), archive.to_str().unwrap()];
+    let printed = world.run(&dir, &[&["order", "--json"], &sources[..]].concat()).sound();
+    let order: Value = serde_json::from_str(&printed).unwrap();
+    let paths: Vec<&str> =
+        order["layers"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
+    let below = |folder: &Path, name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let expected = [
+        below(&game, "Data/Skyrim - Misc.bsa"),
+        below(&game, "Data"),
+        below(&folder, "A.ba2"),
+        below(&folder, "b.BSA"),
+        below(&folder, ""),
+        below(&archive, ""),
+    ];
+    assert_eq!(paths, expected.each_ref().map(|path| path.trim_end_matches('/')));
+    assert_eq!(order["game"], "");
+    assert_eq!(notes(&order["notes"], &world.root).len(), 1, "the game was never started: {printed}");
+    let profile = world.root.join("mix.toml");
+    fs::write(&profile, format!("archives = [{:?}, {:?}, {:?}]", sources[0], sources[1], sources[2]))
+        .unwrap();
+    assert_eq!(world.run(&dir, &["order", "--json", profile.to_str().unwrap()]).sound(), printed);
+    // The data folder of a game, named for itself, is a folder like any other.
+    let data = world.run(&dir, &["order", "--json", &below(&game, "Data")]).sound();
+    assert!(data.contains("\"game\":\"\""), "{data}");
+}
+
+#[test]
+fn files_that_the_user_names_replace_those_of_the_game() {
+    let dir = TestDir::new();
+    let world = home(&dir);
+    let game = world.root.join("home/Games/one");
+    skyrim(&game);
+    for name in ["Mod.esp", "Mod.bsa", "Listed.bsa"] {
+        fs::write(game.join("Data").join(name), "").unwrap();
+    }
+    let (ini, list) = (world.root.join("mine.ini"), world.root.join("list.txt"));
+    fs::write(&ini, "[Archive]\nsResourceArchiveList=Listed.bsa\nsResourceArchiveList2=\n").unwrap();
+    fs::write(&list, "*Mod.esp\n").unwrap();
+    let arguments = |rule: &'static str| {
+        ["order", "--json", "skyrimse", "--ini", ini.to_str().unwrap(), "--plugins", list.to_str().unwrap()]
+            .into_iter()
+            .chain(["--precedence", rule])
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let names = |rule: &'static str| -> Vec<String> {
+        let arguments = arguments(rule);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let order: Value = serde_json::from_str(&world.run(&dir, &arguments).sound()).unwrap();
+        assert_eq!(order["inis"], serde_json::json!([ini.to_str().unwrap()]));
+        let name = |it: &Value| it["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        order["layers"].as_array().unwrap().iter().map(name).collect()
+    };
+    assert_eq!(names("last"), ["Listed.bsa", "Mod.bsa", "Data"]);
+    assert_eq!(names("first"), ["Mod.bsa", "Listed.bsa", "Data"]);
+    assert_eq!(world.run(&dir, &["order", "skyrimse", "--precedence", "random"]).code, 2);
+}

@@ -1,0 +1,263 @@
+//! Plans of installations on trees of their own: what the worlds lack.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bsafs::game::{
+    ArchiveRule, Installation, LoadOrder, LooseRule, NoteCode, Overrides, Store, plan_game, plan_mo2, title,
+};
+use tempfile::TempDir;
+
+/// An installation whose folders are made as files are added.
+struct Tree {
+    dir: TempDir,
+    installation: Installation,
+}
+
+impl Tree {
+    fn new(id: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let [folder, my_games, local] = ["game", "my", "local"].map(|name| dir.path().join(name));
+        let title = title(id).unwrap();
+        fs::create_dir_all(folder.join(title.data)).unwrap();
+        fs::create_dir_all(&my_games).unwrap();
+        fs::create_dir_all(&local).unwrap();
+        let (my_games, local) = (Some(my_games), Some(local));
+        let installation = Installation {
+            title,
+            store: Store::Steam,
+            folder,
+            prefix: None,
+            my_games,
+            local,
+            language: None,
+        };
+        Self { dir, installation }
+    }
+
+    fn path(&self, relative: &str) -> PathBuf {
+        self.dir.path().join(relative)
+    }
+
+    /// Writes files, each with its text.
+    fn with(self, files: &[(&str, &str)]) -> Self {
+        for (relative, text) in files {
+            let path = self.path(relative);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        self
+    }
+
+    fn plan(&self) -> LoadOrder {
+        plan_game(&self.installation, &Overrides::default()).unwrap()
+    }
+}
+
+/// The names of layers, and of folders `name/`.
+fn layers(order: &LoadOrder) -> Vec<String> {
+    order.layers.iter().map(|layer| layer.path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+fn notes(order: &LoadOrder, code: NoteCode) -> Vec<&str> {
+    order.notes.iter().filter(|note| note.code == code).map(|note| note.subject.as_str()).collect()
+}
+
+#[test]
+fn a_copy_of_oblivion_that_keeps_its_settings_in_its_folder_reads_no_others() {
+    let tree = Tree::new("oblivion").with(&[
+        ("game/Data/Here.bsa", ""),
+        ("game/Data/There.bsa", ""),
+        ("game/Data/On.esp", ""),
+        ("game/Oblivion.ini", "[General]\nbUseMyGamesDirectory=0\n[Archive]\nSArchiveList=Here.bsa\n"),
+        ("game/Plugins.txt", "On.esp\n"),
+        ("my/Oblivion.ini", "[Archive]\nSArchiveList=There.bsa\n"),
+        ("local/Plugins.txt", "Gone.esp\n"),
+    ]);
+    let order = tree.plan();
+    assert_eq!(
+        (layers(&order), &order.plugins[..]),
+        (vec!["Data".into(), "Here.bsa".into()], &["On.esp".into()][..])
+    );
+    assert_eq!(order.precedence.loose, LooseRule::ByDate);
+}
+
+#[test]
+fn oblivion_with_a_plugin_that_reverses_archives_has_the_last_one_win() {
+    let tree = Tree::new("oblivion").with(&[
+        ("game/Data/A.bsa", ""),
+        ("game/Data/B.bsa", ""),
+        ("game/Data/obse/plugins/xSkyBSA.dll", ""),
+        ("my/Oblivion.ini", "[Archive]\nSArchiveList=A.bsa, B.bsa\n"),
+    ]);
+    let order = tree.plan();
+    assert_eq!(layers(&order), ["A.bsa", "B.bsa", "Data"]);
+    assert_eq!(
+        (order.precedence.archives, order.precedence.loose),
+        (ArchiveRule::LastWins, LooseRule::Always)
+    );
+}
+
+#[test]
+fn new_vegas_without_invalidation_has_archives_above_loose_files() {
+    let tree = Tree::new("falloutnv").with(&[
+        ("game/Data/A.bsa", ""),
+        ("game/Data/A.override", ""),
+        ("my/Fallout.ini", "[Archive]\nbInvalidateOlderFiles=0\nSArchiveList=A.bsa\n"),
+    ]);
+    let order = tree.plan();
+    assert_eq!(
+        (layers(&order), &order.precedence.loose),
+        (vec!["Data".into(), "A.bsa".into()], &LooseRule::Never)
+    );
+    assert_eq!(notes(&order, NoteCode::OverrideFile).len(), 1);
+}
+
+#[test]
+fn fallout_4_hides_loose_files_but_those_below_the_folders_of_the_setting() {
+    let ini = "[Archive]\nbInvalidateOlderFiles=1\nsResourceDataDirsFinal=STRINGS\\\n";
+    let tree = Tree::new("fallout4").with(&[("my/Fallout4.ini", ini), ("game/Data/Fallout4 - Misc.ba2", "")]);
+    let order = tree.plan();
+    assert_eq!(
+        layers(&order),
+        ["Data", "Fallout4 - Misc.ba2"],
+        "the list that no INI file has is the vanilla one"
+    );
+    assert_eq!(order.layers[0].shown.only.as_deref(), Some(&["strings".to_owned()][..]));
+    let tree = tree.with(&[("my/Fallout4Custom.ini", "[Archive]\nsResourceDataDirsFinal=\n")]);
+    let order = tree.plan();
+    assert_eq!(layers(&order), ["Fallout4 - Misc.ba2", "Data"]);
+    assert_eq!(order.layers[1].shown.only, None);
+}
+
+#[test]
+fn archives_of_other_languages_are_not_attached_in_fallout_4() {
+    let tree = Tree::new("fallout4").with(&[
+        ("my/Fallout4.ini", "[General]\nsLanguage=de\n[Archive]\nSResourceArchiveList=\n"),
+        ("local/Plugins.txt", "*Mod.esp\n"),
+        ("game/Data/Mod.esp", ""),
+        ("game/Data/Mod - Voices_de.ba2", ""),
+        ("game/Data/Mod - Voices_en.ba2", ""),
+    ]);
+    let order = tree.plan();
+    assert_eq!(layers(&order), ["Data", "Mod - Voices_de.ba2"]);
+    assert!(
+        notes(&order, NoteCode::ArchiveLanguage)[0].ends_with("Mod - Voices_en.ba2"),
+        "{:?}",
+        order.notes
+    );
+}
+
+#[test]
+fn starfield_reads_two_data_folders_of_which_the_one_in_my_games_is_above() {
+    let tree = Tree::new("starfield").with(&[
+        ("game/Starfield.ini", "[Archive]\nSResourceArchiveList=Starfield - Misc.ba2\n"),
+        ("game/Data/Starfield - Misc.ba2", ""),
+        ("game/Data/Both.esm", ""),
+        ("my/StarfieldPrefs.ini", ""),
+        ("my/Starfield.ccc", ""),
+        ("game/Starfield.ccc", "Both.esm\n"),
+        ("my/Data/Starfield - Misc.ba2", ""),
+        ("my/Data/Both.esm", ""),
+        ("my/Data/Alone.esm", ""),
+        ("local/Plugins.txt", "*Alone.esm\n"),
+    ]);
+    let order = tree.plan();
+    let paths: Vec<&Path> = order.layers.iter().map(|layer| layer.path.as_path()).collect();
+    let expected = ["game/Data", "my/Data", "my/Data/Starfield - Misc.ba2"].map(|path| tree.path(path));
+    assert_eq!(paths, expected.each_ref().map(PathBuf::as_path));
+    assert_eq!(order.plugins, [""; 0], "an empty list in My Games replaces the other");
+    assert_eq!(notes(&order, NoteCode::PluginMissing), ["Alone.esm"]);
+    assert_eq!(notes(&order, NoteCode::DataTwoPlaces).len(), 1);
+}
+
+#[test]
+fn skyrim_vr_has_its_own_archives_above_those_of_plugins() {
+    let tree = Tree::new("skyrimvr").with(&[
+        ("game/Skyrim.ini", "[Archive]\nsResourceArchiveList=Skyrim - Misc.bsa\nsResourceArchiveList2=\n"),
+        ("game/Data/Skyrim - Misc.bsa", ""),
+        ("game/Data/Skyrim_VR - Main.bsa", ""),
+        ("game/Data/Mod.esp", ""),
+        ("game/Data/Mod.bsa", ""),
+        ("local/Plugins.txt", "*Mod.esp\n"),
+    ]);
+    assert_eq!(layers(&tree.plan()), ["Skyrim - Misc.bsa", "Mod.bsa", "Skyrim_VR - Main.bsa", "Data"]);
+}
+
+#[test]
+fn odd_files_become_notes_and_the_rest_is_planned() {
+    let long = vec!["Name of an archive.bsa"; 20].join(", ");
+    let ini = format!("[Archive]\nsResourceArchiveList={long}\nsResourceArchiveList2=Good.bsa\n");
+    let tree = Tree::new("skyrim").with(&[
+        ("my/Skyrim.ini", &ini),
+        ("game/Data/Good.bsa", ""),
+        (
+            "game/Data/Needs.esp",
+            "TES4\x1e\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0HEDR\x0c\0............MAST\x06\0A.esm\0",
+        ),
+        ("local/plugins.txt", "Needs.esp\n"),
+        ("local/Plugins.txt", "needs.esp\n"),
+    ]);
+    std::os::unix::fs::symlink("gone", tree.path("game/Data/Link.bsa")).unwrap();
+    fs::create_dir(tree.path("my/SkyrimPrefs.ini")).unwrap();
+    let order = tree.plan();
+    assert_eq!(
+        (layers(&order), &order.plugins[..]),
+        (vec!["Good.bsa".into(), "Data".into()], &["Needs.esp".into()][..])
+    );
+    assert_eq!(notes(&order, NoteCode::ListTooLong), ["sResourceArchiveList of Skyrim.ini"]);
+    assert_eq!(notes(&order, NoteCode::ArchiveMissing), ["Name of an archive.bsa"]);
+    assert_eq!(notes(&order, NoteCode::MasterMissing), ["A.esm"]);
+    assert!(notes(&order, NoteCode::LinkDangling)[0].ends_with("Data/Link.bsa"));
+    assert!(notes(&order, NoteCode::PluginsFilesDiffer)[0].ends_with("local/plugins.txt"));
+    assert_eq!(notes(&order, NoteCode::NeverStarted), [""; 0]);
+}
+
+#[test]
+fn a_profile_of_mod_organizer_that_is_not_there_is_named_with_those_that_are() {
+    let tree = Tree::new("skyrimse").with(&[
+        (
+            "mo2/ModOrganizer.ini",
+            "[General]\ngamePath=@ByteArray(Q:\\\\x)\nselected_profile=@ByteArray(Gone)\n",
+        ),
+        ("mo2/profiles/Default/modlist.txt", "+Two\n+One\n"),
+        ("mo2/profiles/Default/plugins.txt", "*Mod.esp\n"),
+        ("mo2/mods/One/Mod.esp", ""),
+        ("mo2/mods/One/Mod.bsa", ""),
+        ("mo2/mods/Two/textures/a.dds", ""),
+        ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=\nsResourceArchiveList2=\n"),
+    ]);
+    let find = |folder: Option<&Path>| match folder {
+        None => Ok(tree.installation.clone()),
+        Some(folder) => Err(format!("{} is not asked for", folder.display())),
+    };
+    let failed = plan_mo2(&tree.path("mo2"), &find, &Overrides::default()).unwrap_err().to_string();
+    assert!(failed.contains("\"Gone\"") && failed.contains("\"Default\""), "{failed}");
+    let overrides = Overrides { mo2_profile: Some("default".into()), ..Overrides::default() };
+    let order = plan_mo2(&tree.path("mo2"), &find, &overrides).unwrap();
+    assert_eq!(layers(&order), ["Mod.bsa", "Data", "One", "Two"]);
+    assert_eq!(order.layers[3].why, "mod \"Two\"");
+    assert_eq!(order.layers[3].shown.without_suffixes, [".mohidden"]);
+    let unknown = |_: Option<&Path>| Err(String::new());
+    let failed = plan_mo2(&tree.path("mo2"), &unknown, &overrides).unwrap_err().to_string();
+    assert!(failed.contains("Q:\\x") && failed.contains("--prefix"), "{failed}");
+}
+
+#[test]
+fn a_profile_of_morrowind_has_the_settings_that_the_game_keeps_in_its_folder() {
+    let tree = Tree::new("morrowind").with(&[
+        ("game/Morrowind.ini", "[Archives]\nArchive 0=Game.bsa\n"),
+        ("game/Data Files/Morrowind.bsa", ""),
+        ("game/Data Files/Game.bsa", ""),
+        ("mo2/ModOrganizer.ini", "[General]\nselected_profile=Default\n"),
+        ("mo2/profiles/Default/settings.ini", "[General]\nLocalSettings=true\n"),
+        ("mo2/profiles/Default/morrowind.ini", "[Archives]\nArchive 0=Mod.bsa\nArchive 2=Game.bsa\n"),
+        ("mo2/overwrite/Mod.bsa", ""),
+    ]);
+    fs::create_dir(tree.path("game/DATA FILES")).unwrap();
+    let find = |_: Option<&Path>| Ok(tree.installation.clone());
+    let order = plan_mo2(&tree.path("mo2"), &find, &Overrides::default()).unwrap();
+    let expected = ["Morrowind.bsa", "Mod.bsa", "Data Files", "overwrite"];
+    assert_eq!(layers(&order), expected, "numbers end at the first gap");
+    assert!(notes(&order, NoteCode::FolderCase)[0].ends_with("game/DATA FILES"), "{:?}", order.notes);
+}

@@ -1,0 +1,61 @@
+//! The worlds of `../shared/games/mkgames.py`, written anew for each test, because their lists hold absolute paths.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::mounted::{Finished, TestDir, run};
+
+/// A world.
+pub(super) struct World {
+    /// Its name.
+    pub(super) name: String,
+    /// Its folder, to which the paths in [`Self::expected`] are relative.
+    pub(super) root: PathBuf,
+    /// What the game sees.
+    pub(super) expected: Value,
+}
+
+impl World {
+    /// Runs the program with the world's home.
+    pub(super) fn run(&self, dir: &TestDir, arguments: &[&str]) -> Finished {
+        let mut command = dir.bsafs(arguments);
+        command.env("HOME", self.root.join("home")).env("USER", "nobody");
+        for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
+            command.env_remove(variable);
+        }
+        run(&mut command)
+    }
+
+    /// A path of what is expected, where there is one and it exists.
+    pub(super) fn path(&self, key: &str) -> Option<PathBuf> {
+        self.expected[key].as_str().map(|path| self.root.join(path)).filter(|path| path.exists())
+    }
+}
+
+/// Writes all worlds into a folder. Where the script is missing it says so on standard error, and there are none.
+pub(super) fn write(dir: &TestDir) -> Vec<World> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/games/mkgames.py");
+    if !script.is_file() {
+        // Not by `eprintln!`, of which the test harness shows nothing unless the test fails.
+        let line = format!("worlds of games: SKIPPED, there is no {}\n", script.display());
+        io::stderr().write_all(line.as_bytes()).unwrap();
+        return Vec::new();
+    }
+    let folder = dir.path("worlds");
+    // Without -B, Python would write compiled files beside the script.
+    run(Command::new("python3").arg("-B").arg(script).arg(&folder)).sound();
+    let index: Value = serde_json::from_slice(&fs::read(folder.join("index.json")).unwrap()).unwrap();
+    let names = index.as_array().unwrap().iter().map(|case| case["case"].as_str().unwrap().to_owned());
+    let world = |name: String| {
+        let root = folder.join(&name);
+        let expected = serde_json::from_slice(&fs::read(root.join("expected.json")).unwrap()).unwrap();
+        World { name, root, expected }
+    };
+    let worlds: Vec<World> = names.map(world).collect();
+    assert!(worlds.len() >= 14, "{} worlds", worlds.len());
+    worlds
+}
