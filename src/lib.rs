@@ -130,6 +130,7 @@
 
 pub mod cli;
 pub mod content;
+pub mod folder;
 pub mod format;
 pub mod fs;
 pub mod read;

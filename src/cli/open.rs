@@ -53,7 +53,8 @@ impl OpenedArchives {
             layers.push(archive.layer);
             descriptions.push(archive.description);
         }
-        let tree = tree::merge(layers).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
+        let tree = tree::merge(layers, tree::Rule::LastWins)
+            .map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
         Ok(Self { tree, store, descriptions })
     }
 
