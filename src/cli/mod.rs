@@ -10,6 +10,7 @@ mod exit;
 mod extract;
 mod folder_name;
 mod info;
+mod layer_plan;
 mod list;
 mod logging;
 mod man;

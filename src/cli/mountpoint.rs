@@ -46,7 +46,7 @@ impl Mountpoint {
         }
     }
 
-    /// Makes a folder named after an archive, in the current folder; numbered if that name is taken.
+    /// Makes a folder named after an archive or folder, in the current folder; numbered if that name is taken.
     pub(super) fn after(archive: &Path) -> Result<Self, Failure> {
         for name in folder_name::candidates(archive).take(1000) {
             let path = PathBuf::from(name);
@@ -95,7 +95,8 @@ impl Mountpoint {
         if !nonempty && !std::fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_none()) {
             return Err(refused(
                 &path,
-                "it is not empty; what is in it would be hidden (-o nonempty mounts all the same)",
+                "it is not empty; what is in it would be hidden (-o nonempty mounts all the same; to mount the folder \
+                 itself, name a mountpoint behind it)",
             ));
         }
         Ok(Self { path, is_ours, lock })

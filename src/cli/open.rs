@@ -1,26 +1,33 @@
-//! Opens, parses and merges archives, for every command alike.
+//! Opens, parses and merges archives and folders, for every command alike.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
+use std::time::SystemTime;
 
 use super::exit::{Exit, Failure};
+use super::layer_plan::{FoundLayer, PlannedLayer};
 use super::open_args::{Layout, OpenArgs};
 use super::output::count;
 use super::parallel::in_parallel;
 use super::{dictionary, folder_name};
 use crate::content::{LayerTables, Store};
+use crate::folder::{Folder, OpenFiles, Wait};
 use crate::format::{self, About, Archive, Note, Options};
 use crate::read::Bytes;
 use crate::source::Source;
-use crate::tree::{self, Dictionary, Layer, TooManyNames, Tree};
+use crate::tree::{self, Dictionary, Layer, Rule, TooManyNames, Tree};
 
-/// Archives that were opened and merged.
+/// Archives and folders that were opened and merged.
 #[derive(Debug)]
 pub(super) struct OpenedArchives {
     pub(super) tree: Tree,
     pub(super) store: Store,
-    /// One for each archive.
+    /// One for each archive, lowest first; none for folders.
     pub(super) descriptions: Vec<Description>,
 }
 
@@ -35,33 +42,135 @@ pub(super) struct Description {
 const PARALLEL_FROM: usize = 1 << 14;
 
 impl OpenedArchives {
-    /// Opens archives, the last of which wins, with a cache of at most `cache_size` bytes.
+    /// Opens archives and folders, the last of which wins, with a cache of at most `cache_size` bytes.
     pub(super) fn open(paths: &[PathBuf], args: &OpenArgs, cache_size: u64) -> Result<Self, Failure> {
+        let layers: Vec<_> = paths.iter().map(|path| PlannedLayer::named(path, args.folder_archives)).collect();
+        Self::open_layers(&layers, Rule::LastWins, args, cache_size)
+    }
+
+    /// Opens planned layers, merged by a rule.
+    pub(super) fn open_layers(
+        planned: &[PlannedLayer],
+        rule: Rule,
+        args: &OpenArgs,
+        cache_size: u64,
+    ) -> Result<Self, Failure> {
         let dictionary = dictionary::read(&args.names, args.parse.encoding)?;
-        let folders = match args.layout {
+        let found = find_layers(planned)?;
+        let paths: Vec<PathBuf> = found.iter().map(FoundLayer::path).collect();
+        let bases = match args.layout {
             Layout::Union => Vec::new(),
-            Layout::PerArchive => folder_name::distinct(paths),
+            Layout::PerArchive => folder_name::distinct(&paths),
         };
-        let open = |index: usize| {
-            OpenedArchive::open(&paths[index], folders.get(index).map(String::as_str), &dictionary, args)
+        let base = |index: usize| bases.get(index).map(String::as_str);
+        let open = |index: usize| match &found[index] {
+            FoundLayer::Folder { .. } => Ok(None),
+            FoundLayer::Archive { path, is_needed } => {
+                match OpenedArchive::open(path, base(index), &dictionary, args) {
+                    Err(failure) if !is_needed => {
+                        log::warn!("{}; it is no layer", failure.what);
+                        Ok(None)
+                    }
+                    opened => opened.map(Some),
+                }
+            }
         };
-        let mut store = Store::new(cache_size, args.parse.options().limits);
-        let mut layers = Vec::with_capacity(paths.len());
-        let mut descriptions = Vec::with_capacity(paths.len());
-        for archive in in_parallel(paths.len(), "opening archives", open)? {
-            store.add(archive.source, archive.tables);
-            layers.push(archive.layer);
-            descriptions.push(archive.description);
+        let archives = in_parallel(found.len(), "opening archives", open)?;
+        let mut opened = Opening::new(rule, Store::new(cache_size, args.parse.options().limits));
+        // Absolute, as folders have theirs.
+        let layers: HashSet<PathBuf> =
+            archives.iter().flatten().map(|archive| archive.source.path().to_owned()).collect();
+        for (index, (found, archive)) in found.into_iter().zip(archives).enumerate() {
+            match found {
+                FoundLayer::Archive { .. } => archive.into_iter().for_each(|it| opened.add_archive(it)),
+                FoundLayer::Folder { mut folder, lists_archives } => {
+                    if !lists_archives {
+                        let parent = folder.path().to_owned();
+                        folder.leave_out(|_, name| layers.contains(&parent.join(OsStr::from_bytes(name))));
+                    }
+                    opened.add_folder(*folder, base(index))?;
+                }
+            }
         }
-        let tree = tree::merge(layers, tree::Rule::LastWins)
-            .map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
-        Ok(Self { tree, store, descriptions })
+        opened.merge()
+    }
+
+    /// How many of the layers are folders.
+    pub(super) fn folders(&self) -> usize {
+        self.store.layers() - self.descriptions.len()
     }
 
     /// The same, with suspect files read where `salvage` is set.
     pub(super) fn salvaging(self, salvage: bool) -> Self {
         Self { store: self.store.with_salvage(salvage), ..self }
     }
+}
+
+/// Walks the folders among the layers.
+fn find_layers(planned: &[PlannedLayer]) -> Result<Vec<FoundLayer>, Failure> {
+    let files = Arc::new(OpenFiles::default());
+    let found = in_parallel(planned.len(), "listing folders", |index| match &planned[index] {
+        PlannedLayer::Archive { path, is_needed } => {
+            Ok(vec![FoundLayer::Archive { path: path.clone(), is_needed: *is_needed }])
+        }
+        PlannedLayer::Folder(folder) => folder.find(&files),
+    })?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Layers that are being put together, lowest first.
+struct Opening {
+    rule: Rule,
+    store: Store,
+    layers: Vec<Layer>,
+    descriptions: Vec<Description>,
+}
+
+impl Opening {
+    fn new(rule: Rule, store: Store) -> Self {
+        Self { rule, store, layers: Vec::new(), descriptions: Vec::new() }
+    }
+
+    fn add_archive(&mut self, archive: OpenedArchive) {
+        let layer = archive.layer;
+        let layer = match self.rule {
+            Rule::LastWins => layer,
+            Rule::Dates => layer.modified(nanoseconds(archive.source.modified())),
+        };
+        self.store.add(archive.source, archive.tables);
+        self.layers.push(layer);
+        self.descriptions.push(archive.description);
+    }
+
+    fn add_folder(&mut self, folder: Folder, base: Option<&str>) -> Result<(), Failure> {
+        let layer = Layer::of_folder(folder.names(), base)
+            .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", folder.path().display())))?;
+        let layer = match self.rule {
+            Rule::LastWins => layer,
+            Rule::Dates => layer.modified_each(times(&folder)),
+        };
+        self.store.add_folder(Arc::new(folder));
+        self.layers.push(layer);
+        Ok(())
+    }
+
+    fn merge(self) -> Result<OpenedArchives, Failure> {
+        let Self { rule, store, layers, descriptions } = self;
+        let tree = tree::merge(layers, rule).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
+        Ok(OpenedArchives { tree, store, descriptions })
+    }
+}
+
+/// The times of all files of a folder. One that cannot be looked at is older than every archive.
+fn times(folder: &Folder) -> Vec<i64> {
+    let time = |file| folder.look(file, Wait::Yes).map_or(i64::MIN, |stat| stat.modified);
+    (0..folder.names().file_count()).map(time).collect()
+}
+
+/// A time in nanoseconds since 1970.
+fn nanoseconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// One archive; nothing in it refers to the map of its file.

@@ -22,7 +22,7 @@ const OPEN_MAX: NonZero<usize> = NonZero::new(128).unwrap();
 #[derive(Debug)]
 pub(super) struct OutputFolder {
     root: Arc<OwnedFd>,
-    /// Device and inode number of files that are not to be replaced.
+    /// Device and inode number of files that are not to be replaced, and of folders that are not to be written to.
     kept: Vec<(u64, u64)>,
     folders: Mutex<Folders>,
     /// Numbers the files that are being written.
@@ -47,6 +47,12 @@ impl OutputFolder {
         let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let folders = Folders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
         Ok(Self { root: Arc::new(root), kept, folders: Mutex::new(folders), next: AtomicU64::new(0) })
+    }
+
+    /// Whether the folder itself is one of those that are kept.
+    pub(super) fn is_kept(&self) -> bool {
+        let stat = rustix::fs::fstat(&*self.root);
+        stat.is_ok_and(|stat| self.kept.contains(&(stat.st_dev, stat.st_ino)))
     }
 
     /// Has `write` write a file beside its place, and puts it there once it is whole; returns what `write` does, or `None`

@@ -195,7 +195,7 @@ impl Folder {
     fn open(&self, file: u32) -> Result<Arc<File>, FileFault> {
         let (root, path) = self.locate(file);
         // A pipe that came in place of the file must not block the open.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let open = || root.open_beneath(&path, flags, ResolveFlags::empty());
         let fd = match open() {
             Err(Errno::MFILE | Errno::NFILE) => {

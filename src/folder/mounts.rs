@@ -47,8 +47,7 @@ impl Root {
         extra: ResolveFlags,
     ) -> Result<OwnedFd, Errno> {
         let path = if path.is_empty() { b"." } else { path };
-        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
-        rustix::fs::openat2(&self.fd, path, flags, Mode::empty(), BENEATH | extra)
+        rustix::fs::openat2(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty(), BENEATH | extra)
     }
 }
 

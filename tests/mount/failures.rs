@@ -54,7 +54,7 @@ fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
     refused(
         "full",
         &format!(
-            "cannot mount on {}: it is not empty; what is in it would be hidden (-o nonempty mounts all the same)",
+            "cannot mount on {}: it is not empty; what is in it would be hidden (-o nonempty mounts all the same; to mount the folder itself, name a mountpoint behind it)",
             full.display()
         ),
     );
