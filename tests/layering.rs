@@ -15,15 +15,16 @@ use std::path::{Path, PathBuf};
 use imports::imports;
 
 /// Each part with the parts that it may import.
-const ALLOWED: [(&str, &[&str]); 8] = [
+const ALLOWED: [(&str, &[&str]); 9] = [
     ("read", &[]),
     ("source", &[]),
+    ("folder", &[]),
     ("texture", &[]),
     ("format", &["read", "texture"]),
-    ("tree", &["format"]),
-    ("content", &["format", "source"]),
+    ("tree", &["format", "folder"]),
+    ("content", &["format", "source", "folder"]),
     ("fs", &["tree", "content", "format"]),
-    ("cli", &["read", "source", "texture", "format", "tree", "content", "fs"]),
+    ("cli", &["read", "source", "folder", "texture", "format", "tree", "content", "fs"]),
 ];
 
 /// Files that belong to no part: the crate's documentation, and the program.

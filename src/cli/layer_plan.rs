@@ -78,12 +78,17 @@ impl PlannedFolder {
         Self { path: path.to_owned(), filter: Filter::default(), opens_archives, lists_archives }
     }
 
-    /// Walks it: it, and below it its archives.
-    pub(super) fn find(&self, files: &Arc<OpenFiles>) -> Result<Vec<FoundLayer>, Failure> {
-        let folder = folder::scan(&self.path, &self.filter, files).map_err(|error| match error {
+    /// Walks it.
+    pub(super) fn scan(&self, files: &Arc<OpenFiles>) -> Result<Folder, Failure> {
+        folder::scan(&self.path, &self.filter, files).map_err(|error| match error {
             folder::ScanError::Io(error) => Failure::io(Exit::NoInput, &self.path, &error),
             error => Failure::new(Exit::Data, format!("{}: {error}", self.path.display())),
-        })?;
+        })
+    }
+
+    /// Walks it: it, and below it its archives.
+    pub(super) fn find(&self, files: &Arc<OpenFiles>) -> Result<Vec<FoundLayer>, Failure> {
+        let folder = self.scan(files)?;
         report_notes(&folder);
         let archives =
             if self.opens_archives { archives_in(folder.path(), folder.names()) } else { Vec::new() };

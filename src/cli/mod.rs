@@ -18,6 +18,7 @@ mod mount;
 mod mount_options;
 mod mount_plan;
 mod mountpoint;
+mod named_folder;
 mod names;
 mod open;
 mod open_args;

@@ -44,7 +44,8 @@ const PARALLEL_FROM: usize = 1 << 14;
 impl OpenedArchives {
     /// Opens archives and folders, the last of which wins, with a cache of at most `cache_size` bytes.
     pub(super) fn open(paths: &[PathBuf], args: &OpenArgs, cache_size: u64) -> Result<Self, Failure> {
-        let layers: Vec<_> = paths.iter().map(|path| PlannedLayer::named(path, args.folder_archives)).collect();
+        let layers: Vec<_> =
+            paths.iter().map(|path| PlannedLayer::named(path, args.folder_archives)).collect();
         Self::open_layers(&layers, Rule::LastWins, args, cache_size)
     }
 
@@ -217,6 +218,11 @@ pub(super) fn with_archive<T>(
 ) -> Result<T, Failure> {
     let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
     with_source(&source, path, options, use_archive)
+}
+
+/// Whether a file can be opened as an archive.
+pub(super) fn is_archive(path: &Path, args: &OpenArgs) -> Result<(), Failure> {
+    with_archive(path, &args.parse.options(), |_| ())
 }
 
 fn with_source<T>(

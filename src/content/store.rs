@@ -29,6 +29,10 @@ pub struct Store {
 
 /// The bytes of one layer.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a mount has some thousand layers at most, and reads go through them"
+)]
 pub(super) enum LayerContent {
     Archive(Layer),
     Folder(LooseFiles),

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 
 /// What keeps a path beneath the descriptor that it starts from. Links were followed by the scan.
@@ -17,7 +17,7 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
 
 /// Mounts that are not entered, by the magic number of their kind. A FUSE daemon may be we ourselves, or one that waits for
 /// us; a direct mount of autofs may be the one that is being mounted.
-const REFUSED: [(i64, &str); 4] =
+const REFUSED: [(FsWord, &str); 4] =
     [(0x6573_5546, "FUSE"), (0x9fa0, "proc"), (0x6265_6572, "sysfs"), (0x0187, "autofs")];
 
 /// A folder that is held by a descriptor; nothing else is ever opened by its path.
@@ -96,7 +96,7 @@ impl Mounts {
         if let Some(top) = tops.get(&mount) {
             return Ok(top.clone());
         }
-        let magic = i64::try_from(rustix::fs::fstatfs(fd)?.f_type).unwrap_or(0);
+        let magic = rustix::fs::fstatfs(fd)?.f_type;
         let refused = REFUSED.iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| *kind);
         let is_on = |path: &&Path| {
             let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
