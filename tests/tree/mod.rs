@@ -1,6 +1,7 @@
 //! Names, compared with a simple model: what is listed, what is hidden, what each entry's archive stores.
 
 mod hostile;
+mod loose;
 mod merging;
 mod spellings;
 mod unnamed;
