@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
 use super::exit::{Exit, Failure};
 use super::open_args::FolderArchives;
 use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
@@ -81,7 +83,9 @@ impl PlannedFolder {
     /// Walks it.
     pub(super) fn scan(&self, files: &Arc<OpenFiles>) -> Result<Folder, Failure> {
         folder::scan(&self.path, &self.filter, files).map_err(|error| match error {
-            folder::ScanError::Io(error) => Failure::io(Exit::NoInput, &self.path, &error),
+            folder::ScanError::Io(error) if error.raw_os_error() != Some(Errno::NOSYS.raw_os_error()) => {
+                Failure::io(Exit::NoInput, &self.path, &error)
+            }
             error => Failure::new(Exit::Data, format!("{}: {error}", self.path.display())),
         })
     }

@@ -263,3 +263,46 @@ fn still_tiled(tables: &LayerTables) -> Option<String> {
     let what = "cannot be put into rows for a PC and keep a console's header";
     (!tiled.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, FileTimes};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cli::layer_plan::PlannedFolder;
+    use crate::cli::open_args::FolderArchives;
+
+    /// A Morrowind archive of one file, `a.txt`, which contains `archive`.
+    fn archive() -> Vec<u8> {
+        let numbers = |numbers: &[u32]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+        let (names, hash) = (b"a.txt\0", [0; 8]);
+        let header = numbers(&[0x100, 8 + 4 + 6, 1]);
+        [&header[..], &numbers(&[7, 0]), &numbers(&[0]), names, &hash, b"archive"].concat()
+    }
+
+    #[test]
+    fn by_dates_a_loose_file_that_is_older_than_the_archive_loses() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("x.bsa"), archive()).expect("written");
+        fs::write(path("A.txt"), b"loose").expect("written");
+        let date = |name: &str, seconds| {
+            let times = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+            File::open(path(name)).and_then(|file| file.set_times(times)).expect("times");
+        };
+        date("x.bsa", 2_000);
+        for (loose, winner) in [(1_999, "archive"), (2_000, "archive"), (2_001, "loose")] {
+            date("A.txt", loose);
+            let planned = PlannedFolder::named(folder.path(), FolderArchives::Open);
+            let layers = [PlannedLayer::Folder(planned)];
+            let opened = OpenedArchives::open_layers(&layers, Rule::Dates, &OpenArgs::default(), 1 << 20);
+            let opened = opened.unwrap_or_else(|failure| panic!("{}", failure.what));
+            assert_eq!(opened.tree.files(), 1);
+            let (_, entry) = opened.tree.entries().next().expect("a file");
+            let mut bytes = Vec::new();
+            opened.store.copy(entry, &mut bytes).expect("read");
+            assert_eq!(String::from_utf8_lossy(&bytes), winner, "loose file of {loose}");
+        }
+    }
+}

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::io::Errno;
+
 use super::buffer;
 use super::error::{ReadError, Reason};
 use super::outage::Outage;
@@ -79,16 +81,18 @@ impl LooseFiles {
     }
 
     fn fault(&self, entry: EntryId, fault: FileFault) -> ReadError {
-        let (reason, is_new) = match fault {
-            FileFault::OutOfReach => (Reason::OutOfReach, false),
-            FileFault::Changed => {
-                let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
-                (Reason::FileChanged, reported.insert(entry.entry))
-            }
-            FileFault::Io(error) => {
-                let errno = error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error());
-                (Reason::FileIo(errno), self.outage.is_new())
-            }
+        let reason = match fault {
+            FileFault::OutOfReach => Reason::OutOfReach,
+            FileFault::Changed => Reason::FileChanged,
+            FileFault::Io(error) => Reason::FileIo(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
+        };
+        let is_refused =
+            |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
+        let is_new = match reason {
+            Reason::OutOfReach => false,
+            // What concerns all files of a disk is reported once.
+            Reason::FileIo(errno) if !is_refused(errno) => self.outage.is_new(),
+            _ => self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.entry),
         };
         ReadError { entry, at: 0, reason, is_new }
     }

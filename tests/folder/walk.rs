@@ -76,7 +76,7 @@ fn a_folder_that_cannot_be_opened_is_a_warning_and_the_rest_is_there() {
         return;
     }
     let disk = Disk::new(&["root/a.txt", "root/closed/b.txt"]);
-    fs::set_permissions(disk.path("root/closed"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(disk.path("root/closed"), fs::Permissions::from_mode(0o000)).unwrap();
     let folder = disk.scan();
     fs::set_permissions(disk.path("root/closed"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(files(&folder), ["a.txt"]);

@@ -77,6 +77,9 @@ fn two_spellings_of_a_folder_are_one_and_files_of_one_name_get_numbers() {
     assert_eq!(tree.stored_name(second), b"meshes/A.NIF");
 }
 
+/// A name of a case, whether each layer is loose and its time, and the layers with the winner first.
+type Case = (&'static str, &'static [(bool, i64)], &'static [u16]);
+
 /// Who has a path, the winner first, by the rule of dates; `None` is an archive without it.
 fn by_dates(layers: &[(bool, i64)]) -> Vec<u16> {
     let merged = layers.iter().map(|&(is_loose, time)| {
@@ -93,7 +96,7 @@ fn by_dates(layers: &[(bool, i64)]) -> Vec<u16> {
 fn a_loose_file_loses_to_the_highest_archive_that_is_not_older() {
     const LOOSE: bool = true;
     const ARCHIVE: bool = false;
-    let cases: [(&str, &[(bool, i64)], &[u16]); 7] = [
+    let cases: [Case; 7] = [
         ("newer than all archives", &[(ARCHIVE, 10), (ARCHIVE, 20), (LOOSE, 21)], &[2, 1, 0]),
         ("as old as one", &[(ARCHIVE, 10), (ARCHIVE, 20), (LOOSE, 20)], &[1, 2, 0]),
         ("the highest archive is older than it", &[(ARCHIVE, 30), (ARCHIVE, 10), (LOOSE, 20)], &[0, 2, 1]),
