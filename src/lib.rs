@@ -98,12 +98,13 @@
 //! | these tables together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
 //! | cache of decoded extents | `--cache-size`, 64 MiB by default | that; for a second after their last read, 256 MiB more; or one extent that is larger, up to 1 GiB ([`format::Limits::extent`]) |
 //! | large buffers that wait for their next use | maps of 1 MiB and more (`content/large.rs`) | 64 MiB, for a second after the last |
-//! | extents evicted while in use | freed when the last reader has finished | one for each worker |
-//! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors; and up to 32 threads of devices, for 10 s after their last read; packed bytes: what the tables state, up to 4 GiB |
-//! | textures made linear | tiled bytes while they are put into rows | 1 GiB a worker |
+//! | what is being decoded | large buffers of all threads together, cached and evicted extents included (`content/memory.rs`) | 1 GiB |
+//! | packed bytes being decoded | extents of 2 MiB and more of all threads together, for each device | 512 MiB |
+//! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors; and up to 32 threads of devices, for 10 s after their last read |
 //! | state of decoders | some 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | 65,536 spellings, some 10 MiB |
+//! | assumed folders of archives without names | 250 and the name twice | what the kernel holds; beyond 65,536 it is asked to drop the oldest |
 //! | faults that were logged | 8 for each damaged file; with `--salvage` some 200 for each that is suspect | damaged files |
 //! | list of `--names` | its text, 8 a path, and 24 a path for each hash function used | 64 MiB and 4,194,304 paths; freed once archives are open |
 //!

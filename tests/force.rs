@@ -5,7 +5,8 @@ use bsafs::format::{Archive, Limits, Options, ParseError, parse, parse_with};
 use crate::mounted::{TestDir, run};
 use crate::support::{Ba2, Ba2File, Chunk, Tes4, Texture};
 
-const FORCE: Options = Options { limits: Limits { entries: 100, extent: 1 << 20, notes: 8 }, force: true };
+const FORCE: Options =
+    Options { limits: Limits { entries: 100, extent: 1 << 20, packed: 1 << 20, notes: 8 }, force: true };
 
 fn forced(bytes: &[u8]) -> Result<Archive<'_>, ParseError> {
     parse_with(bytes, &FORCE)

@@ -310,10 +310,11 @@ fn chunks_that_together_are_more_than_the_limit_are_refused() {
     let bytes = Ba2::textures(1).add(chunked(Ba2File::texture("a.dds", case.xbox()), &tiled)).build();
     let limit = |extent| store(&bytes, TextureForm::Dds, Limits { extent, ..Limits::default() });
     let len = tiled.len() as u32;
-    let (_folder, store, _) = limit(len - 1);
+    // Texels and their rows together.
+    let (_folder, store, _) = limit(2 * len - 1);
     assert_eq!(store.read_at(id(0), 200, 1, |_| ()).unwrap_err().reason, Reason::Size(len));
     assert_eq!(store.check(id(0)).unwrap_err().reason, Reason::Size(len));
-    let (_folder, store, _) = limit(len);
+    let (_folder, store, _) = limit(2 * len);
     assert!(store.check(id(0)).is_ok() && store.read_at(id(0), 200, 1, |_| ()).is_ok());
 }
 

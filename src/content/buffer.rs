@@ -6,26 +6,34 @@
 use std::cell::RefCell;
 
 use super::large::Buffer;
+use super::memory::Share;
 
-/// Buffers above this many bytes are freed after use: a thread must not keep the largest texture that it ever read.
-const KEPT: usize = 2 << 20;
+/// Buffers above this many bytes are freed after use: a thread must not keep the largest texture that it ever read. They take
+/// a share of the memory.
+pub(super) const KEPT: usize = 2 << 20;
 
 thread_local! {
     static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `use_it` with a buffer of `len` bytes for packed data; its content is unspecified.
-pub(super) fn packed<T>(len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
-    PACKED.with(|buffer| with_buffer(buffer, len, use_it))
+/// Calls `use_it` with a buffer of `len` bytes for packed data; its content is unspecified. `share` is its share of the
+/// memory, where it is longer than [`KEPT`].
+pub(super) fn packed<T>(len: usize, share: Option<Share>, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
+    PACKED.with(|buffer| with_buffer(buffer, len, share, use_it))
 }
 
-/// Calls `use_it` with a buffer of `len` bytes for an answer; its content is unspecified.
-pub(super) fn answer<T>(len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
-    ANSWER.with(|buffer| with_buffer(buffer, len, use_it))
+/// The same for an answer.
+pub(super) fn answer<T>(len: usize, share: Option<Share>, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
+    ANSWER.with(|buffer| with_buffer(buffer, len, share, use_it))
 }
 
-fn with_buffer<T>(buffer: &RefCell<Vec<u8>>, len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
+fn with_buffer<T>(
+    buffer: &RefCell<Vec<u8>>,
+    len: usize,
+    share: Option<Share>,
+    use_it: impl FnOnce(&mut [u8]) -> T,
+) -> T {
     // In use already where an answer is made within an answer.
     match buffer.try_borrow_mut() {
         Ok(mut buffer) if len <= KEPT => {
@@ -34,6 +42,6 @@ fn with_buffer<T>(buffer: &RefCell<Vec<u8>>, len: usize, use_it: impl FnOnce(&mu
             }
             use_it(&mut buffer[..len])
         }
-        _ => use_it(&mut Buffer::new(len)),
+        _ => use_it(&mut Buffer::new(len, share)),
     }
 }

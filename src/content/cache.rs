@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use lru::LruCache;
 
 use super::large::Buffer;
+use super::memory::LARGE;
 
 /// Which extent: its layer, its offset in the archive and its unpacked size, both in bytes. Extents that share data share
 /// the key. Files whose texels were put into rows have keys of their own, see `linear.rs`.
@@ -114,6 +115,18 @@ impl<E> Cache<E> {
     /// Takes an extent out.
     pub(super) fn remove(&self, key: &CacheKey) {
         self.state().evict(key);
+    }
+
+    /// Evicts the least recently used of the large extents, whose memory is wanted; returns whether there was one.
+    pub(super) fn evict_large(&self) -> bool {
+        let mut state = self.state();
+        let is_large = |(key, entry): &(&CacheKey, &CacheEntry<E>)| {
+            key.size as usize >= LARGE && entry.cell.get().is_some()
+        };
+        let oldest = state.entries.iter().rev().find(is_large).map(|(key, _)| *key);
+        let evicted = oldest.and_then(|key| state.evict(&key));
+        drop(state);
+        evicted.is_some()
     }
 
     /// Evicts what is beyond the budget and whose readers did not come back; returns whether that was all of it.
@@ -226,7 +239,7 @@ mod tests {
         let (cache, start) = (Cache::<()>::new(100), Instant::now());
         let first = cache.cell(key(1, 60), start);
         first.get_or_init(|| {
-            let mut buffer = Buffer::new(60);
+            let mut buffer = Buffer::new(60, None);
             buffer.fill(7);
             Ok(buffer)
         });

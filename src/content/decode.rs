@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use super::buffer;
 use super::cache::CacheKey;
 use super::codec::{self, DecodeError, Quirk};
 use super::decoded::Decoded;
@@ -64,7 +65,8 @@ impl Store {
         }
         self.layer(id.layer).with_payload(index, u64::MAX, reach, |payload, _| {
             self.get_or_decode(key, || {
-                let mut out = Buffer::new(key.size as usize);
+                let size = key.size as usize;
+                let mut out = Buffer::new(size, self.share(size));
                 self.decode_payload(id, index, payload, &mut out)?;
                 Ok(out)
             })
@@ -72,18 +74,31 @@ impl Store {
     }
 
     /// Decodes a whole extent of a file into `out`, which has its size.
-    pub(super) fn decode(
+    pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8], reach: Reach) -> Result<(), Reason> {
+        let layer = self.layer(id.layer);
+        layer.with_payload(index, u64::MAX, reach, |payload, _| {
+            self.decode_payload(id, index, payload, out).map(drop)
+        })
+    }
+
+    /// Calls `use_it` with a whole extent of a file, whose size was checked, and what is not as it should be with it.
+    pub(super) fn with_decoded<T>(
         &self,
         id: EntryId,
         index: u32,
-        out: &mut [u8],
-        reach: Reach,
-    ) -> Result<Option<Quirk>, Reason> {
-        let layer = self.layer(id.layer);
-        layer.with_payload(index, u64::MAX, reach, |payload, _| self.decode_payload(id, index, payload, out))
+        size: u32,
+        use_it: impl FnOnce(&[u8], Option<Quirk>) -> T,
+    ) -> Result<T, Reason> {
+        let size = size as usize;
+        self.layer(id.layer).with_payload(index, u64::MAX, Reach::Device, |payload, _| {
+            buffer::answer(size, self.share(size), |out| {
+                let quirk = self.decode_payload(id, index, payload, out)?;
+                Ok(use_it(out, quirk))
+            })
+        })
     }
 
-    fn decode_payload(
+    pub(super) fn decode_payload(
         &self,
         id: EntryId,
         index: u32,
@@ -142,9 +157,12 @@ impl Store {
             len = len.saturating_mul(2);
         }
         // The stream ends early, or is of a kind that only its full size proves.
-        let mut whole = Buffer::new(layer.size(index, reach)? as usize);
-        self.decode(id, index, &mut whole, reach)?;
-        out.copy_from_slice(&whole[within.start as usize..within.end as usize]);
-        Ok(())
+        let size = layer.size(index, reach)? as usize;
+        layer.with_payload(index, u64::MAX, reach, |payload, _| {
+            let mut whole = Buffer::new(size, self.share(size));
+            self.decode_payload(id, index, payload, &mut whole)?;
+            out.copy_from_slice(&whole[within.start as usize..within.end as usize]);
+            Ok(())
+        })
     }
 }

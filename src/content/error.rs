@@ -35,6 +35,8 @@ pub enum Reason {
     Prefix,
     /// The stated unpacked size, in bytes, is more than the codec can make of the data or than the limit.
     Size(u32),
+    /// The extent takes so many bytes in the archive, more than what it becomes can need or than the limit.
+    Packed(u32),
     /// The payload does not decode.
     Decode(DecodeError),
     /// The system refused the read, with this error number.
@@ -56,6 +58,12 @@ impl fmt::Display for Reason {
                 f,
                 "it claims to unpack to {size} bytes, which is more than its data can hold or we can"
             ),
+            Self::Packed(packed) => {
+                write!(
+                    f,
+                    "its data takes {packed} bytes, which is more than what it becomes can need or we can hold"
+                )
+            }
             Self::Decode(error) => error.fmt(f),
             Self::Io(errno) => {
                 write!(f, "the archive cannot be read: {}", io::Error::from_raw_os_error(*errno))

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::MmapMut;
 
-/// Smaller buffers are of the heap, which reuses and frees them well. In bytes.
-const LARGE: usize = 1 << 20;
+use super::memory::{LARGE, Share};
+
 /// Bytes of maps that wait to be used again, at most.
 const FREE_MAX: usize = 64 << 20;
 
@@ -22,27 +22,30 @@ static IS_USED: AtomicBool = AtomicBool::new(false);
 /// Some bytes.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    memory: Memory,
+    bytes: Bytes,
     len: usize,
+    /// Given back when the buffer is.
+    _share: Option<Share>,
 }
 
 #[derive(Debug)]
-enum Memory {
+enum Bytes {
+    // Which reuses and frees small buffers well.
     Heap(Box<[u8]>),
     /// As long as the buffer, or longer; taken out when the buffer is dropped.
     Map(Option<MmapMut>),
 }
 
 impl Buffer {
-    /// `len` bytes of unspecified content.
-    pub(super) fn new(len: usize) -> Self {
-        let heap = || Memory::Heap(vec![0; len].into_boxed_slice());
-        if len < LARGE {
-            return Self { memory: heap(), len };
-        }
-        IS_USED.store(true, Ordering::Relaxed);
-        let map = take(len).or_else(|| MmapMut::map_anon(len).ok());
-        Self { memory: map.map_or_else(heap, |map| Memory::Map(Some(map))), len }
+    /// `len` bytes of unspecified content, whose `share` of the memory was taken where it is large.
+    pub(super) fn new(len: usize, share: Option<Share>) -> Self {
+        let heap = || Bytes::Heap(vec![0; len].into_boxed_slice());
+        let map = (len >= LARGE).then(|| {
+            IS_USED.store(true, Ordering::Relaxed);
+            take(len).or_else(|| MmapMut::map_anon(len).ok())
+        });
+        let bytes = map.flatten().map_or_else(heap, |map| Bytes::Map(Some(map)));
+        Self { bytes, len, _share: share }
     }
 }
 
@@ -75,7 +78,7 @@ fn free() -> MutexGuard<'static, Vec<MmapMut>> {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let Memory::Map(map) = &mut self.memory else { return };
+        let Bytes::Map(map) = &mut self.bytes else { return };
         let Some(map) = map.take() else { return };
         let mut free = free();
         let waiting: usize = free.iter().map(|map| map.len()).sum();
@@ -89,9 +92,9 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match &self.memory {
-            Memory::Heap(bytes) => bytes,
-            Memory::Map(map) => map.as_ref().and_then(|map| map.get(..self.len)).unwrap_or_default(),
+        match &self.bytes {
+            Bytes::Heap(bytes) => bytes,
+            Bytes::Map(map) => map.as_ref().and_then(|map| map.get(..self.len)).unwrap_or_default(),
         }
     }
 }
@@ -99,9 +102,9 @@ impl Deref for Buffer {
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         let len = self.len;
-        match &mut self.memory {
-            Memory::Heap(bytes) => bytes,
-            Memory::Map(map) => map.as_mut().and_then(|map| map.get_mut(..len)).unwrap_or_default(),
+        match &mut self.bytes {
+            Bytes::Heap(bytes) => bytes,
+            Bytes::Map(map) => map.as_mut().and_then(|map| map.get_mut(..len)).unwrap_or_default(),
         }
     }
 }
@@ -113,7 +116,7 @@ mod tests {
     #[test]
     fn buffers_have_their_lengths_whatever_was_used_before() {
         for len in [0, 1, LARGE - 1, LARGE, 3 * LARGE, 2 * LARGE + 1, FREE_MAX + 1, LARGE] {
-            let mut buffer = Buffer::new(len);
+            let mut buffer = Buffer::new(len, None);
             buffer.fill(7);
             assert!(buffer.len() == len && buffer.iter().all(|&byte| byte == 7), "{len}");
         }

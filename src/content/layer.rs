@@ -9,6 +9,7 @@ use super::buffer;
 use super::error::Reason;
 use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
+use super::memory::{Memory, Share};
 use super::outage::Outage;
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 use crate::source::{Fault, Reach, Source};
@@ -79,6 +80,8 @@ impl LayerTables {
 pub(super) struct Layer {
     pub(super) source: Source,
     tables: LayerTables,
+    /// Of large packed extents of all archives on the same device.
+    pub(super) packed_memory: Arc<Memory>,
     /// Entries whose first fault was reported.
     reported: Mutex<HashSet<u32>>,
     /// Extents whose prefix contradicts itself, by index: no disk will ever state their sizes.
@@ -87,9 +90,9 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    pub(super) fn new(source: Source, tables: LayerTables) -> Self {
+    pub(super) fn new(source: Source, tables: LayerTables, packed_memory: Arc<Memory>) -> Self {
         let (reported, bad_prefixes, outage) = Default::default();
-        Self { source, tables, reported, bad_prefixes, outage }
+        Self { source, tables, packed_memory, reported, bad_prefixes, outage }
     }
 
     /// The indices of an entry's extents.
@@ -205,14 +208,31 @@ impl Layer {
         }
         let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
         let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
-        buffer::packed(usize::try_from(len).unwrap_or(usize::MAX), |packed| {
+        buffer::packed(usize::try_from(len).unwrap_or(usize::MAX), self.packed_share(len, reach)?, |packed| {
             self.source.read_exact_at(packed, extent.offset, reach)?;
-            let payload = match extent.prefix.is_none() {
-                true => 0,
-                false => self.parse_prefix(index, packed)?.payload,
-            };
-            use_it(&packed[payload as usize..], len == u64::from(extent.packed))
+            use_it(self.payload(index, packed)?, len == u64::from(extent.packed))
         })
+    }
+
+    /// What follows the prefix in the first bytes of an extent, or in all of them.
+    pub(super) fn payload<'p>(&self, index: u32, packed: &'p [u8]) -> Result<&'p [u8], Reason> {
+        let start = match self.extent(index).prefix.is_none() {
+            true => 0,
+            false => self.parse_prefix(index, packed)?.payload,
+        };
+        Ok(&packed[start as usize..])
+    }
+
+    /// A share of the memory for so many packed bytes, where these are many. Waits for other readers of the device.
+    pub(super) fn packed_share(&self, len: u64, reach: Reach) -> Result<Option<Share>, Reason> {
+        if len <= buffer::KEPT as u64 {
+            return Ok(None);
+        }
+        match (self.packed_memory.try_take(len), reach) {
+            (Some(share), _) => Ok(Some(share)),
+            (None, Reach::Device) => Ok(Some(self.packed_memory.take(len, || false))),
+            (None, Reach::PageCache) => Err(Reason::OutOfReach),
+        }
     }
 
     /// Whether a fault of this entry is to be reported: the first of each entry, and of an outage, which concerns all

@@ -11,14 +11,14 @@ use super::decoded::Decoded;
 use super::error::{ReadError, Reason};
 use super::large::Buffer;
 use super::store::Store;
-use crate::format::{Codec, EntryId, LinearTexture};
+use crate::format::{EntryId, LinearTexture};
 use crate::source::Reach;
 
 /// Set in the offset of such a file's cache key, so that it differs from those of extents, whose offsets are smaller.
 const LINEAR_KEY: u64 = 1 << 63;
 
 impl Store {
-    /// The texels of a file in rows, from the cache or into it; into it only with [`Reach::Device`].
+    /// The texels of a file in rows, from the cache or into it.
     pub(super) fn decode_linear(&self, id: EntryId, reach: Reach) -> Result<Decoded, ReadError> {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
@@ -31,11 +31,10 @@ impl Store {
         if let Some(decoded) = self.cached(key) {
             return Ok(decoded);
         }
-        if reach == Reach::PageCache {
-            return Err(fault(Reason::OutOfReach));
-        }
         let index = Cell::new(first);
-        let made = self.get_or_decode(key, || self.decode_tiled(id, &texture, tiled, size, &index));
+        let made = self.with_payloads(id, reach, &index, |payloads| {
+            self.get_or_decode(key, || self.decode_tiled(id, &texture, payloads, (tiled, size), &index))
+        });
         made.map_err(|reason| self.fault(id, index.get(), reason))
     }
 
@@ -46,17 +45,43 @@ impl Store {
         let mut sum = 0_u32;
         for index in layer.extents(id.entry) {
             let added = layer.size(index, Reach::Device).and_then(|size| {
-                let extent = layer.extent(index);
-                if extent.offset.saturating_add(u64::from(extent.packed)) > layer.source.len() {
-                    return Err(Reason::Beyond);
-                }
                 self.check_size(id.layer, index, size)?;
                 sum = sum.saturating_add(size);
-                if sum <= self.limits.extent { Ok(()) } else { Err(Reason::Size(sum)) }
+                // Its rows take as much again.
+                if sum <= self.limits.extent / 2 { Ok(()) } else { Err(Reason::Size(sum)) }
             });
             added.map_err(|reason| self.fault(id, index, reason))?;
         }
         Ok(sum)
+    }
+
+    /// Calls `use_it` with the payloads of all extents of a file, whose sizes were checked; `failed` is left at the extent that
+    /// fails. All are read before any is decoded: nobody waits for somebody who waits for a device.
+    fn with_payloads<T>(
+        &self,
+        id: EntryId,
+        reach: Reach,
+        failed: &Cell<u32>,
+        use_it: impl FnOnce(&[&[u8]]) -> Result<T, Reason>,
+    ) -> Result<T, Reason> {
+        let layer = self.layer(id.layer);
+        let extents = layer.extents(id.entry).map(|index| (index, layer.extent(index)));
+        let len = extents.clone().map(|(_, extent)| u64::from(extent.packed)).sum::<u64>();
+        if len > u64::from(self.limits.packed) {
+            return Err(Reason::Packed(u32::try_from(len).unwrap_or(u32::MAX)));
+        }
+        buffer::packed(len as usize, layer.packed_share(len, reach)?, |packed| {
+            let mut payloads = Vec::with_capacity(extents.len());
+            let mut rest = packed;
+            for (index, extent) in extents {
+                failed.set(index);
+                let (bytes, others) = rest.split_at_mut(extent.packed as usize);
+                layer.source.read_exact_at(bytes, extent.offset, reach)?;
+                payloads.push(layer.payload(index, bytes)?);
+                rest = others;
+            }
+            use_it(&payloads)
+        })
     }
 
     /// Decodes all extents of a file, `tiled` bytes, and puts their texels into rows, `size` bytes; `failed` is left at
@@ -65,24 +90,24 @@ impl Store {
         &self,
         id: EntryId,
         texture: &LinearTexture,
-        tiled: u32,
-        size: u32,
+        payloads: &[&[u8]],
+        (tiled, size): (u32, u32),
         failed: &Cell<u32>,
     ) -> Result<Buffer, Reason> {
         let layer = self.layer(id.layer);
-        buffer::answer(tiled as usize, |tiled| {
+        // Together: two who have a half each would wait for each other.
+        let mut share = self.share(tiled as usize + size as usize);
+        let share_of_rows = share.as_mut().map(|share| share.split(u64::from(size)));
+        buffer::answer(tiled as usize, share, |tiled| {
             let mut rest = &mut tiled[..];
-            for index in layer.extents(id.entry) {
+            for (index, payload) in layer.extents(id.entry).zip(payloads) {
                 failed.set(index);
-                let size = layer.size(index, Reach::Device)? as usize;
+                let size = layer.size(index, Reach::PageCache)? as usize;
                 let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
-                match layer.extent(index).codec {
-                    Codec::Stored => layer.read_stored(index, 0, out, Reach::Device)?,
-                    _ => drop(self.decode(id, index, out, Reach::Device)?),
-                }
+                self.decode_payload(id, index, payload, out)?;
                 rest = others;
             }
-            let mut rows = Buffer::new(size as usize);
+            let mut rows = Buffer::new(size as usize, share_of_rows);
             rows.fill(0);
             texture.to_rows(tiled, &mut rows).map_err(|_| Reason::Size(size))?;
             Ok(rows)

@@ -55,7 +55,7 @@ impl LooseFiles {
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
         };
-        buffer::answer(usize::try_from(len).unwrap_or(usize::MAX), |out| {
+        buffer::answer(usize::try_from(len).unwrap_or(usize::MAX), None, |out| {
             let read = self.folder.read_exact_at(id.entry, out, offset, wait(reach));
             read.map_err(|fault| self.fault(id, fault))?;
             Ok(answer(out))

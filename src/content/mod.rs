@@ -16,6 +16,7 @@ mod large;
 mod layer;
 mod linear;
 mod loose;
+mod memory;
 mod outage;
 mod read;
 mod salvage;

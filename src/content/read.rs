@@ -1,7 +1,6 @@
 //! Reading files: ranges for the kernel, whole files for `cat` and `extract`, and checks for `verify`.
 
 use std::io::{self, Write};
-use std::ops::Range;
 
 use super::buffer;
 use super::codec::Quirk;
@@ -13,12 +12,12 @@ use crate::format::{Codec, EntryId};
 use crate::source::Reach;
 
 /// Pieces in which stored files are copied and checked, in bytes.
-const COPY_LEN: u64 = 1 << 20;
+const COPY_LEN: usize = 1 << 20;
 
 /// Where the bytes of a piece are, once it was read.
 enum PieceBytes {
     /// In the buffer that was to be filled.
-    InBuffer(Option<Quirk>),
+    InBuffer,
     /// In the cache; the content of the buffer is unspecified.
     InCache(Decoded),
 }
@@ -59,11 +58,11 @@ impl Store {
             return Ok(answer(&[]));
         };
         let pieces = self.pieces(id, &(offset..end));
-        buffer::answer(len as usize, |out| {
+        buffer::answer(len as usize, None, |out| {
             // One piece, as nearly always: from the cache it is answered without a copy.
             if let [piece] = &pieces[..] {
                 return Ok(match self.read_piece(id, piece, out, reach)? {
-                    PieceBytes::InBuffer(_) => answer(out),
+                    PieceBytes::InBuffer => answer(out),
                     PieceBytes::InCache(decoded) => {
                         let answered = answer(&decoded.bytes()[piece.range()]);
                         self.cache.note_served(&decoded.key, piece.len());
@@ -99,15 +98,7 @@ impl Store {
             return self.exact_size(id, Reach::Device).map_err(io::Error::other);
         }
         for index in layer.extents(id.entry) {
-            for within in self.steps(id, index).map_err(io::Error::other)? {
-                let piece = Piece { source: PieceSource::Extent(index), within };
-                buffer::answer(piece.range().len(), |out| {
-                    match self.read_piece(id, &piece, out, Reach::Device).map_err(io::Error::other)? {
-                        PieceBytes::InBuffer(_) => to.write_all(out),
-                        PieceBytes::InCache(decoded) => to.write_all(&decoded.bytes()[piece.range()]),
-                    }
-                })?;
-            }
+            self.with_extent(id, index, |bytes, _| to.write_all(bytes)).map_err(io::Error::other)??;
         }
         self.exact_size(id, Reach::Device).map_err(io::Error::other)
     }
@@ -127,17 +118,11 @@ impl Store {
             self.check_sizes(id)?;
         }
         for index in layer.extents(id.entry) {
-            for within in self.steps(id, index)? {
-                let piece = Piece { source: PieceSource::Extent(index), within };
-                buffer::answer(piece.range().len(), |out| {
-                    if let PieceBytes::InBuffer(Some(quirk)) =
-                        self.read_piece(id, &piece, out, Reach::Device)?
-                    {
-                        quirks.push(quirk);
-                    }
-                    Ok::<(), ReadError>(())
-                })?;
-            }
+            let note = |_: &[u8], quirk| {
+                quirks.extend(quirk);
+                Ok::<_, ReadError>(())
+            };
+            self.with_extent(id, index, note)??;
         }
         Ok(quirks)
     }
@@ -155,33 +140,46 @@ impl Store {
         let index = match piece.source {
             PieceSource::Head => {
                 out.copy_from_slice(&layer.head_bytes(id.entry)[piece.range()]);
-                return Ok(PieceBytes::InBuffer(None));
+                return Ok(PieceBytes::InBuffer);
             }
             PieceSource::Linear => return self.decode_linear(id, reach).map(PieceBytes::InCache),
             PieceSource::Extent(index) => index,
         };
-        let in_buffer = PieceBytes::InBuffer;
+        let in_buffer = |()| PieceBytes::InBuffer;
         let read = self.way(id, index, within, reach).and_then(|way| match way {
-            Way::Stored => layer.read_stored(index, within.start, out, reach).map(|()| in_buffer(None)),
+            Way::Stored => layer.read_stored(index, within.start, out, reach).map(in_buffer),
             Way::Whole => self.decode(id, index, out, reach).map(in_buffer),
-            Way::Prefix => self.decode_prefix(id, index, within, out, reach).map(|()| in_buffer(None)),
+            Way::Prefix => self.decode_prefix(id, index, within, out, reach).map(in_buffer),
             Way::Cached(key) => self.decode_cached(id, index, key, reach).map(PieceBytes::InCache),
         });
         read.map_err(|reason| self.fault(id, index, reason))
     }
 
-    /// The ranges in which an extent is read through: stored ones in pieces, packed ones whole. An impossible size is
-    /// refused here, before anybody makes a buffer of it.
-    fn steps(&self, id: EntryId, index: u32) -> Result<impl Iterator<Item = Range<u64>> + use<>, ReadError> {
+    /// Calls `use_it` with the bytes of an extent: stored ones in pieces, packed ones as a whole, with what is not as it should
+    /// be. Stops where `use_it` fails, with its error inside.
+    fn with_extent<E>(
+        &self,
+        id: EntryId,
+        index: u32,
+        mut use_it: impl FnMut(&[u8], Option<Quirk>) -> Result<(), E>,
+    ) -> Result<Result<(), E>, ReadError> {
         let layer = self.layer(id.layer);
-        let (size, step) = layer
-            .size(index, Reach::Device)
-            .and_then(|size| match layer.extent(index).codec {
-                Codec::Stored => Ok((size, COPY_LEN)),
-                _ => self.check_size(id.layer, index, size).map(|()| (size, u64::from(size.max(1)))),
-            })
-            .map_err(|reason| self.fault(id, index, reason))?;
-        let size = u64::from(size);
-        Ok((0..size).step_by(step as usize).map(move |at| at..size.min(at + step)))
+        let fault = |reason| self.fault(id, index, reason);
+        let size = layer.size(index, Reach::Device).map_err(fault)?;
+        if layer.extent(index).codec != Codec::Stored {
+            self.check_size(id.layer, index, size).map_err(fault)?;
+            return self.with_decoded(id, index, size, use_it).map_err(fault);
+        }
+        for start in (0..size).step_by(COPY_LEN) {
+            let len = COPY_LEN.min((size - start) as usize);
+            let used = buffer::answer(len, None, |out| {
+                layer.read_stored(index, u64::from(start), out, Reach::Device).map_err(fault)?;
+                Ok(use_it(out, None))
+            })?;
+            if used.is_err() {
+                return Ok(used);
+            }
+        }
+        Ok(Ok(()))
     }
 }

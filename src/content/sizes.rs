@@ -166,7 +166,7 @@ impl Layer {
         if stop > self.source.len() {
             return Err(Reason::Beyond);
         }
-        buffer::packed((stop - start) as usize, |bytes| {
+        buffer::packed((stop - start) as usize, None, |bytes| {
             self.source.read_exact_at(bytes, start, reach)?;
             for it in near {
                 let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];

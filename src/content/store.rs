@@ -11,6 +11,7 @@ use super::error::{ReadError, Reason};
 use super::large;
 use super::layer::{Layer, LayerTables};
 use super::loose::LooseFiles;
+use super::memory::{LARGE, Memory, Share};
 use super::salvage::Salvage;
 use crate::folder::{Folder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
@@ -21,6 +22,8 @@ use crate::source::Source;
 pub struct Store {
     pub(super) layers: Vec<LayerContent>,
     pub(super) cache: Cache<Reason>,
+    /// Of large decoded extents, cached ones included: the largest that is accepted fits.
+    memory: Arc<Memory>,
     pub(super) limits: Limits,
     pub(super) counters: Counters,
     /// `None` where suspect bytes are an error.
@@ -63,7 +66,8 @@ impl Store {
     /// where that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
         let (cache, counters) = (Cache::new(cache_size), Counters::default());
-        Self { layers: Vec::new(), cache, limits, counters, salvage: None }
+        let memory = Memory::new(u64::from(limits.extent));
+        Self { layers: Vec::new(), cache, memory, limits, counters, salvage: None }
     }
 
     /// The same, and whether it serves bytes that are [suspect](codec::DecodeError::Suspect) instead of an error.
@@ -79,7 +83,15 @@ impl Store {
 
     /// Adds an archive's content as the next layer.
     pub fn add(&mut self, source: Source, tables: LayerTables) {
-        self.layers.push(LayerContent::Archive(Layer::new(source, tables)));
+        let device = source.identity().0;
+        let mut archives = self.layers.iter().filter_map(|layer| match layer {
+            LayerContent::Archive(layer) => Some(layer),
+            LayerContent::Folder(_) => None,
+        });
+        let of_device = archives.find(|layer| layer.source.identity().0 == device);
+        let packed = of_device
+            .map_or_else(|| Memory::new(u64::from(self.limits.packed)), |layer| layer.packed_memory.clone());
+        self.layers.push(LayerContent::Archive(Layer::new(source, tables, packed)));
     }
 
     /// Adds a folder's content as the next layer.
@@ -250,12 +262,29 @@ impl Store {
         self.counters.faults.fetch_add(u64::from(error.reason != Reason::OutOfReach), Ordering::Relaxed);
     }
 
-    /// Refuses an unpacked size that the packed bytes cannot become, or that exceeds the limit. Asked before anything
-    /// of that size is allocated.
+    /// Refuses an unpacked size that the packed bytes cannot become, packed bytes that it cannot need or that the archive does
+    /// not have, and either beyond its limit. Asked before anything of these sizes is allocated.
     pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
-        let extent = self.layer(layer).extent(index);
-        let is_possible = u64::from(size) <= codec::most(extent.codec, u64::from(extent.packed));
-        if is_possible && size <= self.limits.extent { Ok(()) } else { Err(Reason::Size(size)) }
+        let layer = self.layer(layer);
+        let extent = layer.extent(index);
+        let packed = u64::from(extent.packed);
+        if u64::from(size) > codec::most(extent.codec, packed) || size > self.limits.extent {
+            return Err(Reason::Size(size));
+        }
+        if extent.offset.saturating_add(packed) > layer.source.len() {
+            return Err(Reason::Beyond);
+        }
+        let is_stored = extent.codec == Codec::Stored;
+        if !is_stored && (extent.packed > self.limits.packed || packed > codec::most_packed(size)) {
+            return Err(Reason::Packed(extent.packed));
+        }
+        Ok(())
+    }
+
+    /// A share of the memory for so many decoded bytes, where these are large. Waits for others who decode, for whom cached
+    /// extents give way; nobody who has one waits for a device.
+    pub(super) fn share(&self, len: usize) -> Option<Share> {
+        (len >= LARGE).then(|| self.memory.take(len as u64, || self.cache.evict_large()))
     }
 
     /// The error of a read of an extent, which is counted.

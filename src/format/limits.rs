@@ -8,15 +8,18 @@ pub struct Limits {
     /// Entries of one archive. Every entry costs at least 16 bytes of table, so that this is an archive whose
     /// tables alone are 256 MiB; the largest known has some 300,000.
     pub entries: u32,
-    /// Bytes that one packed extent may become. The largest known texture chunk is some 350 MB.
+    /// Bytes that one packed extent may become; half as many for a texture whose texels are put into rows. The largest known
+    /// texture chunk is some 350 MB.
     pub extent: u32,
+    /// Bytes that one packed extent may take in its archive.
+    pub packed: u32,
     /// Notes kept of one archive.
     pub notes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { entries: 1 << 24, extent: 1 << 30, notes: 32 }
+        Self { entries: 1 << 24, extent: 1 << 30, packed: 1 << 29, notes: 32 }
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Error {
     IsFolder,
     /// No node has this inode number.
     NoNode,
+    /// All inode numbers were given.
+    NoNumber,
     /// The node has no extended attribute of this name.
     NoXattr,
     /// The folder has no child of this name.
@@ -31,6 +33,7 @@ impl From<Error> for Errno {
             Error::Damaged | Error::OutOfReach => Self::EIO,
             Error::IsFolder => Self::EISDIR,
             Error::NoNode => Self::ESTALE,
+            Error::NoNumber => Self::EOVERFLOW,
             Error::NoXattr => Self::ENODATA,
             Error::NotFound => Self::ENOENT,
             Error::NotFolder => Self::ENOTDIR,

@@ -8,6 +8,7 @@ use super::attr::{Attr, NodeKind};
 use super::cache_trim::CacheTrim;
 use super::error::Error;
 use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
+use super::name_trim::NameTrim;
 use super::presentation::Presentation;
 use super::requests::Requests;
 use crate::content::{Reach, Reason, Store};
@@ -16,6 +17,10 @@ use crate::tree::{Inode, Kind, NodeId, Spellings, Tree};
 
 /// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
 const SPELLINGS_MAX: usize = 65_536;
+/// Assumed folders that the kernel may hold. It is asked to drop those beyond.
+const ASSUMED_MAX: usize = 65_536;
+/// Of these, how many at a time: more than come meanwhile.
+const DROPPED_AT_ONCE: usize = 64;
 
 /// A mounted file system.
 #[derive(Debug)]
@@ -28,6 +33,8 @@ pub struct FileSystem {
     modified: SystemTime,
     /// Set once there is a session.
     pub(super) cache_trim: OnceLock<CacheTrim>,
+    /// The same.
+    pub(super) name_trim: OnceLock<NameTrim>,
     pub(super) started: Instant,
     pub(super) requests: Requests,
 }
@@ -35,7 +42,7 @@ pub struct FileSystem {
 impl FileSystem {
     /// Joins names and bytes that were made from the same archives in the same order.
     pub fn new(tree: Tree, store: Store, presentation: Presentation) -> Self {
-        let spellings = Spellings::new(&tree, SPELLINGS_MAX);
+        let spellings = Spellings::new(&tree, SPELLINGS_MAX, CIOPFS_INO);
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
         Self {
@@ -45,6 +52,7 @@ impl FileSystem {
             presentation,
             modified,
             cache_trim: OnceLock::new(),
+            name_trim: OnceLock::new(),
             started: Instant::now(),
             requests: Requests::default(),
         }
@@ -63,10 +71,10 @@ impl FileSystem {
     /// LOOKUP: the child of a folder with this name, in any case.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::NoNode`] or [`Error::NotFolder`] where `parent` is no folder.
+    /// [`Error::NotFound`]; [`Error::NoNode`] or [`Error::NotFolder`] where `parent` is no folder; [`Error::NoNumber`].
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr, Error> {
         let folder = self.folder(parent)?;
-        if let Some(child) = self.child(folder, name) {
+        if let Some(child) = self.child(folder, name)? {
             return Ok(self.node_attr(child));
         }
         match link_ino(parent, name) {
@@ -74,6 +82,16 @@ impl FileSystem {
             None if name == CIOPFS => self.attr(CIOPFS_INO),
             None => Err(Error::NotFound),
         }
+    }
+
+    /// Parents and names of assumed folders that the kernel is to drop next.
+    pub(super) fn surplus_folders(&self) -> Vec<(u64, Box<[u8]>)> {
+        self.spellings.surplus(ASSUMED_MAX, DROPPED_AT_ONCE)
+    }
+
+    /// FORGET: the kernel dropped a number that so many answers gave it.
+    pub fn forget(&self, ino: u64, lookups: u64) {
+        self.spellings.forget(ino, lookups);
     }
 
     /// GETATTR: the attributes of a node.
@@ -148,12 +166,12 @@ impl FileSystem {
     }
 
     /// The child of a folder, by its name, or by the hash of its path where the archive stores no names.
-    fn child(&self, folder: Inode, name: &[u8]) -> Option<Inode> {
+    fn child(&self, folder: Inode, name: &[u8]) -> Result<Option<Inode>, Error> {
         if let Some(node) = folder.node.and_then(|node| self.tree.lookup(node, name)) {
-            return Some(self.spellings.child(&self.tree, folder, name, node));
+            return Ok(Some(self.spellings.child(&self.tree, folder, name, node)));
         }
         if !self.tree.has_unnamed() || name == CIOPFS {
-            return None;
+            return Ok(None);
         }
         let mut path = self.spellings.path(&self.tree, folder);
         if !path.is_empty() {
@@ -161,10 +179,20 @@ impl FileSystem {
         }
         path.extend_from_slice(name);
         match self.tree.resolve_unnamed(&path) {
-            Some(node) => Some(node.into()),
-            None if self.tree.may_hold_unnamed(&path) => self.spellings.assume_folder(folder, name),
-            None => None,
+            Some(node) => Ok(Some(node.into())),
+            None if self.tree.may_hold_unnamed(&path) => self.assume_folder(folder, name).map(Some),
+            None => Ok(None),
         }
+    }
+
+    fn assume_folder(&self, folder: Inode, name: &[u8]) -> Result<Inode, Error> {
+        let assumed = self.spellings.assume_folder(folder, name).ok_or(Error::NoNumber)?;
+        if self.spellings.assumed() > ASSUMED_MAX
+            && let Some(trim) = self.name_trim.get()
+        {
+            trim.wake();
+        }
+        Ok(assumed)
     }
 
     /// A node of the tree, another spelling of it, or an assumed folder.

@@ -175,6 +175,10 @@ impl Filesystem for Adaptor {
         });
     }
 
+    fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
+        self.fs.forget(ino.0, lookups);
+    }
+
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         let operation = Operation::GetAttr.on_node(ino.0);
         self.answer(operation, || match self.fs.attr(ino.0) {

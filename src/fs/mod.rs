@@ -11,7 +11,8 @@
 //! 5. The rest is types: attributes, inode numbers, errors, request counts.
 //!
 //! Names and tables are immutable once mounted. Locks guard what is not: spellings of folders (read, or written for a new
-//! one), the cache of decoded extents, faults that were reported, and a source whose change time moved. There are no file handles, and lookups are not counted: FORGET is ignored.
+//! one), the cache of decoded extents, faults that were reported, and a source whose change time moved. There are no
+//! file handles, and lookups are counted of assumed folders alone, which go when the kernel forgets them (`name_trim`).
 //!
 #![doc = include_str!("FUSE.md")]
 
@@ -25,6 +26,7 @@ mod io_threads;
 mod listing;
 mod mount;
 pub mod mountinfo;
+mod name_trim;
 mod owner;
 mod presentation;
 mod provenance;

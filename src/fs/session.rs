@@ -15,6 +15,7 @@ use super::fuse::Adaptor;
 use super::io_threads::IoThreads;
 use super::mount::{MountError, MountRequest};
 use super::mountinfo;
+use super::name_trim::NameTrim;
 use super::signals::SignalThread;
 use super::unmounter::Unmounter;
 use super::worker_threads::WorkerThreads;
@@ -64,6 +65,9 @@ impl Session {
         let weak = Arc::downgrade(&fs);
         let trim = move || weak.upgrade().is_none_or(|fs| fs.store().trim());
         fs.cache_trim.set(CacheTrim::start(trim).map_err(SessionError::Io)?).ok();
+        let weak = Arc::downgrade(&fs);
+        let surplus = move || weak.upgrade().map_or_else(Vec::new, |fs| fs.surplus_folders());
+        fs.name_trim.set(NameTrim::start(surplus).map_err(SessionError::Io)?).ok();
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
         drop(reserved);
@@ -71,7 +75,7 @@ impl Session {
         let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
         let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
         let session = Self { signals, workers, unmounter };
-        match session.connect(Adaptor::new(fs, io), connection) {
+        match session.connect(&fs, io, connection) {
             Ok(()) => {
                 if let Some(device) = &device {
                     set_read_ahead(device, request.read_ahead);
@@ -87,12 +91,16 @@ impl Session {
 
     /// Completes the INIT handshake and starts the workers. Until they run, a thread of this process that accesses the
     /// mountpoint blocks.
-    fn connect(&self, adaptor: Adaptor, connection: OwnedFd) -> io::Result<()> {
+    fn connect(&self, fs: &Arc<FileSystem>, io: IoThreads, connection: OwnedFd) -> io::Result<()> {
         let mut config = Config::default();
         config.n_threads = Some(self.workers.count);
         config.clone_fd = true;
         // The kernel keeps other users out unless `allow_other` is set; fuser need not check again.
+        let adaptor = Adaptor::new(fs.clone(), io);
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
+        if let Some(trim) = fs.name_trim.get() {
+            trim.connect(session.notifier());
+        }
         self.workers.start(session)?;
         self.signals.listen(self.unmounter.clone());
         Ok(())

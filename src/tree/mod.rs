@@ -18,6 +18,7 @@
 //! - Files of one name, or of long names that are equal after they were cut to be numbered: the search for a free number
 //!   goes on where it ended, so that it tries each number once.
 
+mod assumed;
 mod dictionary;
 mod duplicates;
 mod fold;

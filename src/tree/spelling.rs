@@ -8,11 +8,13 @@
 //! Spellings are kept until the mount ends, because the kernel may cache them as long. Their number is bounded: beyond
 //! it a folder has its node's number in any further spelling, which is slower but correct.
 //!
-//! Assumed folders are here too: folders that may contain a file which only its hash can find. They have no node.
+//! Assumed folders are here too: folders that may contain a file which only its hash can find. They have no node, and are kept
+//! while the kernel holds their numbers.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use super::assumed::AssumedFolders;
 use super::node::{Kind, NodeId};
 use super::tree::Tree;
 
@@ -40,23 +42,27 @@ pub struct Spellings {
     table: RwLock<Table>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Table {
     numbers: HashMap<(u64, Box<[u8]>), u64>,
     spellings: Vec<Spelling>,
+    assumed: AssumedFolders,
 }
 
 #[derive(Clone, Debug)]
 struct Spelling {
     parent: u64,
     name: Box<[u8]>,
-    node: Option<NodeId>,
+    node: NodeId,
 }
 
 impl Spellings {
-    /// For a tree; at most `most` spellings are kept.
-    pub fn new(tree: &Tree, most: usize) -> Self {
-        Self { first: u64::from(tree.len()) + 1, most, table: RwLock::default() }
+    /// For a tree; at most `most` spellings are kept. All numbers are below `end`.
+    pub fn new(tree: &Tree, most: usize, end: u64) -> Self {
+        let first = u64::from(tree.len()) + 1;
+        let assumed = AssumedFolders::new(first + most as u64, end);
+        let table = Table { numbers: HashMap::new(), spellings: Vec::new(), assumed };
+        Self { first, most, table: RwLock::new(table) }
     }
 
     /// What an inode number stands for.
@@ -64,9 +70,11 @@ impl Spellings {
         if let Some(node) = tree.node(ino) {
             return Some(node.into());
         }
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        let index = usize::try_from(ino.checked_sub(self.first)?).ok()?;
-        table.spellings.get(index).map(|spelling| Inode { ino, node: spelling.node })
+        let table = self.read();
+        match table.spelling(self.first, ino) {
+            Some(spelling) => Some(Inode { ino, node: Some(spelling.node) }),
+            None => table.assumed.get(ino).map(|_| Inode { ino, node: None }),
+        }
     }
 
     /// The inode of `node`, a child of `parent` that was looked up as `name`.
@@ -75,39 +83,47 @@ impl Spellings {
         if is_own || tree.kind(node) != Kind::Folder {
             return node.into();
         }
-        self.number(parent.ino, name, Some(node)).map_or(node.into(), |ino| Inode { ino, node: Some(node) })
+        self.number(parent.ino, name, node).map_or(node.into(), |ino| Inode { ino, node: Some(node) })
     }
 
-    /// An assumed folder; `None` beyond the bound.
+    /// An assumed folder, counted as one lookup; `None` where all numbers were given.
     pub fn assume_folder(&self, parent: Inode, name: &[u8]) -> Option<Inode> {
-        self.number(parent.ino, name, None).map(|ino| Inode { ino, node: None })
+        self.write().assumed.look_up(parent.ino, name).map(|ino| Inode { ino, node: None })
+    }
+
+    /// Records that the kernel dropped an inode number that it was given so many times.
+    pub fn forget(&self, ino: u64, lookups: u64) {
+        // Most numbers are those of nodes.
+        if ino >= self.first {
+            self.write().assumed.forget(ino, lookups);
+        }
+    }
+
+    /// How many assumed folders there are.
+    pub fn assumed(&self) -> usize {
+        self.read().assumed.len()
+    }
+
+    /// Parents and names of the oldest assumed folders beyond `most`, at most `step` of them, and others the next time.
+    pub fn surplus(&self, most: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
+        self.write().assumed.surplus(most, step)
     }
 
     /// The inode number of the folder that an inode is in.
     pub fn parent(&self, tree: &Tree, inode: Inode) -> u64 {
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        let spelling = inode
-            .ino
-            .checked_sub(self.first)
-            .and_then(|index| table.spellings.get(usize::try_from(index).ok()?));
-        match (spelling, inode.node) {
-            (Some(spelling), _) => spelling.parent,
-            (None, Some(node)) => tree.parent(node).ino(),
-            (None, None) => NodeId::ROOT.ino(),
-        }
+        let of_tree = inode.node.map_or(NodeId::ROOT, |node| tree.parent(node)).ino();
+        self.read().name(self.first, inode.ino).map_or(of_tree, |(parent, _)| parent)
     }
 
     /// The path of an inode from the root, as it is spelled.
     pub fn path(&self, tree: &Tree, inode: Inode) -> Vec<u8> {
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let table = self.read();
         let mut names: Vec<&[u8]> = Vec::new();
         let mut ino = inode.ino;
-        // Ends: every step goes to an earlier spelling or into the tree.
-        while let Some(spelling) =
-            ino.checked_sub(self.first).and_then(|index| table.spellings.get(usize::try_from(index).ok()?))
-        {
-            names.push(&spelling.name);
-            ino = spelling.parent;
+        // Ends: every step goes to an earlier number or into the tree.
+        while let Some((parent, name)) = table.name(self.first, ino) {
+            names.push(name);
+            ino = parent;
         }
         let from_root = tree.node(ino).map(|node| tree.path(node)).unwrap_or_default();
         names.push(&from_root);
@@ -117,12 +133,12 @@ impl Spellings {
     }
 
     /// The number of a spelling, a new one if there is none; `None` beyond the bound.
-    fn number(&self, parent: u64, name: &[u8], node: Option<NodeId>) -> Option<u64> {
+    fn number(&self, parent: u64, name: &[u8], node: NodeId) -> Option<u64> {
         let key = (parent, Box::from(name));
-        if let Some(&ino) = self.table.read().unwrap_or_else(PoisonError::into_inner).numbers.get(&key) {
+        if let Some(&ino) = self.read().numbers.get(&key) {
             return Some(ino);
         }
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.write();
         if let Some(&ino) = table.numbers.get(&key) {
             return Some(ino);
         }
@@ -133,5 +149,26 @@ impl Spellings {
         table.spellings.push(Spelling { parent, name: Box::from(name), node });
         table.numbers.insert(key, ino);
         Some(ino)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// The spelling with a number; `first` is that of the first.
+    fn spelling(&self, first: u64, ino: u64) -> Option<&Spelling> {
+        self.spellings.get(usize::try_from(ino.checked_sub(first)?).ok()?)
+    }
+
+    /// Parent and name of a spelling or of an assumed folder.
+    fn name(&self, first: u64, ino: u64) -> Option<(u64, &[u8])> {
+        let assumed = || self.assumed.get(ino).map(|folder| (folder.parent, &*folder.name));
+        self.spelling(first, ino).map(|spelling| (spelling.parent, &*spelling.name)).or_else(assumed)
     }
 }

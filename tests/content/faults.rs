@@ -61,6 +61,18 @@ fn sizes() -> Vec<Case> {
     ]
 }
 
+fn packed_lengths() -> Vec<Case> {
+    let says = "its data takes 1053656 bytes, which is more than what it becomes can need or we can hold";
+    let case = |what, archive| Case { what, archive, reason: Reason::Packed(1_053_656), says };
+    let long = [pack::zlib(&text(1, 5_000)), vec![0; 2 << 20]].concat();
+    let long = &long[..1_053_656 - 4];
+    let chunk = Chunk::packed([long, &[0; 4]].concat(), 5_000);
+    vec![
+        case("a packed length that its size cannot need", tes4(104, PACKED, bad().stream(long))),
+        case("a chunk of such a length", ba2(0, chunk)),
+    ]
+}
+
 fn prefixes() -> Vec<Case> {
     const SAYS: &str = "what stands in front of its data is longer than the data";
     let case = |what, archive| Case { what, archive, reason: Reason::Prefix, says: SAYS };
@@ -111,7 +123,7 @@ fn streams() -> Vec<Case> {
 #[test]
 fn each_kind_of_bad_entry_gives_its_reason_and_the_others_stay_readable() {
     for Case { what, archive, reason, says } in
-        [beyond(), sizes(), prefixes(), streams()].into_iter().flatten()
+        [beyond(), sizes(), packed_lengths(), prefixes(), streams()].into_iter().flatten()
     {
         let opened = Opened::one(&archive);
         let id = opened.id("f/bad.txt");
@@ -199,7 +211,8 @@ fn salvage_serves_a_file_whose_checksum_is_wrong_and_reports_it_once() {
 
 #[test]
 fn salvage_does_not_make_up_bytes_that_are_missing() {
-    for Case { what, archive, reason, .. } in [beyond(), sizes(), prefixes(), streams()].into_iter().flatten()
+    for Case { what, archive, reason, .. } in
+        [beyond(), sizes(), packed_lengths(), prefixes(), streams()].into_iter().flatten()
     {
         let mut opened = Opened::one(&archive);
         opened.store = opened.store.with_salvage(true);

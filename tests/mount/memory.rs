@@ -1,10 +1,13 @@
-//! Memory of mounts of archives that are made to take much of it, as a multiple of their length.
+//! Memory of archives that are made to take much of it: as a multiple of their length, and while they are decoded.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::process::Command;
+use std::thread;
 
-use crate::mounted::{Mounted, TestDir};
-use crate::support::tes4::EMBEDDED;
-use crate::support::{Ba2, Tes3, Tes4, Tes4File};
+use crate::mounted::{Mounted, TestDir, run, until};
+use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Ba2, Tes3, Tes4, Tes4File, pack};
 
 /// The bound of `tree`: for each byte of an archive, and besides.
 const BYTES_A_BYTE: u64 = 24;
@@ -12,9 +15,21 @@ const BYTES_BESIDES: u64 = 4 << 20;
 
 /// The most memory that a mount's daemon ever had, in bytes; pages of the archive are among it.
 fn peak(mount: &Mounted) -> u64 {
+    memory(mount, "VmHWM:")
+}
+
+fn memory(mount: &Mounted, key: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", mount.pid)).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+/// Files that become so many MiB each, and take a thousandth of it.
+fn bombs(files: u32, mebibytes: u32) -> Vec<u8> {
+    let stream = pack::zlib_zeros(mebibytes);
+    let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
+    let file = |n| Tes4File::new(format!("{n}"), b"").stream(&stream[..]).declared(mebibytes << 20);
+    (0..files).fold(archive, |archive, n| archive.add("f", file(n))).build()
 }
 
 /// A path of 64 folders, the first four of which no other number has.
@@ -60,5 +75,38 @@ fn no_archive_takes_memory_out_of_proportion_to_its_length() {
         let bound = BYTES_A_BYTE * len + BYTES_BESIDES;
         println!("{name}: {taken} bytes for {len}, {:.1} for one", taken as f64 / len as f64);
         assert!(taken <= bound, "{name}: {taken} bytes of memory for {len}; at most {bound}");
+    }
+}
+
+#[test]
+fn eight_bombs_at_once_take_little_more_than_one_and_an_idle_daemon_gives_all_back() {
+    let dir = TestDir::new();
+    dir.archive("bombs.bsa", &bombs(8, 1024));
+    let mount = dir.mount(["bombs.bsa"]);
+    thread::scope(|scope| {
+        for n in 0..8 {
+            let path = mount.join(format!("f/{n}"));
+            scope.spawn(move || {
+                let mut bytes = [1; 5];
+                File::open(path).unwrap().read_exact_at(&mut bytes, 700 << 20).unwrap();
+                assert_eq!(bytes, [0; 5]);
+            });
+        }
+    });
+    let peak = peak(&mount);
+    println!("{} MiB at most", peak >> 20);
+    assert!(peak < 1400 << 20, "{peak} bytes");
+    // The archive's own pages in the page cache of the daemon's map are gone with its opening.
+    until("the memory is given back", || memory(&mount, "VmRSS:") < 100 << 20);
+}
+
+#[test]
+fn verify_and_extract_of_bombs_stay_within_the_bound() {
+    let dir = TestDir::new();
+    dir.archive("bombs.bsa", &bombs(2, 600));
+    for command in ["verify bombs.bsa", "extract bombs.bsa -C out"] {
+        // Two at once would not fit. In KiB.
+        let limited = format!("ulimit -v 1200000 && exec '{}' {command}", env!("CARGO_BIN_EXE_bsafs"));
+        run(Command::new("sh").args(["-c", &limited]).current_dir(dir.path(""))).sound();
     }
 }

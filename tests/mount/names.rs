@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{world, world_files};
-use crate::mounted::{Mounted, TestDir, finish, status};
+use crate::mounted::{Mounted, TestDir, finish, status, until};
 use crate::support::content::text;
 use crate::support::tes4::PACKED;
 use crate::support::{Ba2, Tes3, Tes4, hash};
@@ -203,4 +203,28 @@ fn a_file_without_a_name_is_found_by_its_hash_and_by_its_real_path() {
         }
         mount.umount(&dir);
     }
+}
+
+#[test]
+fn any_number_of_absent_names_leaves_the_files_of_a_nameless_archive_where_they_are() {
+    let dir = TestDir::new();
+    let archive = Tes4::new(104).flags(0).file("misc\\deep", "a.txt", "a").file("other", "b.txt", "b");
+    dir.archive("a.bsa", &archive.build());
+    let mount = dir.mount(["a.bsa"]);
+    let ino = |name: &str| fs::metadata(mount.join(name)).unwrap().ino();
+    let (first, in_use) = (ino("absent"), fs::File::open(mount.join("misc")).unwrap());
+    assert_eq!(mount.read("misc/deep/a.txt"), b"a");
+    for n in 0..66_000 {
+        // Each may be a folder above a file of the archive.
+        assert!(fs::metadata(mount.join(format!("absent{n}"))).unwrap().is_dir());
+    }
+    assert_eq!(mount.read("misc/deep/a.txt"), b"a");
+    assert_eq!(mount.read("other/b.txt"), b"b");
+    assert_eq!(in_use.metadata().unwrap().ino(), ino("misc"), "a folder in use lost its number");
+    let mut n = 0;
+    until("the kernel drops the oldest, so that they do not stay for ever", || {
+        n += 1;
+        let _ = fs::metadata(mount.join(format!("further{n}")));
+        ino("absent") != first
+    });
 }

@@ -18,6 +18,19 @@ pub fn zlib_level(content: &[u8], level: u32) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// A zlib stream of so many MiB of zeros, made without them: a thousandth of their length.
+pub fn zlib_zeros(mebibytes: u32) -> Vec<u8> {
+    let mut state = Compress::new(Compression::best(), false);
+    let mut one = Vec::with_capacity(1 << 16);
+    state.compress_vec(&vec![0; 1 << 20], &mut one, FlushCompress::Full).unwrap();
+    let mut out = b"\x78\xda".to_vec();
+    out.extend(one.repeat(mebibytes as usize));
+    // An empty last block, then the checksum: 1, and how many zeros there were.
+    out.extend(b"\x03\x00");
+    out.extend((((mebibytes << 20) % 65_521) << 16 | 1).to_be_bytes());
+    out
+}
+
 /// A zlib stream of the Xbox One: window of 4 KiB, best compression, header `48 C7`.
 pub fn zlib_xbox(content: &[u8]) -> Vec<u8> {
     let mut state = Compress::new_with_window_bits(Compression::best(), true, 12);

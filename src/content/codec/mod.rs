@@ -20,4 +20,4 @@ mod xmem;
 mod zlib;
 
 pub use error::{DecodeError, Quirk};
-pub use table::{decode, has_prefix, most, prefix};
+pub use table::{decode, has_prefix, most, most_packed, prefix};

@@ -40,6 +40,14 @@ pub fn most(codec: Codec, packed: u64) -> u64 {
     packed.saturating_mul(method(codec).most)
 }
 
+/// The most bytes that `size` bytes may be packed into. Where data does not pack, deflate and LZ4 add at most one byte in
+/// 200; the rest is for what may follow a stream.
+pub fn most_packed(size: u32) -> u64 {
+    const SLACK: u64 = 1 << 20;
+    let size = u64::from(size);
+    size + size / 64 + SLACK
+}
+
 /// The table of codecs.
 fn method(codec: Codec) -> &'static Method {
     match codec {

@@ -1,0 +1,122 @@
+//! Folders that are assumed because they may contain a file which only its hash can find. They have no node.
+//!
+//! Anybody can make as many as there are names, so one is kept only while the kernel holds its number: lookups are counted,
+//! as FUSE asks of a file system. A number is never given again.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound::{Excluded, Unbounded};
+
+/// The assumed folders that the kernel holds.
+#[derive(Debug)]
+pub(super) struct AssumedFolders {
+    next: u64,
+    end: u64,
+    numbers: HashMap<(u64, Box<[u8]>), u64>,
+    /// By number, so that the oldest is the first.
+    folders: BTreeMap<u64, AssumedFolder>,
+    /// The last that [`AssumedFolders::surplus`] returned.
+    returned: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct AssumedFolder {
+    pub(super) parent: u64,
+    pub(super) name: Box<[u8]>,
+    /// How often the kernel was given the number, less what it forgot.
+    lookups: u64,
+}
+
+impl AssumedFolders {
+    /// None yet; they are numbered from `first` to below `end`.
+    pub(super) fn new(first: u64, end: u64) -> Self {
+        Self { next: first, end, numbers: HashMap::new(), folders: BTreeMap::new(), returned: 0 }
+    }
+
+    /// The number of a name in the folder with another number; counted as one lookup. `None` once all numbers were given.
+    pub(super) fn look_up(&mut self, parent: u64, name: &[u8]) -> Option<u64> {
+        let key = (parent, Box::from(name));
+        if let Some((&ino, folder)) =
+            self.numbers.get(&key).and_then(|ino| Some((ino, self.folders.get_mut(ino)?)))
+        {
+            folder.lookups = folder.lookups.saturating_add(1);
+            return Some(ino);
+        }
+        let ino = self.next;
+        if ino >= self.end {
+            return None;
+        }
+        self.next += 1;
+        self.folders.insert(ino, AssumedFolder { parent, name: key.1.clone(), lookups: 1 });
+        self.numbers.insert(key, ino);
+        Some(ino)
+    }
+
+    /// Records that the kernel dropped a number, which it was given so many times.
+    pub(super) fn forget(&mut self, ino: u64, lookups: u64) {
+        let Some(folder) = self.folders.get_mut(&ino) else { return };
+        folder.lookups = folder.lookups.saturating_sub(lookups);
+        if folder.lookups == 0
+            && let Some(folder) = self.folders.remove(&ino)
+        {
+            self.numbers.remove(&(folder.parent, folder.name));
+        }
+    }
+
+    /// The folder with a number.
+    pub(super) fn get(&self, ino: u64) -> Option<&AssumedFolder> {
+        self.folders.get(&ino)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.folders.len()
+    }
+
+    /// Parents and names of those beyond `most`, the oldest; at most `step` at a time, and not again before all others.
+    pub(super) fn surplus(&mut self, most: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
+        let count = self.len().saturating_sub(most).min(step);
+        let next = |returned| self.folders.range((Excluded(returned), Unbounded)).take(count);
+        let mut found: Vec<_> = next(self.returned).collect();
+        if found.is_empty() {
+            found = next(0).collect();
+        }
+        let returned = found.last().map(|(ino, _)| **ino);
+        let names = found.into_iter().map(|(_, folder)| (folder.parent, folder.name.clone())).collect();
+        self.returned = returned.unwrap_or(self.returned);
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_kept_while_the_kernel_holds_its_number_which_is_never_given_again() {
+        let mut folders = AssumedFolders::new(10, 20);
+        let first = folders.look_up(1, b"a").expect("a number");
+        assert_eq!((first, folders.look_up(1, b"a")), (10, Some(10)));
+        folders.forget(first, 1);
+        assert_eq!(folders.get(first).map(|it| &*it.name), Some(&b"a"[..]));
+        folders.forget(first, 1);
+        assert!(folders.get(first).is_none() && folders.len() == 0);
+        assert_eq!(folders.look_up(1, b"a"), Some(11));
+        folders.forget(99, 1);
+        assert_eq!((12..20).map(|n| folders.look_up(n, b"b")).filter(Option::is_some).count(), 8);
+        assert_eq!(folders.look_up(1, b"c"), None);
+    }
+
+    #[test]
+    fn the_oldest_beyond_the_bound_are_returned_in_turn() {
+        let mut folders = AssumedFolders::new(10, 1000);
+        for n in 0..9 {
+            folders.look_up(1, &[n]);
+        }
+        let mut names = || folders.surplus(4, 3).iter().map(|(_, name)| name[0]).collect::<Vec<_>>();
+        assert_eq!(
+            (names(), names(), names(), names()),
+            (vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8], vec![0, 1, 2])
+        );
+        assert!(folders.surplus(9, 3).is_empty());
+    }
+}
