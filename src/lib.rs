@@ -14,9 +14,10 @@
 //!        └────┴────┼────┴─────┘
 //!      Archive, Entry, Extent, Codec             format: the waist, plain types
 //!           ▲           ▲
-//!           │           │       source           an archive file: identity, positioned reads
+//!           │           │   source, folder       an archive file; a folder of loose files: names, positioned reads
 //!           │           │          ▲
-//!         tree       content ──────┘             names; bytes: neither imports the other
+//!         tree       content ──────┤             names; bytes: neither imports the other
+//!           └──────────────────────┘             (tree imports folder alone)
 //!           ▲           ▲
 //!           └─────┬─────┘
 //!                fs                              operations, FUSE adaptor, session, mount
@@ -28,8 +29,9 @@
 //!
 //! The crate is an hourglass. [`mod@format`] parses the bytes of any archive into one plain [`format::Archive`]; nothing
 //! below knows what a BSA is. [`tree`] and [`content`] both use the waist and never each other: names and bytes are joined
-//! in [`fs`]. [`read`], [`texture`] and [`source`] import nothing of the crate. [`game`] plans which archives and folders a
-//! game loads and opens none of them; `cli` opens what it planned.
+//! in [`fs`]. [`read`], [`texture`], [`source`] and [`mod@folder`] import nothing of the crate. A loose file is an entry of
+//! one stored extent in a file of its own. [`game`] plans which archives and folders a game loads and opens none of them;
+//! `cli` opens what it planned.
 //!
 //! Inside a room the same rule holds: `mod.rs` is its table of contents, types live in files that bear their names, and
 //! files import in one direction. `tests/layering.rs` reads the source and fails on any other import.
@@ -52,7 +54,7 @@
 //!    | `Cached` | any other range, or the extent is cached already | decoded once, kept in the cache |
 //! 5. The cache (`content/cache.rs`) returns the decoded extent or has one reader decode it while others wait.
 //! 6. The codec ([`content::codec`]) decodes a payload into a buffer of the declared size.
-//! 7. [`source`] reads the packed bytes, and then looks whether the archive was changed (device, inode, size, mtime; where
+//! 7. [`source`] reads the packed bytes (a loose file is read by [`mod@folder`] right away, without steps 4 to 6), and then looks whether the archive was changed (device, inode, size, mtime; where
 //!    only the ctime moved, a digest of the tables): if so the read is an error.
 //! 8. The reply is sent from where the bytes are. A cache that exceeds its size meanwhile is brought back by a thread of its
 //!    own (`fs/cache_trim.rs`).
@@ -61,8 +63,8 @@
 //!
 //! # The walk of a mount
 //!
-//! parse arguments, `-o` and profiles (`cli/mount_plan.rs`) -> open and parse all archives in parallel (`cli/open.rs`) ->
-//! merge their names in load order and freeze the tree ([`tree::merge()`]) -> open and start everything that can fail: the
+//! parse arguments, `-o` and profiles (`cli/mount_plan.rs`) -> walk folders (`cli/layer_plan.rs`) -> open and parse all
+//! archives in parallel (`cli/open.rs`) -> merge their names in load order and freeze the tree ([`tree::merge()`]) -> open and start everything that can fail: the
 //! log (`cli/daemon.rs`), threads and descriptors (`fs/session.rs`) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT and
 //! worker threads -> detach from the terminal and the process group, report success (`cli/daemon.rs`) -> serve until `umount`
 //! or a signal -> unmount -> remove the mountpoint if it was made. After mount(2) every failure unmounts.
@@ -79,6 +81,7 @@
 //! | where is a wrong checksum noticed, and what then? | `content/codec/zlib.rs` and `lz4_frame.rs`: [`content::codec::DecodeError::Suspect`], EIO; a missing one is a [`content::codec::Quirk`] |
 //! | where does `--salvage` act? | `decode` in `content/decode.rs`, alone |
 //! | where is a damaged extent noticed? | [`content::codec::decode`]; its size is checked before, in `content/store.rs` |
+//! | how are links in folders of loose files followed, and what keeps a read out of our own mount? | [`mod@folder`] |
 //! | which error does a program get? | `fs/error.rs`, one match |
 //! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until the mount ends |
 //! | what happens when an archive changes? | [`source`]: EIO until it is mounted again |
@@ -92,6 +95,7 @@
 //! | what | bytes | bound |
 //! |---|---|---|
 //! | names | 36 a node with its hash index, 4 a file for its folder, the name; 20 more for a hidden file, 80 for one without a name; 20 and its stored name for a file that is listed under another one, 12 for one with a number | files of all archives; 16,777,216 an archive; while it is opened 24 for each byte of the archive and 4 MiB ([`mod@tree`]) |
+//! | loose files | 28 each, their names shared with the tree; 12 more behind a link, and the path of each folder that links lead to; 128 open files | 4,194,304 files and folders of a folder |
 //! | extents | 16 each; 4 a file more where files have several | as names |
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
 //! | these tables together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
@@ -135,6 +139,7 @@
 
 pub mod cli;
 pub mod content;
+pub mod folder;
 pub mod format;
 pub mod fs;
 pub mod game;

@@ -15,16 +15,17 @@ use std::path::{Path, PathBuf};
 use imports::imports;
 
 /// Each part with the parts that it may import.
-const ALLOWED: [(&str, &[&str]); 9] = [
+const ALLOWED: [(&str, &[&str]); 10] = [
     ("read", &[]),
     ("source", &[]),
+    ("folder", &[]),
     ("texture", &[]),
     ("format", &["read", "texture"]),
-    ("tree", &["format"]),
-    ("content", &["format", "source"]),
+    ("tree", &["format", "folder"]),
+    ("content", &["format", "source", "folder"]),
     ("fs", &["tree", "content", "format"]),
     ("game", &["read"]),
-    ("cli", &["read", "source", "texture", "format", "tree", "content", "fs", "game"]),
+    ("cli", &["read", "source", "folder", "texture", "format", "tree", "content", "fs", "game"]),
 ];
 
 /// Files that belong to no part: the crate's documentation, and the program.

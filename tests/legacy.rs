@@ -49,7 +49,9 @@ fn opened(bytes: &[u8]) -> (tempfile::TempDir, Tree, Store) {
     let path = folder.path().join("legacy.bsa");
     fs::write(&path, bytes).unwrap();
     let archive = parse(bytes, &Limits::default()).unwrap();
-    let tree = merge(vec![Layer::new(&archive, Encoding::default(), None).unwrap()]).unwrap();
+    let tree =
+        merge(vec![Layer::new(&archive, Encoding::default(), None).unwrap()], bsafs::tree::Rule::LastWins)
+            .unwrap();
     let mut store = Store::new(1 << 20, Limits::default());
     store.add(Source::open(&path).unwrap(), LayerTables::new(&archive));
     (folder, tree, store)

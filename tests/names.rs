@@ -48,7 +48,7 @@ fn tree_of(bytes: &[u8], list: &str) -> Tree {
     assert_eq!(names.add(list.as_bytes()), Ok(0));
     let archive = parse(bytes, &Limits::default()).unwrap();
     let layer = Layer::with_names(&archive, Encoding::default(), None, &names).unwrap();
-    tree::merge(vec![layer]).unwrap()
+    tree::merge(vec![layer], tree::Rule::LastWins).unwrap()
 }
 
 fn files(tree: &Tree) -> Vec<String> {
@@ -87,8 +87,10 @@ fn a_hidden_file_without_a_name_has_the_hash_that_is_stored() {
     let mut names = Dictionary::new(Encoding::default());
     names.add(b"a/b.txt").unwrap();
     let archive = Ba2::general(1).file("a\\b.txt", "x");
-    let tree =
-        tree::merge(vec![read(&archive.clone().nameless().build(), &names), read(&archive.build(), &names)]);
+    let tree = tree::merge(
+        vec![read(&archive.clone().nameless().build(), &names), read(&archive.build(), &names)],
+        tree::Rule::LastWins,
+    );
     let tree = tree.unwrap();
     let listed = tree.resolve(b"a/b.txt").unwrap();
     let [hidden] = tree.hidden(listed) else { panic!("one entry is hidden") };

@@ -11,10 +11,11 @@ use super::open_args::{OpenArgs, SALVAGE};
 use super::output::raw_stdout;
 use crate::tree::Kind;
 
-/// Write files of an archive to standard output
+/// Write files of an archive or folder to standard output
 #[derive(Args, Debug)]
 pub(super) struct Cat {
-    /// The archive
+    /// The archive or folder
+    #[arg(value_name = "SOURCE")]
     archive: PathBuf,
     /// Paths in it, in any case, with either slash
     #[arg(required = true, value_name = "PATH")]
@@ -33,8 +34,7 @@ impl Cat {
             let missing = |what: &str| {
                 Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()))
             };
-            let node =
-                opened.tree.resolve(path.as_bytes()).ok_or_else(|| missing("no such file in the archive"))?;
+            let node = opened.tree.resolve(path.as_bytes()).ok_or_else(|| missing("no such file in it"))?;
             let Kind::File(entry) = opened.tree.kind(node) else { return Err(missing("it is a folder")) };
             let copied = opened.store.copy(entry, &mut out);
             if let Some(error) = opened.store.take_salvaged(entry) {

@@ -17,15 +17,15 @@ use super::selection::{Selection, path};
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
-/// Write files of archives to a folder
+/// Write files of archives and folders to a folder
 ///
 /// A file replaces one that is there once it is whole. One that cannot be read or written is named, and the others are
 /// written; the exit status is then 1. `--salvage` writes bad files that have all their bytes. Links that are there are
 /// neither followed nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug)]
 pub(super) struct Extract {
-    /// Archives; where two have a file, the rightmost wins
-    #[arg(required = true, value_name = "ARCHIVE")]
+    /// Archives and folders; where two have a file, the rightmost wins
+    #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// The folder to write to; made if it is missing
     #[arg(short = 'C', long, value_name = "FOLDER", default_value = ".")]
@@ -62,6 +62,10 @@ impl Extract {
         files.sort_by_key(|(_, entry)| (entry.layer, opened.store.offset(*entry)));
         let folder = OutputFolder::open(&self.directory, opened.store.identities())
             .map_err(|error| Failure::not_made("the folder", &self.directory, &error))?;
+        if folder.is_kept() {
+            let why = "it is one of the sources, whose files would be replaced; name another folder";
+            return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", self.directory.display())));
+        }
         let outcomes = in_parallel(files.len(), "extracting", |index| {
             let (node, entry) = files[index];
             Ok(self.write(&opened, &folder, node, entry))

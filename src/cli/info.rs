@@ -1,23 +1,26 @@
-//! `bsafs info`: the header, counts and codecs of an archive.
+//! `bsafs info`: the header, counts and codecs of an archive, and what is in a folder.
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::BinaryBytes;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::named_folder::NamedFolder;
 use super::open::OpenedArchives;
 use super::open_args::OpenArgs;
 use super::output::{count, stdout_for, write_json};
 
 /// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
+///
+/// Of a folder: what its loose files take; then its archives, each as if it were named.
 #[derive(Args, Debug)]
 pub(super) struct Info {
-    /// Archives
-    #[arg(required = true, value_name = "ARCHIVE")]
+    /// Archives and folders
+    #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// One JSON object a line
     #[arg(long)]
@@ -53,26 +56,31 @@ struct Summary {
 impl Info {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
-        for archive in &self.archives {
-            let summary = self.summary(archive)?;
-            match self.json {
-                true => write_json(&mut out, &summary)?,
-                false => summary.write(&mut out)?,
+        for source in &self.archives {
+            if !source.is_dir() {
+                self.write(&self.summary(source)?, &mut out)?;
+                continue;
+            }
+            let NamedFolder { loose, archives } = NamedFolder::open(source, &self.open)?;
+            self.write(&of_folder(source, &loose), &mut out)?;
+            for archive in archives {
+                self.write(&self.summary(&archive)?, &mut out)?;
             }
         }
         out.flush()?;
         Ok(Exit::Ok)
     }
 
-    fn summary(&self, archive: &std::path::Path) -> Result<Summary, Failure> {
-        let mut opened = OpenedArchives::open_one(archive, &self.open)?;
-        let mut codecs = BTreeMap::new();
-        let (mut files, mut bytes) = (0, 0);
-        for (_, entry) in opened.tree.entries() {
-            *codecs.entry(opened.store.packing(entry).codec.name()).or_insert(0) += 1;
-            files += 1;
-            bytes += opened.store.size(entry);
+    fn write(&self, summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
+        match self.json {
+            true => write_json(out, summary),
+            false => summary.write(out),
         }
+    }
+
+    fn summary(&self, archive: &Path) -> Result<Summary, Failure> {
+        let mut opened = OpenedArchives::open_one(archive, &self.open)?;
+        let (codecs, files, bytes) = contents(&opened);
         let description = opened.descriptions.remove(0);
         let about = description.about;
         Ok(Summary {
@@ -98,6 +106,39 @@ impl Info {
     }
 }
 
+/// Files by codec, how many there are, and their bytes.
+fn contents(opened: &OpenedArchives) -> (BTreeMap<&'static str, usize>, usize, u64) {
+    let mut codecs = BTreeMap::new();
+    let (mut files, mut bytes) = (0, 0);
+    for (_, entry) in opened.tree.entries() {
+        *codecs.entry(opened.store.packing(entry).codec.name()).or_insert(0) += 1;
+        files += 1;
+        bytes += opened.store.size(entry);
+    }
+    (codecs, files, bytes)
+}
+
+/// The loose files of a folder.
+fn of_folder(path: &Path, loose: &OpenedArchives) -> Summary {
+    let (codecs, files, bytes) = contents(loose);
+    Summary {
+        archive: path.display().to_string(),
+        format: "folder",
+        version: None,
+        kind: "",
+        games: "loose files",
+        platform: "any",
+        flags: 0,
+        flag_names: Vec::new(),
+        folders: loose.tree.len() as usize - files - 1,
+        files,
+        archive_bytes: loose.store.archive_bytes(),
+        bytes,
+        codecs,
+        notes: Vec::new(),
+    }
+}
+
 impl Summary {
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let kind = if self.kind.is_empty() { String::new() } else { format!(" {}", self.kind) };
@@ -110,7 +151,10 @@ impl Summary {
         }
         writeln!(out, "  holds          {} in {}", count(self.files, "file"), count(self.folders, "folder"))?;
         let (bytes, packed) = (BinaryBytes(self.bytes), BinaryBytes(self.archive_bytes));
-        writeln!(out, "  sizes          {bytes} unpacked, {packed} in the archive")?;
+        match self.format {
+            "folder" => writeln!(out, "  sizes          {bytes}")?,
+            _ => writeln!(out, "  sizes          {bytes} unpacked, {packed} in the archive")?,
+        }
         let codecs: Vec<String> =
             self.codecs.iter().map(|(codec, files)| format!("{codec}: {files}")).collect();
         writeln!(out, "  codecs         {}", codecs.join(", "))?;

@@ -1,4 +1,4 @@
-//! `bsafs list`: the files of archives, without a mount.
+//! `bsafs list`: the files of archives and folders, without a mount.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,11 +15,11 @@ use super::selection::{Selection, path};
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
-/// List the files in archives, as a mount would show them
+/// List the files in archives and folders, as a mount would show them
 #[derive(Args, Debug)]
 pub(super) struct List {
-    /// Archives; where two have a file, the rightmost wins
-    #[arg(required = true, value_name = "ARCHIVE")]
+    /// Archives and folders; where two have a file, the rightmost wins
+    #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// Sizes in bytes (in the mount, and packed), codec, and archive, in front of each path
     #[arg(short, long)]
@@ -63,10 +63,12 @@ impl List {
                 continue;
             }
             if self.long {
-                let packing = opened.store.packing(entry);
                 let archive =
                     opened.store.path(entry.layer).file_name().unwrap_or_default().to_string_lossy();
-                let (size, packed, codec) = (opened.store.size(entry), packing.packed, packing.codec.name());
+                // Of a loose file the look at its size tells both.
+                let size = opened.store.size(entry);
+                let packing = opened.store.packing(entry);
+                let (packed, codec) = (packing.packed, packing.codec.name());
                 write!(out, "{size:>12} {packed:>12} {codec:<9} {archive}  ")?;
             }
             out.write_all(&opened.tree.path(node))?;
@@ -78,10 +80,12 @@ impl List {
 }
 
 fn line(opened: &OpenedArchives, node: NodeId, entry: EntryId) -> Line {
+    // Of a loose file the look at its size tells both.
+    let size = opened.store.size(entry);
     let packing = opened.store.packing(entry);
     Line {
         path: path(&opened.tree, node),
-        size: opened.store.size(entry),
+        size,
         packed: packing.packed,
         codec: packing.codec.name(),
         archive: opened.store.path(entry.layer).to_string_lossy().into_owned(),

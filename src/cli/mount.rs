@@ -1,4 +1,4 @@
-//! `bsafs mount`: archives as a mounted tree.
+//! `bsafs mount`: archives and folders as a mounted tree.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,15 +20,16 @@ use super::{cache_size, daemon, logging};
 use crate::format::name::is_printable;
 use crate::fs::{FileSystem, MountError, PassedMount, Session, SessionError, unmount};
 
-/// Mount archives as one read-only tree
+/// Mount archives and folders as one read-only tree
 ///
-/// Returns when the mount answers. Paths may be written in any case. Where two archives have a file, the rightmost
-/// wins. `bsafs umount MOUNTPOINT`, SIGINT, SIGTERM or SIGHUP unmount; a second signal does so even while files are
+/// Returns when the mount answers. Paths may be written in any case. Where two sources have a file, the rightmost
+/// wins. Archives that lie directly in a folder are below its loose files, in the order of their names. `bsafs umount MOUNTPOINT`, SIGINT, SIGTERM or SIGHUP unmount; a second signal does so even while files are
 /// open.
 #[derive(Args, Debug)]
 pub(super) struct Mount {
-    /// Archives, or profiles (*.toml) that name some; then the folder to mount on. Without it, a folder named after
-    /// the last archive is made here, and removed by the unmount
+    /// Archives, folders, or profiles (*.toml) that name some; then the folder to mount on. Without it, a folder named
+    /// after the last source is made here, and removed by the unmount. Of several paths a folder at the end is always
+    /// the one to mount on; a single folder is a source
     #[arg(required = true, value_name = "SOURCE... [MOUNTPOINT]")]
     paths: Vec<PathBuf>,
     /// Stay in the foreground
@@ -95,6 +96,7 @@ impl Mount {
         if let Some(passed) = &plan.options.request.passed {
             plan.check_outside(&passed.mountpoint, self.log_file.as_deref())?;
         }
+        refuse_empty(&plan)?;
         let opened = OpenedArchives::open(
             &plan.archives,
             &plan.options.open,
@@ -151,7 +153,7 @@ impl Mount {
         mountpoint: &mut Mountpoint,
         is_quiet: bool,
     ) -> Result<Exit, Failure> {
-        let report = report(plan.archives.len(), &opened, mountpoint);
+        let report = report(&opened, mountpoint);
         if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
             let why = "the mount would hide it; name a file outside";
             return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));
@@ -225,17 +227,38 @@ fn not_mounted(error: &SessionError) -> Failure {
     Failure::new(exit, error.to_string())
 }
 
+/// A single empty folder is a mountpoint for which the source was forgotten.
+fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
+    let ([source], None) = (&plan.archives[..], &plan.mountpoint) else { return Ok(()) };
+    let is_empty = std::fs::read_dir(source).is_ok_and(|mut entries| entries.next().is_none());
+    let why = "an empty folder; to mount on it, name archives or folders before it";
+    match is_empty {
+        true => Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.display()))),
+        false => Ok(()),
+    }
+}
+
 /// What was mounted, and how to undo it.
-fn report(archives: usize, opened: &OpenedArchives, mountpoint: &Mountpoint) -> String {
+fn report(opened: &OpenedArchives, mountpoint: &Mountpoint) -> String {
     let path = mountpoint.path.display();
     let made = if mountpoint.is_ours() { " (a new folder, which goes with the mount)" } else { "" };
     let hidden = opened.tree.nodes().map(|node| opened.tree.hidden(node).len()).sum::<usize>();
-    let hides = if hidden > 0 { format!(", {hidden} hidden by later archives") } else { String::new() };
+    let (archives, folders) = (opened.descriptions.len(), opened.folders());
+    let later = if folders == 0 { "archives" } else { "layers" };
+    let hides = if hidden > 0 { format!(", {hidden} hidden by later {later}") } else { String::new() };
+    let sources = match (archives, folders) {
+        (_, 0) => count(archives, "archive"),
+        (0, _) => count(folders, "folder"),
+        _ => format!("{} and {}", count(archives, "archive"), count(folders, "folder")),
+    };
+    // The sizes of loose files are not known yet.
+    let bytes = match archives {
+        0 => String::new(),
+        _ => format!(" ({} of archives)", BinaryBytes(opened.store.archive_bytes())),
+    };
     format!(
-        "mounted {}, {}{hides} ({} of archives), read-only at {path}{made}\nunmount: bsafs umount {}\n",
-        count(archives, "archive"),
+        "mounted {sources}, {}{hides}{bytes}, read-only at {path}{made}\nunmount: bsafs umount {}\n",
         count(opened.tree.files(), "file"),
-        BinaryBytes(opened.store.archive_bytes()),
         quoted(&path.to_string()),
     )
 }

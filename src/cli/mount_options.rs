@@ -57,6 +57,9 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         set(&mut it.open.parse.encoding, parse_encoding(text)?)
     }),
     value("layout=", "per-archive", "as --layout", |it, text, _| set(&mut it.layout, one_of(text)?)),
+    value("archives=", "files", "as --archives", |it, text, _| {
+        set(&mut it.open.folder_archives, one_of(text)?)
+    }),
     value("textures=", "dds", "as --textures", |it, text, _| set(&mut it.open.textures, one_of(text)?)),
     value("names=", "names.txt", "as --names", |it, text, folder| {
         it.open.names.push(folder.join(expand_home(text.into())));

@@ -97,7 +97,9 @@ pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedM
     Ok(PlannedMount { archives, mountpoint, presentation, request, options: text })
 }
 
-/// The last path is the mountpoint if it is a folder, or does not exist and has no extension of a source.
+/// The last of several paths is the mountpoint if it is a folder, or does not exist and has no extension of a source. Whether
+/// the folder is empty is no question here: a mountpoint that is not is refused with the advice what to do, while mounting
+/// it as one more source elsewhere would surprise who forgot that something is in it.
 fn sources_and_mountpoint(paths: &[PathBuf]) -> (&[PathBuf], Option<PathBuf>) {
     let Some((last, sources)) = paths.split_last().filter(|(_, sources)| !sources.is_empty()) else {
         return (paths, None);

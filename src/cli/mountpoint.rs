@@ -55,7 +55,7 @@ impl Mountpoint {
         Self { path: mount.mountpoint.clone(), made: None, lock: None }
     }
 
-    /// Makes a folder named after an archive, in the current folder; numbered if that name is taken.
+    /// Makes a folder named after an archive or folder, in the current folder; numbered if that name is taken.
     pub(super) fn after(archive: &Path) -> Result<Self, Failure> {
         for name in folder_name::candidates(archive).take(1000) {
             let path = PathBuf::from(name);
@@ -104,7 +104,8 @@ impl Mountpoint {
         if !nonempty && !std::fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_none()) {
             return Err(refused(
                 &path,
-                "it is not empty; what is in it would be hidden (-o nonempty mounts all the same)",
+                "it is not empty; what is in it would be hidden (-o nonempty mounts all the same; to mount the folder \
+                 itself, name a mountpoint behind it)",
             ));
         }
         Ok(Self { path, made, lock })

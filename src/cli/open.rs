@@ -1,26 +1,33 @@
-//! Opens, parses and merges archives, for every command alike.
+//! Opens, parses and merges archives and folders, for every command alike.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
+use std::time::SystemTime;
 
 use super::exit::{Exit, Failure};
+use super::layer_plan::{FoundLayer, PlannedLayer};
 use super::open_args::{Layout, OpenArgs};
 use super::output::count;
 use super::parallel::in_parallel;
 use super::{cache_size, dictionary, folder_name};
 use crate::content::{LayerTables, Store};
+use crate::folder::{Folder, OpenFiles, Wait};
 use crate::format::{self, About, Archive, Note, Options};
 use crate::read::Bytes;
 use crate::source::Source;
-use crate::tree::{self, Dictionary, Layer, TooManyNames, Tree};
+use crate::tree::{self, Dictionary, Layer, Rule, TooManyNames, Tree};
 
-/// Archives that were opened and merged.
+/// Archives and folders that were opened and merged.
 #[derive(Debug)]
 pub(super) struct OpenedArchives {
     pub(super) tree: Tree,
     pub(super) store: Store,
-    /// One for each archive.
+    /// One for each archive, lowest first; none for folders.
     pub(super) descriptions: Vec<Description>,
 }
 
@@ -35,31 +42,69 @@ pub(super) struct Description {
 const PARALLEL_FROM: usize = 1 << 14;
 
 impl OpenedArchives {
-    /// Opens archives, the last of which wins, with a cache of at most `cache_size` bytes.
+    /// Opens archives and folders, the last of which wins, with a cache of at most `cache_size` bytes.
     pub(super) fn open(
         paths: &[PathBuf],
         args: &OpenArgs,
         layout: Layout,
         cache_size: u64,
     ) -> Result<Self, Failure> {
+        let layers: Vec<_> =
+            paths.iter().map(|path| PlannedLayer::named(path, args.folder_archives)).collect();
+        Self::open_layers(&layers, Rule::LastWins, args, layout, cache_size)
+    }
+
+    /// Opens planned layers, merged by a rule.
+    pub(super) fn open_layers(
+        planned: &[PlannedLayer],
+        rule: Rule,
+        args: &OpenArgs,
+        layout: Layout,
+        cache_size: u64,
+    ) -> Result<Self, Failure> {
         let dictionary = dictionary::read(&args.names, args.parse.encoding)?;
-        let folders = match layout {
+        let found = find_layers(planned)?;
+        let paths: Vec<PathBuf> = found.iter().map(FoundLayer::path).collect();
+        let bases = match layout {
             Layout::Union => Vec::new(),
-            Layout::PerArchive => folder_name::distinct(paths),
+            Layout::PerArchive => folder_name::distinct(&paths),
         };
-        let open = |index: usize| {
-            OpenedArchive::open(&paths[index], folders.get(index).map(String::as_str), &dictionary, args)
+        let base = |index: usize| bases.get(index).map(String::as_str);
+        let open = |index: usize| match &found[index] {
+            FoundLayer::Folder { .. } => Ok(None),
+            FoundLayer::Archive { path, is_needed } => {
+                match OpenedArchive::open(path, base(index), &dictionary, args) {
+                    Err(failure) if !is_needed => {
+                        log::warn!("{}; it is no layer", failure.what);
+                        Ok(None)
+                    }
+                    opened => opened.map(Some),
+                }
+            }
         };
-        let mut store = Store::new(cache_size, args.parse.options().limits);
-        let mut layers = Vec::with_capacity(paths.len());
-        let mut descriptions = Vec::with_capacity(paths.len());
-        for archive in in_parallel(paths.len(), "opening archives", open)? {
-            store.add(archive.source, archive.tables);
-            layers.push(archive.layer);
-            descriptions.push(archive.description);
+        let archives = in_parallel(found.len(), "opening archives", open)?;
+        let mut opened = Opening::new(rule, Store::new(cache_size, args.parse.options().limits));
+        // Absolute, as folders have theirs.
+        let layers: HashSet<PathBuf> =
+            archives.iter().flatten().map(|archive| archive.source.path().to_owned()).collect();
+        for (index, (found, archive)) in found.into_iter().zip(archives).enumerate() {
+            match found {
+                FoundLayer::Archive { .. } => archive.into_iter().for_each(|it| opened.add_archive(it)),
+                FoundLayer::Folder { mut folder, lists_archives } => {
+                    if !lists_archives {
+                        let parent = folder.path().to_owned();
+                        folder.leave_out(|_, name| layers.contains(&parent.join(OsStr::from_bytes(name))));
+                    }
+                    opened.add_folder(*folder, base(index))?;
+                }
+            }
         }
-        let tree = tree::merge(layers).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
-        Ok(Self { tree, store, descriptions })
+        opened.merge()
+    }
+
+    /// How many of the layers are folders.
+    pub(super) fn folders(&self) -> usize {
+        self.store.layers() - self.descriptions.len()
     }
 
     /// Opens one archive, to read it without a mount.
@@ -71,6 +116,73 @@ impl OpenedArchives {
     pub(super) fn salvaging(self, salvage: bool) -> Self {
         Self { store: self.store.with_salvage(salvage), ..self }
     }
+}
+
+/// Walks the folders among the layers.
+fn find_layers(planned: &[PlannedLayer]) -> Result<Vec<FoundLayer>, Failure> {
+    let files = Arc::new(OpenFiles::default());
+    let found = in_parallel(planned.len(), "listing folders", |index| match &planned[index] {
+        PlannedLayer::Archive { path, is_needed } => {
+            Ok(vec![FoundLayer::Archive { path: path.clone(), is_needed: *is_needed }])
+        }
+        PlannedLayer::Folder(folder) => folder.find(&files),
+    })?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Layers that are being put together, lowest first.
+struct Opening {
+    rule: Rule,
+    store: Store,
+    layers: Vec<Layer>,
+    descriptions: Vec<Description>,
+}
+
+impl Opening {
+    fn new(rule: Rule, store: Store) -> Self {
+        Self { rule, store, layers: Vec::new(), descriptions: Vec::new() }
+    }
+
+    fn add_archive(&mut self, archive: OpenedArchive) {
+        let layer = archive.layer;
+        let layer = match self.rule {
+            Rule::LastWins => layer,
+            Rule::Dates => layer.modified(nanoseconds(archive.source.modified())),
+        };
+        self.store.add(archive.source, archive.tables);
+        self.layers.push(layer);
+        self.descriptions.push(archive.description);
+    }
+
+    fn add_folder(&mut self, folder: Folder, base: Option<&str>) -> Result<(), Failure> {
+        let layer = Layer::of_folder(folder.names(), base)
+            .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", folder.path().display())))?;
+        let layer = match self.rule {
+            Rule::LastWins => layer,
+            Rule::Dates => layer.modified_each(times(&folder)),
+        };
+        self.store.add_folder(Arc::new(folder));
+        self.layers.push(layer);
+        Ok(())
+    }
+
+    fn merge(self) -> Result<OpenedArchives, Failure> {
+        let Self { rule, store, layers, descriptions } = self;
+        let tree = tree::merge(layers, rule).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
+        Ok(OpenedArchives { tree, store, descriptions })
+    }
+}
+
+/// The times of all files of a folder. One that cannot be looked at is older than every archive.
+fn times(folder: &Folder) -> Vec<i64> {
+    let time = |file| folder.look(file, Wait::Yes).map_or(i64::MIN, |stat| stat.modified);
+    (0..folder.names().file_count()).map(time).collect()
+}
+
+/// A time in nanoseconds since 1970.
+fn nanoseconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// One archive; nothing in it refers to the map of its file.
@@ -119,6 +231,11 @@ pub(super) fn with_archive<T>(
     with_source(&source, path, options, use_archive)
 }
 
+/// Whether a file can be opened as an archive.
+pub(super) fn is_archive(path: &Path, args: &OpenArgs) -> Result<(), Failure> {
+    with_archive(path, &args.parse.options(), |_| ())
+}
+
 fn with_source<T>(
     source: &Source,
     path: &Path,
@@ -156,4 +273,53 @@ fn still_tiled(tables: &LayerTables) -> Option<String> {
     let textures = count(tiled.values().sum(), "texture");
     let what = "cannot be put into rows for a PC and keep a console's header";
     (!tiled.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, FileTimes};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cli::layer_plan::PlannedFolder;
+    use crate::cli::open_args::FolderArchives;
+
+    /// A Morrowind archive of one file, `a.txt`, which contains `archive`.
+    fn archive() -> Vec<u8> {
+        let numbers = |numbers: &[u32]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+        let (names, hash) = (b"a.txt\0", [0; 8]);
+        let header = numbers(&[0x100, 8 + 4 + 6, 1]);
+        [&header[..], &numbers(&[7, 0]), &numbers(&[0]), names, &hash, b"archive"].concat()
+    }
+
+    #[test]
+    fn by_dates_a_loose_file_that_is_older_than_the_archive_loses() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("x.bsa"), archive()).expect("written");
+        fs::write(path("A.txt"), b"loose").expect("written");
+        let date = |name: &str, seconds| {
+            let times = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+            File::open(path(name)).and_then(|file| file.set_times(times)).expect("times");
+        };
+        date("x.bsa", 2_000);
+        for (loose, winner) in [(1_999, "archive"), (2_000, "archive"), (2_001, "loose")] {
+            date("A.txt", loose);
+            let planned = PlannedFolder::named(folder.path(), FolderArchives::Open);
+            let layers = [PlannedLayer::Folder(planned)];
+            let opened = OpenedArchives::open_layers(
+                &layers,
+                Rule::Dates,
+                &OpenArgs::default(),
+                Layout::Union,
+                1 << 20,
+            );
+            let opened = opened.unwrap_or_else(|failure| panic!("{}", failure.what));
+            assert_eq!(opened.tree.files(), 1);
+            let (_, entry) = opened.tree.entries().next().expect("a file");
+            let mut bytes = Vec::new();
+            opened.store.copy(entry, &mut bytes).expect("read");
+            assert_eq!(String::from_utf8_lossy(&bytes), winner, "loose file of {loose}");
+        }
+    }
 }

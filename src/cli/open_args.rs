@@ -43,6 +43,9 @@ pub(super) struct OpenArgs {
     /// How to show textures
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     pub(super) textures: TextureForm,
+    /// What to do with archives that lie directly in a folder
+    #[arg(long = "archives", value_enum, value_name = "HOW", default_value_t)]
+    pub(super) folder_archives: FolderArchives,
     /// A list of paths, one a line, from which files of archives without names get theirs; `bsafs names` prints one
     #[arg(long, value_name = "FILE")]
     pub(super) names: Vec<PathBuf>,
@@ -55,11 +58,23 @@ pub(super) const SALVAGE: &str =
 /// How several archives share a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Layout {
-    /// One tree; where two archives have a file, that of the rightmost is shown
+    /// One tree; where two have a file, that of the rightmost is shown
     #[default]
     Union,
-    /// Each archive in a folder of its own, named after it
+    /// Each archive and folder in a folder of its own, named after it
     PerArchive,
+}
+
+/// What becomes of the archives that lie directly in a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum FolderArchives {
+    /// They are layers below its loose files, in the order of their names, and not listed
+    #[default]
+    Open,
+    /// They are files like others: the folder in any case, merged
+    Files,
+    /// They are layers, and listed too
+    Both,
 }
 
 impl ValueEnum for TextureForm {

@@ -22,7 +22,7 @@ const OPEN_MAX: NonZero<usize> = NonZero::new(128).unwrap();
 #[derive(Debug)]
 pub(super) struct OutputFolder {
     root: Arc<OwnedFd>,
-    /// Device and inode number of files that are not to be replaced.
+    /// Device and inode number of files that are not to be replaced, and of folders that are not to be written to.
     kept: Vec<(u64, u64)>,
     folders: Mutex<Folders>,
     /// Numbers the files that are being written.
@@ -64,6 +64,12 @@ impl OutputFolder {
             next: AtomicU64::new(0),
             needs_names: AtomicBool::new(false),
         })
+    }
+
+    /// Whether the folder itself is one of those that are kept.
+    pub(super) fn is_kept(&self) -> bool {
+        let stat = rustix::fs::fstat(&*self.root);
+        stat.is_ok_and(|stat| self.kept.contains(&(stat.st_dev, stat.st_ino)))
     }
 
     /// Has `write` write a file beside its place, and puts it there once it is whole; returns what `write` does, or `None`

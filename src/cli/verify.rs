@@ -1,12 +1,13 @@
 //! `bsafs verify`: decodes every file and names those that are damaged.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::named_folder::NamedFolder;
 use super::open::{OpenedArchives, with_archive};
 use super::open_args::OpenArgs;
 use super::output::{count, stdout_for, write_json};
@@ -25,8 +26,8 @@ use crate::format::{self, EntryId};
 /// opened at all.
 #[derive(Args, Debug)]
 pub(super) struct Verify {
-    /// Archives
-    #[arg(required = true, value_name = "ARCHIVE")]
+    /// Archives and folders
+    #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// One JSON object a line, an archive each
     #[arg(long)]
@@ -60,8 +61,7 @@ impl Verify {
     pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
         let mut exit = Exit::Ok;
-        for archive in &self.archives {
-            let findings = self.verify(archive)?;
+        let mut report = |findings: Findings| {
             if !findings.bad.is_empty() {
                 exit = Exit::No;
             }
@@ -69,36 +69,29 @@ impl Verify {
                 true => write_json(&mut out, &findings)?,
                 false => findings.write(&mut out, is_quiet)?,
             }
-            out.flush()?;
+            out.flush()
+        };
+        for source in &self.archives {
+            if !source.is_dir() {
+                report(self.verify(source)?)?;
+                continue;
+            }
+            let NamedFolder { loose, archives } = NamedFolder::open(source, &self.open)?;
+            for archive in &archives {
+                report(self.verify(archive)?)?;
+            }
+            report(findings(source, &loose, &[])?)?;
         }
         Ok(exit)
     }
 
-    fn verify(&self, archive: &std::path::Path) -> Result<Findings, Failure> {
+    fn verify(&self, archive: &Path) -> Result<Findings, Failure> {
         let opened = OpenedArchives::open_one(archive, &self.open)?;
-        let mut files: Vec<_> = opened.tree.entries().collect();
-        // In stored order, so that the disk is read sequentially.
-        files.sort_unstable_by_key(|(_, entry)| *entry);
-        let checked = in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
-        let misnamed = self.misnamed(archive)?;
-        let (mut bad, mut odd) = (Vec::new(), Vec::new());
-        for ((node, entry), checked) in files.iter().zip(checked) {
-            let path = selection::path(&opened.tree, *node);
-            if misnamed.binary_search(entry).is_ok() {
-                odd.push(Finding { path: path.clone(), what: HASH_DIFFERS.into() });
-            }
-            match checked {
-                Err(error) => bad.push(Finding { path, what: error.to_string() }),
-                Ok(quirks) => {
-                    odd.extend(quirks.iter().map(|it| Finding { path: path.clone(), what: it.to_string() }))
-                }
-            }
-        }
-        Ok(Findings { archive: archive.display().to_string(), files: files.len(), bad, odd })
+        findings(archive, &opened, &self.misnamed(archive)?)
     }
 
     /// The files whose stored hash is that of their stored name on no platform; ascending.
-    fn misnamed(&self, archive: &std::path::Path) -> Result<Vec<EntryId>, Failure> {
+    fn misnamed(&self, archive: &Path) -> Result<Vec<EntryId>, Failure> {
         with_archive(archive, &self.open.parse.options(), |parsed| {
             let is_misnamed = |entry: &format::Entry<'_>| {
                 entry.name.parts().is_some_and(|(folder, file)| {
@@ -110,6 +103,28 @@ impl Verify {
             entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect()
         })
     }
+}
+
+/// Checks all files of one archive or folder; `misnamed` are ascending.
+fn findings(source: &Path, opened: &OpenedArchives, misnamed: &[EntryId]) -> Result<Findings, Failure> {
+    let mut files: Vec<_> = opened.tree.entries().collect();
+    // In stored order, so that the disk is read sequentially.
+    files.sort_unstable_by_key(|(_, entry)| *entry);
+    let checked = in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
+    let (mut bad, mut odd) = (Vec::new(), Vec::new());
+    for ((node, entry), checked) in files.iter().zip(checked) {
+        let path = selection::path(&opened.tree, *node);
+        if misnamed.binary_search(entry).is_ok() {
+            odd.push(Finding { path: path.clone(), what: HASH_DIFFERS.into() });
+        }
+        match checked {
+            Err(error) => bad.push(Finding { path, what: error.to_string() }),
+            Ok(quirks) => {
+                odd.extend(quirks.iter().map(|it| Finding { path: path.clone(), what: it.to_string() }))
+            }
+        }
+    }
+    Ok(Findings { archive: source.display().to_string(), files: files.len(), bad, odd })
 }
 
 impl Findings {

@@ -1,4 +1,4 @@
-//! Why a file's bytes could not be read: one bad entry, or an archive that changed.
+//! Why a file's bytes could not be read: one bad entry, or an archive or a loose file that changed.
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,7 @@ use crate::source::Fault;
 pub struct ReadError {
     /// The file.
     pub entry: EntryId,
-    /// The extent's offset, in bytes from the start of the archive.
+    /// The extent's offset, in bytes from the start of the archive; 0 of a loose file.
     pub at: u64,
     /// What is wrong.
     pub reason: Reason,
@@ -41,6 +41,10 @@ pub enum Reason {
     Decode(DecodeError),
     /// The system refused the read, with this error number.
     Io(i32),
+    /// A loose file is gone, or is not the one that was looked at first.
+    FileChanged,
+    /// The system refused to open or read a loose file, with this error number.
+    FileIo(i32),
 }
 
 impl fmt::Display for Reason {
@@ -64,13 +68,20 @@ impl fmt::Display for Reason {
             Self::Io(errno) => {
                 write!(f, "the archive cannot be read: {}", io::Error::from_raw_os_error(*errno))
             }
+            Self::FileChanged => f.write_str("the file was changed, moved or removed while in use"),
+            Self::FileIo(errno) => {
+                write!(f, "the file cannot be read: {}", io::Error::from_raw_os_error(*errno))
+            }
         }
     }
 }
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (data at offset {})", self.reason, self.at)
+        match self.reason {
+            Reason::FileChanged | Reason::FileIo(_) => self.reason.fmt(f),
+            _ => write!(f, "{} (data at offset {})", self.reason, self.at),
+        }
     }
 }
 

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use super::buffer;
 use super::error::Reason;
 use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
 use super::memory::{Memory, Share};
+use super::outage::Outage;
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 use crate::source::{Fault, Reach, Source};
 
@@ -75,9 +75,6 @@ impl LayerTables {
     }
 }
 
-/// Failing reads that are less far apart are one outage, which is reported once.
-const OUTAGE_GAP: Duration = Duration::from_secs(600);
-
 /// One archive's content.
 #[derive(Debug)]
 pub(super) struct Layer {
@@ -89,14 +86,13 @@ pub(super) struct Layer {
     reported: Mutex<HashSet<u32>>,
     /// Extents whose prefix contradicts itself, by index: no disk will ever state their sizes.
     bad_prefixes: Mutex<HashSet<u32>>,
-    /// When the system last refused a read.
-    last_refusal: Mutex<Option<Instant>>,
+    outage: Outage,
 }
 
 impl Layer {
     pub(super) fn new(source: Source, tables: LayerTables, packed_memory: Arc<Memory>) -> Self {
-        let (reported, bad_prefixes, last_refusal) = Default::default();
-        Self { source, tables, packed_memory, reported, bad_prefixes, last_refusal }
+        let (reported, bad_prefixes, outage) = Default::default();
+        Self { source, tables, packed_memory, reported, bad_prefixes, outage }
     }
 
     /// The indices of an entry's extents.
@@ -244,10 +240,7 @@ impl Layer {
     pub(super) fn is_new_fault(&self, entry: u32, reason: &Reason) -> bool {
         match reason {
             Reason::Changed | Reason::OutOfReach => false,
-            Reason::Io(_) => {
-                let mut last = self.last_refusal.lock().unwrap_or_else(PoisonError::into_inner);
-                last.replace(Instant::now()).is_none_or(|last| last.elapsed() > OUTAGE_GAP)
-            }
+            Reason::Io(_) => self.outage.is_new(),
             _ => self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A read walks down this folder. `read` has the requested range cut into pieces; `way` decides how each is read; `decode`
 //! decodes them, into the answer or into `cache`, by `codec`; `layer` knows where an archive's extents are, and the crate's
-//! `source` reads their bytes.
+//! `source` reads their bytes. Loose files go a shorter way: `loose`, and the crate's `folder`.
 
 mod buffer;
 mod cache;
@@ -15,7 +15,9 @@ mod extents;
 mod large;
 mod layer;
 mod linear;
+mod loose;
 mod memory;
+mod outage;
 mod read;
 mod salvage;
 mod sizes;

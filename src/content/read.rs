@@ -50,6 +50,9 @@ impl Store {
         reach: Reach,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, ReadError> {
+        if let Some(files) = self.loose(id) {
+            return files.read(id, offset, len, reach, answer).inspect_err(|error| self.count_fault(error));
+        }
         let end = self.exact_size(id, reach)?.min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
@@ -85,6 +88,9 @@ impl Store {
     /// # Errors
     /// That of the first extent that cannot be read, as the source of an [`io::Error`]; or the writer's own.
     pub fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
+        if let Some(files) = self.loose(id) {
+            return files.copy(id, to);
+        }
         let layer = self.layer(id.layer);
         to.write_all(&layer.head_bytes(id.entry))?;
         if layer.linear(id.entry).is_some() {
@@ -102,6 +108,9 @@ impl Store {
     /// # Errors
     /// That of the first extent that cannot be read.
     pub fn check(&self, id: EntryId) -> Result<Vec<Quirk>, ReadError> {
+        if let Some(files) = self.loose(id) {
+            return files.check(id).map(|()| Vec::new());
+        }
         let layer = self.layer(id.layer);
         let mut quirks = Vec::new();
         if layer.linear(id.entry).is_some() {

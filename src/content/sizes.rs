@@ -8,7 +8,7 @@ use super::buffer;
 use super::error::{ReadError, Reason};
 use super::extent_prefix;
 use super::layer::Layer;
-use super::store::Store;
+use super::store::{LayerContent, Store};
 use crate::format::EntryId;
 use crate::source::Reach;
 
@@ -28,11 +28,18 @@ struct Unsized {
 impl Store {
     /// A file's size in bytes; that of its packed data where it cannot be read.
     pub fn size(&self, id: EntryId) -> u64 {
-        self.read_size(id, Reach::Device).unwrap_or_else(|_| self.estimated_size(id))
+        let size = match self.loose(id) {
+            Some(files) => files.look(id, Reach::Device).map(|stat| stat.size).ok(),
+            None => self.read_size(id, Reach::Device).ok(),
+        };
+        size.unwrap_or_else(|| self.estimated_size(id))
     }
 
     /// A file's size in bytes, if it is known without a read of its data.
     pub fn known_size(&self, id: EntryId) -> Option<u64> {
+        if let Some(files) = self.loose(id) {
+            return files.known_size(id.entry);
+        }
         let layer = self.layer(id.layer);
         let sum = || layer.extents(id.entry).map(|index| layer.extent(index).size.map(u64::from)).sum();
         let data: Option<u64> = layer.linear(id.entry).map_or_else(sum, |(_, len)| Some(len));
@@ -41,6 +48,9 @@ impl Store {
 
     /// Whether a file's size cannot be learnt from any disk: its data contradicts itself, or the archive was changed.
     pub fn is_size_lost(&self, id: EntryId) -> bool {
+        if self.loose(id).is_some() {
+            return false;
+        }
         let layer = self.layer(id.layer);
         layer.extents(id.entry).any(|index| layer.is_size_lost(index))
     }
@@ -49,6 +59,9 @@ impl Store {
     /// packed data in bytes, at least one, because a reader would take an empty file for a sound one and never see the
     /// error.
     pub fn estimated_size(&self, id: EntryId) -> u64 {
+        if self.loose(id).is_some() {
+            return 1;
+        }
         let layer = self.layer(id.layer);
         let packed = |index| u64::from(layer.extent(index).packed.max(1));
         layer.head(id.entry).len() + layer.extents(id.entry).map(packed).sum::<u64>()
@@ -56,7 +69,10 @@ impl Store {
 
     /// Whether no file's size has to be learnt.
     pub fn states_sizes(&self) -> bool {
-        self.layers.iter().all(Layer::states_sizes)
+        self.layers.iter().all(|layer| match layer {
+            LayerContent::Archive(layer) => layer.states_sizes(),
+            LayerContent::Folder(files) => files.folder.is_all_known(),
+        })
     }
 
     /// Learns the sizes of files, as far as they are not known and can be read.
@@ -65,7 +81,17 @@ impl Store {
     /// The first of those that the system refused to read. What else is wrong with a file is reported where it is read.
     pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>, reach: Reach) -> Result<(), ReadError> {
         let mut wanted = Vec::new();
-        for EntryId { layer, entry } in ids {
+        let mut learnt = Ok(());
+        for id @ EntryId { layer, entry } in ids {
+            if let Some(files) = self.loose(id) {
+                if let Err(error) = files.look(id, reach) {
+                    self.count_fault(&error);
+                    // Within the page cache nothing fails.
+                    let is_fault = error.reason != Reason::OutOfReach;
+                    learnt = if is_fault { learnt.and(Err(error)) } else { learnt };
+                }
+                continue;
+            }
             let extents =
                 self.layer(layer).extents(entry).map(|index| (index, self.layer(layer).extent(index)));
             let unsized_ones = extents.filter(|(_, extent)| extent.size.is_none());
@@ -75,7 +101,6 @@ impl Store {
             }));
         }
         wanted.sort_unstable();
-        let mut learnt = Ok(());
         let mut rest = &wanted[..];
         while let Some(first) = rest.first() {
             let is_near = |it: &Unsized| it.layer == first.layer && it.offset - first.offset < SPAN;
@@ -94,6 +119,9 @@ impl Store {
     /// # Errors
     /// That of the first extent whose size cannot be read.
     pub(super) fn exact_size(&self, id: EntryId, reach: Reach) -> Result<u64, ReadError> {
+        if let Some(files) = self.loose(id) {
+            return files.look(id, reach).map(|stat| stat.size).inspect_err(|error| self.count_fault(error));
+        }
         self.read_size(id, reach).map_err(|(index, reason)| self.fault(id, index, reason))
     }
 

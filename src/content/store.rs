@@ -1,4 +1,4 @@
-//! The content of all archives that were opened together: their layers, one cache, and what was counted.
+//! The content of all archives and folders that were opened together: their layers, one cache, and what was counted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,15 +10,17 @@ use super::codec;
 use super::error::{ReadError, Reason};
 use super::large;
 use super::layer::{Layer, LayerTables};
+use super::loose::LooseFiles;
 use super::memory::{LARGE, Memory, Share};
 use super::salvage::Salvage;
+use crate::folder::{Folder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
 use crate::source::Source;
 
 /// The bytes of all layers.
 #[derive(Debug)]
 pub struct Store {
-    pub(super) layers: Vec<Layer>,
+    pub(super) layers: Vec<LayerContent>,
     pub(super) cache: Cache<Reason>,
     /// Of large decoded extents, cached ones included: the largest that is accepted fits.
     memory: Arc<Memory>,
@@ -26,6 +28,17 @@ pub struct Store {
     pub(super) counters: Counters,
     /// `None` where suspect bytes are an error.
     pub(super) salvage: Option<Salvage>,
+}
+
+/// The bytes of one layer.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a mount has some thousand layers at most, and reads go through them"
+)]
+pub(super) enum LayerContent {
+    Archive(Layer),
+    Folder(LooseFiles),
 }
 
 /// What was done so far. Each count is exact; two of them may be of different moments.
@@ -71,20 +84,36 @@ impl Store {
     /// Adds an archive's content as the next layer.
     pub fn add(&mut self, source: Source, tables: LayerTables) {
         let device = source.identity().0;
-        let of_device = self.layers.iter().find(|layer| layer.source.identity().0 == device);
+        let mut archives = self.layers.iter().filter_map(|layer| match layer {
+            LayerContent::Archive(layer) => Some(layer),
+            LayerContent::Folder(_) => None,
+        });
+        let of_device = archives.find(|layer| layer.source.identity().0 == device);
         let packed = of_device
             .map_or_else(|| Memory::new(u64::from(self.limits.packed)), |layer| layer.packed_memory.clone());
-        self.layers.push(Layer::new(source, tables, packed));
+        self.layers.push(LayerContent::Archive(Layer::new(source, tables, packed)));
     }
 
-    /// The device that a layer's archive is on (`st_dev`).
-    pub fn device(&self, layer: u16) -> u64 {
-        self.layer(layer).source.identity().0
+    /// Adds a folder's content as the next layer.
+    pub fn add_folder(&mut self, folder: Arc<Folder>) {
+        self.layers.push(LayerContent::Folder(LooseFiles::new(folder)));
     }
 
-    /// Device and inode number of each archive.
+    /// The device that a file's bytes are on (`st_dev`).
+    pub fn device(&self, id: EntryId) -> u64 {
+        match self.content(id.layer) {
+            LayerContent::Archive(layer) => layer.source.identity().0,
+            LayerContent::Folder(files) => files.folder.device(id.entry),
+        }
+    }
+
+    /// Device and inode number of each archive and folder.
     pub fn identities(&self) -> Vec<(u64, u64)> {
-        self.layers.iter().map(|layer| layer.source.identity()).collect()
+        let identity = |layer: &LayerContent| match layer {
+            LayerContent::Archive(layer) => layer.source.identity(),
+            LayerContent::Folder(files) => files.folder.identity(),
+        };
+        self.layers.iter().map(identity).collect()
     }
 
     /// How many layers there are.
@@ -92,19 +121,40 @@ impl Store {
         self.layers.len()
     }
 
-    /// The path of a layer's archive.
+    /// The path of a layer's archive or folder.
     pub fn path(&self, layer: u16) -> &Path {
-        self.layer(layer).source.path()
+        match self.content(layer) {
+            LayerContent::Archive(layer) => layer.source.path(),
+            LayerContent::Folder(files) => files.folder.path(),
+        }
     }
 
-    /// When a layer's archive was last changed before it was opened.
+    /// Whether a layer is a folder of loose files.
+    pub fn is_folder(&self, layer: u16) -> bool {
+        matches!(self.content(layer), LayerContent::Folder(_))
+    }
+
+    /// When a layer's archive or folder was last changed before it was opened.
     pub fn modified(&self, layer: u16) -> SystemTime {
-        self.layer(layer).source.modified()
+        match self.content(layer) {
+            LayerContent::Archive(layer) => layer.source.modified(),
+            LayerContent::Folder(files) => system_time(files.folder.modified()),
+        }
     }
 
-    /// Bytes that all archives take on the disk.
+    /// When a file was last changed: its archive, or the file itself, where it is a loose one that was looked at.
+    pub fn file_modified(&self, id: EntryId) -> SystemTime {
+        let known = self.loose(id).and_then(|files| files.folder.known(id.entry));
+        known.map_or_else(|| self.modified(id.layer), |stat| system_time(stat.modified))
+    }
+
+    /// Bytes that all archives take on the disk, and all loose files that were looked at.
     pub fn archive_bytes(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.source.len()).sum()
+        let bytes = |layer: &LayerContent| match layer {
+            LayerContent::Archive(layer) => layer.source.len(),
+            LayerContent::Folder(files) => files.folder.known_bytes(),
+        };
+        self.layers.iter().map(bytes).sum()
     }
 
     /// Brings the cache back to its size where readers did not come back for what is beyond, and gives back the memory that
@@ -139,19 +189,29 @@ impl Store {
         self.counters.faults.load(Ordering::Relaxed)
     }
 
-    /// Bytes read from all archives so far, the mapped tables not counted.
+    /// Bytes read from all archives and loose files so far, the mapped tables not counted.
     pub fn bytes_read(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.source.bytes_read()).sum()
+        let bytes = |layer: &LayerContent| match layer {
+            LayerContent::Archive(layer) => layer.source.bytes_read(),
+            LayerContent::Folder(files) => files.folder.bytes_read(),
+        };
+        self.layers.iter().map(bytes).sum()
     }
 
-    /// Where a file's data begins, in bytes from the start of its archive; 0 where it has none.
+    /// Where a file's data begins, in bytes from the start of its archive; 0 where it has none, and of loose files.
     pub fn offset(&self, id: EntryId) -> u64 {
+        if self.loose(id).is_some() {
+            return 0;
+        }
         let layer = self.layer(id.layer);
         layer.extents(id.entry).next().map_or(0, |index| layer.extent(index).offset)
     }
 
-    /// How a file is packed.
+    /// How a file is packed. A loose file that nobody looked at takes 0 bytes.
     pub fn packing(&self, id: EntryId) -> Packing {
+        if let Some(files) = self.loose(id) {
+            return Packing { codec: Codec::Stored, packed: files.known_size(id.entry).unwrap_or(0) };
+        }
         let layer = self.layer(id.layer);
         let extents = layer.extents(id.entry).map(|index| layer.extent(index));
         let codec = extents.clone().map(|extent| extent.codec).find(|&codec| codec != Codec::Stored);
@@ -163,16 +223,43 @@ impl Store {
 
     /// The header that is put in front of a file.
     pub fn head(&self, id: EntryId) -> Head {
+        if self.loose(id).is_some() {
+            return Head::None;
+        }
         self.layer(id.layer).head(id.entry)
     }
 
     /// The tile mode in which a texture's texels are shown; `None` where they are linear. Reads no data.
     pub fn tile_mode(&self, id: EntryId) -> Option<u8> {
+        if self.loose(id).is_some() {
+            return None;
+        }
         self.layer(id.layer).tile_mode(id.entry)
     }
 
+    /// The loose files that a file is one of; `None` where it is in an archive.
+    pub(super) fn loose(&self, id: EntryId) -> Option<&LooseFiles> {
+        match self.content(id.layer) {
+            LayerContent::Archive(_) => None,
+            LayerContent::Folder(files) => Some(files),
+        }
+    }
+
+    /// A layer that is an archive; what concerns loose files asks [`Store::loose`] first.
     pub(super) fn layer(&self, layer: u16) -> &Layer {
+        match self.content(layer) {
+            LayerContent::Archive(layer) => layer,
+            LayerContent::Folder(_) => unreachable!("a loose file has no extents"),
+        }
+    }
+
+    fn content(&self, layer: u16) -> &LayerContent {
         &self.layers[usize::from(layer)]
+    }
+
+    /// Counts a failed read of a loose file.
+    pub(super) fn count_fault(&self, error: &ReadError) {
+        self.counters.faults.fetch_add(u64::from(error.reason != Reason::OutOfReach), Ordering::Relaxed);
     }
 
     /// Refuses an unpacked size that the packed bytes cannot become, packed bytes that it cannot need or that the archive does
@@ -202,9 +289,10 @@ impl Store {
 
     /// The error of a read of an extent, which is counted.
     pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {
-        self.counters.faults.fetch_add(u64::from(reason != Reason::OutOfReach), Ordering::Relaxed);
         let layer = self.layer(entry.layer);
         let is_new = layer.is_new_fault(entry.entry, &reason);
-        ReadError { entry, at: layer.extent(index).offset, reason, is_new }
+        let error = ReadError { entry, at: layer.extent(index).offset, reason, is_new };
+        self.count_fault(&error);
+        error
     }
 }

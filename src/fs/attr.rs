@@ -11,7 +11,7 @@ pub struct Attr {
     pub kind: NodeKind,
     /// In bytes; an estimate where it is not lasting, of a file whose size is lost.
     pub size: u64,
-    /// When its archive was last changed.
+    /// When its archive was last changed; a loose file or folder itself.
     pub modified: SystemTime,
     /// Whether it is known and never changes, so that the kernel may cache it for ever; else its TTL is 0.
     pub is_lasting: bool,

@@ -29,7 +29,7 @@ pub struct FileSystem {
     pub(super) store: Store,
     pub(super) spellings: Spellings,
     pub(super) presentation: Presentation,
-    /// Of folders: when the newest archive was last changed.
+    /// Of folders that only archives have: when the newest archive or loose folder was last changed.
     modified: SystemTime,
     /// Set once there is a session.
     pub(super) cache_trim: OnceLock<CacheTrim>,
@@ -145,10 +145,10 @@ impl FileSystem {
         })
     }
 
-    /// The device that a file's archive is on.
+    /// The device that a file's bytes are on.
     pub(super) fn device(&self, ino: u64) -> Option<u64> {
         let entry = self.entry(self.inode(ino).ok()?.node?)?;
-        Some(self.store.device(entry.layer))
+        Some(self.store.device(entry))
     }
 
     /// The entry of a file.
@@ -215,12 +215,13 @@ impl FileSystem {
     fn node_attr(&self, inode: Inode) -> Attr {
         let ino = inode.ino;
         let Some(Kind::File(entry)) = inode.node.map(|node| self.tree.kind(node)) else {
-            let modified = self.modified;
+            let time = inode.node.and_then(|node| self.tree.folder_time(node));
+            let modified = time.unwrap_or(self.modified);
             return Attr { ino, kind: NodeKind::Folder, size: 0, modified, is_lasting: true };
         };
         let known = self.store.known_size(entry);
         let size = known.unwrap_or_else(|| self.store.estimated_size(entry));
-        let modified = self.store.modified(entry.layer);
+        let modified = self.store.file_modified(entry);
         Attr { ino, kind: NodeKind::File, size, modified, is_lasting: known.is_some() }
     }
 }

@@ -40,7 +40,7 @@ impl FileSystem {
         }
         let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();
         for node in nodes {
-            let device = self.entry(node).map_or(0, |entry| self.store.device(entry.layer));
+            let device = self.entry(node).map_or(0, |entry| self.store.device(entry));
             by_device.entry(device).or_default().push(node);
         }
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {

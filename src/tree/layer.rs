@@ -1,14 +1,34 @@
-//! The names of one archive, made safe and sorted into folders.
+//! The names of one archive or folder of loose files, made safe and sorted into folders.
+
+use std::sync::Arc;
 
 use super::stored_names::{StoredNames, TooManyNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 
-/// A name in a layer's arena: UTF-8, at most 255 bytes.
+/// A name in a layer's shared bytes, or behind those in its arena: UTF-8, at most 255 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NameRef {
     at: u32,
     len: u8,
+}
+
+impl NameRef {
+    pub(super) fn new(at: u32, len: u8) -> Self {
+        Self { at, len }
+    }
+}
+
+/// When the files of a layer were last changed, in nanoseconds since 1970, where a rule decides by it.
+#[derive(Debug, Default)]
+pub(super) enum Times {
+    /// Not known: no rule that looks at times concerns the layer.
+    #[default]
+    None,
+    /// An archive's own time is that of its files.
+    Archive(i64),
+    /// Loose files, by entry.
+    Files(Vec<i64>),
 }
 
 /// A folder of one layer.
@@ -35,12 +55,18 @@ pub(super) struct UnnamedEntry {
     pub(super) is_recovered: bool,
 }
 
-/// One archive's names.
+/// The names of one archive or folder of loose files.
 #[derive(Debug)]
 pub struct Layer {
-    /// All names, one after the other.
+    /// Names that somebody else has in memory as well; none of an archive.
+    pub(super) shared: Arc<[u8]>,
+    /// All other names, one after the other.
     pub(super) arena: Vec<u8>,
     pub(super) folders: Vec<Folder>,
+    /// The time of each folder in nanoseconds since 1970; none of an archive, and none once the tree is frozen.
+    pub(super) folder_times: Vec<i64>,
+    /// None once the tree is frozen.
+    pub(super) times: Times,
     /// Empty once the tree is frozen.
     pub(super) files: Vec<File>,
     /// The folder of each file, once the tree is frozen.
@@ -62,12 +88,28 @@ pub struct Layer {
 impl Layer {
     /// The bytes of a name.
     pub(super) fn name(&self, name: NameRef) -> &[u8] {
-        &self.arena[name.at as usize..][..usize::from(name.len)]
+        let (at, len) = (name.at as usize, usize::from(name.len));
+        match at.checked_sub(self.shared.len()) {
+            Some(at) => &self.arena[at..][..len],
+            None => &self.shared[at..][..len],
+        }
+    }
+
+    /// The same with the time of an archive, for a rule that decides by times; in nanoseconds since 1970.
+    #[must_use]
+    pub fn modified(self, archive: i64) -> Self {
+        Self { times: Times::Archive(archive), ..self }
+    }
+
+    /// The same with the times of loose files in the order of their entries.
+    #[must_use]
+    pub fn modified_each(self, files: Vec<i64>) -> Self {
+        Self { times: Times::Files(files), ..self }
     }
 
     /// Appends a name to the arena.
     pub(super) fn append(&mut self, name: &[u8]) -> Result<NameRef, TooManyNames> {
-        let at = u32::try_from(self.arena.len()).map_err(|_| TooManyNames)?;
+        let at = u32::try_from(self.shared.len() + self.arena.len()).map_err(|_| TooManyNames)?;
         let len = u8::try_from(name.len()).map_err(|_| TooManyNames)?;
         self.arena.extend_from_slice(name);
         Ok(NameRef { at, len })
@@ -86,6 +128,8 @@ impl Layer {
         // Copied into a new vector: collecting from the files in place would keep their larger allocation.
         self.folder_of_file = self.files.iter().map(|file| file.folder).collect();
         self.files = Vec::new();
+        self.folder_times = Vec::new();
+        self.times = Times::None;
         self.renamed.sort_unstable_by_key(|(entry, _)| *entry);
         self.renamed.shrink_to_fit();
         self.unnamed.shrink_to_fit();

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::dictionary::Dictionary;
 use super::fold;
 use super::folder_index::FolderIndex;
-use super::layer::{File, Folder, Layer, NameRef, UnnamedEntry};
+use super::layer::{File, Folder, Layer, NameRef, Times, UnnamedEntry};
 use super::stored_names::{StoredNames, TooManyNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, placeholder_name};
@@ -98,6 +99,9 @@ impl<'a> LayerBuilder<'a> {
             _ => None,
         });
         let layer = Layer {
+            shared: Arc::default(),
+            folder_times: Vec::new(),
+            times: Times::None,
             arena: Vec::with_capacity(archive.files.len().saturating_mul(20)),
             folders: vec![root],
             files: Vec::with_capacity(archive.files.len()),

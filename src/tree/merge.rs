@@ -7,6 +7,7 @@ use super::fold;
 use super::folder_index::FolderIndex;
 use super::layer::{Layer, NameRef};
 use super::node::{Hidden, Node, NodeId};
+use super::rule::Rule;
 use super::runs::for_each_run;
 use super::tree::Tree;
 use crate::format::EntryId;
@@ -23,15 +24,15 @@ impl std::fmt::Display for TooManyNodes {
 
 impl std::error::Error for TooManyNodes {}
 
-/// Merges layers, the last of which wins, and freezes the tree.
+/// Merges layers, and freezes the tree. Where several have a file, `rule` decides; in [`Rule::LastWins`] the last has it.
 ///
 /// Within one layer nothing is hidden: of files whose names are equal but for case, and of a file that is named like a
 /// folder, all but the first get a number (`name (2).ext`), in stored order.
 ///
 /// # Errors
 /// [`TooManyNodes`] where numbers run out.
-pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
-    let mut merging = Merging { folders: Vec::new(), layers };
+pub fn merge(layers: Vec<Layer>, rule: Rule) -> Result<Tree, TooManyNodes> {
+    let mut merging = Merging { folders: Vec::new(), layers, rule };
     let map = merging.merge_folders()?;
     let files: usize = merging.layers.iter().map(|layer| layer.files.len()).sum();
     if merging.folders.len().saturating_add(files) >= NODES_MAX {
@@ -40,8 +41,9 @@ pub fn merge(layers: Vec<Layer>) -> Result<Tree, TooManyNodes> {
     let runs = merging.runs(&map);
     let mut nodes = merging.gather(&map, &runs);
     for_each_run(&mut nodes[1..], &runs.starts, |run| merging.sort(run));
-    let hidden = merging.number(&mut nodes, &runs)?;
-    Ok(Tree::new(nodes, merging.layers, hidden))
+    let (hidden, node_of_folder) = merging.number(&mut nodes, &runs)?;
+    let times = merging.folder_times(&map, &node_of_folder);
+    Ok(Tree::new(nodes, merging.layers, hidden, times))
 }
 
 /// Nodes that may exist, so that their numbers and those of spellings stay below 2^32.
@@ -51,6 +53,7 @@ struct Merging {
     /// The folders of all layers, merged; the root first, every folder after its parent.
     folders: Vec<Folder>,
     layers: Vec<Layer>,
+    rule: Rule,
 }
 
 /// A merged folder: the layer that has it first, and its name there.
@@ -168,8 +171,13 @@ impl Merging {
         nodes
     }
 
-    /// Numbers nodes from the root down, and takes out the entries that are hidden.
-    fn number(&mut self, nodes: &mut Vec<Node>, runs: &Runs) -> Result<Vec<Hidden>, TooManyNodes> {
+    /// Numbers nodes from the root down, and takes out the entries that are hidden. Returns those, and the node of each
+    /// merged folder.
+    fn number(
+        &mut self,
+        nodes: &mut Vec<Node>,
+        runs: &Runs,
+    ) -> Result<(Vec<Hidden>, Vec<u32>), TooManyNodes> {
         let mut hidden = Vec::new();
         let mut node_of_folder = vec![0_u32; self.folders.len()];
         let mut end = 1;
@@ -177,6 +185,7 @@ impl Merging {
             let run = bounds[0] + 1..bounds[1] + 1;
             if nodes[run.clone()].iter().any(|node| node.is_repeated) {
                 self.number_duplicates(&mut nodes[run.clone()])?;
+                self.decide(&mut nodes[run.clone()]);
             }
             let parent = node_of_folder[folder as usize];
             let first = end;
@@ -198,7 +207,29 @@ impl Merging {
         }
         nodes.truncate(end);
         nodes.shrink_to_fit();
-        Ok(hidden)
+        Ok((hidden, node_of_folder))
+    }
+
+    /// Has the rule decide which file of each name of a sorted run is listed. No layer has two of one name any more, and no
+    /// folder has the name of a file.
+    fn decide(&self, run: &mut [Node]) {
+        for same in run.chunk_by_mut(|_, next| next.is_repeated).filter(|same| same.len() > 1) {
+            self.rule.order(&self.layers, same);
+            (0..).zip(same).for_each(|(index, node)| node.is_repeated = index > 0);
+        }
+    }
+
+    /// The times of folders of loose files, by node: of several layers that have one, the newest.
+    fn folder_times(&self, map: &FolderMap, node_of_folder: &[u32]) -> Vec<(NodeId, i64)> {
+        let mut times = Vec::new();
+        for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
+            let nodes = merged.iter().map(|&folder| NodeId(node_of_folder[folder as usize]));
+            times.extend(nodes.zip(layer.folder_times.iter().copied()));
+        }
+        times.sort_unstable_by_key(|&(node, time)| (node, Reverse(time)));
+        times.dedup_by_key(|(node, _)| *node);
+        times.shrink_to_fit();
+        times
     }
 
     /// Gives the first free number to each file of a sorted run whose name another file of its own layer has, or a

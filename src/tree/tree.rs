@@ -1,10 +1,13 @@
 //! The frozen tree.
 
+use std::time::SystemTime;
+
 use super::fold;
 use super::hash_index::HashIndex;
 use super::layer::{Layer, NameRef};
 use super::node::{Hidden, Kind, Node, NodeId};
 use super::unnamed::UnnamedFiles;
+use crate::folder::system_time;
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash, placeholder_name};
 use crate::format::{EntryId, name};
@@ -18,6 +21,8 @@ pub struct Tree {
     /// In the order of their nodes; of one node, the latest layer first.
     hidden: Vec<Hidden>,
     unnamed: Vec<UnnamedFiles>,
+    /// Of folders of loose files, in the order of their nodes: when they were last changed, in nanoseconds since 1970.
+    times: Vec<(NodeId, i64)>,
 }
 
 /// Deepest path that is assumed to be a folder of unnamed files.
@@ -25,14 +30,19 @@ const ASSUMED_DEPTH_MAX: usize = 16;
 
 impl Tree {
     /// Freezes a tree of nodes whose names are in `layers`.
-    pub(super) fn new(mut nodes: Vec<Node>, mut layers: Vec<Layer>, hidden: Vec<Hidden>) -> Self {
+    pub(super) fn new(
+        mut nodes: Vec<Node>,
+        mut layers: Vec<Layer>,
+        hidden: Vec<Hidden>,
+        times: Vec<(NodeId, i64)>,
+    ) -> Self {
         layers.iter_mut().for_each(Layer::freeze);
         // Every name of a tree is short enough to have a hash.
         let by_hash = HashIndex::new(&mut nodes, |node| {
             fold::hash(layers[usize::from(node.layer)].name(node.name)).unwrap_or_default()
         });
         let unnamed = UnnamedFiles::of_layers(&layers, &nodes);
-        Self { nodes, by_hash, layers, hidden, unnamed }
+        Self { nodes, by_hash, layers, hidden, unnamed, times }
     }
 
     /// How many nodes there are; they are numbered from 0.
@@ -93,6 +103,12 @@ impl Tree {
     /// The children of a folder, in the order of their folded names; none of a file.
     pub fn children(&self, folder: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
         self.get(folder).children().map(NodeId)
+    }
+
+    /// When a folder of loose files was last changed; `None` where only archives have it.
+    pub fn folder_time(&self, folder: NodeId) -> Option<SystemTime> {
+        let found = self.times.binary_search_by_key(&folder, |(node, _)| *node).ok()?;
+        Some(system_time(self.times[found].1))
     }
 
     /// The child of a folder with a name, in any case; also where what is not printable in it is listed escaped.

@@ -62,7 +62,7 @@ impl Lookups {
         let layer = Layer::new(&parsed, Encoding::default(), None)?;
         self.layers.push(start.elapsed());
         let start = Instant::now();
-        let tree = tree::merge(vec![layer])?;
+        let tree = tree::merge(vec![layer], tree::Rule::LastWins)?;
         self.merges.push(start.elapsed());
         drop(tree);
         self.folders.iter_mut().try_for_each(Folder::measure)
@@ -94,7 +94,7 @@ impl Folder {
     fn new(children: usize) -> Outcome<Self> {
         let bytes = archive((0..children).map(|n| format!("materials\\{}", name(2 * n))));
         let parsed = parse(&bytes, &Limits::default()).map_err(|error| error.to_string())?;
-        let tree = tree::merge(vec![Layer::new(&parsed, Encoding::default(), None)?])?;
+        let tree = tree::merge(vec![Layer::new(&parsed, Encoding::default(), None)?], tree::Rule::LastWins)?;
         let folder = tree.resolve(b"materials").ok_or("the folder is missing")?;
         let mut order: Vec<usize> = (0..children).collect();
         order.sort_unstable_by_key(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));

@@ -61,7 +61,7 @@ fn cat_names_the_path_that_it_cannot_print() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());
     for (path, code, printed) in [
-        ("nothing", 66, "no such file in the archive\n"),
+        ("nothing", 66, "no such file in it\n"),
         ("sound", 66, "it is a folder\n"),
         ("sound/bad.wav", 65, ""),
     ] {

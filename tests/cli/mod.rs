@@ -3,6 +3,7 @@
 mod about; // info and verify
 mod content; // cat and extract
 mod documents; // help, manual, completions
+mod folders; // folders of loose files
 mod games; // games
 mod listing; // list
 mod terminal; // what a terminal is kept from

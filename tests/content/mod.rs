@@ -50,7 +50,7 @@ impl Opened {
             store.add(source, tables);
             layers.push(layer);
         }
-        let tree = tree::merge(layers).unwrap();
+        let tree = tree::merge(layers, tree::Rule::LastWins).unwrap();
         let file = |node| match tree.kind(node) {
             Kind::File(id) => Some((String::from_utf8(tree.path(node)).unwrap().to_ascii_lowercase(), id)),
             Kind::Folder => None,

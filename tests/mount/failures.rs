@@ -18,11 +18,9 @@ fn archives_that_cannot_be_opened_are_named_with_the_reason() {
     fs::write(dir.path("cut.bsa"), &world()[..60]).unwrap();
     fs::write(dir.path("huge.bsa"), Tes4::new(104).file("a", "b", b"c").folder_count(u32::MAX).build())
         .unwrap();
-    fs::create_dir(dir.path("folder.bsa")).unwrap();
     mkfifoat(CWD, dir.path("pipe.bsa"), Mode::RWXU).unwrap();
     for (archive, code, message) in [
         ("no-such.bsa", 66, "no such file or folder"),
-        ("folder.bsa", 66, "it is a folder; name the archives in it"),
         ("pipe.bsa", 66, "not a regular file"),
         ("zip.bsa", 65, "not a BSA or BA2; it looks like a zip file: unpack it first"),
         ("empty.bsa", 65, "archive"),
@@ -54,7 +52,7 @@ fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
     refused(
         "full",
         &format!(
-            "cannot mount on {}: it is not empty; what is in it would be hidden (-o nonempty mounts all the same)",
+            "cannot mount on {}: it is not empty; what is in it would be hidden (-o nonempty mounts all the same; to mount the folder itself, name a mountpoint behind it)",
             full.display()
         ),
     );

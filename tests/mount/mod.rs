@@ -5,6 +5,7 @@ mod by_mount; // the forms in which mount(8) calls the program
 mod caching; // what the kernel caches: names, negative entries, attributes, listings, the page cache
 mod damage; // archives that are damaged, or changed under the mount
 mod failures; // what is refused before anything is mounted
+mod folders; // folders of loose files, with archives and without
 mod layers; // several archives in one mount: load order, hidden copies, profiles
 mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons that were killed
 mod listings; // readdir, whole and from any cookie

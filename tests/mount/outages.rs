@@ -162,3 +162,38 @@ fn a_disk_that_fails_under_the_tables_is_an_error_that_names_archive_offset_and_
     let mount = dir.mount(["disk/a.bsa"]);
     assert_eq!(fs::read_dir(mount.join("f")).unwrap().count(), 4_000);
 }
+
+#[test]
+fn loose_files_on_a_disk_that_fails_or_hangs_concern_nobody_else_and_are_whole_afterwards() {
+    let dir = TestDir::new();
+    let names: Vec<String> = (0..FILES).map(|nth| format!("{nth}.bin")).collect();
+    let files = names.iter().enumerate().map(|(nth, name)| (name.as_str(), content(nth)));
+    let disk = Disk::mount(&dir.path("disk"), files.collect());
+    dir.archive("other.bsa", &Tes4::new(104).file("other", "file.bin", content(99)).build());
+    let mount = dir.mount(["disk", "other.bsa", "--log-file", "log"]);
+    assert_eq!(fs::metadata(mount.join("7.BIN")).unwrap().len(), 100_000);
+    disk.set(Mode::Fails);
+    for name in &names {
+        assert_eq!(mount.read_error(name), EIO, "{name}");
+    }
+    assert!(mount.read("other/file.bin") == content(99));
+    let log = fs::read_to_string(dir.path("log")).unwrap();
+    assert_eq!(log.matches("the file cannot be read: Input/output error").count(), 1, "{log}");
+    disk.set(Mode::Hangs);
+    let readers: Vec<Child> = names
+        .iter()
+        .map(|name| Command::new("cat").arg(mount.join(name)).stdout(Stdio::null()).spawn().unwrap())
+        .collect();
+    for _ in 0..3 {
+        assert!(mount.read("other/file.bin") == content(99));
+        assert_eq!(fs::read_dir(&mount.path).unwrap().count(), FILES + 1);
+    }
+    disk.set(Mode::Works);
+    for mut reader in readers {
+        assert!(reader.wait().unwrap().success());
+    }
+    for (nth, name) in names.iter().enumerate() {
+        assert!(mount.read(name) == content(nth), "{name}");
+    }
+    mount.umount(&dir);
+}

@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path) -> Vec<File> {
         .unwrap();
     let mut store = Store::new(64 << 20, Limits::default());
     store.add(source, tables);
-    let tree = tree::merge(vec![layer]).unwrap();
+    let tree = tree::merge(vec![layer], tree::Rule::LastWins).unwrap();
     let file = |node| {
         let Kind::File(id) = tree.kind(node) else { return None };
         let size = store.size(id);

@@ -140,7 +140,7 @@ pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option
         layers.push(layer);
         in_scope.push(entries);
     }
-    let tree = tree::merge(layers).unwrap();
+    let tree = tree::merge(layers, tree::Rule::LastWins).unwrap();
     let files: Vec<usize> = in_scope.iter().map(Vec::len).collect();
     check_tree(&tree, &files, opening.per_archive);
     Some(Opened { tree, store, in_scope })

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
-    INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, Request,
-    Session,
+    INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, ReplyOpen,
+    Request, Session,
 };
 
 /// How the disk answers reads.
@@ -152,6 +152,15 @@ impl Filesystem for Server {
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         reply.opened(FileHandle(0), FopenFlags::empty());
+    }
+
+    fn readdir(&self, _: &Request, _: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
+        for (index, (name, _)) in (0_u64..).zip(&self.0.files).skip(cookie as usize) {
+            if reply.add(INodeNo(index + 2), index + 1, FileType::RegularFile, name) {
+                break;
+            }
+        }
+        reply.ok();
     }
 
     fn read(

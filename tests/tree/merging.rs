@@ -50,7 +50,7 @@ fn cp1252(layers: &[Vec<String>]) -> Vec<Vec<Vec<u8>>> {
 }
 
 fn tree_of(layers: &[Vec<Vec<u8>>]) -> Tree {
-    tree::merge(layers.iter().map(|paths| layer(paths, None)).collect()).unwrap()
+    tree::merge(layers.iter().map(|paths| layer(paths, None)).collect(), tree::Rule::LastWins).unwrap()
 }
 
 /// Every folder is sorted, has no name twice, and each child is found under its name in either case.
@@ -228,7 +228,11 @@ fn folder_and_file_that_are_stored_apart_are_joined_by_a_backslash() {
         split(b".", b"readme.txt"),
         split(b"", b"licence.txt"),
     ];
-    let tree = tree::merge(vec![Layer::new(&archive(names), Encoding::default(), None).unwrap()]).unwrap();
+    let tree = tree::merge(
+        vec![Layer::new(&archive(names), Encoding::default(), None).unwrap()],
+        tree::Rule::LastWins,
+    )
+    .unwrap();
     let stored = |path: &str| tree.stored_name(tree.resolve(path.as_bytes()).expect(path));
     assert_eq!(stored("meshes/m/bucket.nif"), b"meshes\\m\\Bucket.nif");
     assert_eq!(stored("meshes/m/odd.nif"), b"Meshes/M\\odd.nif");
@@ -240,7 +244,7 @@ fn folder_and_file_that_are_stored_apart_are_joined_by_a_backslash() {
 fn an_archive_in_a_folder_of_its_own_shares_nothing_but_the_root() {
     let paths = ["meshes\\a.nif", "b.txt"];
     let layers = vec![layer(&paths, Some("Main")), layer(&paths, Some("main (2)"))];
-    let tree = tree::merge(layers).unwrap();
+    let tree = tree::merge(layers, tree::Rule::LastWins).unwrap();
     assert_eq!(files(&tree), ["Main/b.txt", "Main/meshes/a.nif", "main (2)/b.txt", "main (2)/meshes/a.nif"]);
     let node = tree.resolve(b"MAIN (2)\\Meshes/A.nif").unwrap();
     assert_eq!((entry_of(&tree, node), tree.stored_name(node)), (Some(id(1, 0)), b"meshes\\a.nif".to_vec()));
@@ -250,7 +254,7 @@ fn an_archive_in_a_folder_of_its_own_shares_nothing_but_the_root() {
 #[test]
 fn one_base_for_two_archives_merges_them_there() {
     let layers = vec![layer(&["a", "b"], Some("Data")), layer(&["B"], Some("data"))];
-    let tree = tree::merge(layers).unwrap();
+    let tree = tree::merge(layers, tree::Rule::LastWins).unwrap();
     assert_eq!(files(&tree), ["Data/B", "Data/a"]);
     assert_eq!(hidden(&tree), 1);
 }

@@ -1,6 +1,7 @@
 //! Names, compared with a simple model: what is listed, what is hidden, what each entry's archive stores.
 
 mod hostile;
+mod loose;
 mod merging;
 mod spellings;
 mod unnamed;
@@ -40,7 +41,7 @@ fn layer<P: AsRef<[u8]>>(paths: &[P], base: Option<&str>) -> Layer {
 
 /// A tree of layers of whole paths, the last of which wins.
 fn merged<P: AsRef<[u8]>>(layers: &[&[P]]) -> Tree {
-    tree::merge(layers.iter().map(|paths| layer(paths, None)).collect()).unwrap()
+    tree::merge(layers.iter().map(|paths| layer(paths, None)).collect(), tree::Rule::LastWins).unwrap()
 }
 
 /// A tree of archives that a builder wrote, each with its base folder.
@@ -48,7 +49,7 @@ fn of_archives(archives: &[(&[u8], Option<&str>)]) -> Tree {
     let read = |(bytes, base): &(&[u8], Option<&str>)| {
         Layer::new(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), *base).unwrap()
     };
-    tree::merge(archives.iter().map(read).collect()).unwrap()
+    tree::merge(archives.iter().map(read).collect(), tree::Rule::LastWins).unwrap()
 }
 
 /// A file's entry.

@@ -1,0 +1,48 @@
+//! A folder that a user names where each archive is looked at by itself: its archives, and its loose files.
+
+use std::path::{Path, PathBuf};
+
+use super::cache_size;
+use super::exit::Failure;
+use super::layer_plan::{PlannedFolder, PlannedLayer, archives_in};
+use super::open::{OpenedArchives, is_archive};
+use super::open_args::{FolderArchives, Layout, OpenArgs};
+use crate::folder::{Filter, OpenFiles};
+use crate::tree::Rule;
+
+/// What is in a folder.
+pub(super) struct NamedFolder {
+    /// Its loose files; archives are among them where they are listed, or cannot be opened.
+    pub(super) loose: OpenedArchives,
+    /// The archives that lie directly in it and would be layers, in the order of their names.
+    pub(super) archives: Vec<PathBuf>,
+}
+
+impl NamedFolder {
+    /// Walks a folder. An archive in it that cannot be opened is a warning.
+    pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Self, Failure> {
+        let mut planned = PlannedFolder::named(path, args.folder_archives);
+        let mut archives = Vec::new();
+        if planned.opens_archives {
+            let scanned = planned.scan(&OpenFiles::default().into())?;
+            archives = archives_in(scanned.path(), scanned.names());
+            archives.retain(|archive| match is_archive(archive, args) {
+                Ok(()) => true,
+                Err(failure) => {
+                    log::warn!("{}; it is no layer", failure.what);
+                    false
+                }
+            });
+        }
+        if args.folder_archives == FolderArchives::Open {
+            let names = archives.iter().filter_map(|archive| archive.file_name());
+            let not_at_root = names.map(|name| name.to_string_lossy().into_owned()).collect();
+            planned.filter = Filter { not_at_root, ..planned.filter };
+        }
+        let planned = PlannedFolder { opens_archives: false, ..planned };
+        let layers = [PlannedLayer::Folder(planned)];
+        let loose =
+            OpenedArchives::open_layers(&layers, Rule::LastWins, args, Layout::Union, cache_size::DEFAULT)?;
+        Ok(Self { loose, archives })
+    }
+}

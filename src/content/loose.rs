@@ -1,0 +1,106 @@
+//! The content of one folder of loose files: a file is one stored extent in a file of its own, whose size is learnt when
+//! somebody first looks.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::io::Errno;
+
+use super::buffer;
+use super::error::{ReadError, Reason};
+use super::outage::Outage;
+use crate::folder::{FileFault, FileStat, Folder, Wait};
+use crate::format::EntryId;
+use crate::source::Reach;
+
+/// Bytes of a file that are copied and checked at once.
+const COPY_LEN: u64 = 1 << 20;
+
+/// One folder's content.
+#[derive(Debug)]
+pub(super) struct LooseFiles {
+    pub(super) folder: Arc<Folder>,
+    /// Files whose first fault was reported.
+    reported: Mutex<HashSet<u32>>,
+    outage: Outage,
+}
+
+impl LooseFiles {
+    pub(super) fn new(folder: Arc<Folder>) -> Self {
+        Self { folder, reported: Mutex::default(), outage: Outage::default() }
+    }
+
+    /// A file's size, if it is known.
+    pub(super) fn known_size(&self, file: u32) -> Option<u64> {
+        self.folder.known(file).map(|stat| stat.size)
+    }
+
+    /// What a file is; looks at it, where nobody did yet.
+    pub(super) fn look(&self, id: EntryId, reach: Reach) -> Result<FileStat, ReadError> {
+        self.folder.look(id.entry, wait(reach)).map_err(|fault| self.fault(id, fault))
+    }
+
+    /// Calls `answer` with the bytes of a file from `offset` on: `len` of them, or fewer at the file's end.
+    pub(super) fn read<T>(
+        &self,
+        id: EntryId,
+        offset: u64,
+        len: u32,
+        reach: Reach,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, ReadError> {
+        let size = self.look(id, reach)?.size;
+        let end = size.min(offset.saturating_add(u64::from(len)));
+        let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
+            return Ok(answer(&[]));
+        };
+        buffer::answer(usize::try_from(len).unwrap_or(usize::MAX), None, |out| {
+            let read = self.folder.read_exact_at(id.entry, out, offset, wait(reach));
+            read.map_err(|fault| self.fault(id, fault))?;
+            Ok(answer(out))
+        })
+    }
+
+    /// Writes a whole file, piece by piece; returns its size in bytes.
+    pub(super) fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
+        let size = self.look(id, Reach::Device).map_err(io::Error::other)?.size;
+        for at in (0..size).step_by(COPY_LEN as usize) {
+            let written = self.read(id, at, COPY_LEN as u32, Reach::Device, |bytes| to.write_all(bytes));
+            written.map_err(io::Error::other)??;
+        }
+        Ok(size)
+    }
+
+    /// Reads a whole file.
+    pub(super) fn check(&self, id: EntryId) -> Result<(), ReadError> {
+        let size = self.look(id, Reach::Device)?.size;
+        (0..size)
+            .step_by(COPY_LEN as usize)
+            .try_for_each(|at| self.read(id, at, COPY_LEN as u32, Reach::Device, |_| ()))
+    }
+
+    fn fault(&self, entry: EntryId, fault: FileFault) -> ReadError {
+        let reason = match fault {
+            FileFault::OutOfReach => Reason::OutOfReach,
+            FileFault::Changed => Reason::FileChanged,
+            FileFault::Io(error) => Reason::FileIo(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
+        };
+        let is_refused =
+            |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
+        let is_new = match reason {
+            Reason::OutOfReach => false,
+            // What concerns all files of a disk is reported once.
+            Reason::FileIo(errno) if !is_refused(errno) => self.outage.is_new(),
+            _ => self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.entry),
+        };
+        ReadError { entry, at: 0, reason, is_new }
+    }
+}
+
+fn wait(reach: Reach) -> Wait {
+    match reach {
+        Reach::PageCache => Wait::No,
+        Reach::Device => Wait::Yes,
+    }
+}

@@ -1,0 +1,58 @@
+//! Why a folder could not be scanned, or a file of it not be read.
+
+use std::fmt;
+use std::io;
+
+use rustix::io::Errno;
+
+/// Why a folder could not be scanned.
+#[derive(Debug)]
+pub enum ScanError {
+    /// The system refused to open it.
+    Io(io::Error),
+    /// It has more files and folders than this, those behind links included.
+    TooMany(u32),
+}
+
+impl fmt::Display for ScanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) if error.raw_os_error() == Some(Errno::NOSYS.raw_os_error()) => {
+                f.write_str("folders need Linux 5.6 or newer, or a sandbox that allows openat2")
+            }
+            Self::Io(error) => error.fmt(f),
+            Self::TooMany(most) => {
+                write!(f, "more than {most} files and folders, links followed; name a folder further down")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ScanError {}
+
+impl From<Errno> for ScanError {
+    fn from(errno: Errno) -> Self {
+        Self::Io(errno.into())
+    }
+}
+
+/// Why a file could not be looked at or read.
+#[derive(Debug)]
+pub enum FileFault {
+    /// An answer would have to wait for a device, which it must not.
+    OutOfReach,
+    /// The file is gone, or is not the one that was looked at first: its device, inode number, size or mtime differs.
+    Changed,
+    /// The system refused.
+    Io(io::Error),
+}
+
+impl From<Errno> for FileFault {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            // Where the scan found a file there is nothing, a link, or a mount.
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::STALE => Self::Changed,
+            errno => Self::Io(errno.into()),
+        }
+    }
+}

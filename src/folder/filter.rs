@@ -1,0 +1,102 @@
+//! What of a folder is looked at: all of it, or what a game or a mod manager does.
+
+/// Which files and folders a scan takes. Names are compared without the case of ASCII letters; both separators are one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Where it is set: only what lies directly in the folder, and what lies below these folders.
+    pub only_below: Option<Vec<String>>,
+    /// Names that are left out directly in the folder.
+    pub not_at_root: Vec<String>,
+    /// Names of folders that are left out wherever they are.
+    pub not_folders: Vec<String>,
+    /// Endings of names of files that are left out wherever they are.
+    pub not_suffixes: Vec<String>,
+}
+
+impl Filter {
+    /// Whether a file of this name is taken, in the folder with this path from the root on.
+    pub(super) fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {
+        let has_suffix = |suffix: &String| {
+            let at = name.len().checked_sub(suffix.len());
+            at.is_some_and(|at| name[at..].eq_ignore_ascii_case(suffix.as_bytes()))
+        };
+        if folder.is_empty() && self.is_not_at_root(name) || self.not_suffixes.iter().any(has_suffix) {
+            return false;
+        }
+        folder.is_empty()
+            || self.only_below.as_ref().is_none_or(|only| only.iter().any(|it| is_at_or_below(folder, it)))
+    }
+
+    /// Whether the folder with this path from the root on is walked.
+    pub(super) fn takes_folder(&self, path: &[u8]) -> bool {
+        let at = path.iter().rposition(|&byte| byte == b'/');
+        let name = at.map_or(path, |at| &path[at + 1..]);
+        let is_out = |it: &String| it.as_bytes().eq_ignore_ascii_case(name);
+        if at.is_none() && self.is_not_at_root(name) || self.not_folders.iter().any(is_out) {
+            return false;
+        }
+        self.only_below.as_ref().is_none_or(|only| {
+            only.iter().any(|it| {
+                is_at_or_below(path, it) || is_at_or_below(it.as_bytes(), &String::from_utf8_lossy(path))
+            })
+        })
+    }
+
+    /// Whether the path of a folder decides anything.
+    pub(super) fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn is_not_at_root(&self, name: &[u8]) -> bool {
+        self.not_at_root.iter().any(|it| it.as_bytes().eq_ignore_ascii_case(name))
+    }
+}
+
+/// Whether a path is that of a folder or of something below it.
+fn is_at_or_below(path: &[u8], folder: &str) -> bool {
+    let mut path = parts(path);
+    parts(folder.as_bytes()).all(|part| path.next().is_some_and(|it| it.eq_ignore_ascii_case(part)))
+}
+
+fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_named_folders_and_what_lies_directly_in_the_root_is_taken() {
+        let filter =
+            Filter { only_below: Some(vec!["STRINGS\\".into(), "Sound/Voice".into()]), ..Filter::default() };
+        for (folder, is_taken) in [
+            ("", true),
+            ("strings", true),
+            ("Strings/a", true),
+            ("sound/VOICE/x", true),
+            ("sound", false),
+            ("stringsx", false),
+        ] {
+            assert_eq!(filter.takes_file(folder.as_bytes(), b"a.txt"), is_taken, "{folder}");
+        }
+        for (folder, is_walked) in
+            [("sound", true), ("Sound/voice", true), ("sound/fx", false), ("meshes", false)]
+        {
+            assert_eq!(filter.takes_folder(folder.as_bytes()), is_walked, "{folder}");
+        }
+    }
+
+    #[test]
+    fn what_a_mod_manager_hides_is_left_out() {
+        let filter = Filter {
+            not_at_root: vec!["meta.ini".into(), "fomod".into()],
+            not_folders: vec![".git".into()],
+            not_suffixes: vec![".mohidden".into()],
+            ..Filter::default()
+        };
+        assert!(!filter.takes_file(b"", b"Meta.INI") && filter.takes_file(b"a", b"meta.ini"));
+        assert!(!filter.takes_folder(b"fomod") && filter.takes_folder(b"a/fomod"));
+        assert!(!filter.takes_folder(b"a/.GIT") && !filter.takes_file(b"a", b"x.dds.MOhidden"));
+    }
+}

@@ -1,0 +1,241 @@
+//! A folder of loose files: what is known of its files, and their bytes.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{FileType, OFlags, ResolveFlags};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+use super::error::FileFault;
+use super::file_state::{FileStat, FileState};
+use super::location::Locations;
+use super::mounts::Root;
+use super::names::{FolderNames, joined};
+use super::notes::{Note, Notes};
+use super::open_files::OpenFiles;
+
+/// Whether a call may wait for a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// It uses what the kernel has in memory, and fails with [`FileFault::OutOfReach`] where that is not enough.
+    No,
+    /// It takes as long as the device does.
+    Yes,
+}
+
+/// A folder of loose files, as a scan found it. Files are numbered in the order of [`FolderNames::files`].
+#[derive(Debug)]
+pub struct Folder {
+    /// Its number among those that share open files.
+    number: u32,
+    path: PathBuf,
+    names: FolderNames,
+    locations: Locations,
+    notes: Notes,
+    states: Vec<FileState>,
+    /// Held while something is learnt.
+    learning: Mutex<()>,
+    learnt: AtomicU32,
+    known_bytes: AtomicU64,
+    bytes_read: AtomicU64,
+    files: Arc<OpenFiles>,
+}
+
+impl Folder {
+    pub(super) fn new(
+        path: PathBuf,
+        names: FolderNames,
+        locations: Locations,
+        notes: Notes,
+        files: Arc<OpenFiles>,
+    ) -> Self {
+        let states = (0..names.file_count()).map(|_| FileState::default()).collect();
+        Self {
+            number: files.next_folder(),
+            path,
+            names,
+            locations,
+            notes,
+            states,
+            learning: Mutex::new(()),
+            learnt: AtomicU32::new(0),
+            known_bytes: AtomicU64::new(0),
+            bytes_read: AtomicU64::new(0),
+            files,
+        }
+    }
+
+    /// Its path; absolute.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its names.
+    pub fn names(&self) -> &FolderNames {
+        &self.names
+    }
+
+    /// What the scan left out, at most 1,000 things, and how many more there were.
+    pub fn notes(&self) -> (&[Note], usize) {
+        (&self.notes.kept, self.notes.dropped)
+    }
+
+    /// The device that it is on (`st_dev`), and its inode number there.
+    pub fn identity(&self) -> (u64, u64) {
+        self.locations.root().identity
+    }
+
+    /// When something was last put into it or taken out, in nanoseconds since 1970.
+    pub fn modified(&self) -> i64 {
+        self.names.modified()
+    }
+
+    /// Forgets those of the files directly in it for which `is_out` holds, which takes a file's number and name; the
+    /// others get new numbers. To be called before anything is learnt.
+    pub fn leave_out(&mut self, is_out: impl Fn(u32, &[u8]) -> bool) {
+        let direct = u32::try_from(self.names.direct_files().count()).unwrap_or(u32::MAX);
+        let kept = self.names.remove_direct(is_out);
+        self.locations.renumber(direct, &kept);
+        self.states.truncate(self.names.file_count() as usize);
+        self.states.shrink_to_fit();
+    }
+
+    /// The device that a file is on.
+    pub fn device(&self, file: u32) -> u64 {
+        self.locate(file).0.identity.0
+    }
+
+    /// What is known of a file; nothing before it was looked at.
+    pub fn known(&self, file: u32) -> Option<FileStat> {
+        self.states[file as usize].get()
+    }
+
+    /// Whether every file was looked at.
+    pub fn is_all_known(&self) -> bool {
+        self.learnt.load(Ordering::Relaxed) == self.names.file_count()
+    }
+
+    /// The sizes of all files that were looked at, in bytes.
+    pub fn known_bytes(&self) -> u64 {
+        self.known_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// Looks at a file: the first look decides which file it is, and what its size and time are.
+    ///
+    /// # Errors
+    /// [`FileFault`].
+    pub fn look(&self, file: u32, wait: Wait) -> Result<FileStat, FileFault> {
+        if let Some(known) = self.known(file) {
+            return Ok(known);
+        }
+        let (root, path) = self.locate(file);
+        let cached = if wait == Wait::No { ResolveFlags::CACHED } else { ResolveFlags::empty() };
+        // The kernel has the attributes of what it finds without waiting.
+        let fd = root.open_beneath(&path, OFlags::PATH, cached).map_err(|errno| match (wait, errno) {
+            (Wait::No, _) => FileFault::OutOfReach,
+            (Wait::Yes, errno) => errno.into(),
+        })?;
+        let looked = rustix::fs::fstat(&fd).map_err(FileFault::from).and_then(|stat| self.learn(file, &stat));
+        // What is wrong is left to the call that may wait, and reports it.
+        looked.map_err(|fault| if wait == Wait::No { FileFault::OutOfReach } else { fault })
+    }
+
+    /// Fills `buffer` with the bytes of a file at `offset`, which end within it.
+    ///
+    /// # Errors
+    /// [`FileFault::Changed`] where the file is not the one that was looked at first, even if the read succeeded: compared
+    /// after the read, so that a write between the two is seen. The next read looks again.
+    pub fn read_exact_at(
+        &self,
+        file: u32,
+        buffer: &mut [u8],
+        offset: u64,
+        wait: Wait,
+    ) -> Result<(), FileFault> {
+        let key = (self.number, file);
+        let open = match (self.files.get(key), wait) {
+            (Some(open), _) => open,
+            (None, Wait::No) => return Err(FileFault::OutOfReach),
+            (None, Wait::Yes) => self.open(file)?,
+        };
+        let len = buffer.len();
+        let read = match wait {
+            Wait::Yes => open.read_exact_at(buffer, offset),
+            Wait::No => {
+                let read = preadv2(&open, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT);
+                if read != Ok(len) {
+                    return Err(FileFault::OutOfReach);
+                }
+                Ok(())
+            }
+        };
+        self.bytes_read.fetch_add(len as u64, Ordering::Relaxed);
+        let stat = rustix::fs::fstat(&open).map_err(FileFault::from);
+        let checked = stat.and_then(|stat| self.learn(file, &stat));
+        if checked.is_err() || read.is_err() {
+            self.files.remove(key);
+        }
+        checked?;
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => FileFault::Changed,
+            _ => FileFault::Io(error),
+        })
+    }
+
+    /// Opens a file, and keeps it open.
+    fn open(&self, file: u32) -> Result<Arc<File>, FileFault> {
+        let (root, path) = self.locate(file);
+        // A pipe that came in place of the file must not block the open.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let open = || root.open_beneath(&path, flags, ResolveFlags::empty());
+        let fd = match open() {
+            Err(Errno::MFILE | Errno::NFILE) => {
+                self.files.close_all();
+                open()?
+            }
+            opened => opened?,
+        };
+        self.learn(file, &rustix::fs::fstat(&fd)?)?;
+        let open = Arc::new(File::from(fd));
+        self.files.put((self.number, file), open.clone());
+        Ok(open)
+    }
+
+    /// Holds what a file is now against what it was at the first look, or makes this the first look.
+    fn learn(&self, file: u32, stat: &rustix::fs::Stat) -> Result<FileStat, FileFault> {
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(FileFault::Changed);
+        }
+        let now = FileStat::of(stat);
+        let state = &self.states[file as usize];
+        let known = state.get().unwrap_or_else(|| {
+            let _learning = self.learning.lock().unwrap_or_else(PoisonError::into_inner);
+            state.get().unwrap_or_else(|| {
+                state.set(now);
+                self.learnt.fetch_add(1, Ordering::Relaxed);
+                self.known_bytes.fetch_add(now.size, Ordering::Relaxed);
+                now
+            })
+        });
+        if now == known { Ok(known) } else { Err(FileFault::Changed) }
+    }
+
+    /// The descriptor beneath which a file is, and its path there.
+    fn locate(&self, file: u32) -> (&Arc<Root>, Vec<u8>) {
+        let bytes = self.names.bytes();
+        self.locations.of_link(bytes, file).unwrap_or_else(|| {
+            let folder = self.names.folder_of(file);
+            let (root, path) = self.locations.of_folder(bytes, self.names.records(), folder);
+            (root, joined(path, self.names.file_name(file)))
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! Where files and folders are: beneath which descriptor, and by which path.
+
+use std::sync::Arc;
+
+use super::mounts::Root;
+use super::names::{FolderRecord, joined, name_at, path_from};
+
+/// A folder from which paths go on: the named one, or one that a link leads to.
+#[derive(Debug)]
+pub(super) struct Base {
+    pub(super) root: Arc<Root>,
+    /// Its path beneath the root.
+    pub(super) path: Box<[u8]>,
+}
+
+/// A file that is reached through a link.
+#[derive(Clone, Copy, Debug)]
+struct LinkedFile {
+    file: u32,
+    base: u32,
+    /// Its name there.
+    name: u32,
+}
+
+/// Where the files and folders are that are not where their names are.
+#[derive(Debug)]
+pub(super) struct Locations {
+    /// The named folder first.
+    bases: Vec<Base>,
+    /// Folders that are reached through a link, ascending, and their bases; the named folder first.
+    folders: Vec<(u32, u32)>,
+    /// By file, ascending.
+    links: Vec<LinkedFile>,
+}
+
+impl Locations {
+    pub(super) fn new(root: Arc<Root>) -> Self {
+        let base = Base { root, path: Box::default() };
+        Self { bases: vec![base], folders: vec![(0, 0)], links: Vec::new() }
+    }
+
+    pub(super) fn add_base(&mut self, base: Base) -> u32 {
+        self.bases.push(base);
+        u32::try_from(self.bases.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Records that a folder is that of a base. Folders come in ascending order.
+    pub(super) fn link_folder(&mut self, folder: u32, base: u32) {
+        self.folders.push((folder, base));
+    }
+
+    /// Records that a file is in the folder of a base. Files come in ascending order.
+    pub(super) fn link_file(&mut self, file: u32, base: u32, name: u32) {
+        self.links.push(LinkedFile { file, base, name });
+    }
+
+    /// The base of a folder, if it has one of its own.
+    pub(super) fn base_of(&self, folder: u32) -> Option<&Base> {
+        let found = self.folders.binary_search_by_key(&folder, |(folder, _)| *folder).ok()?;
+        self.bases.get(self.folders[found].1 as usize)
+    }
+
+    /// The descriptor beneath which a folder is, and its path there.
+    pub(super) fn of_folder(
+        &self,
+        bytes: &[u8],
+        folders: &[FolderRecord],
+        folder: u32,
+    ) -> (&Arc<Root>, Vec<u8>) {
+        let mut at = folder;
+        let base = loop {
+            match self.base_of(at) {
+                Some(base) => break base,
+                None => at = folders[at as usize].parent,
+            }
+        };
+        let within = path_from(bytes, folders, folder, |it| it == at);
+        let path = if within.is_empty() { base.path.to_vec() } else { joined(base.path.to_vec(), &within) };
+        (&base.root, path)
+    }
+
+    /// The same of a file that is reached through a link.
+    pub(super) fn of_link(&self, bytes: &[u8], file: u32) -> Option<(&Arc<Root>, Vec<u8>)> {
+        let found = self.links.binary_search_by_key(&file, |link| link.file).ok()?;
+        let LinkedFile { base, name, .. } = self.links[found];
+        let base = self.bases.get(base as usize)?;
+        Some((&base.root, joined(base.path.to_vec(), name_at(bytes, name).bytes)))
+    }
+
+    /// Gives the direct files, the first of all, their new numbers: `kept` has the old ones of those that stay, and `direct`
+    /// is how many there were.
+    pub(super) fn renumber(&mut self, direct: u32, kept: &[u32]) {
+        let removed = direct - u32::try_from(kept.len()).unwrap_or(direct);
+        self.links.retain_mut(|link| {
+            let new = match link.file < direct {
+                true => kept.binary_search(&link.file).ok().and_then(|at| u32::try_from(at).ok()),
+                false => Some(link.file - removed),
+            };
+            link.file = new.unwrap_or(link.file);
+            new.is_some()
+        });
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.bases.shrink_to_fit();
+        self.folders.shrink_to_fit();
+        self.links.shrink_to_fit();
+    }
+
+    /// The folder itself.
+    pub(super) fn root(&self) -> &Arc<Root> {
+        &self.bases[0].root
+    }
+}

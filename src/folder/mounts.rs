@@ -1,0 +1,124 @@
+//! Folders that are held by a descriptor: those that were named, and the tops of the mounts that links lead to.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
+use rustix::io::Errno;
+
+/// What keeps a path beneath the descriptor that it starts from. Links were followed by the scan.
+const BENEATH: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_XDEV)
+    .union(ResolveFlags::NO_MAGICLINKS)
+    .union(ResolveFlags::NO_SYMLINKS);
+
+/// Mounts that are not entered, by the magic number of their kind. A FUSE daemon may be we ourselves, or one that waits for
+/// us; a direct mount of autofs may be the one that is being mounted.
+const REFUSED: [(FsWord, &str); 4] =
+    [(0x6573_5546, "FUSE"), (0x9fa0, "proc"), (0x6265_6572, "sysfs"), (0x0187, "autofs")];
+
+/// A folder that is held by a descriptor; nothing else is ever opened by its path.
+#[derive(Debug)]
+pub(super) struct Root {
+    fd: OwnedFd,
+    /// Absolute and without links, when it was opened.
+    pub(super) path: PathBuf,
+    pub(super) mount: u64,
+    /// `st_dev`, and the inode number.
+    pub(super) identity: (u64, u64),
+}
+
+impl Root {
+    /// Opens a folder by its path.
+    pub(super) fn open(path: &Path, flags: OFlags) -> Result<Self, Errno> {
+        let fd = rustix::fs::open(path, flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let found = Found::of(&fd)?;
+        Ok(Self { path: path_of(&fd)?, mount: found.mount, identity: found.identity, fd })
+    }
+
+    /// Opens what is at a path beneath it; the empty path is its own.
+    pub(super) fn open_beneath(
+        &self,
+        path: &[u8],
+        flags: OFlags,
+        extra: ResolveFlags,
+    ) -> Result<OwnedFd, Errno> {
+        let path = if path.is_empty() { b"." } else { path };
+        rustix::fs::openat2(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty(), BENEATH | extra)
+    }
+}
+
+/// What a descriptor refers to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) kind: FileType,
+    /// The number of its mount; that of its device before Linux 5.8.
+    pub(super) mount: u64,
+    pub(super) identity: (u64, u64),
+}
+
+impl Found {
+    pub(super) fn of(fd: impl AsFd) -> Result<Self, Errno> {
+        let flags = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
+        let stat = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT, flags)?;
+        let kind = FileType::from_raw_mode(stat.stx_mode.into());
+        Ok(Self { kind, mount: mount_of(&stat), identity: (device_of(&stat), stat.stx_ino) })
+    }
+}
+
+/// The absolute path of what a descriptor refers to, without links.
+pub(super) fn path_of(fd: &OwnedFd) -> Result<PathBuf, Errno> {
+    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let path = rustix::fs::readlink(link, Vec::new())?;
+    let path = PathBuf::from(std::ffi::OsStr::from_bytes(path.as_bytes()));
+    if path.is_absolute() { Ok(path) } else { Err(Errno::NOENT) }
+}
+
+/// The tops of mounts, each opened once.
+#[derive(Debug, Default)]
+pub(super) struct Mounts(Mutex<HashMap<u64, MountTop>>);
+
+/// The top of a mount.
+#[derive(Clone, Debug)]
+pub(super) struct MountTop {
+    pub(super) root: Arc<Root>,
+    /// The kind of the mount, where it is one that is not entered.
+    pub(super) refused: Option<&'static str>,
+}
+
+impl Mounts {
+    /// The top of the mount that a descriptor and its path are on.
+    pub(super) fn top(&self, fd: &OwnedFd, mount: u64, path: &Path) -> Result<MountTop, Errno> {
+        let mut tops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(top) = tops.get(&mount) {
+            return Ok(top.clone());
+        }
+        let magic = rustix::fs::fstatfs(fd)?.f_type;
+        let refused = REFUSED.iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| *kind);
+        let is_on = |path: &&Path| {
+            let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+            let stat = rustix::fs::statx(CWD, *path, flags, StatxFlags::MNT_ID);
+            stat.is_ok_and(|stat| mount_of(&stat) == mount)
+        };
+        let top = path.ancestors().take_while(is_on).last().ok_or(Errno::NOENT)?;
+        let root = Root::open(top, OFlags::NOFOLLOW)?;
+        if root.mount != mount {
+            return Err(Errno::XDEV);
+        }
+        let top = MountTop { root: Arc::new(root), refused };
+        tops.insert(mount, top.clone());
+        Ok(top)
+    }
+}
+
+fn mount_of(stat: &Statx) -> u64 {
+    let has_mount = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::MNT_ID);
+    if has_mount { stat.stx_mnt_id } else { device_of(stat) }
+}
+
+fn device_of(stat: &Statx) -> u64 {
+    rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor)
+}

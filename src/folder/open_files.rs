@@ -1,0 +1,73 @@
+//! The files that are open at a time, of all folders of a mount together.
+
+use std::fs::File;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+
+use super::mounts::Mounts;
+
+/// Files that are open at a time, but for those that are being read.
+const MOST: NonZero<usize> = NonZero::new(128).unwrap();
+
+/// A folder's number, and the file in it.
+type Key = (u32, u32);
+
+/// The files that are open, and the tops of mounts that links lead to.
+#[derive(Debug)]
+pub struct OpenFiles {
+    open: Mutex<LruCache<Key, Arc<File>>>,
+    folders: AtomicU32,
+    pub(super) mounts: Mounts,
+}
+
+impl Default for OpenFiles {
+    fn default() -> Self {
+        Self::with_limit(MOST)
+    }
+}
+
+impl OpenFiles {
+    /// At most so many files are open, but for those that are being read.
+    pub fn with_limit(most: NonZero<usize>) -> Self {
+        Self { open: Mutex::new(LruCache::new(most)), folders: AtomicU32::new(0), mounts: Mounts::default() }
+    }
+
+    /// How many files are open now.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// A number for one more folder.
+    pub(super) fn next_folder(&self) -> u32 {
+        self.folders.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn get(&self, key: Key) -> Option<Arc<File>> {
+        self.lock().get(&key).cloned()
+    }
+
+    pub(super) fn put(&self, key: Key, file: Arc<File>) {
+        // Closed once the lock is free again.
+        let _evicted = self.lock().push(key, file);
+    }
+
+    pub(super) fn remove(&self, key: Key) {
+        let _removed = self.lock().pop(&key);
+    }
+
+    /// Closes all files that nobody is reading.
+    pub(super) fn close_all(&self) {
+        let all: Vec<_> = {
+            let mut open = self.lock();
+            std::iter::from_fn(|| open.pop_lru()).collect()
+        };
+        drop(all);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Arc<File>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

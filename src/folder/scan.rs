@@ -1,0 +1,387 @@
+//! The walk through a folder: every name once, by descriptors, links followed without circles.
+
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+
+use super::error::ScanError;
+use super::file_state;
+use super::filter::Filter;
+use super::folder::Folder;
+use super::location::{Base, Locations};
+use super::mounts::{Found, Root, path_of};
+use super::names::{FolderNames, FolderRecord, joined, path_from};
+use super::notes::{Notes, Why};
+use super::open_files::OpenFiles;
+
+/// Files and folders of one folder at most, so that whoever names `/` hears of it before memory is full.
+const ENTRIES_MAX: u32 = 1 << 22;
+/// Deepest nesting, as of the names in archives: deeper trees are none that programs can walk.
+const DEPTH_MAX: u8 = 64;
+/// Bytes of a path that the system takes, without the NUL.
+const PATH_MAX: usize = 4095;
+/// Bytes of names that the system returns at once.
+const LISTING: usize = 1 << 15;
+
+/// Walks a folder. Links on the way to it are followed: the user named it. What cannot be taken is left out with a note.
+///
+/// # Errors
+/// Where the folder itself cannot be opened, or has more than 4,194,304 files and folders.
+pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Folder, ScanError> {
+    let root = Arc::new(Root::open(path, OFlags::DIRECTORY)?);
+    let mut scan = Scan::new(root, filter, files);
+    scan.add_root()?;
+    let mut at = 0;
+    while (at as usize) < scan.folders.len() {
+        scan.read_folder(at)?;
+        at += 1;
+    }
+    let Scan { bytes, folders, file_names, mut locations, notes, .. } = scan;
+    locations.shrink();
+    let names = FolderNames::new(bytes, folders, file_names);
+    // The daemon leaves the folder that a relative path starts from.
+    let path = std::path::absolute(path).map_err(ScanError::Io)?;
+    Ok(Folder::new(path, names, locations, notes, files.clone()))
+}
+
+struct Scan<'a> {
+    filter: &'a Filter,
+    files: &'a OpenFiles,
+    root: Arc<Root>,
+    /// Names, each with its length in front.
+    bytes: Vec<u8>,
+    folders: Vec<FolderRecord>,
+    /// For each folder, what it is on the disk once it was read, and how deep it is.
+    identities: Vec<((u64, u64), u8)>,
+    file_names: Vec<u32>,
+    locations: Locations,
+    /// Folders of files behind links, by the path of the descriptor and their own.
+    bases: HashMap<(u64, Vec<u8>), u32>,
+    notes: Notes,
+    buffer: Vec<MaybeUninit<u8>>,
+}
+
+/// What ends the taking of an entry.
+enum Left {
+    /// The entry is left out.
+    Out(Why),
+    /// The scan fails.
+    All(ScanError),
+}
+
+impl From<Why> for Left {
+    fn from(why: Why) -> Self {
+        Self::Out(why)
+    }
+}
+
+impl From<ScanError> for Left {
+    fn from(error: ScanError) -> Self {
+        Self::All(error)
+    }
+}
+
+/// An entry of a folder as it was listed.
+struct Listed {
+    name: Vec<u8>,
+    kind: FileType,
+}
+
+/// Where a link leads.
+struct Target {
+    found: Found,
+    root: Arc<Root>,
+    /// Beneath the root.
+    path: Vec<u8>,
+}
+
+impl<'a> Scan<'a> {
+    fn new(root: Arc<Root>, filter: &'a Filter, files: &'a OpenFiles) -> Self {
+        Self {
+            filter,
+            files,
+            locations: Locations::new(root.clone()),
+            root,
+            bytes: Vec::new(),
+            folders: Vec::new(),
+            identities: Vec::new(),
+            file_names: Vec::new(),
+            bases: HashMap::new(),
+            notes: Notes::default(),
+            buffer: vec![MaybeUninit::uninit(); LISTING],
+        }
+    }
+
+    /// Takes all entries of a folder; its files become one run, in the order of their names.
+    fn read_folder(&mut self, folder: u32) -> Result<(), ScanError> {
+        self.folders[folder as usize].first_file = number(self.file_names.len())?;
+        let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, folder);
+        let opened = root.open_beneath(&path, OFlags::RDONLY | OFlags::DIRECTORY, ResolveFlags::empty());
+        let opened = opened.and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
+        let (fd, stat) = match opened {
+            Ok(opened) => opened,
+            Err(errno) if folder == 0 => return Err(errno.into()),
+            Err(errno) => {
+                self.note(folder, b"", errno.into());
+                return Ok(());
+            }
+        };
+        self.folders[folder as usize].modified = file_state::modified(&stat);
+        self.identities[folder as usize].0 = (stat.st_dev, stat.st_ino);
+        let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
+        for Listed { name, kind } in self.list(folder, &fd)? {
+            if path.len() + 1 + name.len() > PATH_MAX {
+                self.note(folder, &name, Why::Deep);
+                continue;
+            }
+            let kind = if kind == FileType::Unknown { kind_of(&fd, &name) } else { kind };
+            match self.take(folder, &fd, &name, kind, &listed_path) {
+                Ok(()) => {}
+                Err(Left::Out(why)) => self.note(folder, &name, why),
+                Err(Left::All(error)) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes an entry of a folder, or does not look at it because of the filter.
+    fn take(
+        &mut self,
+        folder: u32,
+        fd: &OwnedFd,
+        name: &[u8],
+        kind: FileType,
+        listed: &[u8],
+    ) -> Result<(), Left> {
+        match kind {
+            FileType::RegularFile if self.takes_file(listed, name) => self.add_file(name).map(|_| ())?,
+            FileType::Directory if self.takes_folder(listed, name) => self.add_subfolder(folder, fd, name)?,
+            FileType::RegularFile | FileType::Directory => {}
+            FileType::Symlink => self.add_link(folder, fd, name, listed)?,
+            _ => return Err(Why::Special.into()),
+        }
+        Ok(())
+    }
+
+    /// The entries of a folder, by name. Where the system fails amid them, those that came.
+    fn list(&mut self, folder: u32, fd: &OwnedFd) -> Result<Vec<Listed>, ScanError> {
+        let mut listed = Vec::new();
+        let mut failed = None;
+        let mut entries = RawDir::new(fd, &mut self.buffer);
+        while let Some(entry) = entries.next() {
+            match entry {
+                Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
+                Ok(entry) => {
+                    let (name, kind) = (entry.file_name().to_bytes().to_vec(), entry.file_type());
+                    listed.push(Listed { name, kind });
+                    if self.folders.len() + self.file_names.len() + listed.len() > ENTRIES_MAX as usize {
+                        return Err(ScanError::TooMany(ENTRIES_MAX));
+                    }
+                }
+                Err(errno) => {
+                    failed = Some(errno);
+                    break;
+                }
+            }
+        }
+        if let Some(errno) = failed {
+            self.note(folder, b"", errno.into());
+        }
+        listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(listed)
+    }
+
+    /// Takes a folder of a folder; one on which something is mounted is reached as if a link led there.
+    fn add_subfolder(&mut self, folder: u32, fd: &OwnedFd, name: &[u8]) -> Result<(), Left> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        let is_mount = rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)
+            .is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
+        if !is_mount {
+            return self.add_folder(folder, name, None);
+        }
+        // Without O_DIRECTORY: that would have autofs mount.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let target = rustix::fs::openat(fd, name, flags, Mode::empty()).map_err(Why::from)?;
+        let target = self.target(&target)?;
+        self.add_linked_folder(folder, name, target)
+    }
+
+    /// Takes what a link leads to.
+    fn add_link(&mut self, folder: u32, fd: &OwnedFd, name: &[u8], listed_path: &[u8]) -> Result<(), Left> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let target = rustix::fs::openat2(fd, name, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
+        let target = target.map_err(|errno| match errno {
+            Errno::NOENT | Errno::NOTDIR => Why::Dangling,
+            errno => errno.into(),
+        })?;
+        let target = self.target(&target)?;
+        match target.found.kind {
+            FileType::Directory if self.takes_folder(listed_path, name) => {
+                self.add_linked_folder(folder, name, target)
+            }
+            FileType::RegularFile if self.takes_file(listed_path, name) => {
+                self.add_linked_file(name, &target)
+            }
+            FileType::Directory | FileType::RegularFile => Ok(()),
+            _ => Err(Why::Special.into()),
+        }
+    }
+
+    /// Where a descriptor leads: beneath the folder itself, or beneath the top of its mount.
+    fn target(&self, fd: &OwnedFd) -> Result<Target, Why> {
+        let found = Found::of(fd)?;
+        let path = path_of(fd)?;
+        let is_same_mount = found.mount == self.root.mount;
+        if is_same_mount && let Ok(within) = path.strip_prefix(&self.root.path) {
+            let path = within.as_os_str().as_bytes().to_vec();
+            return Ok(Target { found, root: self.root.clone(), path });
+        }
+        let top = self.files.mounts.top(fd, found.mount, &path)?;
+        if let Some(kind) = top.refused.filter(|_| !is_same_mount) {
+            return Err(Why::Mount(kind));
+        }
+        let within = path.strip_prefix(&top.root.path).map_err(|_| Errno::XDEV)?;
+        Ok(Target { found, path: within.as_os_str().as_bytes().to_vec(), root: top.root })
+    }
+
+    fn add_linked_folder(&mut self, folder: u32, name: &[u8], target: Target) -> Result<(), Left> {
+        if self.is_ancestor(folder, &target) {
+            return Err(Why::Circle.into());
+        }
+        let base = self.locations.add_base(Base { root: target.root, path: target.path.into() });
+        self.add_folder(folder, name, Some(base))
+    }
+
+    fn add_linked_file(&mut self, name: &[u8], target: &Target) -> Result<(), Left> {
+        let at = target.path.iter().rposition(|&byte| byte == b'/');
+        let (folder, file) = match at {
+            Some(at) => (&target.path[..at], &target.path[at + 1..]),
+            None => (&b""[..], &target.path[..]),
+        };
+        if file.is_empty() || target.path.len() > PATH_MAX {
+            return Err(Why::Deep.into());
+        }
+        let key = (target.root.mount, [target.root.path.as_os_str().as_bytes(), b"\0", folder].concat());
+        let base = match self.bases.get(&key) {
+            Some(&base) => base,
+            None => {
+                let base = Base { root: target.root.clone(), path: folder.into() };
+                let base = self.locations.add_base(base);
+                self.bases.insert(key, base);
+                base
+            }
+        };
+        let index = self.add_file(name)?;
+        let listed = self.file_names[index as usize];
+        let stored = if file == name { listed } else { self.add_name(file)? };
+        self.locations.link_file(index, base, stored);
+        Ok(())
+    }
+
+    /// Whether a folder is one of those on the way to another one, by its identity or by its path: an ancestor of the named
+    /// folder, of that in which the link is, or of one in which a link on the way there is.
+    fn is_ancestor(&self, of: u32, target: &Target) -> bool {
+        let target_path = target.root.path.join(Path::new(std::ffi::OsStr::from_bytes(&target.path)));
+        let mut at = of;
+        let mut is_behind_link = true;
+        loop {
+            if self.identities[at as usize].0 == target.found.identity {
+                return true;
+            }
+            if std::mem::take(&mut is_behind_link) {
+                let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, at);
+                let path = root.path.join(Path::new(std::ffi::OsStr::from_bytes(&path)));
+                if path.starts_with(&target_path) {
+                    return true;
+                }
+            }
+            if at == 0 {
+                return false;
+            }
+            is_behind_link = self.locations.base_of(at).is_some();
+            at = self.folders[at as usize].parent;
+        }
+    }
+
+    fn add_root(&mut self) -> Result<(), ScanError> {
+        let name = self.add_name(b"")?;
+        self.folders.push(FolderRecord { parent: 0, name, first_file: 0, modified: 0 });
+        self.identities.push(((0, 0), 0));
+        Ok(())
+    }
+
+    /// Adds a folder, which is read later.
+    fn add_folder(&mut self, parent: u32, name: &[u8], base: Option<u32>) -> Result<(), Left> {
+        let depth = self.identities[parent as usize].1 + 1;
+        if depth > DEPTH_MAX {
+            return Err(Why::Deep.into());
+        }
+        let index = number(self.folders.len())?;
+        let name = self.add_name(name)?;
+        self.folders.push(FolderRecord { parent, name, first_file: 0, modified: 0 });
+        self.identities.push(((0, 0), depth));
+        if let Some(base) = base {
+            self.locations.link_folder(index, base);
+        }
+        Ok(self.check_count()?)
+    }
+
+    fn add_file(&mut self, name: &[u8]) -> Result<u32, ScanError> {
+        let index = number(self.file_names.len())?;
+        let name = self.add_name(name)?;
+        self.file_names.push(name);
+        self.check_count()?;
+        Ok(index)
+    }
+
+    fn add_name(&mut self, name: &[u8]) -> Result<u32, ScanError> {
+        let at = number(self.bytes.len())?;
+        // No file system has longer names than the system's 255 bytes.
+        let len = u8::try_from(name.len()).map_err(|_| ScanError::from(Errno::NAMETOOLONG))?;
+        self.bytes.push(len);
+        self.bytes.extend_from_slice(name);
+        Ok(at)
+    }
+
+    fn check_count(&self) -> Result<(), ScanError> {
+        match self.folders.len() + self.file_names.len() > ENTRIES_MAX as usize {
+            true => Err(ScanError::TooMany(ENTRIES_MAX)),
+            false => Ok(()),
+        }
+    }
+
+    fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {
+        self.filter.is_all() || self.filter.takes_file(folder, name)
+    }
+
+    fn takes_folder(&self, parent: &[u8], name: &[u8]) -> bool {
+        self.filter.is_all() || self.filter.takes_folder(&joined(parent.to_vec(), name))
+    }
+
+    fn listed_path(&self, folder: u32) -> Vec<u8> {
+        path_from(&self.bytes, &self.folders, folder, |at| at == 0)
+    }
+
+    /// Notes something of a folder; of the folder itself where the name is empty.
+    fn note(&mut self, folder: u32, name: &[u8], why: Why) {
+        let path = path_from(&self.bytes, &self.folders, folder, |at| at == 0);
+        self.notes.add(|| if name.is_empty() { path } else { joined(path, name) }, why);
+    }
+}
+
+/// What has a name in a folder, where the listing does not say.
+fn kind_of(fd: &OwnedFd, name: &[u8]) -> FileType {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)
+        .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.stx_mode.into()))
+}
+
+fn number(index: usize) -> Result<u32, ScanError> {
+    u32::try_from(index).map_err(|_| ScanError::TooMany(ENTRIES_MAX))
+}

@@ -1,0 +1,84 @@
+//! A layer from the names in a folder of loose files, whose bytes it shares.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::layer::{File, Folder, Layer, NameRef, Times};
+use super::stored_names::{StoredNames, TooManyNames};
+use crate::folder::{self, FolderNames};
+use crate::format::encoding::Encoding;
+use crate::format::hash::Family;
+use crate::format::{Name, name};
+
+impl Layer {
+    /// The names in a folder. With `base`, all of them are in a folder of that name. Names that are not UTF-8, or hold what
+    /// no name of a mount may, are listed [safely](name::component).
+    ///
+    /// # Errors
+    /// [`TooManyNames`] where they take more than 4 GiB.
+    pub fn of_folder(names: &FolderNames, base: Option<&str>) -> Result<Self, TooManyNames> {
+        let root = Folder { parent: 0, name: NameRef::default() };
+        let count = names.file_count();
+        let mut layer = Self {
+            shared: Arc::clone(names.bytes()),
+            arena: Vec::new(),
+            folders: Vec::with_capacity(names.folders().len() + 1),
+            folder_times: Vec::with_capacity(names.folders().len() + 1),
+            files: Vec::with_capacity(count as usize),
+            folder_of_file: Vec::new(),
+            stored_overrides: StoredNames::default(),
+            renamed: Vec::new(),
+            unnamed: Vec::new(),
+            family: Family::None,
+            encoding: Encoding::UTF_8,
+            separator: b'/',
+            base: 0,
+            times: Times::None,
+        };
+        layer.folders.push(root);
+        let mut folders = names.folders();
+        let own_time = folders.next().map_or(0, |(_, _, modified)| modified);
+        if let Some(base) = base {
+            let name = layer.append(base.as_bytes())?;
+            layer.folders.push(Folder { parent: 0, name });
+            layer.base = 1;
+        }
+        layer.folder_times = vec![own_time; layer.folders.len()];
+        // The folder itself is the base; those below it follow.
+        let listed = |folder: u32| folder + layer_base(base);
+        for (parent, stored, modified) in folders {
+            let (name, _) = layer.listed_name(stored)?;
+            layer.folders.push(Folder { parent: listed(parent), name });
+            layer.folder_times.push(modified);
+        }
+        let mut changed_folder = (u32::MAX, false);
+        for (entry, (folder, stored)) in (0_u32..).zip(names.files()) {
+            let (name, is_changed) = layer.listed_name(stored)?;
+            layer.files.push(File { folder: listed(folder), name });
+            if changed_folder.0 != folder {
+                let path = names.folder_path(folder);
+                changed_folder = (folder, layer.folder_path(listed(folder)) != path);
+            }
+            if is_changed || changed_folder.1 {
+                layer.stored_overrides.push(entry, &Name::Path(&names.file_path(entry)))?;
+            }
+        }
+        Ok(layer)
+    }
+
+    /// The name by which a stored one is listed, and whether it differs.
+    fn listed_name(&mut self, stored: folder::Name<'_>) -> Result<(NameRef, bool), TooManyNames> {
+        let len = u8::try_from(stored.bytes.len()).map_err(|_| TooManyNames)?;
+        match name::component(stored.bytes, Encoding::UTF_8) {
+            Cow::Borrowed(text) if text.as_bytes() == stored.bytes => {
+                Ok((NameRef::new(stored.at, len), false))
+            }
+            listed => Ok((self.append(listed.as_bytes())?, true)),
+        }
+    }
+}
+
+/// The index of the folder that contains the layer.
+fn layer_base(base: Option<&str>) -> u32 {
+    u32::from(base.is_some())
+}

@@ -1,0 +1,98 @@
+//! Folders of loose files as sources of the commands that do not mount.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::Value;
+
+use super::with_a_bad_file;
+use crate::mounted::TestDir;
+use crate::support::Tes3;
+
+/// A folder with an archive, and loose files of which one hides a file of the archive.
+fn data() -> TestDir {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("Data/Misc")).unwrap();
+    dir.archive(
+        "Data/a.bsa",
+        &Tes3::new().file("misc\\x.txt", b"old").file("misc\\y.txt", b"archived").build(),
+    );
+    fs::write(dir.path("Data/Misc/X.txt"), b"loose").unwrap();
+    fs::write(dir.path("Data/Mod.esp"), b"TES4").unwrap();
+    symlink("nowhere", dir.path("Data/dangling")).unwrap();
+    dir
+}
+
+#[test]
+fn list_shows_a_folder_and_its_archives_as_one_tree() {
+    let dir = data();
+    assert_eq!(dir.run(["list", "Data"]).sound(), "misc/X.txt\nmisc/y.txt\nMod.esp\n");
+    let files = dir.run(["list", "--archives=files", "Data"]).sound();
+    assert_eq!(files, "a.bsa\nMisc/X.txt\nMod.esp\n");
+    let both = dir.run(["list", "--archives=both", "Data"]).sound();
+    assert_eq!(both, "a.bsa\nmisc/X.txt\nmisc/y.txt\nMod.esp\n");
+    let lines = dir.run(["list", "--json", "Data", "--glob", "x.txt"]).sound();
+    let line: Value = serde_json::from_str(&lines).unwrap();
+    assert_eq!((&line["size"], &line["packed"], &line["codec"]), (&5.into(), &5.into(), &"stored".into()));
+    assert_eq!(line["archive"], dir.path("Data").to_str().unwrap());
+    assert_eq!(line["hidden_copies"], 1);
+    let layers = dir.run(["list", "--layout", "per-archive", "Data"]).sound();
+    assert_eq!(layers, "a/misc/x.txt\na/misc/y.txt\nData/Misc/X.txt\nData/Mod.esp\n");
+}
+
+#[test]
+fn links_to_nothing_are_named_with_v() {
+    let dir = data();
+    let finished = dir.run(["-v", "list", "Data"]);
+    assert!(finished.err.contains("Data/dangling: a link to nothing, left out"), "{finished:?}");
+}
+
+#[test]
+fn cat_and_extract_write_loose_files_and_those_of_archives() {
+    let dir = data();
+    assert_eq!(dir.run(["cat", "Data", "MISC\\x.TXT", "misc/y.txt"]).sound(), "loosearchived");
+    dir.run(["extract", "Data", "-C", "out"]).sound();
+    assert_eq!(fs::read(dir.path("out/misc/X.txt")).unwrap(), b"loose");
+    assert_eq!(fs::read(dir.path("out/misc/y.txt")).unwrap(), b"archived");
+    assert_eq!(fs::read(dir.path("out/Mod.esp")).unwrap(), b"TES4");
+}
+
+#[test]
+fn extract_does_not_write_into_its_source() {
+    let dir = data();
+    let finished = dir.run(["extract", "Data", "-C", "Data"]);
+    assert_eq!(finished.code, 73);
+    assert!(finished.err.contains("it is one of the sources"), "{finished:?}");
+    assert!(!dir.path("Data/Misc/y.txt").exists());
+}
+
+#[test]
+fn info_tells_of_the_folder_and_then_of_each_archive() {
+    let dir = data();
+    let lines = dir.run(["info", "--json", "Data"]).sound();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let formats: Vec<&str> = lines.iter().map(|line| line["format"].as_str().unwrap()).collect();
+    assert_eq!((formats.len(), formats[0]), (2, "folder"));
+    assert_eq!(
+        (&lines[0]["files"], &lines[0]["folders"], &lines[0]["bytes"]),
+        (&2.into(), &1.into(), &9.into())
+    );
+    assert_eq!(lines[1]["files"], 2);
+    let text = dir.run(["info", "Data"]).sound();
+    assert!(text.contains("  holds          2 files in 1 folder\n  sizes          9 B\n"), "{text}");
+}
+
+#[test]
+fn verify_reads_loose_files_and_every_archive_of_the_folder() {
+    let dir = data();
+    let out = dir.run(["verify", "Data"]).sound();
+    assert_eq!(
+        out,
+        format!("{}: 2 files, all sound\nData: 2 files, all sound\n", dir.path("Data/a.bsa").display())
+    );
+    // Hidden by the loose files of a folder or not: each archive is checked by itself.
+    dir.archive("Data/b.bsa", &with_a_bad_file());
+    let finished = dir.run(["verify", "Data"]);
+    assert_eq!(finished.code, 1);
+    assert!(finished.out.contains("b.bsa: ") && finished.out.contains("1 bad"), "{finished:?}");
+}

@@ -1,0 +1,83 @@
+//! Folders of loose files: what a walk finds and leaves out, what a look and a read give, and what changes do.
+
+mod links;
+mod reads;
+mod walk;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bsafs::folder::{Filter, Folder, OpenFiles, Wait, scan};
+use tempfile::TempDir;
+
+/// A folder on the disk, `root`, and what lies beside it.
+struct Disk {
+    folder: TempDir,
+    files: Arc<OpenFiles>,
+}
+
+impl Disk {
+    /// With files of these paths, whose contents are their paths. A path that ends in a slash is an empty folder.
+    fn new(paths: &[&str]) -> Self {
+        let disk = Self { folder: TempDir::new().unwrap(), files: Arc::default() };
+        fs::create_dir(disk.path("root")).unwrap();
+        paths.iter().for_each(|path| disk.write(path));
+        disk
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn write(&self, path: &str) {
+        let file = self.path(path);
+        if path.ends_with('/') {
+            return fs::create_dir_all(file).unwrap();
+        }
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, path).unwrap();
+    }
+
+    fn link(&self, target: &str, link: &str) {
+        std::os::unix::fs::symlink(target, self.path(link)).unwrap();
+    }
+
+    fn scan(&self) -> Folder {
+        scan(&self.path("root"), &Filter::default(), &self.files).unwrap()
+    }
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The paths of all files, in their order.
+fn files(folder: &Folder) -> Vec<String> {
+    (0..folder.names().file_count()).map(|file| text(folder.names().file_path(file))).collect()
+}
+
+/// The paths of all folders but the first, in their order.
+fn folders(folder: &Folder) -> Vec<String> {
+    (1..folder.names().folders().len()).map(|index| text(folder.names().folder_path(index as u32))).collect()
+}
+
+/// What was left out, and why.
+fn notes(folder: &Folder) -> Vec<(String, String)> {
+    folder.notes().0.iter().map(|note| (text(note.path.clone()), format!("{:?}", note.why))).collect()
+}
+
+/// The number of a file.
+fn number(folder: &Folder, path: &str) -> u32 {
+    (0..folder.names().file_count())
+        .find(|&file| folder.names().file_path(file) == path.as_bytes())
+        .unwrap_or_else(|| panic!("no {path} in {:?}", files(folder)))
+}
+
+/// The whole content of a file.
+fn read(folder: &Folder, path: &str) -> String {
+    let file = number(folder, path);
+    let mut bytes = vec![0; folder.look(file, Wait::Yes).unwrap().size as usize];
+    folder.read_exact_at(file, &mut bytes, 0, Wait::Yes).unwrap();
+    text(bytes)
+}

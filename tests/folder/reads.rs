@@ -1,0 +1,138 @@
+//! Looks and reads: parts of files, files that change or go, and how many are open at a time.
+
+use std::fs::{self, File, FileTimes};
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bsafs::folder::{FileFault, Filter, OpenFiles, Wait, scan};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::{Disk, files, number, read};
+
+#[test]
+fn a_range_is_read_where_it_lies() {
+    let disk = Disk::new(&["root/file"]);
+    let folder = disk.scan();
+    let mut bytes = [0; 3];
+    folder.read_exact_at(0, &mut bytes, 5, Wait::Yes).unwrap();
+    assert_eq!(&bytes, b"fil");
+    assert_eq!((folder.known_bytes(), folder.bytes_read(), folder.is_all_known()), (9, 3, true));
+}
+
+#[test]
+fn nothing_is_known_of_a_file_before_somebody_looks() {
+    let disk = Disk::new(&["root/a", "root/b"]);
+    let time = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 5);
+    File::open(disk.path("root/a")).unwrap().set_times(FileTimes::new().set_modified(time)).unwrap();
+    let folder = disk.scan();
+    assert!(folder.known(0).is_none() && !folder.is_all_known());
+    let stat = folder.look(0, Wait::Yes).unwrap();
+    assert_eq!((stat.size, stat.modified), (6, 1_000_000_000_000_000_005));
+    assert_eq!(folder.known(0), Some(stat));
+    assert!(folder.known(1).is_none());
+}
+
+#[test]
+fn what_is_not_open_is_out_of_reach_of_a_read_that_must_not_wait() {
+    let disk = Disk::new(&["root/file"]);
+    let folder = disk.scan();
+    let mut bytes = [0; 4];
+    let read = folder.read_exact_at(0, &mut bytes, 0, Wait::No);
+    assert!(matches!(read, Err(FileFault::OutOfReach)), "{read:?}");
+    folder.read_exact_at(0, &mut bytes, 0, Wait::Yes).unwrap();
+    // A file system in memory may not say what would wait.
+    let again = folder.read_exact_at(0, &mut bytes, 0, Wait::No);
+    assert!(matches!(again, Ok(()) | Err(FileFault::OutOfReach)), "{again:?}");
+}
+
+fn assert_changed(what: &str, act: impl Fn(&Disk)) {
+    for is_open in [false, true] {
+        let disk = Disk::new(&["root/file", "root/other", "beside"]);
+        let folder = disk.scan();
+        let file = number(&folder, "file");
+        folder.look(file, Wait::Yes).unwrap();
+        if is_open {
+            assert_eq!(read(&folder, "file"), "root/file");
+        }
+        act(&disk);
+        let mut bytes = [0; 4];
+        let result = folder.read_exact_at(file, &mut bytes, 0, Wait::Yes);
+        match result {
+            Err(FileFault::Changed) => {}
+            // The old bytes are there for as long as the file happens to be open.
+            Ok(()) if is_open && &bytes == b"root" => {}
+            other => panic!("{what}, open: {is_open}: {other:?}, {bytes:?}"),
+        }
+        assert_eq!(read(&folder, "other"), "root/other", "{what}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_the_one_that_was_looked_at_is_an_error() {
+    let file = |disk: &Disk| disk.path("root/file");
+    assert_changed("longer", |disk| fs::write(file(disk), "root and more").unwrap());
+    assert_changed("removed", |disk| fs::remove_file(file(disk)).unwrap());
+    assert_changed("replaced", |disk| {
+        fs::write(disk.path("root/new"), "ROOT/FILE").unwrap();
+        fs::rename(disk.path("root/new"), file(disk)).unwrap();
+    });
+    assert_changed("touched", |disk| {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(5);
+        File::open(file(disk)).unwrap().set_times(FileTimes::new().set_modified(time)).unwrap();
+    });
+    assert_changed("a link instead", |disk| {
+        fs::remove_file(file(disk)).unwrap();
+        disk.link("../beside", "root/file");
+    });
+    assert_changed("a folder instead", |disk| {
+        fs::remove_file(file(disk)).unwrap();
+        fs::create_dir(file(disk)).unwrap();
+    });
+    assert_changed("moved away", |disk| {
+        fs::rename(file(disk), disk.path("root/gone")).unwrap();
+    });
+}
+
+#[test]
+fn a_pipe_that_came_in_place_of_a_file_does_not_block() {
+    let disk = Disk::new(&["root/file"]);
+    let folder = disk.scan();
+    fs::remove_file(disk.path("root/file")).unwrap();
+    mknodat(CWD, disk.path("root/file"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    assert!(matches!(folder.read_exact_at(0, &mut [0; 1], 0, Wait::Yes), Err(FileFault::Changed)));
+    assert!(matches!(folder.look(0, Wait::Yes), Err(FileFault::Changed)));
+}
+
+#[test]
+fn a_link_that_came_on_the_way_to_a_file_is_not_followed() {
+    let disk = Disk::new(&["root/d/file", "beside/file"]);
+    let folder = disk.scan();
+    fs::rename(disk.path("root/d"), disk.path("moved")).unwrap();
+    disk.link("../beside", "root/d");
+    assert!(matches!(folder.read_exact_at(0, &mut [0; 1], 0, Wait::Yes), Err(FileFault::Changed)));
+}
+
+#[test]
+fn a_folder_that_was_moved_is_read_all_the_same() {
+    let disk = Disk::new(&["root/d/file"]);
+    let folder = disk.scan();
+    fs::rename(disk.path("root"), disk.path("moved")).unwrap();
+    assert_eq!(read(&folder, "d/file"), "root/d/file");
+}
+
+#[test]
+fn no_more_files_are_open_than_the_limit_and_all_can_be_read() {
+    let paths: Vec<String> = (0..50).map(|n| format!("root/{n:02}")).collect();
+    let disk = Disk::new(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+    let open = Arc::new(OpenFiles::with_limit(NonZero::new(4).unwrap()));
+    let folders = [(); 2].map(|()| scan(&disk.path("root"), &Filter::default(), &open).unwrap());
+    for _ in 0..2 {
+        for folder in &folders {
+            for path in files(folder) {
+                assert_eq!(read(folder, &path), format!("root/{path}"));
+                assert!(open.count() <= 4, "{}", open.count());
+            }
+        }
+    }
+}

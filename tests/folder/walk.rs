@@ -1,0 +1,126 @@
+//! What a walk finds, in which order, and what it leaves out that is no link.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+
+use bsafs::folder::{Filter, Note, OpenFiles, Why, scan};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::{Disk, files, folders, notes, read};
+
+#[test]
+fn files_are_listed_folder_by_folder_in_the_order_of_their_names() {
+    let disk =
+        Disk::new(&["root/b.txt", "root/A.txt", "root/z/c", "root/z/a", "root/m/x/deep", "root/empty/"]);
+    let folder = disk.scan();
+    assert_eq!(files(&folder), ["A.txt", "b.txt", "z/a", "z/c", "m/x/deep"]);
+    assert_eq!(folders(&folder), ["empty", "m", "z", "m/x"]);
+    assert_eq!(notes(&folder), []);
+    for path in ["A.txt", "z/c", "m/x/deep"] {
+        assert_eq!(read(&folder, path), format!("root/{path}"));
+    }
+}
+
+#[test]
+fn pipes_sockets_and_devices_are_left_out_with_a_note() {
+    let disk = Disk::new(&["root/a.txt"]);
+    mknodat(CWD, disk.path("root/pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let _socket = UnixListener::bind(disk.path("root/socket")).unwrap();
+    disk.link("pipe", "root/to-pipe");
+    disk.link("/dev/null", "root/null");
+    let folder = disk.scan();
+    assert_eq!(files(&folder), ["a.txt"]);
+    let special = |name: &str| (name.to_owned(), "Special".to_owned());
+    let left_out = notes(&folder);
+    for name in ["pipe", "socket", "to-pipe"] {
+        assert!(left_out.contains(&special(name)), "{left_out:?}");
+    }
+    assert!(left_out.iter().any(|(path, _)| path == "null"), "{left_out:?}");
+}
+
+#[test]
+fn names_that_are_not_utf8_or_hold_a_backslash_open() {
+    let disk = Disk::new(&[]);
+    for name in [&b"caf\xE9.txt"[..], b"a\\b.txt", b"line\nbreak"] {
+        fs::write(disk.path("root").join(OsStr::from_bytes(name)), name).unwrap();
+    }
+    let folder = disk.scan();
+    assert_eq!(folder.names().file_count(), 3);
+    for file in 0..3 {
+        let name = folder.names().file_name(file).to_vec();
+        let mut bytes = vec![0; name.len()];
+        folder.read_exact_at(file, &mut bytes, 0, bsafs::folder::Wait::Yes).unwrap();
+        assert_eq!(bytes, name);
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_opened_is_a_warning_and_the_rest_is_there() {
+    if rustix::process::geteuid().is_root() {
+        // Root opens all folders. A path too long to be opened fails for everybody.
+        let disk = Disk::new(&["root/a.txt"]);
+        let long = "x".repeat(200);
+        let mut at = rustix::fs::open(disk.path("root"), rustix::fs::OFlags::PATH, Mode::empty()).unwrap();
+        for _ in 0..22 {
+            rustix::fs::mkdirat(&at, &long, Mode::from_raw_mode(0o755)).unwrap();
+            at = rustix::fs::openat(&at, &long, rustix::fs::OFlags::PATH, Mode::empty()).unwrap();
+        }
+        let folder = disk.scan();
+        assert_eq!(files(&folder), ["a.txt"]);
+        let warnings: Vec<&Note> = folder.notes().0.iter().filter(|note| note.why.is_warning()).collect();
+        assert!(matches!(&warnings[..], [Note { why: Why::Deep, .. }]), "{warnings:?}");
+        return;
+    }
+    let disk = Disk::new(&["root/a.txt", "root/closed/b.txt"]);
+    fs::set_permissions(disk.path("root/closed"), fs::Permissions::from_mode(0o000)).unwrap();
+    let folder = disk.scan();
+    fs::set_permissions(disk.path("root/closed"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(files(&folder), ["a.txt"]);
+    assert!(matches!(folder.notes().0, [Note { why: Why::Refused(_), .. }]), "{:?}", folder.notes());
+}
+
+#[test]
+fn what_is_deeper_than_programs_walk_is_left_out() {
+    let deep: String = "d/".repeat(70);
+    let disk = Disk::new(&["root/a.txt", &format!("root/{deep}b.txt")]);
+    let folder = disk.scan();
+    assert_eq!(files(&folder), ["a.txt"]);
+    assert_eq!(folders(&folder).len(), 64);
+    assert_eq!(notes(&folder), [(format!("{}d", "d/".repeat(64)), "Deep".to_owned())]);
+}
+
+#[test]
+fn a_filter_keeps_the_walk_out_of_folders_that_a_game_ignores() {
+    let disk =
+        Disk::new(&["root/mod.esp", "root/Meshes/a.nif", "root/Strings/x.strings", "root/strings/sub/y"]);
+    let filter = Filter { only_below: Some(vec!["STRINGS\\".into()]), ..Filter::default() };
+    let folder = scan(&disk.path("root"), &filter, &Arc::new(OpenFiles::default())).unwrap();
+    assert_eq!(files(&folder), ["mod.esp", "Strings/x.strings", "strings/sub/y"]);
+}
+
+#[test]
+fn files_that_are_left_out_later_leave_the_others_readable() {
+    let disk = Disk::new(&["other/target", "root/a.bsa", "root/b.txt", "root/d/e.txt"]);
+    disk.link("../other/target", "root/c.lnk");
+    disk.link("../../other/target", "root/d/f.lnk");
+    disk.link("../other/target", "root/A.BSA");
+    let mut folder = disk.scan();
+    folder.leave_out(|_, name| name.to_ascii_lowercase().ends_with(b".bsa"));
+    assert_eq!(files(&folder), ["b.txt", "c.lnk", "d/e.txt", "d/f.lnk"]);
+    assert_eq!(read(&folder, "b.txt"), "root/b.txt");
+    assert_eq!(read(&folder, "c.lnk"), "other/target");
+    assert_eq!(read(&folder, "d/e.txt"), "root/d/e.txt");
+    assert_eq!(read(&folder, "d/f.lnk"), "other/target");
+}
+
+#[test]
+fn a_file_or_nothing_is_no_folder() {
+    let disk = Disk::new(&["root/a.txt"]);
+    for path in ["root/a.txt", "root/nothing"] {
+        assert!(scan(&disk.path(path), &Filter::default(), &disk.files).is_err(), "{path}");
+    }
+}

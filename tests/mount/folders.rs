@@ -1,0 +1,264 @@
+//! Folders of loose files in a mount, with archives and without.
+
+use std::fs::{self, File, FileTimes};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use crate::mounted::{Mounted, TestDir, is_root, run};
+use crate::support::Tes3;
+
+fn write(dir: &TestDir, path: &str, content: &[u8]) -> PathBuf {
+    let path = dir.path(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, content).unwrap();
+    path
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+fn time(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::new(seconds, 123)
+}
+
+/// `Data` with loose files and two archives; each pair shares a file, and all three one.
+fn write_data(dir: &TestDir) {
+    let archive = |name: &str, files: [(&str, &str); 3]| {
+        let archive =
+            files.iter().fold(Tes3::new(), |it, (path, content)| it.file(*path, content.as_bytes()));
+        write(dir, &format!("Data/{name}"), &archive.build());
+    };
+    archive("b.BSA", [("misc\\all.txt", "b"), ("misc\\archives.txt", "b"), ("misc\\b.txt", "b")]);
+    archive("A.bsa", [("misc\\all.txt", "a"), ("misc\\archives.txt", "a"), ("misc\\a.txt", "a")]);
+    write(dir, "Data/Misc/ALL.txt", b"loose");
+    write(dir, "Data/Mod.esp", b"plugin");
+    fs::create_dir_all(dir.path("Data/Empty")).unwrap();
+}
+
+#[test]
+fn a_folder_is_read_in_any_case_with_its_own_times_and_sizes() {
+    let dir = TestDir::new();
+    let file = write(&dir, "mod/Textures/Sky.dds", &[7; 5000]);
+    File::open(&file).unwrap().set_times(FileTimes::new().set_modified(time(1_000_000_000))).unwrap();
+    File::open(dir.path("mod/Textures"))
+        .unwrap()
+        .set_times(FileTimes::new().set_modified(time(2_000_000_000)))
+        .unwrap();
+    let mount = dir.mount(["mod"]);
+    assert!(mount.said.starts_with("mounted 1 folder, 1 file, read-only at "), "{}", mount.said);
+    let metadata = fs::metadata(mount.join("TEXTURES/sky.DDS")).unwrap();
+    assert_eq!((metadata.len(), metadata.modified().unwrap()), (5000, time(1_000_000_000)));
+    assert_eq!(fs::metadata(mount.join("textures")).unwrap().modified().unwrap(), time(2_000_000_000));
+    assert_eq!(mount.read("textures/SKY.dds"), [7; 5000]);
+    let found: serde_json::Value =
+        serde_json::from_str(&dir.run(["which", "--json", "mnt/textures/sky.dds"]).sound()).unwrap();
+    assert_eq!(found["from"]["archive"], dir.path("mod").to_str().unwrap());
+    assert_eq!(found["from"]["stored_name"], "Textures/Sky.dds");
+    mount.umount(&dir);
+}
+
+#[test]
+fn archives_of_a_folder_are_below_its_loose_files_in_the_order_of_their_names() {
+    let dir = TestDir::new();
+    write_data(&dir);
+    let mount = dir.mount(["Data"]);
+    assert!(
+        mount.said.starts_with("mounted 2 archives and 1 folder, 5 files, 3 hidden by later layers ("),
+        "{}",
+        mount.said
+    );
+    assert_eq!(mount.read("misc/all.txt"), b"loose");
+    assert_eq!(mount.read("misc/archives.txt"), b"b");
+    assert_eq!(mount.read("misc/a.txt"), b"a");
+    assert_eq!(mount.read("mod.esp"), b"plugin");
+    assert_eq!(names(&mount.path), ["Empty", "misc", "Mod.esp"]);
+    assert_eq!(names(&mount.join("empty")).len(), 0);
+    mount.umount(&dir);
+}
+
+#[test]
+fn archives_stay_files_or_are_both_where_the_user_says_so() {
+    let dir = TestDir::new();
+    write_data(&dir);
+    for arguments in [["--archives", "files"], ["-o", "archives=files"]] {
+        let mount = dir.mount(["Data"].iter().chain(&arguments));
+        assert_eq!(names(&mount.path), ["A.bsa", "b.BSA", "Empty", "Misc", "Mod.esp"]);
+        assert_eq!(mount.read("a.BSA"), fs::read(dir.path("Data/A.bsa")).unwrap());
+        assert_eq!(names(&mount.join("misc")), ["ALL.txt"]);
+        mount.umount(&dir);
+    }
+    let mount = dir.mount(["Data", "--archives=both"]);
+    assert_eq!(names(&mount.path), ["A.bsa", "b.BSA", "Empty", "misc", "Mod.esp"]);
+    assert_eq!(names(&mount.join("misc")).len(), 4);
+    mount.umount(&dir);
+}
+
+#[test]
+fn of_folders_and_archives_the_rightmost_wins() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("misc\\x.txt", b"archive").build());
+    write(&dir, "one/Misc/X.txt", b"one");
+    write(&dir, "two/misc/x.TXT", b"two");
+    for (sources, winner) in [
+        (["a.bsa", "one", "two"], "two"),
+        (["two", "one", "a.bsa"], "archive"),
+        (["a.bsa", "two", "one"], "one"),
+    ] {
+        let mount = dir.mount(sources);
+        assert_eq!(mount.read("misc/x.txt"), winner.as_bytes(), "{sources:?}");
+        assert_eq!(names(&mount.join("misc")).len(), 1);
+        mount.umount(&dir);
+    }
+}
+
+#[test]
+fn what_is_no_archive_is_a_warning_and_stays_a_file() {
+    let dir = TestDir::new();
+    write_data(&dir);
+    write(&dir, "Data/broken.ba2", b"BTDX, and then nothing");
+    let finished = dir.run(["mount", "Data", "mnt"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(finished.err.contains("broken.ba2: ") && finished.err.lines().count() == 1, "{}", finished.err);
+    let mount = Mounted::at(&dir.path("mnt"), finished.out);
+    assert_eq!(mount.read("broken.ba2"), b"BTDX, and then nothing");
+    assert_eq!(mount.read("misc/a.txt"), b"a");
+    mount.umount(&dir);
+}
+
+#[test]
+fn a_folder_can_be_mounted_on_a_folder_in_it_and_on_itself() {
+    let dir = TestDir::new();
+    write_data(&dir);
+    fs::create_dir(dir.path("Data/view")).unwrap();
+    let before = names(&dir.path("Data"));
+    for (mountpoint, options) in [("Data/view", "ro"), ("Data", "nonempty")] {
+        let said = dir.run(["mount", "-o", options, "Data", mountpoint]).sound();
+        let mount = Mounted::at(&dir.path(mountpoint), said);
+        assert_eq!(mount.read("MISC/all.TXT"), b"loose", "{mountpoint}");
+        assert_eq!(mount.read("misc/b.txt"), b"b", "{mountpoint}");
+        assert_eq!(fs::metadata(mount.join("mod.ESP")).unwrap().len(), 6);
+        assert_eq!(names(&mount.join("view")).len(), 0, "{mountpoint}");
+        mount.umount(&dir);
+    }
+    assert_eq!(names(&dir.path("Data")), before);
+}
+
+#[test]
+fn a_single_folder_is_mounted_on_a_new_folder_of_its_name() {
+    let dir = TestDir::new();
+    write_data(&dir);
+    let said = dir.run(["mount", "Data"]).sound();
+    let mount = Mounted::at(&dir.path("Data (2)"), said);
+    assert_eq!(mount.read("misc/all.txt"), b"loose");
+    mount.umount(&dir);
+    assert!(!dir.path("Data (2)").exists());
+    fs::create_dir(dir.path("nothing")).unwrap();
+    let finished = dir.run(["mount", "nothing"]);
+    assert_eq!(finished.code, 66);
+    assert!(
+        finished.err.contains("an empty folder; to mount on it, name archives or folders before it"),
+        "{finished:?}"
+    );
+}
+
+#[test]
+fn a_folder_at_the_end_that_is_not_empty_is_refused_and_not_taken_as_a_source() {
+    let dir = TestDir::new();
+    write_data(&dir);
+    write(&dir, "other/a.txt", b"a");
+    let finished = dir.run(["mount", "Data", "other"]);
+    assert_eq!(finished.code, 73);
+    assert!(finished.err.contains("to mount the folder itself, name a mountpoint behind it"), "{finished:?}");
+}
+
+#[test]
+fn a_file_that_changes_or_goes_gives_eio_and_one_line_in_the_log() {
+    let dir = TestDir::new();
+    let [changed, gone, late] =
+        ["changed", "gone", "late"].map(|it| write(&dir, &format!("mod/{it}.txt"), b"before"));
+    write(&dir, "mod/sound.txt", b"sound");
+    let mount = dir.mount(["mod", "--log-file", "log"]);
+    for name in ["changed.txt", "gone.txt"] {
+        assert_eq!(fs::metadata(mount.join(name)).unwrap().len(), 6);
+    }
+    fs::write(changed, b"longer than before").unwrap();
+    fs::remove_file(gone).unwrap();
+    fs::remove_file(late).unwrap();
+    for _ in 0..2 {
+        assert_eq!(mount.read_error("changed.txt"), Some(5));
+        assert_eq!(mount.read_error("gone.txt"), Some(5));
+        assert_eq!(fs::metadata(mount.join("late.txt")).unwrap_err().raw_os_error(), Some(5));
+    }
+    assert_eq!(mount.read("sound.txt"), b"sound");
+    // Listed all the same: the name is there.
+    assert_eq!(names(&mount.path).len(), 4);
+    let log = fs::read_to_string(dir.path("log")).unwrap();
+    for name in ["changed.txt", "gone.txt"] {
+        let line = format!(
+            "{}: {name}: the file was changed, moved or removed while in use",
+            dir.path("mod").display()
+        );
+        assert_eq!(log.matches(&line).count(), 1, "{log}");
+    }
+    mount.umount(&dir);
+}
+
+#[test]
+fn links_are_files_and_folders_of_the_mount() {
+    let dir = TestDir::new();
+    write(&dir, "staging/skyui/interface/a.swf", b"flash");
+    fs::create_dir_all(dir.path("Data")).unwrap();
+    symlink("../staging/skyui/interface", dir.path("Data/Interface")).unwrap();
+    symlink("../staging/skyui/interface/a.swf", dir.path("Data/b.swf")).unwrap();
+    symlink("nowhere", dir.path("Data/dangling")).unwrap();
+    symlink("/", dir.path("Data/z:")).unwrap();
+    let mount = dir.mount(["Data"]);
+    assert_eq!(names(&mount.path), ["b.swf", "Interface"]);
+    assert_eq!(mount.read("INTERFACE/A.swf"), b"flash");
+    assert_eq!(mount.read("B.SWF"), b"flash");
+    assert!(fs::symlink_metadata(mount.join("b.swf")).unwrap().is_file());
+    mount.umount(&dir);
+}
+
+#[test]
+fn a_thousand_folders_are_layers_like_ten_with_few_open_files() {
+    let dir = TestDir::new();
+    let mods: Vec<String> = (0..1000).map(|n| format!("mods/{n:04}")).collect();
+    for (n, name) in mods.iter().enumerate() {
+        write(&dir, &format!("{name}/shared.txt"), name.as_bytes());
+        write(&dir, &format!("{name}/own/{n}.txt"), name.as_bytes());
+    }
+    let mut command = Command::new("prlimit");
+    let program = dir.bsafs(["mount"]);
+    command
+        .arg("--nofile=1400:1400")
+        .arg(program.get_program())
+        .arg("mount")
+        .args(&mods)
+        .arg("mnt")
+        .current_dir(dir.path(""));
+    let mount = Mounted::at(&dir.path("mnt"), run(&mut command).sound());
+    assert_eq!(mount.read("shared.txt"), b"mods/0999");
+    for (n, name) in mods.iter().enumerate() {
+        assert_eq!(mount.read(format!("OWN/{n}.txt")), name.as_bytes());
+    }
+    if is_root() || fs::read_dir(format!("/proc/{}/fd", mount.pid)).is_ok() {
+        let open = fs::read_dir(format!("/proc/{}/fd", mount.pid)).unwrap().count();
+        assert!(open < 1000 + 200, "{open} open files");
+    }
+    mount.umount(&dir);
+}
+
+#[test]
+fn statfs_sums_archives_and_loose_files_that_were_looked_at() {
+    let dir = TestDir::new();
+    write(&dir, "mod/a.bin", &[1; 8192]);
+    let mount = dir.mount(["mod"]);
+    assert_eq!(fs::metadata(mount.join("a.bin")).unwrap().size(), 8192);
+    let stat = rustix::fs::statvfs(&mount.path).unwrap();
+    assert_eq!(stat.f_blocks * stat.f_frsize, 8192);
+    mount.umount(&dir);
+}
