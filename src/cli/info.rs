@@ -13,10 +13,11 @@ use super::named_folder::NamedFolder;
 use super::open::OpenedArchives;
 use super::open_args::OpenArgs;
 use super::output::{count, stdout_for, write_json};
+use super::{order, sources};
 
 /// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
 ///
-/// Of a folder: what its loose files take; then its archives, each as if it were named.
+/// Of a folder: what its loose files take; then its archives, each as if it were named. Of a game: what `bsafs order` prints.
 #[derive(Args, Debug)]
 pub(super) struct Info {
     /// Archives and folders
@@ -57,6 +58,13 @@ impl Info {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
         for source in &self.archives {
+            if let Some(order) = sources::game(source, &self.open.source)? {
+                match self.json {
+                    true => order::write_json(&mut out, &order)?,
+                    false => order::write_lines(&mut out, &order)?,
+                }
+                continue;
+            }
             if !source.is_dir() {
                 self.write(&self.summary(source)?, &mut out)?;
                 continue;

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use super::exit::{Exit, Failure};
 use super::open_args::FolderArchives;
 use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
+use crate::game::{LayerKind, LoadOrder};
 
 /// A layer, lowest first in a list of them.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(super) enum PlannedLayer {
         path: PathBuf,
         /// Whether it is an error where it cannot be opened; else that is a warning, and it is left out.
         is_needed: bool,
+        /// Why a game loads it; empty where a user named it.
+        why: String,
     },
     /// A folder of loose files.
     Folder(PlannedFolder),
@@ -32,6 +35,10 @@ pub(super) struct PlannedFolder {
     pub(super) opens_archives: bool,
     /// Whether archives that lie directly in it and are layers are listed as files too.
     pub(super) lists_archives: bool,
+    /// Whether its folders that archives have too are left out.
+    pub(super) hides_served: bool,
+    /// Why a game loads it; empty where a user named it.
+    pub(super) why: String,
 }
 
 /// A layer whose names are known, if it is a folder.
@@ -40,12 +47,16 @@ pub(super) enum FoundLayer {
     Archive {
         path: PathBuf,
         is_needed: bool,
+        why: String,
     },
     Folder {
         /// Boxed, for it is large.
         folder: Box<Folder>,
         lists_archives: bool,
+        why: String,
     },
+    /// A folder that is walked once it is known what is in the archives.
+    Later(PlannedFolder),
 }
 
 impl FoundLayer {
@@ -54,6 +65,7 @@ impl FoundLayer {
         match self {
             Self::Archive { path, .. } => path.clone(),
             Self::Folder { folder, .. } => folder.path().to_owned(),
+            Self::Later(folder) => folder.path.clone(),
         }
     }
 }
@@ -65,8 +77,46 @@ impl PlannedLayer {
         if path.is_dir() {
             return Self::Folder(PlannedFolder::named(path, archives));
         }
-        Self::Archive { path: path.to_owned(), is_needed: true }
+        Self::Archive { path: path.to_owned(), is_needed: true, why: String::new() }
     }
+}
+
+/// The layers of a game's plan. A folder of which the game looks at some folders alone becomes two: these above all, and
+/// where it was planned what no archive has.
+pub(super) fn of_order(order: &LoadOrder) -> Vec<PlannedLayer> {
+    let (mut layers, mut above) = (Vec::with_capacity(order.layers.len()), Vec::new());
+    for layer in &order.layers {
+        let (path, why) = (layer.path.clone(), layer.why.clone());
+        if layer.what == LayerKind::Archive {
+            layers.push(PlannedLayer::Archive { path, is_needed: false, why });
+            continue;
+        }
+        let filter = Filter {
+            not_at_root: layer.shown.without_names.clone(),
+            not_folders: layer.shown.without_folders.clone(),
+            not_suffixes: layer.shown.without_suffixes.clone(),
+            ..Filter::default()
+        };
+        let folder = |filter, hides_served| {
+            PlannedLayer::Folder(PlannedFolder {
+                path: path.clone(),
+                filter,
+                opens_archives: false,
+                lists_archives: false,
+                hides_served,
+                why: why.clone(),
+            })
+        };
+        match &layer.shown.only {
+            None => layers.push(folder(filter, false)),
+            Some(only) => {
+                layers.push(folder(Filter { no_direct_files: true, ..filter.clone() }, true));
+                above.push(folder(Filter { only_below: Some(only.clone()), ..filter }, false));
+            }
+        }
+    }
+    layers.append(&mut above);
+    layers
 }
 
 impl PlannedFolder {
@@ -77,7 +127,14 @@ impl PlannedFolder {
             FolderArchives::Files => (false, true),
             FolderArchives::Both => (true, true),
         };
-        Self { path: path.to_owned(), filter: Filter::default(), opens_archives, lists_archives }
+        Self {
+            path: path.to_owned(),
+            filter: Filter::default(),
+            opens_archives,
+            lists_archives,
+            hides_served: false,
+            why: String::new(),
+        }
     }
 
     /// Walks it.
@@ -90,15 +147,34 @@ impl PlannedFolder {
         })
     }
 
+    /// Walks it. One that a game's plan has and that cannot be walked is a warning; the rest of the game is opened.
+    pub(super) fn scan_or_warn(&self, files: &Arc<OpenFiles>) -> Result<Option<Folder>, Failure> {
+        match self.scan(files) {
+            Ok(folder) => {
+                report_notes(&folder);
+                Ok(Some(folder))
+            }
+            Err(failure) if !self.why.is_empty() => {
+                log::warn!("{}; it is no layer", failure.what);
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// Walks it: it, and below it its archives.
     pub(super) fn find(&self, files: &Arc<OpenFiles>) -> Result<Vec<FoundLayer>, Failure> {
-        let folder = self.scan(files)?;
-        report_notes(&folder);
+        if self.hides_served {
+            return Ok(vec![FoundLayer::Later(self.clone())]);
+        }
+        let Some(folder) = self.scan_or_warn(files)? else { return Ok(Vec::new()) };
         let archives =
             if self.opens_archives { archives_in(folder.path(), folder.names()) } else { Vec::new() };
-        let archive = |path| FoundLayer::Archive { path, is_needed: false };
+        let why = || self.why.clone();
+        let archive = |path| FoundLayer::Archive { path, is_needed: false, why: why() };
         let mut layers: Vec<FoundLayer> = archives.into_iter().map(archive).collect();
-        layers.push(FoundLayer::Folder { folder: Box::new(folder), lists_archives: self.lists_archives });
+        let lists_archives = self.lists_archives;
+        layers.push(FoundLayer::Folder { folder: Box::new(folder), lists_archives, why: why() });
         Ok(layers)
     }
 }

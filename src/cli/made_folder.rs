@@ -32,6 +32,12 @@ impl MadeFolder {
         let stat = rustix::fs::fstat(&made)?;
         Ok(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
     }
+
+    /// Leaves the folder where it is.
+    pub(super) fn keep(self) {
+        // It holds a descriptor and a name: nothing else is lost with it.
+        std::mem::forget(self);
+    }
 }
 
 impl Drop for MadeFolder {

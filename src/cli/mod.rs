@@ -33,6 +33,7 @@ mod parallel;
 mod privileges;
 mod profile;
 mod progress;
+mod report;
 mod run;
 mod selection;
 mod source_args;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use indicatif::BinaryBytes;
 use sd_notify::NotifyState;
 
 use super::daemon::Detachment;
@@ -15,9 +14,9 @@ use super::mount_plan::MountPlan;
 use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
 use super::open_args::{LayoutArg, OpenArgs, SALVAGE};
-use super::output::{count, stdout};
+use super::output::stdout;
+use super::report::report;
 use super::{cache_size, daemon, logging};
-use crate::format::name::is_printable;
 use crate::fs::{FileSystem, MountError, PassedMount, Session, SessionError, unmount};
 
 /// Mount archives and folders as one read-only tree
@@ -153,7 +152,7 @@ impl Mount {
         mountpoint: &mut Mountpoint,
         is_quiet: bool,
     ) -> Result<Exit, Failure> {
-        let report = report(&opened, mountpoint);
+        let report = report(&plan.archives, &opened, mountpoint);
         if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
             let why = "the mount would hide it; name a file outside";
             return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));
@@ -164,7 +163,8 @@ impl Mount {
         };
         let MountOptions { presentation, mut request, .. } = plan.options;
         request.mountpoint.clone_from(&mountpoint.path);
-        let fs = Arc::new(FileSystem::new(opened.tree, opened.store, presentation));
+        let fs = FileSystem::new(opened.tree, opened.store, presentation).with_reasons(opened.reasons);
+        let fs = Arc::new(fs);
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
         mountpoint.unlock();
         let reported = if let Some(detachment) = detachment {
@@ -235,60 +235,5 @@ fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
     match is_empty {
         true => Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.display()))),
         false => Ok(()),
-    }
-}
-
-/// What was mounted, and how to undo it.
-fn report(opened: &OpenedArchives, mountpoint: &Mountpoint) -> String {
-    let path = mountpoint.path.display();
-    let made = if mountpoint.is_ours() { " (a new folder, which goes with the mount)" } else { "" };
-    let hidden = opened.tree.nodes().map(|node| opened.tree.hidden(node).len()).sum::<usize>();
-    let (archives, folders) = (opened.descriptions.len(), opened.folders());
-    let later = if folders == 0 { "archives" } else { "layers" };
-    let hides = if hidden > 0 { format!(", {hidden} hidden by later {later}") } else { String::new() };
-    let sources = match (archives, folders) {
-        (_, 0) => count(archives, "archive"),
-        (0, _) => count(folders, "folder"),
-        _ => format!("{} and {}", count(archives, "archive"), count(folders, "folder")),
-    };
-    // The sizes of loose files are not known yet.
-    let bytes = match archives {
-        0 => String::new(),
-        _ => format!(" ({} of archives)", BinaryBytes(opened.store.archive_bytes())),
-    };
-    format!(
-        "mounted {sources}, {}{hides}{bytes}, read-only at {path}{made}\nunmount: bsafs umount {}\n",
-        count(opened.tree.files(), "file"),
-        quoted(&path.to_string()),
-    )
-}
-
-/// A path as a shell reads it back.
-fn quoted(path: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~".contains(character);
-    if !path.is_empty() && path.chars().all(is_plain) {
-        path.to_owned()
-    } else if !path.chars().all(is_printable) {
-        // As bash, zsh and ksh read it; a terminal would not show it otherwise.
-        let bytes = path.bytes().map(|byte| match byte {
-            b'\'' | b'\\' => format!("\\{}", char::from(byte)),
-            0x20..0x7f => char::from(byte).to_string(),
-            _ => format!("\\x{byte:02x}"),
-        });
-        format!("$'{}'", bytes.collect::<String>())
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_with_spaces_can_be_pasted_into_a_shell() {
-        assert_eq!(quoted("/mnt/a"), "/mnt/a");
-        assert_eq!(quoted("/mnt/it's here"), r"'/mnt/it'\''s here'");
-        assert_eq!(quoted("/mnt/it's\n\u{9b}"), r"$'/mnt/it\'s\x0a\xc2\x9b'");
     }
 }

@@ -2,7 +2,7 @@
 //! completions are made.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, ValueEnum};
@@ -12,6 +12,7 @@ use super::exit::{Exit, Failure};
 use super::open_args::{Layout, OpenArgs, parse_encoding};
 use super::privileges::Privileges;
 use super::profile::expand_home;
+use super::source_args::parse_precedence;
 use crate::fs::{MountRequest, Owner, Presentation};
 
 /// A mount option.
@@ -62,8 +63,27 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     }),
     value("textures=", "dds", "as --textures", |it, text, _| set(&mut it.open.textures, one_of(text)?)),
     value("names=", "names.txt", "as --names", |it, text, folder| {
-        it.open.names.push(folder.join(expand_home(text.into())));
+        it.open.names.push(path(text, folder));
         Ok(())
+    }),
+    value("game_dir=", "game", "as --game-dir", |it, text, folder| {
+        set(&mut it.open.source.game_dir, Some(path(text, folder)))
+    }),
+    value("prefix=", "pfx", "as --prefix", |it, text, folder| {
+        set(&mut it.open.source.prefix, Some(path(text, folder)))
+    }),
+    value("ini=", "Skyrim.ini", "as --ini", |it, text, folder| {
+        it.open.source.inis.push(path(text, folder));
+        Ok(())
+    }),
+    value("plugins=", "plugins.txt", "as --plugins", |it, text, folder| {
+        set(&mut it.open.source.plugins, Some(path(text, folder)))
+    }),
+    value("precedence=", "last", "as --precedence", |it, text, _| {
+        set(&mut it.open.source.precedence, Some(parse_precedence(text)?))
+    }),
+    value("mo2_profile=", "Default", "as --mo2-profile", |it, text, _| {
+        set(&mut it.open.source.mo2_profile, Some(text.to_owned()))
     }),
     flag("force", "as --force", |it, _, _| set(&mut it.open.parse.force, true)),
     flag("salvage", "as --salvage", |it, _, _| set(&mut it.salvage, true)),
@@ -201,6 +221,11 @@ const fn value(name: &'static str, example: &'static str, help: &'static str, se
 fn set<T>(field: &mut T, value: T) -> Result<(), String> {
     *field = value;
     Ok(())
+}
+
+/// A path as a profile or the command line writes it.
+fn path(text: &str, folder: &Path) -> PathBuf {
+    folder.join(expand_home(text.into()))
 }
 
 fn number(text: &str, radix: u32) -> Result<u32, String> {

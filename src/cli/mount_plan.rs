@@ -7,6 +7,7 @@ use super::exit::{Exit, Failure};
 use super::mount_options::MountOptions;
 use super::open_args::{Layout, OpenArgs};
 use super::profile::Profile;
+use super::sources::is_game;
 use crate::fs::{MountRequest, Presentation};
 
 /// A mount before anything is opened.
@@ -70,6 +71,7 @@ impl MountPlan {
 /// several have no path in common.
 fn shown_source(sources: &[PathBuf]) -> String {
     match sources {
+        [game] if is_game(game) => game.display().to_string(),
         [source] => std::path::absolute(source).as_ref().unwrap_or(source).display().to_string(),
         _ => "bsafs".into(),
     }

@@ -33,10 +33,10 @@ impl Mountpoint {
     pub(super) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         clear_if_dead(path)?;
         match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => Self::claim(path, None, nonempty),
+            Ok(metadata) if metadata.is_dir() => Self::claim(path, nonempty),
             Ok(_) => Err(refused(path, "it is not a folder")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => match MadeFolder::make(path) {
-                Ok(made) => Self::claim(path, Some(made), nonempty),
+                Ok(made) => Self::claim_made(path, made, nonempty),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match path.is_symlink() {
                     true => Err(refused(path, "it is a link to nothing")),
                     false => Err(refused(path, AT_ONCE)),
@@ -67,7 +67,12 @@ impl Mountpoint {
                 Err(error) => return Err(Failure::not_made("the mountpoint", &path, &error)),
             };
             let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-            if is_folder && let Ok(mountpoint) = Self::claim(&path, made, false) {
+            if is_folder
+                && let Ok(mountpoint) = match made {
+                    Some(made) => Self::claim_made(&path, made, false),
+                    None => Self::claim(&path, false),
+                }
+            {
                 return Ok(mountpoint);
             }
         }
@@ -89,9 +94,21 @@ impl Mountpoint {
         resolved.is_ok_and(|resolved| resolved.starts_with(&self.path))
     }
 
+    /// The same with a folder that was made. One that is refused stays: another process may have locked it meanwhile, to mount
+    /// on it.
+    fn claim_made(path: &Path, made: MadeFolder, nonempty: bool) -> Result<Self, Failure> {
+        match Self::claim(path, nonempty) {
+            Ok(claimed) => Ok(Self { made: Some(made), ..claimed }),
+            Err(failure) => {
+                made.keep();
+                Err(failure)
+            }
+        }
+    }
+
     /// Checks a folder and locks it until [`Mountpoint::unlock`]: of two mounts at once on one folder, which the kernel
     /// would stack, the second is refused. A folder that may not be read cannot be locked, and is not.
-    fn claim(path: &Path, made: Option<MadeFolder>, nonempty: bool) -> Result<Self, Failure> {
+    fn claim(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         let path = canonical(path)?;
         // Before the folder is opened, which a mount whose daemon hangs would not answer.
         check_unmounted(&path)?;
@@ -108,7 +125,7 @@ impl Mountpoint {
                  itself, name a mountpoint behind it)",
             ));
         }
-        Ok(Self { path, made, lock })
+        Ok(Self { path, made: None, lock })
     }
 
     /// Once mounted: a further mount sees this one.

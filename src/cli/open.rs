@@ -10,14 +10,15 @@ use std::thread;
 use std::time::SystemTime;
 
 use super::exit::{Exit, Failure};
-use super::layer_plan::{FoundLayer, PlannedLayer};
+use super::layer_plan::{FoundLayer, PlannedFolder, PlannedLayer};
 use super::open_args::{Layout, OpenArgs};
 use super::output::count;
 use super::parallel::in_parallel;
-use super::{cache_size, dictionary, folder_name};
+use super::{cache_size, dictionary, folder_name, sources};
 use crate::content::{LayerTables, Store};
 use crate::folder::{Folder, OpenFiles, Wait};
 use crate::format::{self, About, Archive, Note, Options};
+use crate::game::LoadOrder;
 use crate::read::Bytes;
 use crate::source::Source;
 use crate::tree::{self, Dictionary, Layer, Rule, TooManyNames, Tree};
@@ -29,6 +30,10 @@ pub(super) struct OpenedArchives {
     pub(super) store: Store,
     /// One for each archive, lowest first; none for folders.
     pub(super) descriptions: Vec<Description>,
+    /// Why each layer is one; empty where a user named it.
+    pub(super) reasons: Vec<String>,
+    /// What was planned for the games among the sources.
+    pub(super) order: LoadOrder,
 }
 
 /// What an archive's header states, and what its parser noted.
@@ -42,16 +47,16 @@ pub(super) struct Description {
 const PARALLEL_FROM: usize = 1 << 14;
 
 impl OpenedArchives {
-    /// Opens archives and folders, the last of which wins, with a cache of at most `cache_size` bytes.
+    /// Opens sources, the last of which wins, with a cache of at most `cache_size` bytes.
     pub(super) fn open(
-        paths: &[PathBuf],
+        sources: &[PathBuf],
         args: &OpenArgs,
         layout: Layout,
         cache_size: u64,
     ) -> Result<Self, Failure> {
-        let layers: Vec<_> =
-            paths.iter().map(|path| PlannedLayer::named(path, args.folder_archives)).collect();
-        Self::open_layers(&layers, Rule::LastWins, args, layout, cache_size)
+        let planned = sources::layers(sources, &args.source, args.folder_archives)?;
+        let opened = Self::open_layers(&planned.layers, planned.rule, args, layout, cache_size)?;
+        Ok(Self { order: planned.order, ..opened })
     }
 
     /// Opens planned layers, merged by a rule.
@@ -63,16 +68,18 @@ impl OpenedArchives {
         cache_size: u64,
     ) -> Result<Self, Failure> {
         let dictionary = dictionary::read(&args.names, args.parse.encoding)?;
-        let found = find_layers(planned)?;
-        let paths: Vec<PathBuf> = found.iter().map(FoundLayer::path).collect();
+        let files = Arc::new(OpenFiles::default());
+        let found = find_layers(planned, &files)?;
         let bases = match layout {
             Layout::Union => Vec::new(),
-            Layout::PerArchive => folder_name::distinct(&paths),
+            Layout::PerArchive => {
+                folder_name::distinct(&found.iter().map(FoundLayer::path).collect::<Vec<_>>())
+            }
         };
         let base = |index: usize| bases.get(index).map(String::as_str);
         let open = |index: usize| match &found[index] {
-            FoundLayer::Folder { .. } => Ok(None),
-            FoundLayer::Archive { path, is_needed } => {
+            FoundLayer::Folder { .. } | FoundLayer::Later(_) => Ok(None),
+            FoundLayer::Archive { path, is_needed, .. } => {
                 match OpenedArchive::open(path, base(index), &dictionary, args) {
                     Err(failure) if !is_needed => {
                         log::warn!("{}; it is no layer", failure.what);
@@ -84,18 +91,19 @@ impl OpenedArchives {
         };
         let archives = in_parallel(found.len(), "opening archives", open)?;
         let mut opened = Opening::new(rule, Store::new(cache_size, args.parse.options().limits));
-        // Absolute, as folders have theirs.
-        let layers: HashSet<PathBuf> =
-            archives.iter().flatten().map(|archive| archive.source.path().to_owned()).collect();
+        opened.note_archives(archives.iter().flatten());
         for (index, (found, archive)) in found.into_iter().zip(archives).enumerate() {
             match found {
-                FoundLayer::Archive { .. } => archive.into_iter().for_each(|it| opened.add_archive(it)),
-                FoundLayer::Folder { mut folder, lists_archives } => {
-                    if !lists_archives {
-                        let parent = folder.path().to_owned();
-                        folder.leave_out(|_, name| layers.contains(&parent.join(OsStr::from_bytes(name))));
+                FoundLayer::Archive { why, .. } => {
+                    archive.into_iter().for_each(|it| opened.add_archive(it, why.clone()));
+                }
+                FoundLayer::Folder { folder, lists_archives, why } => {
+                    opened.add_folder(*folder, lists_archives, base(index), why)?;
+                }
+                FoundLayer::Later(planned) => {
+                    if let Some(folder) = opened.scan_unserved(&planned, &files)? {
+                        opened.add_folder(folder, planned.lists_archives, base(index), planned.why)?;
                     }
-                    opened.add_folder(*folder, base(index))?;
                 }
             }
         }
@@ -119,13 +127,12 @@ impl OpenedArchives {
 }
 
 /// Walks the folders among the layers.
-fn find_layers(planned: &[PlannedLayer]) -> Result<Vec<FoundLayer>, Failure> {
-    let files = Arc::new(OpenFiles::default());
+fn find_layers(planned: &[PlannedLayer], files: &Arc<OpenFiles>) -> Result<Vec<FoundLayer>, Failure> {
     let found = in_parallel(planned.len(), "listing folders", |index| match &planned[index] {
-        PlannedLayer::Archive { path, is_needed } => {
-            Ok(vec![FoundLayer::Archive { path: path.clone(), is_needed: *is_needed }])
+        PlannedLayer::Archive { path, is_needed, why } => {
+            Ok(vec![FoundLayer::Archive { path: path.clone(), is_needed: *is_needed, why: why.clone() }])
         }
-        PlannedLayer::Folder(folder) => folder.find(&files),
+        PlannedLayer::Folder(folder) => folder.find(files),
     })?;
     Ok(found.into_iter().flatten().collect())
 }
@@ -136,14 +143,41 @@ struct Opening {
     store: Store,
     layers: Vec<Layer>,
     descriptions: Vec<Description>,
+    reasons: Vec<String>,
+    /// The paths of the archives that are layers; absolute, as folders have theirs.
+    archives: HashSet<PathBuf>,
+    /// The names of the folders directly in them.
+    served: HashSet<String>,
 }
 
 impl Opening {
     fn new(rule: Rule, store: Store) -> Self {
-        Self { rule, store, layers: Vec::new(), descriptions: Vec::new() }
+        let (archives, served) = Default::default();
+        let (layers, descriptions, reasons) = Default::default();
+        Self { rule, store, layers, descriptions, reasons, archives, served }
     }
 
-    fn add_archive(&mut self, archive: OpenedArchive) {
+    /// To be called before any folder is added.
+    fn note_archives<'a>(&mut self, archives: impl Iterator<Item = &'a OpenedArchive>) {
+        for archive in archives {
+            self.archives.insert(archive.source.path().to_owned());
+            let names = archive.layer.top_folders();
+            self.served.extend(names.map(|name| String::from_utf8_lossy(name).to_ascii_lowercase()));
+        }
+    }
+
+    /// Walks a folder without those of its folders that archives have.
+    fn scan_unserved(
+        &self,
+        planned: &PlannedFolder,
+        files: &Arc<OpenFiles>,
+    ) -> Result<Option<Folder>, Failure> {
+        let mut planned = planned.clone();
+        planned.filter.not_at_root.extend(self.served.iter().cloned());
+        planned.scan_or_warn(files)
+    }
+
+    fn add_archive(&mut self, archive: OpenedArchive, why: String) {
         let layer = archive.layer;
         let layer = match self.rule {
             Rule::LastWins => layer,
@@ -152,9 +186,20 @@ impl Opening {
         self.store.add(archive.source, archive.tables);
         self.layers.push(layer);
         self.descriptions.push(archive.description);
+        self.reasons.push(why);
     }
 
-    fn add_folder(&mut self, folder: Folder, base: Option<&str>) -> Result<(), Failure> {
+    fn add_folder(
+        &mut self,
+        mut folder: Folder,
+        lists_archives: bool,
+        base: Option<&str>,
+        why: String,
+    ) -> Result<(), Failure> {
+        if !lists_archives {
+            let parent = folder.path().to_owned();
+            folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
+        }
         let layer = Layer::of_folder(folder.names(), base)
             .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", folder.path().display())))?;
         let layer = match self.rule {
@@ -163,13 +208,14 @@ impl Opening {
         };
         self.store.add_folder(Arc::new(folder));
         self.layers.push(layer);
+        self.reasons.push(why);
         Ok(())
     }
 
     fn merge(self) -> Result<OpenedArchives, Failure> {
-        let Self { rule, store, layers, descriptions } = self;
+        let Self { rule, store, layers, descriptions, reasons, .. } = self;
         let tree = tree::merge(layers, rule).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
-        Ok(OpenedArchives { tree, store, descriptions })
+        Ok(OpenedArchives { tree, store, descriptions, reasons, order: LoadOrder::default() })
     }
 }
 
@@ -281,7 +327,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::cli::layer_plan::PlannedFolder;
     use crate::cli::open_args::FolderArchives;
 
     /// A Morrowind archive of one file, `a.txt`, which contains `archive`.

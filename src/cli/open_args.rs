@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use super::source_args::SourceArgs;
 use crate::content::TextureForm;
 use crate::format::encoding::Encoding;
 use crate::format::{Limits, Options};
@@ -46,6 +47,8 @@ pub(super) struct OpenArgs {
     /// What to do with archives that lie directly in a folder
     #[arg(long = "archives", value_enum, value_name = "HOW", default_value_t)]
     pub(super) folder_archives: FolderArchives,
+    #[command(flatten)]
+    pub(super) source: SourceArgs,
     /// A list of paths, one a line, from which files of archives without names get theirs; `bsafs names` prints one
     #[arg(long, value_name = "FILE")]
     pub(super) names: Vec<PathBuf>,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::loose_notes;
-use super::output::{count, stdout, write_json};
+use super::output::{self, count, stdout_for};
 use super::source_args::SourceArgs;
 use super::sources;
 use crate::game::{ArchiveRule, LoadOrder, LooseRule};
@@ -71,14 +71,19 @@ impl Order {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let mut order = sources::plan(&self.sources, &self.source)?;
         loose_notes::add(&mut order);
-        let mut out = stdout();
+        let mut out = stdout_for(self.json);
         match self.json {
-            true => write_json(&mut out, &document(&order))?,
+            true => write_json(&mut out, &order)?,
             false => write_lines(&mut out, &order)?,
         }
         out.flush()?;
         Ok(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok })
     }
+}
+
+/// An order as one JSON object.
+pub(super) fn write_json(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
+    output::write_json(out, &document(order))
 }
 
 fn document(order: &LoadOrder) -> Document<'_> {
@@ -106,7 +111,8 @@ fn document(order: &LoadOrder) -> Document<'_> {
     }
 }
 
-fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
+/// An order as lines for people.
+pub(super) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
     for (at, layer) in order.layers.iter().enumerate() {
         writeln!(out, "{:>5}  {:<7}  {}", at + 1, layer.what.as_str(), layer.path.display())?;
         writeln!(out, "                {}", layer.why)?;

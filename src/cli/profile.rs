@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::exit::{Exit, Failure};
+use crate::game::title;
 
 /// A mount as a file describes it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -61,7 +62,10 @@ impl Profile {
             .take()
             .map_or_else(|| parent.to_owned(), |folder| parent.join(expand_home(folder)));
         for archive in &mut profile.archives {
-            *archive = folder.join(expand_home(std::mem::take(archive)));
+            // The id of a game is no path.
+            if archive.to_str().and_then(title).is_none() {
+                *archive = folder.join(expand_home(std::mem::take(archive)));
+            }
         }
         profile.parent = parent.to_owned();
         profile.mountpoint = profile.mountpoint.map(|mountpoint| parent.join(expand_home(mountpoint)));

@@ -13,6 +13,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::args::Cli;
 use super::exit::Exit;
 use super::output::escaped;
+use super::sources::is_game;
 use super::{daemon, logging};
 
 /// Runs the program with the arguments of the process.
@@ -84,10 +85,12 @@ fn as_command(mut arguments: Vec<OsString>) -> (Vec<OsString>, bool) {
     (arguments, by_mount)
 }
 
-/// Whether an argument is meant as a source, and not as a command or an option: it looks like a path, or is one.
+/// Whether an argument is meant as a source, and not as a command or an option: it looks like a path, is one, or is a game.
 fn is_source(argument: &OsStr) -> bool {
     let bytes = argument.as_encoded_bytes();
-    let is_path = bytes.iter().any(|byte| matches!(byte, b'/' | b'.')) || Path::new(argument).exists();
+    let is_path = bytes.iter().any(|byte| matches!(byte, b'/' | b'.'))
+        || Path::new(argument).exists()
+        || is_game(Path::new(argument));
     let command = Cli::command();
     let mut commands = command.get_subcommands();
     let is_command = argument == "help"

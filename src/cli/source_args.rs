@@ -42,7 +42,8 @@ impl SourceArgs {
     }
 }
 
-fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
+/// Parses the name of a rule.
+pub(super) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
     let found = ArchiveRule::ALL.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
     found.map(|(_, rule)| *rule).ok_or_else(|| "it is one of last, first, fnv and oblivion".to_owned())
 }

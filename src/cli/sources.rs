@@ -4,26 +4,105 @@
 use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
+use super::layer_plan;
+use super::open_args::FolderArchives;
 use super::profile::Profile;
 use super::source_args::SourceArgs;
 use crate::game::caseless::{FolderNames, find_file, same};
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
-    Environment, Installation, LoadOrder, MO2_INI, OPENMW_CFG, Overrides, PlanError, PlannedLayer, TITLES,
-    Title, plan_game, plan_mo2, plan_openmw, title,
+    Environment, Installation, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, Overrides, PlanError, PlannedLayer,
+    TITLES, Title, plan_game, plan_mo2, plan_openmw, title,
 };
+use crate::tree::Rule;
 
 /// Plans the layers of sources, lowest first; those of a later source are above.
 pub(super) fn plan(sources: &[PathBuf], args: &SourceArgs) -> Result<LoadOrder, Failure> {
+    let orders = resolve(sources, args)?.into_iter().map(|source| match source {
+        Source::Planned(order) => Ok(*order),
+        Source::Folder(folder) => loose_folder(&folder),
+        Source::Archive(path) => {
+            let path =
+                std::path::absolute(&path).map_err(|error| Failure::io(Exit::NoInput, &path, &error))?;
+            let layers = vec![PlannedLayer::archive(path, "named as a source")];
+            Ok(LoadOrder { layers, ..LoadOrder::default() })
+        }
+    });
+    Ok(joined(orders.collect::<Result<_, Failure>>()?))
+}
+
+/// The layers of sources as they are opened, and the rule by which they are merged.
+#[derive(Debug)]
+pub(super) struct OpenPlan {
+    pub(super) layers: Vec<layer_plan::PlannedLayer>,
+    pub(super) rule: Rule,
+    /// What the games among the sources load.
+    pub(super) order: LoadOrder,
+}
+
+/// The same, to be opened; of folders that are no game's, archives are treated as a user asks.
+pub(super) fn layers(
+    sources: &[PathBuf],
+    args: &SourceArgs,
+    archives: FolderArchives,
+) -> Result<OpenPlan, Failure> {
+    let (mut layers, mut orders) = (Vec::new(), Vec::new());
+    for source in resolve(sources, args)? {
+        match source {
+            Source::Planned(order) => {
+                layers.extend(layer_plan::of_order(&order));
+                orders.push(*order);
+            }
+            Source::Folder(path) | Source::Archive(path) => {
+                layers.push(layer_plan::PlannedLayer::named(&path, archives));
+            }
+        }
+    }
+    let order = joined(orders);
+    let rule = if order.precedence.loose == LooseRule::ByDate { Rule::Dates } else { Rule::LastWins };
+    Ok(OpenPlan { layers, rule, order })
+}
+
+/// What a game loads, where a source is one.
+pub(super) fn game(source: &Path, args: &SourceArgs) -> Result<Option<LoadOrder>, Failure> {
+    let mut resolved = resolve(std::slice::from_ref(&source.to_owned()), args)?;
+    Ok(match (resolved.pop(), resolved.is_empty()) {
+        (Some(Source::Planned(order)), true) => Some(*order),
+        _ => None,
+    })
+}
+
+/// Whether a name stands for a game and for no path: one without a slash that is a game's id.
+pub(super) fn is_game(source: &Path) -> bool {
+    source.to_str().and_then(title).is_some()
+}
+
+/// What a source turned out to be.
+enum Source {
+    /// What a game loads, or an instance of Mod Organizer 2, or OpenMW.
+    Planned(Box<LoadOrder>),
+    Folder(PathBuf),
+    Archive(PathBuf),
+}
+
+fn resolve(sources: &[PathBuf], args: &SourceArgs) -> Result<Vec<Source>, Failure> {
     let planner = Planner { args, overrides: args.overrides(), environment: Environment::of_process() };
-    let mut orders = Vec::with_capacity(sources.len());
     if let ([], Some(folder)) = (sources, &args.game_dir) {
-        orders.push(planner.installation(&planner.recognised(folder)?)?);
+        let order = planner.installation(&planner.recognised(folder)?)?;
+        return Ok(vec![Source::Planned(Box::new(order))]);
     }
+    let mut resolved = Vec::with_capacity(sources.len());
     for source in sources {
-        orders.push(planner.source(source)?);
+        match Profile::is_one(source) {
+            true => {
+                for path in &Profile::read(source)?.archives {
+                    resolved.push(planner.source(path)?);
+                }
+            }
+            false => resolved.push(planner.source(source)?),
+        }
     }
-    Ok(joined(orders))
+    Ok(resolved)
 }
 
 /// Orders as one: that of a single source, or a mix, in which the rules of a game stay those of its own layers.
@@ -53,21 +132,11 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn source(&self, source: &Path) -> Result<LoadOrder, Failure> {
-        if Profile::is_one(source) {
-            let profile = Profile::read(source)?;
-            let orders = profile.archives.iter().map(|path| self.path(path)).collect::<Result<_, _>>()?;
-            return Ok(joined(orders));
-        }
-        // A name without a slash that is a game's id is the game; `./skyrim` is a folder of that name.
+    fn source(&self, source: &Path) -> Result<Source, Failure> {
+        // `./skyrim` is a folder of that name.
         if let Some(title) = source.to_str().and_then(title) {
-            return self.game(title);
+            return self.game(title).map(|order| Source::Planned(Box::new(order)));
         }
-        self.path(source)
-    }
-
-    /// What a path leads to.
-    fn path(&self, source: &Path) -> Result<LoadOrder, Failure> {
         let metadata = match std::fs::metadata(source) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(no_source(source)),
@@ -75,18 +144,17 @@ impl Planner<'_> {
         };
         let path = std::path::absolute(source).map_err(|error| Failure::io(Exit::NoInput, source, &error))?;
         if metadata.is_dir() {
-            return self.folder(&path);
+            let planned = self.folder(&path)?.map(|order| Source::Planned(Box::new(order)));
+            return Ok(planned.unwrap_or_else(|| Source::Folder(source.to_owned())));
         }
         let is_named =
             |name: &str| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
-        if is_named(MO2_INI) {
-            return self.mo2(path.parent().unwrap_or(&path));
-        }
-        if is_named(OPENMW_CFG) {
-            return self.openmw(&path);
-        }
-        let layers = vec![PlannedLayer::archive(path, "named as a source")];
-        Ok(LoadOrder { layers, ..LoadOrder::default() })
+        let planned = match () {
+            () if is_named(MO2_INI) => self.mo2(path.parent().unwrap_or(&path))?,
+            () if is_named(OPENMW_CFG) => self.openmw(&path)?,
+            () => return Ok(Source::Archive(source.to_owned())),
+        };
+        Ok(Source::Planned(Box::new(planned)))
     }
 
     /// A game by its id.
@@ -109,18 +177,19 @@ impl Planner<'_> {
         }
     }
 
-    fn folder(&self, folder: &Path) -> Result<LoadOrder, Failure> {
+    /// What a folder leads to; `None` where it is one of loose files.
+    fn folder(&self, folder: &Path) -> Result<Option<LoadOrder>, Failure> {
         if find_file(folder, MO2_INI).is_some() {
-            return self.mo2(folder);
+            return self.mo2(folder).map(Some);
         }
         match recognise(folder, &self.environment) {
             // The data folder of a game, named for itself, is a folder like any other.
             Ok(installation)
                 if installation.folder == *folder || !folder.starts_with(&installation.folder) =>
             {
-                self.installation(&installation)
+                self.installation(&installation).map(Some)
             }
-            _ => loose_folder(folder),
+            _ => Ok(None),
         }
     }
 
@@ -168,6 +237,7 @@ impl Planner<'_> {
 
 /// A folder of loose files above the archives that lie directly in it, those in the order of their names.
 fn loose_folder(folder: &Path) -> Result<LoadOrder, Failure> {
+    let folder = &std::path::absolute(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
     let names = FolderNames::read(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
     let mut archives: Vec<&str> = names.iter().filter(|name| is_archive(name)).collect();
     archives.sort_by_cached_key(|name| name.to_ascii_lowercase());

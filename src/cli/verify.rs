@@ -12,9 +12,10 @@ use super::open::{OpenedArchives, with_archive};
 use super::open_args::OpenArgs;
 use super::output::{count, stdout_for, write_json};
 use super::parallel::in_parallel;
-use super::selection;
+use super::{selection, sources};
 use crate::format::hash::Family;
 use crate::format::{self, EntryId};
+use crate::game::LayerKind;
 
 /// Decode every file of archives, and name those that are bad
 ///
@@ -72,6 +73,12 @@ impl Verify {
             out.flush()
         };
         for source in &self.archives {
+            if let Some(order) = sources::game(source, &self.open.source)? {
+                for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
+                    report(self.verify(&layer.path)?)?;
+                }
+                continue;
+            }
             if !source.is_dir() {
                 report(self.verify(source)?)?;
                 continue;

@@ -94,6 +94,9 @@ fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
         };
         let (archive, codec, packed) = (&copy.archive, &copy.codec, BinaryBytes(copy.packed));
         writeln!(out, "  {role} {archive}  {codec}, {packed} packed, {stored}{}", tiled.unwrap_or_default())?;
+        if !copy.why.is_empty() {
+            writeln!(out, "         {}", copy.why)?;
+        }
     }
     if *hides_more > 0 {
         writeln!(out, "  hides  {hides_more} more")?;

@@ -5,6 +5,8 @@
 pub struct Filter {
     /// Where it is set: only what lies directly in the folder, and what lies below these folders.
     pub only_below: Option<Vec<String>>,
+    /// Whether files that lie directly in the folder are left out.
+    pub no_direct_files: bool,
     /// Names that are left out directly in the folder.
     pub not_at_root: Vec<String>,
     /// Names of folders that are left out wherever they are.
@@ -20,7 +22,9 @@ impl Filter {
             let at = name.len().checked_sub(suffix.len());
             at.is_some_and(|at| name[at..].eq_ignore_ascii_case(suffix.as_bytes()))
         };
-        if folder.is_empty() && self.is_not_at_root(name) || self.not_suffixes.iter().any(has_suffix) {
+        if folder.is_empty() && (self.no_direct_files || self.is_not_at_root(name))
+            || self.not_suffixes.iter().any(has_suffix)
+        {
             return false;
         }
         folder.is_empty()
@@ -85,6 +89,16 @@ mod tests {
         {
             assert_eq!(filter.takes_folder(folder.as_bytes()), is_walked, "{folder}");
         }
+    }
+
+    #[test]
+    fn files_directly_in_the_root_can_be_left_out_while_folders_stay() {
+        let filter = Filter { no_direct_files: true, ..Filter::default() };
+        assert!(
+            !filter.takes_file(b"", b"a.esp")
+                && filter.takes_file(b"a", b"b.txt")
+                && filter.takes_folder(b"a")
+        );
     }
 
     #[test]

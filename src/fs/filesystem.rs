@@ -28,6 +28,8 @@ pub struct FileSystem {
     pub(super) tree: Tree,
     pub(super) store: Store,
     pub(super) spellings: Spellings,
+    /// Why each layer is one; none, or empty, where a user named it.
+    pub(super) reasons: Vec<String>,
     pub(super) presentation: Presentation,
     /// Of folders that only archives have: when the newest archive or loose folder was last changed.
     modified: SystemTime,
@@ -49,6 +51,7 @@ impl FileSystem {
             tree,
             store,
             spellings,
+            reasons: Vec::new(),
             presentation,
             modified,
             cache_trim: OnceLock::new(),
@@ -56,6 +59,12 @@ impl FileSystem {
             started: Instant::now(),
             requests: Requests::default(),
         }
+    }
+
+    /// The same with the reasons for which its layers were planned, lowest first.
+    #[must_use]
+    pub fn with_reasons(self, reasons: Vec<String>) -> Self {
+        Self { reasons, ..self }
     }
 
     /// The names.

@@ -26,6 +26,9 @@ pub struct Provenance {
 pub struct FileCopy {
     /// The path of the archive.
     pub archive: String,
+    /// Why a game loads the archive or folder; empty where a user named it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
     /// The stored name, empty where there is none; where it is no UTF-8, bytes beyond printable ASCII are escaped as `\x..`.
     pub stored_name: String,
     /// The hash of the name, written as in the listings of archives without names; empty where the format has none.
@@ -127,6 +130,7 @@ fn copy(fs: &FileSystem, entry: EntryId, stored: &[u8], hash: String) -> FileCop
     let packing = fs.store.packing(entry);
     FileCopy {
         archive: fs.store.path(entry.layer).to_string_lossy().into_owned(),
+        why: fs.reasons.get(usize::from(entry.layer)).cloned().unwrap_or_default(),
         stored_name: escaped(stored),
         hash,
         codec: packing.codec.name().to_owned(),

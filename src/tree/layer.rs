@@ -95,6 +95,12 @@ impl Layer {
         }
     }
 
+    /// The names of the folders directly in it.
+    pub fn top_folders(&self) -> impl Iterator<Item = &[u8]> {
+        let top = self.folders.iter().skip(1).filter(|folder| folder.parent == 0);
+        top.map(|folder| self.name(folder.name))
+    }
+
     /// The same with the time of an archive, for a rule that decides by times; in nanoseconds since 1970.
     #[must_use]
     pub fn modified(self, archive: i64) -> Self {

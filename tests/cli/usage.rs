@@ -58,7 +58,6 @@ fn no_message_names_a_path_twice() {
     for (arguments, path) in [
         (vec!["list", "no.bsa"], "no.bsa"),
         (vec!["list", "empty.bsa"], "empty.bsa"),
-        (vec!["list", "."], "."),
         (vec!["mount", "p.toml"], "p.toml"),
         (vec!["mount", "a.bsa", &there], &there),
         (vec!["mount", "a.bsa", "mnt", "--log-file", "/no/log"], "/no/log"),
@@ -73,7 +72,7 @@ fn no_message_names_a_path_twice() {
         let finished = dir.run(&arguments);
         assert!(finished.code > 0, "{arguments:?}: {finished:?}");
         let said = finished.err.trim_start_matches("bsafs: ");
-        assert!(path == "." || said.matches(path).count() == 1, "{arguments:?}: {finished:?}");
+        assert!(said.matches(path).count() == 1, "{arguments:?}: {finished:?}");
     }
 }
 

@@ -1,0 +1,101 @@
+//! What `bsafs mount` prints once it has mounted: what it found, in at most six lines, and how to undo it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use indicatif::BinaryBytes;
+
+use super::mountpoint::Mountpoint;
+use super::open::OpenedArchives;
+use super::output::count;
+use crate::format::name::is_printable;
+use crate::game::LoadOrder;
+
+/// What was mounted, and how to undo it.
+pub(super) fn report(sources: &[PathBuf], opened: &OpenedArchives, mountpoint: &Mountpoint) -> String {
+    let path = mountpoint.path.display();
+    let made = if mountpoint.is_ours() { " (a new folder, which goes with the mount)" } else { "" };
+    let hidden = opened.tree.nodes().map(|node| opened.tree.hidden(node).len()).sum::<usize>();
+    let (archives, folders) = (opened.descriptions.len(), opened.folders());
+    let later = if folders == 0 { "archives" } else { "layers" };
+    let hides = if hidden > 0 { format!(", {hidden} hidden by later {later}") } else { String::new() };
+    let layers = match (archives, folders) {
+        (_, 0) => count(archives, "archive"),
+        (0, _) => count(folders, "folder"),
+        _ => format!("{} and {}", count(archives, "archive"), count(folders, "folder")),
+    };
+    // The sizes of loose files are not known yet.
+    let bytes = match archives {
+        0 => String::new(),
+        _ => format!(" ({} of archives)", BinaryBytes(opened.store.archive_bytes())),
+    };
+    format!(
+        "{}mounted {layers}, {}{hides}{bytes}, read-only at {path}{made}\n{}unmount: bsafs umount {}\n",
+        game(&opened.order),
+        count(opened.tree.files(), "file"),
+        oddities(sources, &opened.order),
+        quoted(&path.to_string()),
+    )
+}
+
+/// What was found of a game: the plugins, the rule, and the settings that were read.
+fn game(order: &LoadOrder) -> String {
+    if order.game.is_empty() {
+        return String::new();
+    }
+    let inis: Vec<_> =
+        order.inis.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy()).collect();
+    let inis = if inis.is_empty() { "no settings were found".into() } else { inis.join(", ") };
+    format!(
+        "{}: {} active; of archives the {} wins, loose files {} (confidence: {})\nsettings: {inis}\n",
+        order.game,
+        count(order.plugins.len(), "plugin"),
+        order.precedence.archives.as_str(),
+        order.precedence.loose.as_str(),
+        order.confidence.as_str(),
+    )
+}
+
+/// What is odd, by its codes.
+fn oddities(sources: &[PathBuf], order: &LoadOrder) -> String {
+    let mut codes = BTreeMap::new();
+    for note in &order.notes {
+        *codes.entry(note.code.as_str()).or_insert(0) += 1;
+    }
+    if codes.is_empty() {
+        return String::new();
+    }
+    let codes: Vec<String> = codes.iter().map(|(code, notes)| format!("{notes} {code}")).collect();
+    let sources: Vec<String> = sources.iter().map(|source| quoted(&source.to_string_lossy())).collect();
+    format!("odd: {}; `bsafs order {}` tells\n", codes.join(", "), sources.join(" "))
+}
+
+/// A path as a shell reads it back.
+fn quoted(path: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~".contains(character);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        path.to_owned()
+    } else if !path.chars().all(is_printable) {
+        // As bash, zsh and ksh read it; a terminal would not show it otherwise.
+        let bytes = path.bytes().map(|byte| match byte {
+            b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+            0x20..0x7f => char::from(byte).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        });
+        format!("$'{}'", bytes.collect::<String>())
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_spaces_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("/mnt/a"), "/mnt/a");
+        assert_eq!(quoted("/mnt/it's here"), r"'/mnt/it'\''s here'");
+        assert_eq!(quoted("/mnt/it's\n\u{9b}"), r"$'/mnt/it\'s\x0a\xc2\x9b'");
+    }
+}
