@@ -2,6 +2,7 @@
 
 mod args;
 mod cache_size;
+mod case_twins;
 mod cat;
 mod completions;
 mod daemon;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
+use super::case_twins::case_twins;
 use super::exit::{Exit, Failure};
 use super::layer_plan::{FoundLayer, PlannedFolder, PlannedLayer};
 use super::open_args::{Layout, OpenArgs};
@@ -215,6 +216,11 @@ impl Opening {
     fn merge(self) -> Result<OpenedArchives, Failure> {
         let Self { rule, store, layers, descriptions, reasons, .. } = self;
         let tree = tree::merge(layers, rule).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
+        for (first, second) in case_twins(&tree) {
+            log::warn!(
+                "{first} and {second} differ in case alone: a game takes them for one, here they are two"
+            );
+        }
         Ok(OpenedArchives { tree, store, descriptions, reasons, order: LoadOrder::default() })
     }
 }

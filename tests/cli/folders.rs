@@ -96,3 +96,18 @@ fn verify_reads_loose_files_and_every_archive_of_the_folder() {
     assert_eq!(finished.code, 1);
     assert!(finished.out.contains("b.bsa: ") && finished.out.contains("1 bad"), "{finished:?}");
 }
+
+#[test]
+fn two_names_that_differ_in_the_case_of_other_letters_than_asciis_are_told() {
+    let dir = TestDir::new();
+    for name in ["Größe.esp", "GRÖßE.esp", "Übung.txt", "plain.txt", "PLAIN.md"] {
+        fs::create_dir_all(dir.path("Data")).unwrap();
+        fs::write(dir.path("Data").join(name), name).unwrap();
+    }
+    let finished = dir.run(["list", "Data"]);
+    assert_eq!((finished.code, finished.out.lines().count(), finished.err.lines().count()), (0, 5, 1));
+    assert!(
+        finished.err.contains("Größe.esp") && finished.err.contains("differ in case alone"),
+        "{finished:?}"
+    );
+}
