@@ -104,7 +104,9 @@ fn wait_for_mount(mut command: Command, is_quiet: bool) -> Result<Exit, Failure>
 /// The descriptors that the program's arguments name as paths.
 fn named_descriptors() -> Vec<RawFd> {
     let number = |argument: OsString| {
+        // `--log-file=/dev/fd/3` too.
         let path = argument.to_str()?;
+        let path = path.rsplit_once('=').map_or(path, |(_, value)| value);
         let number = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?;
         number.parse().ok()
     };

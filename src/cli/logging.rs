@@ -26,7 +26,7 @@ pub(super) fn start(verbose: u8, quiet: bool) {
         (false, 1) => LevelFilter::Info,
         (false, _) => LevelFilter::Debug,
     };
-    let for_journal = std::env::var("JOURNAL_STREAM").is_ok_and(|stream| is_stderr(&stream));
+    let for_journal = is_for_journal();
     env_logger::Builder::new()
         // fuser's warnings are about its internals.
         .filter_module("fuser", level.min(LevelFilter::Error))
@@ -90,9 +90,14 @@ pub(super) fn finish() {
     }
 }
 
-/// Whether an error is to go to the log of a mount.
-pub(super) fn is_mounted() -> bool {
-    MOUNT_LOG.get().is_some()
+/// Whether the last error is to go to the log: that of a mount, or the journal, where it has a priority.
+pub(super) fn is_read() -> bool {
+    MOUNT_LOG.get().is_some() || is_for_journal()
+}
+
+/// Whether the journal reads standard error.
+fn is_for_journal() -> bool {
+    std::env::var("JOURNAL_STREAM").is_ok_and(|stream| is_stderr(&stream))
 }
 
 fn start_thread(target: LogTarget) -> Result<LogThread, Failure> {

@@ -71,6 +71,9 @@ impl Mount {
         let options = &mut plan.options;
         options.request.passed =
             daemon::passed_mount().or_else(|| PassedMount::at(plan.mountpoint.as_deref()?));
+        if let Some(passed) = &options.request.passed {
+            passed.check().map_err(|what| Failure::new(Exit::CannotCreate, what))?;
+        }
         if !daemon::is_daemon() {
             match (options.foreground, options.privileges.are_fewer() && options.request.passed.is_none()) {
                 (true, true) => {

@@ -33,7 +33,7 @@ impl Mountpoint {
     pub(super) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         clear_if_dead(path)?;
         match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => Self::claim(path, nonempty),
+            Ok(metadata) if metadata.is_dir() => Ok(Self::claim(path, nonempty)?),
             Ok(_) => Err(refused(path, "it is not a folder")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => match MadeFolder::make(path) {
                 Ok(made) => Self::claim_made(path, made, nonempty),
@@ -70,7 +70,7 @@ impl Mountpoint {
             if is_folder
                 && let Ok(mountpoint) = match made {
                     Some(made) => Self::claim_made(&path, made, false),
-                    None => Self::claim(&path, false),
+                    None => Self::claim(&path, false).map_err(Failure::from),
                 }
             {
                 return Ok(mountpoint);
@@ -94,36 +94,33 @@ impl Mountpoint {
         resolved.is_ok_and(|resolved| resolved.starts_with(&self.path))
     }
 
-    /// The same with a folder that was made. One that is refused stays: another process may have locked it meanwhile, to mount
-    /// on it.
+    /// The same with a folder that was made. One that another process locked meanwhile stays: that process mounts on it.
     fn claim_made(path: &Path, made: MadeFolder, nonempty: bool) -> Result<Self, Failure> {
         match Self::claim(path, nonempty) {
             Ok(claimed) => Ok(Self { made: Some(made), ..claimed }),
-            Err(failure) => {
-                made.keep();
-                Err(failure)
+            Err(refusal) => {
+                if matches!(refusal, Refusal::Locked(_)) {
+                    made.keep();
+                }
+                Err(refusal.into())
             }
         }
     }
 
     /// Checks a folder and locks it until [`Mountpoint::unlock`]: of two mounts at once on one folder, which the kernel
     /// would stack, the second is refused. A folder that may not be read cannot be locked, and is not.
-    fn claim(path: &Path, nonempty: bool) -> Result<Self, Failure> {
+    fn claim(path: &Path, nonempty: bool) -> Result<Self, Refusal> {
         let path = canonical(path)?;
         // Before the folder is opened, which a mount whose daemon hangs would not answer.
         check_unmounted(&path)?;
         let lock = File::open(&path).ok();
         let locked = lock.as_ref().map(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive));
         if locked == Some(Err(Errno::WOULDBLOCK)) {
-            return Err(refused(&path, AT_ONCE));
+            return Err(Refusal::Locked(refused(&path, AT_ONCE)));
         }
         check_unmounted(&path)?;
-        if !nonempty && !std::fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_none()) {
-            return Err(refused(
-                &path,
-                "it is not empty; what is in it would be hidden (-o nonempty mounts all the same; to mount the folder \
-                 itself, name a mountpoint behind it)",
-            ));
+        if !nonempty {
+            check_empty(&path)?;
         }
         Ok(Self { path, made: None, lock })
     }
@@ -131,6 +128,27 @@ impl Mountpoint {
     /// Once mounted: a further mount sees this one.
     pub(super) fn unlock(&mut self) {
         self.lock = None;
+    }
+}
+
+/// Why a folder is not claimed.
+enum Refusal {
+    /// Another process is mounting on it.
+    Locked(Failure),
+    Other(Failure),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Locked(failure) | Refusal::Other(failure) => failure,
+        }
     }
 }
 
@@ -203,6 +221,20 @@ fn check_unmounted(path: &Path) -> Result<(), Failure> {
             &format!("something ({kind}) is mounted there already; `bsafs umount` ends a mount of ours"),
         ))
     })
+}
+
+fn check_empty(path: &Path) -> Result<(), Failure> {
+    let advice = "-o nonempty mounts all the same; to mount the folder itself, name a mountpoint behind it";
+    match std::fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            Err(refused(path, &format!("it is not empty; what is in it would be hidden ({advice})")))
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(refused(path, &format!("it may not be read, and is perhaps not empty ({advice})")))
+        }
+        Err(error) => Err(Failure::io(Exit::CannotCreate, path, &error)),
+    }
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, Failure> {

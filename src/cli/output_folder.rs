@@ -2,16 +2,18 @@
 
 use std::collections::HashSet;
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::num::NonZero;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use crate::tree::{NodeId, Tree};
 
@@ -25,8 +27,6 @@ pub(super) struct OutputFolder {
     /// Device and inode number of files that are not to be replaced, and of folders that are not to be written to.
     kept: Vec<(u64, u64)>,
     folders: Mutex<Folders>,
-    /// Numbers the files that are being written.
-    next: AtomicU64,
     /// Whether the file system makes no files without a name.
     needs_names: AtomicBool,
 }
@@ -57,12 +57,13 @@ impl OutputFolder {
         std::fs::create_dir_all(path)?;
         let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let folders = Folders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
+        // By which a file without a name gets one.
+        let needs_names = !Path::new(&format!("/proc/self/fd/{}", root.as_raw_fd())).exists();
         Ok(Self {
             root: Arc::new(root),
             kept,
             folders: Mutex::new(folders),
-            next: AtomicU64::new(0),
-            needs_names: AtomicBool::new(false),
+            needs_names: AtomicBool::new(needs_names),
         })
     }
 
@@ -109,8 +110,7 @@ impl OutputFolder {
     /// A new file to write to: without a name where the file system can make one, so that nothing is left of a process that
     /// is killed, or beside its place.
     fn part<'f>(&self, folder: &'f OwnedFd) -> io::Result<Part<'f>> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut name = format!(".bsafs-{}-{number}", std::process::id());
+        let mut name = part_name();
         let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
         if !self.needs_names.load(Ordering::Relaxed) {
             match rustix::fs::openat(folder, c".", flags | OFlags::TMPFILE, mode) {
@@ -126,10 +126,7 @@ impl OutputFolder {
             match rustix::fs::openat(folder, &name, flags, mode) {
                 Ok(file) => return Ok(Part { folder, file: file.into(), name, has_name: true }),
                 // Left of a process that was killed.
-                Err(Errno::EXIST) => {
-                    let number = self.next.fetch_add(1, Ordering::Relaxed);
-                    name = format!(".bsafs-{}-{number}", std::process::id());
-                }
+                Err(Errno::EXIST) => name = part_name(),
                 Err(errno) => return Err(errno.into()),
             }
         }
@@ -188,17 +185,25 @@ fn stat(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>> {
 impl Part<'_> {
     /// Puts the file in its place; over another only where one was found there, whose permissions it takes.
     fn place(mut self, name: &[u8], replaced: Option<&Stat>) -> io::Result<()> {
-        if let Some(stat) = replaced {
+        // Of a file of our own, and no setuid bit: what another user marked must not become a program of ours.
+        if let Some(stat) = replaced.filter(|stat| stat.st_uid == geteuid().as_raw()) {
             // Refused by file systems without permissions, which then have nothing to keep.
-            let _ = rustix::fs::fchmod(&self.file, Mode::from_raw_mode(stat.st_mode));
+            let _ = rustix::fs::fchmod(&self.file, Mode::from_raw_mode(stat.st_mode & 0o777));
         }
         if !self.has_name {
             // Never over another.
-            let placed = if replaced.is_none() { name } else { self.name.as_bytes() };
             let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-            rustix::fs::linkat(rustix::fs::CWD, own, self.folder, placed, AtFlags::SYMLINK_FOLLOW)?;
+            let link = |name: &[u8]| {
+                rustix::fs::linkat(rustix::fs::CWD, &own, self.folder, name, AtFlags::SYMLINK_FOLLOW)
+            };
             if replaced.is_none() {
-                return Ok(());
+                return Ok(link(name)?);
+            }
+            while let Err(errno) = link(self.name.as_bytes()) {
+                match errno {
+                    Errno::EXIST => self.name = part_name(),
+                    errno => return Err(errno.into()),
+                }
             }
             self.has_name = true;
         }
@@ -223,6 +228,12 @@ impl Drop for Part<'_> {
             let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
         }
     }
+}
+
+/// A name that nobody foresees: of two processes with one number, or of an archive that has such names.
+fn part_name() -> String {
+    // The standard library's source of random numbers is that of its maps.
+    format!(".bsafs-{:016x}", std::hash::RandomState::new().build_hasher().finish())
 }
 
 fn in_the_way(kind: FileType) -> io::Error {

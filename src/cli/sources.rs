@@ -258,6 +258,9 @@ fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, Failure> {
 }
 
 fn no_source(source: &Path) -> Failure {
+    if source.as_os_str().as_encoded_bytes().iter().any(|byte| matches!(byte, b'/' | b'.')) {
+        return Failure::new(Exit::NoInput, format!("{}: no such file or folder", source.display()));
+    }
     let ids: Vec<&str> = TITLES.iter().map(|title| title.id).collect();
     let what = "no such file, folder or game; games are";
     Failure::new(Exit::NoInput, format!("{}: {what} {}", source.display(), ids.join(", ")))

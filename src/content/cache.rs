@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use lru::LruCache;
 
 use super::large::Buffer;
-use super::memory::LARGE;
 
 /// Which extent: its layer, its offset in the archive and its unpacked size, both in bytes. Extents that share data share
 /// the key. Files whose texels were put into rows have keys of their own, see `linear.rs`.
@@ -117,13 +116,13 @@ impl<E> Cache<E> {
         self.state().evict(key);
     }
 
-    /// Evicts the least recently used of the large extents, whose memory is wanted; returns whether there was one.
-    pub(super) fn evict_large(&self) -> bool {
+    /// Evicts the least recently used of the extents that have a share of the memory, which is wanted; returns whether there
+    /// was one.
+    pub(super) fn evict_shared(&self) -> bool {
         let mut state = self.state();
-        let is_large = |(key, entry): &(&CacheKey, &CacheEntry<E>)| {
-            key.size as usize >= LARGE && entry.cell.get().is_some()
-        };
-        let oldest = state.entries.iter().rev().find(is_large).map(|(key, _)| *key);
+        let has_share =
+            |entry: &CacheEntry<E>| matches!(entry.cell.get(), Some(Ok(buffer)) if buffer.has_share());
+        let oldest = state.entries.iter().rev().find(|(_, entry)| has_share(entry)).map(|(key, _)| *key);
         let evicted = oldest.and_then(|key| state.evict(&key));
         drop(state);
         evicted.is_some()
@@ -186,6 +185,7 @@ impl<E> State<E> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::memory::Memory;
     use super::*;
 
     const MIB: u32 = 1 << 20;
@@ -246,6 +246,17 @@ mod tests {
         cache.cell(key(2, 60), start + RETURN);
         assert!(!cache.contains(&key(1, 60)));
         assert_eq!(first.get().and_then(|it| it.as_deref().ok()), Some(&[7; 60][..]));
+    }
+
+    #[test]
+    fn whatever_has_a_share_of_the_memory_gives_way_however_small_it_is() {
+        let (cache, memory, now) = (Cache::<()>::new(1000), Memory::new(100), Instant::now());
+        cache.cell(key(1, 10), now).get_or_init(|| Ok(Buffer::new(10, None)));
+        let share = memory.try_take(90);
+        cache.cell(key(2, 10), now).get_or_init(|| Ok(Buffer::new(10, share)));
+        assert!(memory.try_take(100).is_none());
+        drop(memory.take(100, || cache.evict_shared()));
+        assert!(cache.contains(&key(1, 10)) && !cache.contains(&key(2, 10)) && !cache.evict_shared());
     }
 
     #[test]

@@ -63,6 +63,7 @@ impl Store {
         if let Some(decoded) = self.cached(key) {
             return Ok(decoded);
         }
+        self.check_reach(key.size as usize, reach)?;
         self.layer(id.layer).with_payload(index, u64::MAX, reach, |payload, _| {
             self.get_or_decode(key, || {
                 let size = key.size as usize;
@@ -158,6 +159,7 @@ impl Store {
         }
         // The stream ends early, or is of a kind that only its full size proves.
         let size = layer.size(index, reach)? as usize;
+        self.check_reach(size, reach)?;
         layer.with_payload(index, u64::MAX, reach, |payload, _| {
             let mut whole = Buffer::new(size, self.share(size));
             self.decode_payload(id, index, payload, &mut whole)?;

@@ -25,7 +25,7 @@ pub(super) struct Buffer {
     bytes: Bytes,
     len: usize,
     /// Given back when the buffer is.
-    _share: Option<Share>,
+    share: Option<Share>,
 }
 
 #[derive(Debug)]
@@ -45,7 +45,12 @@ impl Buffer {
             take(len).or_else(|| MmapMut::map_anon(len).ok())
         });
         let bytes = map.flatten().map_or_else(heap, |map| Bytes::Map(Some(map)));
-        Self { bytes, len, _share: share }
+        Self { bytes, len, share }
+    }
+
+    /// Whether its memory counts, so that others may wait for it.
+    pub(super) fn has_share(&self) -> bool {
+        self.share.is_some()
     }
 }
 

@@ -31,6 +31,7 @@ impl Store {
         if let Some(decoded) = self.cached(key) {
             return Ok(decoded);
         }
+        self.check_reach(size as usize, reach).map_err(fault)?;
         let index = Cell::new(first);
         let made = self.with_payloads(id, reach, &index, |payloads| {
             self.get_or_decode(key, || self.decode_tiled(id, &texture, payloads, (tiled, size), &index))

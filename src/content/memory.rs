@@ -16,8 +16,17 @@ const RETRY: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Memory {
     most: u64,
-    taken: Mutex<u64>,
+    state: Mutex<State>,
     given_back: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    taken: u64,
+    /// Who waits is served in turn, so that many who want little do not keep out one who wants much: the numbers of the next
+    /// to come and of the next to be served.
+    next: u64,
+    served: u64,
 }
 
 /// Bytes that are taken until this is dropped.
@@ -30,37 +39,53 @@ pub(super) struct Share {
 impl Memory {
     /// A bound of `most` bytes.
     pub(super) fn new(most: u64) -> Arc<Self> {
-        Arc::new(Self { most, taken: Mutex::new(0), given_back: Condvar::new() })
+        Arc::new(Self { most, state: Mutex::default(), given_back: Condvar::new() })
     }
 
-    /// Takes `len` bytes where they are free. More than there are in all may be taken alone.
+    /// Takes `len` bytes where they are free and nobody waits. More than there are in all may be taken alone.
     pub(super) fn try_take(self: &Arc<Self>, len: u64) -> Option<Share> {
-        let mut taken = self.taken();
-        if *taken > 0 && taken.saturating_add(len) > self.most {
-            return None;
-        }
-        *taken = taken.saturating_add(len);
-        Some(Share { of: self.clone(), len })
+        let mut state = self.state();
+        let is_free = state.next == state.served && self.has_room(&state, len);
+        is_free.then(|| self.give(&mut state, len))
     }
 
-    /// Takes `len` bytes; waits until they are free, which `make_room` may hasten: it reports whether it freed any.
+    /// Takes `len` bytes; waits for its turn and until they are free, which `make_room` may hasten: it reports whether it
+    /// freed any.
     pub(super) fn take(self: &Arc<Self>, len: u64, mut make_room: impl FnMut() -> bool) -> Share {
+        let mut state = self.state();
+        let turn = state.next;
+        state.next += 1;
         loop {
-            if let Some(share) = self.try_take(len) {
+            let is_next = state.served == turn;
+            if is_next && self.has_room(&state, len) {
+                state.served += 1;
+                let share = self.give(&mut state, len);
+                drop(state);
+                self.given_back.notify_all();
                 return share;
             }
-            if !make_room() {
-                let taken = self.taken();
-                // Given back since the attempt: not waited for.
-                if *taken > 0 && taken.saturating_add(len) > self.most {
-                    drop(self.given_back.wait_timeout(taken, RETRY));
-                }
+            drop(state);
+            let has_made_room = is_next && make_room();
+            state = self.state();
+            // What was given back meanwhile is not waited for.
+            if !(has_made_room || state.served == turn && self.has_room(&state, len)) {
+                let waited = self.given_back.wait_timeout(state, RETRY);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
         }
     }
 
-    fn taken(&self) -> MutexGuard<'_, u64> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn has_room(&self, state: &State, len: u64) -> bool {
+        state.taken == 0 || state.taken.saturating_add(len) <= self.most
+    }
+
+    fn give(self: &Arc<Self>, state: &mut State, len: u64) -> Share {
+        state.taken = state.taken.saturating_add(len);
+        Share { of: self.clone(), len }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,7 +100,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        *self.of.taken() -= self.len;
+        self.of.state().taken -= self.len;
         self.of.given_back.notify_all();
     }
 }
@@ -110,6 +135,23 @@ mod tests {
             let waiting = scope.spawn(|| drop(memory.take(100, || false)));
             drop(taken);
             waiting.join().expect("it ends");
+        });
+    }
+
+    #[test]
+    fn many_who_want_little_do_not_keep_out_one_who_wants_much() {
+        let memory = Memory::new(100);
+        let taken = memory.try_take(60).expect("it is free");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| drop(memory.take(100, || false)));
+            while memory.state().next == 0 {
+                std::thread::yield_now();
+            }
+            assert!(memory.try_take(10).is_none(), "it passed the one who waits");
+            let little = scope.spawn(|| drop(memory.take(10, || false)));
+            drop(taken);
+            waiting.join().expect("it ends");
+            little.join().expect("it ends");
         });
     }
 }

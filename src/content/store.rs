@@ -15,7 +15,7 @@ use super::memory::{LARGE, Memory, Share};
 use super::salvage::Salvage;
 use crate::folder::{Folder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
-use crate::source::Source;
+use crate::source::{Reach, Source};
 
 /// The bytes of all layers.
 #[derive(Debug)]
@@ -284,7 +284,15 @@ impl Store {
     /// A share of the memory for so many decoded bytes, where these are large. Waits for others who decode, for whom cached
     /// extents give way; nobody who has one waits for a device.
     pub(super) fn share(&self, len: usize) -> Option<Share> {
-        (len >= LARGE).then(|| self.memory.take(len as u64, || self.cache.evict_large()))
+        (len >= LARGE).then(|| self.memory.take(len as u64, || self.cache.evict_shared()))
+    }
+
+    /// Leaves what is large to a thread that may wait: decoding takes as long as many answers, and memory is waited for.
+    ///
+    /// # Errors
+    /// [`Reason::OutOfReach`].
+    pub(super) fn check_reach(&self, len: usize, reach: Reach) -> Result<(), Reason> {
+        if len >= LARGE && reach == Reach::PageCache { Err(Reason::OutOfReach) } else { Ok(()) }
     }
 
     /// The error of a read of an extent, which is counted.

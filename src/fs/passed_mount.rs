@@ -5,10 +5,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{fstat, makedev};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 use super::mountinfo;
 
+/// The device number of `/dev/fuse`, major and minor.
+const DEVICE: (u32, u32) = (10, 229);
 /// Where `/proc/self/fdinfo` of `/dev/fuse` has the minor device number of the mount, since Linux 6.7.
 const CONNECTION: &str = "fuse_connection:";
 
@@ -37,11 +40,25 @@ impl PassedMount {
     /// A duplicate of the descriptor.
     ///
     /// # Errors
-    /// There is none of this number, or the kernel is older than Linux 5.6.
+    /// There is none of this number, it is not `/dev/fuse`, or the kernel is older than Linux 5.6.
     pub(super) fn connection(&self) -> io::Result<OwnedFd> {
         // Numbers of descriptors have no other way to an owner without `unsafe`.
         let process = pidfd_open(getpid(), PidfdFlags::empty())?;
-        Ok(pidfd_getfd(process, self.descriptor, PidfdGetfdFlags::empty())?)
+        let duplicate = pidfd_getfd(process, self.descriptor, PidfdGetfdFlags::empty())?;
+        if fstat(&duplicate)?.st_rdev != makedev(DEVICE.0, DEVICE.1) {
+            return Err(io::Error::other("it is not /dev/fuse"));
+        }
+        Ok(duplicate)
+    }
+
+    /// Whether there is such a descriptor of `/dev/fuse`.
+    ///
+    /// # Errors
+    /// As a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        self.connection()
+            .map(drop)
+            .map_err(|error| format!("/dev/fd/{} is no mount: {error}", self.descriptor))
     }
 }
 
@@ -49,20 +66,21 @@ impl PassedMount {
 mod tests {
     use std::os::fd::AsRawFd;
 
-    use rustix::fs::fstat;
-
     use super::*;
 
     #[test]
-    fn a_path_of_a_descriptor_is_a_passed_mount_and_its_connection_the_same_file() {
+    fn a_path_of_a_descriptor_is_a_passed_mount_if_that_is_of_dev_fuse() {
         assert_eq!(PassedMount::at(Path::new("/mnt/fd/3")), None);
         assert_eq!(PassedMount::at(Path::new("/dev/fd/x")), None);
         let file = tempfile::tempfile().unwrap();
         let path = PathBuf::from(format!("/dev/fd/{}", file.as_raw_fd()));
         let passed = PassedMount::at(&path).unwrap();
         assert_eq!(passed, PassedMount { descriptor: file.as_raw_fd(), mountpoint: path });
-        let connection = passed.connection().unwrap();
-        assert_eq!(fstat(connection).unwrap().st_ino, fstat(file).unwrap().st_ino);
-        assert!(PassedMount { descriptor: 60_000, ..passed }.connection().is_err());
+        assert!(passed.check().unwrap_err().ends_with(" is no mount: it is not /dev/fuse"));
+        let device = std::fs::File::options().read(true).write(true).open("/dev/fuse").unwrap();
+        assert!(PassedMount { descriptor: device.as_raw_fd(), ..passed.clone() }.check().is_ok());
+        assert!(
+            PassedMount { descriptor: 60_000, ..passed }.check().unwrap_err().contains("Bad file descriptor")
+        );
     }
 }

@@ -44,6 +44,8 @@ pub struct FileCopy {
 
 /// Bytes of JSON at most.
 const JSON_MAX: usize = 1_000_000;
+/// Bytes of a stored name that are told. In JSON each may take six.
+const NAME_MAX: usize = 100_000;
 /// Bytes of a page: the longest target of a link is PATH_MAX less the NUL, and one is the mark.
 const PAGE_LEN: usize = 4094;
 /// In front of a page that others follow.
@@ -75,6 +77,7 @@ impl Provenance {
     pub fn to_json(mut self) -> String {
         loop {
             let text = serde_json::to_string(&self).unwrap_or_default();
+            // Paths are short, and names were cut.
             if text.len() <= JSON_MAX || self.hides.is_empty() {
                 return text;
             }
@@ -102,7 +105,8 @@ pub(super) fn page(json: &str, number: usize) -> Option<String> {
 /// That of the first page that cannot be read.
 pub fn read_pages<E>(mut read: impl FnMut(usize) -> Result<String, E>) -> Result<String, E> {
     let mut json = String::new();
-    for number in 0.. {
+    // More pages than that are none of ours: they could go on for ever.
+    for number in 0..=JSON_MAX / PAGE_LEN + 1 {
         let page = read(number)?;
         match (page.strip_prefix(FOLLOWED), page.strip_prefix(LAST)) {
             (Some(text), _) => json.push_str(text),
@@ -139,8 +143,12 @@ fn copy(fs: &FileSystem, entry: EntryId, stored: &[u8], hash: String) -> FileCop
     }
 }
 
-/// UTF-8 as it is; anything else with its bytes beyond printable ASCII escaped.
+/// UTF-8 as it is; anything else with its bytes beyond printable ASCII escaped, and what is very long cut.
 fn escaped(bytes: &[u8]) -> String {
+    if bytes.len() > NAME_MAX {
+        let cut = bytes.get(..NAME_MAX).unwrap_or(bytes);
+        return format!("{}... ({} bytes)", cut.escape_ascii(), bytes.len());
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => bytes

@@ -112,11 +112,10 @@ impl Session {
     /// # Errors
     /// Why the connection to the kernel broke; the mount is taken back.
     pub fn serve(self) -> io::Result<()> {
-        let Err(error) = self.workers.wait(self.unmounter.device()) else {
-            self.signals.stop();
-            return Ok(());
-        };
+        let ended = self.workers.wait(self.unmounter.device());
+        // Without an error, too: an aborted connection ends like an unmount, and leaves a dead mount.
         self.take_back();
+        let Err(error) = ended else { return Ok(()) };
         // The mount was ended by somebody else.
         if error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error()) {
             return Ok(());

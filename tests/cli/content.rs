@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use super::{with_a_bad_file, with_a_wrong_checksum};
-use crate::mounted::{TestDir, finish, run, until};
+use crate::mounted::{TestDir, finish, is_root, run, until};
 use crate::support::content::{noise, text};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Tes3, Tes4, Tes4File, pack, samples};
@@ -169,6 +169,42 @@ fn a_replaced_file_keeps_its_permissions() {
     dir.run(["extract", "a.bsa", "-C", "out"]).sound();
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
     assert_eq!(fs::metadata(dir.path("out/x.txt")).unwrap().permissions().mode() & 0o7777, 0o640);
+}
+
+#[test]
+fn what_another_user_marked_does_not_become_a_program_of_roots() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").file("y.txt", b"new").build());
+    fs::create_dir(dir.path("out")).unwrap();
+    for (name, owner) in [("x.txt", 65_534), ("y.txt", 0)] {
+        let path = dir.path("out").join(name);
+        fs::write(&path, b"old").unwrap();
+        std::os::unix::fs::chown(&path, Some(owner), None).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o6777)).unwrap();
+    }
+    dir.run(["extract", "a.bsa", "-C", "out"]).sound();
+    let mode = |name: &str| fs::metadata(dir.path("out").join(name)).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode("x.txt") & 0o7022, 0, "{:o}", mode("x.txt"));
+    assert_eq!(mode("y.txt"), 0o777);
+}
+
+#[test]
+fn extract_writes_where_there_is_no_proc() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").file("y.txt", b"new").build());
+    fs::create_dir(dir.path("out")).unwrap();
+    fs::write(dir.path("out/x.txt"), b"old").unwrap();
+    let script = format!("umount -l /proc && exec '{}' extract a.bsa -C out", env!("CARGO_BIN_EXE_bsafs"));
+    let mut shell = Command::new("unshare");
+    run(shell.args(["-m", "sh", "-c", &script]).current_dir(dir.path(""))).sound();
+    assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
+    assert_eq!(fs::read_dir(dir.path("out")).unwrap().count(), 2);
 }
 
 #[test]

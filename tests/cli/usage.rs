@@ -1,7 +1,6 @@
 //! Commands that are mistyped, and how quiet quiet is.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use super::with_a_bad_file;
@@ -103,10 +102,13 @@ fn lines_have_priorities_only_where_the_journal_reads_standard_error() {
     };
     // A shell that redirected it leaves the variable as it is.
     assert!(extract("8:12345").starts_with("bsafs: sound/bad.wav: "));
-    let script = "JOURNAL_STREAM=$(stat -Lc %d:%i /dev/fd/2) exec \"$0\" extract bad.bsa -C out";
-    let mut shell = Command::new("sh");
-    shell.args(["-c", script, env!("CARGO_BIN_EXE_bsafs")]).current_dir(dir.path(Path::new("")));
-    assert!(run(&mut shell).err.starts_with("<3>sound/bad.wav: "));
+    let journal = |arguments: &str| {
+        let script = format!("JOURNAL_STREAM=$(stat -Lc %d:%i /dev/fd/2) exec \"$0\" {arguments}");
+        let mut shell = Command::new("sh");
+        run(shell.args(["-c", &script, env!("CARGO_BIN_EXE_bsafs")]).current_dir(dir.path(""))).err
+    };
+    assert!(journal("extract bad.bsa -C out").starts_with("<3>sound/bad.wav: "));
+    assert_eq!(journal("mount -f no.bsa"), "<3>no.bsa: no such file or folder\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
@@ -294,6 +294,28 @@ fn umount_refuses_mounts_of_other_programs() {
     let message = "bsafs: disk: what is mounted there (tmpfs) is not of bsafs; `umount` ends it\n";
     assert_eq!((finished.code, finished.err.as_str()), (73, message));
     assert_eq!(left, [dir.path("disk")]);
+}
+
+#[test]
+fn an_aborted_mount_is_taken_away_with_the_folder_that_was_made_in_a_parent_that_was_moved() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("parent")).unwrap();
+    fs::create_dir(dir.path("connections")).unwrap();
+    let report = dir.run(["mount", "a.bsa", "parent/mnt"]).sound();
+    let mount = Mounted::at(&dir.path("parent/mnt"), report);
+    let connection = rustix::fs::minor(fs::metadata(&mount.path).unwrap().dev());
+    fs::rename(dir.path("parent"), dir.path("moved")).unwrap();
+    run(Command::new("mount").args(["-t", "fusectl", "none"]).arg(dir.path("connections"))).sound();
+    let aborted = fs::write(dir.path(format!("connections/{connection}/abort")), "1");
+    run(Command::new("umount").arg(dir.path("connections"))).sound();
+    aborted.unwrap();
+    mount.wait_for_end();
+    assert!(mounts_below(&dir.path("")).is_empty());
+    until("the folder is removed", || !dir.path("moved/mnt").exists());
 }
 
 #[test]
