@@ -143,7 +143,8 @@ fn ttl(attr: &Attr) -> Duration {
 impl Filesystem for Adaptor {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
         let offered = config.capabilities();
-        let wanted = InitFlags::FUSE_ASYNC_READ
+        let wanted = InitFlags::FUSE_ABORT_ERROR
+            | InitFlags::FUSE_ASYNC_READ
             | InitFlags::FUSE_PARALLEL_DIROPS
             | InitFlags::FUSE_DO_READDIRPLUS
             | InitFlags::FUSE_EXPLICIT_INVAL_DATA

@@ -112,11 +112,13 @@ impl Session {
     /// # Errors
     /// Why the connection to the kernel broke; the mount is taken back.
     pub fn serve(self) -> io::Result<()> {
-        let ended = self.workers.wait(self.unmounter.device());
-        // Without an error, too: an aborted connection ends like an unmount, and leaves a dead mount.
+        let Err(error) = self.workers.wait(self.unmounter.device()) else {
+            // Not taken back: what has the device number of a mount that was unmounted may be another one.
+            self.signals.stop();
+            return Ok(());
+        };
         self.take_back();
-        let Err(error) = ended else { return Ok(()) };
-        // The mount was ended by somebody else.
+        // Aborted by somebody else, and told apart from an unmount by FUSE_ABORT_ERROR.
         if error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error()) {
             return Ok(());
         }
