@@ -3,9 +3,12 @@
 mod args;
 mod cache_size;
 mod cat;
+mod comparison;
 mod completions;
+mod conflicts;
 mod daemon;
 mod dictionary;
+mod diff;
 mod exit;
 mod extract;
 mod folder_name;
