@@ -206,7 +206,7 @@ impl Conflicts {
             writeln!(out)?;
         }
         let equal = if self.compare { "     equal" } else { "" };
-        writeln!(out, "     files      seen    hidden{equal}  layer, lowest first")?;
+        writeln!(out, "     files   winning    hidden{equal}  layer, lowest first")?;
         for (layer, tally) in layers(opened).zip(tallies).filter(|(layer, _)| is_asked[usize::from(*layer)]) {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
