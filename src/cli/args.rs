@@ -4,7 +4,8 @@ use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::{
-    cat, completions, extract, games, info, list, man, mount, names, order, status, umount, verify, which,
+    cat, completions, conflicts, diff, extract, games, info, list, man, mount, names, order, status, umount,
+    verify, which,
 };
 
 /// Mounts Bethesda archives (BSA and BA2, Morrowind to Starfield) as a read-only directory tree.
@@ -49,6 +50,8 @@ pub(super) enum Command {
     Status(status::Status),
     Games(games::Games),
     Order(order::Order),
+    Conflicts(conflicts::Conflicts),
+    Diff(diff::Diff),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -68,6 +71,8 @@ impl Command {
             Self::Status(it) => it.run(),
             Self::Games(it) => it.run(),
             Self::Order(it) => it.run(),
+            Self::Conflicts(it) => it.run(),
+            Self::Diff(it) => it.run(),
             Self::Completions(it) => it.run(Cli::command()),
             Self::Man(it) => it.run(Cli::command()),
         }

@@ -11,7 +11,8 @@ use crate::format::{ParseError, ParseErrorKind};
 pub enum Exit {
     /// Success.
     Ok = 0,
-    /// The answer is no: `verify` found a bad file, `which` found no file, `extract` skipped a bad file.
+    /// The answer is no: `verify` found a bad file, `which` found no file, `extract` skipped a bad file, `diff` found a
+    /// difference.
     No = 1,
     /// The command line is invalid. The number is clap's.
     Usage = 2,
@@ -35,7 +36,8 @@ impl Exit {
         (Self::Ok, "success"),
         (
             Self::No,
-            "the answer is no: verify found a bad file, which found no file, extract skipped a bad file",
+            "the answer is no: verify found a bad file, which found no file, extract skipped a bad file, diff found a \
+             difference",
         ),
         (Self::Usage, "the command line is invalid"),
         (Self::Data, "an archive is damaged or of an unknown kind"),

@@ -78,11 +78,16 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     }
     if has_commands {
         page.render_subcommands_section(&mut text)?;
+    }
+    if let Some(help) = command.get_after_help().or(command.get_after_long_help()) {
+        let help = help.to_string();
         // After the first blank line: what holds for all commands.
-        let text_of_help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let (examples, rest) = text_of_help.split_once("\n\n").unwrap_or((&text_of_help, ""));
+        let (examples, rest) = help.split_once("\n\n").unwrap_or((&help, ""));
         let lines = examples.lines().skip(1).map(roff).collect::<Vec<_>>().join("\n");
-        writeln!(text, ".SH EXAMPLES\n.nf\n{lines}\n.fi\n.PP\n{}", roff(rest))?;
+        writeln!(text, ".SH EXAMPLES\n.nf\n{lines}\n.fi")?;
+        if !rest.is_empty() {
+            writeln!(text, ".PP\n{}", roff(rest))?;
+        }
     }
     writeln!(text, ".SH \"EXIT STATUS\"")?;
     for (exit, meaning) in Exit::ALL {

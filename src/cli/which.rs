@@ -1,4 +1,4 @@
-//! `bsafs which`: which archive a file in a mount comes from, and what it hides.
+//! `bsafs which`: which archive a file in a mount, or in sources that are not mounted, comes from, and what it hides.
 
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -7,29 +7,56 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use indicatif::BinaryBytes;
 
+use super::cache_size;
 use super::exit::{Exit, Failure};
+use super::open::OpenedArchives;
+use super::open_args::{Layout, OpenArgs};
 use super::output::stdout_for;
-use crate::fs::{Provenance, WHICH_LINK, mountinfo, read_pages};
+use crate::fs::{FileSystem, Presentation, Provenance, WHICH_LINK, mountinfo, read_pages};
+use crate::tree::Kind;
 
 /// Print which archive a file inside a mount comes from, and what it hides
 ///
-/// The exit status is 1 if a path is no file of a mount.
+/// With --in, of files that a mount of the named sources would have: nothing is mounted, and paths are those in it.
+///
+/// The exit status is 1 if a path is no file of a mount, or of the sources.
 #[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct Which {
-    /// Files inside mounts of bsafs
+    /// Files inside mounts of bsafs; with --in, their paths inside the mount, in any case, with either slash
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// A source instead of a mount: a game by its id, an instance of Mod Organizer 2, an openmw.cfg file, an archive, a folder
+    /// or a profile; given several times, the last one wins
+    #[arg(long = "in", value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  bsafs which ~/mnt/textures/clutter/bucket.dds
+  bsafs which --in skyrimse textures/clutter/bucket.dds
+  bsafs which --in ~/MO2 --mo2-profile Default 'Interface\\HUDMenu.swf' --json";
+
+const NO_FILE: &str = "no such file";
+const FOLDER: &str = "it is a folder; folders come from all archives that have it";
 
 impl Which {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let unmounted = self.open_sources()?;
+        let provenance = |path: &Path| match &unmounted {
+            None => read_provenance(path),
+            Some(fs) => find_provenance(fs, path),
+        };
         let mut out = stdout_for(self.json);
         let mut exit = Exit::Ok;
         for path in &self.paths {
-            match read_provenance(path) {
+            match provenance(path) {
                 Ok(text) if self.json => writeln!(out, "{text}")?,
                 Ok(text) => match serde_json::from_str::<Provenance>(&text) {
                     Ok(provenance) => write(&mut out, &provenance)?,
@@ -49,18 +76,37 @@ impl Which {
         out.flush()?;
         Ok(exit)
     }
+
+    /// What a mount of the sources would serve, where some are named.
+    fn open_sources(&self) -> Result<Option<FileSystem>, Failure> {
+        if self.sources.is_empty() && self.open.source.game_dir.is_none() {
+            return Ok(None);
+        }
+        let opened = OpenedArchives::open(&self.sources, &self.open, Layout::Union, cache_size::DEFAULT)?;
+        let fs = FileSystem::new(opened.tree, opened.store, Presentation::default());
+        Ok(Some(fs.with_reasons(opened.reasons)))
+    }
+}
+
+/// The provenance of a file that is not mounted, in JSON.
+fn find_provenance(fs: &FileSystem, path: &Path) -> Result<String, String> {
+    let node = fs.tree().resolve(path.as_os_str().as_encoded_bytes()).ok_or(NO_FILE)?;
+    let Kind::File(entry) = fs.tree().kind(node) else { return Err(FOLDER.into()) };
+    // Learns it, as the look of a program at a mounted file does.
+    fs.store().size(entry);
+    Provenance::of(fs, node).map(Provenance::to_json).ok_or_else(|| FOLDER.into())
 }
 
 /// The provenance as the daemon sends it, in JSON.
 fn read_provenance(path: &Path) -> Result<String, String> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file".to_owned(),
+        std::io::ErrorKind::NotFound => NO_FILE.to_owned(),
         _ => error.to_string(),
     })?;
     let mounted = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::MountEntry::is_ours);
     let mounted = mounted.ok_or("it is not inside a mount of bsafs")?;
     if metadata.is_dir() {
-        return Err("it is a folder; folders come from all archives that have it".into());
+        return Err(FOLDER.into());
     }
     // In the file's own folder: what is mounted may be a bind mount of a folder of the mount.
     let path = path.canonicalize().map_err(|error| error.to_string())?;

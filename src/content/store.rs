@@ -116,6 +116,25 @@ impl Store {
         self.layers.iter().map(identity).collect()
     }
 
+    /// Whether two files have the same bytes for certain, without a read: they are one entry of one unchanged archive, which
+    /// both stores opened with the same options, or one loose file that both looked at.
+    pub fn is_same_file(&self, id: EntryId, other: &Self, other_id: EntryId) -> bool {
+        match (self.content(id.layer), other.content(other_id.layer)) {
+            (LayerContent::Archive(one), LayerContent::Archive(two)) => {
+                let state = |layer: &Layer| {
+                    let source = &layer.source;
+                    (source.identity(), source.modified(), source.len())
+                };
+                id.entry == other_id.entry && state(one) == state(two)
+            }
+            (LayerContent::Folder(one), LayerContent::Folder(two)) => {
+                let known = one.folder.known(id.entry);
+                known.is_some() && known == two.folder.known(other_id.entry)
+            }
+            _ => false,
+        }
+    }
+
     /// How many layers there are.
     pub fn layers(&self) -> usize {
         self.layers.len()

@@ -8,7 +8,7 @@ use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "mount",
     "umount",
     "list",
@@ -21,6 +21,8 @@ const COMMANDS: [&str; 14] = [
     "status",
     "games",
     "order",
+    "conflicts",
+    "diff",
     "completions",
     "man",
 ];

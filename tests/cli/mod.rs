@@ -1,13 +1,16 @@
 //! Every command that needs no mount, as users run it: output, exit codes, and files written.
 
 mod about; // info and verify
+mod conflicts; // conflicts
 mod content; // cat and extract
+mod diff; // diff
 mod documents; // help, manual, completions
 mod folders; // folders of loose files
 mod games; // games
 mod listing; // list
 mod terminal; // what a terminal is kept from
 mod usage; // mistyped commands, messages, quiet
+mod which; // which --in
 
 use crate::support::content::{noise, text};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};

@@ -3,4 +3,5 @@
 mod installed; // bsafs games
 mod orders; // bsafs order
 mod planned; // plans of trees of their own
+mod winners; // bsafs which --in, conflicts, diff
 mod worlds;

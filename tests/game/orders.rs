@@ -9,17 +9,6 @@ use serde_json::Value;
 use super::worlds::{self, World};
 use crate::mounted::TestDir;
 
-/// The source by which a user names the game of a world.
-fn source(world: &World) -> String {
-    let path =
-        |key: &str| world.root.join(world.expected[key].as_str().unwrap()).to_str().unwrap().to_owned();
-    match world.expected["game"].as_str().unwrap() {
-        _ if world.expected["mo2_dir"].is_string() => path("mo2_dir"),
-        "openmw" => path("game_dir") + "/openmw.cfg",
-        id => id.to_owned(),
-    }
-}
-
 /// Codes and subjects; subjects that are paths of the world relative to it.
 fn notes(values: &Value, root: &Path) -> BTreeSet<(String, String)> {
     let note = |value: &Value| {
@@ -34,7 +23,7 @@ fn notes(values: &Value, root: &Path) -> BTreeSet<(String, String)> {
 fn every_world_has_the_layers_plugins_notes_and_rules_of_its_game() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
-        let printed = world.run(&dir, &["order", "--json", &source(&world)]).sound();
+        let printed = world.run(&dir, &["order", "--json", &world.source()]).sound();
         let order: Value = serde_json::from_str(&printed).unwrap();
         let layers = |value: &Value| -> Vec<(String, PathBuf)> {
             let layers = value["layers"].as_array().unwrap().iter();
@@ -53,7 +42,7 @@ fn every_world_has_the_layers_plugins_notes_and_rules_of_its_game() {
             assert_eq!(order["precedence"][key], world.expected["precedence"][key], "{}: {key}", world.name);
         }
         let has_notes = !expected.is_empty();
-        let checked = world.run(&dir, &["order", "--check", &source(&world)]);
+        let checked = world.run(&dir, &["order", "--check", &world.source()]);
         assert_eq!(checked.code, i32::from(has_notes), "{}: {}", world.name, checked.err);
         assert!(checked.out.contains("confidence  "), "{}", checked.out);
     }
@@ -71,7 +60,7 @@ fn every_way_of_naming_a_game_gives_the_same_order() {
             }
             _ => vec![path("game_dir")],
         };
-        names.push(source(&world).into());
+        names.push(world.source().into());
         let order = |name: &PathBuf| world.run(&dir, &["order", "--json", name.to_str().unwrap()]).sound();
         let orders: BTreeSet<String> = names.iter().map(order).collect();
         assert_eq!(orders.len(), 1, "{}: {orders:#?}", world.name);

@@ -30,6 +30,17 @@ impl World {
         run(&mut command)
     }
 
+    /// The source by which a user names its game.
+    pub(super) fn source(&self) -> String {
+        let path =
+            |key: &str| self.root.join(self.expected[key].as_str().unwrap()).to_str().unwrap().to_owned();
+        match self.expected["game"].as_str().unwrap() {
+            _ if self.expected["mo2_dir"].is_string() => path("mo2_dir"),
+            "openmw" => path("game_dir") + "/openmw.cfg",
+            id => id.to_owned(),
+        }
+    }
+
     /// A path of what is expected, where there is one and it exists.
     pub(super) fn path(&self, key: &str) -> Option<PathBuf> {
         self.expected[key].as_str().map(|path| self.root.join(path)).filter(|path| path.exists())

@@ -1,0 +1,160 @@
+//! `bsafs conflicts`: who wins and who is hidden, equal and different copies, and what is left of each layer.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{with_a_bad_file, with_a_wrong_checksum};
+use crate::mounted::TestDir;
+use crate::support::{Tes3, Tes4};
+
+/// Two archives and a folder above them. `both.txt` is the same in the archives, `misc/all.txt` differs everywhere; nothing
+/// of `low.bsa` is seen.
+fn three_layers() -> TestDir {
+    let dir = TestDir::new();
+    let low = Tes3::new().file("misc\\all.txt", b"low").file("both.txt", b"the same");
+    let middle = Tes4::new(104).file("Misc", "All.TXT", b"mid").file("", "both.txt", b"the same");
+    dir.archive("low.bsa", &low.build());
+    dir.archive("middle.bsa", &middle.build());
+    fs::create_dir_all(dir.path("loose/MISC")).unwrap();
+    fs::write(dir.path("loose/MISC/all.txt"), b"of the folder").unwrap();
+    fs::write(dir.path("loose/alone.txt"), b"1").unwrap();
+    dir
+}
+
+const LAYERS: [&str; 3] = ["low.bsa", "middle.bsa", "loose"];
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn each_path_that_several_layers_have_is_printed_with_its_winner_and_what_is_hidden() {
+    let dir = three_layers();
+    let printed = dir.run(["conflicts"].iter().chain(&LAYERS)).sound();
+    let [low, middle, loose] = LAYERS.map(|name| dir.path(name).display().to_string());
+    let expected = format!(
+        "both.txt
+  from    {middle}
+  hides   {low}
+misc/all.txt
+  from    {loose}
+  hides   {middle}
+  hides   {low}
+
+     files   winning    hidden  layer, lowest first
+         2         0         2  {low}  (wholly shadowed)
+         2         1         1  {middle}
+         2         2         0  {loose}
+2 conflicts
+"
+    );
+    assert_eq!(printed.to_lowercase(), expected.to_lowercase());
+}
+
+#[test]
+fn json_has_a_line_for_each_conflict_and_then_for_each_layer() {
+    let dir = three_layers();
+    let printed = dir.run(["conflicts", "--json", "--compare"].iter().chain(&LAYERS)).sound();
+    let lines = json_lines(&printed);
+    let layer = |name: &str| json!({"layer": dir.path(name), "why": ""});
+    let (low, middle, loose) = (layer("low.bsa"), layer("middle.bsa"), layer("loose"));
+    assert_eq!(lines.len(), 5, "{printed}");
+    assert_eq!(lines[0], json!({"path": "both.txt", "winner": middle, "hidden": [low], "equal": [true]}));
+    assert_eq!((&lines[1]["winner"], &lines[1]["hidden"]), (&loose, &json!([middle, low])));
+    assert_eq!(lines[1]["equal"], json!([false, false]));
+    let tally = json!({
+        "layer": dir.path("low.bsa"), "why": "", "files": 2, "winning": 0, "hidden": 2, "equal": 1,
+        "wholly_shadowed": true,
+    });
+    assert_eq!(lines[2], tally);
+    let counts =
+        |line: &Value| ["files", "winning", "hidden", "equal"].map(|key| line[key].as_u64().unwrap());
+    assert_eq!((counts(&lines[3]), counts(&lines[4])), ([2, 1, 1, 0], [2, 2, 0, 0]));
+    assert_eq!((&lines[3]["wholly_shadowed"], &lines[4]["wholly_shadowed"]), (&false.into(), &false.into()));
+
+    let printed = dir.run(["conflicts", "--json"].iter().chain(&LAYERS)).sound();
+    assert!(json_lines(&printed).iter().all(|line| line["equal"].is_null()), "{printed}");
+}
+
+#[test]
+fn of_one_layer_only_its_own_conflicts_are_printed() {
+    let dir = three_layers();
+    let of = |layer: &str| {
+        let printed = dir.run(["conflicts", "--json", "--of", layer].iter().chain(&LAYERS)).sound();
+        let lines = json_lines(&printed);
+        let (conflicts, layers): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line["path"].is_string());
+        let text = |value: &Value| value.as_str().unwrap().to_lowercase();
+        let conflicts: Vec<String> = conflicts.iter().map(|line| text(&line["path"])).collect();
+        (conflicts, layers.len())
+    };
+    let both = || vec!["both.txt".to_owned(), "misc/all.txt".to_owned()];
+    assert_eq!(of("LOOSE"), (vec!["misc/all.txt".to_owned()], 1));
+    assert_eq!(of("low.bsa"), (both(), 1));
+    assert_eq!(of(dir.path("middle.bsa").to_str().unwrap()), (both(), 1));
+    assert_eq!(of(".bs"), (both(), 2));
+    let unknown = dir.run(["conflicts", "low.bsa", "--of", "no such"]);
+    assert_eq!((unknown.code, unknown.out.as_str()), (66, ""));
+    assert!(unknown.err.starts_with("bsafs: --of no such: no layer is called so"), "{unknown:?}");
+}
+
+#[test]
+fn a_pattern_limits_conflicts_and_counts() {
+    let dir = three_layers();
+    let lines = dir.run(["conflicts", "--json", "-g", "MISC/*"].iter().chain(&LAYERS)).sound();
+    let lines = json_lines(&lines);
+    let files: Vec<_> = lines[1..].iter().map(|line| line["files"].as_u64().unwrap()).collect();
+    assert_eq!((lines.len(), files), (4, vec![1, 1, 1]));
+}
+
+#[test]
+fn without_conflicts_the_layers_are_summed_up_all_the_same() {
+    let dir = three_layers();
+    let printed = dir.run(["conflicts", "low.bsa"]).sound();
+    let layer = dir.path("low.bsa");
+    assert_eq!(
+        printed,
+        format!(
+            "     files   winning    hidden  layer, lowest first\n         2         2         0  {}\n0 conflicts\n",
+            layer.display()
+        )
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_neither_equal_nor_different() {
+    let dir = TestDir::new();
+    dir.archive("bad.bsa", &with_a_bad_file());
+    let (wrong, _, _) = with_a_wrong_checksum();
+    dir.archive("wrong.bsa", &wrong);
+    let good = Tes4::new(104).file("sound", "bad.wav", crate::support::content::text(3, 9_000));
+    dir.archive("good.bsa", &good.build());
+    let compared = dir.run(["conflicts", "--compare", "--json", "bad.bsa", "good.bsa"]);
+    let lines = json_lines(&compared.out);
+    assert_eq!((compared.code, &lines[0]["equal"]), (1, &json!([null])));
+    assert!(compared.err.contains("sound/bad.wav: "), "{}", compared.err);
+    // Of a file whose size differs nothing is read.
+    let compared = dir.run(["conflicts", "--compare", "--json", "wrong.bsa", "bad.bsa"]).sound();
+    let good_wav = json_lines(&compared)[0].clone();
+    assert_eq!((&good_wav["path"], &good_wav["equal"]), (&"sound/good.wav".into(), &json!([true])));
+    // Nothing is read without --compare.
+    dir.run(["conflicts", "bad.bsa", "good.bsa"]).sound();
+}
+
+#[test]
+fn many_large_files_are_compared_whole() {
+    let dir = TestDir::new();
+    for layer in ["one", "two"] {
+        fs::create_dir(dir.path(layer)).unwrap();
+        for nth in 0..40 {
+            let mut bytes = vec![nth; 3 << 20];
+            // Every other one differs, in its last byte alone.
+            bytes[(3 << 20) - 1] = if layer == "two" && nth % 2 == 1 { 0xFF } else { 0 };
+            fs::write(dir.path(format!("{layer}/{nth:02}.dds")), bytes).unwrap();
+        }
+    }
+    let printed = dir.run(["conflicts", "--compare", "--json", "one", "two"]).sound();
+    let equal: Vec<bool> = json_lines(&printed)[..40].iter().map(|it| it["equal"] == json!([true])).collect();
+    let expected: Vec<bool> = (0..40).map(|nth| nth % 2 == 0).collect();
+    assert_eq!(equal, expected);
+}

@@ -1,0 +1,145 @@
+//! `bsafs diff`: what was added, removed and changed, with and without a look at the bytes.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::with_a_bad_file;
+use crate::mounted::TestDir;
+use crate::support::{Ba2, Tes3, Tes4};
+
+/// An archive, and a folder that differs from it in every way in which a file can.
+fn old_and_new() -> TestDir {
+    let dir = TestDir::new();
+    let old = Tes4::new(104)
+        .file("misc", "gone.txt", b"1")
+        .file("misc", "longer.txt", b"12")
+        .file("misc", "other.txt", b"abc")
+        .file("misc", "same.txt", b"the same");
+    dir.archive("old.bsa", &old.build());
+    fs::create_dir_all(dir.path("new/Misc")).unwrap();
+    for (name, bytes) in
+        [("LONGER.txt", "123"), ("Other.txt", "xyz"), ("same.txt", "the same"), ("added.txt", "new")]
+    {
+        fs::write(dir.path("new/Misc").join(name), bytes).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn without_reading_a_change_is_known_where_sizes_differ() {
+    let dir = old_and_new();
+    let finished = dir.run(["diff", "old.bsa", "new"]);
+    assert_eq!((finished.code, finished.err.as_str()), (1, ""));
+    assert_eq!(
+        finished.out,
+        "+ Misc/added.txt\n- misc/gone.txt\n! misc/longer.txt\n1 added, 1 removed, 1 changed, 0 equal, 2 of the same \
+         size (--compare tells whether they are equal)\n"
+    );
+}
+
+#[test]
+fn compared_bytes_decide() {
+    let dir = old_and_new();
+    let finished = dir.run(["diff", "old.bsa", "new", "--compare"]);
+    assert_eq!((finished.code, finished.err.as_str()), (1, ""));
+    assert_eq!(
+        finished.out,
+        "+ Misc/added.txt\n- misc/gone.txt\n! misc/longer.txt\n! misc/other.txt\n1 added, 1 removed, 2 changed, 1 equal\n"
+    );
+    let turned = dir.run(["diff", "new", "old.bsa", "--compare"]).out;
+    assert!(turned.starts_with("- Misc/added.txt\n+ misc/gone.txt\n! Misc/LONGER.txt\n"), "{turned}");
+    assert_eq!(
+        dir.run(["diff", "old.bsa", "new", "--compare", "-g", "same.*"]).sound(),
+        "0 added, 0 removed, 0 changed, 1 equal\n"
+    );
+}
+
+#[test]
+fn json_has_a_line_for_each_file_that_may_differ_and_then_the_counts() {
+    let dir = old_and_new();
+    let lines = |arguments: &[&str]| -> Vec<Value> {
+        let finished = dir.run([&["diff", "--json", "old.bsa", "new"], arguments].concat());
+        assert_eq!((finished.code, finished.err.as_str()), (1, ""));
+        finished.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let side = |name: &str, size: u64| json!({"layer": dir.path(name), "size": size});
+    let found = lines(&[]);
+    assert_eq!(found[0], json!({"path": "Misc/added.txt", "change": "added", "b": side("new", 3)}));
+    assert_eq!(found[1], json!({"path": "misc/gone.txt", "change": "removed", "a": side("old.bsa", 1)}));
+    let changed = json!({
+        "path": "misc/longer.txt", "change": "changed", "a": side("old.bsa", 2), "b": side("new", 3),
+    });
+    assert_eq!(found[2], changed);
+    assert_eq!((&found[3]["change"], &found[4]["change"]), (&"same-size".into(), &"same-size".into()));
+    let counts = |changed, equal, same_size| {
+        json!({
+            "added": 1, "removed": 1, "changed": changed, "equal": equal, "same_size": same_size, "unreadable": 0,
+        })
+    };
+    assert_eq!(found[5], counts(1, 0, 2));
+    let found = lines(&["--compare"]);
+    assert_eq!((found.len(), &found[3]["change"], &found[4]), (5, &"changed".into(), &counts(2, 1, 0)));
+}
+
+#[test]
+fn a_source_equals_itself_without_reading_and_a_copy_after_reading() {
+    let dir = old_and_new();
+    fs::copy(dir.path("old.bsa"), dir.path("copy.bsa")).unwrap();
+    dir.run(["extract", "old.bsa", "-C", "unpacked"]).sound();
+    let all_equal = "0 added, 0 removed, 0 changed, 4 equal\n";
+    for source in ["old.bsa", "new"] {
+        assert_eq!(dir.run(["diff", source, source]).sound(), all_equal);
+    }
+    for other in ["copy.bsa", "unpacked"] {
+        let finished = dir.run(["diff", "old.bsa", other]);
+        assert!(finished.out.contains("0 equal, 4 of the same size"), "{finished:?}");
+        assert_eq!(
+            (finished.code, dir.run(["diff", "old.bsa", other, "--compare"]).sound()),
+            (0, all_equal.into())
+        );
+    }
+}
+
+#[test]
+fn a_file_without_a_name_is_that_of_the_path_that_has_its_hash() {
+    let dir = TestDir::new();
+    let archive = || Ba2::general(1).file("Misc\\Example.txt", b"x").file("Misc\\Other.txt", b"y");
+    dir.archive("named.ba2", &archive().build());
+    dir.archive("nameless.ba2", &archive().nameless().build());
+    for pair in [["named.ba2", "nameless.ba2"], ["nameless.ba2", "named.ba2"]] {
+        let printed = dir.run(["diff", "--compare"].iter().chain(&pair)).sound();
+        assert_eq!(printed, "0 added, 0 removed, 0 changed, 2 equal\n");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_is_not_equal() {
+    let dir = TestDir::new();
+    dir.archive("bad.bsa", &with_a_bad_file());
+    dir.archive("bad too.bsa", &with_a_bad_file());
+    let finished = dir.run(["diff", "--compare", "bad.bsa", "bad too.bsa"]);
+    assert_eq!(
+        finished.out,
+        "? sound/bad.wav\n0 added, 0 removed, 0 changed, 3 equal, 1 that cannot be read\n"
+    );
+    assert_eq!(finished.code, 1);
+    assert!(finished.err.contains("sound/bad.wav: ") && finished.err.contains("bad.bsa: "), "{finished:?}");
+}
+
+#[test]
+fn a_folder_with_archives_is_one_tree() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("Data")).unwrap();
+    let archive = Tes3::new().file("a.txt", b"old").file("b.txt", b"2").build();
+    dir.archive("Data/x.bsa", &archive);
+    dir.archive("x.bsa", &archive);
+    fs::write(dir.path("Data/A.txt"), b"newer").unwrap();
+    let finished = dir.run(["diff", "x.bsa", "Data", "--compare"]);
+    assert_eq!(
+        (finished.code, finished.out.as_str()),
+        (1, "! a.txt\n0 added, 0 removed, 1 changed, 1 equal\n")
+    );
+    assert_eq!(dir.run(["diff", "x.bsa"]).code, 2);
+    assert_eq!(dir.run(["diff", "x.bsa", "nothing"]).code, 66);
+}
