@@ -63,15 +63,7 @@ fn every_world_has_the_layers_plugins_notes_and_rules_of_its_game() {
 fn every_way_of_naming_a_game_gives_the_same_order() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
-        let path = |key: &str| world.root.join(world.expected[key].as_str().unwrap());
-        let mut names = match world.expected["game"].as_str().unwrap() {
-            _ if world.expected["mo2_dir"].is_string() => vec![path("mo2_dir").join("ModOrganizer.ini")],
-            "openmw" => {
-                vec![path("game_dir"), world.root.join("home/.config/openmw/openmw.cfg"), "openmw".into()]
-            }
-            _ => vec![path("game_dir")],
-        };
-        names.push(source(&world).into());
+        let names = world.sources();
         let order = |name: &PathBuf| world.run(&dir, &["order", "--json", name.to_str().unwrap()]).sound();
         let orders: BTreeSet<String> = names.iter().map(order).collect();
         assert_eq!(orders.len(), 1, "{}: {orders:#?}", world.name);
