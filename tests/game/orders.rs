@@ -101,6 +101,17 @@ fn where_no_game_is_found_the_failure_says_what_was_looked_for_and_where() {
 }
 
 #[test]
+fn the_id_of_a_game_that_is_not_installed_is_refused_with_those_that_are() {
+    let dir = TestDir::new();
+    let world = home(&dir);
+    skyrim(&world.root.join("home/Games/one"));
+    skyrim(&world.root.join("home/Games/two"));
+    let failed = world.run(&dir, &["order", "skyrim"]);
+    assert_eq!(failed.code, 66);
+    assert!(failed.err.ends_with("\nGames that were found: skyrimse.\n"), "{}", failed.err);
+}
+
+#[test]
 fn a_game_that_is_installed_twice_is_named_by_its_folder() {
     let dir = TestDir::new();
     let world = home(&dir);
