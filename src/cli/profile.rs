@@ -6,6 +6,9 @@
 //! folder = "/games/Skyrim Special Edition/Data"                    # where they are; default: beside the profile
 //! options = "xattr,names=list.txt"                                 # as after -o; lists are beside the profile
 //! ```
+//!
+//! What a user names on the command line can stand in `archives`, so folders and games too:
+//! `archives = ["skyrimse", "~/mods/Mine.bsa"]`.
 
 use std::path::{Path, PathBuf};
 

@@ -168,12 +168,13 @@ impl Planner<'_> {
             }
             return self.installation(&installation);
         }
-        let mut found = find(&self.environment);
-        found.installations.retain(|it| it.title.id == title.id);
-        match &found.installations[..] {
+        let found = find(&self.environment);
+        let these: Vec<&Installation> =
+            found.installations.iter().filter(|it| it.title.id == title.id).collect();
+        match these[..] {
             [installation] => self.installation(installation),
             [] => Err(not_found(title, &found)),
-            several => Err(found_twice(title, several)),
+            ref several => Err(found_twice(title, several)),
         }
     }
 
@@ -266,7 +267,7 @@ fn no_source(source: &Path) -> Failure {
     Failure::new(Exit::NoInput, format!("{}: {what} {}", source.display(), ids.join(", ")))
 }
 
-fn found_twice(title: &Title, several: &[Installation]) -> Failure {
+fn found_twice(title: &Title, several: &[&Installation]) -> Failure {
     let folders: Vec<String> =
         several.iter().map(|it| format!("\n  {} ({})", it.folder.display(), it.store.as_str())).collect();
     let what =
@@ -287,5 +288,13 @@ fn not_found(title: &Title, found: &Found) -> Failure {
     for (path, why) in &found.unusable {
         what += &format!("\n  {}: {why}", path.display());
     }
-    Failure::new(Exit::NoInput, what + "\nA game elsewhere is named by its folder, or with --game-dir.")
+    what += "\nA game elsewhere is named by its folder, or with --game-dir.";
+    // At the end, where it is seen below the places: `skyrim` where `skyrimse` is meant.
+    let mut others: Vec<&str> = found.installations.iter().map(|it| it.title.id).collect();
+    others.sort_unstable();
+    others.dedup();
+    if !others.is_empty() {
+        what += &format!("\nGames that were found: {}.", others.join(", "));
+    }
+    Failure::new(Exit::NoInput, what)
 }

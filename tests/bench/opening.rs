@@ -1,5 +1,5 @@
-//! The time from the command to the mount that serves, compared with dream_archive's opening of the same archives; and
-//! the daemon's memory afterwards.
+//! The time from the command to the mount that serves, compared with dream_archive's opening of the same archives, or with
+//! the listing of the same folder; and the daemon's memory afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,32 +10,43 @@ use crate::measure::median;
 use crate::work::{Input, Work};
 use crate::{Bench, Outcome, at, process, run};
 
-/// Archives that are mounted as one tree, and their measurements.
+/// Archives that are mounted as one tree, or a folder of loose files, and their measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
     pub(crate) name: String,
-    pub(crate) archives: Vec<PathBuf>,
+    pub(crate) sources: Vec<PathBuf>,
+    pub(crate) compared: Compared,
     pub(crate) files: usize,
     /// From the start of `bsafs mount` to its end, when the mount serves.
     ready: Vec<Duration>,
-    /// dream_archive's opening of the same archives, one by one.
-    dream: Vec<Duration>,
+    /// What it is compared with.
+    other: Vec<Duration>,
     /// Anonymous memory of the daemon after a full walk, in bytes.
     pub(crate) anonymous: u64,
     /// Bytes of it in the cache of decoded extents.
     cached: u64,
 }
 
+/// What an opening is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// dream_archive's opening of the same archives, one by one.
+    DreamArchive,
+    /// A listing of all names, without attributes.
+    Listing,
+}
+
 /// Openings in a round: they are short.
 const OPENINGS: usize = 3;
 
 impl Opening {
-    fn new(name: impl Into<String>, archives: Vec<PathBuf>) -> Self {
+    fn new(name: impl Into<String>, sources: Vec<PathBuf>, compared: Compared) -> Self {
         let name = name.into();
-        Self { name, archives, files: 0, ready: Vec::new(), dream: Vec::new(), anonymous: 0, cached: 0 }
+        let (ready, other) = (Vec::new(), Vec::new());
+        Self { name, sources, compared, files: 0, ready, other, anonymous: 0, cached: 0 }
     }
 
-    /// One archive of many small files in each format, and many archives.
+    /// One archive of many small files in each format, many archives, and the small files loose.
     pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Self>> {
         let small = Set::Small.folder(&bench.corpora);
         let folder = Set::Many.folder(&bench.corpora);
@@ -46,28 +57,40 @@ impl Opening {
             .collect();
         archives.sort_unstable();
         let names = ["v104.bsa", "v105.bsa", "gnrl.ba2"];
-        let mut all: Vec<Self> = names.map(|name| Self::new(name, vec![small.join(name)])).into();
-        all.push(Self::new(format!("{} archives", archives.len()), archives));
+        let dream = Compared::DreamArchive;
+        let mut all: Vec<Self> = names.map(|name| Self::new(name, vec![small.join(name)], dream)).into();
+        all.push(Self::new(format!("{} archives", archives.len()), archives, dream));
+        all.push(Self::new("loose files", vec![small.join("loose")], Compared::Listing));
         Ok(all)
     }
 
-    /// Opens them [`OPENINGS`] times, by ours and by dream_archive in turn.
+    /// Opens them [`OPENINGS`] times, by ours and by the other in turn.
     pub(crate) fn open(&mut self, bench: &Bench) -> Outcome<()> {
-        self.archives.iter().try_for_each(|path| process::warm(path))?;
+        match self.compared {
+            Compared::DreamArchive => self.sources.iter().try_for_each(|path| process::warm(path))?,
+            Compared::Listing => drop(self.open_other()?),
+        }
         for _ in 0..OPENINGS {
-            let (mounted, time) = bench.mount_all(&self.archives)?;
+            let (mounted, time) = bench.mount_all(&self.sources)?;
             self.ready.push(time);
             drop(mounted);
-            self.dream.push(open_dream(&self.archives)?);
+            self.other.push(self.open_other()?);
         }
         Ok(())
     }
 
+    fn open_other(&self) -> Outcome<Duration> {
+        let list = |folder: &PathBuf| Ok(Work::Find.run(folder, &nothing())?.time);
+        match self.compared {
+            Compared::DreamArchive => open_dream(&self.sources),
+            Compared::Listing => self.sources.iter().map(list).sum(),
+        }
+    }
+
     /// Walks all files, then measures the daemon's memory.
     pub(crate) fn walk(&mut self, bench: &Bench) -> Outcome<()> {
-        let (mounted, _) = bench.mount_all(&self.archives)?;
-        let input = Input { tree: PathBuf::new(), paths: Vec::new(), random_reads: 0 };
-        Work::Ls.run(&mounted.root, &input)?;
+        let (mounted, _) = bench.mount_all(&self.sources)?;
+        Work::Ls.run(&mounted.root, &nothing())?;
         let status = mounted.status()?.ok_or("the daemon has no status")?;
         self.files = status.files;
         self.anonymous = process::anonymous(status.pid)?;
@@ -79,12 +102,12 @@ impl Opening {
         median(&self.ready)
     }
 
-    pub(crate) fn dream(&self) -> Duration {
-        median(&self.dream)
+    pub(crate) fn other(&self) -> Duration {
+        median(&self.other)
     }
 
     pub(crate) fn ratio(&self) -> f64 {
-        self.ready().as_secs_f64() / self.dream().as_secs_f64().max(1e-9)
+        self.ready().as_secs_f64() / self.other().as_secs_f64().max(1e-9)
     }
 
     /// Anonymous memory a file, in bytes, without the cache; `None` where the kernel reports less than the cache holds.
@@ -92,6 +115,11 @@ impl Opening {
         let bytes = self.anonymous.checked_sub(self.cached).filter(|bytes| *bytes > 0)?;
         Some(bytes as f64 / self.files.max(1) as f64)
     }
+}
+
+/// The input of works on all of a tree.
+fn nothing() -> Input {
+    Input { tree: PathBuf::new(), paths: Vec::new(), random_reads: 0 }
 }
 
 fn open_dream(archives: &[PathBuf]) -> Outcome<Duration> {
@@ -107,12 +135,12 @@ fn open_dream(archives: &[PathBuf]) -> Outcome<Duration> {
 }
 
 impl Bench {
-    /// Mounts archives as one tree; returns the mount and the time of the command.
-    fn mount_all(&self, archives: &[PathBuf]) -> Outcome<(crate::mounts::Mounted, Duration)> {
+    /// Mounts sources as one tree; returns the mount and the time of the command.
+    fn mount_all(&self, sources: &[PathBuf]) -> Outcome<(crate::mounts::Mounted, Duration)> {
         let root = self.mountpoint()?;
         let mut mounted = self.mounted(&root);
         let mut command = Command::new(&self.bsafs);
-        command.arg("mount").args(archives).arg::<&Path>(&root);
+        command.arg("mount").args(sources).arg::<&Path>(&root);
         let start = Instant::now();
         run(&mut command)?;
         let time = start.elapsed();

@@ -1,6 +1,7 @@
 //! What games load, in small worlds that a script outside the project writes: homes with launchers, games and mods.
 
 mod installed; // bsafs games
+mod mounts; // bsafs mount
 mod orders; // bsafs order
 mod planned; // plans of trees of their own
 mod winners; // bsafs which --in, conflicts, diff

@@ -52,15 +52,7 @@ fn every_world_has_the_layers_plugins_notes_and_rules_of_its_game() {
 fn every_way_of_naming_a_game_gives_the_same_order() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
-        let path = |key: &str| world.root.join(world.expected[key].as_str().unwrap());
-        let mut names = match world.expected["game"].as_str().unwrap() {
-            _ if world.expected["mo2_dir"].is_string() => vec![path("mo2_dir").join("ModOrganizer.ini")],
-            "openmw" => {
-                vec![path("game_dir"), world.root.join("home/.config/openmw/openmw.cfg"), "openmw".into()]
-            }
-            _ => vec![path("game_dir")],
-        };
-        names.push(world.source().into());
+        let names = world.sources();
         let order = |name: &PathBuf| world.run(&dir, &["order", "--json", name.to_str().unwrap()]).sound();
         let orders: BTreeSet<String> = names.iter().map(order).collect();
         assert_eq!(orders.len(), 1, "{}: {orders:#?}", world.name);
@@ -95,6 +87,17 @@ fn where_no_game_is_found_the_failure_says_what_was_looked_for_and_where() {
     );
     let failed = world.run(&dir, &["order", "no-such-thing"]);
     assert!(failed.code == 66 && failed.err.contains("skyrimse"), "{}", failed.err);
+}
+
+#[test]
+fn the_id_of_a_game_that_is_not_installed_is_refused_with_those_that_are() {
+    let dir = TestDir::new();
+    let world = home(&dir);
+    skyrim(&world.root.join("home/Games/one"));
+    skyrim(&world.root.join("home/Games/two"));
+    let failed = world.run(&dir, &["order", "skyrim"]);
+    assert_eq!(failed.code, 66);
+    assert!(failed.err.ends_with("\nGames that were found: skyrimse.\n"), "{}", failed.err);
 }
 
 #[test]

@@ -20,14 +20,39 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Runs the program with the world's home.
-    pub(super) fn run(&self, dir: &TestDir, arguments: &[&str]) -> Finished {
+    /// A command of the program with the world's home.
+    pub(super) fn bsafs(&self, dir: &TestDir, arguments: &[&str]) -> Command {
         let mut command = dir.bsafs(arguments);
         command.env("HOME", self.root.join("home")).env("USER", "nobody");
         for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
             command.env_remove(variable);
         }
-        run(&mut command)
+        command
+    }
+
+    /// Runs the program with the world's home.
+    pub(super) fn run(&self, dir: &TestDir, arguments: &[&str]) -> Finished {
+        run(&mut self.bsafs(dir, arguments))
+    }
+
+    /// A path that is always there.
+    pub(super) fn folder(&self, key: &str) -> PathBuf {
+        self.root.join(self.expected[key].as_str().unwrap())
+    }
+
+    /// Every source by which a user names the game: its id, its folder, its settings, the instance of its manager.
+    pub(super) fn sources(&self) -> Vec<PathBuf> {
+        match self.expected["game"].as_str().unwrap() {
+            _ if self.expected["mo2_dir"].is_string() => {
+                let instance = self.folder("mo2_dir");
+                vec![instance.join("ModOrganizer.ini"), instance]
+            }
+            id @ "openmw" => {
+                let (folder, home) = (self.folder("game_dir"), self.root.join("home"));
+                vec![id.into(), folder.join("openmw.cfg"), home.join(".config/openmw/openmw.cfg"), folder]
+            }
+            id => vec![id.into(), self.folder("game_dir")],
+        }
     }
 
     /// The source by which a user names its game.

@@ -65,13 +65,18 @@ impl<'a> Contents<'a> {
     }
 
     fn has(&self, path: &str) -> bool {
-        let first = path.split('/').next().unwrap_or_default();
-        self.names.get(first).is_some() && find_file(self.folder, path).is_some()
+        self.has_start(path) && find_file(self.folder, path).is_some()
+    }
+
+    /// Whether the first name of a path is there: most are not, and a folder that is listed for each of them is listed often.
+    fn has_start(&self, path: &str) -> bool {
+        path.split('/').next().is_some_and(|first| self.names.get(first).is_some())
     }
 
     fn has_in_data(&mut self, title: &'static Title, name: &str) -> bool {
         let at = self.data.iter().position(|(data, ..)| *data == title.data).unwrap_or_else(|| {
-            let path = find_folder(self.folder, title.data).unwrap_or_default();
+            let path = Some(title.data).filter(|path| self.has_start(path));
+            let path = path.and_then(|path| find_folder(self.folder, path)).unwrap_or_default();
             let names = FolderNames::read(&path).unwrap_or_default();
             self.data.push((title.data, path, names));
             self.data.len() - 1
@@ -145,7 +150,7 @@ fn in_subfolder(folder: &Path, names: &FolderNames) -> Option<Recognised> {
                 found.push((language, folder.join(name)));
             }
         }
-        if !identity.steam_subfolder.is_empty() {
+        if names.get(identity.steam_subfolder).is_some() {
             found.extend(find_folder(folder, identity.steam_subfolder).map(|path| (String::new(), path)));
         }
         found.sort_by_key(|(language, _)| language != "english");

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::caseless::{find_folder, same};
 use super::super::environment::Environment;
 use super::super::installation::Installation;
 use super::super::store::Store;
 use super::super::title::Title;
+use super::super::titles::TITLES;
 use super::candidate::{Candidate, Report, identity};
 use super::prefix::{self, UserFolders};
 use super::recognise::{self, Recognised};
@@ -53,8 +55,10 @@ pub fn find(environment: &Environment) -> Found {
 pub fn recognise(folder: &Path, environment: &Environment) -> Result<Installation, String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut recognised = recognise::recognise(&folder, None);
-    // The data folder was named.
-    if let (Recognised::No, Some(parent)) = (&recognised, folder.parent()) {
+    // The data folder was named. What has another name is not looked at from above, where there may be a thousand mods.
+    if let (Recognised::No, Some(parent)) = (&recognised, folder.parent())
+        && is_called_data(&folder)
+    {
         let above = recognise::recognise(parent, None);
         if matches!(&above, Recognised::Game { title, folder: game, .. }
             if identity(&game.join(title.data)).is_some_and(|it| Some(it) == identity(&folder)))
@@ -79,6 +83,14 @@ pub fn recognise(folder: &Path, environment: &Environment) -> Result<Installatio
         .unwrap_or_else(|| Candidate::unlisted(folder.clone(), prefix::around(&folder)));
     let language = candidate.language.clone().or(language);
     Ok(installation(title, folder, language, &candidate, environment))
+}
+
+/// Whether a folder has the name of a game's data folder.
+fn is_called_data(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| {
+        TITLES.iter().any(|title| title.data.rsplit('/').next().is_some_and(|it| same(it, name)))
+    })
 }
 
 /// The same installation with another prefix: the folder with `drive_c`, or the one that holds it as `pfx`.
@@ -123,7 +135,7 @@ fn installation(
 
 /// The data folder, where a game keeps its list of plugins there.
 fn list_in_data(title: &Title, folder: &Path) -> Option<PathBuf> {
-    let data = super::super::caseless::find_folder(folder, title.data);
+    let data = find_folder(folder, title.data);
     data.filter(|_| title.plugins.list_in_data)
 }
 

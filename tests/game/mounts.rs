@@ -1,0 +1,145 @@
+//! `bsafs mount` of each world: who wins each path, what is absent, which plugins are there.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::worlds::{self, World};
+use crate::mounted::{Mounted, TestDir};
+use crate::support::Tes3;
+
+/// Mounts by the arguments of a command, on a folder of the test. Warnings are part of the worlds, some of whose files cannot
+/// be used.
+fn mount(world: &World, dir: &TestDir, arguments: &[&str], mountpoint: &str) -> Mounted {
+    let finished = world.run(dir, arguments);
+    assert_eq!(finished.code, 0, "{}: {arguments:?}: {}", world.name, finished.err);
+    Mounted::at(&dir.path(mountpoint), finished.out)
+}
+
+/// A world by its name; none without the script that writes them.
+fn world(dir: &TestDir, name: &str) -> Option<World> {
+    worlds::write(dir).into_iter().find(|world| world.name == name)
+}
+
+/// The paths of all files below a folder in lower case, and how they are listed.
+fn listed(folder: &Path) -> HashMap<String, PathBuf> {
+    let (mut found, mut folders) = (HashMap::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            let name = entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_lowercase();
+            assert_eq!(found.insert(name, entry.path()), None, "listed twice");
+        }
+    }
+    found
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().unwrap().iter().map(|it| it.as_str().unwrap())
+}
+
+#[test]
+fn every_world_shows_the_winner_of_each_path_however_it_is_named() {
+    let dir = TestDir::new();
+    for world in worlds::write(&dir) {
+        for source in world.sources() {
+            let mount = mount(&world, &dir, &["mount", source.to_str().unwrap(), "mnt"], "mnt");
+            let label = format!("{} by {}", world.name, source.display());
+            let mut listed = listed(&mount.path);
+            for (path, layer) in world.expected["winners"].as_object().unwrap() {
+                let content = format!("layer: {}\n", layer.as_str().unwrap());
+                let found = listed.remove(path).unwrap_or_else(|| panic!("{label}: no {path}"));
+                for spelling in [found, mount.join(path), mount.join(path.to_uppercase())] {
+                    let read = String::from_utf8(fs::read(spelling).unwrap()).unwrap();
+                    assert!(read.starts_with(&content), "{label}: {path}: {content}{read}");
+                }
+            }
+            for path in texts(&world.expected["absent"]) {
+                assert!(!mount.join(path).exists() && !listed.contains_key(path), "{label}: {path}");
+            }
+            let folders = world.expected["layers"].as_array().unwrap().iter();
+            let folders: Vec<PathBuf> = folders
+                .filter(|layer| layer["kind"] == "folder")
+                .map(|layer| world.root.join(layer["path"].as_str().unwrap()))
+                .collect();
+            for plugin in texts(&world.expected["plugins"]) {
+                if let Some(file) = folders.iter().rev().map(|it| it.join(plugin)).find(|it| it.is_file()) {
+                    assert_eq!(mount.read(plugin), fs::read(file).unwrap(), "{label}: {plugin}");
+                }
+            }
+            // What is left are plugins, and archives that nothing loads.
+            for (name, path) in listed {
+                let read = fs::read(path).unwrap();
+                assert!(!read.starts_with(b"layer: "), "{label}: {name} is in no layer");
+            }
+            mount.umount(&dir);
+        }
+    }
+}
+
+/// What is in `textures/shared.dds`, which most archives of a world have.
+fn shared(mount: &Mounted) -> String {
+    let text = String::from_utf8(mount.read("textures/shared.dds")).unwrap();
+    text.lines().next().unwrap().rsplit('/').next().unwrap().to_owned()
+}
+
+#[test]
+fn a_game_is_mounted_on_a_new_folder_of_its_id_and_says_what_was_found() {
+    let dir = TestDir::new();
+    for (name, id) in [("skyrimse", "skyrimse"), ("morrowind", "morrowind")] {
+        let Some(world) = world(&dir, name) else { return };
+        let mount = mount(&world, &dir, &["mount", id], id);
+        let plugins = world.expected["plugins"].as_array().unwrap().len();
+        assert!(mount.said.starts_with(&format!("{id}: {plugins} plugins active; ")), "{}", mount.said);
+        assert!(mount.said.contains(&format!("`bsafs order {id}` tells\n")), "{}", mount.said);
+        mount.umount(&dir);
+        assert!(!dir.path(id).exists());
+    }
+}
+
+#[test]
+fn an_archive_of_the_user_is_above_the_game_by_command_line_and_by_profile() {
+    let dir = TestDir::new();
+    let Some(world) = world(&dir, "skyrimse") else { return };
+    dir.archive("My Mod.bsa", &Tes3::new().file("textures\\shared.dds", b"layer: My Mod\n").build());
+    let profile = "archives = ['skyrimse', 'My Mod.bsa']\nmountpoint = 'mnt'\noptions = 'precedence=first'\n";
+    fs::write(dir.path("game.toml"), profile).unwrap();
+    for arguments in [&["mount", "skyrimse", "My Mod.bsa", "mnt"][..], &["mount", "game.toml"]] {
+        let mount = mount(&world, &dir, arguments, "mnt");
+        assert_eq!(shared(&mount), "layer: My Mod", "{arguments:?}");
+        assert!(mount.said.contains("`bsafs order skyrimse 'My Mod.bsa'` tells\n"), "{}", mount.said);
+        mount.umount(&dir);
+    }
+}
+
+#[test]
+fn options_of_games_are_taken_in_the_form_of_fstab() {
+    let dir = TestDir::new();
+    let Some(world) = world(&dir, "skyrimse") else { return };
+    let winner = world.expected["winners"]["textures/shared.dds"].as_str().unwrap();
+    let last = winner.rsplit('/').next().unwrap();
+    let prefix = world.folder("my_games");
+    let prefix = prefix.ancestors().find(|folder| folder.ends_with("pfx")).unwrap();
+    let with_prefix = format!("prefix={},precedence=first", prefix.display());
+    for (options, winner) in
+        [("ro", last), ("rw,nofail,precedence=last", last), (&with_prefix, "Skyrim - Misc.bsa")]
+    {
+        let mount = mount(&world, &dir, &["skyrimse", "mnt", "-o", options], "mnt");
+        assert_eq!(shared(&mount), winner, "{options}");
+        let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let line = table.lines().find(|line| line.contains(mount.path.to_str().unwrap())).unwrap();
+        assert!(line.contains(" fuse.bsafs skyrimse "), "{line}");
+        mount.umount(&dir);
+    }
+    for options in ["prefix=/nowhere", "precedence=middle", "game_dir=/nowhere"] {
+        let failed = world.run(&dir, &["skyrimse", "mnt", "-o", options]);
+        assert!(failed.code != 0 && !dir.path("mnt/textures").exists(), "{options}: {failed:?}");
+        let value = options.split_once('=').unwrap().1;
+        assert!(failed.err.lines().count() == 1 && failed.err.contains(value), "{}", failed.err);
+    }
+}
