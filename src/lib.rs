@@ -124,7 +124,7 @@
 //!   name; its line of the table in `src/content/codec/table.rs`.
 //! * **A command**: one file in `src/cli/`, its `mod` line, and in `src/cli/args.rs` its variant and its arm. Help, the
 //!   manual and completions follow by themselves; `tests/cli/documents.rs` fails until its list has the command.
-//! * **A mount option**: one row of the table in `src/cli/mount_options.rs`, from which parsing, `--help`, the manual,
+//! * **A mount option**: one row of the table in `src/cli/option_table.rs`, from which parsing, `--help`, the manual,
 //!   completions and the tests are made; then the code that acts on it: [`fs::Presentation`] is how nodes appear,
 //!   [`fs::MountRequest`] what the kernel gets.
 //! * **A texture format**: one row in `src/texture/`.

@@ -11,6 +11,7 @@ mod deep;
 mod game;
 mod options;
 mod pipeline;
+mod settings;
 mod texture;
 
 use std::fs::File;
@@ -262,20 +263,29 @@ fn seeds_of_every_fuzz_target_get_beyond_the_first_check() {
             }
             "plugin" => (game::plugin(&seed.bytes) > 0, "a plugin with masters"),
             "ini" => (game::ini(&seed.bytes) > 0, "an INI file with keys"),
+            "vdf" => (settings::vdf(&seed.bytes) > 0, "VDF with values"),
+            "yaml" => (settings::yaml(&seed.bytes) > 0, "YAML with values"),
+            "qsettings" => (settings::qsettings(&seed.bytes) > 0, "settings with values"),
+            "openmw" => (settings::openmw(&seed.bytes) > 0, "settings with values"),
             target => panic!("no target {target}"),
         };
         assert!(is_far, "{}: {} is not {what}", seed.target, seed.name);
         *counts.entry(seed.target).or_insert(0) += 1;
     }
-    assert!(counts.len() == 7 && counts.values().all(|&count| count > 10), "{counts:?}");
+    assert!(counts.len() == 11 && counts.values().all(|&count| count > 10), "{counts:?}");
 }
 
 #[test]
-fn a_plugin_or_an_ini_file_with_any_byte_changed_or_cut_off_is_read_as_far_as_it_goes() {
-    for seed in seeds().into_iter().filter(|seed| matches!(seed.target, "plugin" | "ini")) {
-        let run = |bytes: &[u8]| match seed.target {
-            "plugin" => game::plugin(bytes),
-            _ => game::ini(bytes),
+fn a_plugin_or_a_settings_file_with_any_byte_changed_or_cut_off_is_read_as_far_as_it_goes() {
+    for seed in seeds() {
+        let run: fn(&[u8]) -> usize = match seed.target {
+            "plugin" => game::plugin,
+            "ini" => game::ini,
+            "vdf" => settings::vdf,
+            "yaml" => settings::yaml,
+            "qsettings" => settings::qsettings,
+            "openmw" => settings::openmw,
+            _ => continue,
         };
         let mut bytes = seed.bytes.clone();
         for at in 0..bytes.len() {

@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
 use super::exit::{Exit, Failure};
-use super::mount_options::{MOUNT_OPTIONS, MountOption};
+use super::option_table::{MOUNT_OPTIONS, MountOption};
 use super::output::stdout;
 
 /// Print the manual page of bsafs or of one of its commands

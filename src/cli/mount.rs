@@ -9,14 +9,15 @@ use sd_notify::NotifyState;
 
 use super::daemon::Detachment;
 use super::exit::{Exit, Failure};
-use super::mount_options::{MountOptions, OptionList};
+use super::mount_options::OptionList;
 use super::mount_plan::MountPlan;
+use super::mount_state::MountOptions;
 use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
 use super::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use super::output::stdout;
 use super::report::report;
-use super::{cache_size, daemon, logging};
+use super::{cache_size, daemon, logging, saved_profile};
 use crate::fs::{FileSystem, MountError, PassedMount, Session, SessionError, unmount};
 
 /// Mount archives and folders as one read-only tree
@@ -52,6 +53,9 @@ pub(super) struct Mount {
     /// Write the log here once in the background; otherwise it goes to the system's log
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
+    /// Mount nothing, and write $XDG_CONFIG_HOME/bsafs/NAME.toml, which `bsafs mount` and the systemd unit `bsafs@NAME` mount
+    #[arg(long, value_name = "NAME", conflicts_with = "log_file")]
+    save_profile: Option<String>,
     /// File system type, which mount(8) passes on; nothing depends on it
     #[arg(short = 't', hide = true)]
     kind: Option<String>,
@@ -68,6 +72,9 @@ impl Mount {
             MountOptions::new(self.open.clone(), self.layout.layout, self.cache_size, self.foreground);
         let flags = MountOptions { salvage: self.salvage, ..flags };
         let mut plan = MountPlan::new(&self.paths, &self.options, flags)?;
+        if let Some(name) = &self.save_profile {
+            return Self::save_profile(name, &plan, is_quiet);
+        }
         let options = &mut plan.options;
         options.request.passed =
             daemon::passed_mount().or_else(|| PassedMount::at(plan.mountpoint.as_deref()?));
@@ -92,6 +99,15 @@ impl Mount {
             None => served,
             Some(passed) => served.map_err(|failure| take_away(&passed, failure)),
         }
+    }
+
+    fn save_profile(name: &str, plan: &MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
+        let saved = saved_profile::save(name, plan)?;
+        if !is_quiet {
+            let mut out = stdout();
+            out.write_all(saved.as_bytes()).and_then(|()| out.flush())?;
+        }
+        Ok(Exit::Ok)
     }
 
     fn open_and_serve(&self, plan: MountPlan, is_quiet: bool) -> Result<Exit, Failure> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::cache_size;
 use super::exit::{Exit, Failure};
-use super::mount_options::MountOptions;
+use super::mount_state::MountOptions;
 use super::open_args::{Layout, OpenArgs};
 use super::profile::Profile;
 use super::sources::is_game;
@@ -18,6 +18,8 @@ pub(super) struct MountPlan {
     /// Without one a folder is made.
     pub(super) mountpoint: Option<PathBuf>,
     pub(super) options: MountOptions,
+    /// What is shown as its source, unless an option says otherwise.
+    pub(super) shown_source: String,
 }
 
 impl MountPlan {
@@ -40,11 +42,12 @@ impl MountPlan {
                 archives.push(source.clone());
             }
         }
-        options.request.fsname = shown_source(sources);
+        let shown_source = shown_source(sources);
+        options.request.fsname.clone_from(&shown_source);
         profiles.iter().try_for_each(|profile| options.add(&profile.options, &profile.parent))?;
         // The command line comes last and outranks profiles.
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
-        Ok(Self { archives, mountpoint, options })
+        Ok(Self { archives, mountpoint, options, shown_source })
     }
 }
 
@@ -93,7 +96,7 @@ pub struct PlannedMount {
 #[doc(hidden)]
 pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedMount, Failure> {
     let flags = MountOptions::new(OpenArgs::default(), Layout::default(), cache_size::DEFAULT, false);
-    let MountPlan { archives, mountpoint, options } = MountPlan::new(paths, option_lists, flags)?;
+    let MountPlan { archives, mountpoint, options, .. } = MountPlan::new(paths, option_lists, flags)?;
     let text = format!("{options:?}");
     let MountOptions { presentation, request, .. } = options;
     Ok(PlannedMount { archives, mountpoint, presentation, request, options: text })

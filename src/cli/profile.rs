@@ -2,19 +2,21 @@
 //!
 //! ```toml
 //! mountpoint = "~/mnt/skyrim"
-//! archives = ["Skyrim - Meshes0.bsa", "Skyrim - Textures0.bsa"]   # the last one wins
+//! archives = ["Skyrim - *.bsa", "MyMod.bsa", "Loose files"]        # the last one wins
 //! folder = "/games/Skyrim Special Edition/Data"                    # where they are; default: beside the profile
 //! options = "xattr,names=list.txt"                                 # as after -o; lists are beside the profile
 //! ```
 //!
-//! What a user names on the command line can stand in `archives`, so folders and games too:
-//! `archives = ["skyrimse", "~/mods/Mine.bsa"]`.
+//! `archives` are whatever `mount` takes as sources: archives, folders, games by id, instances of Mod Organizer 2, openmw.cfg.
+//! A file name with `*` or `?` stands for the files of that folder that match it, in any case and in the order of their names.
 
 use std::path::{Path, PathBuf};
 
+use globset::GlobBuilder;
 use serde::Deserialize;
 
 use super::exit::{Exit, Failure};
+use crate::game::caseless::FolderNames;
 use crate::game::title;
 
 /// A mount as a file describes it.
@@ -50,8 +52,17 @@ impl Profile {
         }
         let text = std::fs::read_to_string(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
         let parent = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, parent)
-            .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
+        let mut profile = Self::parse(&text, parent)
+            .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))?;
+        let mut archives = Vec::with_capacity(profile.archives.len());
+        for archive in profile.archives {
+            match has_pattern(&archive) {
+                true => archives.append(&mut matches(&archive, path)?),
+                false => archives.push(archive),
+            }
+        }
+        profile.archives = archives;
+        Ok(profile)
     }
 
     fn parse(text: &str, parent: &Path) -> Result<Self, String> {
@@ -73,6 +84,41 @@ impl Profile {
         profile.parent = parent.to_owned();
         profile.mountpoint = profile.mountpoint.map(|mountpoint| parent.join(expand_home(mountpoint)));
         Ok(profile)
+    }
+}
+
+/// Whether a path's file name is a pattern. Windows has neither character in names; on Linux a file may have that very name.
+fn has_pattern(path: &Path) -> bool {
+    let has = path.file_name().is_some_and(|name| name.to_string_lossy().contains(['*', '?']));
+    has && path.symlink_metadata().is_err()
+}
+
+/// The files that a pattern stands for, in the order of their names.
+fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failure = |exit, what: String| Failure::new(exit, format!("{}: {what}", profile.display()));
+    let name = pattern.file_name().unwrap_or_default().to_string_lossy();
+    // Names of mods have brackets; of a pattern, `*` and `?` alone are special.
+    let literal: String = name.chars().map(bracketed).collect();
+    let matcher = GlobBuilder::new(&literal).case_insensitive(true).backslash_escape(false).build();
+    let matcher = matcher.map_err(|error| failure(Exit::Usage, error.to_string()))?.compile_matcher();
+    let folder = pattern.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let names = FolderNames::read(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
+    let mut found: Vec<&str> = names.iter().filter(|name| matcher.is_match(name)).collect();
+    found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
+    let found: Vec<PathBuf> =
+        found.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
+    if found.is_empty() {
+        let what = format!("no file matches {}; correct it, or leave it out", pattern.display());
+        return Err(failure(Exit::NoInput, what));
+    }
+    Ok(found)
+}
+
+/// A character of a pattern, in brackets where it would be special otherwise.
+fn bracketed(character: char) -> String {
+    match character {
+        '[' | ']' | '{' | '}' | '!' => format!("[{character}]"),
+        _ => character.to_string(),
     }
 }
 
@@ -102,6 +148,41 @@ mod tests {
         let error =
             Profile::parse("archives = ['a.bsa']\nmountpiont = 'x'", Path::new("")).expect_err("refused");
         assert!(error.contains("mountpiont"), "{error}");
+    }
+
+    #[test]
+    fn a_pattern_stands_for_the_files_that_match_it_in_the_order_of_their_names() {
+        let dir = tempfile::TempDir::new().expect("a folder");
+        for name in
+            ["b.BSA", "A.bsa", "[Set] b.bsa", "[Set] a.bsa", "c.ba2", "S.bsa", "what?.bsa", "x{1}!.txt"]
+        {
+            std::fs::write(dir.path().join(name), "").expect("written");
+        }
+        std::fs::create_dir(dir.path().join("folder.bsa")).expect("made");
+        let read = |archives: &str| {
+            let path = dir.path().join("p.toml");
+            std::fs::write(&path, format!("archives = {archives}")).expect("written");
+            let found = Profile::read(&path).map(|profile| profile.archives);
+            found.map(|it| {
+                it.iter().map(|it| it.strip_prefix(dir.path()).expect("in it").to_owned()).collect()
+            })
+        };
+        let names = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(PathBuf::from).collect() };
+        let found: Vec<PathBuf> = read("['c.ba2', '*.bsa']").expect("found");
+        let all = ["c.ba2", "[Set] a.bsa", "[Set] b.bsa", "A.bsa", "b.BSA", "S.bsa", "what?.bsa"];
+        assert_eq!(found, names(&all));
+        assert_eq!(read("['[set] ?.bsa']").expect("found"), names(&["[Set] a.bsa", "[Set] b.bsa"]));
+        assert_eq!(read("['x{1}!*']").expect("found"), names(&["x{1}!.txt"]));
+        // A file of that very name.
+        assert_eq!(read("['what?.bsa']").expect("found"), names(&["what?.bsa"]));
+        let failure = read("['A.bsa', 'none/*.bsa']").expect_err("refused");
+        assert_eq!(failure.exit, Exit::NoInput);
+        let failure = read("['A.bsa', '*.bsa2']").expect_err("refused");
+        assert!(
+            failure.what.contains("no file matches") && failure.what.contains("*.bsa2"),
+            "{}",
+            failure.what
+        );
     }
 
     #[test]

@@ -7,8 +7,7 @@ use indicatif::BinaryBytes;
 
 use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
-use super::output::count;
-use crate::format::name::is_printable;
+use super::output::{count, quoted};
 use crate::game::LoadOrder;
 
 /// What was mounted, and how to undo it.
@@ -68,34 +67,4 @@ fn oddities(sources: &[PathBuf], order: &LoadOrder) -> String {
     let codes: Vec<String> = codes.iter().map(|(code, notes)| format!("{notes} {code}")).collect();
     let sources: Vec<String> = sources.iter().map(|source| quoted(&source.to_string_lossy())).collect();
     format!("odd: {}; `bsafs order {}` tells\n", codes.join(", "), sources.join(" "))
-}
-
-/// A path as a shell reads it back.
-fn quoted(path: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~".contains(character);
-    if !path.is_empty() && path.chars().all(is_plain) {
-        path.to_owned()
-    } else if !path.chars().all(is_printable) {
-        // As bash, zsh and ksh read it; a terminal would not show it otherwise.
-        let bytes = path.bytes().map(|byte| match byte {
-            b'\'' | b'\\' => format!("\\{}", char::from(byte)),
-            0x20..0x7f => char::from(byte).to_string(),
-            _ => format!("\\x{byte:02x}"),
-        });
-        format!("$'{}'", bytes.collect::<String>())
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_with_spaces_can_be_pasted_into_a_shell() {
-        assert_eq!(quoted("/mnt/a"), "/mnt/a");
-        assert_eq!(quoted("/mnt/it's here"), r"'/mnt/it'\''s here'");
-        assert_eq!(quoted("/mnt/it's\n\u{9b}"), r"$'/mnt/it\'s\x0a\xc2\x9b'");
-    }
 }

@@ -40,10 +40,15 @@ pub use mo2::{MO2_INI, plan_mo2};
 pub use note::{Note, NoteCode};
 pub use openmw::plan_openmw;
 pub use openmw_cfg::OPENMW_CFG;
+// For tests and fuzz targets.
+#[doc(hidden)]
+pub use openmw_cfg::{Cfg, Places};
 pub use order::{LayerKind, LoadOrder, PlanError, PlannedLayer, Shown};
 pub use plan_game::plan_game;
 pub use plugin::Header;
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
+#[doc(hidden)]
+pub use qsettings::Settings;
 pub use store::{Store, StoreNames};
 pub use title::{
     ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,

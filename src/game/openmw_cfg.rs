@@ -15,27 +15,29 @@ const FILES_MAX: usize = 256;
 
 /// Folders that paths in settings begin with.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub struct Places {
     /// `?local?`: the folder of the first file.
-    pub(super) local: PathBuf,
+    pub local: PathBuf,
     /// `?userconfig?`.
-    pub(super) user_config: PathBuf,
+    pub user_config: PathBuf,
     /// `?userdata?`.
-    pub(super) user_data: PathBuf,
+    pub user_data: PathBuf,
     /// `?global?`.
-    pub(super) global: PathBuf,
+    pub global: PathBuf,
 }
 
 /// One file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cfg {
-    pub(super) folder: PathBuf,
+pub struct Cfg {
+    /// Where it is.
+    pub folder: PathBuf,
     /// Keys and values in the order of the file.
     lines: Vec<(String, String)>,
 }
 
 impl Cfg {
-    pub(super) fn parse(folder: &Path, bytes: &[u8]) -> Self {
+    /// Parses a file; what is no line of it is left out.
+    pub fn parse(folder: &Path, bytes: &[u8]) -> Self {
         let mut lines = Vec::new();
         for line in decode_utf8(bytes).lines().map(str::trim).filter(|line| !line.starts_with('#')) {
             if let Some((key, value)) = line.split_once('=') {
@@ -45,7 +47,8 @@ impl Cfg {
         Self { folder: folder.to_owned(), lines }
     }
 
-    pub(super) fn values<'a>(&'a self, key: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
+    /// The values of a key, in the order of the file.
+    pub fn values<'a>(&'a self, key: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         self.lines.iter().filter(move |(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
@@ -54,7 +57,7 @@ impl Cfg {
     }
 
     /// The path that a value means.
-    pub(super) fn path(&self, value: &str, places: &Places) -> PathBuf {
+    pub fn path(&self, value: &str, places: &Places) -> PathBuf {
         let tokens = [
             ("?local?", &places.local),
             ("?userconfig?", &places.user_config),

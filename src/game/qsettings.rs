@@ -4,13 +4,14 @@ use super::text::decode_utf8;
 
 /// A settings file.
 #[derive(Debug, Default)]
-pub(super) struct Settings {
+pub struct Settings {
     /// Section, key and value as written.
     values: Vec<(String, String, String)>,
 }
 
 impl Settings {
-    pub(super) fn parse(bytes: &[u8]) -> Self {
+    /// Parses a file; what is no line of it is left out.
+    pub fn parse(bytes: &[u8]) -> Self {
         let mut settings = Self::default();
         let mut section = String::new();
         for line in decode_utf8(bytes).lines().map(str::trim) {
@@ -25,12 +26,12 @@ impl Settings {
     }
 
     /// The text of a value; `None` where there is none or it is empty.
-    pub(super) fn get(&self, section: &str, key: &str) -> Option<String> {
+    pub fn get(&self, section: &str, key: &str) -> Option<String> {
         self.raw(section, key).map(|raw| text(&unescaped(raw))).filter(|text| !text.is_empty())
     }
 
     /// The texts of a list; `None` where there is none.
-    pub(super) fn list(&self, section: &str, key: &str) -> Option<Vec<String>> {
+    pub fn list(&self, section: &str, key: &str) -> Option<Vec<String>> {
         let texts = split(self.raw(section, key)?).map(|raw| text(&unescaped(raw.trim())));
         Some(texts.filter(|text| !text.is_empty()).collect())
     }

@@ -1,13 +1,13 @@
-//! Several archives in one mount: load order, hidden copies, `bsafs which`, and profiles.
+//! Several archives in one mount: load order, hidden copies, `bsafs which`.
 
 use std::fs;
 use std::path::Path;
 
-use crate::mounted::{Mounted, TestDir, is_root, run};
+use crate::mounted::{Mounted, TestDir, is_root};
 use crate::support::{Ba2, Tes3, Tes4};
 
 /// Three archives of three formats that share one file; each has one of its own.
-fn write_three(dir: &TestDir) {
+pub(super) fn write_three(dir: &TestDir) {
     let first = Tes3::new().file("misc\\shared.txt", b"first").file("misc\\first.txt", b"1");
     let second = Tes4::new(104).file("Misc", "Shared.TXT", b"second").file("misc", "second.txt", b"2");
     let third = Ba2::general(1).file("MISC\\SHARED.txt", b"third").file("Other\\third.txt", b"3");
@@ -156,43 +156,4 @@ fn layout_per_archive_gives_each_archive_a_folder() {
         assert_eq!(mount.read("third/misc/shared.txt"), b"third");
         mount.umount(&dir);
     }
-}
-
-#[test]
-fn a_profile_mounts_its_archives_on_its_mountpoint() {
-    let dir = TestDir::new();
-    write_three(&dir);
-    fs::create_dir(dir.path("profiles")).unwrap();
-    let profile =
-        "archives = ['first.bsa', 'second.bsa']\nfolder = '..'\nmountpoint = 'here'\noptions = 'xattr'\n";
-    fs::write(dir.path("profiles/game.toml"), profile).unwrap();
-    let report = dir.run(["mount", "profiles/game.toml"]).sound();
-    let mount = Mounted::at(&dir.path("profiles/here"), report);
-    assert_eq!(mount.read("misc/shared.txt"), b"second");
-    let codec = xattr::get(mount.join("misc/shared.txt"), "user.bsafs.codec").unwrap();
-    assert_eq!(codec.as_deref(), Some(&b"stored"[..]));
-    mount.umount(&dir);
-    assert!(!dir.path("profiles/here").exists());
-
-    // The command line outranks the profile, and archives may follow it.
-    let mount = dir.mount(["profiles/game.toml", "third.ba2"]);
-    assert_eq!(mount.read("misc/shared.txt"), b"third");
-    mount.umount(&dir);
-}
-
-#[test]
-fn an_invalid_profile_is_refused_with_the_reason() {
-    let dir = TestDir::new();
-    fs::write(dir.path("a.toml"), "archives = ['a.bsa']\nmountpiont = 'x'\n").unwrap();
-    let finished = run(&mut dir.bsafs(["mount", "a.toml"]));
-    assert_eq!(finished.code, 2);
-    assert!(
-        finished.err.starts_with("bsafs: a.toml: ") && finished.err.contains("mountpiont"),
-        "{finished:?}"
-    );
-    fs::write(dir.path("b.toml"), "archives = []\n").unwrap();
-    let finished = run(&mut dir.bsafs(["mount", "b.toml"]));
-    assert_eq!((finished.code, finished.err.as_str()), (2, "bsafs: b.toml: it names no archives\n"));
-    let finished = run(&mut dir.bsafs(["mount", "c.toml"]));
-    assert_eq!((finished.code, finished.err.as_str()), (66, "bsafs: c.toml: no such file or folder\n"));
 }

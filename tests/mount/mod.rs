@@ -6,7 +6,7 @@ mod caching; // what the kernel caches: names, negative entries, attributes, lis
 mod damage; // archives that are damaged, or changed under the mount
 mod failures; // what is refused before anything is mounted
 mod folders; // folders of loose files, with archives and without
-mod layers; // several archives in one mount: load order, hidden copies, profiles
+mod layers; // several archives in one mount: load order, hidden copies
 mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons that were killed
 mod listings; // readdir, whole and from any cookie
 mod logging; // where the log goes, and that nobody waits for it
@@ -14,6 +14,7 @@ mod memory; // as a multiple of an archive's length
 mod names; // lookups in any case, and names that are in no listing
 mod outages; // archives on a disk that fails or hangs
 mod privileges; // daemons with fewer rights, and what a mount tells to whom
+mod profiles; // mounts that a file describes
 mod reading; // bytes of files, whole and in part, in parallel
 mod real_archives; // archives that other tools wrote
 mod refusals; // every operation that would write

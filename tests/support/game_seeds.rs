@@ -1,12 +1,18 @@
-//! What the fuzz targets of plugins and INI files start from.
+//! What the fuzz targets of plugins and of settings files start from.
 
 use super::Seed;
 
-/// Plugins of every engine, INI files of every encoding and form.
+/// Plugins of every engine, INI files of every encoding and form, and files of launchers, Mod Organizer 2 and OpenMW.
 pub(super) fn seeds() -> Vec<Seed> {
     let plugins = plugins().into_iter().map(|(name, bytes)| Seed { target: "plugin", name, bytes });
     let inis = inis().into_iter().map(|(name, bytes)| Seed { target: "ini", name: name.to_owned(), bytes });
-    plugins.chain(inis).collect()
+    let texts = [("vdf", VDF), ("yaml", YAML), ("qsettings", QSETTINGS), ("openmw", OPENMW)];
+    let text = |(target, texts): (&'static str, &[&str])| -> Vec<Seed> {
+        let all = texts.iter().enumerate();
+        all.map(|(n, text)| Seed { target, name: format!("{target} {n}"), bytes: text.as_bytes().to_vec() })
+            .collect()
+    };
+    plugins.chain(inis).chain(texts.into_iter().flat_map(text)).collect()
 }
 
 fn plugins() -> Vec<(String, Vec<u8>)> {
@@ -65,3 +71,69 @@ fn inis() -> Vec<(&'static str, Vec<u8>)> {
         ),
     ]
 }
+
+/// Lists of Steam's libraries and apps.
+const VDF: &[&str] = &[
+    "\"libraryfolders\"\n{\n\t\"0\"\n\t{\n\t\t\"path\"\t\t\"/home/u/.local/share/Steam\"\n\t\t\"apps\"\n\t\t{\n\t\t\t\"489830\"\t\t\"1\"\n\t\t}\n\t}\n}\n",
+    "\"AppState\"\r\n{\r\n\t\"appid\"\t\t\"489830\"\r\n\t\"installdir\"\t\t\"Skyrim Special Edition\"\r\n\t\"UserConfig\"\r\n\t{\r\n\t\t\"language\"\t\t\"german\"\r\n\t}\r\n}\r\n",
+    "\"LibraryFolders\" { \"TimeNextStatsReport\" \"1\" \"1\" \"/old\" \"2\" \"D:\\\\Games\" }",
+    "a b",
+    "a { b c }",
+    "a { b { c d } } e { f g }",
+    "\u{FEFF}a b // behind it\n// alone\nc d",
+    "a b [$WIN32]\nc d [!$LINUX]",
+    "\"a \\\"quoted\\\" \\n\\t\\\\\" \"\"",
+    "\"\" { \"\" \"Gr\u{F6}\u{DF}e\" }",
+    "a{b{c{d{e{f{g{h{i{j k}}}}}}}}}",
+    "a b\0",
+    "a b \"c",
+];
+
+/// Files of Lutris and Bottles.
+const YAML: &[&str] = &[
+    "game:\n  exe: /games/Skyrim/SkyrimSE.exe\n  prefix: /games/prefix\nrunner: wine\n",
+    "Name: Games\nPath: Games\nExternal_Programs:\n  a:\n    name: SkyrimSE.exe\n    path: /games/SkyrimSE.exe\n",
+    "game: {exe: 'a b', args: [x, \"y\\tz\"]}\n",
+    "a: &a {b: c}\nd: *a\n",
+    "- name: n\n  list:\n  - 1\n  - 2\n- name: m\n",
+    "a: |\n  one\n  two\nb: >-\n  one\n  two\n",
+    "? a\n: b\n",
+    "---\na: b\n---\nc: d\n",
+    "%YAML 1.2\n---\na: !!str b\n...\n",
+    "plain",
+    "\"a\": \"\\u00f6 \\x41 \\N\"\n",
+    "a:\n    b:\n        c:\n            d: Gr\u{F6}\u{DF}e # comment\n",
+    "{a: {b: {c: [[[[x]]]]}}}",
+];
+
+/// Files of Mod Organizer 2.
+const QSETTINGS: &[&str] = &[
+    "[General]\ngameName=Skyrim Special Edition\ngamePath=@ByteArray(Z:\\\\home\\\\u\\\\Skyrim)\nselected_profile=@ByteArray(Gr\\xc3\\xb6\\x9f\\x65)\n",
+    "[Settings]\nbase_directory=Z:/mods\nmod_directory=%BASE_DIR%/mods\n",
+    "[Settings]\nskip_file_suffixes=.mohidden, .bak\nskip_directories=.git\n",
+    "[Settings]\nskip_file_suffixes=\".a,b\", \"\\\"\", c\n",
+    "[General]\nLocalSettings=true\r\nselected_profile=Default\r\n",
+    "\u{FEFF}[General]\ngameName=a\n",
+    "[General]\ngameName=\"a \\\"b\\\" \\\\ \\n\\r\\t\"\n",
+    "[General]\ngameName=\\x41\\x20ac\\xd800\\x\n",
+    "[general]\ngameName=first\ngameName=last\n",
+    "[General]\n;gameName=no\ngameName = yes \n",
+    "[General]\ngameName=@ByteArray()\ngamePath=@ByteArray(\\x0)\n",
+    "[General]\ngameName=@Invalid()\n",
+];
+
+/// Settings files of OpenMW.
+const OPENMW: &[&str] = &[
+    "data=/games/Morrowind/Data Files\nfallback-archive=Morrowind.bsa\ncontent=Morrowind.esm\n",
+    "data=\"/a &\"b&\" &&c\" ignored\n",
+    "config=\"?userconfig?\"\nresources=./resources\n",
+    "# comment\n  # another\ndata=.\ndata=..\ndata=../../../..\n",
+    "replace=data\nreplace=config\ndata=?local?data\n",
+    "data-local=\"?userdata?/data\"\ndata=?global?\n",
+    "data=\"\"\nconfig=\n",
+    "\u{FEFF}data=/x\r\ncontent = A.esp \r\n",
+    "data=\"open\nconfig=\"a&",
+    "content=A.esp\ncontent=A.esp\n",
+    "data=?unknown?/x\ndata=?local?/../../x\n",
+    "fallback=Weather_Sunrise_Time,6\ndata=Gr\u{F6}\u{DF}e\n",
+];

@@ -16,3 +16,8 @@ mod vdf;
 mod yaml;
 
 pub use search::{Found, find, recognise, with_prefix};
+// For tests and fuzz targets.
+#[doc(hidden)]
+pub use vdf::visit_values as visit_vdf;
+#[doc(hidden)]
+pub use yaml::visit_values as visit_yaml;

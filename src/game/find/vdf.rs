@@ -7,7 +7,7 @@ const DEPTH_MAX: usize = 32;
 
 /// Calls `visit` with each value and the keys that lead to it, from the outermost on, in their order. What stands
 /// before an error has been visited.
-pub(super) fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Result<(), String> {
+pub fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Result<(), String> {
     let mut tokens = Tokens { rest: text.trim_start_matches('\u{feff}') };
     let mut keys: Vec<String> = Vec::new();
     // A key whose value has not come yet is the last of `keys`.

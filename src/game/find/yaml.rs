@@ -17,7 +17,7 @@ enum Open {
 /// Calls `visit` with each value of the first document and the keys that lead to it, from the outermost on, in their
 /// order; values of a sequence have the keys of the sequence. Aliases are not followed. What stands before an error
 /// has been visited.
-pub(super) fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Result<(), String> {
+pub fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Result<(), String> {
     let mut open: Vec<Open> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
     let mut parser = Parser::new_from_str(text);

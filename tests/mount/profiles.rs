@@ -1,0 +1,165 @@
+//! Profiles: mounts that a file describes, and files that the command line writes.
+
+use std::fs;
+use std::path::Path;
+
+use super::layers::write_three;
+use crate::mounted::{Finished, Mounted, TestDir, run};
+use crate::support::Tes4;
+
+/// Runs the program with settings below `config`.
+fn run_in(dir: &TestDir, arguments: &[&str]) -> Finished {
+    run(dir.bsafs(arguments).env("XDG_CONFIG_HOME", dir.path("config")).env("HOME", dir.path("home")))
+}
+
+#[test]
+fn a_profile_mounts_its_archives_on_its_mountpoint() {
+    let dir = TestDir::new();
+    write_three(&dir);
+    fs::create_dir(dir.path("profiles")).unwrap();
+    let profile =
+        "archives = ['first.bsa', 'second.bsa']\nfolder = '..'\nmountpoint = 'here'\noptions = 'xattr'\n";
+    fs::write(dir.path("profiles/game.toml"), profile).unwrap();
+    let report = dir.run(["mount", "profiles/game.toml"]).sound();
+    let mount = Mounted::at(&dir.path("profiles/here"), report);
+    assert_eq!(mount.read("misc/shared.txt"), b"second");
+    let codec = xattr::get(mount.join("misc/shared.txt"), "user.bsafs.codec").unwrap();
+    assert_eq!(codec.as_deref(), Some(&b"stored"[..]));
+    mount.umount(&dir);
+    assert!(!dir.path("profiles/here").exists());
+
+    // The command line outranks the profile, and archives may follow it.
+    let mount = dir.mount(["profiles/game.toml", "third.ba2"]);
+    assert_eq!(mount.read("misc/shared.txt"), b"third");
+    mount.umount(&dir);
+}
+
+#[test]
+fn an_invalid_profile_is_refused_with_the_reason() {
+    let dir = TestDir::new();
+    fs::write(dir.path("a.toml"), "archives = ['a.bsa']\nmountpiont = 'x'\n").unwrap();
+    let finished = run(&mut dir.bsafs(["mount", "a.toml"]));
+    assert_eq!(finished.code, 2);
+    assert!(
+        finished.err.starts_with("bsafs: a.toml: ") && finished.err.contains("mountpiont"),
+        "{finished:?}"
+    );
+    fs::write(dir.path("b.toml"), "archives = []\n").unwrap();
+    let finished = run(&mut dir.bsafs(["mount", "b.toml"]));
+    assert_eq!((finished.code, finished.err.as_str()), (2, "bsafs: b.toml: it names no archives\n"));
+    let finished = run(&mut dir.bsafs(["mount", "c.toml"]));
+    assert_eq!((finished.code, finished.err.as_str()), (66, "bsafs: c.toml: no such file or folder\n"));
+}
+
+#[test]
+fn a_saved_profile_mounts_the_same_from_any_folder() {
+    let dir = TestDir::new();
+    write_three(&dir);
+    fs::create_dir(dir.path("loose")).unwrap();
+    fs::write(dir.path("loose/own.txt"), "loose").unwrap();
+    let arguments = [
+        "mount",
+        "--save-profile",
+        "three",
+        "--archives=files",
+        "-o",
+        "xattr,fmode=440,fsname=a\\,b",
+        "first.bsa",
+        "third.ba2",
+        "loose",
+        "mnt",
+    ];
+    let said = run_in(&dir, &arguments).sound();
+    let profile = dir.path("config/bsafs/three.toml");
+    let shown = profile.display();
+    assert_eq!(
+        said,
+        format!(
+            "wrote {shown}\nmount it: bsafs mount {shown}\n\
+             at every login: systemctl --user enable --now bsafs@three\n"
+        )
+    );
+    assert!(!dir.path("mnt").exists(), "nothing is mounted");
+    fs::create_dir(dir.path("elsewhere")).unwrap();
+    let mut command = dir.bsafs(["mount", profile.to_str().unwrap()]);
+    let report = run(command.current_dir(dir.path("elsewhere"))).sound();
+    let mount = Mounted::at(&dir.path("mnt"), report);
+    assert_eq!(mount.read("misc/shared.txt"), b"third");
+    assert_eq!(mount.read("own.txt"), b"loose");
+    assert!(xattr::get(mount.join("misc/shared.txt"), "user.bsafs.codec").unwrap().is_some());
+    let mode = fs::metadata(mount.join("own.txt")).unwrap();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o777, 0o440);
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(
+        mounts.lines().any(|line| line.contains(dir.path("mnt").to_str().unwrap()) && line.contains("a,b"))
+    );
+    mount.umount(&dir);
+
+    // Again under that name: refused, and what is there stays.
+    let before = fs::read(&profile).unwrap();
+    let finished = run_in(&dir, &["mount", "--save-profile", "three", "first.bsa"]);
+    assert_eq!((finished.code, finished.out.as_str()), (73, ""));
+    assert!(finished.err.contains("three.toml") && finished.err.contains("exists already"), "{finished:?}");
+    assert_eq!(fs::read(&profile).unwrap(), before);
+}
+
+#[test]
+fn what_could_not_be_mounted_is_not_saved() {
+    let dir = TestDir::new();
+    write_three(&dir);
+    for (arguments, code, what) in [
+        (["mount", "--save-profile", "a", "none.bsa", "first.bsa"], 66, "none.bsa"),
+        (["mount", "--save-profile", "a/b", "first.bsa", "mnt"], 2, "letters"),
+        (["mount", "--save-profile=a", "-o", "dirsynk", "first.bsa"], 2, "dirsynk"),
+        (["mount", "--save-profile=a", "--log-file=log", "first.bsa", "mnt"], 2, "--log-file"),
+    ] {
+        let finished = run_in(&dir, &arguments);
+        assert_eq!(finished.code, code, "{finished:?}");
+        assert!(finished.err.contains(what), "{finished:?}");
+    }
+    assert!(!dir.path("config").exists());
+}
+
+#[test]
+fn a_saved_profile_of_a_game_keeps_its_id() {
+    let dir = TestDir::new();
+    let game = dir.path("home/Games/Skyrim");
+    fs::create_dir_all(game.join("Data")).unwrap();
+    for name in ["SkyrimSE.exe", "Data/Skyrim.esm"] {
+        fs::write(game.join(name), "").unwrap();
+    }
+    let archive = Tes4::new(105).file("misc", "game.txt", b"game").build();
+    fs::write(game.join("Data/Skyrim - Misc.bsa"), archive).unwrap();
+    let game = game.to_str().unwrap();
+    let arguments = ["mount", "--save-profile", "game", "--game-dir", game, "skyrimse", "mnt"];
+    run_in(&dir, &arguments).sound();
+    let profile = dir.path("config/bsafs/game.toml");
+    let text = fs::read_to_string(&profile).unwrap();
+    assert!(text.contains("\"skyrimse\"") && text.contains("game_dir="), "{text}");
+    let report = run_in(&dir, &["mount", profile.to_str().unwrap()]).sound();
+    let mount = Mounted::at(&dir.path("mnt"), report);
+    assert_eq!(mount.read("misc/game.txt"), b"game");
+    mount.umount(&dir);
+}
+
+#[test]
+fn a_pattern_in_a_profile_mounts_its_archives_in_the_order_of_their_names() {
+    let dir = TestDir::new();
+    write_three(&dir);
+    fs::write(dir.path("all.toml"), "archives = ['third.ba2', '*.BSA']\nmountpoint = 'mnt'\n").unwrap();
+    let report = dir.run(["mount", "all.toml"]).sound();
+    let mount = Mounted::at(&dir.path("mnt"), report);
+    assert_eq!(mount.read("misc/shared.txt"), b"second");
+    assert_eq!(mount.read("other/third.txt"), b"3");
+    mount.umount(&dir);
+    let listed = dir.run(["list", "all.toml"]).sound();
+    assert_eq!(listed.lines().filter(|path| !Path::new(path).ends_with("/")).count(), 4, "{listed}");
+
+    fs::write(dir.path("none.toml"), "archives = ['first.bsa', 'Data/*.bsa', '*.ba3']\n").unwrap();
+    let finished = run(&mut dir.bsafs(["mount", "none.toml"]));
+    assert!(finished.code == 66 && finished.err.contains("Data"), "{finished:?}");
+    fs::create_dir(dir.path("Data")).unwrap();
+    let finished = run(&mut dir.bsafs(["mount", "none.toml"]));
+    assert_eq!(finished.code, 66);
+    assert!(finished.err.contains("none.toml: no file matches Data/*.bsa"), "{finished:?}");
+}
