@@ -52,7 +52,8 @@ impl MountPlan {
 }
 
 impl MountPlan {
-    /// Refuses files beneath a mountpoint that is mounted before they are opened: the daemon would wait for itself.
+    /// Refuses files beneath a mountpoint that is mounted before they are opened, and folders around it: the daemon would wait
+    /// for itself.
     pub(super) fn check_outside(&self, mountpoint: &Path, log_file: Option<&Path>) -> Result<(), Failure> {
         let files =
             self.archives.iter().chain(&self.options.open.names).map(PathBuf::as_path).chain(log_file);
@@ -64,6 +65,10 @@ impl MountPlan {
             {
                 let what = format!("{}: the mount would hide it; move it out", file.display());
                 return Err(Failure::new(Exit::CannotCreate, what));
+            }
+            if mountpoint.starts_with(&absolute) {
+                let what = "the mountpoint is in it, which does not answer yet; mount elsewhere";
+                return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.display())));
             }
         }
         Ok(())

@@ -63,7 +63,9 @@ pub(super) struct Found {
 impl Found {
     pub(super) fn of(fd: impl AsFd) -> Result<Self, Errno> {
         let flags = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
-        let stat = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT, flags)?;
+        // A FUSE mount that is just being made would answer nothing else.
+        let at = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+        let stat = rustix::fs::statx(fd, "", at, flags)?;
         let kind = FileType::from_raw_mode(stat.stx_mode.into());
         Ok(Self { kind, mount: mount_of(&stat), identity: (device_of(&stat), stat.stx_ino) })
     }
@@ -99,7 +101,7 @@ impl Mounts {
         let magic = rustix::fs::fstatfs(fd)?.f_type;
         let refused = REFUSED.iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| *kind);
         let is_on = |path: &&Path| {
-            let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+            let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
             let stat = rustix::fs::statx(CWD, *path, flags, StatxFlags::MNT_ID);
             stat.is_ok_and(|stat| mount_of(&stat) == mount)
         };

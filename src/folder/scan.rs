@@ -199,7 +199,7 @@ impl<'a> Scan<'a> {
 
     /// Takes a folder of a folder; one on which something is mounted is reached as if a link led there.
     fn add_subfolder(&mut self, folder: u32, fd: &OwnedFd, name: &[u8]) -> Result<(), Left> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
         let is_mount = rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)
             .is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
         if !is_mount {
@@ -377,7 +377,7 @@ impl<'a> Scan<'a> {
 
 /// What has a name in a folder, where the listing does not say.
 fn kind_of(fd: &OwnedFd, name: &[u8]) -> FileType {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
     rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)
         .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.stx_mode.into()))
 }

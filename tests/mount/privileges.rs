@@ -77,6 +77,7 @@ fn what_fails_with_fewer_rights_leaves_no_dead_mount() {
         ("setuid=no-such-user", 2, "there is no such user"),
         ("setuid=nobody,foreground", 2, "in the background"),
         ("setuid=nobody,nonempty,names=mnt/list", 73, "mnt/list: the mount would hide it"),
+        ("setuid=nobody,names=.", 73, "the mountpoint is in it"),
     ] {
         let mut command = Command::new(dir.path("bsafs"));
         let finished = run(command.args(["mount", "a.bsa", "mnt", "-o", options]).current_dir(dir.path("")));
