@@ -259,6 +259,10 @@ fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, Failure> {
 }
 
 fn no_source(source: &Path) -> Failure {
+    // An id of a game has neither a slash nor an extension.
+    if source.extension().is_some() || source.components().count() != 1 {
+        return Failure::new(Exit::NoInput, format!("{}: no such file or folder", source.display()));
+    }
     let ids: Vec<&str> = TITLES.iter().map(|title| title.id).collect();
     let what = "no such file, folder or game; games are";
     Failure::new(Exit::NoInput, format!("{}: {what} {}", source.display(), ids.join(", ")))
