@@ -259,7 +259,8 @@ fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, Failure> {
 }
 
 fn no_source(source: &Path) -> Failure {
-    if source.as_os_str().as_encoded_bytes().iter().any(|byte| matches!(byte, b'/' | b'.')) {
+    // An id of a game has neither a slash nor an extension.
+    if source.extension().is_some() || source.components().count() != 1 {
         return Failure::new(Exit::NoInput, format!("{}: no such file or folder", source.display()));
     }
     let ids: Vec<&str> = TITLES.iter().map(|title| title.id).collect();

@@ -143,3 +143,21 @@ fn options_of_games_are_taken_in_the_form_of_fstab() {
         assert!(failed.err.lines().count() == 1 && failed.err.contains(value), "{}", failed.err);
     }
 }
+
+#[test]
+fn fallout_4_without_loose_files_shows_those_that_no_archive_could_have_and_those_of_its_setting() {
+    let dir = TestDir::new();
+    let Some(world) = world(&dir, "fallout4-loose-off") else { return };
+    let data = world.folder("game_dir").join("Data");
+    for path in ["textures/only loose.dds", "Strings/a.strings", "F4SE/Plugins/a.dll", "readme.txt"] {
+        fs::create_dir_all(data.join(path).parent().unwrap()).unwrap();
+        fs::write(data.join(path), b"loose").unwrap();
+    }
+    let mount = mount(&world, &dir, &["mount", "fallout4", "mnt"], "mnt");
+    for path in ["strings/a.strings", "f4se/plugins/a.dll", "readme.txt"] {
+        assert_eq!(mount.read(path), b"loose", "{path}");
+    }
+    assert!(!mount.join("textures/only loose.dds").exists());
+    assert!(mount.read("textures/shared.dds").starts_with(b"layer: "));
+    mount.umount(&dir);
+}
