@@ -54,8 +54,9 @@
 //!    | `Cached` | any other range, or the extent is cached already | decoded once, kept in the cache |
 //! 5. The cache (`content/cache.rs`) returns the decoded extent or has one reader decode it while others wait.
 //! 6. The codec ([`content::codec`]) decodes a payload into a buffer of the declared size.
-//! 7. [`source`] reads the packed bytes (a loose file is read by [`mod@folder`] right away, without steps 4 to 6), and then looks whether the archive was changed (device, inode, size, mtime; where
-//!    only the ctime moved, a digest of the tables): if so the read is an error.
+//! 7. [`source`] reads the packed bytes (a loose file is read by [`mod@folder`] right away, without steps 4 to 6), and then
+//!    looks whether the archive was changed (device, inode, size, mtime; where only the ctime moved, a digest of the tables):
+//!    if so the read is an error.
 //! 8. The reply is sent from where the bytes are. A cache that exceeds its size meanwhile is brought back by a thread of its
 //!    own (`fs/cache_trim.rs`).
 //!
@@ -63,10 +64,10 @@
 //!
 //! # The walk of a mount
 //!
-//! parse arguments, `-o` and profiles (`cli/mount_plan.rs`) -> walk folders (`cli/layer_plan.rs`) -> open and parse all
-//! archives in parallel (`cli/open.rs`) -> merge their names in load order and freeze the tree ([`tree::merge()`]) -> open and start everything that can fail: the
-//! log (`cli/daemon.rs`), threads and descriptors (`fs/session.rs`) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT and
-//! worker threads -> detach from the terminal and the process group, report success (`cli/daemon.rs`) -> serve until `umount`
+//! parse arguments, `-o` and profiles (`cli/mount_plan.rs`) -> plan what games load ([`game`], by `cli/sources.rs`) -> walk
+//! folders (`cli/layer_plan.rs`) -> open and parse all archives in parallel (`cli/open.rs`) -> merge their names in load order
+//! and freeze the tree ([`tree::merge()`]) -> open and start everything that can fail: the log (`cli/logging.rs`), threads and
+//! descriptors (`fs/session.rs`) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT and worker threads -> detach from the terminal and the process group, report success (`cli/daemon.rs`) -> serve until `umount`
 //! or a signal -> unmount -> remove the mountpoint if it was made. After mount(2) every failure unmounts.
 //!
 //! # Where to find

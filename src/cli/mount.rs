@@ -23,8 +23,8 @@ use crate::fs::{FileSystem, MountError, PassedMount, Session, SessionError, unmo
 /// Mount archives and folders as one read-only tree
 ///
 /// Returns when the mount answers. Paths may be written in any case. Where two sources have a file, the rightmost
-/// wins. Archives that lie directly in a folder are below its loose files, in the order of their names. `bsafs umount MOUNTPOINT`, SIGINT, SIGTERM or SIGHUP unmount; a second signal does so even while files are
-/// open.
+/// wins. Archives that lie directly in a folder are below its loose files, in the order of their names. `bsafs umount
+/// MOUNTPOINT`, SIGINT, SIGTERM or SIGHUP unmount; a second signal does so even while files are open.
 #[derive(Args, Debug)]
 pub(super) struct Mount {
     /// Archives, folders, or profiles (*.toml) that name some; then the folder to mount on. Without it, a folder named
