@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::mounted::{Mounted, TestDir, is_root, run};
+use crate::mounted::{Mounted, TestDir, is_root, logged, run};
 use crate::support::Tes3;
 
 fn write(dir: &TestDir, path: &str, content: &[u8]) -> PathBuf {
@@ -195,7 +195,7 @@ fn a_file_that_changes_or_goes_gives_eio_and_one_line_in_the_log() {
     assert_eq!(mount.read("sound.txt"), b"sound");
     // Listed all the same: the name is there.
     assert_eq!(names(&mount.path).len(), 4);
-    let log = fs::read_to_string(dir.path("log")).unwrap();
+    let log = logged(&dir, 2);
     for name in ["changed.txt", "gone.txt"] {
         let line = format!(
             "{}: {name}: the file was changed, moved or removed while in use",

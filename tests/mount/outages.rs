@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 
 use crate::disk::{Disk, Mode};
-use crate::mounted::{Mounted, TestDir, run, signal, status, until};
+use crate::mounted::{Mounted, TestDir, logged, run, signal, status, until};
 use crate::support::Tes4;
 use crate::support::content::noise;
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
@@ -72,7 +72,7 @@ fn after_an_outage_during_a_listing_every_file_is_whole_and_it_was_logged_once()
         // By another spelling, which is looked up.
         assert_eq!(mount.read_error(format!("F/{nth}.BIN")), EIO, "{nth}");
     }
-    let log = fs::read_to_string(dir.path("log")).unwrap();
+    let log = logged(&dir, 1);
     assert_eq!(log.lines().count(), 1, "{log}");
     for part in ["disk/a.bsa: f/", "Input/output error (os error 5)", "(data at offset "] {
         assert!(log.contains(part), "{part}: {log}");
@@ -177,7 +177,7 @@ fn loose_files_on_a_disk_that_fails_or_hangs_concern_nobody_else_and_are_whole_a
         assert_eq!(mount.read_error(name), EIO, "{name}");
     }
     assert!(mount.read("other/file.bin") == content(99));
-    let log = fs::read_to_string(dir.path("log")).unwrap();
+    let log = logged(&dir, 1);
     assert_eq!(log.matches("the file cannot be read: Input/output error").count(), 1, "{log}");
     disk.set(Mode::Hangs);
     let readers: Vec<Child> = names

@@ -341,6 +341,13 @@ impl Drop for Mounted {
     }
 }
 
+/// The text of a mount's `--log-file log`, once it has so many lines: they are written after the answer that they are about.
+pub fn logged(dir: &TestDir, lines: usize) -> String {
+    let log = || fs::read_to_string(dir.path("log")).unwrap_or_default();
+    until("the log has its lines", || log().lines().count() >= lines);
+    log()
+}
+
 /// The JSON of a mount's `.bsafs:status`.
 pub fn status(mountpoint: &Path) -> serde_json::Value {
     let text = fs::read_link(mountpoint.join(".bsafs:status")).unwrap();
