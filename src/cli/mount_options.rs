@@ -134,7 +134,7 @@ mod tests {
         let all: Vec<String> =
             MOUNT_OPTIONS.iter().map(|row| format!("{}{}", row.name, row.example)).collect();
         for option in all.iter().chain(
-            [&all.join(","), r"names=/a\\,b\\\\c,names=/d,max_read=7,max_read=8"].map(str::to_owned).iter(),
+            [&all.join(","), r"names=/a\,b\\c,names=/d,max_read=7,max_read=8"].map(str::to_owned).iter(),
         ) {
             let options = parse([&**option]).expect("accepted");
             let text = options.text(&defaults);
@@ -144,7 +144,7 @@ mod tests {
         }
         // Relative paths become absolute; all else is the same to the letter.
         let options =
-            parse(["names=/a\\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"]).expect("ok");
+            parse([r"names=/a\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"]).expect("ok");
         let again = parse([&*options.text(&defaults)]).expect("accepted");
         assert_eq!(format!("{again:?}"), format!("{options:?}"));
     }

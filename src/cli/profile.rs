@@ -117,7 +117,7 @@ fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// A character of a pattern, in brackets where it would be special otherwise.
 fn bracketed(character: char) -> String {
     match character {
-        '[' | ']' | '{' | '}' | '!' => format!("[{character}]"),
+        '[' | ']' | '{' | '}' => format!("[{character}]"),
         _ => character.to_string(),
     }
 }
