@@ -292,9 +292,6 @@ impl World {
             if self.plugins[at].time != 0 {
                 add(&|it| it.plugins[at].time = 0);
             }
-            if self.plugins[at].flags != 0 {
-                add(&|it| it.plugins[at].flags = 0);
-            }
             for master in 0..self.plugins[at].masters.len() {
                 add(&|it| drop(it.plugins[at].masters.remove(master)));
             }
@@ -322,7 +319,7 @@ impl World {
 
     fn parts(&self) -> usize {
         let list = |list: &Option<Vec<String>>| list.as_ref().map_or(0, |list| 1 + list.len());
-        let of = |it: &Plugin| 3 + it.masters.len() + usize::from(it.time > 0) + usize::from(it.flags > 0);
+        let of = |it: &Plugin| 3 + it.masters.len() + usize::from(it.time > 0);
         let lists = list(&self.load_order) + list(&self.ccc) + list(&self.users_ccc);
         self.plugins.iter().map(of).sum::<usize>()
             + lists
@@ -333,6 +330,18 @@ impl World {
 }
 
 impl Plugin {
+    /// Whether it loads before others.
+    fn is_master(&self, game: &Game) -> bool {
+        let name = self.name.to_ascii_lowercase();
+        // Since Skyrim Special Edition, as in its flags and in Morrowind's, which agree.
+        let by_name = game.ccc.is_some() && (name.ends_with(".esm") || name.ends_with(".esl"));
+        self.flags & 1 != 0 || by_name
+    }
+
+    fn is_blueprint(&self) -> bool {
+        self.flags & 0x800 != 0
+    }
+
     /// Its header, with nothing behind it.
     fn bytes(&self, game: &str) -> Vec<u8> {
         if game == "morrowind" {
@@ -377,27 +386,26 @@ impl Random {
         let mut world = World::of(game.id);
         for name in self.names(game) {
             let flags = *self.one_of(game.flags);
-            // Morrowind's own tools write both or neither.
-            let flags = if game.id == "morrowind" { u32::from(name.ends_with(".esm")) } else { flags };
+            // The tools of the games write both or neither in Morrowind's plugins, and in the games' own.
+            let is_like_name = game.id == "morrowind" || game.own.contains(&name.as_str());
+            let flags = if is_like_name { u32::from(name.ends_with(".esm")) } else { flags };
             let time = self.below(4);
             world.plugins.push(Plugin { name, flags, masters: Vec::new(), time });
         }
         let mut names: Vec<String> = world.plugins.iter().map(|it| it.name.clone()).collect();
         names.push("Gone.esp".to_owned());
-        for at in 0..world.plugins.len() {
-            if self.chance(3) {
-                let most = 1 + self.below(3) as usize;
-                world.plugins[at].masters = self.some_of(&names, most);
-            }
-        }
+        self.add_masters(&mut world, &names);
         world.lines = self.plugin_lines(game, &names);
         if matches!(game.id, "skyrim" | "oblivion-remastered") && self.chance(2) {
             world.load_order = Some(self.list(&names));
         }
         if game.ccc.is_some() {
-            let ascii: Vec<String> = names.iter().filter(|it| it.is_ascii()).cloned().collect();
-            world.ccc = self.chance(2).then(|| self.some_of(&ascii, 4));
-            world.users_ccc = self.chance(4).then(|| self.some_of(&ascii, 2));
+            // All that the games come with are masters with plain names, which need what comes before them.
+            let is_plain = |it: &&Plugin| it.is_master(game) && it.name.is_ascii() && it.masters.is_empty();
+            let masters = world.plugins.iter().filter(is_plain);
+            let masters: Vec<String> = masters.map(|it| it.name.clone()).chain(["Gone.esl".into()]).collect();
+            world.ccc = self.chance(2).then(|| self.some_of(&masters, 4));
+            world.users_ccc = self.chance(4).then(|| self.some_of(&masters, 2));
         }
         if game.ini.is_some() && self.chance(4) {
             world.tests = self.some_of(&names, 3);
@@ -413,11 +421,49 @@ impl Random {
         world
     }
 
+    /// Masters of some plugins. What leads to a row of [`crate::loadorder_exempt`] is left out: a master needs at most one
+    /// plugin, which needs none; where a list gives the order, that is a master, too; a blueprint needs blueprints.
+    fn add_masters(&mut self, world: &mut World, names: &[String]) {
+        let has_times = matches!(world.game.id, "morrowind" | "oblivion" | "fallout3" | "falloutnv");
+        let mut needed: Vec<String> = Vec::new();
+        for at in 0..world.plugins.len() {
+            let name = world.plugins[at].name.clone();
+            // The games' own plugins need none that come later.
+            if !self.chance(3) || world.game.own.contains(&&*name) || needed.contains(&name) {
+                continue;
+            }
+            let plugin = &world.plugins[at];
+            if !plugin.is_master(world.game) {
+                world.plugins[at].masters = self.some_of(names, 3);
+                continue;
+            }
+            let is_fit = |it: &&Plugin| {
+                let is_early = has_times || it.is_master(world.game);
+                it.masters.is_empty() && is_early && (it.is_blueprint() || !plugin.is_blueprint())
+            };
+            let fit = world.plugins.iter().filter(is_fit).map(|it| it.name.clone());
+            let fit: Vec<String> = fit.filter(|it| *it != name).chain(["Gone.esm".into()]).collect();
+            let masters = self.some_of(&fit, 1);
+            needed.extend_from_slice(&masters);
+            world.plugins[at].masters = masters;
+        }
+    }
+
     /// Names of the game's plugins and of others, in random order.
     fn names(&mut self, game: &Game) -> Vec<String> {
         const STEMS: [&str; 12] = [
-            "Alpha", "alpine", "_under", "[Set] a", "Zeta", "zeta 2", "Mod - B", "Mod", "Gr\u{F6}\u{DF}e",
-            "\u{C4}nderung", "m.d", "BlueprintShips-Zeta",
+            "Alpha",
+            "alpine",
+            "_under",
+            "[Set] a",
+            "Zeta",
+            "zeta 2",
+            "Mod - B",
+            "Mod",
+            "Gr\u{F6}\u{DF}e",
+            "\u{C4}nderung",
+            "m.d",
+            "BlueprintShips-Zeta",
         ];
         let mut names: Vec<String> = game.own.iter().map(|it| (*it).to_owned()).collect();
         names.retain(|_| self.chance(2));

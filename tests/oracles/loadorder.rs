@@ -6,15 +6,15 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use bsafs::game::{Installation, Overrides, Store, caseless, plan_game, title};
 use ::loadorder::GameSettings;
+use bsafs::game::{Installation, Overrides, Store, caseless, plan_game, title};
 
 use crate::installations::{Folders, GAMES, Random, World};
 use crate::loadorder_exempt::{ROWS, Row};
 use crate::support::content::Xorshift;
 
 /// Random installations of each game.
-const WORLDS: u64 = 1500;
+const WORLDS: u64 = 400;
 
 /// Active plugins in load order: ours and theirs.
 #[derive(Debug, PartialEq, Eq)]
