@@ -144,7 +144,7 @@ mod tests {
         }
         // Relative paths become absolute; all else is the same to the letter.
         let options =
-            parse(["names=/a\\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"]).expect("ok");
+            parse([r"names=/a\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"]).expect("ok");
         let again = parse([&*options.text(&defaults)]).expect("accepted");
         assert_eq!(format!("{again:?}"), format!("{options:?}"));
     }

@@ -93,22 +93,25 @@ pub(super) fn listed(
     let exists: HashMap<&str, &Plugin> =
         plugins.iter().map(|plugin| (plugin.folded.as_str(), plugin)).collect();
     let tests = test_files(rules, inis, &exists);
-    let replaced = rules.test_files == TestFiles::Replace && !tests.is_empty();
+    let replaces = matches!(rules.test_files, TestFiles::Replace | TestFiles::ReplaceInOrder);
+    let replaced = replaces && !tests.is_empty();
     let mut listed = Listed::default();
     let mut wanted: Vec<String> = Vec::new();
     match rules.active {
         ActiveRule::Fixed => {}
         ActiveRule::GameFiles => wanted = game_files(inis),
-        _ if replaced => listed.order.clone_from(&tests),
+        _ if replaced => {
+            if rules.test_files == TestFiles::ReplaceInOrder {
+                listed.order.clone_from(&tests);
+            }
+        }
         ActiveRule::Lines => {
             wanted.clone_from(&lists.plugins);
             listed.order = lists.load_order.clone().unwrap_or_else(|| lists.plugins.clone());
         }
         ActiveRule::Starred => {
-            let starred = |line: &String| Some(line.strip_prefix('*')?.trim().to_owned());
-            wanted = lists.plugins.iter().filter_map(starred).collect();
-            let name = |line: &String| line.trim_start_matches('*').trim().to_owned();
-            listed.order = lists.plugins.iter().map(name).collect();
+            wanted = starred(&lists.plugins);
+            listed.order = lists.plugins.iter().map(|line| name_of(line).to_owned()).collect();
         }
     }
     note_missing(&wanted, &exists, notes);
@@ -158,6 +161,20 @@ pub(super) fn add_implied(
             }
         }
     }
+}
+
+/// The names behind stars. Of a name that is listed twice the last mention counts, as it does for the order.
+fn starred(lines: &[String]) -> Vec<String> {
+    let last: HashMap<String, usize> =
+        lines.iter().enumerate().map(|(at, line)| (fold(name_of(line)), at)).collect();
+    let is_last = |(at, line): &(usize, &String)| last.get(&fold(name_of(line))) == Some(at);
+    let lines = lines.iter().enumerate().filter(is_last).map(|(_, line)| line);
+    lines.filter(|line| line.starts_with('*')).map(|line| name_of(line).to_owned()).collect()
+}
+
+/// The name in a line of `Plugins.txt`.
+fn name_of(line: &str) -> &str {
+    line.strip_prefix('*').unwrap_or(line).trim()
 }
 
 /// The plugins of `sTestFile1` to `sTestFile10` that exist.
@@ -231,6 +248,8 @@ mod tests {
         let files = [("Skyrim.esm", 0), ("A.esp", 0), ("B.esp", 0), ("C.esp.ghost", 0)];
         let (names, notes) = active("skyrimse", &files, &lines(&["*a.ESP", "B.esp", "*C.esp"]), "");
         assert_eq!((names, notes), (vec!["A.ESP".to_owned(), "SKYRIM.ESM".into()], vec!["C.esp".to_owned()]));
+        let (names, _) = active("skyrimse", &files, &lines(&["*A.esp", "*B.esp", "a.esp"]), "");
+        assert_eq!(names, ["B.ESP", "SKYRIM.ESM"], "the last mention counts");
         let (names, _) = active("skyrim", &files, &lines(&["A.esp", "B.esp"]), "");
         assert_eq!(names, ["A.ESP", "B.ESP", "SKYRIM.ESM"]);
     }

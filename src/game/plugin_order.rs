@@ -59,16 +59,15 @@ fn by_kind(
 ) -> Vec<usize> {
     let mut early = HashMap::new();
     for name in &listed.early {
-        if let Some(&at) = index.get(fold(name).as_str())
-            && !plugins[at].is_blueprint
-        {
+        if let Some(&at) = index.get(fold(name).as_str()) {
             let place = early.len();
             early.entry(at).or_insert(place);
         }
     }
     let kind = |at: &usize| match (early.get(at), &plugins[*at]) {
+        // Early ones among blueprints are early among these alone.
+        (place, plugin) if plugin.is_blueprint && rules.blueprints => (3, *place.unwrap_or(&usize::MAX)),
         (Some(place), _) => (0, *place),
-        (None, plugin) if plugin.is_blueprint && rules.blueprints => (3, 0),
         (None, plugin) => (if plugin.is_master { 1 } else { 2 }, 0),
     };
     let mut order = written.to_vec();
@@ -194,6 +193,9 @@ mod tests {
         ];
         let expected = ["a.esm", "x.esp", "BlueprintB.esm", "BlueprintA.esm"];
         assert_eq!(ordered("starfield", &["BlueprintA.esm"], &[], &plugins), expected);
+        let plugins = [plugin("BlueprintC.esm", 0, &[]), plugin("BlueprintD.esm", 1, &[])];
+        let order = ordered("starfield", &["BlueprintD.esm"], &["BlueprintC.esm"], &plugins);
+        assert_eq!(order, ["BlueprintD.esm", "BlueprintC.esm"], "early among blueprints");
     }
 
     #[test]

@@ -165,8 +165,10 @@ pub enum TestFiles {
     Ignored,
     /// They are active too.
     Added,
-    /// They replace `Plugins.txt` and the `.ccc` file.
+    /// They replace `Plugins.txt` and the `.ccc` file as to what is active; all load by time.
     Replace,
+    /// They replace both, and load in the order of their numbers.
+    ReplaceInOrder,
 }
 
 /// The plugins of a game.

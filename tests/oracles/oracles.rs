@@ -1,4 +1,5 @@
-//! bsafs compared with two other readers: the same files, sizes and bytes of every archive.
+//! bsafs compared with two other readers: the same files, sizes and bytes of every archive; and with libloadorder: the same
+//! plugins in the same order.
 //!
 //! Both have defects. Each is a row of [`exempt::ROWS`] with its reason; the test fails on a difference without a row,
 //! and on a row without its difference. src/format/FORMATS.md describes what the formats demand.
@@ -14,6 +15,9 @@ mod support;
 
 mod exempt; // known defects of the other readers
 mod hashes; // the games' hashes of random names
+mod installations; // small installations of games
+mod loadorder; // the order of active plugins
+mod loadorder_exempt; // known differences from libloadorder
 mod others; // crates ba2 and dream_archive
 mod ours; // bsafs, through its library
 

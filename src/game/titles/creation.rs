@@ -357,7 +357,7 @@ pub(super) static STARFIELD: Title = Title {
         ],
         ccc: "Starfield.ccc",
         ccc_in_my_games: true,
-        test_files: TestFiles::Replace,
+        test_files: TestFiles::ReplaceInOrder,
         blueprints: true,
         ..SKYRIMSE_PLUGINS
     },
