@@ -9,8 +9,10 @@ use std::fmt::Write;
 use ::loadorder::GameSettings;
 use bsafs::game::{Installation, Overrides, Store, caseless, plan_game, title};
 
-use crate::installations::{Folders, GAMES, Random, World};
+use crate::games::GAMES;
+use crate::installations::{Folders, World};
 use crate::loadorder_exempt::{ROWS, Row};
+use crate::random_installation::Random;
 use crate::support::content::Xorshift;
 
 /// Random installations of each game.

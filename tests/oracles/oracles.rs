@@ -14,12 +14,14 @@
 mod support;
 
 mod exempt; // known defects of the other readers
+mod games; // those whose order of plugins is compared
 mod hashes; // the games' hashes of random names
 mod installations; // small installations of games
 mod loadorder; // the order of active plugins
 mod loadorder_exempt; // known differences from libloadorder
 mod others; // crates ba2 and dream_archive
 mod ours; // bsafs, through its library
+mod random_installation;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -119,6 +119,7 @@ const QSETTINGS: &[&str] = &[
     "[general]\ngameName=first\ngameName=last\n",
     "[General]\n;gameName=no\ngameName = yes \n",
     "[General]\ngameName=@ByteArray()\ngamePath=@ByteArray(\\x0)\n",
+    "[General]\ngameName=@Invalid()\ngamePath=C:/x\n",
 ];
 
 /// Settings files of OpenMW.

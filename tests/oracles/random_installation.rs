@@ -1,0 +1,160 @@
+//! Random installations, without what leads to a row of [`crate::loadorder_exempt`].
+
+use crate::games::Game;
+use crate::installations::{Plugin, World};
+use crate::support::content::Xorshift;
+
+/// A random installation.
+pub(crate) struct Random(pub(crate) Xorshift);
+
+impl Random {
+    pub(crate) fn world(&mut self, game: &'static Game) -> World {
+        let mut world = World::of(game.id);
+        for name in self.names(game) {
+            let flags = *self.one_of(game.flags);
+            // The tools of the games write both or neither in Morrowind's plugins, and in the games' own.
+            let is_like_name = game.id == "morrowind" || game.own.contains(&name.as_str());
+            let flags = if is_like_name { u32::from(name.ends_with(".esm")) } else { flags };
+            let time = self.below(4);
+            world.plugins.push(Plugin { name, flags, masters: Vec::new(), time });
+        }
+        let mut names: Vec<String> = world.plugins.iter().map(|it| it.name.clone()).collect();
+        names.push("Gone.esp".to_owned());
+        self.add_masters(&mut world, &names);
+        world.lines = self.plugin_lines(game, &names);
+        if matches!(game.id, "skyrim" | "oblivion-remastered") && self.chance(2) {
+            world.load_order = Some(self.list(&names));
+        }
+        if game.ccc.is_some() {
+            // All that the games come with are masters with plain names, which need what comes before them.
+            let is_plain = |it: &&Plugin| it.is_master(game) && it.name.is_ascii() && it.masters.is_empty();
+            let masters = world.plugins.iter().filter(is_plain);
+            let masters: Vec<String> = masters.map(|it| it.name.clone()).chain(["Gone.esl".into()]).collect();
+            world.ccc = self.chance(2).then(|| self.some_of(&masters, 4));
+            world.users_ccc = self.chance(4).then(|| self.some_of(&masters, 2));
+        }
+        if game.ini.is_some() && self.chance(4) {
+            world.tests = self.some_of(&names, 3);
+        }
+        if game.id == "falloutnv" {
+            let nams = names.iter().map(|it| format!("{}.nam", it.rsplit_once('.').unwrap().0));
+            let mut nams: Vec<String> = nams.collect();
+            nams.dedup();
+            world.others = self.some_of(&nams, 2);
+            world.others.sort();
+            world.others.dedup();
+        }
+        world
+    }
+
+    /// Masters of some plugins. What leads to a row of [`crate::loadorder_exempt`] is left out: a master needs at most one
+    /// plugin, which needs none; where a list gives the order, that is a master, too; a blueprint needs blueprints.
+    fn add_masters(&mut self, world: &mut World, names: &[String]) {
+        let has_times = matches!(world.game.id, "morrowind" | "oblivion" | "fallout3" | "falloutnv");
+        let mut needed: Vec<String> = Vec::new();
+        for at in 0..world.plugins.len() {
+            let name = world.plugins[at].name.clone();
+            // The games' own plugins need none that come later.
+            if !self.chance(3) || world.game.own.contains(&&*name) || needed.contains(&name) {
+                continue;
+            }
+            let plugin = &world.plugins[at];
+            if !plugin.is_master(world.game) {
+                world.plugins[at].masters = self.some_of(names, 3);
+                continue;
+            }
+            let is_fit = |it: &&Plugin| {
+                let is_early = has_times || it.is_master(world.game);
+                it.masters.is_empty() && is_early && (it.is_blueprint() || !plugin.is_blueprint())
+            };
+            let fit = world.plugins.iter().filter(is_fit).map(|it| it.name.clone());
+            let fit: Vec<String> = fit.filter(|it| *it != name).chain(["Gone.esm".into()]).collect();
+            let masters = self.some_of(&fit, 1);
+            needed.extend_from_slice(&masters);
+            world.plugins[at].masters = masters;
+        }
+    }
+
+    /// Names of the game's plugins and of others, in random order.
+    fn names(&mut self, game: &Game) -> Vec<String> {
+        const STEMS: [&str; 12] = [
+            "Alpha",
+            "alpine",
+            "_under",
+            "[Set] a",
+            "Zeta",
+            "zeta 2",
+            "Mod - B",
+            "Mod",
+            "Gr\u{F6}\u{DF}e",
+            "\u{C4}nderung",
+            "m.d",
+            "BlueprintShips-Zeta",
+        ];
+        let mut names: Vec<String> = game.own.iter().map(|it| (*it).to_owned()).collect();
+        names.retain(|_| self.chance(2));
+        for stem in STEMS {
+            if self.chance(3) {
+                names.push(format!("{stem}{}", self.one_of(game.extensions)));
+            }
+        }
+        self.shuffle(&mut names);
+        names
+    }
+
+    /// Lines of `Plugins.txt`.
+    fn plugin_lines(&mut self, game: &Game, names: &[String]) -> Vec<String> {
+        let has_stars = game.ccc.is_some();
+        let mut lines = self.list(names);
+        if has_stars {
+            for line in &mut lines {
+                if !line.starts_with('#') && !line.is_empty() && !self.chance(4) {
+                    line.insert(0, '*');
+                }
+            }
+        }
+        if game.id == "morrowind" {
+            lines.retain(|line| !line.is_empty() && !line.starts_with('#'));
+        }
+        lines
+    }
+
+    /// Some names in random order, with a comment, a blank line and a repetition at times.
+    fn list(&mut self, names: &[String]) -> Vec<String> {
+        let mut lines = self.some_of(names, names.len());
+        for line in ["# a comment".to_owned(), String::new(), lines.first().cloned().unwrap_or_default()] {
+            if self.chance(6) {
+                let at = self.below(lines.len() as u64 + 1) as usize;
+                lines.insert(at, line);
+            }
+        }
+        lines
+    }
+
+    /// At most this many of some names, in random order, each once.
+    fn some_of(&mut self, names: &[String], most: usize) -> Vec<String> {
+        let mut some = names.to_vec();
+        self.shuffle(&mut some);
+        some.truncate(self.below(most as u64 + 1) as usize);
+        some
+    }
+
+    fn shuffle(&mut self, names: &mut [String]) {
+        for at in (1..names.len()).rev() {
+            names.swap(at, self.below(at as u64 + 1) as usize);
+        }
+    }
+
+    fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len() as u64) as usize]
+    }
+
+    /// Whether one of `n` chances came.
+    fn chance(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        (self.0.next() >> 20) % limit
+    }
+}
