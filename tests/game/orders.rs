@@ -63,7 +63,7 @@ fn every_way_of_naming_a_game_gives_the_same_order() {
 fn a_saved_profile_of_a_game_an_instance_or_a_settings_file_gives_the_same_order() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
-        let source = source(&world);
+        let source = world.source();
         world.run(&dir, &["mount", "--save-profile", "game", &source, "mnt"]).sound();
         let profile = world.root.join("home/.config/bsafs/game.toml");
         let order = |source: &str| world.run(&dir, &["order", "--json", source]).sound();
