@@ -159,6 +159,12 @@ fn a_mount_whose_daemon_is_stopped_is_not_taken_for_dead() {
     let mount = dir.mount(["a.bsa"]);
     fs::metadata(&mount.path).unwrap();
     signal(mount.pid, Signal::STOP);
+    // A thread that is not stopped yet could take a request, for whose answer a killed process waits.
+    until("all threads are stopped", || {
+        let threads = fs::read_dir(format!("/proc/{}/task", mount.pid)).unwrap();
+        let mut states = threads.map(|it| fs::read_to_string(it.unwrap().path().join("stat")).unwrap());
+        states.all(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
+    });
     let finished = dir.run(["mount", "a.bsa", "mnt"]);
     signal(mount.pid, Signal::CONT);
     assert_eq!(finished.code, 73, "{finished:?}");
