@@ -16,7 +16,7 @@ use crate::random_installation::Random;
 use crate::support::content::Xorshift;
 
 /// Random installations of each game.
-const WORLDS: u64 = 400;
+const WORLDS: u64 = 60;
 
 /// Active plugins in load order: ours and theirs.
 #[derive(Debug, PartialEq, Eq)]
