@@ -9,21 +9,26 @@ use crate::support::{Tes3, Tes4};
 fn on_a_terminal(dir: &TestDir, command: &str) -> Finished {
     let program = env!("CARGO_BIN_EXE_bsafs");
     let line = format!("'{program}' {command}");
-    run(Command::new("script").args(["-qec", &line, "/dev/null"]).current_dir(dir.path("")))
+    let mut script = Command::new("script");
+    // Whatever shell the user has would read the line; and no two write control characters alike.
+    script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").env("HOSTILE", HOSTILE);
+    run(script.current_dir(dir.path("")))
 }
 
-/// The stored names command a terminal, and that of the archive too.
+/// An archive whose name commands a terminal, as its stored names do; for the shell it is `"$HOSTILE"`.
+const HOSTILE: &str = "a\x1b[31m.bsa";
+
 fn hostile(dir: &TestDir) -> &'static str {
     let archive = Tes3::new().file(b"a\x1b]0;x\x07.txt", b"x").file("b\u{202e}\u{9b}.txt".as_bytes(), b"y");
-    dir.archive("a\x1b[31m.bsa", &archive.build());
-    "$'a\\x1b[31m.bsa'"
+    dir.archive(HOSTILE, &archive.build());
+    r#""$HOSTILE""#
 }
 
 #[test]
 fn names_are_escaped_on_a_terminal_and_raw_in_a_pipe() {
     let dir = TestDir::new();
     let archive = hostile(&dir);
-    let raw = dir.run(["names", "a\x1b[31m.bsa"]).sound();
+    let raw = dir.run(["names", HOSTILE]).sound();
     assert!(raw.contains("a\x1b]0;x\x07.txt"), "{raw:?}");
     let shown = on_a_terminal(&dir, &format!("names {archive}")).sound();
     assert!(shown.contains(r"a\x1B]0;x\x07.txt"), "{shown:?}");
@@ -40,7 +45,7 @@ fn json_and_names_for_xargs_are_raw_on_a_terminal_too() {
     let archive = hostile(&dir);
     let json = on_a_terminal(&dir, &format!("info --json {archive}")).sound();
     let parsed: serde_json::Value = serde_json::from_str(json.trim()).unwrap();
-    assert_eq!(parsed["archive"], "a\x1b[31m.bsa");
+    assert_eq!(parsed["archive"], HOSTILE);
     dir.archive("plain.bsa", &Tes4::new(104).file("f", "a.txt", "x").build());
     assert_eq!(on_a_terminal(&dir, "list -0 plain.bsa").sound(), "f/a.txt\0");
 }
