@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::output::{count, stdout, write_json};
+use super::sources::looked_in;
 use crate::game::caseless::{FolderNames, find_folder, fold};
 use crate::game::find::{Found, find};
 use crate::game::{Environment, Installation};
@@ -119,11 +120,9 @@ fn write_lines(out: &mut impl Write, line: &Line<'_>) -> std::io::Result<()> {
 
 /// What was looked for, and where.
 fn not_found(found: &Found) -> String {
-    let mut what =
-        "no game was found; looked for the games of Bethesda from Morrowind to Starfield in:".to_owned();
-    for path in &found.looked {
-        let missing = if path.is_dir() { "" } else { "  (does not exist)" };
-        what += &format!("\n  {}{missing}", path.display());
-    }
-    what + "\nA game elsewhere is named by its folder."
+    format!(
+        "no game was found; looked for the games of Bethesda from Morrowind to Starfield in:{}\n\
+         A game elsewhere is named by its folder.",
+        looked_in(found)
+    )
 }

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::exit::{Exit, Failure};
 use super::open_args::FolderArchives;
 use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
-use crate::game::{LayerKind, LoadOrder};
+use crate::game::{LayerKind, LoadOrder, Shown};
 
 /// A layer, lowest first in a list of them.
 #[derive(Clone, Debug)]
@@ -91,12 +91,7 @@ pub(super) fn of_order(order: &LoadOrder) -> Vec<PlannedLayer> {
             layers.push(PlannedLayer::Archive { path, is_needed: false, why });
             continue;
         }
-        let filter = Filter {
-            not_at_root: layer.shown.without_names.clone(),
-            not_folders: layer.shown.without_folders.clone(),
-            not_suffixes: layer.shown.without_suffixes.clone(),
-            ..Filter::default()
-        };
+        let filter = filter_of(&layer.shown);
         let folder = |filter, hides_served| {
             PlannedLayer::Folder(PlannedFolder {
                 path: path.clone(),
@@ -117,6 +112,16 @@ pub(super) fn of_order(order: &LoadOrder) -> Vec<PlannedLayer> {
     }
     layers.append(&mut above);
     layers
+}
+
+/// What of a folder is walked, but for [`Shown::only`], which [`of_order`] makes layers of.
+pub(super) fn filter_of(shown: &Shown) -> Filter {
+    Filter {
+        not_at_root: shown.without_names.clone(),
+        not_folders: shown.without_folders.clone(),
+        not_suffixes: shown.without_suffixes.clone(),
+        ..Filter::default()
+    }
 }
 
 impl PlannedFolder {
@@ -188,7 +193,8 @@ pub(super) fn archives_in(folder: &Path, names: &FolderNames) -> Vec<PathBuf> {
     found.into_iter().map(path).collect()
 }
 
-fn is_called_archive(name: &[u8]) -> bool {
+/// Whether a file's name is that of an archive.
+pub(super) fn is_called_archive(name: &[u8]) -> bool {
     name.last_chunk::<4>()
         .is_some_and(|end| [b".bsa", b".ba2"].iter().any(|it| end.eq_ignore_ascii_case(*it)))
 }

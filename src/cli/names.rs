@@ -11,6 +11,7 @@ use super::open::with_archive;
 use super::open_args::ParseArgs;
 use super::output::stdout;
 use crate::format::Name;
+use crate::format::encoding::Encoding;
 
 /// Print the paths that archives store, one a line, as a list for `--names`
 ///
@@ -47,12 +48,17 @@ impl Names {
         })
     }
 
-    /// A whole stored name as text with `/` between folders; `None` where it has no text in the code page, or is not one line.
+    /// A whole stored path; `None` where it has no text in the code page, or is not one line.
     fn path(&self, name: &Name<'_>) -> Option<String> {
-        let (folder, file) = name.parts()?;
-        let parts = [self.parse.encoding.decode(folder)?, self.parse.encoding.decode(file)?];
-        let pieces = parts.iter().flat_map(|part| part.split(['/', '\\']));
-        let path = pieces.filter(|piece| !matches!(*piece, "" | ".")).collect::<Vec<_>>().join("/");
+        let path = stored_path(name, self.parse.encoding)?;
         (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)
     }
+}
+
+/// A whole stored name as text with `/` between folders; `None` where it has no text in the code page.
+pub(super) fn stored_path(name: &Name<'_>, encoding: Encoding) -> Option<String> {
+    let (folder, file) = name.parts()?;
+    let parts = [encoding.decode(folder)?, encoding.decode(file)?];
+    let pieces = parts.iter().flat_map(|part| part.split(['/', '\\']));
+    Some(pieces.filter(|piece| !matches!(*piece, "" | ".")).collect::<Vec<_>>().join("/"))
 }

@@ -92,7 +92,10 @@ impl OpenedArchives {
         };
         let archives = in_parallel(found.len(), "opening archives", open)?;
         let mut opened = Opening::new(rule, Store::new(cache_size, args.parse.options().limits));
-        opened.note_archives(archives.iter().flatten());
+        opened.archives = archives.iter().flatten().map(|archive| archive.source.path().to_owned()).collect();
+        if found.iter().any(|layer| matches!(layer, FoundLayer::Later(_))) {
+            opened.note_served(archives.iter().flatten());
+        }
         for (index, (found, archive)) in found.into_iter().zip(archives).enumerate() {
             match found {
                 FoundLayer::Archive { why, .. } => {
@@ -147,7 +150,7 @@ struct Opening {
     reasons: Vec<String>,
     /// The paths of the archives that are layers; absolute, as folders have theirs.
     archives: HashSet<PathBuf>,
-    /// The names of the folders directly in them.
+    /// The names of the folders directly in them, where a layer asks for these.
     served: HashSet<String>,
 }
 
@@ -158,10 +161,8 @@ impl Opening {
         Self { rule, store, layers, descriptions, reasons, archives, served }
     }
 
-    /// To be called before any folder is added.
-    fn note_archives<'a>(&mut self, archives: impl Iterator<Item = &'a OpenedArchive>) {
+    fn note_served<'a>(&mut self, archives: impl Iterator<Item = &'a OpenedArchive>) {
         for archive in archives {
-            self.archives.insert(archive.source.path().to_owned());
             let names = archive.layer.top_folders();
             self.served.extend(names.map(|name| String::from_utf8_lossy(name).to_ascii_lowercase()));
         }
@@ -232,7 +233,7 @@ fn times(folder: &Folder) -> Vec<i64> {
 }
 
 /// A time in nanoseconds since 1970.
-fn nanoseconds(time: SystemTime) -> i64 {
+pub(super) fn nanoseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -240,18 +240,14 @@ impl Planner<'_> {
 fn loose_folder(folder: &Path) -> Result<LoadOrder, Failure> {
     let folder = &std::path::absolute(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
     let names = FolderNames::read(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
-    let mut archives: Vec<&str> = names.iter().filter(|name| is_archive(name)).collect();
-    archives.sort_by_cached_key(|name| name.to_ascii_lowercase());
+    let mut archives: Vec<&str> =
+        names.iter().filter(|name| layer_plan::is_called_archive(name.as_bytes())).collect();
+    archives.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
     let why = format!("lies in {}", folder.display());
     let paths = archives.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file());
     let mut layers: Vec<_> = paths.map(|path| PlannedLayer::archive(path, &*why)).collect();
     layers.push(PlannedLayer::folder(folder, "named as a source"));
     Ok(LoadOrder { layers, ..LoadOrder::default() })
-}
-
-fn is_archive(name: &str) -> bool {
-    let extension = Path::new(name).extension().unwrap_or_default();
-    ["bsa", "ba2"].iter().any(|known| extension.eq_ignore_ascii_case(known))
 }
 
 fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, Failure> {
@@ -282,10 +278,7 @@ fn not_found(title: &Title, found: &Found) -> Failure {
     marks.extend(identity.also.iter().map(|it| (*it).to_owned()));
     marks.extend(identity.masters.iter().map(|master| format!("{}/{master}", title.data)));
     let mut what = format!("{} was not found: a folder with {}; looked in:", title.id, marks.join(", "));
-    for path in &found.looked {
-        let missing = if path.is_dir() { "" } else { "  (does not exist)" };
-        what += &format!("\n  {}{missing}", path.display());
-    }
+    what += &looked_in(found);
     for (path, why) in &found.unusable {
         what += &format!("\n  {}: {why}", path.display());
     }
@@ -298,4 +291,13 @@ fn not_found(title: &Title, found: &Found) -> Failure {
         what += &format!("\nGames that were found: {}.", others.join(", "));
     }
     Failure::new(Exit::NoInput, what)
+}
+
+/// Where games were looked for, a line each.
+pub(super) fn looked_in(found: &Found) -> String {
+    let line = |path: &PathBuf| {
+        let missing = if path.is_dir() { "" } else { "  (does not exist)" };
+        format!("\n  {}{missing}", path.display())
+    };
+    found.looked.iter().map(line).collect()
 }
