@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::output::{count, stdout, write_json};
+use super::output::{count, stdout_for, write_json};
 use super::sources::looked_in;
 use crate::game::caseless::{FolderNames, find_folder, fold};
 use crate::game::find::{Found, find};
@@ -51,7 +51,7 @@ impl Games {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let mut found = find(&Environment::of_process());
         found.installations.sort_by(|a, b| (a.title.id, &a.folder).cmp(&(b.title.id, &b.folder)));
-        let mut out = stdout();
+        let mut out = stdout_for(self.json);
         for installation in &found.installations {
             let line = line(installation);
             if self.json {
