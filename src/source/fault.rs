@@ -1,0 +1,16 @@
+//! Why a read of an archive file failed.
+
+use std::io;
+
+/// Why a read failed.
+#[derive(Debug)]
+pub enum Fault {
+    /// The bytes are out of [`super::Reach::PageCache`], or the file system cannot tell.
+    OutOfReach,
+    /// The file was changed since its tables were read.
+    Changed,
+    /// The bytes lie beyond the end of the file.
+    Beyond,
+    /// The system refused.
+    Io(io::Error),
+}
