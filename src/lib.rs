@@ -148,3 +148,4 @@ pub mod read;
 pub mod source;
 pub mod texture;
 pub mod tree;
+pub mod watch;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use imports::imports;
 
 /// Each part with the parts that it may import.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("read", &[]),
     ("source", &[]),
     ("folder", &[]),
@@ -25,7 +25,8 @@ const ALLOWED: [(&str, &[&str]); 10] = [
     ("content", &["format", "source", "folder"]),
     ("fs", &["tree", "content", "format"]),
     ("game", &["read"]),
-    ("cli", &["read", "source", "folder", "texture", "format", "tree", "content", "fs", "game"]),
+    ("watch", &[]),
+    ("cli", &["read", "source", "folder", "texture", "format", "tree", "content", "fs", "game", "watch"]),
 ];
 
 /// Files that belong to no part: the crate's documentation, and the program.

@@ -43,8 +43,8 @@ struct Part<'f> {
 /// By the inode numbers of their nodes.
 #[derive(Debug)]
 struct Folders {
-    made: HashSet<u64>,
-    open: LruCache<u64, Arc<OwnedFd>>,
+    made: HashSet<NodeId>,
+    open: LruCache<NodeId, Arc<OwnedFd>>,
 }
 
 impl OutputFolder {
@@ -144,13 +144,13 @@ impl Folders {
         if node == NodeId::ROOT {
             return Ok(root.clone());
         }
-        if let Some(folder) = self.open.get(&node.ino()) {
+        if let Some(folder) = self.open.get(&node) {
             return Ok(folder.clone());
         }
         // As deep as names are split into folders.
         let parent = self.open(root, tree, tree.parent(node))?;
         let name = tree.name(node);
-        if !self.made.contains(&node.ino()) {
+        if !self.made.contains(&node) {
             match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
@@ -167,8 +167,8 @@ impl Folders {
             }
             Err(errno) => return Err(errno.into()),
         };
-        self.made.insert(node.ino());
-        self.open.put(node.ino(), folder.clone());
+        self.made.insert(node);
+        self.open.put(node, folder.clone());
         Ok(folder)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use indicatif::BinaryBytes;
@@ -68,6 +69,8 @@ fn write(out: &mut impl Write, path: &Path, status: &fs::Status) -> std::io::Res
         decoded_bytes,
         read_bytes,
         errors,
+        views,
+        last_reload,
     } = status;
     writeln!(out, "{}  (bsafs {version}, process {pid}, mounted for {})", path.display(), duration(*uptime))?;
     writeln!(out, "  holds      {} in {}", count(*files, "file"), count(*archives, "archive"))?;
@@ -83,7 +86,14 @@ fn write(out: &mut impl Write, path: &Path, status: &fs::Status) -> std::io::Res
     )?;
     writeln!(out, "  decoded    {}", BinaryBytes(*decoded_bytes))?;
     writeln!(out, "  read       {} from archives", BinaryBytes(*read_bytes))?;
-    writeln!(out, "  errors     {errors}")
+    writeln!(out, "  errors     {errors}")?;
+    if last_reload.count == 0 {
+        return Ok(());
+    }
+    let since = SystemTime::UNIX_EPOCH + Duration::from_secs(last_reload.at);
+    let ago = duration(since.elapsed().unwrap_or_default().as_secs());
+    let what = &last_reload.what;
+    writeln!(out, "  views      {}; reloaded {} ago: {what}", views + 1, ago)
 }
 
 /// A number of seconds in units that are read easily.

@@ -90,11 +90,12 @@ impl Which {
 
 /// The provenance of a file that is not mounted, in JSON.
 fn find_provenance(fs: &FileSystem, path: &Path) -> Result<String, String> {
-    let node = fs.tree().resolve(path.as_os_str().as_encoded_bytes()).ok_or(NO_FILE)?;
-    let Kind::File(entry) = fs.tree().kind(node) else { return Err(FOLDER.into()) };
+    let view = fs.view();
+    let node = view.tree().resolve(path.as_os_str().as_encoded_bytes()).ok_or(NO_FILE)?;
+    let Kind::File(entry) = view.tree().kind(node) else { return Err(FOLDER.into()) };
     // Learns it, as the look of a program at a mounted file does.
-    fs.store().size(entry);
-    Provenance::of(fs, node).map(Provenance::to_json).ok_or_else(|| FOLDER.into())
+    view.store().size(entry);
+    Provenance::of(&view, node).map(Provenance::to_json).ok_or_else(|| FOLDER.into())
 }
 
 /// The provenance as the daemon sends it, in JSON.

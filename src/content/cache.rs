@@ -14,11 +14,11 @@ use lru::LruCache;
 
 use super::large::Buffer;
 
-/// Which extent: its layer, its offset in the archive and its unpacked size, both in bytes. Extents that share data share
+/// Which extent: the number of its archive, its offset in the archive and its unpacked size, both in bytes. Extents that share data share
 /// the key. Files whose texels were put into rows have keys of their own, see `linear.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CacheKey {
-    pub(super) layer: u16,
+    pub(super) source: u32,
     pub(super) offset: u64,
     pub(super) size: u32,
 }
@@ -191,7 +191,7 @@ mod tests {
     const MIB: u32 = 1 << 20;
 
     fn key(offset: u64, size: u32) -> CacheKey {
-        CacheKey { layer: 0, offset, size }
+        CacheKey { source: 0, offset, size }
     }
 
     #[test]

@@ -20,9 +20,12 @@ const STREAM_HEADER: u64 = 1024;
 impl Store {
     /// The bytes under a key, if they are in the cache.
     pub(super) fn cached(&self, key: CacheKey) -> Option<Decoded> {
-        let cell =
-            self.cache.decoded(&key, Instant::now()).filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
-        self.counters.hits.fetch_add(1, Ordering::Relaxed);
+        let cell = self
+            .shared
+            .cache
+            .decoded(&key, Instant::now())
+            .filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
+        self.shared.counters.hits.fetch_add(1, Ordering::Relaxed);
         Some(Decoded { cell, key })
     }
 
@@ -32,20 +35,20 @@ impl Store {
         key: CacheKey,
         decode: impl FnOnce() -> Result<Buffer, Reason>,
     ) -> Result<Decoded, Reason> {
-        let cell = self.cache.cell(key, Instant::now());
+        let cell = self.shared.cache.cell(key, Instant::now());
         let mut is_hit = true;
         let result = cell.get_or_init(|| {
             is_hit = false;
             decode()
         });
         if is_hit {
-            self.counters.hits.fetch_add(1, Ordering::Relaxed);
+            self.shared.counters.hits.fetch_add(1, Ordering::Relaxed);
         }
         match result {
             Ok(_) => Ok(Decoded { cell, key }),
             Err(reason) => {
                 // An error is not kept: the disk may have been away for a moment.
-                self.cache.remove(&key);
+                self.shared.cache.remove(&key);
                 Err(reason.clone())
             }
         }
@@ -108,19 +111,15 @@ impl Store {
     ) -> Result<Option<Quirk>, Reason> {
         let layer = self.layer(id.layer);
         let extent = layer.extent(index);
-        let quirk = match (codec::decode(extent.codec, payload, out), &self.salvage) {
-            (Err(error @ DecodeError::Suspect(_)), Some(salvage)) => {
-                salvage.record(ReadError {
-                    entry: id,
-                    at: extent.offset,
-                    reason: error.into(),
-                    is_new: true,
-                });
+        let quirk = match (codec::decode(extent.codec, payload, out), self.salvages) {
+            (Err(error @ DecodeError::Suspect(_)), true) => {
+                let fault = ReadError { entry: id, at: extent.offset, reason: error.into(), is_new: true };
+                self.shared.salvage.record((layer.number, id.entry), fault);
                 None
             }
             (decoded, _) => decoded?,
         };
-        self.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
+        self.shared.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
         if let Some(quirk) = quirk {
             let (archive, offset) = (layer.source.path().display(), extent.offset);
             log::debug!("{archive}: data at offset {offset}: {quirk}; its bytes are whole");
@@ -147,7 +146,7 @@ impl Store {
                 // An error of the prefix is left to the decoding of the whole, which reports it in full.
                 Ok(codec::prefix(codec, payload, &mut first).map_or((0, true), |len| (len, is_all)))
             })?;
-            self.counters.decoded.fetch_add(decoded as u64, Ordering::Relaxed);
+            self.shared.counters.decoded.fetch_add(decoded as u64, Ordering::Relaxed);
             if decoded == first.len() {
                 out.copy_from_slice(&first[within.start as usize..]);
                 return Ok(());

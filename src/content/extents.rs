@@ -63,6 +63,11 @@ impl ExtentTable {
         Self { records, layouts, starts }
     }
 
+    /// How many extents there are.
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.records.len()).unwrap_or(u32::MAX)
+    }
+
     /// The indices of an entry's extents; none of an entry that does not exist.
     pub(super) fn range(&self, entry: u32) -> Range<u32> {
         let index = entry as usize;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::buffer;
@@ -78,6 +79,8 @@ impl LayerTables {
 /// One archive's content.
 #[derive(Debug)]
 pub(super) struct Layer {
+    /// Given to no other archive of the mount.
+    pub(super) number: u32,
     pub(super) source: Source,
     tables: LayerTables,
     /// Of large packed extents of all archives on the same device.
@@ -87,12 +90,25 @@ pub(super) struct Layer {
     /// Extents whose prefix contradicts itself, by index: no disk will ever state their sizes.
     bad_prefixes: Mutex<HashSet<u32>>,
     outage: Outage,
+    /// How often the kernel was given numbers of its files, less what it forgot.
+    pub(super) lookups: AtomicI64,
 }
 
 impl Layer {
-    pub(super) fn new(source: Source, tables: LayerTables, packed_memory: Arc<Memory>) -> Self {
-        let (reported, bad_prefixes, outage) = Default::default();
-        Self { source, tables, packed_memory, reported, bad_prefixes, outage }
+    pub(super) fn new(number: u32, source: Source, tables: LayerTables, packed_memory: Arc<Memory>) -> Self {
+        let (reported, bad_prefixes, outage, lookups) = Default::default();
+        Self { number, source, tables, packed_memory, reported, bad_prefixes, outage, lookups }
+    }
+
+    /// Whether this is another's archive, and neither was changed since it was opened.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.tables.textures == other.tables.textures && self.source.is_same(&other.source)
+    }
+
+    /// Whether data that the tables state is beyond the end of the archive.
+    pub(super) fn is_cut_off(&self) -> bool {
+        let end = |extent: Extent| extent.offset.saturating_add(u64::from(extent.packed));
+        (0..self.tables.extents.count()).any(|index| end(self.extent(index)) > self.source.len())
     }
 
     /// The indices of an entry's extents.

@@ -27,7 +27,7 @@ impl Store {
         let tiled = self.check_sizes(id)?;
         let size = u32::try_from(len).map_err(|_| fault(Reason::Size(u32::MAX)))?;
         // The entry and not its first extent, which textures of other shapes may share.
-        let key = CacheKey { layer: id.layer, offset: LINEAR_KEY | u64::from(id.entry), size };
+        let key = CacheKey { source: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
         if let Some(decoded) = self.cached(key) {
             return Ok(decoded);
         }
@@ -49,7 +49,7 @@ impl Store {
                 self.check_size(id.layer, index, size)?;
                 sum = sum.saturating_add(size);
                 // Its rows take as much again.
-                if sum <= self.limits.extent / 2 { Ok(()) } else { Err(Reason::Size(sum)) }
+                if sum <= self.shared.limits.extent / 2 { Ok(()) } else { Err(Reason::Size(sum)) }
             });
             added.map_err(|reason| self.fault(id, index, reason))?;
         }
@@ -68,7 +68,7 @@ impl Store {
         let layer = self.layer(id.layer);
         let extents = layer.extents(id.entry).map(|index| (index, layer.extent(index)));
         let len = extents.clone().map(|(_, extent)| u64::from(extent.packed)).sum::<u64>();
-        if len > u64::from(self.limits.packed) {
+        if len > u64::from(self.shared.limits.packed) {
             return Err(Reason::Packed(u32::try_from(len).unwrap_or(u32::MAX)));
         }
         buffer::packed(len as usize, layer.packed_share(len, reach)?, |packed| {

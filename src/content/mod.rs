@@ -13,6 +13,7 @@ mod error;
 mod extent_prefix;
 mod extents;
 mod large;
+mod later_view;
 mod layer;
 mod linear;
 mod loose;
@@ -28,4 +29,5 @@ pub use error::{ReadError, Reason};
 pub use layer::{LayerTables, TextureForm};
 pub use store::{Packing, Store};
 
+pub use crate::folder::LooseFile;
 pub use crate::source::Reach;

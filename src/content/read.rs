@@ -65,7 +65,7 @@ impl Store {
                     PieceBytes::InBuffer => answer(out),
                     PieceBytes::InCache(decoded) => {
                         let answered = answer(&decoded.bytes()[piece.range()]);
-                        self.cache.note_served(&decoded.key, piece.len());
+                        self.shared.cache.note_served(&decoded.key, piece.len());
                         answered
                     }
                 });
@@ -75,7 +75,7 @@ impl Store {
                 let (to, others) = rest.split_at_mut(piece.range().len());
                 if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, to, reach)? {
                     to.copy_from_slice(&decoded.bytes()[piece.range()]);
-                    self.cache.note_served(&decoded.key, piece.len());
+                    self.shared.cache.note_served(&decoded.key, piece.len());
                 }
                 rest = others;
             }

@@ -69,7 +69,7 @@ impl Store {
 
     /// Whether no file's size has to be learnt.
     pub fn states_sizes(&self) -> bool {
-        self.layers.iter().all(|layer| match layer {
+        self.layers.iter().all(|layer| match &**layer {
             LayerContent::Archive(layer) => layer.states_sizes(),
             LayerContent::Folder(files) => files.folder.is_all_known(),
         })

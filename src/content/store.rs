@@ -1,8 +1,9 @@
 //! The content of all archives and folders that were opened together: their layers, one cache, and what was counted.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::cache::Cache;
@@ -20,14 +21,25 @@ use crate::source::{Reach, Source};
 /// The bytes of all layers.
 #[derive(Debug)]
 pub struct Store {
-    pub(super) layers: Vec<LayerContent>,
+    pub(super) layers: Vec<Arc<LayerContent>>,
+    pub(super) shared: Arc<Shared>,
+    /// Whether suspect bytes are served.
+    pub(super) salvages: bool,
+}
+
+/// What the stores of all views of a mount have together.
+#[derive(Debug)]
+pub(super) struct Shared {
     pub(super) cache: Cache<Reason>,
     /// Of large decoded extents, cached ones included: the largest that is accepted fits.
     memory: Arc<Memory>,
+    /// Of large packed extents, by device.
+    packed: Mutex<HashMap<u64, Arc<Memory>>>,
     pub(super) limits: Limits,
     pub(super) counters: Counters,
-    /// `None` where suspect bytes are an error.
-    pub(super) salvage: Option<Salvage>,
+    pub(super) salvage: Salvage,
+    /// The number of the next archive that is opened.
+    next_source: AtomicU32,
 }
 
 /// The bytes of one layer.
@@ -65,38 +77,43 @@ impl Store {
     /// An empty store whose cache holds `cache_size` bytes of decoded extents, and for a moment 256 MiB more, or one extent
     /// where that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
-        let (cache, counters) = (Cache::new(cache_size), Counters::default());
-        let memory = Memory::new(u64::from(limits.extent));
-        Self { layers: Vec::new(), cache, memory, limits, counters, salvage: None }
+        let (packed, counters, salvage, next_source) = Default::default();
+        let (cache, memory) = (Cache::new(cache_size), Memory::new(u64::from(limits.extent)));
+        let shared = Shared { cache, memory, packed, limits, counters, salvage, next_source };
+        Self { layers: Vec::new(), shared: Arc::new(shared), salvages: false }
     }
 
     /// The same, and whether it serves bytes that are [suspect](codec::DecodeError::Suspect) instead of an error.
     #[must_use]
     pub fn with_salvage(self, is_on: bool) -> Self {
-        Self { salvage: is_on.then(Salvage::default), ..self }
+        Self { salvages: is_on, ..self }
     }
 
     /// What is wrong with a file whose bytes were read all the same; returned once, to be logged.
     pub fn take_salvaged(&self, id: EntryId) -> Option<ReadError> {
-        self.salvage.as_ref()?.take(id)
+        // Loose files are never suspect.
+        if !self.salvages || self.loose(id).is_some() {
+            return None;
+        }
+        let error = self.shared.salvage.take((self.layer(id.layer).number, id.entry))?;
+        Some(ReadError { entry: id, ..error })
     }
 
     /// Adds an archive's content as the next layer.
     pub fn add(&mut self, source: Source, tables: LayerTables) {
-        let device = source.identity().0;
-        let mut archives = self.layers.iter().filter_map(|layer| match layer {
-            LayerContent::Archive(layer) => Some(layer),
-            LayerContent::Folder(_) => None,
-        });
-        let of_device = archives.find(|layer| layer.source.identity().0 == device);
-        let packed = of_device
-            .map_or_else(|| Memory::new(u64::from(self.limits.packed)), |layer| layer.packed_memory.clone());
-        self.layers.push(LayerContent::Archive(Layer::new(source, tables, packed)));
+        let shared = &self.shared;
+        let number = shared.next_source.fetch_add(1, Ordering::Relaxed);
+        let mut packed = shared.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        let packed = packed
+            .entry(source.identity().0)
+            .or_insert_with(|| Memory::new(u64::from(shared.limits.packed)))
+            .clone();
+        self.layers.push(Arc::new(LayerContent::Archive(Layer::new(number, source, tables, packed))));
     }
 
     /// Adds a folder's content as the next layer.
     pub fn add_folder(&mut self, folder: Arc<Folder>) {
-        self.layers.push(LayerContent::Folder(LooseFiles::new(folder)));
+        self.layers.push(Arc::new(LayerContent::Folder(LooseFiles::new(folder))));
     }
 
     /// The device that a file's bytes are on (`st_dev`).
@@ -113,7 +130,7 @@ impl Store {
             LayerContent::Archive(layer) => layer.source.identity(),
             LayerContent::Folder(files) => files.folder.identity(),
         };
-        self.layers.iter().map(identity).collect()
+        self.layers.iter().map(|layer| identity(layer)).collect()
     }
 
     /// Whether two files have the same bytes for certain, without a read: they are one entry of one unchanged archive, which
@@ -173,39 +190,39 @@ impl Store {
             LayerContent::Archive(layer) => layer.source.len(),
             LayerContent::Folder(files) => files.folder.known_bytes(),
         };
-        self.layers.iter().map(bytes).sum()
+        self.layers.iter().map(|layer| bytes(layer)).sum()
     }
 
     /// Brings the cache back to its size where readers did not come back for what is beyond, and gives back the memory that
     /// was not used since the last call; returns whether that was all.
     pub fn trim(&self) -> bool {
-        let is_trimmed = self.cache.trim(Instant::now());
+        let is_trimmed = self.shared.cache.trim(Instant::now());
         large::release() && is_trimmed
     }
 
     /// Whether there is something for [`Store::trim`].
     pub fn is_to_be_trimmed(&self) -> bool {
-        self.cache.is_over_budget() || large::is_used()
+        self.shared.cache.is_over_budget() || large::is_used()
     }
 
     /// Bytes of decoded extents in the cache, and the most that it may hold for longer than a moment.
     pub fn cached_bytes(&self) -> (u64, u64) {
-        (self.cache.bytes(), self.cache.budget())
+        (self.shared.cache.bytes(), self.shared.cache.budget())
     }
 
     /// Bytes decoded so far, prefixes included.
     pub fn decoded_bytes(&self) -> u64 {
-        self.counters.decoded.load(Ordering::Relaxed)
+        self.shared.counters.decoded.load(Ordering::Relaxed)
     }
 
     /// Reads so far that were answered from the cache.
     pub fn cache_hits(&self) -> u64 {
-        self.counters.hits.load(Ordering::Relaxed)
+        self.shared.counters.hits.load(Ordering::Relaxed)
     }
 
     /// Reads so far that failed.
     pub fn faults(&self) -> u64 {
-        self.counters.faults.load(Ordering::Relaxed)
+        self.shared.counters.faults.load(Ordering::Relaxed)
     }
 
     /// Bytes read from all archives and loose files so far, the mapped tables not counted.
@@ -214,7 +231,7 @@ impl Store {
             LayerContent::Archive(layer) => layer.source.bytes_read(),
             LayerContent::Folder(files) => files.folder.bytes_read(),
         };
-        self.layers.iter().map(bytes).sum()
+        self.layers.iter().map(|layer| bytes(layer)).sum()
     }
 
     /// Where a file's data begins, in bytes from the start of its archive; 0 where it has none, and of loose files.
@@ -272,13 +289,16 @@ impl Store {
         }
     }
 
-    fn content(&self, layer: u16) -> &LayerContent {
+    pub(super) fn content(&self, layer: u16) -> &LayerContent {
         &self.layers[usize::from(layer)]
     }
 
     /// Counts a failed read of a loose file.
     pub(super) fn count_fault(&self, error: &ReadError) {
-        self.counters.faults.fetch_add(u64::from(error.reason != Reason::OutOfReach), Ordering::Relaxed);
+        self.shared
+            .counters
+            .faults
+            .fetch_add(u64::from(error.reason != Reason::OutOfReach), Ordering::Relaxed);
     }
 
     /// Refuses an unpacked size that the packed bytes cannot become, packed bytes that it cannot need or that the archive does
@@ -287,14 +307,14 @@ impl Store {
         let layer = self.layer(layer);
         let extent = layer.extent(index);
         let packed = u64::from(extent.packed);
-        if u64::from(size) > codec::most(extent.codec, packed) || size > self.limits.extent {
+        if u64::from(size) > codec::most(extent.codec, packed) || size > self.shared.limits.extent {
             return Err(Reason::Size(size));
         }
         if extent.offset.saturating_add(packed) > layer.source.len() {
             return Err(Reason::Beyond);
         }
         let is_stored = extent.codec == Codec::Stored;
-        if !is_stored && (extent.packed > self.limits.packed || packed > codec::most_packed(size)) {
+        if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::most_packed(size)) {
             return Err(Reason::Packed(extent.packed));
         }
         Ok(())
@@ -303,7 +323,7 @@ impl Store {
     /// A share of the memory for so many decoded bytes, where these are large. Waits for others who decode, for whom cached
     /// extents give way; nobody who has one waits for a device.
     pub(super) fn share(&self, len: usize) -> Option<Share> {
-        (len >= LARGE).then(|| self.memory.take(len as u64, || self.cache.evict_shared()))
+        (len >= LARGE).then(|| self.shared.memory.take(len as u64, || self.shared.cache.evict_shared()))
     }
 
     /// Leaves what is large to a thread that may wait: decoding takes as long as many answers, and memory is waited for.

@@ -99,7 +99,7 @@ impl Store {
         }
         let size = layer.size(index, reach)?;
         self.check_size(id.layer, index, size)?;
-        let key = CacheKey { layer: id.layer, offset: extent.offset, size };
+        let key = CacheKey { source: layer.number, offset: extent.offset, size };
         let size = u64::from(size);
         // A reader of an extent after the file's first has read all that is before it, and will go on.
         let is_prefix = index == layer.extents(id.entry).start
@@ -107,7 +107,7 @@ impl Store {
             && within.end <= PREFIX_LEN.min(size / PREFIX_PART)
             && (within.start == 0 || size > LARGE)
             && codec::has_prefix(extent.codec);
-        Ok(match self.cache.contains(&key) {
+        Ok(match self.shared.cache.contains(&key) {
             false if *within == (0..size) => Way::Whole,
             false if is_prefix => Way::Prefix,
             _ => Way::Cached(key),

@@ -18,6 +18,11 @@ pub struct FileStat {
 }
 
 impl FileStat {
+    /// When its content was last changed, as the mount shows it.
+    pub fn modified(&self) -> SystemTime {
+        system_time(self.modified)
+    }
+
     pub(super) fn of(stat: &Stat) -> Self {
         let identity = identity(stat.st_dev, stat.st_ino);
         Self { size: u64::try_from(stat.st_size).unwrap_or(0), modified: modified(stat), identity }

@@ -1,7 +1,9 @@
 //! A folder of loose files: what is known of its files, and their bytes.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,6 +15,7 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use super::error::FileFault;
 use super::file_state::{FileStat, FileState};
 use super::location::Locations;
+use super::loose_file::LooseFile;
 use super::mounts::Root;
 use super::names::{FolderNames, joined};
 use super::notes::{Note, Notes};
@@ -82,6 +85,18 @@ impl Folder {
     /// What the scan left out, at most 1,000 things, and how many more there were.
     pub fn notes(&self) -> (&[Note], usize) {
         (&self.notes.kept, self.notes.dropped)
+    }
+
+    /// The paths of all folders in it, its own first.
+    pub fn folder_paths(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = 0..u32::try_from(self.names.folders().len()).unwrap_or(u32::MAX);
+        folders.map(|folder| self.path.join(OsStr::from_bytes(&self.names.folder_path(folder))))
+    }
+
+    /// The paths of all files that links lead to.
+    pub fn link_targets(&self) -> impl Iterator<Item = PathBuf> {
+        let targets = self.locations.linked_files(self.names.bytes());
+        targets.map(|(root, path)| root.path.join(OsStr::from_bytes(&path)))
     }
 
     /// The device that it is on (`st_dev`), and its inode number there.
@@ -189,6 +204,11 @@ impl Folder {
             io::ErrorKind::UnexpectedEof => FileFault::Changed,
             _ => FileFault::Io(error),
         })
+    }
+
+    /// A file that is open now.
+    pub fn open_file(&self, file: u32) -> Option<LooseFile> {
+        Some(LooseFile { file: self.files.get((self.number, file))?, known: self.known(file)? })
     }
 
     /// Opens a file, and keeps it open.

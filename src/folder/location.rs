@@ -87,6 +87,11 @@ impl Locations {
         Some((&base.root, joined(base.path.to_vec(), name_at(bytes, name).bytes)))
     }
 
+    /// The same of all such files.
+    pub(super) fn linked_files(&self, bytes: &[u8]) -> impl Iterator<Item = (&Arc<Root>, Vec<u8>)> {
+        self.links.iter().filter_map(|link| self.of_link(bytes, link.file))
+    }
+
     /// Gives the direct files, the first of all, their new numbers: `kept` has the old ones of those that stay, and `direct`
     /// is how many there were.
     pub(super) fn renumber(&mut self, direct: u32, kept: &[u32]) {

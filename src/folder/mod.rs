@@ -21,6 +21,7 @@ mod filter;
 #[expect(clippy::module_inception, reason = "a type lives in the file of its name")]
 mod folder;
 mod location;
+mod loose_file;
 mod mounts;
 mod names;
 mod notes;
@@ -31,6 +32,7 @@ pub use error::{FileFault, ScanError};
 pub use file_state::{FileStat, system_time};
 pub use filter::Filter;
 pub use folder::{Folder, Wait};
+pub use loose_file::LooseFile;
 pub use names::{FolderNames, Name};
 pub use notes::{Note, Why};
 pub use open_files::OpenFiles;

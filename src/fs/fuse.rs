@@ -24,9 +24,10 @@ use super::io_threads::IoThreads;
 use super::owner::Owner;
 use super::requests::Operation;
 use super::status_link::Caller;
+use super::view::{Lookup, View};
 use crate::content::Reach;
 
-/// The TTL (timeout) of what never changes, negative entries included (FUSE.md section 2.1).
+/// The TTL (timeout) of what holds until the kernel is told otherwise, negative entries included (FUSE.md section 2.1).
 const TTL_FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 /// READs that the kernel may have under way. It keeps further ones to itself: so many readers of a disk that hangs would
 /// stop those of all others. (The kernel allows ordinary users fewer.)
@@ -59,7 +60,7 @@ impl Adaptor {
 
     /// Counts a request and runs its handler.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
-        self.fs.requests.count(operation);
+        self.fs.shared.requests.count(operation);
         let _ = guard(operation, handler);
     }
 
@@ -68,22 +69,24 @@ impl Adaptor {
     fn answer_sized(
         &self,
         operation: Operation,
+        view: &Arc<View>,
         attr: Attr,
-        handler: impl FnOnce(&FileSystem, Result<Attr, Error>) + Send + 'static,
+        handler: impl FnOnce(&View, Result<Attr, Error>) + Send + 'static,
     ) {
         // What is lasting is known: the common case looks no further.
-        match (!attr.is_lasting).then(|| self.fs.unsized_file(attr.ino)).flatten() {
-            None => handler(&self.fs, Ok(attr)),
+        match (!attr.is_lasting).then(|| view.unsized_file(attr.ino)).flatten() {
+            None => handler(view, Ok(attr)),
             Some(node) => {
-                let fs = self.fs.clone();
+                let of_answer = view.clone();
                 let answer = move || {
-                    let is_unsized = fs.unsized_file(attr.ino).is_some();
-                    handler(&fs, if is_unsized { Err(Error::Damaged) } else { fs.attr(attr.ino) });
+                    let view = of_answer;
+                    let is_unsized = view.unsized_file(attr.ino).is_some();
+                    handler(&view, if is_unsized { Err(Error::Damaged) } else { view.attr(attr.ino) });
                 };
                 let answer = move || {
                     let _ = guard(operation, answer);
                 };
-                self.fs.when_sized(vec![node], &self.io, answer);
+                view.when_sized(vec![node], &self.io, answer);
             }
         }
     }
@@ -136,8 +139,8 @@ fn file_type(kind: NodeKind) -> FileType {
     }
 }
 
-fn ttl(attr: &Attr) -> Duration {
-    if attr.is_lasting { TTL_FOREVER } else { Duration::ZERO }
+fn lifetime(is_lasting: bool) -> Duration {
+    if is_lasting { TTL_FOREVER } else { Duration::ZERO }
 }
 
 impl Filesystem for Adaptor {
@@ -162,46 +165,60 @@ impl Filesystem for Adaptor {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let operation = Operation::Lookup.on_name(parent.0, name.as_bytes());
-        self.answer(operation, || match self.fs.lookup(parent.0, name.as_bytes()) {
-            Ok(attr) => self.answer_sized(operation, attr, |fs, attr| match attr {
+        self.answer(operation, || {
+            let view = self.fs.view();
+            let Lookup { attr, is_lasting } = match view.lookup(parent.0, name.as_bytes()) {
+                Ok(found) => found,
+                Err(error) => return reply.error(error.into()),
+            };
+            let Some(attr) = attr else {
+                let entry = negative_entry(&view.shared.presentation.owner);
+                return reply.entry(&lifetime(is_lasting), &entry, Generation(0));
+            };
+            self.answer_sized(operation, &view, attr, move |view, attr| match attr {
                 Ok(attr) => {
-                    reply.entry(&ttl(&attr), &file_attr(&fs.presentation.owner, &attr), Generation(0));
+                    view.count_lookup(attr.ino);
+                    let entry = file_attr(&view.shared.presentation.owner, &attr);
+                    // A view may have come meanwhile that the kernel was told of.
+                    let is_lasting = is_lasting && attr.is_lasting && view.is_current();
+                    reply.entry(&lifetime(is_lasting), &entry, Generation(0));
                 }
                 Err(error) => reply.error(error.into()),
-            }),
-            Err(Error::NotFound) => {
-                let entry = negative_entry(&self.fs.presentation.owner);
-                reply.entry(&TTL_FOREVER, &entry, Generation(0));
-            }
-            Err(error) => reply.error(error.into()),
+            });
         });
     }
 
     fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
-        self.fs.forget(ino.0, lookups);
+        self.fs.view().forget(ino.0, lookups);
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         let operation = Operation::GetAttr.on_node(ino.0);
-        self.answer(operation, || match self.fs.attr(ino.0) {
-            Ok(attr) => self.answer_sized(operation, attr, |fs, attr| match attr {
-                Ok(attr) => reply.attr(&ttl(&attr), &file_attr(&fs.presentation.owner, &attr)),
+        self.answer(operation, || {
+            let view = self.fs.view();
+            match view.attr(ino.0) {
+                Ok(attr) => self.answer_sized(operation, &view, attr, |view, attr| match attr {
+                    Ok(attr) => {
+                        let lifetime = lifetime(attr.is_lasting && view.is_current());
+                        reply.attr(&lifetime, &file_attr(&view.shared.presentation.owner, &attr));
+                    }
+                    Err(error) => reply.error(error.into()),
+                }),
                 Err(error) => reply.error(error.into()),
-            }),
-            Err(error) => reply.error(error.into()),
+            }
         });
     }
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
         let caller = Caller { uid: request.uid(), gid: request.gid() };
-        self.answer(Operation::ReadLink.on_node(ino.0), || match self.fs.read_link(ino.0, caller) {
+        self.answer(Operation::ReadLink.on_node(ino.0), || match self.fs.view().read_link(ino.0, caller) {
             Ok(target) => reply.data(target.as_bytes()),
             Err(error) => reply.error(error.into()),
         });
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        self.fs.requests.count(Operation::Open);
+        self.fs.shared.requests.count(Operation::Open);
         match self.no_open {
             true => reply.error(Errno::ENOSYS),
             false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
@@ -209,7 +226,7 @@ impl Filesystem for Adaptor {
     }
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        self.fs.requests.count(Operation::OpenDir);
+        self.fs.shared.requests.count(Operation::OpenDir);
         match self.no_opendir {
             true => reply.error(Errno::ENOSYS),
             false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR),
@@ -227,15 +244,15 @@ impl Filesystem for Adaptor {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.fs.requests.count(Operation::Read);
+        self.fs.shared.requests.count(Operation::Read);
         let read = ReadRequest { ino: ino.0, offset, size };
         let permit = self.io.permit();
         let reach = if permit.is_some() { Reach::Device } else { Reach::PageCache };
-        let left = guard(Operation::Read, || read.answer(&self.fs, reach, reply)).flatten();
-        if let (Some(reply), Some(device)) = (left, self.fs.device(ino.0)) {
-            let fs = self.fs.clone();
+        let view = self.fs.view();
+        let left = guard(Operation::Read, || read.answer(&view, reach, reply)).flatten();
+        if let (Some(reply), Some(device)) = (left, view.device(ino.0)) {
             let answer = move || {
-                let _ = guard(Operation::Read, || read.answer(&fs, Reach::Device, reply));
+                let _ = guard(Operation::Read, || read.answer(&view, Reach::Device, reply));
             };
             self.io.run(device, Box::new(answer));
         }
@@ -243,7 +260,8 @@ impl Filesystem for Adaptor {
 
     fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
         self.answer(Operation::ReadDir, || {
-            let listed = self.fs.list(ino.0, cookie, |entry| {
+            let Some(view) = self.fs.view_of_listing(cookie) else { return reply.error(Errno::EIO) };
+            let listed = view.list(ino.0, cookie, |entry| {
                 let name = OsStr::from_bytes(entry.name);
                 !reply.add(INodeNo(entry.ino), entry.cookie, file_type(entry.kind), name)
             });
@@ -255,34 +273,36 @@ impl Filesystem for Adaptor {
     }
 
     fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, reply: ReplyDirectoryPlus) {
-        self.fs.requests.count(Operation::ReadDirPlus);
-        let fs = self.fs.clone();
-        let answer = move || answer_readdirplus(&fs, ino.0, cookie, reply);
+        self.fs.shared.requests.count(Operation::ReadDirPlus);
+        let Some(view) = self.fs.view_of_listing(cookie) else { return reply.error(Errno::EIO) };
+        let of_answer = view.clone();
+        let answer = move || answer_readdirplus(&of_answer, ino.0, cookie, reply);
         let answer = move || {
             let _ = guard(Operation::ReadDirPlus, answer);
         };
-        self.fs.when_sized(self.fs.unsized_children(ino.0, cookie), &self.io, answer);
+        view.when_sized(view.unsized_children(ino.0, cookie), &self.io, answer);
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         self.answer(Operation::StatFs, || {
-            let blocks = self.fs.store().archive_bytes().div_ceil(u64::from(BLOCK));
-            reply.statfs(blocks, 0, 0, u64::from(self.fs.tree().len()), 0, BLOCK, 255, BLOCK);
+            let view = self.fs.view();
+            let blocks = view.store().archive_bytes().div_ceil(u64::from(BLOCK));
+            reply.statfs(blocks, 0, 0, u64::from(view.tree().len()), 0, BLOCK, 255, BLOCK);
         });
     }
 
     /// ENOSYS makes the kernel stop sending GETXATTR and LISTXATTR for the whole mount. Where they are answered, `ls -l`
     /// sends two for every file, each time (FUSE.md section 3).
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        self.answer(Operation::GetXattr, || match self.fs.has_xattrs() {
-            true => answer_xattr(self.fs.xattr(ino.0, name.as_bytes()), size, reply),
+        self.answer(Operation::GetXattr, || match self.fs.view().has_xattrs() {
+            true => answer_xattr(self.fs.view().xattr(ino.0, name.as_bytes()), size, reply),
             false => reply.error(Errno::ENOSYS),
         });
     }
 
     fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        self.answer(Operation::ListXattr, || match self.fs.has_xattrs() {
-            true => answer_xattr(Ok(self.fs.xattr_names(ino.0)), size, reply),
+        self.answer(Operation::ListXattr, || match self.fs.view().has_xattrs() {
+            true => answer_xattr(Ok(self.fs.view().xattr_names(ino.0)), size, reply),
             false => reply.error(Errno::ENOSYS),
         });
     }
@@ -290,17 +310,17 @@ impl Filesystem for Adaptor {
     // What follows is answered as fuser's default methods do, which also log a warning each time.
 
     fn access(&self, _: &Request, _: INodeNo, _: AccessFlags, reply: ReplyEmpty) {
-        self.fs.requests.count(Operation::Other);
+        self.fs.shared.requests.count(Operation::Other);
         reply.error(Errno::ENOSYS);
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        self.fs.requests.count(Operation::Other);
+        self.fs.shared.requests.count(Operation::Other);
         reply.error(Errno::ENOSYS);
     }
 
     fn lseek(&self, _: &Request, _: INodeNo, _: FileHandle, _: i64, _: i32, reply: ReplyLseek) {
-        self.fs.requests.count(Operation::Other);
+        self.fs.shared.requests.count(Operation::Other);
         reply.error(Errno::ENOSYS);
     }
 
@@ -315,7 +335,7 @@ impl Filesystem for Adaptor {
         _: u32,
         reply: ReplyIoctl,
     ) {
-        self.fs.requests.count(Operation::Other);
+        self.fs.shared.requests.count(Operation::Other);
         reply.error(Errno::ENOTTY);
     }
 }
@@ -330,9 +350,9 @@ struct ReadRequest {
 
 impl ReadRequest {
     /// Answers; gives the reply back where `reach` does not suffice.
-    fn answer(self, fs: &FileSystem, reach: Reach, reply: ReplyData) -> Option<ReplyData> {
+    fn answer(self, view: &View, reach: Reach, reply: ReplyData) -> Option<ReplyData> {
         let mut reply = Some(reply);
-        let answered = fs.read(self.ino, self.offset, self.size, reach, |bytes| {
+        let answered = view.read(self.ino, self.offset, self.size, reach, |bytes| {
             if let Some(reply) = reply.take() {
                 reply.data(bytes);
             }
@@ -346,19 +366,27 @@ impl ReadRequest {
     }
 }
 
-fn answer_readdirplus(fs: &FileSystem, ino: u64, cookie: u64, mut reply: ReplyDirectoryPlus) {
-    let owner = fs.presentation.owner;
-    let listed = fs.list_with_attrs(ino, cookie, |entry, attr| {
-        let (name, ttl) = (OsStr::from_bytes(entry.name), ttl(&attr));
-        let is_unsized = !attr.is_lasting && fs.unsized_file(entry.ino).is_some();
+fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirectoryPlus) {
+    let owner = view.shared.presentation.owner;
+    let mut listed_inos = Vec::new();
+    let listed = view.list_with_attrs(ino, cookie, |entry, attr| {
+        let name = OsStr::from_bytes(entry.name);
+        let lifetime = lifetime(attr.is_lasting && view.is_current());
+        let is_unsized = !attr.is_lasting && view.unsized_file(entry.ino).is_some();
         let attr = match is_unsized {
             true => FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) },
             false => file_attr(&owner, &attr),
         };
-        !reply.add(INodeNo(entry.ino), entry.cookie, name, &ttl, &attr, Generation(0))
+        let is_added = !reply.add(INodeNo(entry.ino), entry.cookie, name, &lifetime, &attr, Generation(0));
+        listed_inos.extend(is_added.then_some(entry.ino));
+        is_added
     });
     match listed {
-        Ok(()) => reply.ok(),
+        Ok(()) => {
+            // Each is a lookup to the kernel, but for `.` and `..`, which are folders and not counted.
+            listed_inos.into_iter().for_each(|ino| view.count_lookup(ino));
+            reply.ok();
+        }
         Err(error) => reply.error(error.into()),
     }
 }

@@ -38,7 +38,7 @@ const PAGES_MAX: u64 = 256;
 /// The inode number of the link of this name in a folder.
 pub(super) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
     if name == STATUS_LINK.as_bytes() {
-        return (parent == NodeId::ROOT.ino()).then_some(STATUS_INO);
+        return (parent == NodeId::ROOT_INO).then_some(STATUS_INO);
     }
     let numbers = std::str::from_utf8(name.strip_prefix(WHICH_LINK.as_bytes())?).ok()?;
     let (ino, page) = numbers.split_once(':').unwrap_or((numbers, "0"));
@@ -67,6 +67,6 @@ mod tests {
         for name in [".bsafs:which:", ".bsafs:which:4294967295", ".bsafs:which:7:256", ".bsafs:status"] {
             assert_eq!(link_ino(5, name.as_bytes()), None, "{name}");
         }
-        assert_eq!(link_ino(NodeId::ROOT.ino(), STATUS_LINK.as_bytes()), Some(STATUS_INO));
+        assert_eq!(link_ino(NodeId::ROOT_INO, STATUS_LINK.as_bytes()), Some(STATUS_INO));
     }
 }

@@ -1,11 +1,11 @@
 //! Listings of folders: READDIR and READDIRPLUS.
 //!
-//! A cookie is the position after an entry: 1 after `.`, 2 after `..`, then counted on through the children. It stays
-//! valid as long as the mount, so that a listing can be continued from any of them.
+//! A cookie is the position after an entry: 1 after `.`, 2 after `..`, then counted on through the children. Its upper half
+//! is the number of the view in which the listing began, and is continued: in another one names would be skipped.
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
-use super::filesystem::FileSystem;
+use super::view::View;
 use crate::tree::{Kind, NodeId};
 
 /// An entry of a listing.
@@ -23,10 +23,17 @@ pub struct DirEntry<'a> {
 
 /// Entries in front of the children: `.` and `..`.
 const DOTS: u64 = 2;
+/// Above the position in a cookie.
+const VIEW_SHIFT: u32 = 32;
 /// Entries of one READDIRPLUS, whose sizes are learnt together. A program that lists by the usual 32 KiB asks for 200.
 const AT_ONCE: u64 = 512;
 
-impl FileSystem {
+impl View {
+    /// Whether a listing that is at `cookie` began in this view.
+    pub fn has_cookie(&self, cookie: u64) -> bool {
+        cookie >> VIEW_SHIFT == u64::from(self.number)
+    }
+
     /// READDIR: passes the entries of a folder after `cookie` (0: all) to `add`, until it returns false.
     ///
     /// # Errors
@@ -38,9 +45,10 @@ impl FileSystem {
         mut add: impl FnMut(DirEntry<'_>) -> bool,
     ) -> Result<(), Error> {
         let folder = self.folder(ino)?;
-        let parent = self.spellings.parent(&self.tree, folder);
+        let parent = self.shared.spellings.parent(&self.tree, folder);
+        let (view, cookie) = (u64::from(self.number) << VIEW_SHIFT, position(cookie));
         for (next, (name, ino)) in (1..).zip([(&b"."[..], folder.ino), (b"..", parent)]) {
-            if next > cookie && !add(DirEntry { ino, cookie: next, kind: NodeKind::Folder, name }) {
+            if next > cookie && !add(DirEntry { ino, cookie: view | next, kind: NodeKind::Folder, name }) {
                 return Ok(());
             }
         }
@@ -51,8 +59,8 @@ impl FileSystem {
                 Kind::Folder => NodeKind::Folder,
                 Kind::File(_) => NodeKind::File,
             };
-            let ino = self.spellings.child(&self.tree, folder, name, child).ino;
-            if !add(DirEntry { ino, cookie: next, kind, name }) {
+            let ino = self.shared.spellings.child(&self.tree, folder, name, child).ino;
+            if !add(DirEntry { ino, cookie: view | next, kind, name }) {
                 break;
             }
         }
@@ -70,7 +78,7 @@ impl FileSystem {
         mut add: impl FnMut(DirEntry<'_>, Attr) -> bool,
     ) -> Result<(), Error> {
         self.list(ino, cookie, |entry| match self.attr(entry.ino) {
-            Ok(attr) => entry.cookie - cookie <= AT_ONCE && add(entry, attr),
+            Ok(attr) => position(entry.cookie) - position(cookie) <= AT_ONCE && add(entry, attr),
             Err(_) => true,
         })
     }
@@ -86,5 +94,10 @@ impl FileSystem {
 
 /// How many children are before a cookie.
 fn children_before(cookie: u64) -> usize {
-    usize::try_from(cookie.saturating_sub(DOTS)).unwrap_or(usize::MAX)
+    usize::try_from(position(cookie).saturating_sub(DOTS)).unwrap_or(usize::MAX)
+}
+
+/// The position in a cookie.
+fn position(cookie: u64) -> u64 {
+    cookie & ((1 << VIEW_SHIFT) - 1)
 }

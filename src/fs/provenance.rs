@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::filesystem::FileSystem;
+use super::view::View;
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId};
 
@@ -55,7 +55,7 @@ const LAST: &str = "-";
 
 impl Provenance {
     /// Where a node comes from; `None` for folders, which archives share.
-    pub fn of(fs: &FileSystem, node: NodeId) -> Option<Self> {
+    pub fn of(fs: &View, node: NodeId) -> Option<Self> {
         let Kind::File(entry) = fs.tree.kind(node) else { return None };
         let hides = fs.tree.hidden(node);
         Some(Self {
@@ -130,7 +130,7 @@ fn pages(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn copy(fs: &FileSystem, entry: EntryId, stored: &[u8], hash: String) -> FileCopy {
+fn copy(fs: &View, entry: EntryId, stored: &[u8], hash: String) -> FileCopy {
     let packing = fs.store.packing(entry);
     FileCopy {
         archive: fs.store.path(entry.layer).to_string_lossy().into_owned(),

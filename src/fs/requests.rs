@@ -43,7 +43,7 @@ impl Operation {
 
     /// What this operation on a name in a folder is counted as.
     pub(super) fn on_name(self, parent: u64, name: &[u8]) -> Self {
-        let is_status = name == STATUS_LINK.as_bytes() && parent == NodeId::ROOT.ino();
+        let is_status = name == STATUS_LINK.as_bytes() && parent == NodeId::ROOT_INO;
         if is_status { Self::Status } else { self }
     }
 

@@ -63,11 +63,11 @@ impl Session {
         let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
         let io = IoThreads::start(count).map_err(SessionError::Io)?;
         let weak = Arc::downgrade(&fs);
-        let trim = move || weak.upgrade().is_none_or(|fs| fs.store().trim());
-        fs.cache_trim.set(CacheTrim::start(trim).map_err(SessionError::Io)?).ok();
+        let trim = move || weak.upgrade().is_none_or(|fs| fs.view().store().trim());
+        fs.shared.cache_trim.set(CacheTrim::start(trim).map_err(SessionError::Io)?).ok();
         let weak = Arc::downgrade(&fs);
-        let surplus = move || weak.upgrade().map_or_else(Vec::new, |fs| fs.surplus_folders());
-        fs.name_trim.set(NameTrim::start(surplus).map_err(SessionError::Io)?).ok();
+        let surplus = move || weak.upgrade().map_or_else(Vec::new, |fs| fs.view().surplus_folders());
+        fs.shared.name_trim.set(NameTrim::start(surplus).map_err(SessionError::Io)?).ok();
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
         drop(reserved);
@@ -98,9 +98,10 @@ impl Session {
         // The kernel keeps other users out unless `allow_other` is set; fuser need not check again.
         let adaptor = Adaptor::new(fs.clone(), io);
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
-        if let Some(trim) = fs.name_trim.get() {
+        if let Some(trim) = fs.shared.name_trim.get() {
             trim.connect(session.notifier());
         }
+        let _ = fs.notifier.set(session.notifier());
         self.workers.start(session)?;
         self.signals.listen(self.unmounter.clone());
         Ok(())

@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::filesystem::FileSystem;
 use super::io_threads::{IoThreads, Work, WorkJob};
+use super::view::View;
 use crate::content::Reach;
 use crate::tree::NodeId;
 
 /// Files whose sizes are learnt before a device counts as going on.
 const AT_A_TIME: usize = 8;
 
-impl FileSystem {
+impl View {
     /// A node, if it is a file whose size is not known.
     pub(super) fn unsized_file(&self, ino: u64) -> Option<NodeId> {
         self.inode(ino).ok()?.node.filter(|node| self.is_unsized(*node))

@@ -1,10 +1,12 @@
 //! The daemon's status, as `bsafs status` and the benchmark read it.
 
 use std::collections::BTreeMap;
+use std::sync::PoisonError;
 
 use serde::{Deserialize, Serialize};
 
-use super::filesystem::FileSystem;
+use super::last_reload::LastReload;
+use super::view::View;
 
 /// The daemon's status. Counts are since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -29,6 +31,12 @@ pub struct Status {
     pub read_bytes: u64,
     /// Reads that failed.
     pub errors: u64,
+    /// Views that were served before the current one.
+    #[serde(default)]
+    pub views: u32,
+    /// How the last reload went.
+    #[serde(default)]
+    pub last_reload: LastReload,
 }
 
 /// The cache of decoded extents.
@@ -43,19 +51,21 @@ pub struct CacheStatus {
 }
 
 impl Status {
-    pub(super) fn of(fs: &FileSystem) -> Self {
+    pub(super) fn of(fs: &View) -> Self {
         let (bytes, budget) = fs.store.cached_bytes();
         Self {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            uptime: fs.started.elapsed().as_secs(),
+            uptime: fs.shared.started.elapsed().as_secs(),
             archives: fs.store.layers(),
             files: fs.tree.files(),
-            requests: fs.requests.by_operation(),
+            requests: fs.shared.requests.by_operation(),
             cache: CacheStatus { bytes, budget, hits: fs.store.cache_hits() },
             decoded_bytes: fs.store.decoded_bytes(),
             read_bytes: fs.store.bytes_read(),
             errors: fs.store.faults(),
+            views: fs.number,
+            last_reload: fs.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 

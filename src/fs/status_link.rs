@@ -1,10 +1,10 @@
 //! READLINK of the symbolic links whose targets are JSON: the daemon's status, and where a file comes from.
 
 use super::error::Error;
-use super::filesystem::FileSystem;
 use super::inode_numbers::{STATUS_INO, WHICH_INO, which};
 use super::provenance::{Provenance, page};
 use super::status::Status;
+use super::view::View;
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct Caller {
     pub gid: u32,
 }
 
-impl FileSystem {
+impl View {
     /// The target of a link, which is one line of JSON, or a page of one.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl FileSystem {
         match ino {
             STATUS_INO => Ok(Status::of(self).to_json()),
             WHICH_INO.. => {
-                if !self.presentation.owner.may_list(caller.uid, caller.gid) {
+                if !self.shared.presentation.owner.may_list(caller.uid, caller.gid) {
                     return Err(Error::NotPermitted);
                 }
                 let (file, number) = which(ino);

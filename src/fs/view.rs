@@ -1,72 +1,56 @@
-//! The file system in plain types: names from the tree, bytes from the store. Here are LOOKUP, GETATTR and READ;
-//! further operations are in the files that import this one.
+//! A view of the sources, frozen, in plain types: names from the tree, bytes from the store. Here are LOOKUP, GETATTR and
+//! READ; further operations are in the files that import this one.
 
-use std::sync::OnceLock;
-use std::time::{Instant, SystemTime};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::attr::{Attr, NodeKind};
-use super::cache_trim::CacheTrim;
 use super::error::Error;
 use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
-use super::name_trim::NameTrim;
-use super::presentation::Presentation;
-use super::requests::Requests;
+use super::shared::Shared;
 use crate::content::{Reach, Reason, Store};
 use crate::format::EntryId;
-use crate::tree::{Inode, Kind, NodeId, Spellings, Tree};
+use crate::tree::{Inode, Kind, NodeId, Tree};
 
-/// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
-const SPELLINGS_MAX: usize = 65_536;
 /// Assumed folders that the kernel may hold. It is asked to drop those beyond.
 const ASSUMED_MAX: usize = 65_536;
 /// Of these, how many at a time: more than come meanwhile.
 const DROPPED_AT_ONCE: usize = 64;
 
-/// A mounted file system.
+/// What is served until something changes on the disk.
 #[derive(Debug)]
-pub struct FileSystem {
+pub struct View {
+    /// 0, 1, 2 ...
+    pub(super) number: u32,
     pub(super) tree: Tree,
     pub(super) store: Store,
-    pub(super) spellings: Spellings,
     /// Why each layer is one; none, or empty, where a user named it.
     pub(super) reasons: Vec<String>,
-    pub(super) presentation: Presentation,
-    /// Of folders that only archives have: when the newest archive or loose folder was last changed.
-    modified: SystemTime,
-    /// Set once there is a session.
-    pub(super) cache_trim: OnceLock<CacheTrim>,
-    /// The same.
-    pub(super) name_trim: OnceLock<NameTrim>,
-    pub(super) started: Instant,
-    pub(super) requests: Requests,
+    /// Of folders that only archives have and that were changed since the mount: when, by number.
+    pub(super) times: HashMap<u64, SystemTime>,
+    pub(super) shared: Arc<Shared>,
 }
 
-impl FileSystem {
-    /// Joins names and bytes that were made from the same archives in the same order.
-    pub fn new(tree: Tree, store: Store, presentation: Presentation) -> Self {
-        let spellings = Spellings::new(&tree, SPELLINGS_MAX, CIOPFS_INO);
-        let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
-        let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
-        Self {
-            tree,
-            store,
-            spellings,
-            reasons: Vec::new(),
-            presentation,
-            modified,
-            cache_trim: OnceLock::new(),
-            name_trim: OnceLock::new(),
-            started: Instant::now(),
-            requests: Requests::default(),
-        }
-    }
+/// What a name in a folder stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// `None` where there is nothing.
+    pub attr: Option<Attr>,
+    /// Whether the kernel will hear of it when that changes.
+    pub is_lasting: bool,
+}
 
-    /// The same with the reasons for which its layers were planned, lowest first.
-    #[must_use]
-    pub fn with_reasons(self, reasons: Vec<String>) -> Self {
-        Self { reasons, ..self }
-    }
+/// The child of a folder, before it has a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Child {
+    Node(NodeId),
+    /// A folder that may contain files which only their hashes can find.
+    Assumed,
+    None,
+}
 
+impl View {
     /// The names.
     pub fn tree(&self) -> &Tree {
         &self.tree
@@ -77,30 +61,61 @@ impl FileSystem {
         &self.store
     }
 
+    /// Whether no later view took its place.
+    pub fn is_current(&self) -> bool {
+        self.shared.is_current(self.number)
+    }
+
     /// LOOKUP: the child of a folder with this name, in any case.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::NoNode`] or [`Error::NotFolder`] where `parent` is no folder; [`Error::NoNumber`].
-    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr, Error> {
+    /// [`Error::NoNode`] or [`Error::NotFolder`] where `parent` is no folder; [`Error::NoNumber`].
+    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Lookup, Error> {
         let folder = self.folder(parent)?;
-        if let Some(child) = self.child(folder, name)? {
-            return Ok(self.node_attr(child));
-        }
-        match link_ino(parent, name) {
-            Some(ino) => self.attr(ino),
-            None if name == CIOPFS => self.attr(CIOPFS_INO),
-            None => Err(Error::NotFound),
+        let child = self.child(folder, name);
+        let inode = match child {
+            Child::Node(node) => Some(self.shared.spellings.child(&self.tree, folder, name, node)),
+            Child::Assumed => Some(self.assume_folder(folder, name)?),
+            Child::None => None,
+        };
+        let (attr, is_constant) = match inode {
+            Some(inode) => (Some(self.node_attr(inode)), false),
+            None => match link_ino(parent, name) {
+                Some(ino) => (Some(self.attr(ino)?), true),
+                None if name == CIOPFS => (Some(self.attr(CIOPFS_INO)?), true),
+                None => (None, false),
+            },
+        };
+        // The kernel hears of a stored name by the change of its folder.
+        let is_stored = matches!(child, Child::Node(node) if self.tree.name(node) == name);
+        let is_lasting = is_constant || is_stored || self.shared.tell(self.number, parent, name);
+        Ok(Lookup { attr, is_lasting })
+    }
+
+    /// Records that the kernel was given a number once more.
+    pub fn count_lookup(&self, ino: u64) {
+        let node = self.tree.node(ino);
+        if let Some(entry) = node.and_then(|node| self.entry(node)) {
+            self.store.count_lookups(entry, 1);
         }
     }
 
     /// Parents and names of assumed folders that the kernel is to drop next.
     pub(super) fn surplus_folders(&self) -> Vec<(u64, Box<[u8]>)> {
-        self.spellings.surplus(ASSUMED_MAX, DROPPED_AT_ONCE)
+        self.shared.spellings.surplus(ASSUMED_MAX, DROPPED_AT_ONCE)
     }
 
     /// FORGET: the kernel dropped a number that so many answers gave it.
     pub fn forget(&self, ino: u64, lookups: u64) {
-        self.spellings.forget(ino, lookups);
+        let less = i64::try_from(lookups).unwrap_or(i64::MAX).saturating_neg();
+        match self.tree.node(ino).map(|node| self.entry(node)) {
+            Some(Some(entry)) => _ = self.store.count_lookups(entry, less),
+            Some(None) => {}
+            None => {
+                self.shared.retired.forget(ino, less);
+                self.shared.spellings.forget(ino, lookups);
+            }
+        }
     }
 
     /// GETATTR: the attributes of a node.
@@ -109,9 +124,12 @@ impl FileSystem {
     /// [`Error::NoNode`].
     pub fn attr(&self, ino: u64) -> Result<Attr, Error> {
         let (kind, modified, is_lasting) = match ino {
-            CIOPFS_INO => (NodeKind::File, self.modified, true),
+            CIOPFS_INO => (NodeKind::File, self.shared.modified, true),
             STATUS_INO.. => (NodeKind::StatusLink, SystemTime::now(), false),
-            _ => return Ok(self.node_attr(self.inode(ino)?)),
+            _ => {
+                let retired = || self.shared.retired.attr(ino).ok_or(Error::NoNode);
+                return self.inode(ino).map_or_else(|_| retired(), |inode| Ok(self.node_attr(inode)));
+            }
         };
         Ok(Attr { ino, kind, size: 0, modified, is_lasting })
     }
@@ -132,7 +150,10 @@ impl FileSystem {
         if ino == CIOPFS_INO {
             return Ok(answer(&[]));
         }
-        let node = self.inode(ino)?.node.ok_or(Error::IsFolder)?;
+        let Ok(inode) = self.inode(ino) else {
+            return self.shared.retired.read(ino, offset, len, reach, answer);
+        };
+        let node = inode.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
         let read = self.store.read_within(entry, offset, len, reach, |bytes| {
             // Before the answer: who has it finds the line in the log.
@@ -142,7 +163,7 @@ impl FileSystem {
             answer(bytes)
         });
         if self.store.is_to_be_trimmed()
-            && let Some(trim) = self.cache_trim.get()
+            && let Some(trim) = self.shared.cache_trim.get()
         {
             trim.wake();
         }
@@ -156,7 +177,8 @@ impl FileSystem {
 
     /// The device that a file's bytes are on.
     pub(super) fn device(&self, ino: u64) -> Option<u64> {
-        let entry = self.entry(self.inode(ino).ok()?.node?)?;
+        let Ok(inode) = self.inode(ino) else { return self.shared.retired.device(ino) };
+        let entry = self.entry(inode.node?)?;
         Some(self.store.device(entry))
     }
 
@@ -175,29 +197,29 @@ impl FileSystem {
     }
 
     /// The child of a folder, by its name, or by the hash of its path where the archive stores no names.
-    fn child(&self, folder: Inode, name: &[u8]) -> Result<Option<Inode>, Error> {
+    pub(super) fn child(&self, folder: Inode, name: &[u8]) -> Child {
         if let Some(node) = folder.node.and_then(|node| self.tree.lookup(node, name)) {
-            return Ok(Some(self.spellings.child(&self.tree, folder, name, node)));
+            return Child::Node(node);
         }
         if !self.tree.has_unnamed() || name == CIOPFS {
-            return Ok(None);
+            return Child::None;
         }
-        let mut path = self.spellings.path(&self.tree, folder);
+        let mut path = self.shared.spellings.path(&self.tree, folder);
         if !path.is_empty() {
             path.push(b'/');
         }
         path.extend_from_slice(name);
         match self.tree.resolve_unnamed(&path) {
-            Some(node) => Ok(Some(node.into())),
-            None if self.tree.may_hold_unnamed(&path) => self.assume_folder(folder, name).map(Some),
-            None => Ok(None),
+            Some(node) => Child::Node(node),
+            None if self.tree.may_hold_unnamed(&path) => Child::Assumed,
+            None => Child::None,
         }
     }
 
     fn assume_folder(&self, folder: Inode, name: &[u8]) -> Result<Inode, Error> {
-        let assumed = self.spellings.assume_folder(folder, name).ok_or(Error::NoNumber)?;
-        if self.spellings.assumed() > ASSUMED_MAX
-            && let Some(trim) = self.name_trim.get()
+        let assumed = self.shared.spellings.assume_folder(folder, name).ok_or(Error::NoNumber)?;
+        if self.shared.spellings.assumed() > ASSUMED_MAX
+            && let Some(trim) = self.shared.name_trim.get()
         {
             trim.wake();
         }
@@ -206,7 +228,7 @@ impl FileSystem {
 
     /// A node of the tree, another spelling of it, or an assumed folder.
     pub(super) fn inode(&self, ino: u64) -> Result<Inode, Error> {
-        self.spellings.inode(&self.tree, ino).ok_or(Error::NoNode)
+        self.shared.spellings.inode(&self.tree, ino).ok_or(Error::NoNode)
     }
 
     /// The same, if it is a folder.
@@ -224,8 +246,9 @@ impl FileSystem {
     fn node_attr(&self, inode: Inode) -> Attr {
         let ino = inode.ino;
         let Some(Kind::File(entry)) = inode.node.map(|node| self.tree.kind(node)) else {
-            let time = inode.node.and_then(|node| self.tree.folder_time(node));
-            let modified = time.unwrap_or(self.modified);
+            let loose = inode.node.and_then(|node| self.tree.folder_time(node));
+            let changed = || Some(*self.times.get(&self.tree.ino(inode.node?))?);
+            let modified = loose.or_else(changed).unwrap_or(self.shared.modified);
             return Attr { ino, kind: NodeKind::Folder, size: 0, modified, is_lasting: true };
         };
         let known = self.store.known_size(entry);

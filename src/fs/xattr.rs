@@ -1,8 +1,8 @@
 //! Extended attributes of files: GETXATTR and LISTXATTR.
 
 use super::error::Error;
-use super::filesystem::FileSystem;
 use super::provenance::Provenance;
+use super::view::View;
 
 /// Prefix of all names.
 const PREFIX: &str = "user.bsafs.";
@@ -23,10 +23,10 @@ const XATTRS: [Xattr; 7] = [
 /// Longer values are cut off. In bytes.
 const VALUE_MAX: usize = 4095;
 
-impl FileSystem {
+impl View {
     /// Whether extended attributes are answered at all.
     pub fn has_xattrs(&self) -> bool {
-        self.presentation.xattrs
+        self.shared.presentation.xattrs
     }
 
     /// The value of a file's extended attribute.

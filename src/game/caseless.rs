@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::looked;
+
 /// Names of one folder that are looked at; the rest of a larger one is not.
 const NAMES_MAX: usize = 1 << 20;
 
@@ -35,6 +37,7 @@ pub struct FolderNames {
 impl FolderNames {
     /// Reads the names in a folder.
     pub fn read(folder: &Path) -> io::Result<Self> {
+        looked::note_names(folder);
         let mut names = Vec::new();
         for entry in std::fs::read_dir(folder)?.take(NAMES_MAX) {
             if let Ok(name) = entry?.file_name().into_string() {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::caseless::{FolderNames, find_file, fold};
 use super::data::{DataFile, DataFolder};
 use super::ini::{INI_MAX, Ini};
+use super::looked;
 use super::note::{Note, NoteCode};
 use super::plugin::{HEADER_FIRST, Header};
 use super::small_file;
@@ -22,6 +23,7 @@ const NAMES_MAX: usize = 1 << 20;
 /// Reads the names in a data folder. Folders that differ in case alone are noted where `note_case` asks for it.
 pub(super) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -> DataFolder {
     let mut folder = DataFolder { path: path.to_owned(), files: Vec::new() };
+    looked::note_names(path);
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) => {

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
+use super::looked;
+
 /// The content of a regular file of at most `limit` bytes; a larger one is an error.
 pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     let (content, is_whole) = read_start(path, limit)?;
@@ -18,6 +20,7 @@ pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
 
 /// The first `limit` bytes of a regular file, and whether they are all of it.
 pub fn read_start(path: &Path, limit: usize) -> io::Result<(Vec<u8>, bool)> {
+    looked::note_file(path);
     // Without NONBLOCK a FIFO would wait for a writer.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;

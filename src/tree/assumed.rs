@@ -7,10 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound::{Excluded, Unbounded};
 
 /// The assumed folders that the kernel holds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct AssumedFolders {
-    next: u64,
-    end: u64,
     numbers: HashMap<(u64, Box<[u8]>), u64>,
     /// By number, so that the oldest is the first.
     folders: BTreeMap<u64, AssumedFolder>,
@@ -27,13 +25,14 @@ pub(super) struct AssumedFolder {
 }
 
 impl AssumedFolders {
-    /// None yet; they are numbered from `first` to below `end`.
-    pub(super) fn new(first: u64, end: u64) -> Self {
-        Self { next: first, end, numbers: HashMap::new(), folders: BTreeMap::new(), returned: 0 }
-    }
-
-    /// The number of a name in the folder with another number; counted as one lookup. `None` once all numbers were given.
-    pub(super) fn look_up(&mut self, parent: u64, name: &[u8]) -> Option<u64> {
+    /// The number of a name in the folder with another number; counted as one lookup. A new one has the number that `allocate`
+    /// returns; `None` where that has none.
+    pub(super) fn look_up(
+        &mut self,
+        parent: u64,
+        name: &[u8],
+        allocate: impl FnOnce() -> Option<u64>,
+    ) -> Option<u64> {
         let key = (parent, Box::from(name));
         if let Some((&ino, folder)) =
             self.numbers.get(&key).and_then(|ino| Some((ino, self.folders.get_mut(ino)?)))
@@ -41,11 +40,7 @@ impl AssumedFolders {
             folder.lookups = folder.lookups.saturating_add(1);
             return Some(ino);
         }
-        let ino = self.next;
-        if ino >= self.end {
-            return None;
-        }
-        self.next += 1;
+        let ino = allocate()?;
         self.folders.insert(ino, AssumedFolder { parent, name: key.1.clone(), lookups: 1 });
         self.numbers.insert(key, ino);
         Some(ino)
@@ -92,25 +87,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_kept_while_the_kernel_holds_its_number_which_is_never_given_again() {
-        let mut folders = AssumedFolders::new(10, 20);
-        let first = folders.look_up(1, b"a").expect("a number");
-        assert_eq!((first, folders.look_up(1, b"a")), (10, Some(10)));
+    fn a_folder_is_kept_while_the_kernel_holds_its_number() {
+        let mut folders = AssumedFolders::default();
+        let mut numbers = 10..12;
+        let mut look_up = |folders: &mut AssumedFolders, name| folders.look_up(1, name, || numbers.next());
+        let first = look_up(&mut folders, b"a").expect("a number");
+        assert_eq!((first, look_up(&mut folders, b"a")), (10, Some(10)));
         folders.forget(first, 1);
         assert_eq!(folders.get(first).map(|it| &*it.name), Some(&b"a"[..]));
         folders.forget(first, 1);
         assert!(folders.get(first).is_none() && folders.len() == 0);
-        assert_eq!(folders.look_up(1, b"a"), Some(11));
+        assert_eq!(look_up(&mut folders, b"a"), Some(11));
         folders.forget(99, 1);
-        assert_eq!((12..20).map(|n| folders.look_up(n, b"b")).filter(Option::is_some).count(), 8);
-        assert_eq!(folders.look_up(1, b"c"), None);
+        assert_eq!((look_up(&mut folders, b"b"), folders.len()), (None, 1));
     }
 
     #[test]
     fn the_oldest_beyond_the_bound_are_returned_in_turn() {
-        let mut folders = AssumedFolders::new(10, 1000);
+        let mut folders = AssumedFolders::default();
         for n in 0..9 {
-            folders.look_up(1, &[n]);
+            folders.look_up(1, &[n], || Some(u64::from(n) + 10));
         }
         let mut names = || folders.surplus(4, 3).iter().map(|(_, name)| name[0]).collect::<Vec<_>>();
         assert_eq!(

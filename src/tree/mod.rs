@@ -19,6 +19,7 @@
 //!   goes on where it ended, so that it tries each number once.
 
 mod assumed;
+mod comparison;
 mod dictionary;
 mod duplicates;
 mod fold;
@@ -29,6 +30,7 @@ mod layer;
 mod layer_builder;
 mod merge;
 mod node;
+mod numbers;
 mod rule;
 mod runs;
 mod spelling;
@@ -37,6 +39,7 @@ mod stored_names;
 mod tree;
 mod unnamed;
 
+pub use comparison::{Changes, Files, compare};
 pub use dictionary::{Dictionary, TooManyPaths};
 pub use duplicates::numbered;
 pub use layer::Layer;

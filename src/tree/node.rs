@@ -13,10 +13,8 @@ impl NodeId {
     /// The folder that contains everything.
     pub const ROOT: Self = Self(0);
 
-    /// The inode number of the node: the root is 1.
-    pub fn ino(self) -> u64 {
-        u64::from(self.0) + 1
-    }
+    /// The inode number of the root.
+    pub const ROOT_INO: u64 = 1;
 }
 
 /// What a node is.

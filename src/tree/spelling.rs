@@ -5,13 +5,13 @@
 //! path. So each spelling is a folder of its own to the kernel, with the same children; a file has one number in all
 //! spellings, and with it one page cache.
 //!
-//! Spellings are kept until the mount ends, because the kernel may cache them as long. Their number is bounded: beyond
+//! Spellings are kept as long as their folders, because the kernel may cache them as long. Their number is bounded: beyond
 //! it a folder has its node's number in any further spelling, which is slower but correct.
 //!
 //! Assumed folders are here too: folders that may contain a file which only its hash can find. They have no node, and are kept
 //! while the kernel holds their numbers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::assumed::AssumedFolders;
@@ -27,16 +27,17 @@ pub struct Inode {
     pub node: Option<NodeId>,
 }
 
-impl From<NodeId> for Inode {
-    fn from(node: NodeId) -> Self {
-        Self { ino: node.ino(), node: Some(node) }
+impl Inode {
+    /// A node by its own number.
+    pub fn of(tree: &Tree, node: NodeId) -> Self {
+        Self { ino: tree.ino(node), node: Some(node) }
     }
 }
 
-/// The spellings seen so far.
+/// The spellings seen so far, in all views of a mount.
 #[derive(Debug)]
 pub struct Spellings {
-    /// The number of the first spelling: one more than the tree's last.
+    /// The first number that is no node's of the first view.
     first: u64,
     most: usize,
     table: RwLock<Table>,
@@ -44,8 +45,11 @@ pub struct Spellings {
 
 #[derive(Debug)]
 struct Table {
+    /// The next number, for whatever needs one, and the end of all.
+    next: u64,
+    end: u64,
     numbers: HashMap<(u64, Box<[u8]>), u64>,
-    spellings: Vec<Spelling>,
+    spellings: HashMap<u64, Spelling>,
     assumed: AssumedFolders,
 }
 
@@ -53,42 +57,55 @@ struct Table {
 struct Spelling {
     parent: u64,
     name: Box<[u8]>,
-    node: NodeId,
+    /// The number of the folder's node.
+    own: u64,
 }
 
 impl Spellings {
-    /// For a tree; at most `most` spellings are kept. All numbers are below `end`.
+    /// For the tree of a first view; at most `most` spellings are kept. All numbers are below `end`.
     pub fn new(tree: &Tree, most: usize, end: u64) -> Self {
-        let first = u64::from(tree.len()) + 1;
-        let assumed = AssumedFolders::new(first + most as u64, end);
-        let table = Table { numbers: HashMap::new(), spellings: Vec::new(), assumed };
+        let first = u64::from(tree.len()) + NodeId::ROOT_INO;
+        let (numbers, spellings, assumed) = Default::default();
+        let table = Table { next: first, end, numbers, spellings, assumed };
         Self { first, most, table: RwLock::new(table) }
     }
 
     /// What an inode number stands for.
     pub fn inode(&self, tree: &Tree, ino: u64) -> Option<Inode> {
         if let Some(node) = tree.node(ino) {
-            return Some(node.into());
+            return Some(Inode { ino, node: Some(node) });
         }
         let table = self.read();
-        match table.spelling(self.first, ino) {
-            Some(spelling) => Some(Inode { ino, node: Some(spelling.node) }),
+        match table.spellings.get(&ino) {
+            Some(spelling) => tree.node(spelling.own).map(|node| Inode { ino, node: Some(node) }),
             None => table.assumed.get(ino).map(|_| Inode { ino, node: None }),
         }
     }
 
     /// The inode of `node`, a child of `parent` that was looked up as `name`.
     pub fn child(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Inode {
-        let is_own = parent.node.is_some_and(|folder| folder.ino() == parent.ino) && tree.name(node) == name;
+        let own = Inode::of(tree, node);
+        let is_own =
+            parent.node.is_some_and(|folder| tree.ino(folder) == parent.ino) && tree.name(node) == name;
         if is_own || tree.kind(node) != Kind::Folder {
-            return node.into();
+            return own;
         }
-        self.number(parent.ino, name, node).map_or(node.into(), |ino| Inode { ino, node: Some(node) })
+        self.number(parent.ino, name, own.ino).map_or(own, |ino| Inode { ino, node: Some(node) })
     }
 
     /// An assumed folder, counted as one lookup; `None` where all numbers were given.
     pub fn assume_folder(&self, parent: Inode, name: &[u8]) -> Option<Inode> {
-        self.write().assumed.look_up(parent.ino, name).map(|ino| Inode { ino, node: None })
+        let mut table = self.write();
+        let Table { next, end, assumed, .. } = &mut *table;
+        let ino = assumed.look_up(parent.ino, name, || allocate(next, *end))?;
+        Some(Inode { ino, node: None })
+    }
+
+    /// A number that was never given; `None` where all were.
+    pub fn allocate(&self) -> Option<u64> {
+        let mut table = self.write();
+        let Table { next, end, .. } = &mut *table;
+        allocate(next, *end)
     }
 
     /// Records that the kernel dropped an inode number that it was given so many times.
@@ -111,8 +128,11 @@ impl Spellings {
 
     /// The inode number of the folder that an inode is in.
     pub fn parent(&self, tree: &Tree, inode: Inode) -> u64 {
-        let of_tree = inode.node.map_or(NodeId::ROOT, |node| tree.parent(node)).ino();
-        self.read().name(self.first, inode.ino).map_or(of_tree, |(parent, _)| parent)
+        let of_tree = tree.ino(inode.node.map_or(NodeId::ROOT, |node| tree.parent(node)));
+        if tree.node(inode.ino).is_some() {
+            return of_tree;
+        }
+        self.read().name(inode.ino).map_or(of_tree, |(parent, _)| parent)
     }
 
     /// The path of an inode from the root, as it is spelled.
@@ -120,8 +140,10 @@ impl Spellings {
         let table = self.read();
         let mut names: Vec<&[u8]> = Vec::new();
         let mut ino = inode.ino;
-        // Ends: every step goes to an earlier number or into the tree.
-        while let Some((parent, name)) = table.name(self.first, ino) {
+        // Ends: every step goes to a number that was given earlier, or into the tree.
+        while tree.node(ino).is_none()
+            && let Some((parent, name)) = table.name(ino)
+        {
             names.push(name);
             ino = parent;
         }
@@ -132,22 +154,62 @@ impl Spellings {
         names.join(&b'/')
     }
 
+    /// The number that a name of a folder has in the folder with another number; `None` where it has none of its own.
+    pub(super) fn known(&self, parent: u64, name: &[u8]) -> Option<u64> {
+        self.read().numbers.get(&(parent, Box::from(name))).copied()
+    }
+
+    /// Records that a folder whose own number was `old` has the own number `now`, because it is now spelled otherwise: the old
+    /// one remains, for its old name.
+    pub(super) fn respell(&self, old: u64, parent: u64, name: &[u8], now: u64) {
+        let mut table = self.write();
+        for spelling in table.spellings.values_mut().filter(|spelling| spelling.own == old) {
+            spelling.own = now;
+        }
+        table.numbers.insert((parent, Box::from(name)), old);
+        table.spellings.insert(old, Spelling { parent, name: Box::from(name), own: now });
+    }
+
+    /// Forgets the spellings of folders that a later view does not have.
+    pub fn keep_those_of(&self, tree: &Tree) {
+        let mut table = self.write();
+        let Table { numbers, spellings, .. } = &mut *table;
+        // A respelled folder may have its first name back.
+        spellings.retain(|ino, spelling| tree.node(spelling.own).is_some() && tree.node(*ino).is_none());
+        numbers.retain(|_, ino| spellings.contains_key(ino));
+    }
+
+    /// The further numbers of these folders, by their own.
+    pub fn further_numbers(&self, folders: &HashSet<u64>) -> HashMap<u64, Vec<u64>> {
+        let mut found: HashMap<u64, Vec<u64>> = HashMap::new();
+        for (ino, spelling) in &self.read().spellings {
+            if folders.contains(&spelling.own) {
+                found.entry(spelling.own).or_default().push(*ino);
+            }
+        }
+        found
+    }
+
     /// The number of a spelling, a new one if there is none; `None` beyond the bound.
-    fn number(&self, parent: u64, name: &[u8], node: NodeId) -> Option<u64> {
+    fn number(&self, parent: u64, name: &[u8], own: u64) -> Option<u64> {
         let key = (parent, Box::from(name));
-        if let Some(&ino) = self.read().numbers.get(&key) {
+        if let Some(ino) = self.read().number(&key, own) {
             return Some(ino);
         }
         let mut table = self.write();
-        if let Some(&ino) = table.numbers.get(&key) {
+        if let Some(ino) = table.number(&key, own) {
             return Some(ino);
         }
         if table.spellings.len() >= self.most {
             return None;
         }
-        let ino = self.first + table.spellings.len() as u64;
-        table.spellings.push(Spelling { parent, name: Box::from(name), node });
-        table.numbers.insert(key, ino);
+        let Table { next, end, .. } = &mut *table;
+        let ino = allocate(next, *end)?;
+        table.spellings.insert(ino, Spelling { parent, name: Box::from(name), own });
+        // One of a folder that is gone, and came back with another number.
+        if let Some(gone) = table.numbers.insert(key, ino) {
+            table.spellings.remove(&gone);
+        }
         Some(ino)
     }
 
@@ -161,14 +223,21 @@ impl Spellings {
 }
 
 impl Table {
-    /// The spelling with a number; `first` is that of the first.
-    fn spelling(&self, first: u64, ino: u64) -> Option<&Spelling> {
-        self.spellings.get(usize::try_from(ino.checked_sub(first)?).ok()?)
+    /// The number of a spelling of the folder whose own number is `own`.
+    fn number(&self, key: &(u64, Box<[u8]>), own: u64) -> Option<u64> {
+        let ino = *self.numbers.get(key)?;
+        self.spellings.get(&ino).filter(|spelling| spelling.own == own).map(|_| ino)
     }
 
     /// Parent and name of a spelling or of an assumed folder.
-    fn name(&self, first: u64, ino: u64) -> Option<(u64, &[u8])> {
+    fn name(&self, ino: u64) -> Option<(u64, &[u8])> {
         let assumed = || self.assumed.get(ino).map(|folder| (folder.parent, &*folder.name));
-        self.spelling(first, ino).map(|spelling| (spelling.parent, &*spelling.name)).or_else(assumed)
+        self.spellings.get(&ino).map(|spelling| (spelling.parent, &*spelling.name)).or_else(assumed)
     }
+}
+
+fn allocate(next: &mut u64, end: u64) -> Option<u64> {
+    let ino = *next;
+    (ino < end).then(|| *next += 1)?;
+    Some(ino)
 }

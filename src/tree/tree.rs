@@ -6,6 +6,7 @@ use super::fold;
 use super::hash_index::HashIndex;
 use super::layer::{Layer, NameRef};
 use super::node::{Hidden, Kind, Node, NodeId};
+use super::numbers::Numbers;
 use super::unnamed::UnnamedFiles;
 use crate::folder::system_time;
 use crate::format::encoding::Encoding;
@@ -23,6 +24,7 @@ pub struct Tree {
     unnamed: Vec<UnnamedFiles>,
     /// Of folders of loose files, in the order of their nodes: when they were last changed, in nanoseconds since 1970.
     times: Vec<(NodeId, i64)>,
+    numbers: Numbers,
 }
 
 /// Deepest path that is assumed to be a folder of unnamed files.
@@ -42,7 +44,12 @@ impl Tree {
             fold::hash(layers[usize::from(node.layer)].name(node.name)).unwrap_or_default()
         });
         let unnamed = UnnamedFiles::of_layers(&layers, &nodes);
-        Self { nodes, by_hash, layers, hidden, unnamed, times }
+        Self { nodes, by_hash, layers, hidden, unnamed, times, numbers: Numbers::default() }
+    }
+
+    /// The same with these inode numbers, one for each node.
+    pub(super) fn numbered(self, numbers: Vec<u32>) -> Self {
+        Self { numbers: Numbers::new(numbers), ..self }
     }
 
     /// How many nodes there are; they are numbered from 0.
@@ -75,8 +82,12 @@ impl Tree {
 
     /// The node with this inode number.
     pub fn node(&self, ino: u64) -> Option<NodeId> {
-        let index = u32::try_from(ino.checked_sub(1)?).ok()?;
-        (index < self.len()).then_some(NodeId(index))
+        self.numbers.node(ino, self.len())
+    }
+
+    /// The inode number of a node: the root's is 1.
+    pub fn ino(&self, node: NodeId) -> u64 {
+        self.numbers.ino(node)
     }
 
     /// Whether a node is a folder, or which entry it shows.

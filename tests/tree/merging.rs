@@ -66,7 +66,7 @@ fn assert_folders_are_consistent(tree: &Tree) {
             assert_eq!(tree.lookup(folder, name), Some(child));
             assert_eq!(tree.lookup(folder, &swapped(name)), Some(child), "case");
             assert_eq!(tree.resolve(&tree.path(child)), Some(child));
-            assert_eq!(tree.node(child.ino()), Some(child));
+            assert_eq!(tree.node(tree.ino(child)), Some(child));
             assert!(child > folder, "a child is numbered before its folder");
         }
     }

@@ -9,7 +9,7 @@ fn sample() -> Tree {
 }
 
 fn walk(tree: &Tree, spellings: &Spellings, path: &str) -> Inode {
-    path.split('/').fold(NodeId::ROOT.into(), |inode: Inode, name| {
+    path.split('/').fold(Inode::of(tree, NodeId::ROOT), |inode: Inode, name| {
         let node = tree.lookup(inode.node.unwrap(), name.as_bytes()).expect(path);
         spellings.child(tree, inode, name.as_bytes(), node)
     })
@@ -22,7 +22,7 @@ fn each_spelling_of_a_folder_has_its_own_number_and_a_file_has_one_in_all() {
     let own = walk(&tree, &spellings, "Textures/Rocks");
     assert_eq!(
         own,
-        tree.resolve(b"textures/rocks").unwrap().into(),
+        Inode::of(&tree, tree.resolve(b"textures/rocks").unwrap()),
         "the listed spelling is the node itself"
     );
     let paths = ["textures", "textures/Rocks", "Textures/rocks", "TEXTURES", "TEXTURES/Rocks"];
@@ -40,7 +40,7 @@ fn each_spelling_of_a_folder_has_its_own_number_and_a_file_has_one_in_all() {
     numbers.dedup();
     assert_eq!(numbers.len(), paths.len());
     assert!(numbers[0] > u64::from(tree.len()), "a node's number was given to a spelling");
-    let file: Inode = tree.resolve(b"textures/rocks/a.dds").unwrap().into();
+    let file: Inode = Inode::of(&tree, tree.resolve(b"textures/rocks/a.dds").unwrap());
     for path in ["Textures/Rocks/a.dds", "textures/rocks/A.DDS", "TEXTURES/rocks/a.dds"] {
         assert_eq!(walk(&tree, &spellings, path), file, "{path}");
     }
@@ -50,7 +50,7 @@ fn each_spelling_of_a_folder_has_its_own_number_and_a_file_has_one_in_all() {
 fn beyond_the_bound_a_spelling_has_the_number_of_its_node() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 2, 1000);
-    let textures: Inode = tree.resolve(b"textures").unwrap().into();
+    let textures: Inode = Inode::of(&tree, tree.resolve(b"textures").unwrap());
     let first = walk(&tree, &spellings, "textures");
     let second = walk(&tree, &spellings, "TEXTURES");
     assert_eq!(walk(&tree, &spellings, "tExtures"), textures);
@@ -62,14 +62,14 @@ fn beyond_the_bound_a_spelling_has_the_number_of_its_node() {
 fn an_assumed_folder_has_a_number_and_a_path_and_no_node() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 10, 1000);
-    let sound = spellings.assume_folder(NodeId::ROOT.into(), b"Sound").unwrap();
+    let sound = spellings.assume_folder(Inode::of(&tree, NodeId::ROOT), b"Sound").unwrap();
     let voice = spellings.assume_folder(sound, b"voice").unwrap();
     assert_eq!((sound.node, voice.node), (None, None));
     assert_eq!(spellings.assume_folder(sound, b"voice"), Some(voice));
     assert_ne!(spellings.assume_folder(sound, b"VOICE"), Some(voice));
     assert_eq!(spellings.path(&tree, voice), b"Sound/voice");
     assert_eq!((spellings.parent(&tree, voice), spellings.parent(&tree, sound)), (sound.ino, 1));
-    let below = spellings.assume_folder(tree.resolve(b"meshes").unwrap().into(), b"x").unwrap();
+    let below = spellings.assume_folder(Inode::of(&tree, tree.resolve(b"meshes").unwrap()), b"x").unwrap();
     assert_eq!(spellings.path(&tree, below), b"Meshes/x");
     spellings.forget(voice.ino, 1);
     assert_eq!(spellings.inode(&tree, voice.ino), Some(voice), "it was looked up twice");

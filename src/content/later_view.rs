@@ -1,0 +1,122 @@
+//! What a later view of a mount takes over from an earlier one: archives that did not change, and how often the kernel was
+//! given numbers of their files.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::layer::Layer;
+use super::store::{LayerContent, Store};
+use crate::folder::{Folder, LooseFile, Wait};
+use crate::format::EntryId;
+
+impl Store {
+    /// An empty store for a later view of the same mount: with the same cache, bounds and counts.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self { layers: Vec::new(), shared: self.shared.clone(), salvages: self.salvages }
+    }
+
+    /// A store of one of the layers, which is its layer 0.
+    #[must_use]
+    pub fn only(&self, layer: u16) -> Self {
+        Self { layers: vec![self.layers[usize::from(layer)].clone()], ..self.emptied() }
+    }
+
+    /// Replaces archives that are those of an earlier view by these, with all that was learnt and cached of them.
+    pub fn take_over(&mut self, earlier: &Self) {
+        let mut by_path: HashMap<&Path, Vec<&Arc<LayerContent>>> = HashMap::new();
+        for layer in &earlier.layers {
+            if let LayerContent::Archive(archive) = &**layer {
+                by_path.entry(archive.source.path()).or_default().push(layer);
+            }
+        }
+        for layer in &mut self.layers {
+            let LayerContent::Archive(now) = &**layer else { continue };
+            let Some(earlier) = by_path.get_mut(now.source.path()) else { continue };
+            let is_same = |then: &Arc<LayerContent>| matches!(&**then, LayerContent::Archive(then) if now.is_same(then));
+            // One that is named twice is two layers.
+            if let Some(index) = earlier.iter().position(|then| is_same(then)) {
+                *layer = earlier.swap_remove(index).clone();
+            }
+        }
+    }
+
+    /// Whether a file is the one that an earlier view had at the same path: its bytes and its attributes are the same. Looks
+    /// at a loose file that the earlier view knew.
+    pub fn is_kept(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) -> bool {
+        match (self.content(id.layer), earlier.content(earlier_id.layer)) {
+            (LayerContent::Archive(now), LayerContent::Archive(then)) => {
+                now.number == then.number && id.entry == earlier_id.entry
+            }
+            (LayerContent::Folder(now), LayerContent::Folder(then)) => {
+                let is_known = |known| now.folder.look(id.entry, Wait::Yes).is_ok_and(|now| now == known);
+                // Nobody was told anything of a file that is not known.
+                now.folder.path() == then.folder.path()
+                    && then.folder.known(earlier_id.entry).is_none_or(is_known)
+            }
+            _ => false,
+        }
+    }
+
+    /// The first of the archives that an earlier view did not have and that end before their data does: perhaps they are being
+    /// written.
+    pub fn unfinished(&self, earlier: &Self) -> Option<&Path> {
+        let is_known = |now: &Layer| {
+            let is_it = |then: &Arc<LayerContent>| matches!(&**then, LayerContent::Archive(then) if now.is_same(then));
+            earlier.layers.iter().any(is_it)
+        };
+        self.layers.iter().find_map(|layer| match &**layer {
+            LayerContent::Archive(layer) if layer.is_cut_off() && !is_known(layer) => {
+                Some(layer.source.path())
+            }
+            _ => None,
+        })
+    }
+
+    /// The paths of all archives, and of the folders of loose files.
+    pub fn paths(&self) -> (Vec<&Path>, Vec<&Folder>) {
+        let (mut archives, mut folders) = (Vec::new(), Vec::new());
+        for layer in &self.layers {
+            match &**layer {
+                LayerContent::Archive(archive) => archives.push(archive.source.path()),
+                LayerContent::Folder(files) => folders.push(&*files.folder),
+            }
+        }
+        (archives, folders)
+    }
+
+    /// The numbers of all archives.
+    pub fn sources(&self) -> Vec<u32> {
+        let number = |layer: &Arc<LayerContent>| match &**layer {
+            LayerContent::Archive(archive) => Some(archive.number),
+            LayerContent::Folder(_) => None,
+        };
+        self.layers.iter().filter_map(number).collect()
+    }
+
+    /// The number of a file's archive, which no other archive of the mount has; `None` of a loose file.
+    pub fn source(&self, id: EntryId) -> Option<u32> {
+        self.archive(id).map(|archive| archive.number)
+    }
+
+    /// Records that the kernel was given a file's number so many times more, or forgot it where that is negative; returns how
+    /// often it has numbers of the same archive.
+    pub fn count_lookups(&self, id: EntryId, more: i64) -> i64 {
+        let Some(archive) = self.archive(id) else { return 0 };
+        archive.lookups.fetch_add(more, Ordering::Relaxed).saturating_add(more)
+    }
+
+    /// A loose file that is open, to be read after its folder is gone.
+    pub fn open_loose(&self, id: EntryId) -> Option<LooseFile> {
+        self.loose(id)?.folder.open_file(id.entry)
+    }
+
+    fn archive(&self, id: EntryId) -> Option<&Layer> {
+        match self.content(id.layer) {
+            LayerContent::Archive(archive) => Some(archive),
+            LayerContent::Folder(_) => None,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! A loose file that was open when its folder got another of its name: whoever reads it goes on.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use super::error::FileFault;
+use super::file_state::FileStat;
+
+/// A file by its descriptor.
+#[derive(Debug)]
+pub struct LooseFile {
+    pub(super) file: Arc<File>,
+    pub(super) known: FileStat,
+}
+
+impl LooseFile {
+    /// What it is.
+    pub fn stat(&self) -> FileStat {
+        self.known
+    }
+
+    /// Its bytes from `offset` on: `len` of them, or fewer at its end.
+    ///
+    /// # Errors
+    /// [`FileFault::Changed`] where it was written to, even if the read succeeded.
+    pub fn read_at(&self, offset: u64, len: u32) -> Result<Vec<u8>, FileFault> {
+        let end = self.known.size.min(offset.saturating_add(u64::from(len)));
+        let mut bytes = vec![0; usize::try_from(end.saturating_sub(offset)).unwrap_or(0)];
+        let read = self.file.read_exact_at(&mut bytes, offset);
+        let now = FileStat::of(&rustix::fs::fstat(&self.file)?);
+        if now != self.known {
+            return Err(FileFault::Changed);
+        }
+        read.map_err(FileFault::Io)?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,176 @@
+//! A mounted file system: the current view, and how a later one takes its place.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
+
+use fuser::Notifier;
+
+use super::inode_numbers::CIOPFS_INO;
+use super::invalidation::{Invalidation, changed_answers};
+use super::last_reload::LastReload;
+use super::presentation::Presentation;
+use super::shared::Shared;
+use super::view::View;
+use crate::content::Store;
+use crate::format::EntryId;
+use crate::tree::{Changes, Files, Spellings, Tree, compare};
+
+/// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
+const SPELLINGS_MAX: usize = 65_536;
+/// How long a listing that began in the view before is continued in it.
+const LISTING: Duration = Duration::from_secs(60);
+
+/// A mounted file system.
+#[derive(Debug)]
+pub struct FileSystem {
+    view: RwLock<Arc<View>>,
+    /// The view before, for listings that began in it, and when it was replaced.
+    previous: Mutex<Option<(Instant, Arc<View>)>>,
+    pub(super) shared: Arc<Shared>,
+    /// Set once there is a session.
+    pub(super) notifier: OnceLock<Notifier>,
+    /// Held while a view is replaced.
+    replacing: Mutex<()>,
+}
+
+/// All inode numbers were given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoNumbers;
+
+impl FileSystem {
+    /// Joins names and bytes that were made from the same sources in the same order.
+    pub fn new(tree: Tree, store: Store, presentation: Presentation) -> Self {
+        let spellings = Spellings::new(&tree, SPELLINGS_MAX, CIOPFS_INO);
+        let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
+        let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
+        let shared = Arc::new(Shared::new(spellings, presentation, modified));
+        let (reasons, times) = Default::default();
+        let view = View { number: 0, tree, store, reasons, times, shared: shared.clone() };
+        let (previous, notifier, replacing) = Default::default();
+        Self { view: RwLock::new(Arc::new(view)), previous, shared, notifier, replacing }
+    }
+
+    /// The same with the reasons for which its layers were planned, lowest first.
+    #[must_use]
+    pub fn with_reasons(self, reasons: Vec<String>) -> Self {
+        let mut view = self.view.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(view) = Arc::get_mut(&mut view) {
+            view.reasons = reasons;
+        }
+        Self { view: RwLock::new(view), ..self }
+    }
+
+    /// The current view.
+    pub fn view(&self) -> Arc<View> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The view in which a listing that is at `cookie` began; `None` if it is gone.
+    pub fn view_of_listing(&self, cookie: u64) -> Option<Arc<View>> {
+        let current = self.view();
+        if cookie == 0 || current.has_cookie(cookie) {
+            return Some(current);
+        }
+        let previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
+        previous.as_ref().filter(|(_, view)| view.has_cookie(cookie)).map(|(_, view)| view.clone())
+    }
+
+    /// Drops the view before once no listing is to be continued in it any more; returns whether there is none.
+    pub fn drop_previous(&self) -> bool {
+        let mut previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
+        // Dropped once the lock is free again.
+        let _dropped = previous.take_if(|(since, _)| since.elapsed() >= LISTING);
+        previous.is_none()
+    }
+
+    /// Records how the last reload went.
+    pub fn note_reload(&self, reload: LastReload) {
+        *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner) = reload;
+    }
+
+    /// Serves names and bytes of the changed sources from now on, and has the kernel drop what it remembers of those that
+    /// changed. The store must be one that was [emptied](Store::emptied) and filled again. To be called by a thread that
+    /// holds nothing: the kernel waits for readers of the folders that it is told of.
+    ///
+    /// # Errors
+    /// [`NoNumbers`]; nothing is changed then.
+    pub fn replace(&self, tree: Tree, mut store: Store, reasons: Vec<String>) -> Result<Replaced, NoNumbers> {
+        let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
+        let then = self.view();
+        store.take_over(&then.store);
+        let files = ViewFiles { then: &then, store: &store };
+        let (tree, changes) = compare(&then.tree, tree, &self.shared.spellings, &files).ok_or(NoNumbers)?;
+        let is_changed = !changes.is_empty();
+        let view = View {
+            // Positions are the same where nothing that is listed changed.
+            number: then.number + u32::from(is_changed),
+            times: times(&then, &tree, &changes),
+            tree,
+            store,
+            reasons,
+            shared: self.shared.clone(),
+        };
+        let now = Arc::new(view);
+        for &(ino, entry) in &changes.retired {
+            self.shared.retired.add(ino, &then.store, entry);
+        }
+        let told = self.shared.change_view(now.number, || {
+            *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
+        });
+        let (changed, same) = changed_answers(&then, &now, told);
+        let mut invalidation = Invalidation::of(&self.shared.spellings, &changes);
+        invalidation.names.extend(changed);
+        invalidation
+            .names
+            .extend(self.shared.tell_again(same.into_iter().chain(changes.respelled.iter().cloned())));
+        self.shared.spellings.keep_those_of(&now.tree);
+        let sources: Vec<u32> = now.store.sources();
+        self.shared.retired.prune(|ino| now.tree.node(ino).is_some(), |source| sources.contains(&source));
+        if is_changed {
+            *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some((Instant::now(), then.clone()));
+        }
+        if let Some(notifier) = self.notifier.get() {
+            invalidation.send(notifier);
+        }
+        Ok(Replaced { then, now, changes })
+    }
+}
+
+/// Two views, and what differs.
+#[derive(Debug)]
+pub struct Replaced {
+    /// The earlier view.
+    pub then: Arc<View>,
+    /// The current one.
+    pub now: Arc<View>,
+    /// What differs.
+    pub changes: Changes,
+}
+
+/// How the files of the present view compare with those of the one to come.
+struct ViewFiles<'a> {
+    then: &'a View,
+    store: &'a Store,
+}
+
+impl Files for ViewFiles<'_> {
+    fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool {
+        self.store.is_kept(later, &self.then.store, earlier)
+    }
+
+    fn held(&self, later: EntryId) -> Option<u64> {
+        self.then.shared.retired.held(self.store.source(later)?, later.entry)
+    }
+}
+
+/// When the folders of a view were changed since the mount: now, if the change before it is what changed them.
+fn times(then: &View, tree: &Tree, changes: &Changes) -> HashMap<u64, SystemTime> {
+    let now = SystemTime::now();
+    let before = then.times.iter().map(|(&ino, &time)| (ino, time));
+    before
+        .chain(changes.folders.iter().map(|&ino| (ino, now)))
+        .filter(|(ino, _)| tree.node(*ino).is_some())
+        .collect()
+}

@@ -1,0 +1,77 @@
+//! What the kernel is told of a change: names that stand for something else now, and folders whose listings differ.
+//!
+//! Names one by one, and never a folder for its children: the kernel would serve old bytes to whoever holds a child open. Nor
+//! is it asked to drop all that it knows (FUSE_NOTIFY_INC_EPOCH): with the names of unchanged files go their cached pages.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use fuser::{INodeNo, Notifier};
+
+use super::shared::NameIn;
+use super::view::{Child, View};
+use crate::tree::{Changes, Spellings};
+
+/// What the kernel is to drop.
+#[derive(Debug, Default)]
+pub(super) struct Invalidation {
+    pub(super) names: Vec<NameIn>,
+    folders: Vec<u64>,
+}
+
+impl Invalidation {
+    /// What two views differ in, under all numbers of each folder.
+    pub(super) fn of(spellings: &Spellings, changes: &Changes) -> Self {
+        let mut folders: HashSet<u64> = changes.folders.iter().copied().collect();
+        let listed = folders.len();
+        folders.extend(changes.names.iter().map(|(folder, _)| *folder));
+        let further = spellings.further_numbers(&folders);
+        let mut invalidation = Self { names: changes.names.clone(), folders: Vec::with_capacity(listed) };
+        for (folder, name) in &changes.names {
+            let others = further.get(folder).into_iter().flatten();
+            invalidation.names.extend(others.map(|&other| (other, name.clone())));
+        }
+        for folder in &changes.folders {
+            invalidation.folders.push(*folder);
+            invalidation.folders.extend(further.get(folder).into_iter().flatten());
+        }
+        invalidation
+    }
+
+    /// Tells the kernel. Waits for whoever reads one of the folders.
+    pub(super) fn send(&self, notifier: &Notifier) {
+        // Both fail where the kernel has nothing to drop.
+        for (folder, name) in &self.names {
+            let _ = notifier.inval_entry(INodeNo(*folder), OsStr::from_bytes(name));
+        }
+        for &folder in &self.folders {
+            let _ = notifier.inval_inode(INodeNo(folder), 0, 0);
+        }
+    }
+}
+
+/// Names that were told in a view, by whether a later one answers otherwise: those that do first.
+pub(super) fn changed_answers(then: &View, now: &View, told: HashSet<NameIn>) -> (Vec<NameIn>, Vec<NameIn>) {
+    told.into_iter().partition(|(folder, name)| answer(then, *folder, name) != answer(now, *folder, name))
+}
+
+/// What a name in a folder stands for.
+#[derive(PartialEq, Eq)]
+enum Answer {
+    /// The own number of a file or folder.
+    Own(u64),
+    Assumed,
+    Nothing,
+    /// The folder itself is gone.
+    NoFolder,
+}
+
+fn answer(view: &View, folder: u64, name: &[u8]) -> Answer {
+    let Ok(folder) = view.folder(folder) else { return Answer::NoFolder };
+    match view.child(folder, name) {
+        Child::Node(node) => Answer::Own(view.tree.ino(node)),
+        Child::Assumed => Answer::Assumed,
+        Child::None => Answer::Nothing,
+    }
+}

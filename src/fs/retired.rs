@@ -1,0 +1,172 @@
+//! Files that no view has any more and that the kernel may still hold: who has one open reads it to its end.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::attr::{Attr, NodeKind};
+use super::error::Error;
+use crate::content::{LooseFile, Reach, Reason, Store};
+use crate::format::EntryId;
+
+/// Archives that no view has and that stay open. Those that were replaced first are closed first.
+const SOURCES_MAX: usize = 8;
+
+/// The files, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Retired(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    files: HashMap<u64, RetiredFile>,
+    /// The number of an archive's entry, the inverse of `files`.
+    held: HashMap<(u32, u32), u64>,
+    /// Archives that the files are in, by their numbers; replaced first, first.
+    sources: VecDeque<(u32, Arc<Store>)>,
+}
+
+#[derive(Clone, Debug)]
+enum RetiredFile {
+    Entry { source: u32, entry: u32 },
+    Loose(Arc<LooseFile>),
+}
+
+impl Retired {
+    /// Keeps a file of a view that is about to be replaced, as far as the kernel may hold it and its bytes can be had.
+    pub(super) fn add(&self, ino: u64, store: &Store, id: EntryId) {
+        let Some(source) = store.source(id) else {
+            if let Some(file) = store.open_loose(id) {
+                self.table().files.insert(ino, RetiredFile::Loose(Arc::new(file)));
+            }
+            return;
+        };
+        if store.count_lookups(id, 0) <= 0 {
+            return;
+        }
+        let mut table = self.table();
+        if !table.sources.iter().any(|(number, _)| *number == source) {
+            table.sources.push_back((source, Arc::new(store.only(id.layer))));
+        }
+        table.held.insert((source, id.entry), ino);
+        table.files.insert(ino, RetiredFile::Entry { source, entry: id.entry });
+    }
+
+    /// The number of an entry that was retired.
+    pub(super) fn held(&self, source: u32, entry: u32) -> Option<u64> {
+        self.table().held.get(&(source, entry)).copied()
+    }
+
+    /// Drops what a view has again, what the kernel forgot, and archives beyond the bound. `is_served` tells of a number
+    /// whether the view has it, and of an archive.
+    pub(super) fn prune(&self, is_shown: impl Fn(u64) -> bool, is_served: impl Fn(u32) -> bool) {
+        let mut table = self.table();
+        let shown: Vec<u64> = table.files.keys().copied().filter(|&ino| is_shown(ino)).collect();
+        shown.into_iter().for_each(|ino| table.remove(ino));
+        let mut unserved = table.sources.iter().filter(|(source, _)| !is_served(*source)).count();
+        let mut closed = Vec::new();
+        for (source, store) in &table.sources {
+            let is_forgotten = lookups(store) <= 0;
+            if is_forgotten || (unserved > SOURCES_MAX && !is_served(*source)) {
+                unserved -= usize::from(!is_served(*source));
+                closed.push(*source);
+            }
+        }
+        closed.into_iter().for_each(|source| table.close(source));
+    }
+
+    /// FORGET of a number that the view does not have.
+    pub(super) fn forget(&self, ino: u64, less: i64) {
+        let mut table = self.table();
+        let Some(file) = table.files.get(&ino).cloned() else { return };
+        table.remove(ino);
+        if let RetiredFile::Entry { source, entry } = file
+            && let Some((_, store)) = table.sources.iter().find(|(number, _)| *number == source)
+            && store.count_lookups(EntryId { layer: 0, entry }, less) <= 0
+        {
+            table.close(source);
+        }
+    }
+
+    /// The attributes of a file.
+    pub(super) fn attr(&self, ino: u64) -> Option<Attr> {
+        let (size, modified) = match self.get(ino)? {
+            Bytes::Entry(store, id) => {
+                let size = store.known_size(id).unwrap_or_else(|| store.estimated_size(id));
+                (size, store.file_modified(id))
+            }
+            Bytes::Loose(file) => (file.stat().size, file.stat().modified()),
+        };
+        Some(Attr { ino, kind: NodeKind::File, size, modified, is_lasting: true })
+    }
+
+    /// The device that a file's bytes are on.
+    pub(super) fn device(&self, ino: u64) -> Option<u64> {
+        Some(match self.get(ino)? {
+            Bytes::Entry(store, id) => store.device(id),
+            Bytes::Loose(_) => 0,
+        })
+    }
+
+    /// READ.
+    pub(super) fn read<T>(
+        &self,
+        ino: u64,
+        offset: u64,
+        len: u32,
+        reach: Reach,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Error> {
+        match self.get(ino).ok_or(Error::Damaged)? {
+            Bytes::Entry(store, id) => {
+                store.read_within(id, offset, len, reach, answer).map_err(|error| match error.reason {
+                    Reason::OutOfReach => Error::OutOfReach,
+                    _ => Error::Damaged,
+                })
+            }
+            Bytes::Loose(_) if reach == Reach::PageCache => Err(Error::OutOfReach),
+            Bytes::Loose(file) => {
+                file.read_at(offset, len).map(|bytes| answer(&bytes)).map_err(|_| Error::Damaged)
+            }
+        }
+    }
+
+    fn get(&self, ino: u64) -> Option<Bytes> {
+        let table = self.table();
+        Some(match table.files.get(&ino)? {
+            RetiredFile::Entry { source, entry } => {
+                let (_, store) = table.sources.iter().find(|(number, _)| number == source)?;
+                Bytes::Entry(store.clone(), EntryId { layer: 0, entry: *entry })
+            }
+            RetiredFile::Loose(file) => Bytes::Loose(file.clone()),
+        })
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a file's bytes are.
+enum Bytes {
+    Entry(Arc<Store>, EntryId),
+    Loose(Arc<LooseFile>),
+}
+
+impl Table {
+    fn remove(&mut self, ino: u64) {
+        if let Some(RetiredFile::Entry { source, entry }) = self.files.remove(&ino) {
+            self.held.remove(&(source, entry));
+        }
+    }
+
+    /// Drops an archive and its files.
+    fn close(&mut self, source: u32) {
+        self.sources.retain(|(number, _)| *number != source);
+        self.held.retain(|(of, _), _| *of != source);
+        self.files.retain(|_, file| !matches!(file, RetiredFile::Entry { source: of, .. } if *of == source));
+    }
+}
+
+/// How often the kernel has numbers of files of the one archive of a store.
+fn lookups(store: &Store) -> i64 {
+    store.count_lookups(EntryId { layer: 0, entry: 0 }, 0)
+}

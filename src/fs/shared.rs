@@ -1,0 +1,111 @@
+//! What all views of a mount have together.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use super::cache_trim::CacheTrim;
+use super::last_reload::LastReload;
+use super::name_trim::NameTrim;
+use super::presentation::Presentation;
+use super::requests::Requests;
+use super::retired::Retired;
+use crate::tree::Spellings;
+
+/// Names that were told to the kernel with a lifetime, and are not found by a comparison of two views: absent ones, and
+/// spellings that are not the stored ones. Beyond this many, names have no lifetime.
+const TOLD_MAX: usize = 1 << 18;
+/// Bytes that these may take.
+const TOLD_BYTES_MAX: usize = 32 << 20;
+
+/// A folder's number, and a name in it.
+pub(super) type NameIn = (u64, Box<[u8]>);
+
+/// What all views of a mount have together.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) spellings: Spellings,
+    pub(super) presentation: Presentation,
+    /// Of folders that only archives have: when the newest archive or loose folder was last changed before the mount.
+    pub(super) modified: SystemTime,
+    /// Set once there is a session.
+    pub(super) cache_trim: OnceLock<CacheTrim>,
+    /// The same.
+    pub(super) name_trim: OnceLock<NameTrim>,
+    pub(super) started: Instant,
+    pub(super) requests: Requests,
+    pub(super) retired: Retired,
+    /// The number of the current view. It is stored while `told` is locked.
+    current: AtomicU32,
+    told: Mutex<Told>,
+    pub(super) last_reload: Mutex<LastReload>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    names: HashSet<NameIn>,
+    bytes: usize,
+}
+
+impl Shared {
+    pub(super) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
+        let (cache_trim, name_trim, requests, retired) = Default::default();
+        let (current, told, last_reload) = Default::default();
+        let started = Instant::now();
+        Self {
+            spellings,
+            presentation,
+            modified,
+            cache_trim,
+            name_trim,
+            started,
+            requests,
+            retired,
+            current,
+            told,
+            last_reload,
+        }
+    }
+
+    /// Whether a view is the current one.
+    pub(super) fn is_current(&self, view: u32) -> bool {
+        self.current.load(Ordering::SeqCst) == view
+    }
+
+    /// Records a name whose answer is of a view; returns whether it may have a lifetime.
+    pub(super) fn tell(&self, view: u32, parent: u64, name: &[u8]) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        // A later view was told of the names so far, this one not among them.
+        self.is_current(view) && told.insert((parent, Box::from(name)))
+    }
+
+    /// Makes a view the current one by `swap`, and takes the names that were told of those before.
+    pub(super) fn change_view(&self, view: u32, swap: impl FnOnce()) -> HashSet<NameIn> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        self.current.store(view, Ordering::SeqCst);
+        swap();
+        std::mem::take(&mut *told).names
+    }
+
+    /// Puts names back whose answers are as before.
+    pub(super) fn tell_again(&self, names: impl IntoIterator<Item = NameIn>) -> Vec<NameIn> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        names.into_iter().filter(|name| !told.insert(name.clone())).collect()
+    }
+}
+
+impl Told {
+    /// Whether there was room for it.
+    fn insert(&mut self, name: NameIn) -> bool {
+        let bytes = size_of::<NameIn>() + name.1.len();
+        if self.names.contains(&name) {
+            return true;
+        }
+        if self.names.len() >= TOLD_MAX || self.bytes + bytes > TOLD_BYTES_MAX {
+            return false;
+        }
+        self.bytes += bytes;
+        self.names.insert(name)
+    }
+}

@@ -1,0 +1,59 @@
+//! Inode numbers of a tree's nodes.
+//!
+//! In the first view of a mount a node's number is its position, and takes no memory. A later view has the numbers of the
+//! earlier one for all that did not change, and a table of eight bytes a node.
+
+use super::node::NodeId;
+
+/// The numbers of all nodes, the root first.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    /// Empty where numbers are positions.
+    of_nodes: Vec<u32>,
+    /// The nodes in the order of their numbers.
+    nodes: Vec<u32>,
+}
+
+impl Numbers {
+    /// `of_nodes` has one for each node, none twice.
+    pub(super) fn new(of_nodes: Vec<u32>) -> Self {
+        let mut nodes: Vec<u32> = (0..).take(of_nodes.len()).collect();
+        nodes.sort_unstable_by_key(|&node| of_nodes[node as usize]);
+        Self { of_nodes, nodes }
+    }
+
+    pub(super) fn ino(&self, node: NodeId) -> u64 {
+        let number = self.of_nodes.get(node.0 as usize);
+        number.map_or_else(|| u64::from(node.0) + NodeId::ROOT_INO, |&number| u64::from(number))
+    }
+
+    /// The node with a number, in a tree of `len` nodes.
+    pub(super) fn node(&self, ino: u64, len: u32) -> Option<NodeId> {
+        if self.of_nodes.is_empty() {
+            let index = u32::try_from(ino.checked_sub(NodeId::ROOT_INO)?).ok()?;
+            return (index < len).then_some(NodeId(index));
+        }
+        let number = |node: &u32| u64::from(self.of_nodes[*node as usize]);
+        let found = self.nodes.binary_search_by_key(&ino, number).ok()?;
+        Some(NodeId(self.nodes[found]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_leads_to_its_node_by_position_or_by_table() {
+        let positions = Numbers::default();
+        assert_eq!((positions.ino(NodeId::ROOT), positions.node(1, 3)), (1, Some(NodeId::ROOT)));
+        assert_eq!(
+            (positions.node(3, 3), positions.node(4, 3), positions.node(0, 3)),
+            (Some(NodeId(2)), None, None)
+        );
+        let table = Numbers::new(vec![1, 90, 7]);
+        assert_eq!([0, 1, 2].map(|node| table.ino(NodeId(node))), [1, 90, 7]);
+        assert_eq!([1, 7, 90].map(|ino| table.node(ino, 3)), [0, 2, 1].map(|node| Some(NodeId(node))));
+        assert_eq!([0, 2, 91].map(|ino| table.node(ino, 3)), [None; 3]);
+    }
+}

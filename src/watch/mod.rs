@@ -1,0 +1,12 @@
+//! What changes on the disk: folders that are watched by inotify, or looked at again and again where the system allows no more
+//! watches.
+//!
+//! Nothing here knows what the folders are for. Who watches says of each what counts (`interest`), waits (`watcher`), and
+//! learns that something did.
+
+mod interest;
+mod poll;
+mod watcher;
+
+pub use interest::{Interest, Interests};
+pub use watcher::{Watcher, Woken};

@@ -1,0 +1,200 @@
+//! Waiting for a change, by inotify.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::io::Errno;
+
+use super::interest::Interests;
+use super::poll::Polled;
+
+/// Bytes of events that are read at once.
+const EVENTS: usize = 1 << 14;
+
+/// Watches folders.
+#[derive(Debug)]
+pub struct Watcher {
+    /// None where the user has too many.
+    inotify: Option<OwnedFd>,
+    interests: Interests,
+    watches: HashMap<PathBuf, i32>,
+    /// The paths of each watch: links give a folder several.
+    folders: HashMap<i32, Vec<PathBuf>>,
+    /// Folders that the system gives no watch for.
+    polled: Polled,
+}
+
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Woken {
+    /// Whether something changed that counts.
+    pub is_changed: bool,
+    /// Whether the other descriptor can be read.
+    pub is_readable: bool,
+}
+
+impl Default for Watcher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Watcher {
+    /// Watches nothing yet. Where the system allows no more watchers, folders are polled.
+    pub fn new() -> Self {
+        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
+        let (interests, watches, folders, polled) = Default::default();
+        Self { inotify, interests, watches, folders, polled }
+    }
+
+    /// Watches these folders and no others from now on; returns those that it did not before. A folder that does not exist is
+    /// watched for by its nearest parent that does.
+    pub fn watch(&mut self, wanted: Interests) -> Vec<PathBuf> {
+        let wanted = with_parents(wanted);
+        let gone: Vec<PathBuf> =
+            self.watches.keys().filter(|folder| !wanted.0.contains_key(*folder)).cloned().collect();
+        gone.iter().for_each(|folder| self.unwatch(folder));
+        let mut added = Vec::new();
+        let mut unwatched = Vec::new();
+        for folder in wanted.0.keys() {
+            if self.watches.contains_key(folder) {
+                continue;
+            }
+            let watch = self.inotify.as_ref().map(|inotify| inotify::add_watch(inotify, folder, events()));
+            match watch {
+                Some(Ok(watch)) => {
+                    self.watches.insert(folder.clone(), watch);
+                    self.folders.entry(watch).or_default().push(folder.clone());
+                    added.push(folder.clone());
+                }
+                // max_user_watches.
+                None | Some(Err(Errno::NOSPC | Errno::NOMEM)) => unwatched.push(folder.clone()),
+                Some(Err(_)) => {}
+            }
+        }
+        added.extend(self.polled.set(unwatched));
+        self.interests = wanted;
+        added
+    }
+
+    /// How many folders are polled, because the system allows no more watches.
+    pub fn polled(&self) -> usize {
+        self.polled.len()
+    }
+
+    /// Waits until something changes that counts, or `other` can be read, or `until` comes.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn wait(&mut self, other: BorrowedFd<'_>, until: Option<Instant>) -> io::Result<Woken> {
+        loop {
+            let until = [until, self.polled.due()].into_iter().flatten().min();
+            let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+            let mut events = vec![PollFd::from_borrowed_fd(other, PollFlags::IN)];
+            events.extend(
+                self.inotify.as_ref().map(|inotify| PollFd::from_borrowed_fd(inotify.as_fd(), PollFlags::IN)),
+            );
+            match poll(&mut events, timeout.as_ref()) {
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(errno.into()),
+            }
+            let is_readable = !events[0].revents().is_empty();
+            let is_changed = self.read_events()? | self.polled.look(Instant::now());
+            let is_over = until.is_some_and(|until| Instant::now() >= until);
+            if is_changed || is_readable || is_over {
+                return Ok(Woken { is_changed, is_readable });
+            }
+        }
+    }
+
+    /// Reads all events that there are; returns whether one counts.
+    fn read_events(&mut self) -> io::Result<bool> {
+        let Some(inotify) = &self.inotify else { return Ok(false) };
+        let mut buffer = [MaybeUninit::uninit(); EVENTS];
+        let (mut is_changed, mut ended) = (false, Vec::new());
+        let mut reader = Reader::new(inotify, &mut buffer);
+        loop {
+            let event = match reader.next() {
+                Ok(event) => event,
+                Err(Errno::WOULDBLOCK) => break,
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(errno.into()),
+            };
+            let (flags, watch) = (event.events(), event.wd());
+            let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
+            if flags.intersects(ReadFlags::QUEUE_OVERFLOW) {
+                is_changed = true;
+            }
+            let folders = self.folders.get(&watch).into_iter().flatten();
+            let mut interests = folders.filter_map(|folder| self.interests.0.get(folder));
+            is_changed |= interests.any(|interest| interest.includes(flags, name));
+            // A moved folder would be watched on elsewhere.
+            if flags.intersects(ReadFlags::IGNORED | ReadFlags::MOVE_SELF) {
+                ended.extend(self.folders.get(&watch).cloned().unwrap_or_default());
+            }
+        }
+        ended.iter().for_each(|folder| self.unwatch(folder));
+        Ok(is_changed)
+    }
+
+    /// Ends the watch of a path, and of the folder, where no other path leads to it.
+    fn unwatch(&mut self, folder: &Path) {
+        let Some(watch) = self.watches.remove(folder) else { return };
+        let Some(paths) = self.folders.get_mut(&watch) else { return };
+        paths.retain(|path| path != folder);
+        if paths.is_empty() {
+            self.folders.remove(&watch);
+            // Fails where the folder is gone, and the watch with it.
+            let _ = self.inotify.as_ref().map(|inotify| inotify::remove_watch(inotify, watch));
+        }
+    }
+}
+
+fn events() -> WatchFlags {
+    WatchFlags::CREATE
+        | WatchFlags::DELETE
+        | WatchFlags::MOVED_FROM
+        | WatchFlags::MOVED_TO
+        | WatchFlags::MODIFY
+        | WatchFlags::CLOSE_WRITE
+        | WatchFlags::ATTRIB
+        | WatchFlags::DELETE_SELF
+        | WatchFlags::MOVE_SELF
+        | WatchFlags::ONLYDIR
+}
+
+/// The same, and for folders that do not exist the name of the topmost that is missing.
+fn with_parents(wanted: Interests) -> Interests {
+    let mut all = Interests::default();
+    for (folder, interest) in wanted.0 {
+        // Where it goes and comes, its parent has the event.
+        all.add_name(&folder);
+        let mut at = folder.as_path();
+        while let Some(parent) = at.parent().filter(|_| !at.is_dir()) {
+            all.add_name(at);
+            at = parent;
+        }
+        if folder.is_dir() {
+            all.merge(folder, interest);
+        }
+    }
+    all
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    // Rounded up: a wait that ends too early would be repeated at once.
+    let duration = duration.saturating_add(Duration::from_millis(1));
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(duration.subsec_nanos()),
+    }
+}
