@@ -14,6 +14,7 @@ pub mod find;
 mod ini;
 mod installation;
 mod language;
+mod listed_path;
 mod loose;
 mod mo2;
 mod note;

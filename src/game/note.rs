@@ -3,7 +3,7 @@
 /// What a note is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoteCode {
-    /// A list names an archive that does not exist.
+    /// A list names an archive that no data folder has.
     ArchiveMissing,
     /// Nothing loads an archive.
     ArchiveUnlisted,

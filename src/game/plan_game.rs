@@ -58,6 +58,7 @@ pub(super) fn plan_managed(
     let language = reader.language(&inis);
     let lists = reader.lists(overrides.plugins.as_deref());
     let (folders, layers) = reader.folders();
+    let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path.clone()).collect();
     let names = DataFolders::new(folders);
     let mut order = plan(Inputs {
         title,
@@ -68,6 +69,7 @@ pub(super) fn plan_managed(
         lists: &lists,
         header: &disk::header,
         ini: &|path| disk::ini(path, &mut Vec::new()),
+        below: &|path| paths.iter().rev().find_map(|folder| caseless::find_file(folder, path)),
         precedence: overrides.precedence,
         has_sky_bsa: reader.has_sky_bsa(),
     });

@@ -261,3 +261,23 @@ fn a_profile_of_morrowind_has_the_settings_that_the_game_keeps_in_its_folder() {
     assert_eq!(layers(&order), expected, "numbers end at the first gap");
     assert!(notes(&order, NoteCode::FolderCase)[0].ends_with("game/DATA FILES"), "{:?}", order.notes);
 }
+
+#[test]
+fn an_archive_in_a_folder_of_data_is_loaded_and_one_elsewhere_is_not() {
+    let list = "Sub\\Deep.bsa, .\\Plain.bsa, plain.bsa, SUB/../sub/deep.BSA, ..\\Out.bsa, Sub\\..\\..\\Out.bsa, Z:\\Out.bsa, /Out.bsa";
+    let tree = Tree::new("skyrimse").with(&[
+        (
+            "my/Skyrim.ini",
+            &format!("[Archive]\nsResourceArchiveList={list}\nsResourceArchiveList2=Sub\\None.bsa\n"),
+        ),
+        ("game/Data/Plain.bsa", ""),
+        ("game/Data/sub/deep.bsa", ""),
+        ("game/Out.bsa", ""),
+    ]);
+    let order = tree.plan();
+    assert_eq!(layers(&order), ["deep.bsa", "Plain.bsa", "Data"]);
+    let missing = notes(&order, NoteCode::ArchiveMissing);
+    assert_eq!(missing, ["..\\Out.bsa", "Sub\\..\\..\\Out.bsa", "Z:\\Out.bsa", "/Out.bsa", "Sub\\None.bsa"]);
+    let is_out = |note: &&bsafs::game::Note| note.text.contains("leads out of the data folder");
+    assert_eq!(order.notes.iter().filter(is_out).count(), 4);
+}
