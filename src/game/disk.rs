@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::archive_version::{ArchiveVersion, HEAD};
 use super::caseless::{FolderNames, find_file, fold};
 use super::data::{DataFile, DataFolder};
 use super::ini::{INI_MAX, Ini};
@@ -85,6 +86,11 @@ pub(super) fn header(path: &Path) -> Option<Header> {
         bytes = small_file::read_start(path, len).ok()?.0;
     }
     Header::parse(&bytes)
+}
+
+/// The version of an archive; `None` where it cannot be read or is no archive.
+pub(super) fn archive_version(path: &Path) -> Option<ArchiveVersion> {
+    ArchiveVersion::of(&small_file::read_start(path, HEAD).ok()?.0)
 }
 
 /// The spellings of a name in a folder: the one that is meant, then the others.

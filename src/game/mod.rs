@@ -4,6 +4,7 @@
 //! read from the disk for them is read through [`small_file`] and [`caseless`].
 
 mod active;
+mod archive_version;
 mod archives;
 mod attach;
 pub mod caseless;
@@ -34,6 +35,7 @@ mod text;
 mod title;
 mod titles;
 
+pub use archive_version::ArchiveVersion;
 pub use environment::Environment;
 pub use ini::{Ini, IniFiles};
 pub use installation::{Installation, Overrides};

@@ -13,6 +13,8 @@ pub enum NoteCode {
     ArchiveShadowed,
     /// An archive is for another language.
     ArchiveLanguage,
+    /// An archive is of another version than the game's own.
+    ArchiveVersion,
     /// A list names a plugin that does not exist.
     PluginMissing,
     /// A list names a plugin twice.
@@ -58,6 +60,7 @@ impl NoteCode {
             Self::ArchiveInactive => "archive-inactive",
             Self::ArchiveShadowed => "archive-shadowed",
             Self::ArchiveLanguage => "archive-language",
+            Self::ArchiveVersion => "archive-version",
             Self::PluginMissing => "plugin-missing",
             Self::PluginTwice => "plugin-twice",
             Self::MasterMissing => "master-missing",

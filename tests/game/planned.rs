@@ -281,3 +281,50 @@ fn an_archive_in_a_folder_of_data_is_loaded_and_one_elsewhere_is_not() {
     let is_out = |note: &&bsafs::game::Note| note.text.contains("leads out of the data folder");
     assert_eq!(order.notes.iter().filter(is_out).count(), 4);
 }
+
+#[test]
+fn an_archive_of_another_games_version_is_noted_and_stays_a_layer() {
+    let tree = Tree::new("skyrimse").with(&[
+        (
+            "my/Skyrim.ini",
+            "[Archive]\nsResourceArchiveList=Own.bsa, Old.bsa, Ba2.bsa, None.bsa\nsResourceArchiveList2=\n",
+        ),
+        ("game/Data/Own.bsa", "BSA\0\x69\0\0\0"),
+        ("game/Data/Old.bsa", "BSA\0\x68\0\0\0"),
+        ("game/Data/Ba2.bsa", "BTDX\x01\0\0\0GNRL"),
+        ("game/Data/None.bsa", "nothing known"),
+    ]);
+    let order = tree.plan();
+    assert_eq!(layers(&order), ["Own.bsa", "Old.bsa", "Ba2.bsa", "None.bsa", "Data"]);
+    let noted = notes(&order, NoteCode::ArchiveVersion);
+    assert_eq!(
+        noted.iter().map(|it| it.rsplit('/').next().unwrap()).collect::<Vec<_>>(),
+        ["Old.bsa", "Ba2.bsa"]
+    );
+}
+
+#[test]
+fn fallout_4_of_the_microsoft_store_has_its_add_ons_in_folders_beside_it() {
+    let mut tree = Tree::new("fallout4").with(&[
+        ("Fallout 4 (PC)/Content/Data/Fallout4.esm", ""),
+        ("Fallout 4 (PC)/Content/Data/Fallout4 - Misc.ba2", ""),
+        ("fallout 4- automatron (pc)/Content/Data/DLCRobot.esm", ""),
+        ("fallout 4- automatron (pc)/Content/Data/DLCRobot - Main.ba2", ""),
+        ("Fallout 4- Far Harbor (PC)/Content/data/DLCCoast.esm", ""),
+        ("Fallout 4- Other (PC)/Content/Data/Other.esm", ""),
+    ]);
+    tree.installation.folder = tree.path("Fallout 4 (PC)/Content");
+    assert_eq!(tree.plan().plugins, ["Fallout4.esm"], "a copy from another store");
+    tree.installation.store = Store::Microsoft;
+    let order = tree.plan();
+    assert_eq!(order.plugins, ["Fallout4.esm", "DLCRobot.esm", "DLCCoast.esm"]);
+    let paths: Vec<PathBuf> = order.layers.iter().map(|layer| layer.path.clone()).collect();
+    let expected = [
+        "Fallout 4 (PC)/Content/Data",
+        "Fallout 4- Far Harbor (PC)/Content/data",
+        "fallout 4- automatron (pc)/Content/Data",
+        "Fallout 4 (PC)/Content/Data/Fallout4 - Misc.ba2",
+        "fallout 4- automatron (pc)/Content/Data/DLCRobot - Main.ba2",
+    ];
+    assert_eq!(paths, expected.map(|path| tree.path(path)));
+}
