@@ -178,7 +178,7 @@ impl Instance {
     }
 
     fn layer(&self, path: PathBuf, why: String) -> PlannedLayer {
-        PlannedLayer { shown: self.shown.clone(), ..PlannedLayer::folder(path, why) }
+        PlannedLayer { shown: self.shown.clone(), is_managed: true, ..PlannedLayer::folder(path, why) }
     }
 }
 

@@ -98,4 +98,12 @@ impl Note {
     pub fn new(code: NoteCode, subject: impl Into<String>, text: impl Into<String>) -> Self {
         Self { code, subject: subject.into(), text: text.into() }
     }
+
+    /// On paths of folders in one folder that differ in the case of their last names alone.
+    pub fn folder_case(mut paths: Vec<String>) -> Self {
+        // Those that begin with small letters first.
+        paths.sort_by(|a, b| b.cmp(a));
+        let text = "Wine shows the game one of them; bsafs shows the files of both";
+        Self::new(NoteCode::FolderCase, paths.join(", "), text)
+    }
 }

@@ -36,17 +36,23 @@ pub struct PlannedLayer {
     pub why: String,
     /// Which files of a folder are shown.
     pub shown: Shown,
+    /// Whether it is a folder of a mod manager, which merges it with others whatever the case of their names.
+    pub is_managed: bool,
 }
 
 impl PlannedLayer {
     /// An archive.
     pub fn archive(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
-        Self { what: LayerKind::Archive, path: path.into(), why: why.into(), shown: Shown::default() }
+        Self::new(LayerKind::Archive, path.into(), why.into())
     }
 
     /// A folder of loose files.
     pub fn folder(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
-        Self { what: LayerKind::Folder, path: path.into(), why: why.into(), shown: Shown::default() }
+        Self::new(LayerKind::Folder, path.into(), why.into())
+    }
+
+    fn new(what: LayerKind, path: PathBuf, why: String) -> Self {
+        Self { what, path, why, shown: Shown::default(), is_managed: false }
     }
 }
 
