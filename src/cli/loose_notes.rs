@@ -117,6 +117,7 @@ impl Archives {
         let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
         let paths: Vec<&PathBuf> = layers.map(|layer| &layer.path).collect();
         let read = |index: usize| Ok(paths_in(paths[index]));
+        let invalidated: HashSet<&str> = order.invalidated.iter().map(String::as_str).collect();
         let mut archives = Self::default();
         for (path, read) in
             paths.iter().zip(in_parallel(paths.len(), "reading names", read).unwrap_or_default())
@@ -126,6 +127,9 @@ impl Archives {
                     for name in names {
                         if let Some((first, _)) = name.split_once('/') {
                             archives.folders.insert(first.to_owned());
+                        }
+                        if invalidated.contains(name.as_str()) {
+                            continue;
                         }
                         let newest = archives.newest.entry(name).or_insert(changed);
                         *newest = changed.max(*newest);

@@ -14,6 +14,7 @@ mod environment;
 pub mod find;
 mod ini;
 mod installation;
+mod invalidation;
 mod language;
 mod listed_path;
 mod loose;

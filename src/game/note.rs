@@ -45,6 +45,8 @@ pub enum NoteCode {
     LinkDangling,
     /// A file raises an archive in a way that is not modelled.
     OverrideFile,
+    /// A list takes paths out of all archives.
+    ArchiveInvalidation,
     /// A file exists and cannot be read.
     FileUnreadable,
     /// The mod manager shows its view in place of the data folder.
@@ -76,6 +78,7 @@ impl NoteCode {
             Self::IniSectionTwice => "ini-section-twice",
             Self::LinkDangling => "link-dangling",
             Self::OverrideFile => "override-file",
+            Self::ArchiveInvalidation => "archive-invalidation",
             Self::FileUnreadable => "file-unreadable",
             Self::DataMounted => "data-mounted",
         }

@@ -13,6 +13,8 @@ pub struct LoadOrder {
     pub game: &'static str,
     /// Lowest first: of several that have a path, the last has it, but for what [`LoadOrder::precedence`] says of loose files.
     pub layers: Vec<PlannedLayer>,
+    /// Paths that the game takes out of all of its archives; in small letters, `/` between names.
+    pub invalidated: Vec<String>,
     /// What is odd.
     pub notes: Vec<Note>,
     /// The active plugins in load order.

@@ -8,6 +8,7 @@ use super::data::{DataFolder, DataFolders};
 use super::disk;
 use super::ini::{Ini, IniFiles};
 use super::installation::{Installation, Overrides};
+use super::invalidation;
 use super::language;
 use super::note::{Note, NoteCode};
 use super::order::{LayerKind, LoadOrder, PlanError, PlannedLayer};
@@ -75,6 +76,7 @@ pub(super) fn plan_managed(
         has_sky_bsa: reader.has_sky_bsa(),
     });
     order.inis = read;
+    order.invalidated = reader.invalidated(&inis);
     reader.notes.append(&mut order.notes);
     note_versions(title, &order.layers, &mut reader.notes);
     order.notes = reader.notes;
@@ -282,6 +284,24 @@ impl GameReader<'_> {
         };
         let names = self.title().microsoft_data.iter().rev();
         names.filter_map(|name| find_folder(games, name)).collect()
+    }
+
+    /// The paths that a list takes out of all archives.
+    fn invalidated(&mut self, inis: &IniFiles) -> Vec<String> {
+        let Some(name) = invalidation::list_name(self.title(), inis) else { return Vec::new() };
+        // Which of the two folders the name belongs to is not documented; tools write it into the first.
+        let path = [&self.installation.folder, &self.data].into_iter().find_map(|it| disk::file_in(it, name));
+        let Some(path) = path else { return Vec::new() };
+        let list = disk::list_file(&path, &mut self.notes).unwrap_or_default();
+        let paths = invalidation::paths(&list);
+        if !paths.is_empty() {
+            let text = format!(
+                "the game takes its {} paths out of all archives: loose files have them, or nothing",
+                paths.len()
+            );
+            self.notes.push(Note::new(NoteCode::ArchiveInvalidation, path.to_string_lossy(), text));
+        }
+        paths
     }
 
     /// Whether OBSE loads a plugin that reverses the order of archives.

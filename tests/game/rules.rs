@@ -1,7 +1,8 @@
 //! Rules that the worlds lack, by the commands: homes with one game each.
 
-use std::fs;
+use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -81,4 +82,91 @@ fn skyrim_has_archives_of_listed_paths_and_notes_on_what_it_may_not_see() {
     assert_eq!(mount.read("textures/a.dds"), b"from deep");
     assert!(!mount.join("textures/out.dds").exists());
     mount.umount(&dir);
+}
+
+/// A copy of Oblivion with one archive and the text of its INI file.
+fn oblivion(dir: &TestDir, archive: &[u8], ini: &str) -> World {
+    let settings = format!("[General]\nbUseMyGamesDirectory=0\n[Archive]\nSArchiveList=A.bsa\n{ini}");
+    home(
+        dir,
+        &[
+            ("Oblivion.exe", b"MZ"),
+            ("Oblivion.ini", settings.as_bytes()),
+            ("Data/Oblivion.esm", b""),
+            ("Data/A.bsa", archive),
+        ],
+    )
+}
+
+/// Writes a file that was changed at a time in seconds.
+fn write_at(path: &Path, content: &[u8], seconds: u64) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+    let times = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+    File::options().write(true).open(path).unwrap().set_times(times).unwrap();
+}
+
+fn mounted(world: &World, dir: &TestDir, sources: &[&str]) -> Mounted {
+    let finished = world.run(dir, &[&["mount"], sources, &["mnt"]].concat());
+    assert_eq!(finished.code, 0, "{sources:?}: {}", finished.err);
+    Mounted::at(&dir.path("mnt"), finished.out)
+}
+
+#[test]
+fn dates_of_oblivion_decide_in_the_game_and_not_between_it_and_what_is_mounted_with_it() {
+    let dir = TestDir::new();
+    let world = oblivion(&dir, &archive("A", &["old.dds", "new.dds"]), "");
+    let data = game(&world).join("Data");
+    write_at(&data.join("A.bsa"), &archive("A", &["old.dds", "new.dds"]), 2_000);
+    write_at(&data.join("old.dds"), b"loose", 1_000);
+    write_at(&data.join("new.dds"), b"loose", 3_000);
+    let other = dir.path("other");
+    write_at(&other.join("old.dds"), b"other", 500);
+    write_at(&other.join("new.dds"), b"other", 500);
+    let (game, other) = (game(&world), other.to_str().unwrap().to_owned());
+    let game = game.to_str().unwrap();
+    for (sources, old, new) in [
+        (&[game][..], "from A", "loose"),
+        (&[game, &other], "other", "other"),
+        (&[&other, game], "from A", "loose"),
+    ] {
+        let mount = mounted(&world, &dir, sources);
+        let read = |name: &str| String::from_utf8(mount.read(name)).unwrap();
+        assert_eq!((read("old.dds").as_str(), read("new.dds").as_str()), (old, new), "{sources:?}");
+        mount.umount(&dir);
+        let found = order(&world, &dir, sources);
+        assert_eq!(subjects(&found, "loose-older", Path::new("")), ["old.dds"], "{sources:?}");
+    }
+}
+
+#[test]
+fn paths_of_a_list_are_in_no_archive_of_oblivion() {
+    let dir = TestDir::new();
+    let names = ["textures\\both.dds", "textures\\listed.dds", "textures\\gone.dds"];
+    let world = oblivion(&dir, &[], "SInvalidationFile=ArchiveInvalidation.txt\n");
+    let game = game(&world);
+    write_at(&game.join("Data/A.bsa"), &archive("A", &names), 2_000);
+    write_at(&game.join("Data/textures/both.dds"), b"loose", 1_000);
+    write_at(&game.join("Data/Textures/Listed.dds"), b"loose", 1_000);
+    let folder = game.to_str().unwrap();
+    let read = |present: &[(&str, &str)], absent: &[&str]| {
+        let mount = mounted(&world, &dir, &[folder]);
+        for (path, content) in present {
+            assert_eq!(mount.read(path), content.as_bytes(), "{path}");
+        }
+        assert!(absent.iter().all(|path| !mount.join(path).exists()), "{absent:?}");
+        mount.umount(&dir);
+    };
+    let all = "from A";
+    read(&[("textures/both.dds", all), ("textures/listed.dds", all), ("textures/gone.dds", all)], &[]);
+    let without = order(&world, &dir, &[folder]);
+    assert_eq!(subjects(&without, "archive-invalidation", &game), [""; 0]);
+    assert_eq!(subjects(&without, "loose-older", &game), ["Textures/Listed.dds", "textures/both.dds"]);
+    fs::write(game.join("archiveinvalidation.txt"), "textures/LISTED.dds\r\ntextures\\gone.dds\r\n").unwrap();
+    read(&[("textures/both.dds", all), ("textures/listed.dds", "loose")], &["textures/gone.dds"]);
+    let with = order(&world, &dir, &[folder]);
+    assert_eq!(subjects(&with, "archive-invalidation", &game), ["archiveinvalidation.txt"]);
+    assert_eq!(subjects(&with, "loose-older", &game), ["textures/both.dds"]);
+    let which = world.run(&dir, &["which", "--json", "--in", folder, "textures/listed.dds"]);
+    assert!(which.code == 0 && which.out.contains("/Data\""), "{which:?}");
 }
