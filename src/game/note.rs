@@ -35,6 +35,8 @@ pub enum NoteCode {
     NeverStarted,
     /// A profile of Mod Organizer 2 names a mod that does not exist.
     Mo2ModMissing,
+    /// A mod has files for the game's folder.
+    Mo2RootFolder,
     /// `plugins.txt` and `Plugins.txt` differ.
     PluginsFilesDiffer,
     /// A list may be too long for the game.
@@ -73,6 +75,7 @@ impl NoteCode {
             Self::DataTwoPlaces => "data-two-places",
             Self::NeverStarted => "never-started",
             Self::Mo2ModMissing => "mo2-mod-missing",
+            Self::Mo2RootFolder => "mo2-root-folder",
             Self::PluginsFilesDiffer => "plugins-files-differ",
             Self::ListTooLong => "list-too-long",
             Self::IniSectionTwice => "ini-section-twice",

@@ -328,3 +328,32 @@ fn fallout_4_of_the_microsoft_store_has_its_add_ons_in_folders_beside_it() {
     ];
     assert_eq!(paths, expected.map(|path| tree.path(path)));
 }
+
+#[test]
+fn a_root_folder_of_a_mod_is_no_data_where_root_builder_is_there_and_on() {
+    let instance = |more: &str| format!("[General]\nselected_profile=Default\n{more}");
+    let on = "[PluginPersistance]\nRootBuilder\\enabled=true\n";
+    let off = "[PluginPersistance]\nRootBuilder\\enabled=false\n";
+    let set = "[Plugins]\nRootBuilder\\autobuild=true\n";
+    for (ini, has_folder, is_out) in
+        [("", false, false), (on, false, true), (set, false, true), ("", true, true), (off, true, false)]
+    {
+        let tree = Tree::new("skyrimse").with(&[
+            ("mo2/ModOrganizer.ini", &instance(ini)),
+            ("mo2/profiles/Default/modlist.txt", "+SKSE\n+Plain\n"),
+            ("mo2/mods/SKSE/Root/skse64_loader.exe", ""),
+            ("mo2/mods/Plain/textures/a.dds", ""),
+        ]);
+        if has_folder {
+            fs::create_dir_all(tree.path("mo2/plugins/RootBuilder")).unwrap();
+        }
+        let find = |_: Option<&Path>| Ok(tree.installation.clone());
+        let order = plan_mo2(&tree.path("mo2"), &find, &Overrides::default()).unwrap();
+        assert_eq!(layers(&order), ["Data", "Plain", "SKSE"]);
+        let without = &order.layers[2].shown.without_names;
+        assert_eq!(without.iter().any(|name| name == "root"), is_out, "{ini} {has_folder}");
+        let root = tree.path("mo2/mods/SKSE/Root");
+        let noted: &[&str] = if is_out { &[root.to_str().unwrap()] } else { &[] };
+        assert_eq!(notes(&order, NoteCode::Mo2RootFolder), noted, "{ini} {has_folder}");
+    }
+}

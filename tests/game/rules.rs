@@ -170,3 +170,32 @@ fn paths_of_a_list_are_in_no_archive_of_oblivion() {
     let which = world.run(&dir, &["which", "--json", "--in", folder, "textures/listed.dds"]);
     assert!(which.code == 0 && which.out.contains("/Data\""), "{which:?}");
 }
+
+#[test]
+fn root_folders_of_root_builder_are_not_in_a_mount_of_an_instance() {
+    let dir = TestDir::new();
+    let world = home(&dir, &[("SkyrimSE.exe", b"MZ"), ("Data/Skyrim.esm", b"")]);
+    let instance = world.root.join("mo2");
+    let game = game(&world);
+    let ini = format!(
+        "[General]\ngamePath=@ByteArray(Z:{})\nselected_profile=Default\n[PluginPersistance]\nRootBuilder\\enabled=true\n",
+        game.to_str().unwrap().replace('/', "\\\\")
+    );
+    for (path, text) in [
+        ("ModOrganizer.ini", ini.as_str()),
+        ("profiles/Default/modlist.txt", "+SKSE\n"),
+        ("mods/SKSE/Root/skse64_loader.exe", "loader"),
+        ("mods/SKSE/scripts/root/a.pex", "script"),
+    ] {
+        let path = instance.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let source = instance.to_str().unwrap();
+    let noted = subjects(&order(&world, &dir, &[source]), "mo2-root-folder", &instance);
+    assert_eq!(noted, ["mods/SKSE/Root"]);
+    let mount = mounted(&world, &dir, &[source]);
+    assert_eq!(mount.read("Scripts/Root/a.pex"), b"script");
+    assert!(!mount.join("Root").exists());
+    mount.umount(&dir);
+}
