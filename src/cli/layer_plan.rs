@@ -1,5 +1,6 @@
 //! The layers to be opened, before any is: what a user names, and what a folder brings along.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +9,26 @@ use rustix::io::Errno;
 use super::exit::{Exit, Failure};
 use super::open_args::FolderArchives;
 use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
-use crate::game::{LayerKind, LoadOrder, Shown};
+use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
+
+/// What the rules of a game do to one of its layers; nothing to what a user names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LayerRules {
+    /// Whether dates decide between it and others.
+    pub(super) by_date: bool,
+    /// Paths that are left out if it is an archive; in small letters, `/` between names.
+    pub(super) invalidated: Arc<HashSet<Vec<u8>>>,
+}
+
+impl LayerRules {
+    fn of(order: &LoadOrder) -> Self {
+        let invalidated = order.invalidated.iter().map(|path| path.as_bytes().to_vec());
+        Self {
+            by_date: order.precedence.loose == LooseRule::ByDate,
+            invalidated: Arc::new(invalidated.collect()),
+        }
+    }
+}
 
 /// A layer, lowest first in a list of them.
 #[derive(Clone, Debug)]
@@ -21,6 +41,7 @@ pub(super) enum PlannedLayer {
         is_needed: bool,
         /// Why a game loads it; empty where a user named it.
         why: String,
+        rules: LayerRules,
     },
     /// A folder of loose files.
     Folder(PlannedFolder),
@@ -39,6 +60,7 @@ pub(super) struct PlannedFolder {
     pub(super) hides_served: bool,
     /// Why a game loads it; empty where a user named it.
     pub(super) why: String,
+    pub(super) rules: LayerRules,
 }
 
 /// A layer whose names are known, if it is a folder.
@@ -48,12 +70,14 @@ pub(super) enum FoundLayer {
         path: PathBuf,
         is_needed: bool,
         why: String,
+        rules: LayerRules,
     },
     Folder {
         /// Boxed, for it is large.
         folder: Box<Folder>,
         lists_archives: bool,
         why: String,
+        rules: LayerRules,
     },
     /// A folder that is walked once it is known what is in the archives.
     Later(PlannedFolder),
@@ -77,7 +101,8 @@ impl PlannedLayer {
         if path.is_dir() {
             return Self::Folder(PlannedFolder::named(path, archives));
         }
-        Self::Archive { path: path.to_owned(), is_needed: true, why: String::new() }
+        let rules = LayerRules::default();
+        Self::Archive { path: path.to_owned(), is_needed: true, why: String::new(), rules }
     }
 }
 
@@ -85,10 +110,11 @@ impl PlannedLayer {
 /// where it was planned what no archive has.
 pub(super) fn of_order(order: &LoadOrder) -> Vec<PlannedLayer> {
     let (mut layers, mut above) = (Vec::with_capacity(order.layers.len()), Vec::new());
+    let rules = LayerRules::of(order);
     for layer in &order.layers {
         let (path, why) = (layer.path.clone(), layer.why.clone());
         if layer.what == LayerKind::Archive {
-            layers.push(PlannedLayer::Archive { path, is_needed: false, why });
+            layers.push(PlannedLayer::Archive { path, is_needed: false, why, rules: rules.clone() });
             continue;
         }
         let filter = filter_of(&layer.shown);
@@ -100,6 +126,7 @@ pub(super) fn of_order(order: &LoadOrder) -> Vec<PlannedLayer> {
                 lists_archives: false,
                 hides_served,
                 why: why.clone(),
+                rules: rules.clone(),
             })
         };
         match &layer.shown.only {
@@ -139,6 +166,7 @@ impl PlannedFolder {
             lists_archives,
             hides_served: false,
             why: String::new(),
+            rules: LayerRules::default(),
         }
     }
 
@@ -175,11 +203,12 @@ impl PlannedFolder {
         let Some(folder) = self.scan_or_warn(files)? else { return Ok(Vec::new()) };
         let archives =
             if self.opens_archives { archives_in(folder.path(), folder.names()) } else { Vec::new() };
-        let why = || self.why.clone();
-        let archive = |path| FoundLayer::Archive { path, is_needed: false, why: why() };
+        let (why, rules) = (|| self.why.clone(), || self.rules.clone());
+        let archive = |path| FoundLayer::Archive { path, is_needed: false, why: why(), rules: rules() };
         let mut layers: Vec<FoundLayer> = archives.into_iter().map(archive).collect();
         let lists_archives = self.lists_archives;
-        layers.push(FoundLayer::Folder { folder: Box::new(folder), lists_archives, why: why() });
+        let folder = Box::new(folder);
+        layers.push(FoundLayer::Folder { folder, lists_archives, why: why(), rules: rules() });
         Ok(layers)
     }
 }

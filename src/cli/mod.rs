@@ -12,6 +12,7 @@ mod dictionary;
 mod diff;
 mod exit;
 mod extract;
+mod folder_case;
 mod folder_name;
 mod games;
 mod info;

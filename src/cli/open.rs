@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use super::case_twins::case_twins;
 use super::exit::{Exit, Failure};
-use super::layer_plan::{FoundLayer, PlannedFolder, PlannedLayer};
+use super::layer_plan::{FoundLayer, LayerRules, PlannedFolder, PlannedLayer};
 use super::open_args::{Layout, OpenArgs};
 use super::output::count;
 use super::parallel::in_parallel;
@@ -98,15 +98,16 @@ impl OpenedArchives {
         }
         for (index, (found, archive)) in found.into_iter().zip(archives).enumerate() {
             match found {
-                FoundLayer::Archive { why, .. } => {
-                    archive.into_iter().for_each(|it| opened.add_archive(it, why.clone()));
+                FoundLayer::Archive { why, rules, .. } => {
+                    archive.into_iter().for_each(|it| opened.add_archive(it, why.clone(), &rules));
                 }
-                FoundLayer::Folder { folder, lists_archives, why } => {
-                    opened.add_folder(*folder, lists_archives, base(index), why)?;
+                FoundLayer::Folder { folder, lists_archives, why, rules } => {
+                    opened.add_folder(*folder, lists_archives, base(index), why, &rules)?;
                 }
                 FoundLayer::Later(planned) => {
                     if let Some(folder) = opened.scan_unserved(&planned, &files)? {
-                        opened.add_folder(folder, planned.lists_archives, base(index), planned.why)?;
+                        let PlannedFolder { lists_archives, why, rules, .. } = planned;
+                        opened.add_folder(folder, lists_archives, base(index), why, &rules)?;
                     }
                 }
             }
@@ -133,8 +134,9 @@ impl OpenedArchives {
 /// Walks the folders among the layers.
 fn find_layers(planned: &[PlannedLayer], files: &Arc<OpenFiles>) -> Result<Vec<FoundLayer>, Failure> {
     let found = in_parallel(planned.len(), "listing folders", |index| match &planned[index] {
-        PlannedLayer::Archive { path, is_needed, why } => {
-            Ok(vec![FoundLayer::Archive { path: path.clone(), is_needed: *is_needed, why: why.clone() }])
+        PlannedLayer::Archive { path, is_needed, why, rules } => {
+            let (path, why, rules) = (path.clone(), why.clone(), rules.clone());
+            Ok(vec![FoundLayer::Archive { path, is_needed: *is_needed, why, rules }])
         }
         PlannedLayer::Folder(folder) => folder.find(files),
     })?;
@@ -179,12 +181,14 @@ impl Opening {
         planned.scan_or_warn(files)
     }
 
-    fn add_archive(&mut self, archive: OpenedArchive, why: String) {
-        let layer = archive.layer;
-        let layer = match self.rule {
-            Rule::LastWins => layer,
-            Rule::Dates => layer.modified(nanoseconds(archive.source.modified())),
-        };
+    fn add_archive(&mut self, archive: OpenedArchive, why: String, rules: &LayerRules) {
+        let mut layer = archive.layer;
+        if self.rule == Rule::Dates && rules.by_date {
+            layer = layer.modified(nanoseconds(archive.source.modified()));
+        }
+        if !rules.invalidated.is_empty() {
+            layer = layer.without(|path| rules.invalidated.contains(path));
+        }
         self.store.add(archive.source, archive.tables);
         self.layers.push(layer);
         self.descriptions.push(archive.description);
@@ -197,6 +201,7 @@ impl Opening {
         lists_archives: bool,
         base: Option<&str>,
         why: String,
+        rules: &LayerRules,
     ) -> Result<(), Failure> {
         if !lists_archives {
             let parent = folder.path().to_owned();
@@ -204,9 +209,9 @@ impl Opening {
         }
         let layer = Layer::of_folder(folder.names(), base)
             .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", folder.path().display())))?;
-        let layer = match self.rule {
-            Rule::LastWins => layer,
-            Rule::Dates => layer.modified_each(times(&folder)),
+        let layer = match self.rule == Rule::Dates && rules.by_date {
+            true => layer.modified_each(times(&folder)),
+            false => layer,
         };
         self.store.add_folder(Arc::new(folder));
         self.layers.push(layer);
@@ -357,7 +362,8 @@ mod tests {
         date("x.bsa", 2_000);
         for (loose, winner) in [(1_999, "archive"), (2_000, "archive"), (2_001, "loose")] {
             date("A.txt", loose);
-            let planned = PlannedFolder::named(folder.path(), FolderArchives::Open);
+            let mut planned = PlannedFolder::named(folder.path(), FolderArchives::Open);
+            planned.rules.by_date = true;
             let layers = [PlannedLayer::Folder(planned)];
             let opened = OpenedArchives::open_layers(
                 &layers,

@@ -69,8 +69,10 @@ struct Precedence<'a> {
 
 impl Order {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut order = sources::plan(&self.sources, &self.source)?;
-        loose_notes::add(&mut order);
+        let mut orders = sources::plan_each(&self.sources, &self.source)?;
+        // Of each for itself: the rules of a game are for its own layers.
+        orders.iter_mut().for_each(loose_notes::add);
+        let order = sources::joined(orders);
         let mut out = stdout_for(self.json);
         match self.json {
             true => write_json(&mut out, &order)?,

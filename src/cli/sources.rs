@@ -18,6 +18,11 @@ use crate::tree::Rule;
 
 /// Plans the layers of sources, lowest first; those of a later source are above.
 pub(super) fn plan(sources: &[PathBuf], args: &SourceArgs) -> Result<LoadOrder, Failure> {
+    plan_each(sources, args).map(joined)
+}
+
+/// The same, each source for itself.
+pub(super) fn plan_each(sources: &[PathBuf], args: &SourceArgs) -> Result<Vec<LoadOrder>, Failure> {
     let orders = resolve(sources, args)?.into_iter().map(|source| match source {
         Source::Planned(order) => Ok(*order),
         Source::Folder(folder) => loose_folder(&folder),
@@ -28,7 +33,7 @@ pub(super) fn plan(sources: &[PathBuf], args: &SourceArgs) -> Result<LoadOrder, 
             Ok(LoadOrder { layers, ..LoadOrder::default() })
         }
     });
-    Ok(joined(orders.collect::<Result<_, Failure>>()?))
+    orders.collect()
 }
 
 /// The layers of sources as they are opened, and the rule by which they are merged.
@@ -106,7 +111,7 @@ fn resolve(sources: &[PathBuf], args: &SourceArgs) -> Result<Vec<Source>, Failur
 }
 
 /// Orders as one: that of a single source, or a mix, in which the rules of a game stay those of its own layers.
-fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
+pub(super) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
     if orders.len() == 1 {
         return orders.remove(0);
     }

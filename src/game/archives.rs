@@ -8,6 +8,7 @@ use super::caseless::fold;
 use super::data::DataFolders;
 use super::ini::{Ini, IniFiles, list};
 use super::language;
+use super::listed_path::below_data;
 use super::note::{Note, NoteCode};
 use super::precedence::ArchiveRule;
 use super::title::Title;
@@ -23,11 +24,17 @@ pub(super) struct LoadedArchive {
     pub(super) is_sure: bool,
 }
 
+/// Paths in lists that are looked up. Games' own lists have none, and each costs as many folders as there are mods.
+const PATHS_MAX: usize = 64;
+
 /// Archives in the order of loading.
-#[derive(Debug)]
 pub(super) struct Archives<'a> {
     title: &'a Title,
     data: &'a DataFolders,
+    /// A file below a data folder; see [`Self::find`].
+    below: &'a dyn Fn(&str) -> Option<PathBuf>,
+    /// Calls of it.
+    looked_up: usize,
     language: &'a str,
     names: SortedNames,
     pub(super) loaded: Vec<LoadedArchive>,
@@ -37,10 +44,17 @@ pub(super) struct Archives<'a> {
 }
 
 impl<'a> Archives<'a> {
-    pub(super) fn new(title: &'a Title, data: &'a DataFolders, language: &'a str) -> Self {
+    /// `below` finds a file in a folder of a data folder, by its path.
+    pub(super) fn new(
+        title: &'a Title,
+        data: &'a DataFolders,
+        language: &'a str,
+        below: &'a dyn Fn(&str) -> Option<PathBuf>,
+    ) -> Self {
         let all = data.all();
         let names = SortedNames::new(all.iter().map(|found| found.name()).filter(|name| is_archive(name)));
-        Self { title, data, language, names, loaded: Vec::new(), seen: HashSet::new(), notes: Vec::new() }
+        let (loaded, seen, notes) = Default::default();
+        Self { title, data, below, looked_up: 0, language, names, loaded, seen, notes }
     }
 
     /// Loads the archives of all lists but the last, then those that the game loads by itself.
@@ -170,17 +184,42 @@ impl<'a> Archives<'a> {
 
     /// Loads an archive, unless it is loaded already.
     fn load(&mut self, name: &str, why: &str, note_missing: bool) {
-        let Some(found) = self.data.find(name).filter(|_| !name.is_empty()) else {
-            if note_missing && self.seen.insert(fold(name)) {
-                let text = format!("{why} names it, and no data folder has it");
+        let path = below_data(name);
+        let folded = fold(path.as_deref().unwrap_or(name));
+        if self.seen.contains(&folded) {
+            return;
+        }
+        let found = path.as_deref().filter(|path| !path.is_empty()).and_then(|path| self.find(path));
+        match found {
+            Some(path) => {
+                let (name, why) = (name.to_owned(), why.to_owned());
+                self.loaded.push(LoadedArchive { name, path, why, is_sure: true });
+            }
+            None if note_missing => {
+                let text = match path {
+                    Some(_) => format!("{why} names it, and no data folder has it"),
+                    // xEdit follows absolute paths; whether a game does is not known, and an INI file may be anybody's.
+                    None => {
+                        format!("{why} names it, and it leads out of the data folder: it is not followed")
+                    }
+                };
                 self.notes.push(Note::new(NoteCode::ArchiveMissing, name, text));
             }
-            return;
-        };
-        if self.seen.insert(fold(name)) {
-            let (name, path, why) = (name.to_owned(), found.path(), why.to_owned());
-            self.loaded.push(LoadedArchive { name, path, why, is_sure: true });
+            None => return,
         }
+        self.seen.insert(folded);
+    }
+
+    /// The file of a path below the data folders: directly in one, or in a folder of one.
+    fn find(&mut self, path: &str) -> Option<PathBuf> {
+        if !path.contains('/') {
+            return self.data.find(path).map(|found| found.path());
+        }
+        self.looked_up += 1;
+        if self.looked_up > PATHS_MAX {
+            return None;
+        }
+        (self.below)(path)
     }
 
     fn note_length(&mut self, key: &str, value: &str, label: &str) {

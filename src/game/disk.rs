@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::archive_version::{ArchiveVersion, HEAD};
 use super::caseless::{FolderNames, find_file, fold};
 use super::data::{DataFile, DataFolder};
 use super::ini::{INI_MAX, Ini};
@@ -50,18 +51,12 @@ pub(super) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -
         }
     }
     if note_case {
-        note_spellings(folders, notes);
+        let mut twice: Vec<_> =
+            folders.into_values().filter(|names| names.len() > 1).map(Note::folder_case).collect();
+        twice.sort_by(|a, b| a.subject.cmp(&b.subject));
+        notes.append(&mut twice);
     }
     folder
-}
-
-/// The folders whose names differ in case alone, those that begin with small letters first.
-fn note_spellings(folders: HashMap<String, Vec<String>>, notes: &mut Vec<Note>) {
-    let mut twice: Vec<Vec<String>> = folders.into_values().filter(|names| names.len() > 1).collect();
-    twice.iter_mut().for_each(|names| names.sort_by(|a, b| b.cmp(a)));
-    twice.sort();
-    let text = "Wine shows the game one of them; bsafs shows the files of both";
-    notes.extend(twice.into_iter().map(|names| Note::new(NoteCode::FolderCase, names.join(", "), text)));
 }
 
 /// A list or settings file; `None` where there is none.
@@ -87,6 +82,11 @@ pub(super) fn header(path: &Path) -> Option<Header> {
         bytes = small_file::read_start(path, len).ok()?.0;
     }
     Header::parse(&bytes)
+}
+
+/// The version of an archive; `None` where it cannot be read or is no archive.
+pub(super) fn archive_version(path: &Path) -> Option<ArchiveVersion> {
+    ArchiveVersion::of(&small_file::read_start(path, HEAD).ok()?.0)
 }
 
 /// The spellings of a name in a folder: the one that is meant, then the others.

@@ -16,6 +16,9 @@ use super::text::decode_utf8;
 /// The file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";
 
+/// The folder of a mod whose files the plugin Root Builder puts into the game's folder.
+const ROOT: &str = "root";
+
 /// The load order of an instance: the game's own files below its mods. `find` recognises the game in a folder; without
 /// one, where the instance does not say which, it may know another.
 ///
@@ -74,11 +77,14 @@ struct Instance {
     overwrite: Option<PathBuf>,
     /// The prefix to whose drives Windows' paths belong.
     prefix: Option<PathBuf>,
+    /// A mod's folder [`ROOT`] is for the game's folder.
+    has_root_builder: bool,
     shown: Shown,
 }
 
 impl Instance {
     fn new(folder: PathBuf, settings: &Settings, overrides: &Overrides) -> Self {
+        let has_root_builder = has_root_builder(&folder, settings);
         let prefix = overrides.prefix.clone().or_else(|| prefix_around(&folder));
         let of_settings = |key: &str| settings.get("Settings", key);
         let base = match of_settings("base_directory") {
@@ -96,15 +102,18 @@ impl Instance {
             let names = settings.list("Settings", key).unwrap_or_else(|| vec![default.to_owned()]);
             names.iter().map(|name| name.to_lowercase()).collect()
         };
+        let root = has_root_builder.then_some(ROOT);
+        let without_names = ["meta.ini", "readme.txt", "fomod"].into_iter().chain(root);
         Self {
             game: settings.get("General", "gamePath"),
             selected: settings.get("General", "selected_profile"),
             mods: in_base("mod_directory", "mods"),
             profiles: in_base("profiles_directory", "profiles"),
             overwrite: in_base("overwrite_directory", "overwrite"),
+            has_root_builder,
             shown: Shown {
                 only: None,
-                without_names: vec!["meta.ini".into(), "readme.txt".into(), "fomod".into()],
+                without_names: without_names.map(str::to_owned).collect(),
                 without_suffixes: list("skip_file_suffixes", ".mohidden"),
                 without_folders: list("skip_directories", ".git"),
             },
@@ -174,11 +183,18 @@ impl Instance {
                 .filter(|path| path.is_dir())
                 .map(|path| self.layer(path, "overwrite".into())),
         );
+        if self.has_root_builder {
+            for path in layers.iter().filter_map(|layer| find_folder(&layer.path, ROOT)) {
+                let text =
+                    "Root Builder puts its files into the game's folder: they are no part of the data folder";
+                notes.push(Note::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
+            }
+        }
         layers
     }
 
     fn layer(&self, path: PathBuf, why: String) -> PlannedLayer {
-        PlannedLayer { shown: self.shown.clone(), ..PlannedLayer::folder(path, why) }
+        PlannedLayer { shown: self.shown.clone(), is_managed: true, ..PlannedLayer::folder(path, why) }
     }
 }
 
@@ -204,6 +220,18 @@ fn shows_nothing(name: &str) -> bool {
     let name = fold(name);
     name.ends_with("_SEPARATOR")
         || name.trim_end_matches(|letter: char| letter.is_ascii_digit()).ends_with("BACKUP")
+}
+
+/// Whether the plugin Root Builder is there and on. Mod Organizer writes whether it is on only once that was changed.
+fn has_root_builder(instance: &Path, settings: &Settings) -> bool {
+    match settings.get("PluginPersistance", "RootBuilder\\enabled") {
+        Some(enabled) => enabled == "true",
+        // Beside the program in a portable instance; where the program of others is, is not known.
+        None => {
+            settings.has_any("Plugins", "RootBuilder\\")
+                || find_folder(instance, "plugins/rootbuilder").is_some()
+        }
+    }
 }
 
 /// Whether the profile has INI files of its own.

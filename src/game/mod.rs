@@ -4,6 +4,7 @@
 //! read from the disk for them is read through [`small_file`] and [`caseless`].
 
 mod active;
+mod archive_version;
 mod archives;
 mod attach;
 pub mod caseless;
@@ -13,7 +14,9 @@ mod environment;
 pub mod find;
 mod ini;
 mod installation;
+mod invalidation;
 mod language;
+mod listed_path;
 mod looked;
 mod loose;
 mod mo2;
@@ -34,6 +37,7 @@ mod text;
 mod title;
 mod titles;
 
+pub use archive_version::ArchiveVersion;
 pub use environment::Environment;
 pub use ini::{Ini, IniFiles};
 pub use installation::{Installation, Overrides};

@@ -3,7 +3,7 @@
 /// What a note is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoteCode {
-    /// A list names an archive that does not exist.
+    /// A list names an archive that no data folder has.
     ArchiveMissing,
     /// Nothing loads an archive.
     ArchiveUnlisted,
@@ -13,6 +13,8 @@ pub enum NoteCode {
     ArchiveShadowed,
     /// An archive is for another language.
     ArchiveLanguage,
+    /// An archive is of another version than the game's own.
+    ArchiveVersion,
     /// A list names a plugin that does not exist.
     PluginMissing,
     /// A list names a plugin twice.
@@ -33,6 +35,8 @@ pub enum NoteCode {
     NeverStarted,
     /// A profile of Mod Organizer 2 names a mod that does not exist.
     Mo2ModMissing,
+    /// A mod has files for the game's folder.
+    Mo2RootFolder,
     /// `plugins.txt` and `Plugins.txt` differ.
     PluginsFilesDiffer,
     /// A list may be too long for the game.
@@ -43,6 +47,8 @@ pub enum NoteCode {
     LinkDangling,
     /// A file raises an archive in a way that is not modelled.
     OverrideFile,
+    /// A list takes paths out of all archives.
+    ArchiveInvalidation,
     /// A file exists and cannot be read.
     FileUnreadable,
     /// The mod manager shows its view in place of the data folder.
@@ -58,6 +64,7 @@ impl NoteCode {
             Self::ArchiveInactive => "archive-inactive",
             Self::ArchiveShadowed => "archive-shadowed",
             Self::ArchiveLanguage => "archive-language",
+            Self::ArchiveVersion => "archive-version",
             Self::PluginMissing => "plugin-missing",
             Self::PluginTwice => "plugin-twice",
             Self::MasterMissing => "master-missing",
@@ -68,11 +75,13 @@ impl NoteCode {
             Self::DataTwoPlaces => "data-two-places",
             Self::NeverStarted => "never-started",
             Self::Mo2ModMissing => "mo2-mod-missing",
+            Self::Mo2RootFolder => "mo2-root-folder",
             Self::PluginsFilesDiffer => "plugins-files-differ",
             Self::ListTooLong => "list-too-long",
             Self::IniSectionTwice => "ini-section-twice",
             Self::LinkDangling => "link-dangling",
             Self::OverrideFile => "override-file",
+            Self::ArchiveInvalidation => "archive-invalidation",
             Self::FileUnreadable => "file-unreadable",
             Self::DataMounted => "data-mounted",
         }
@@ -94,5 +103,13 @@ impl Note {
     /// A note.
     pub fn new(code: NoteCode, subject: impl Into<String>, text: impl Into<String>) -> Self {
         Self { code, subject: subject.into(), text: text.into() }
+    }
+
+    /// On paths of folders in one folder that differ in the case of their last names alone.
+    pub fn folder_case(mut paths: Vec<String>) -> Self {
+        // Those that begin with small letters first.
+        paths.sort_by(|a, b| b.cmp(a));
+        let text = "Wine shows the game one of them; bsafs shows the files of both";
+        Self::new(NoteCode::FolderCase, paths.join(", "), text)
     }
 }

@@ -54,6 +54,7 @@ pub fn plan_openmw(
             ..Precedence::default()
         },
         confidence: Confidence::High,
+        ..LoadOrder::default()
     })
 }
 

@@ -13,6 +13,8 @@ pub struct LoadOrder {
     pub game: &'static str,
     /// Lowest first: of several that have a path, the last has it, but for what [`LoadOrder::precedence`] says of loose files.
     pub layers: Vec<PlannedLayer>,
+    /// Paths that the game takes out of all of its archives; in small letters, `/` between names.
+    pub invalidated: Vec<String>,
     /// What is odd.
     pub notes: Vec<Note>,
     /// The active plugins in load order.
@@ -36,17 +38,23 @@ pub struct PlannedLayer {
     pub why: String,
     /// Which files of a folder are shown.
     pub shown: Shown,
+    /// Whether it is a folder of a mod manager, which merges it with others whatever the case of their names.
+    pub is_managed: bool,
 }
 
 impl PlannedLayer {
     /// An archive.
     pub fn archive(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
-        Self { what: LayerKind::Archive, path: path.into(), why: why.into(), shown: Shown::default() }
+        Self::new(LayerKind::Archive, path.into(), why.into())
     }
 
     /// A folder of loose files.
     pub fn folder(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
-        Self { what: LayerKind::Folder, path: path.into(), why: why.into(), shown: Shown::default() }
+        Self::new(LayerKind::Folder, path.into(), why.into())
+    }
+
+    fn new(what: LayerKind, path: PathBuf, why: String) -> Self {
+        Self { what, path, why, shown: Shown::default(), is_managed: false }
     }
 }
 

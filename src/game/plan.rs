@@ -1,7 +1,7 @@
 //! The plan of a game: from its lists, names and times to its layers. Nothing here reads the disk.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::active::{self, PluginLists};
 use super::archives::{Archives, LoadedArchive};
@@ -31,6 +31,8 @@ pub(super) struct Inputs<'a> {
     pub(super) header: &'a dyn Fn(&Path) -> Option<Header>,
     /// An INI file in a data folder.
     pub(super) ini: &'a dyn Fn(&Path) -> Option<Ini>,
+    /// A file in a folder of a data folder, the highest that has it, by a path with `/` between names.
+    pub(super) below: &'a dyn Fn(&str) -> Option<PathBuf>,
     /// The user's word on which archive wins.
     pub(super) precedence: Option<ArchiveRule>,
     /// A plugin of OBSE that has the last archive win is installed.
@@ -48,7 +50,8 @@ pub(super) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let (precedence, confidence) = precedence(&inputs, loaded.iter().all(|it| it.is_sure));
     let archives = by_rule(precedence.archives, &loaded);
     let layers = with_folders(&precedence.loose, archives, inputs.folders);
-    LoadOrder { game: inputs.title.id, layers, notes, plugins, inis: Vec::new(), precedence, confidence }
+    let game = inputs.title.id;
+    LoadOrder { game, layers, notes, plugins, precedence, confidence, ..LoadOrder::default() }
 }
 
 /// Active plugins in load order, and the installed ones that are not active.
@@ -81,7 +84,7 @@ fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<
 }
 
 fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> Archives<'a> {
-    let mut archives = Archives::new(inputs.title, inputs.data, inputs.language);
+    let mut archives = Archives::new(inputs.title, inputs.data, inputs.language, inputs.below);
     archives.load_lists(inputs.inis);
     if inputs.title.inis.of_plugins {
         for plugin in plugins {

@@ -8,10 +8,12 @@ use super::data::{DataFolder, DataFolders};
 use super::disk;
 use super::ini::{Ini, IniFiles};
 use super::installation::{Installation, Overrides};
+use super::invalidation;
 use super::language;
 use super::note::{Note, NoteCode};
-use super::order::{LoadOrder, PlanError, PlannedLayer};
+use super::order::{LayerKind, LoadOrder, PlanError, PlannedLayer};
 use super::plan::{Inputs, plan};
+use super::store::Store;
 use super::text::{decode_list, decode_utf8, lines};
 use super::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, Title};
 
@@ -58,6 +60,7 @@ pub(super) fn plan_managed(
     let language = reader.language(&inis);
     let lists = reader.lists(overrides.plugins.as_deref());
     let (folders, layers) = reader.folders();
+    let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path.clone()).collect();
     let names = DataFolders::new(folders);
     let mut order = plan(Inputs {
         title,
@@ -68,11 +71,14 @@ pub(super) fn plan_managed(
         lists: &lists,
         header: &disk::header,
         ini: &|path| disk::ini(path, &mut Vec::new()),
+        below: &|path| paths.iter().rev().find_map(|folder| caseless::find_file(folder, path)),
         precedence: overrides.precedence,
         has_sky_bsa: reader.has_sky_bsa(),
     });
     order.inis = read;
+    order.invalidated = reader.invalidated(&inis);
     reader.notes.append(&mut order.notes);
+    note_versions(title, &order.layers, &mut reader.notes);
     order.notes = reader.notes;
     Ok(order)
 }
@@ -245,6 +251,10 @@ impl GameReader<'_> {
     fn folders(&mut self) -> (Vec<DataFolder>, Vec<PlannedLayer>) {
         let mut layers = vec![PlannedLayer::folder(&self.data, "loose files")];
         let mut folders = vec![disk::data_folder(&self.data, true, &mut self.notes)];
+        for path in self.add_ons() {
+            layers.push(PlannedLayer::folder(&path, "loose files of an add-on from the Microsoft Store"));
+            folders.push(disk::data_folder(&path, true, &mut self.notes));
+        }
         let my_games = self.installation.my_games.as_ref().filter(|_| self.title().data_in_my_games);
         if let Some(path) = my_games.and_then(|folder| find_folder(folder, "Data")) {
             let mut folder = disk::data_folder(&path, true, &mut self.notes);
@@ -265,12 +275,59 @@ impl GameReader<'_> {
         (folders, layers)
     }
 
+    /// The data folders of add-ons that a store keeps beside the game, lowest first.
+    fn add_ons(&self) -> Vec<PathBuf> {
+        // The game is in a folder `Content` of its own folder.
+        let games = self.installation.folder.ancestors().nth(2);
+        let Some(games) = games.filter(|_| self.installation.store == Store::Microsoft) else {
+            return Vec::new();
+        };
+        let names = self.title().microsoft_data.iter().rev();
+        names.filter_map(|name| find_folder(games, name)).collect()
+    }
+
+    /// The paths that a list takes out of all archives.
+    fn invalidated(&mut self, inis: &IniFiles) -> Vec<String> {
+        let Some(name) = invalidation::list_name(self.title(), inis) else { return Vec::new() };
+        // Which of the two folders the name belongs to is not documented; tools write it into the first.
+        let path = [&self.installation.folder, &self.data].into_iter().find_map(|it| disk::file_in(it, name));
+        let Some(path) = path else { return Vec::new() };
+        let list = disk::list_file(&path, &mut self.notes).unwrap_or_default();
+        let paths = invalidation::paths(&list);
+        if !paths.is_empty() {
+            let text = format!(
+                "the game takes its {} paths out of all archives: loose files have them, or nothing",
+                paths.len()
+            );
+            self.notes.push(Note::new(NoteCode::ArchiveInvalidation, path.to_string_lossy(), text));
+        }
+        paths
+    }
+
     /// Whether OBSE loads a plugin that reverses the order of archives.
     fn has_sky_bsa(&self) -> bool {
         self.title().loose == LooseSetting::Dates
             && find_folder(&self.data, "OBSE/Plugins").is_some_and(|folder| {
                 disk::has_name(&folder, |name| name.contains("SKYBSA") && name.ends_with(".DLL"))
             })
+    }
+}
+
+/// Notes on archives of other versions than the game's own. They stay layers: whether a game refuses them is not known of all.
+fn note_versions(title: &Title, layers: &[PlannedLayer], notes: &mut Vec<Note>) {
+    let archives =
+        layers.iter().filter(|layer| layer.what == LayerKind::Archive && !title.versions.is_empty());
+    for layer in archives {
+        let Some(version) = disk::archive_version(&layer.path) else { continue };
+        if !title.versions.contains(&version) {
+            let own: Vec<String> = title.versions.iter().map(ToString::to_string).collect();
+            let text = format!(
+                "it is {version}, and {} has {}: the game may not load it",
+                title.name,
+                own.join(" or ")
+            );
+            notes.push(Note::new(NoteCode::ArchiveVersion, layer.path.to_string_lossy(), text));
+        }
     }
 }
 

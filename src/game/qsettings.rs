@@ -36,6 +36,12 @@ impl Settings {
         Some(texts.filter(|text| !text.is_empty()).collect())
     }
 
+    /// Whether a section has a key that begins so.
+    pub(super) fn has_any(&self, section: &str, start: &str) -> bool {
+        let mut values = self.values.iter();
+        values.any(|(name, key, _)| name.eq_ignore_ascii_case(section) && key.starts_with(start))
+    }
+
     fn raw(&self, section: &str, key: &str) -> Option<&str> {
         let mut found = self.values.iter().rev();
         found

@@ -1,5 +1,6 @@
 //! The form of a row of the table of games: how a game is recognised, and the rules by which it loads archives.
 
+use super::archive_version::ArchiveVersion;
 use super::precedence::{ArchiveRule, Confidence};
 use super::store::{Store, StoreNames};
 
@@ -14,6 +15,9 @@ pub struct Title {
     pub identity: Identity,
     /// Folder of plugins, archives and loose files, relative to the game's folder.
     pub data: &'static str,
+    /// Data folders of add-ons that the Microsoft Store keeps beside the game, from the folder that holds all of its games;
+    /// an earlier one is above a later one, and all are above the game's own.
+    pub microsoft_data: &'static [&'static str],
     /// Its folder in `AppData/Local`; empty where it has none.
     pub local: StoreNames,
     /// Its folder in `Documents/My Games`; empty where it has none.
@@ -28,6 +32,8 @@ pub struct Title {
     pub plugins: PluginRules,
     /// Which archives an active plugin brings.
     pub attach: AttachRule,
+    /// The versions that the game's own archives have; none where any may be loaded.
+    pub versions: &'static [ArchiveVersion],
     /// Which archive wins, and how sure that is.
     pub archives: (ArchiveRule, Confidence),
     /// When loose files beat archives.

@@ -25,6 +25,7 @@ impl Layer {
             folders: Vec::with_capacity(names.folders().len() + 1),
             folder_times: Vec::with_capacity(names.folders().len() + 1),
             files: Vec::with_capacity(count as usize),
+            left_out: Vec::new(),
             folder_of_file: Vec::new(),
             stored_overrides: StoredNames::default(),
             renamed: Vec::new(),

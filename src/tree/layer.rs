@@ -69,6 +69,8 @@ pub struct Layer {
     pub(super) times: Times,
     /// Empty once the tree is frozen.
     pub(super) files: Vec<File>,
+    /// Files that are not listed, sorted.
+    pub(super) left_out: Vec<u32>,
     /// The folder of each file, once the tree is frozen.
     pub(super) folder_of_file: Vec<u32>,
     /// The stored names that the listed ones do not reproduce.
@@ -113,6 +115,25 @@ impl Layer {
         Self { times: Times::Files(files), ..self }
     }
 
+    /// The same without the files whose paths in small letters, `/` between names, satisfy a condition: they are neither
+    /// listed nor hidden.
+    #[must_use]
+    pub fn without(self, is_out: impl Fn(&[u8]) -> bool) -> Self {
+        let path = |file: &File| {
+            let mut path = self.joined(file.folder, &[self.name(file.name)]);
+            path.make_ascii_lowercase();
+            path.iter_mut().filter(|byte| **byte == self.separator).for_each(|byte| *byte = b'/');
+            path
+        };
+        let left_out = (0..).zip(&self.files).filter(|(_, file)| is_out(&path(file))).map(|(entry, _)| entry);
+        Self { left_out: left_out.collect(), ..self }
+    }
+
+    /// The files that are listed, by entry.
+    pub(super) fn listed_files(&self) -> impl Iterator<Item = (u32, &File)> {
+        (0_u32..).zip(&self.files).filter(|(entry, _)| self.left_out.binary_search(entry).is_err())
+    }
+
     /// Appends a name to the arena.
     pub(super) fn append(&mut self, name: &[u8]) -> Result<NameRef, TooManyNames> {
         let at = u32::try_from(self.shared.len() + self.arena.len()).map_err(|_| TooManyNames)?;
@@ -136,6 +157,7 @@ impl Layer {
         self.files = Vec::new();
         self.folder_times = Vec::new();
         self.times = Times::None;
+        self.left_out = Vec::new();
         self.renamed.sort_unstable_by_key(|(entry, _)| *entry);
         self.renamed.shrink_to_fit();
         self.unnamed.shrink_to_fit();

@@ -105,6 +105,7 @@ impl<'a> LayerBuilder<'a> {
             arena: Vec::with_capacity(archive.files.len().saturating_mul(20)),
             folders: vec![root],
             files: Vec::with_capacity(archive.files.len()),
+            left_out: Vec::new(),
             folder_of_file: Vec::new(),
             stored_overrides: StoredNames::default(),
             renamed: Vec::new(),

@@ -121,7 +121,7 @@ impl Merging {
         let mut counts = vec![0_usize; self.folders.len()];
         below.iter().for_each(|folder| counts[parent(folder) as usize] += 1);
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
-            layer.files.iter().for_each(|file| counts[merged[file.folder as usize] as usize] += 1);
+            layer.listed_files().for_each(|(_, file)| counts[merged[file.folder as usize] as usize] += 1);
         }
         // Breadth first, and within one folder by name; files among them do not change this order.
         let mut order = vec![0_u32];
@@ -164,7 +164,7 @@ impl Merging {
             put(parent, folder.layer, folder.name, number, true);
         }
         for (index, (layer, merged)) in (0_u16..).zip(self.layers.iter().zip(&map.of_layers)) {
-            for (entry, file) in (0_u32..).zip(&layer.files) {
+            for (entry, file) in layer.listed_files() {
                 put(merged[file.folder as usize], index, file.name, entry, false);
             }
         }

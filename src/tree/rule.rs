@@ -10,7 +10,8 @@ pub enum Rule {
     #[default]
     LastWins,
     /// Oblivion's dates, for each path: the highest archive wins that is not older than the highest loose file; that loose
-    /// file where there is none. Layers without a time are as the last one wins.
+    /// file where there is none. Layers with times are one game's, and follow each other; others are not part of it: of
+    /// these, the last one wins, and those above the game hide what is in it.
     Dates,
 }
 
@@ -25,6 +26,10 @@ impl Rule {
             Times::Archive(time) => Some((false, *time)),
             Times::Files(times) => times.get(node.first as usize).map(|time| (true, *time)),
         };
+        // Those of the game; each layer has a path once.
+        let Some(start) = nodes.iter().position(|node| time(node).is_some()) else { return };
+        let end = nodes.iter().rposition(|node| time(node).is_some()).map_or(start, |last| last + 1);
+        let nodes = &mut nodes[start..end];
         let highest = nodes.iter().filter_map(time).find_map(|(is_loose, time)| is_loose.then_some(time));
         let Some(loose) = highest else { return };
         // Stable: among archives that are not older the last one wins, and the rest stays in order.

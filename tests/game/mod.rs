@@ -4,5 +4,6 @@ mod installed; // bsafs games
 mod mounts; // bsafs mount
 mod orders; // bsafs order
 mod planned; // plans of trees of their own
+mod rules; // rules that the worlds lack, by the commands
 mod winners; // bsafs which --in, conflicts, diff
 mod worlds;

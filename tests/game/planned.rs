@@ -261,3 +261,99 @@ fn a_profile_of_morrowind_has_the_settings_that_the_game_keeps_in_its_folder() {
     assert_eq!(layers(&order), expected, "numbers end at the first gap");
     assert!(notes(&order, NoteCode::FolderCase)[0].ends_with("game/DATA FILES"), "{:?}", order.notes);
 }
+
+#[test]
+fn an_archive_in_a_folder_of_data_is_loaded_and_one_elsewhere_is_not() {
+    let list = "Sub\\Deep.bsa, .\\Plain.bsa, plain.bsa, SUB/../sub/deep.BSA, ..\\Out.bsa, Sub\\..\\..\\Out.bsa, Z:\\Out.bsa, /Out.bsa";
+    let tree = Tree::new("skyrimse").with(&[
+        (
+            "my/Skyrim.ini",
+            &format!("[Archive]\nsResourceArchiveList={list}\nsResourceArchiveList2=Sub\\None.bsa\n"),
+        ),
+        ("game/Data/Plain.bsa", ""),
+        ("game/Data/sub/deep.bsa", ""),
+        ("game/Out.bsa", ""),
+    ]);
+    let order = tree.plan();
+    assert_eq!(layers(&order), ["deep.bsa", "Plain.bsa", "Data"]);
+    let missing = notes(&order, NoteCode::ArchiveMissing);
+    assert_eq!(missing, ["..\\Out.bsa", "Sub\\..\\..\\Out.bsa", "Z:\\Out.bsa", "/Out.bsa", "Sub\\None.bsa"]);
+    let is_out = |note: &&bsafs::game::Note| note.text.contains("leads out of the data folder");
+    assert_eq!(order.notes.iter().filter(is_out).count(), 4);
+}
+
+#[test]
+fn an_archive_of_another_games_version_is_noted_and_stays_a_layer() {
+    let tree = Tree::new("skyrimse").with(&[
+        (
+            "my/Skyrim.ini",
+            "[Archive]\nsResourceArchiveList=Own.bsa, Old.bsa, Ba2.bsa, None.bsa\nsResourceArchiveList2=\n",
+        ),
+        ("game/Data/Own.bsa", "BSA\0\x69\0\0\0"),
+        ("game/Data/Old.bsa", "BSA\0\x68\0\0\0"),
+        ("game/Data/Ba2.bsa", "BTDX\x01\0\0\0GNRL"),
+        ("game/Data/None.bsa", "nothing known"),
+    ]);
+    let order = tree.plan();
+    assert_eq!(layers(&order), ["Own.bsa", "Old.bsa", "Ba2.bsa", "None.bsa", "Data"]);
+    let noted = notes(&order, NoteCode::ArchiveVersion);
+    assert_eq!(
+        noted.iter().map(|it| it.rsplit('/').next().unwrap()).collect::<Vec<_>>(),
+        ["Old.bsa", "Ba2.bsa"]
+    );
+}
+
+#[test]
+fn fallout_4_of_the_microsoft_store_has_its_add_ons_in_folders_beside_it() {
+    let mut tree = Tree::new("fallout4").with(&[
+        ("Fallout 4 (PC)/Content/Data/Fallout4.esm", ""),
+        ("Fallout 4 (PC)/Content/Data/Fallout4 - Misc.ba2", ""),
+        ("fallout 4- automatron (pc)/Content/Data/DLCRobot.esm", ""),
+        ("fallout 4- automatron (pc)/Content/Data/DLCRobot - Main.ba2", ""),
+        ("Fallout 4- Far Harbor (PC)/Content/data/DLCCoast.esm", ""),
+        ("Fallout 4- Other (PC)/Content/Data/Other.esm", ""),
+    ]);
+    tree.installation.folder = tree.path("Fallout 4 (PC)/Content");
+    assert_eq!(tree.plan().plugins, ["Fallout4.esm"], "a copy from another store");
+    tree.installation.store = Store::Microsoft;
+    let order = tree.plan();
+    assert_eq!(order.plugins, ["Fallout4.esm", "DLCRobot.esm", "DLCCoast.esm"]);
+    let paths: Vec<PathBuf> = order.layers.iter().map(|layer| layer.path.clone()).collect();
+    let expected = [
+        "Fallout 4 (PC)/Content/Data",
+        "Fallout 4- Far Harbor (PC)/Content/data",
+        "fallout 4- automatron (pc)/Content/Data",
+        "Fallout 4 (PC)/Content/Data/Fallout4 - Misc.ba2",
+        "fallout 4- automatron (pc)/Content/Data/DLCRobot - Main.ba2",
+    ];
+    assert_eq!(paths, expected.map(|path| tree.path(path)));
+}
+
+#[test]
+fn a_root_folder_of_a_mod_is_no_data_where_root_builder_is_there_and_on() {
+    let instance = |more: &str| format!("[General]\nselected_profile=Default\n{more}");
+    let on = "[PluginPersistance]\nRootBuilder\\enabled=true\n";
+    let off = "[PluginPersistance]\nRootBuilder\\enabled=false\n";
+    let set = "[Plugins]\nRootBuilder\\autobuild=true\n";
+    for (ini, has_folder, is_out) in
+        [("", false, false), (on, false, true), (set, false, true), ("", true, true), (off, true, false)]
+    {
+        let tree = Tree::new("skyrimse").with(&[
+            ("mo2/ModOrganizer.ini", &instance(ini)),
+            ("mo2/profiles/Default/modlist.txt", "+SKSE\n+Plain\n"),
+            ("mo2/mods/SKSE/Root/skse64_loader.exe", ""),
+            ("mo2/mods/Plain/textures/a.dds", ""),
+        ]);
+        if has_folder {
+            fs::create_dir_all(tree.path("mo2/plugins/RootBuilder")).unwrap();
+        }
+        let find = |_: Option<&Path>| Ok(tree.installation.clone());
+        let order = plan_mo2(&tree.path("mo2"), &find, &Overrides::default()).unwrap();
+        assert_eq!(layers(&order), ["Data", "Plain", "SKSE"]);
+        let without = &order.layers[2].shown.without_names;
+        assert_eq!(without.iter().any(|name| name == "root"), is_out, "{ini} {has_folder}");
+        let root = tree.path("mo2/mods/SKSE/Root");
+        let noted: &[&str] = if is_out { &[root.to_str().unwrap()] } else { &[] };
+        assert_eq!(notes(&order, NoteCode::Mo2RootFolder), noted, "{ini} {has_folder}");
+    }
+}

@@ -121,6 +121,36 @@ fn dates_decide_each_path_by_itself() {
     assert_eq!(winner("only.dds"), Some(id(1, 2)));
 }
 
+#[test]
+fn dates_are_for_the_layers_of_the_game_and_of_others_the_last_one_wins() {
+    let names = &["a.dds"];
+    let archive = |time| layer(names, None).modified(time);
+    let loose = |time| layer(names, None).modified_each(vec![time]);
+    let winners = |layers| {
+        let tree = tree::merge(layers, Rule::Dates).unwrap();
+        let node = tree.resolve(b"a.dds").unwrap();
+        let hidden = tree.hidden(node).iter().map(|it| it.entry.layer);
+        entry_of(&tree, node).into_iter().map(|it| it.layer).chain(hidden).collect::<Vec<_>>()
+    };
+    let other = || layer(names, None);
+    assert_eq!(winners(vec![loose(10), archive(20), other()]), [2, 1, 0], "above");
+    assert_eq!(winners(vec![archive(20), loose(10), other()]), [2, 0, 1], "above, by dates below it");
+    assert_eq!(winners(vec![other(), archive(20), loose(10)]), [1, 2, 0], "below");
+    assert_eq!(winners(vec![other(), archive(10), loose(20)]), [2, 1, 0], "below, the loose file newer");
+    assert_eq!(winners(vec![other(), archive(20), loose(10), other(), other()]), [4, 3, 1, 2, 0], "both");
+}
+
+#[test]
+fn files_that_are_left_out_of_an_archive_are_neither_listed_nor_hidden() {
+    let archive = layer(&["Textures\\A.dds", "textures\\b.dds", "c.dds"], None);
+    let left_out = |path: &[u8]| path == b"textures/a.dds" || path == b"c.dds";
+    let layers = vec![archive.without(left_out), layer(&["c.dds"], None)];
+    let tree = tree::merge(layers, Rule::LastWins).unwrap();
+    assert_eq!(listed(&tree), ["c.dds", "Textures", "Textures/b.dds"]);
+    assert_eq!(entry_of(&tree, tree.resolve(b"textures/b.dds").unwrap()), Some(id(0, 1)));
+    assert_eq!(super::hidden(&tree), 0);
+}
+
 proptest! {
     #[test]
     fn by_dates_every_layer_is_there_once_and_the_first_is_that_of_the_rule(

@@ -1,5 +1,6 @@
 //! Skyrim to Starfield.
 
+use super::super::archive_version::ArchiveVersion::{Ba2, Bsa};
 use super::super::precedence::{ArchiveRule, Confidence};
 use super::super::store::{Store, StoreNames};
 use super::super::title::{
@@ -21,6 +22,7 @@ const SKYRIM_BASE: Title = Title {
     },
     data: "Data",
     data_in_my_games: false,
+    microsoft_data: &[],
     local: StoreNames::plain("Skyrim"),
     my_games: StoreNames::plain("Skyrim"),
     inis: IniRules {
@@ -42,6 +44,7 @@ const SKYRIM_BASE: Title = Title {
         ..NO_PLUGINS
     },
     attach: AttachRule::Exact(&[".bsa"]),
+    versions: &[Bsa(104)],
     archives: (ArchiveRule::LastWins, Confidence::High),
     loose: LooseSetting::Always,
 };
@@ -107,6 +110,7 @@ const SKYRIMSE_BASE: Title = Title {
     },
     data: "Data",
     data_in_my_games: false,
+    microsoft_data: &[],
     local: SKYRIMSE_NAMES,
     my_games: SKYRIMSE_NAMES,
     inis: IniRules {
@@ -123,6 +127,7 @@ const SKYRIMSE_BASE: Title = Title {
     lists: ListRules { keys: vanilla::SKYRIM_SE, ..NO_LISTS },
     plugins: SKYRIMSE_PLUGINS,
     attach: AttachRule::Exact(&[".bsa", " - Textures.bsa"]),
+    versions: &[Bsa(105)],
     archives: (ArchiveRule::LastWins, Confidence::High),
     loose: LooseSetting::Always,
 };
@@ -247,11 +252,23 @@ const FALLOUT4_BASE: Title = Title {
     lists: ListRules { keys: vanilla::FALLOUT_4, ..NO_LISTS },
     plugins: FALLOUT4_PLUGINS,
     attach: AttachRule::Fallout4,
+    versions: &[Ba2(1), Ba2(7), Ba2(8)],
     loose: LooseSetting::DataDirsFinal,
     ..SKYRIMSE_BASE
 };
 
-pub(super) static FALLOUT4: Title = FALLOUT4_BASE;
+pub(super) static FALLOUT4: Title = Title {
+    microsoft_data: &[
+        "Fallout 4- Automatron (PC)/Content/Data",
+        "Fallout 4- Nuka-World (PC)/Content/Data",
+        "Fallout 4- Wasteland Workshop (PC)/Content/Data",
+        "Fallout 4- High Resolution Texture Pack/Content/Data",
+        "Fallout 4- Vault-Tec Workshop (PC)/Content/Data",
+        "Fallout 4- Far Harbor (PC)/Content/Data",
+        "Fallout 4- Contraptions Workshop (PC)/Content/Data",
+    ],
+    ..FALLOUT4_BASE
+};
 
 /// Sources name its INI files after Fallout 4 or after itself: both are read, its own above.
 pub(super) static FALLOUT4VR: Title = Title {
@@ -280,6 +297,7 @@ pub(super) static FALLOUT4VR: Title = Title {
     },
     lists: ListRules { keys: vanilla::FALLOUT_4_VR, ..NO_LISTS },
     plugins: PluginRules { hard_coded: &["Fallout4.esm", "Fallout4_VR.esm"], ccc: "", ..FALLOUT4_PLUGINS },
+    versions: &[Ba2(1)],
     archives: (ArchiveRule::LastWins, Confidence::Low),
     ..FALLOUT4_BASE
 };
@@ -313,6 +331,7 @@ pub(super) static FALLOUT76: Title = Title {
     lists: ListRules { keys: vanilla::FALLOUT_76, ..NO_LISTS },
     plugins: PluginRules { hard_coded: &["SeventySix.esm"], ..NO_PLUGINS },
     attach: AttachRule::None,
+    versions: &[Ba2(1)],
     archives: (ArchiveRule::LastWins, Confidence::Medium),
     ..FALLOUT4_BASE
 };
@@ -367,6 +386,7 @@ pub(super) static STARFIELD: Title = Title {
         " - Localization.ba2",
         " - Voices_{lang}.ba2",
     ]),
+    versions: &[Ba2(2), Ba2(3)],
     archives: (ArchiveRule::LastWins, Confidence::High),
     data_in_my_games: true,
     ..FALLOUT4_BASE

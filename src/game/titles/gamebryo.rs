@@ -1,5 +1,6 @@
 //! Morrowind to Fallout: New Vegas, and OpenMW.
 
+use super::super::archive_version::ArchiveVersion::{Bsa, Tes3};
 use super::super::precedence::{ArchiveRule, Confidence};
 use super::super::store::{Store, StoreNames};
 use super::super::title::{
@@ -21,6 +22,7 @@ pub(super) static MORROWIND: Title = Title {
     },
     data: "Data Files",
     data_in_my_games: false,
+    microsoft_data: &[],
     local: StoreNames::NONE,
     my_games: StoreNames::NONE,
     inis: IniRules {
@@ -43,6 +45,7 @@ pub(super) static MORROWIND: Title = Title {
         ..NO_PLUGINS
     },
     attach: AttachRule::None,
+    versions: &[Tes3],
     archives: (ArchiveRule::LastWins, Confidence::Medium),
     loose: LooseSetting::Always,
 };
@@ -58,12 +61,14 @@ pub(super) static OPENMW: Title = Title {
     },
     data: "resources/vfs",
     data_in_my_games: false,
+    microsoft_data: &[],
     inis: IniRules { files: &[], of_plugins: false, can_be_portable: false, list_limit: usize::MAX },
     lists: NO_LISTS,
     plugins: NO_PLUGINS,
     local: StoreNames::NONE,
     my_games: StoreNames::NONE,
     attach: AttachRule::None,
+    versions: &[],
     archives: (ArchiveRule::LastWins, Confidence::High),
     loose: LooseSetting::Always,
 };
@@ -80,6 +85,7 @@ const OBLIVION_BASE: Title = Title {
     },
     data: "Data",
     data_in_my_games: false,
+    microsoft_data: &[],
     local: StoreNames::plain("Oblivion"),
     my_games: StoreNames::plain("Oblivion"),
     inis: IniRules {
@@ -99,6 +105,7 @@ const OBLIVION_BASE: Title = Title {
         ..NO_PLUGINS
     },
     attach: AttachRule::PrefixOfEsp(".bsa"),
+    versions: &[Bsa(103)],
     archives: (ArchiveRule::Oblivion, Confidence::Medium),
     loose: LooseSetting::Dates,
 };
@@ -153,6 +160,8 @@ pub(super) static OBLIVION_REMASTERED: Title = Title {
         list_in_data: true,
         ..NO_PLUGINS
     },
+    // No source says which it loads.
+    versions: &[],
     archives: (ArchiveRule::Oblivion, Confidence::Low),
     ..OBLIVION_BASE
 };
@@ -183,6 +192,7 @@ const FALLOUT3_BASE: Title = Title {
     },
     data: "Data",
     data_in_my_games: false,
+    microsoft_data: &[],
     local: StoreNames::plain("Fallout3"),
     my_games: StoreNames::plain("Fallout3"),
     inis: FALLOUT_INIS,
@@ -194,6 +204,7 @@ const FALLOUT3_BASE: Title = Title {
         ..NO_PLUGINS
     },
     attach: AttachRule::Prefix(".bsa"),
+    versions: &[Bsa(104)],
     archives: (ArchiveRule::FirstWins, Confidence::Low),
     loose: LooseSetting::Invalidate,
 };

@@ -1,0 +1,51 @@
+//! `ArchiveInvalidation.txt`, by which Oblivion and the Fallouts of its engine take single paths out of all archives.
+
+use super::ini::IniFiles;
+use super::listed_path::below_data;
+use super::text::{decode_list, lines};
+use super::title::{LooseSetting, Title};
+
+/// The name of the list that INI files set. A key that none has names none: what the games take in its place is not known.
+pub(super) fn list_name<'a>(title: &Title, inis: &'a IniFiles) -> Option<&'a str> {
+    // Fallout 3 is taken to be like the other two; no source tells.
+    let reads_it = matches!(title.loose, LooseSetting::Dates | LooseSetting::Invalidate);
+    let (name, _) = inis.get("Archive", "SInvalidationFile").filter(|_| reads_it)?;
+    Some(name).filter(|name| !name.is_empty())
+}
+
+/// The paths of a list: in small letters, `/` between names.
+pub(super) fn paths(list: &[u8]) -> Vec<String> {
+    let text = decode_list(list);
+    let paths = lines(&text).filter_map(below_data).map(|path| path.to_ascii_lowercase());
+    paths.filter(|path| !path.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ini::{Ini, IniFiles};
+    use super::super::titles::title;
+    use super::{list_name, paths};
+
+    #[test]
+    fn a_list_has_paths_in_any_case_and_with_either_slash() {
+        let list = b"Textures\\A.dds\r\n\r\n  meshes/b.NIF \r\n..\\out.dds\n";
+        assert_eq!(paths(list), ["textures/a.dds", "meshes/b.nif"]);
+    }
+
+    #[test]
+    fn the_games_that_read_a_list_take_the_one_that_is_named() {
+        let named = |id: &str, text: &str| {
+            let mut inis = IniFiles::default();
+            inis.push("Main.ini", Ini::parse(format!("[Archive]\n{text}").as_bytes()));
+            list_name(title(id).unwrap(), &inis).map(str::to_owned)
+        };
+        for id in ["oblivion", "nehrim", "fallout3", "falloutnv"] {
+            assert_eq!(named(id, "sinvalidationfile=A.txt").as_deref(), Some("A.txt"), "{id}");
+            assert_eq!(named(id, "SInvalidationFile="), None, "{id}");
+            assert_eq!(named(id, ""), None, "{id}");
+        }
+        for id in ["skyrim", "fallout4", "morrowind"] {
+            assert_eq!(named(id, "SInvalidationFile=A.txt"), None, "{id}");
+        }
+    }
+}

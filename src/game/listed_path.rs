@@ -1,0 +1,41 @@
+//! Names in lists that are paths: below the data folder, or out of it.
+
+/// The path below the data folder that a name in a list means, `/` between names. `None` where it leads out: by a drive, from
+/// a root, or upwards. Lexically, as Windows does.
+pub(super) fn below_data(name: &str) -> Option<String> {
+    if name.contains(':') || name.starts_with(['/', '\\']) {
+        return None;
+    }
+    let mut path: Vec<&str> = Vec::new();
+    for part in name.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => drop(path.pop()?),
+            part => path.push(part),
+        }
+    }
+    Some(path.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::below_data;
+
+    #[test]
+    fn a_path_is_followed_below_the_data_folder_and_never_out_of_it() {
+        for (name, path) in [
+            ("Mod.bsa", "Mod.bsa"),
+            (".\\Mod.bsa", "Mod.bsa"),
+            ("Sub\\\\More/Mod.bsa", "Sub/More/Mod.bsa"),
+            ("Sub\\..\\Mod.bsa", "Mod.bsa"),
+            ("", ""),
+        ] {
+            assert_eq!(below_data(name).as_deref(), Some(path), "{name}");
+        }
+        for name in
+            ["..\\Mod.bsa", "Sub\\..\\..\\Data\\Mod.bsa", "C:\\Mod.bsa", "C:Mod.bsa", "/etc/x", "\\\\host\\x"]
+        {
+            assert_eq!(below_data(name), None, "{name}");
+        }
+    }
+}
