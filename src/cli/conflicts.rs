@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::cache_size;
 use super::comparison::{Compared, StoredFile, compare};
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::open::OpenedArchives;
-use super::open_args::{Layout, OpenArgs};
+use super::open_args::OpenArgs;
 use super::output::{count, stdout_for, write_json};
 use super::parallel::in_parallel;
 use super::selection::{Selection, path};
+use super::source_set::SourceSet;
 use crate::content::Reach;
 use crate::format::EntryId;
 use crate::tree::NodeId;
@@ -111,7 +112,8 @@ struct LayerLine<'a> {
 
 impl Conflicts {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened = OpenedArchives::open(&self.sources, &self.open, Layout::Union, cache_size::DEFAULT)?;
+        let set = SourceSet::new(&self.sources, &Flags::of(&self.open))?;
+        let opened = OpenedArchives::open(&set.in_one_tree())?;
         let layers = self.layers(&opened)?;
         let files = self.selection.files(&opened.tree)?;
         let mut conflicts = conflicts(&opened, &files);

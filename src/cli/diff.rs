@@ -2,19 +2,21 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::slice;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::cache_size;
 use super::comparison::{Compared, StoredFile, compare};
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::open::OpenedArchives;
-use super::open_args::{Layout, OpenArgs};
+use super::open_args::OpenArgs;
 use super::output::{stdout_for, write_json};
 use super::parallel::in_parallel;
 use super::selection::{Selection, path};
+use super::source_set::SourceSet;
 use crate::content::{Reach, Store};
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId, Tree};
@@ -110,8 +112,10 @@ struct Side {
 
 impl Diff {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let open = |source: &Path| {
-            OpenedArchives::open(&[source.to_owned()], &self.open, Layout::Union, cache_size::DEFAULT)
+        // Of two profiles each has its own options.
+        let open = |source: &PathBuf| {
+            let set = SourceSet::new(slice::from_ref(source), &Flags::of(&self.open))?;
+            OpenedArchives::open(&set.in_one_tree())
         };
         let (a, b) = (open(&self.a)?, open(&self.b)?);
         let pairs = pairs(&a.tree, &b.tree, &self.selection)?;

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use indicatif::BinaryBytes;
 
-use super::cache_size;
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::open::OpenedArchives;
 use super::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use super::output::{count, stdout};
 use super::output_folder::OutputFolder;
 use super::parallel::in_parallel;
 use super::selection::{Selection, path};
+use super::source_set::SourceSet;
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
@@ -54,9 +55,8 @@ enum Outcome {
 
 impl Extract {
     pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
-        let opened =
-            OpenedArchives::open(&self.archives, &self.open, self.layout.layout, cache_size::DEFAULT)?
-                .salvaging(self.salvage);
+        let flags = Flags { layout: self.layout.layout, salvage: self.salvage, ..Flags::of(&self.open) };
+        let opened = OpenedArchives::open(&SourceSet::new(&self.archives, &flags)?)?;
         let mut files = self.selection.files(&opened.tree)?;
         // So that a disk is read in one pass.
         files.sort_by_key(|(_, entry)| (entry.layer, opened.store.offset(*entry)));

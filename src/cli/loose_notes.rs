@@ -20,13 +20,13 @@ const NOTES_MAX: usize = 1_000;
 type Time = i64;
 
 /// Adds the notes of an order whose rule hides loose files. Archives are opened for no other.
-pub(super) fn add(order: &mut LoadOrder) {
+pub(super) fn add(order: &mut LoadOrder, parse: &ParseArgs) {
     let code = match &order.precedence.loose {
         LooseRule::ByDate => NoteCode::LooseOlder,
         LooseRule::Below(_) => NoteCode::LooseDisabled,
         LooseRule::Always | LooseRule::Never => return,
     };
-    let archives = Archives::read(order);
+    let archives = Archives::read(order, parse);
     let files = Arc::new(OpenFiles::default());
     let mut subjects = Vec::new();
     for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Folder) {
@@ -73,10 +73,10 @@ struct Archives {
 }
 
 impl Archives {
-    fn read(order: &LoadOrder) -> Self {
+    fn read(order: &LoadOrder, parse: &ParseArgs) -> Self {
         let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
         let paths: Vec<&PathBuf> = layers.map(|layer| &layer.path).collect();
-        let read = |index: usize| Ok(paths_in(paths[index]));
+        let read = |index: usize| Ok(paths_in(paths[index], parse));
         let mut archives = Self::default();
         for (path, read) in
             paths.iter().zip(in_parallel(paths.len(), "reading names", read).unwrap_or_default())
@@ -111,12 +111,11 @@ impl Archives {
 }
 
 /// An archive's time and the paths that it stores; the error says why it cannot be read.
-fn paths_in(archive: &Path) -> Result<(Time, Vec<String>), String> {
+fn paths_in(archive: &Path, parse: &ParseArgs) -> Result<(Time, Vec<String>), String> {
     let changed =
         std::fs::metadata(archive).and_then(|it| it.modified()).map_err(|error| error.to_string())?;
-    let parse = ParseArgs::default();
     let names = with_archive(archive, &parse.options(), |parsed| {
-        let path = |entry: Entry<'_>| Some(stored_path(&entry.name, parse.encoding)?.to_ascii_lowercase());
+        let path = |entry: Entry<'_>| Some(stored_path(&entry.name, parse.encoding())?.to_ascii_lowercase());
         parsed.entries().filter_map(path).collect()
     });
     Ok((nanoseconds(changed), names.map_err(|failure| failure.what)?))

@@ -44,6 +44,7 @@ mod run;
 mod saved_profile;
 mod selection;
 mod source_args;
+mod source_set;
 mod sources;
 mod status;
 mod umount;

@@ -15,6 +15,7 @@ use super::layer_plan::{FoundLayer, PlannedFolder, PlannedLayer};
 use super::open_args::{Layout, OpenArgs};
 use super::output::count;
 use super::parallel::in_parallel;
+use super::source_set::SourceSet;
 use super::{cache_size, dictionary, folder_name, sources};
 use crate::content::{LayerTables, Store};
 use crate::folder::{Folder, OpenFiles, Wait};
@@ -48,16 +49,17 @@ pub(super) struct Description {
 const PARALLEL_FROM: usize = 1 << 14;
 
 impl OpenedArchives {
-    /// Opens sources, the last of which wins, with a cache of at most `cache_size` bytes.
-    pub(super) fn open(
-        sources: &[PathBuf],
-        args: &OpenArgs,
-        layout: Layout,
-        cache_size: u64,
-    ) -> Result<Self, Failure> {
-        let planned = sources::layers(sources, &args.source, args.folder_archives)?;
-        let opened = Self::open_layers(&planned.layers, planned.rule, args, layout, cache_size)?;
-        Ok(Self { order: planned.order, ..opened })
+    /// Opens sources, the last of which wins.
+    pub(super) fn open(set: &SourceSet) -> Result<Self, Failure> {
+        Self::open_with_cache(set, cache_size::DEFAULT)
+    }
+
+    /// The same, with a cache of at most `cache_size` bytes.
+    pub(super) fn open_with_cache(set: &SourceSet, cache_size: u64) -> Result<Self, Failure> {
+        let planned = sources::layers(set)?;
+        let opened = Self::open_layers(&planned.layers, planned.rule, &set.open, set.layout, cache_size)?;
+        let store = opened.store.with_salvage(set.salvage);
+        Ok(Self { order: planned.order, store, ..opened })
     }
 
     /// Opens planned layers, merged by a rule.
@@ -68,7 +70,7 @@ impl OpenedArchives {
         layout: Layout,
         cache_size: u64,
     ) -> Result<Self, Failure> {
-        let dictionary = dictionary::read(&args.names, args.parse.encoding)?;
+        let dictionary = dictionary::read(&args.names, args.parse.encoding())?;
         let files = Arc::new(OpenFiles::default());
         let found = find_layers(planned, &files)?;
         let bases = match layout {
@@ -117,16 +119,6 @@ impl OpenedArchives {
     /// How many of the layers are folders.
     pub(super) fn folders(&self) -> usize {
         self.store.layers() - self.descriptions.len()
-    }
-
-    /// Opens one archive, to read it without a mount.
-    pub(super) fn open_one(path: &Path, args: &OpenArgs) -> Result<Self, Failure> {
-        Self::open(&[path.to_owned()], args, Layout::Union, cache_size::DEFAULT)
-    }
-
-    /// The same, with suspect files read where `salvage` is set.
-    pub(super) fn salvaging(self, salvage: bool) -> Self {
-        Self { store: self.store.with_salvage(salvage), ..self }
     }
 }
 
@@ -255,7 +247,7 @@ impl OpenedArchive {
     ) -> Result<Self, Failure> {
         let mut source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
         let parsed = with_source(&source, path, &args.parse.options(), |archive| {
-            let layer = || Layer::with_names(&archive, args.parse.encoding, folder, dictionary);
+            let layer = || Layer::with_names(&archive, args.parse.encoding(), folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
             (layer, tables, Description { about: archive.about, notes: archive.notes }, archive.tables)
         });
@@ -263,7 +255,7 @@ impl OpenedArchive {
         source.record_tables(parsed).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
         let layer =
             layer.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
-        let tables = tables.presented(args.textures);
+        let tables = tables.presented(args.textures.unwrap_or_default());
         for note in &description.notes {
             log::info!("{}: {} (offset {})", path.display(), note.what, note.at);
         }
@@ -334,7 +326,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::cli::open_args::FolderArchives;
+    use crate::cli::source_args::FolderArchives;
 
     /// A Morrowind archive of one file, `a.txt`, which contains `archive`.
     fn archive() -> Vec<u8> {

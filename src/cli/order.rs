@@ -8,8 +8,11 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::loose_notes;
+use super::mount_state::Flags;
+use super::open_args::OpenArgs;
 use super::output::{self, count, stdout_for};
 use super::source_args::SourceArgs;
+use super::source_set::SourceSet;
 use super::sources;
 use crate::game::{ArchiveRule, LoadOrder, LooseRule};
 
@@ -69,8 +72,10 @@ struct Precedence<'a> {
 
 impl Order {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut order = sources::plan(&self.sources, &self.source)?;
-        loose_notes::add(&mut order);
+        let open = OpenArgs { source: self.source.clone(), ..OpenArgs::default() };
+        let set = SourceSet::new(&self.sources, &Flags::of(&open))?;
+        let mut order = sources::plan(&set)?;
+        loose_notes::add(&mut order, &set.open.parse);
         let mut out = stdout_for(self.json);
         match self.json {
             true => write_json(&mut out, &order)?,
