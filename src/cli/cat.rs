@@ -14,10 +14,10 @@ use super::output::raw_stdout;
 use super::source_set::SourceSet;
 use crate::tree::Kind;
 
-/// Write files of an archive or folder to standard output
+/// Write files of an archive, a folder or a game to standard output
 #[derive(Args, Debug)]
 pub(super) struct Cat {
-    /// The archive or folder
+    /// The archive or folder, or whatever else `mount` takes
     #[arg(value_name = "SOURCE")]
     archive: PathBuf,
     /// Paths in it, in any case, with either slash

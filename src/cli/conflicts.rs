@@ -34,8 +34,8 @@ use crate::tree::NodeId;
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Conflicts {
-    /// Games by their ids, instances of Mod Organizer 2, openmw.cfg files, archives and folders; where several have a file,
-    /// the rightmost wins
+    /// Games by their ids, instances of Mod Organizer 2 and folders of profiles in them, openmw.cfg files, archives, folders,
+    /// and profiles (*.toml); where several have a file, the rightmost wins
     #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// Only conflicts in which this layer takes part: an archive or folder by its name, by the end of its path, or, where no

@@ -36,8 +36,8 @@ use crate::tree::{Kind, NodeId, Tree};
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Diff {
-    /// The source that is compared: an archive, a folder, a game by its id, an instance of Mod Organizer 2, an openmw.cfg
-    /// file, or a profile that names several
+    /// The source that is compared: an archive, a folder, a game by its id, an instance of Mod Organizer 2 or the
+    /// folder of a profile in it, an openmw.cfg file, or a profile (*.toml), whose options hold for it alone
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The source that it is compared with
@@ -59,7 +59,8 @@ const EXAMPLES: &str = "\
 Examples:
   bsafs diff Mod-1.0.bsa Mod-1.1.bsa --compare           what an update changed
   bsafs diff Mod.bsa unpacked/ --compare                 whether an archive holds what a folder does
-  bsafs diff skyrimse ~/MO2                              what the mods add to the game, and replace";
+  bsafs diff skyrimse ~/MO2                              what the mods add to the game, and replace
+  bsafs diff ~/MO2/profiles/Old ~/MO2/profiles/New       how two profiles of one instance differ";
 
 /// A path that one of the sources has, or both.
 struct Pair {

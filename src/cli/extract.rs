@@ -25,7 +25,7 @@ use crate::tree::NodeId;
 /// neither followed nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug)]
 pub(super) struct Extract {
-    /// Archives and folders; where two have a file, the rightmost wins
+    /// Archives, folders, games, and whatever else `mount` takes; where two have a file, the rightmost wins
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// The folder to write to; made if it is missing

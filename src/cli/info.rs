@@ -20,10 +20,11 @@ use super::{order, sources};
 
 /// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
 ///
-/// Of a folder: what its loose files take; then its archives, each as if it were named. Of a game: what `bsafs order` prints.
+/// Of a folder: what its loose files take; then its archives, each as if it were named. Of a game: what `bsafs order` prints. Of a
+/// profile: each source that it names.
 #[derive(Args, Debug)]
 pub(super) struct Info {
-    /// Archives and folders
+    /// Archives, folders, games, and whatever else `mount` takes
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// One JSON object a line
@@ -118,11 +119,7 @@ fn summary(set: &SourceSet) -> Result<Summary, Failure> {
         archive_bytes: opened.store.archive_bytes(),
         bytes,
         codecs,
-        notes: description
-            .notes
-            .iter()
-            .map(|note| format!("{} (offset {})", note.what, note.at))
-            .collect(),
+        notes: description.notes.iter().map(|note| format!("{} (offset {})", note.what, note.at)).collect(),
     })
 }
 

@@ -19,7 +19,7 @@ use crate::tree::NodeId;
 /// List the files in archives and folders, as a mount would show them
 #[derive(Args, Debug)]
 pub(super) struct List {
-    /// Archives and folders; where two have a file, the rightmost wins
+    /// Archives, folders, games, and whatever else `mount` takes; where two have a file, the rightmost wins
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// Sizes in bytes (in the mount, and packed), codec, and archive, in front of each path

@@ -27,11 +27,7 @@ pub(super) struct MountPlan {
 
 impl MountPlan {
     /// Plans a mount from the command line's paths, its values of `-o`, and the options that its flags set.
-    pub(super) fn new(
-        paths: &[PathBuf],
-        option_lists: &[String],
-        flags: &Flags,
-    ) -> Result<Self, Failure> {
+    pub(super) fn new(paths: &[PathBuf], option_lists: &[String], flags: &Flags) -> Result<Self, Failure> {
         let (sources, mountpoint) = sources_and_mountpoint(paths);
         let shown_source = shown_source(sources);
         let mut options = MountOptions::new();

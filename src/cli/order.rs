@@ -21,8 +21,8 @@ use crate::game::{ArchiveRule, LoadOrder, LooseRule};
 /// Layers are printed lowest first: of several that have a file, the last one has it.
 #[derive(Args, Debug)]
 pub(super) struct Order {
-    /// Games by their ids (`bsafs games` prints them), folders of games, instances of Mod Organizer 2, openmw.cfg files,
-    /// archives, and folders of loose files; the rightmost wins
+    /// Games by their ids (`bsafs games` prints them), folders of games, instances of Mod Organizer 2 and the folders
+    /// of profiles in them, openmw.cfg files, archives, folders of loose files, and profiles (*.toml); the rightmost wins
     #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// One JSON object

@@ -10,11 +10,11 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::folder_name;
 use super::mount_plan::MountPlan;
 use super::mount_state::MountOptions;
 use super::output::quoted;
 use super::sources::{self, is_game};
-use super::folder_name;
 use crate::game::Environment;
 
 /// A profile as it is written.

@@ -96,7 +96,10 @@ mod tests {
         let sources = [one, PathBuf::from("c.bsa"), two];
         let inside = |names: &[&str]| names.iter().map(|name| dir.path().join(name)).collect::<Vec<_>>();
         let set = SourceSet::new(&sources, &Flags::default()).unwrap_or_else(|it| panic!("{}", it.what));
-        assert_eq!(set.paths, [inside(&["one.toml.bsa"]), vec!["c.bsa".into()], inside(&["two.toml.bsa"])].concat());
+        assert_eq!(
+            set.paths,
+            [inside(&["one.toml.bsa"]), vec!["c.bsa".into()], inside(&["two.toml.bsa"])].concat()
+        );
         assert_eq!(set.open.parse.encoding().name(), "windows-1251");
         assert_eq!(set.open.source.prefix.as_deref(), Some(&*dir.path().join("b")));
         assert_eq!((set.open.source.inis, set.open.names), (inside(&["a.ini", "b.ini"]), inside(&["a.txt"])));

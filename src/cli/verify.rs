@@ -30,7 +30,7 @@ use crate::game::LayerKind;
 /// opened at all.
 #[derive(Args, Debug)]
 pub(super) struct Verify {
-    /// Archives and folders
+    /// Archives, folders, games, and whatever else `mount` takes
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// One JSON object a line, an archive each

@@ -27,8 +27,8 @@ pub(super) struct Which {
     /// Files inside mounts of bsafs; with --in, their paths inside the mount, in any case, with either slash
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// A source instead of a mount: a game by its id, an instance of Mod Organizer 2, an openmw.cfg file, an archive, a folder
-    /// or a profile; given several times, the last one wins
+    /// A source instead of a mount: a game by its id, an instance of Mod Organizer 2 or the folder of a profile in it, an
+    /// openmw.cfg file, an archive, a folder or a profile (*.toml); given several times, the last one wins
     #[arg(long = "in", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// One JSON object a line
