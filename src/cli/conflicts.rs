@@ -23,7 +23,8 @@ use crate::tree::NodeId;
 /// Print the files that several layers have: which layer wins, and which are hidden
 ///
 /// Then each layer is summed up, the lowest first: its files, those that win, those that are hidden, and whether it is wholly
-/// shadowed: no file of it wins. With --glob, of the files that match.
+/// shadowed: no file of it wins. With --glob, of the files that match. A file of which an archive stores only the hash is
+/// known by the path that --names or another layer has for it.
 ///
 /// With --json, each conflict is an object with "path", "winner" ("layer" and "why"), "hidden" (a list of the same, the one
 /// that would win without the winner first) and, with --compare, "equal" (for each hidden file whether its bytes are those

@@ -81,12 +81,12 @@ impl Info {
             return Ok(());
         }
         if !source.is_dir() {
-            return Ok(self.write(&summary(&set.only(source))?, out)?);
+            return Ok(self.write(&summary(source, set)?, out)?);
         }
         let NamedFolder { loose, archives } = NamedFolder::open(source, &set.open)?;
         self.write(&of_folder(source, &loose), out)?;
         for archive in archives {
-            self.write(&summary(&set.only(&archive))?, out)?;
+            self.write(&summary(&archive, set)?, out)?;
         }
         Ok(())
     }
@@ -99,14 +99,14 @@ impl Info {
     }
 }
 
-/// Of the one archive of a set.
-fn summary(set: &SourceSet) -> Result<Summary, Failure> {
-    let mut opened = OpenedArchives::open(set)?;
+/// What an archive holds, opened with the options of a set.
+fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
+    let mut opened = OpenedArchives::open(&set.only(archive))?;
     let (codecs, files, bytes) = contents(&opened);
     let description = opened.descriptions.remove(0);
     let about = description.about;
     Ok(Summary {
-        archive: opened.store.path(0).display().to_string(),
+        archive: archive.display().to_string(),
         format: about.format,
         version: (about.version != 0).then_some(about.version),
         kind: about.kind,

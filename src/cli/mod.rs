@@ -15,6 +15,7 @@ mod extract;
 mod folder_name;
 mod games;
 mod info;
+mod layer_names;
 mod layer_plan;
 mod list;
 mod log_thread;
