@@ -2,19 +2,22 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::slice;
 
 use clap::Args;
 
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::open::OpenedArchives;
 use super::open_args::{OpenArgs, SALVAGE};
 use super::output::raw_stdout;
+use super::source_set::SourceSet;
 use crate::tree::Kind;
 
-/// Write files of an archive or folder to standard output
+/// Write files of an archive, a folder or a game to standard output
 #[derive(Args, Debug)]
 pub(super) struct Cat {
-    /// The archive or folder
+    /// The archive or folder, or whatever else `mount` takes
     #[arg(value_name = "SOURCE")]
     archive: PathBuf,
     /// Paths in it, in any case, with either slash
@@ -28,7 +31,8 @@ pub(super) struct Cat {
 
 impl Cat {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened = OpenedArchives::open_one(&self.archive, &self.open)?.salvaging(self.salvage);
+        let flags = Flags { salvage: self.salvage, ..Flags::of(&self.open) };
+        let opened = OpenedArchives::open(&SourceSet::new(slice::from_ref(&self.archive), &flags)?)?;
         let mut out = raw_stdout();
         for path in &self.paths {
             let missing = |what: &str| {

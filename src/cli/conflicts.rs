@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::cache_size;
 use super::comparison::{Compared, StoredFile, compare};
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::open::OpenedArchives;
-use super::open_args::{Layout, OpenArgs};
+use super::open_args::OpenArgs;
 use super::output::{count, stdout_for, write_json};
 use super::parallel::in_parallel;
 use super::selection::{Selection, path};
+use super::source_set::SourceSet;
 use crate::content::Reach;
 use crate::format::EntryId;
 use crate::tree::NodeId;
@@ -22,7 +23,8 @@ use crate::tree::NodeId;
 /// Print the files that several layers have: which layer wins, and which are hidden
 ///
 /// Then each layer is summed up, the lowest first: its files, those that win, those that are hidden, and whether it is wholly
-/// shadowed: no file of it wins. With --glob, of the files that match.
+/// shadowed: no file of it wins. With --glob, of the files that match. A file of which an archive stores only the hash is
+/// known by the path that --names or another layer has for it.
 ///
 /// With --json, each conflict is an object with "path", "winner" ("layer" and "why"), "hidden" (a list of the same, the one
 /// that would win without the winner first) and, with --compare, "equal" (for each hidden file whether its bytes are those
@@ -33,8 +35,8 @@ use crate::tree::NodeId;
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Conflicts {
-    /// Games by their ids, instances of Mod Organizer 2, openmw.cfg files, archives and folders; where several have a file,
-    /// the rightmost wins
+    /// Games by their ids, instances of Mod Organizer 2 and folders of profiles in them, openmw.cfg files, archives, folders,
+    /// and profiles (*.toml); where several have a file, the rightmost wins
     #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// Only conflicts in which this layer takes part: an archive or folder by its name, by the end of its path, or, where no
@@ -111,7 +113,8 @@ struct LayerLine<'a> {
 
 impl Conflicts {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened = OpenedArchives::open(&self.sources, &self.open, Layout::Union, cache_size::DEFAULT)?;
+        let set = SourceSet::new(&self.sources, &Flags::of(&self.open))?;
+        let opened = OpenedArchives::open(&set.in_one_tree())?;
         let layers = self.layers(&opened)?;
         let files = self.selection.files(&opened.tree)?;
         let mut conflicts = conflicts(&opened, &files);

@@ -2,19 +2,21 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::slice;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::cache_size;
 use super::comparison::{Compared, StoredFile, compare};
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::open::OpenedArchives;
-use super::open_args::{Layout, OpenArgs};
+use super::open_args::OpenArgs;
 use super::output::{stdout_for, write_json};
 use super::parallel::in_parallel;
 use super::selection::{Selection, path};
+use super::source_set::SourceSet;
 use crate::content::{Reach, Store};
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId, Tree};
@@ -34,8 +36,8 @@ use crate::tree::{Kind, NodeId, Tree};
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Diff {
-    /// The source that is compared: an archive, a folder, a game by its id, an instance of Mod Organizer 2, an openmw.cfg
-    /// file, or a profile that names several
+    /// The source that is compared: an archive, a folder, a game by its id, an instance of Mod Organizer 2 or the
+    /// folder of a profile in it, an openmw.cfg file, or a profile (*.toml), whose options hold for it alone
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The source that it is compared with
@@ -57,7 +59,8 @@ const EXAMPLES: &str = "\
 Examples:
   bsafs diff Mod-1.0.bsa Mod-1.1.bsa --compare           what an update changed
   bsafs diff Mod.bsa unpacked/ --compare                 whether an archive holds what a folder does
-  bsafs diff skyrimse ~/MO2                              what the mods add to the game, and replace";
+  bsafs diff skyrimse ~/MO2                              what the mods add to the game, and replace
+  bsafs diff ~/MO2/profiles/Old ~/MO2/profiles/New       how two profiles of one instance differ";
 
 /// A path that one of the sources has, or both.
 struct Pair {
@@ -110,8 +113,10 @@ struct Side {
 
 impl Diff {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let open = |source: &Path| {
-            OpenedArchives::open(&[source.to_owned()], &self.open, Layout::Union, cache_size::DEFAULT)
+        // Of two profiles each has its own options.
+        let open = |source: &PathBuf| {
+            let set = SourceSet::new(slice::from_ref(source), &Flags::of(&self.open))?;
+            OpenedArchives::open(&set.in_one_tree())
         };
         let (a, b) = (open(&self.a)?, open(&self.b)?);
         let pairs = pairs(&a.tree, &b.tree, &self.selection)?;

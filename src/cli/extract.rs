@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use indicatif::BinaryBytes;
 
-use super::cache_size;
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::open::OpenedArchives;
 use super::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use super::output::{count, stdout};
 use super::output_folder::OutputFolder;
 use super::parallel::in_parallel;
 use super::selection::{Selection, path};
+use super::source_set::SourceSet;
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
@@ -24,7 +25,7 @@ use crate::tree::NodeId;
 /// neither followed nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug)]
 pub(super) struct Extract {
-    /// Archives and folders; where two have a file, the rightmost wins
+    /// Archives, folders, games, and whatever else `mount` takes; where two have a file, the rightmost wins
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// The folder to write to; made if it is missing
@@ -54,9 +55,8 @@ enum Outcome {
 
 impl Extract {
     pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
-        let opened =
-            OpenedArchives::open(&self.archives, &self.open, self.layout.layout, cache_size::DEFAULT)?
-                .salvaging(self.salvage);
+        let flags = Flags { layout: self.layout.layout, salvage: self.salvage, ..Flags::of(&self.open) };
+        let opened = OpenedArchives::open(&SourceSet::new(&self.archives, &flags)?)?;
         let mut files = self.selection.files(&opened.tree)?;
         // So that a disk is read in one pass.
         files.sort_by_key(|(_, entry)| (entry.layer, opened.store.offset(*entry)));

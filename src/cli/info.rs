@@ -3,24 +3,28 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use clap::Args;
 use indicatif::BinaryBytes;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::named_folder::NamedFolder;
 use super::open::OpenedArchives;
 use super::open_args::OpenArgs;
 use super::output::{count, stdout_for, write_json};
+use super::source_set::SourceSet;
 use super::{order, sources};
 
 /// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
 ///
-/// Of a folder: what its loose files take; then its archives, each as if it were named. Of a game: what `bsafs order` prints.
+/// Of a folder: what its loose files take; then its archives, each as if it were named. Of a game: what `bsafs order` prints. Of a
+/// profile: each source that it names.
 #[derive(Args, Debug)]
 pub(super) struct Info {
-    /// Archives and folders
+    /// Archives, folders, games, and whatever else `mount` takes
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// One JSON object a line
@@ -58,25 +62,33 @@ impl Info {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
         for source in &self.archives {
-            if let Some(order) = sources::game(source, &self.open.source)? {
-                match self.json {
-                    true => order::write_json(&mut out, &order)?,
-                    false => order::write_lines(&mut out, &order)?,
-                }
-                continue;
-            }
-            if !source.is_dir() {
-                self.write(&self.summary(source)?, &mut out)?;
-                continue;
-            }
-            let NamedFolder { loose, archives } = NamedFolder::open(source, &self.open)?;
-            self.write(&of_folder(source, &loose), &mut out)?;
-            for archive in archives {
-                self.write(&self.summary(&archive)?, &mut out)?;
+            // Each is reported by itself, so that a profile's options are those of what it names.
+            let set = SourceSet::new(slice::from_ref(source), &Flags::of(&self.open))?.in_one_tree();
+            for path in &set.paths {
+                self.write_source(path, &set, &mut out)?;
             }
         }
         out.flush()?;
         Ok(Exit::Ok)
+    }
+
+    fn write_source(&self, source: &Path, set: &SourceSet, out: &mut impl Write) -> Result<(), Failure> {
+        if let Some(order) = sources::game(source, &set.open.source)? {
+            match self.json {
+                true => order::write_json(out, &order)?,
+                false => order::write_lines(out, &order)?,
+            }
+            return Ok(());
+        }
+        if !source.is_dir() {
+            return Ok(self.write(&summary(source, set)?, out)?);
+        }
+        let NamedFolder { loose, archives } = NamedFolder::open(source, &set.open)?;
+        self.write(&of_folder(source, &loose), out)?;
+        for archive in archives {
+            self.write(&summary(&archive, set)?, out)?;
+        }
+        Ok(())
     }
 
     fn write(&self, summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
@@ -85,33 +97,30 @@ impl Info {
             false => summary.write(out),
         }
     }
+}
 
-    fn summary(&self, archive: &Path) -> Result<Summary, Failure> {
-        let mut opened = OpenedArchives::open_one(archive, &self.open)?;
-        let (codecs, files, bytes) = contents(&opened);
-        let description = opened.descriptions.remove(0);
-        let about = description.about;
-        Ok(Summary {
-            archive: archive.display().to_string(),
-            format: about.format,
-            version: (about.version != 0).then_some(about.version),
-            kind: about.kind,
-            games: about.games,
-            platform: about.platform,
-            flags: about.flags,
-            flag_names: about.flag_names,
-            folders: opened.tree.len() as usize - files - 1,
-            files,
-            archive_bytes: opened.store.archive_bytes(),
-            bytes,
-            codecs,
-            notes: description
-                .notes
-                .iter()
-                .map(|note| format!("{} (offset {})", note.what, note.at))
-                .collect(),
-        })
-    }
+/// What an archive holds, opened with the options of a set.
+fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
+    let mut opened = OpenedArchives::open(&set.only(archive))?;
+    let (codecs, files, bytes) = contents(&opened);
+    let description = opened.descriptions.remove(0);
+    let about = description.about;
+    Ok(Summary {
+        archive: archive.display().to_string(),
+        format: about.format,
+        version: (about.version != 0).then_some(about.version),
+        kind: about.kind,
+        games: about.games,
+        platform: about.platform,
+        flags: about.flags,
+        flag_names: about.flag_names,
+        folders: opened.tree.len() as usize - files - 1,
+        files,
+        archive_bytes: opened.store.archive_bytes(),
+        bytes,
+        codecs,
+        notes: description.notes.iter().map(|note| format!("{} (offset {})", note.what, note.at)).collect(),
+    })
 }
 
 /// Files by codec, how many there are, and their bytes.

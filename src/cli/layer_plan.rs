@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::exit::{Exit, Failure};
-use super::open_args::FolderArchives;
+use super::source_args::FolderArchives;
 use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
 use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
 

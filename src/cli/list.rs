@@ -6,19 +6,20 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use super::cache_size;
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::open::OpenedArchives;
 use super::open_args::{LayoutArg, OpenArgs};
 use super::output::{stdout_for, write_json};
 use super::selection::{Selection, path};
+use super::source_set::SourceSet;
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
 /// List the files in archives and folders, as a mount would show them
 #[derive(Args, Debug)]
 pub(super) struct List {
-    /// Archives and folders; where two have a file, the rightmost wins
+    /// Archives, folders, games, and whatever else `mount` takes; where two have a file, the rightmost wins
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// Sizes in bytes (in the mount, and packed), codec, and archive, in front of each path
@@ -54,8 +55,8 @@ struct Line {
 
 impl List {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let opened =
-            OpenedArchives::open(&self.archives, &self.open, self.layout.layout, cache_size::DEFAULT)?;
+        let flags = Flags { layout: self.layout.layout, ..Flags::of(&self.open) };
+        let opened = OpenedArchives::open(&SourceSet::new(&self.archives, &flags)?)?;
         let mut out = stdout_for(self.json || self.zero);
         for (node, entry) in self.selection.files(&opened.tree)? {
             if self.json {

@@ -22,12 +22,12 @@ const NOTES_MAX: usize = 1_000;
 type Time = i64;
 
 /// Adds the notes of what a source was planned to: a game, or a folder or an archive, of which there are none.
-pub(super) fn add(order: &mut LoadOrder) {
+pub(super) fn add(order: &mut LoadOrder, parse: &ParseArgs) {
     // OpenMW takes names in any case, and loose files before archives.
     if order.game.is_empty() || order.game == "openmw" {
         return;
     }
-    let hiding = Hiding::of(order);
+    let hiding = Hiding::of(order, parse);
     let files = Arc::new(OpenFiles::default());
     let is_asked = |layer: &&PlannedLayer| !layer.is_managed || hiding.is_some();
     let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
@@ -57,13 +57,13 @@ struct Hiding {
 
 impl Hiding {
     /// That of an order. Archives are opened for no other rule.
-    fn of(order: &LoadOrder) -> Option<Self> {
+    fn of(order: &LoadOrder, parse: &ParseArgs) -> Option<Self> {
         let code = match &order.precedence.loose {
             LooseRule::ByDate => NoteCode::LooseOlder,
             LooseRule::Below(_) => NoteCode::LooseDisabled,
             LooseRule::Always | LooseRule::Never => return None,
         };
-        Some(Self { code, archives: Archives::read(order) })
+        Some(Self { code, archives: Archives::read(order, parse) })
     }
 
     /// Notes on the files of a folder that it hides.
@@ -113,10 +113,10 @@ struct Archives {
 }
 
 impl Archives {
-    fn read(order: &LoadOrder) -> Self {
+    fn read(order: &LoadOrder, parse: &ParseArgs) -> Self {
         let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
         let paths: Vec<&PathBuf> = layers.map(|layer| &layer.path).collect();
-        let read = |index: usize| Ok(paths_in(paths[index]));
+        let read = |index: usize| Ok(paths_in(paths[index], parse));
         let invalidated: HashSet<&str> = order.invalidated.iter().map(String::as_str).collect();
         let mut archives = Self::default();
         for (path, read) in
@@ -155,12 +155,11 @@ impl Archives {
 }
 
 /// An archive's time and the paths that it stores; the error says why it cannot be read.
-fn paths_in(archive: &Path) -> Result<(Time, Vec<String>), String> {
+fn paths_in(archive: &Path, parse: &ParseArgs) -> Result<(Time, Vec<String>), String> {
     let changed =
         std::fs::metadata(archive).and_then(|it| it.modified()).map_err(|error| error.to_string())?;
-    let parse = ParseArgs::default();
     let names = with_archive(archive, &parse.options(), |parsed| {
-        let path = |entry: Entry<'_>| Some(stored_path(&entry.name, parse.encoding)?.to_ascii_lowercase());
+        let path = |entry: Entry<'_>| Some(stored_path(&entry.name, parse.encoding())?.to_ascii_lowercase());
         parsed.entries().filter_map(path).collect()
     });
     Ok((nanoseconds(changed), names.map_err(|failure| failure.what)?))

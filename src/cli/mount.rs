@@ -11,7 +11,7 @@ use super::daemon::Detachment;
 use super::exit::{Exit, Failure};
 use super::mount_options::OptionList;
 use super::mount_plan::MountPlan;
-use super::mount_state::MountOptions;
+use super::mount_state::{Flags, MountOptions};
 use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
 use super::open_args::{LayoutArg, OpenArgs, SALVAGE};
@@ -27,9 +27,10 @@ use crate::fs::{FileSystem, MountError, PassedMount, Session, SessionError, unmo
 /// MOUNTPOINT`, SIGINT, SIGTERM or SIGHUP unmount; a second signal does so even while files are open.
 #[derive(Args, Debug)]
 pub(super) struct Mount {
-    /// Archives, folders, or profiles (*.toml) that name some; then the folder to mount on. Without it, a folder named
-    /// after the last source is made here, and removed by the unmount. Of several paths a folder at the end is always
-    /// the one to mount on; a single folder is a source
+    /// Archives, folders, games by their ids or folders, instances of Mod Organizer 2 or profiles in them, openmw.cfg files, or
+    /// profiles (*.toml) that name some; then the folder to mount on. Without it, a folder named after the last source
+    /// is made here, and removed by the unmount. Of several paths a folder at the end is always the one to mount on; a single
+    /// folder is a source
     #[arg(required = true, value_name = "SOURCE... [MOUNTPOINT]")]
     paths: Vec<PathBuf>,
     /// Stay in the foreground
@@ -47,9 +48,9 @@ pub(super) struct Mount {
     #[command(flatten)]
     open: OpenArgs,
     /// Decoded data that is cached between reads, e.g. 256M. Tables of names, what is being decoded, and for a second after
-    /// their last read up to 256M of files that are read in part come on top
-    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = cache_size::parse)]
-    cache_size: u64,
+    /// their last read up to 256M of files that are read in part come on top [default: 64M]
+    #[arg(long, value_name = "BYTES", value_parser = cache_size::parse)]
+    cache_size: Option<u64>,
     /// Write the log here once in the background; otherwise it goes to the system's log
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
@@ -68,10 +69,14 @@ pub(super) struct Mount {
 
 impl Mount {
     pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
-        let flags =
-            MountOptions::new(self.open.clone(), self.layout.layout, self.cache_size, self.foreground);
-        let flags = MountOptions { salvage: self.salvage, ..flags };
-        let mut plan = MountPlan::new(&self.paths, &self.options, flags)?;
+        let flags = Flags {
+            open: self.open.clone(),
+            layout: self.layout.layout,
+            salvage: self.salvage,
+            cache_size: self.cache_size,
+            foreground: self.foreground,
+        };
+        let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
         if let Some(name) = &self.save_profile {
             return Self::save_profile(name, &plan, is_quiet);
         }
@@ -115,13 +120,8 @@ impl Mount {
             plan.check_outside(&passed.mountpoint, self.log_file.as_deref())?;
         }
         refuse_empty(&plan)?;
-        let opened = OpenedArchives::open(
-            &plan.archives,
-            &plan.options.open,
-            plan.options.layout,
-            plan.options.cache_size,
-        )?
-        .salvaging(plan.options.salvage);
+        let cache_size = plan.options.cache_size.unwrap_or(cache_size::DEFAULT);
+        let opened = OpenedArchives::open_with_cache(&plan.source_set(), cache_size)?;
         let mut mountpoint = prepare_mountpoint(&plan)?;
         self.serve(plan, opened, &mut mountpoint, is_quiet)
     }
@@ -171,7 +171,7 @@ impl Mount {
         mountpoint: &mut Mountpoint,
         is_quiet: bool,
     ) -> Result<Exit, Failure> {
-        let report = report(&plan.archives, &opened, mountpoint);
+        let report = report(&plan.order_arguments, &opened, mountpoint);
         if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
             let why = "the mount would hide it; name a file outside";
             return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));

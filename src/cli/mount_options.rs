@@ -59,6 +59,25 @@ impl MountOptions {
     }
 }
 
+impl MountOptions {
+    /// What gives these options where others are given already, as flags of a command; `is_flag` tells which it has.
+    pub(super) fn flags(&self, given: &Self, is_flag: impl Fn(&str) -> bool) -> Vec<String> {
+        let mut flags = Vec::new();
+        for row in MOUNT_OPTIONS {
+            let name = row.name.trim_end_matches('=').replace('_', "-");
+            let values = (row.values)(self);
+            if is_flag(&name) && values != (row.values)(given) {
+                let flag = |value: &String| match value.is_empty() {
+                    true => format!("--{name}"),
+                    false => format!("--{name}={value}"),
+                };
+                flags.extend(values.iter().map(flag));
+            }
+        }
+        flags
+    }
+}
+
 /// Gives clap the table, for `--help`, the manual and completions. It takes any text: options are parsed after those of
 /// profiles, which they outrank.
 #[derive(Clone)]
@@ -106,12 +125,11 @@ fn escaped(value: &str) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::super::open_args::{Layout, OpenArgs};
     use super::*;
     use crate::fs::Owner;
 
     fn parse<const N: usize>(values: [&str; N]) -> Result<MountOptions, Failure> {
-        let mut options = MountOptions::new(OpenArgs::default(), Layout::default(), 0, false);
+        let mut options = MountOptions::new();
         values.iter().try_for_each(|value| options.add(value, Path::new("")))?;
         Ok(options)
     }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::cache_size;
+use clap::{Args, Command};
+
 use super::exit::{Exit, Failure};
-use super::mount_state::MountOptions;
-use super::open_args::{Layout, OpenArgs};
-use super::profile::Profile;
+use super::mount_state::{Flags, MountOptions};
+use super::order::Order;
+use super::source_set::{Expanded, SourceSet};
 use super::sources::is_game;
 use crate::fs::{MountRequest, Presentation};
 
@@ -20,38 +21,32 @@ pub(super) struct MountPlan {
     pub(super) options: MountOptions,
     /// What is shown as its source, unless an option says otherwise.
     pub(super) shown_source: String,
+    /// The arguments by which `bsafs order` plans the same layers.
+    pub(super) order_arguments: Vec<String>,
 }
 
 impl MountPlan {
     /// Plans a mount from the command line's paths, its values of `-o`, and the options that its flags set.
-    pub(super) fn new(
-        paths: &[PathBuf],
-        option_lists: &[String],
-        mut options: MountOptions,
-    ) -> Result<Self, Failure> {
-        let (sources, mut mountpoint) = sources_and_mountpoint(paths);
-        let mut archives = Vec::new();
-        let mut profiles = Vec::new();
-        for source in sources {
-            if Profile::is_one(source) {
-                let mut profile = Profile::read(source)?;
-                archives.append(&mut profile.archives);
-                mountpoint = mountpoint.or(profile.mountpoint.take());
-                profiles.push(profile);
-            } else {
-                archives.push(source.clone());
-            }
-        }
+    pub(super) fn new(paths: &[PathBuf], option_lists: &[String], flags: &Flags) -> Result<Self, Failure> {
+        let (sources, mountpoint) = sources_and_mountpoint(paths);
         let shown_source = shown_source(sources);
+        let mut options = MountOptions::new();
         options.request.fsname.clone_from(&shown_source);
-        profiles.iter().try_for_each(|profile| options.add(&profile.options, &profile.parent))?;
+        let expanded = Expanded::new(sources, options)?;
+        let mut options = expanded.options.clone();
         // The command line comes last and outranks profiles.
+        options.outrank_by(flags);
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
-        Ok(Self { archives, mountpoint, options, shown_source })
+        let mountpoint = mountpoint.or(expanded.mountpoint);
+        let order_arguments = order_arguments(sources, &options, &expanded.options);
+        Ok(Self { archives: expanded.paths, mountpoint, options, shown_source, order_arguments })
     }
-}
 
-impl MountPlan {
+    /// What is opened, and how.
+    pub(super) fn source_set(&self) -> SourceSet {
+        SourceSet::of_options(self.archives.clone(), &self.options)
+    }
+
     /// Refuses files beneath a mountpoint that is mounted before they are opened, and folders around it: the daemon would wait
     /// for itself.
     pub(super) fn check_outside(&self, mountpoint: &Path, log_file: Option<&Path>) -> Result<(), Failure> {
@@ -85,6 +80,15 @@ fn shown_source(sources: &[PathBuf]) -> String {
     }
 }
 
+/// Sources as a user gave them, behind the options that their profiles do not have, as flags.
+fn order_arguments(sources: &[PathBuf], options: &MountOptions, of_profiles: &MountOptions) -> Vec<String> {
+    let order = Order::augment_args(Command::new("order"));
+    let is_flag = |name: &str| order.get_arguments().any(|argument| argument.get_long() == Some(name));
+    let mut arguments = options.flags(of_profiles, is_flag);
+    arguments.extend(sources.iter().map(|source| source.to_string_lossy().into_owned()));
+    arguments
+}
+
 /// A [`MountPlan`] in types that tests outside the crate have.
 #[derive(Debug)]
 #[doc(hidden)]
@@ -100,8 +104,8 @@ pub struct PlannedMount {
 /// Plans the mount of `paths` with values of `-o` and no flag, for the fuzz target of profiles and options.
 #[doc(hidden)]
 pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedMount, Failure> {
-    let flags = MountOptions::new(OpenArgs::default(), Layout::default(), cache_size::DEFAULT, false);
-    let MountPlan { archives, mountpoint, options, .. } = MountPlan::new(paths, option_lists, flags)?;
+    let MountPlan { archives, mountpoint, options, .. } =
+        MountPlan::new(paths, option_lists, &Flags::default())?;
     let text = format!("{options:?}");
     let MountOptions { presentation, request, .. } = options;
     Ok(PlannedMount { archives, mountpoint, presentation, request, options: text })

@@ -6,7 +6,8 @@ use super::cache_size;
 use super::exit::Failure;
 use super::layer_plan::{PlannedFolder, PlannedLayer, archives_in};
 use super::open::{OpenedArchives, is_archive};
-use super::open_args::{FolderArchives, Layout, OpenArgs};
+use super::open_args::{Layout, OpenArgs};
+use super::source_args::FolderArchives;
 use crate::folder::{Filter, OpenFiles};
 use crate::tree::Rule;
 
@@ -21,7 +22,8 @@ pub(super) struct NamedFolder {
 impl NamedFolder {
     /// Walks a folder. An archive in it that cannot be opened is a warning.
     pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Self, Failure> {
-        let mut planned = PlannedFolder::named(path, args.folder_archives);
+        let how = args.source.folder_archives();
+        let mut planned = PlannedFolder::named(path, how);
         let mut archives = Vec::new();
         if planned.opens_archives {
             let scanned = planned.scan(&OpenFiles::default().into())?;
@@ -34,7 +36,7 @@ impl NamedFolder {
                 }
             });
         }
-        if args.folder_archives == FolderArchives::Open {
+        if how == FolderArchives::Open {
             let names = archives.iter().filter_map(|archive| archive.file_name());
             let not_at_root = names.map(|name| name.to_string_lossy().into_owned()).collect();
             planned.filter = Filter { not_at_root, ..planned.filter };

@@ -50,7 +50,7 @@ impl Names {
 
     /// A whole stored path; `None` where it has no text in the code page, or is not one line.
     fn path(&self, name: &Name<'_>) -> Option<String> {
-        let path = stored_path(name, self.parse.encoding)?;
+        let path = stored_path(name, self.parse.encoding())?;
         (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)
     }
 }

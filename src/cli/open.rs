@@ -15,14 +15,15 @@ use super::layer_plan::{FoundLayer, LayerRules, PlannedFolder, PlannedLayer};
 use super::open_args::{Layout, OpenArgs};
 use super::output::count;
 use super::parallel::in_parallel;
-use super::{cache_size, dictionary, folder_name, sources};
+use super::source_set::SourceSet;
+use super::{cache_size, dictionary, folder_name, layer_names, sources};
 use crate::content::{LayerTables, Store};
 use crate::folder::{Folder, OpenFiles, Wait};
 use crate::format::{self, About, Archive, Note, Options};
 use crate::game::LoadOrder;
 use crate::read::Bytes;
 use crate::source::Source;
-use crate::tree::{self, Dictionary, Layer, Rule, TooManyNames, Tree};
+use crate::tree::{self, Dictionary, Layer, Rule, TooManyNames, TooManyPaths, Tree};
 
 /// Archives and folders that were opened and merged.
 #[derive(Debug)]
@@ -48,16 +49,17 @@ pub(super) struct Description {
 const PARALLEL_FROM: usize = 1 << 14;
 
 impl OpenedArchives {
-    /// Opens sources, the last of which wins, with a cache of at most `cache_size` bytes.
-    pub(super) fn open(
-        sources: &[PathBuf],
-        args: &OpenArgs,
-        layout: Layout,
-        cache_size: u64,
-    ) -> Result<Self, Failure> {
-        let planned = sources::layers(sources, &args.source, args.folder_archives)?;
-        let opened = Self::open_layers(&planned.layers, planned.rule, args, layout, cache_size)?;
-        Ok(Self { order: planned.order, ..opened })
+    /// Opens sources, the last of which wins.
+    pub(super) fn open(set: &SourceSet) -> Result<Self, Failure> {
+        Self::open_with_cache(set, cache_size::DEFAULT)
+    }
+
+    /// The same, with a cache of at most `cache_size` bytes.
+    pub(super) fn open_with_cache(set: &SourceSet, cache_size: u64) -> Result<Self, Failure> {
+        let planned = sources::layers(set)?;
+        let opened = Self::open_layers(&planned.layers, planned.rule, &set.open, set.layout, cache_size)?;
+        let store = opened.store.with_salvage(set.salvage);
+        Ok(Self { order: planned.order, store, ..opened })
     }
 
     /// Opens planned layers, merged by a rule.
@@ -68,7 +70,7 @@ impl OpenedArchives {
         layout: Layout,
         cache_size: u64,
     ) -> Result<Self, Failure> {
-        let dictionary = dictionary::read(&args.names, args.parse.encoding)?;
+        let names = dictionary::read(&args.names, args.parse.encoding())?;
         let files = Arc::new(OpenFiles::default());
         let found = find_layers(planned, &files)?;
         let bases = match layout {
@@ -77,20 +79,8 @@ impl OpenedArchives {
                 folder_name::distinct(&found.iter().map(FoundLayer::path).collect::<Vec<_>>())
             }
         };
-        let base = |index: usize| bases.get(index).map(String::as_str);
-        let open = |index: usize| match &found[index] {
-            FoundLayer::Folder { .. } | FoundLayer::Later(_) => Ok(None),
-            FoundLayer::Archive { path, is_needed, .. } => {
-                match OpenedArchive::open(path, base(index), &dictionary, args) {
-                    Err(failure) if !is_needed => {
-                        log::warn!("{}; it is no layer", failure.what);
-                        Ok(None)
-                    }
-                    opened => opened.map(Some),
-                }
-            }
-        };
-        let archives = in_parallel(found.len(), "opening archives", open)?;
+        let base = &|index: usize| bases.get(index).map(String::as_str);
+        let archives = open_archives(&found, base, names, args)?;
         let mut opened = Opening::new(rule, Store::new(cache_size, args.parse.options().limits));
         opened.archives = archives.iter().flatten().map(|archive| archive.source.path().to_owned()).collect();
         if found.iter().any(|layer| matches!(layer, FoundLayer::Later(_))) {
@@ -119,16 +109,6 @@ impl OpenedArchives {
     pub(super) fn folders(&self) -> usize {
         self.store.layers() - self.descriptions.len()
     }
-
-    /// Opens one archive, to read it without a mount.
-    pub(super) fn open_one(path: &Path, args: &OpenArgs) -> Result<Self, Failure> {
-        Self::open(&[path.to_owned()], args, Layout::Union, cache_size::DEFAULT)
-    }
-
-    /// The same, with suspect files read where `salvage` is set.
-    pub(super) fn salvaging(self, salvage: bool) -> Self {
-        Self { store: self.store.with_salvage(salvage), ..self }
-    }
 }
 
 /// Walks the folders among the layers.
@@ -141,6 +121,65 @@ fn find_layers(planned: &[PlannedLayer], files: &Arc<OpenFiles>) -> Result<Vec<F
         PlannedLayer::Folder(folder) => folder.find(files),
     })?;
     Ok(found.into_iter().flatten().collect())
+}
+
+/// Opens the archives among the layers; `None` for folders, and for archives that cannot be opened and need not be. Where
+/// one stores only hashes, `names` and the other layers name its files.
+fn open_archives<'b>(
+    found: &[FoundLayer],
+    base: &(dyn Fn(usize) -> Option<&'b str> + Sync),
+    mut names: Dictionary,
+    args: &OpenArgs,
+) -> Result<Vec<Option<OpenedArchive>>, Failure> {
+    let open = |index: usize, names: &Dictionary| match &found[index] {
+        FoundLayer::Folder { .. } | FoundLayer::Later(_) => Ok(None),
+        FoundLayer::Archive { path, is_needed, .. } => {
+            match OpenedArchive::open(path, base(index), names, args) {
+                Err(failure) if !is_needed => {
+                    log::warn!("{}; it is no layer", failure.what);
+                    Ok(None)
+                }
+                opened => opened.map(Some),
+            }
+        }
+    };
+    let what = "opening archives";
+    let mut archives = in_parallel(found.len(), what, |index| open(index, &names))?;
+    let is_unnamed =
+        |archive: &Option<OpenedArchive>| archive.as_ref().is_some_and(|it| it.layer.has_unnamed());
+    let unnamed: Vec<usize> = (0..archives.len()).filter(|&index| is_unnamed(&archives[index])).collect();
+    if !unnamed.is_empty() && found.len() > 1 {
+        if let Err(error) = add_names(&mut names, found, &archives) {
+            log::info!(
+                "not all files that are known by their hash alone are looked for in other layers: {error}"
+            );
+        }
+        let named = in_parallel(unnamed.len(), what, |at| open(unnamed[at], &names))?;
+        unnamed.into_iter().zip(named).for_each(|(index, archive)| archives[index] = archive);
+    }
+    for (found, archive) in found.iter().zip(&archives) {
+        archive.iter().for_each(|archive| archive.report(&found.path()));
+    }
+    Ok(archives)
+}
+
+/// Adds the paths of all layers to a dictionary.
+fn add_names(
+    names: &mut Dictionary,
+    found: &[FoundLayer],
+    archives: &[Option<OpenedArchive>],
+) -> Result<(), TooManyPaths> {
+    for (found, archive) in found.iter().zip(archives) {
+        match (found, archive) {
+            (_, Some(archive)) => layer_names::add(names, archive.layer.known_paths())?,
+            (FoundLayer::Folder { folder, .. }, None) => {
+                let files = 0..folder.names().file_count();
+                layer_names::add(names, files.map(|file| folder.names().file_path(file)))?;
+            }
+            (FoundLayer::Archive { .. } | FoundLayer::Later(_), None) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Layers that are being put together, lowest first.
@@ -260,7 +299,7 @@ impl OpenedArchive {
     ) -> Result<Self, Failure> {
         let mut source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
         let parsed = with_source(&source, path, &args.parse.options(), |archive| {
-            let layer = || Layer::with_names(&archive, args.parse.encoding, folder, dictionary);
+            let layer = || Layer::with_names(&archive, args.parse.encoding(), folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
             (layer, tables, Description { about: archive.about, notes: archive.notes }, archive.tables)
         });
@@ -268,14 +307,19 @@ impl OpenedArchive {
         source.record_tables(parsed).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
         let layer =
             layer.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
-        let tables = tables.presented(args.textures);
-        for note in &description.notes {
-            log::info!("{}: {} (offset {})", path.display(), note.what, note.at);
-        }
-        if let Some(what) = still_tiled(&tables) {
-            log::warn!("{}: {what}", path.display());
-        }
+        let tables = tables.presented(args.textures.unwrap_or_default());
         Ok(Self { source, tables, layer, description })
+    }
+
+    /// Tells what is peculiar about it, by the path by which it is named.
+    fn report(&self, path: &Path) {
+        let path = path.display();
+        for note in &self.description.notes {
+            log::info!("{path}: {} (offset {})", note.what, note.at);
+        }
+        if let Some(what) = still_tiled(&self.tables) {
+            log::warn!("{path}: {what}");
+        }
     }
 }
 
@@ -339,7 +383,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::cli::open_args::FolderArchives;
+    use crate::cli::source_args::FolderArchives;
 
     /// A Morrowind archive of one file, `a.txt`, which contains `archive`.
     fn archive() -> Vec<u8> {

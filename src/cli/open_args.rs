@@ -13,15 +13,20 @@ use crate::format::{Limits, Options};
 /// How archives are parsed.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct ParseArgs {
-    /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other of the WHATWG's Encoding Standard
-    #[arg(long, value_name = "CODE PAGE", default_value = "1252", value_parser = parse_encoding)]
-    pub(super) encoding: Encoding,
+    /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other of the WHATWG's Encoding Standard [default: 1252]
+    #[arg(long, value_name = "CODE PAGE", value_parser = parse_encoding)]
+    pub(super) encoding: Option<Encoding>,
     /// Read archives of unknown versions and kinds by the nearest layout that is known
     #[arg(long)]
     pub(super) force: bool,
 }
 
 impl ParseArgs {
+    /// The code page of stored names.
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding.unwrap_or_default()
+    }
+
     /// What the parsers take of them.
     pub(super) fn options(&self) -> Options {
         Options { limits: Limits::default(), force: self.force }
@@ -31,27 +36,40 @@ impl ParseArgs {
 /// How several archives are merged.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct LayoutArg {
-    /// One tree of all archives, or a folder for each
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) layout: Layout,
+    /// One tree of all archives, or a folder for each [default: union]
+    #[arg(long, value_enum)]
+    pub(super) layout: Option<Layout>,
 }
 
-/// How archives are opened.
+/// How archives are opened. What is not given is `None`, so that a profile may give it.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct OpenArgs {
     #[command(flatten)]
     pub(super) parse: ParseArgs,
-    /// How to show textures
-    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
-    pub(super) textures: TextureForm,
-    /// What to do with archives that lie directly in a folder
-    #[arg(long = "archives", value_enum, value_name = "HOW", default_value_t)]
-    pub(super) folder_archives: FolderArchives,
+    /// How to show textures [default: default]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(super) textures: Option<TextureForm>,
     #[command(flatten)]
     pub(super) source: SourceArgs,
     /// A list of paths, one a line, from which files of archives without names get theirs; `bsafs names` prints one
     #[arg(long, value_name = "FILE")]
     pub(super) names: Vec<PathBuf>,
+}
+
+impl OpenArgs {
+    /// These, and where they say nothing, others. Lists are those of both, the others' first.
+    pub(super) fn over(self, lower: Self) -> Self {
+        let parse = ParseArgs {
+            encoding: self.parse.encoding.or(lower.parse.encoding),
+            force: self.parse.force || lower.parse.force,
+        };
+        Self {
+            parse,
+            textures: self.textures.or(lower.textures),
+            source: self.source.over(lower.source),
+            names: [lower.names, self.names].concat(),
+        }
+    }
 }
 
 /// The help of the flag that commands have which read files.
@@ -66,18 +84,6 @@ pub(super) enum Layout {
     Union,
     /// Each archive and folder in a folder of its own, named after it
     PerArchive,
-}
-
-/// What becomes of the archives that lie directly in a folder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum FolderArchives {
-    /// They are layers below its loose files, in the order of their names, and not listed
-    #[default]
-    Open,
-    /// They are files like others: the folder in any case, merged
-    Files,
-    /// They are layers, and listed too
-    Both,
 }
 
 impl ValueEnum for TextureForm {

@@ -95,29 +95,29 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         "encoding=",
         "utf-8",
         "as --encoding",
-        |it, text, _| set(&mut it.open.parse.encoding, parse_encoding(text)?),
-        |it| vec![it.open.parse.encoding.name().to_owned()],
+        |it, text, _| set(&mut it.open.parse.encoding, Some(parse_encoding(text)?)),
+        |it| it.open.parse.encoding.iter().map(|it| it.name().to_owned()).collect(),
     ),
     value(
         "layout=",
         "per-archive",
         "as --layout",
-        |it, text, _| set(&mut it.layout, one_of(text)?),
-        |it| name_of(&it.layout),
+        |it, text, _| set(&mut it.layout, Some(one_of(text)?)),
+        |it| name_of(it.layout.as_ref()),
     ),
     value(
         "archives=",
         "files",
         "as --archives",
-        |it, text, _| set(&mut it.open.folder_archives, one_of(text)?),
-        |it| name_of(&it.open.folder_archives),
+        |it, text, _| set(&mut it.open.source.folder_archives, Some(one_of(text)?)),
+        |it| name_of(it.open.source.folder_archives.as_ref()),
     ),
     value(
         "textures=",
         "dds",
         "as --textures",
-        |it, text, _| set(&mut it.open.textures, one_of(text)?),
-        |it| name_of(&it.open.textures),
+        |it, text, _| set(&mut it.open.textures, Some(one_of(text)?)),
+        |it| name_of(it.open.textures.as_ref()),
     ),
     value("names=", "names.txt", "as --names", add_names, |it| paths(&it.open.names)),
     value(
@@ -167,8 +167,8 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         "cache_size=",
         "256M",
         "as --cache-size",
-        |it, text, _| set(&mut it.cache_size, cache_size::parse(text)?),
-        |it| vec![it.cache_size.to_string()],
+        |it, text, _| set(&mut it.cache_size, Some(cache_size::parse(text)?)),
+        |it| it.cache_size.iter().map(u64::to_string).collect(),
     ),
     value(
         "fsname=",
@@ -314,8 +314,9 @@ fn octal(bits: u16) -> Vec<String> {
     vec![format!("{bits:o}")]
 }
 
-fn name_of(value: &impl ValueEnum) -> Vec<String> {
-    value.to_possible_value().iter().map(|value| value.get_name().to_owned()).collect()
+fn name_of(value: Option<&impl ValueEnum>) -> Vec<String> {
+    let value = value.and_then(ValueEnum::to_possible_value);
+    value.iter().map(|value| value.get_name().to_owned()).collect()
 }
 
 fn precedence(options: &MountOptions) -> Vec<String> {

@@ -8,8 +8,11 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::loose_notes;
+use super::mount_state::Flags;
+use super::open_args::OpenArgs;
 use super::output::{self, count, stdout_for};
 use super::source_args::SourceArgs;
+use super::source_set::SourceSet;
 use super::sources;
 use crate::game::{ArchiveRule, LoadOrder, LooseRule};
 
@@ -18,8 +21,8 @@ use crate::game::{ArchiveRule, LoadOrder, LooseRule};
 /// Layers are printed lowest first: of several that have a file, the last one has it.
 #[derive(Args, Debug)]
 pub(super) struct Order {
-    /// Games by their ids (`bsafs games` prints them), folders of games, instances of Mod Organizer 2, openmw.cfg files,
-    /// archives, and folders of loose files; the rightmost wins
+    /// Games by their ids (`bsafs games` prints them), folders of games, instances of Mod Organizer 2 and the folders
+    /// of profiles in them, openmw.cfg files, archives, folders of loose files, and profiles (*.toml); the rightmost wins
     #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// One JSON object
@@ -69,9 +72,11 @@ struct Precedence<'a> {
 
 impl Order {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let mut orders = sources::plan_each(&self.sources, &self.source)?;
+        let open = OpenArgs { source: self.source.clone(), ..OpenArgs::default() };
+        let set = SourceSet::new(&self.sources, &Flags::of(&open))?;
+        let mut orders = sources::plan_each(&set)?;
         // Of each for itself: the rules of a game are for its own layers.
-        orders.iter_mut().for_each(loose_notes::add);
+        orders.iter_mut().for_each(|order| loose_notes::add(order, &set.open.parse));
         let order = sources::joined(orders);
         let mut out = stdout_for(self.json);
         match self.json {

@@ -74,7 +74,7 @@ pub(super) fn count(number: usize, thing: &str) -> String {
 
 /// A path as a shell reads it back.
 pub(super) fn quoted(path: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~".contains(character);
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~=".contains(character);
     if !path.is_empty() && path.chars().all(is_plain) {
         path.to_owned()
     } else if !path.chars().all(is_printable) {

@@ -7,6 +7,8 @@
 //! options = "xattr,names=list.txt"                                 # as after -o; lists are beside the profile
 //! ```
 //!
+//! Every command takes a profile with its options, but for those that are of a mount alone.
+//!
 //! `archives` are whatever `mount` takes as sources: archives, folders, games by id, instances of Mod Organizer 2, openmw.cfg.
 //! A file name with `*` or `?` stands for the files of that folder that match it, in any case and in the order of their names.
 

@@ -1,7 +1,6 @@
 //! What `bsafs mount` prints once it has mounted: what it found, in at most six lines, and how to undo it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use indicatif::BinaryBytes;
 
@@ -11,7 +10,7 @@ use super::output::{count, quoted};
 use crate::game::LoadOrder;
 
 /// What was mounted, and how to undo it.
-pub(super) fn report(sources: &[PathBuf], opened: &OpenedArchives, mountpoint: &Mountpoint) -> String {
+pub(super) fn report(order_arguments: &[String], opened: &OpenedArchives, mountpoint: &Mountpoint) -> String {
     let path = mountpoint.path.display();
     let made = if mountpoint.is_ours() { " (a new folder, which goes with the mount)" } else { "" };
     let hidden = opened.tree.nodes().map(|node| opened.tree.hidden(node).len()).sum::<usize>();
@@ -32,7 +31,7 @@ pub(super) fn report(sources: &[PathBuf], opened: &OpenedArchives, mountpoint: &
         "{}mounted {layers}, {}{hides}{bytes}, read-only at {path}{made}\n{}unmount: bsafs umount {}\n",
         game(&opened.order),
         count(opened.tree.files(), "file"),
-        oddities(sources, &opened.order),
+        oddities(order_arguments, &opened.order),
         quoted(&path.to_string()),
     )
 }
@@ -56,7 +55,7 @@ fn game(order: &LoadOrder) -> String {
 }
 
 /// What is odd, by its codes.
-fn oddities(sources: &[PathBuf], order: &LoadOrder) -> String {
+fn oddities(order_arguments: &[String], order: &LoadOrder) -> String {
     let mut codes = BTreeMap::new();
     for note in &order.notes {
         *codes.entry(note.code.as_str()).or_insert(0) += 1;
@@ -65,6 +64,6 @@ fn oddities(sources: &[PathBuf], order: &LoadOrder) -> String {
         return String::new();
     }
     let codes: Vec<String> = codes.iter().map(|(code, notes)| format!("{notes} {code}")).collect();
-    let sources: Vec<String> = sources.iter().map(|source| quoted(&source.to_string_lossy())).collect();
-    format!("odd: {}; `bsafs order {}` tells\n", codes.join(", "), sources.join(" "))
+    let arguments: Vec<_> = order_arguments.iter().map(|argument| quoted(argument)).collect();
+    format!("odd: {}; `bsafs order {}` tells\n", codes.join(", "), arguments.join(" "))
 }

@@ -10,12 +10,11 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::folder_name;
 use super::mount_plan::MountPlan;
 use super::mount_state::MountOptions;
-use super::open_args::{Layout, OpenArgs};
 use super::output::quoted;
 use super::sources::{self, is_game};
-use super::{cache_size, folder_name};
 use crate::game::Environment;
 
 /// A profile as it is written.
@@ -37,8 +36,8 @@ pub(super) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     check_name(name)?;
     // What cannot be planned now could not be mounted later.
-    sources::plan(&plan.archives, &plan.options.open.source)?;
-    let mut defaults = MountOptions::new(OpenArgs::default(), Layout::default(), cache_size::DEFAULT, false);
+    sources::plan(&plan.source_set())?;
+    let mut defaults = MountOptions::new();
     defaults.request.fsname.clone_from(&plan.shown_source);
     let profile = SavedProfile {
         mountpoint: text(&mountpoint(plan)?)?,

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::game::{ArchiveRule, Overrides};
 
-/// Where a game's files are, where they were not found or others are wanted.
+/// Where a game's files are, where they were not found or others are wanted, and which files are layers.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct SourceArgs {
     /// The game's folder, where it is installed twice or was not found
@@ -24,12 +24,34 @@ pub(super) struct SourceArgs {
     /// Which archive wins, instead of the game's rule: last, first, fnv or oblivion
     #[arg(long, value_name = "RULE", value_parser = parse_precedence)]
     pub(super) precedence: Option<ArchiveRule>,
-    /// The profile of a Mod Organizer 2 instance, instead of the selected one
+    /// The profile of a Mod Organizer 2 instance, instead of the selected one; a source that is the folder of a profile
+    /// stands for that profile in any case
     #[arg(long, value_name = "NAME")]
     pub(super) mo2_profile: Option<String>,
+    /// What to do with archives that lie directly in a folder [default: open]
+    #[arg(long = "archives", value_enum, value_name = "HOW")]
+    pub(super) folder_archives: Option<FolderArchives>,
 }
 
 impl SourceArgs {
+    /// These, and where they say nothing, others. INI files are those of both, and these outrank the others'.
+    pub(super) fn over(self, lower: Self) -> Self {
+        Self {
+            game_dir: self.game_dir.or(lower.game_dir),
+            prefix: self.prefix.or(lower.prefix),
+            inis: [lower.inis, self.inis].concat(),
+            plugins: self.plugins.or(lower.plugins),
+            precedence: self.precedence.or(lower.precedence),
+            mo2_profile: self.mo2_profile.or(lower.mo2_profile),
+            folder_archives: self.folder_archives.or(lower.folder_archives),
+        }
+    }
+
+    /// What becomes of archives in folders.
+    pub(super) fn folder_archives(&self) -> FolderArchives {
+        self.folder_archives.unwrap_or_default()
+    }
+
     /// What of them outranks what is found.
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {
@@ -40,6 +62,18 @@ impl SourceArgs {
             mo2_profile: self.mo2_profile.clone(),
         }
     }
+}
+
+/// What becomes of the archives that lie directly in a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum FolderArchives {
+    /// They are layers below its loose files, in the order of their names, and not listed
+    #[default]
+    Open,
+    /// They are files like others: the folder in any case, merged
+    Files,
+    /// They are layers, and listed too
+    Both,
 }
 
 /// Parses the name of a rule.

@@ -5,27 +5,27 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
 use super::layer_plan;
-use super::open_args::FolderArchives;
-use super::profile::Profile;
-use super::source_args::SourceArgs;
+use super::source_args::{FolderArchives, SourceArgs};
+use super::source_set::SourceSet;
 use crate::game::caseless::{FolderNames, find_file, same};
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
     Environment, Installation, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, Overrides, PlanError, PlannedLayer,
-    TITLES, Title, plan_game, plan_mo2, plan_openmw, title,
+    TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw, title,
 };
 use crate::tree::Rule;
 
 /// Plans the layers of sources, lowest first; those of a later source are above.
-pub(super) fn plan(sources: &[PathBuf], args: &SourceArgs) -> Result<LoadOrder, Failure> {
-    plan_each(sources, args).map(joined)
+pub(super) fn plan(set: &SourceSet) -> Result<LoadOrder, Failure> {
+    plan_each(set).map(joined)
 }
 
 /// The same, each source for itself.
-pub(super) fn plan_each(sources: &[PathBuf], args: &SourceArgs) -> Result<Vec<LoadOrder>, Failure> {
-    let orders = resolve(sources, args)?.into_iter().map(|source| match source {
+pub(super) fn plan_each(set: &SourceSet) -> Result<Vec<LoadOrder>, Failure> {
+    let archives = set.open.source.folder_archives();
+    let orders = resolve(&set.paths, &set.open.source)?.into_iter().map(|source| match source {
         Source::Planned(order) => Ok(*order),
-        Source::Folder(folder) => loose_folder(&folder),
+        Source::Folder(folder) => loose_folder(&folder, archives),
         Source::Archive(path) => {
             let path =
                 std::path::absolute(&path).map_err(|error| Failure::io(Exit::NoInput, &path, &error))?;
@@ -45,14 +45,11 @@ pub(super) struct OpenPlan {
     pub(super) order: LoadOrder,
 }
 
-/// The same, to be opened; of folders that are no game's, archives are treated as a user asks.
-pub(super) fn layers(
-    sources: &[PathBuf],
-    args: &SourceArgs,
-    archives: FolderArchives,
-) -> Result<OpenPlan, Failure> {
+/// The same, to be opened.
+pub(super) fn layers(set: &SourceSet) -> Result<OpenPlan, Failure> {
+    let archives = set.open.source.folder_archives();
     let (mut layers, mut orders) = (Vec::new(), Vec::new());
-    for source in resolve(sources, args)? {
+    for source in resolve(&set.paths, &set.open.source)? {
         match source {
             Source::Planned(order) => {
                 layers.extend(layer_plan::of_order(&order));
@@ -68,7 +65,7 @@ pub(super) fn layers(
     Ok(OpenPlan { layers, rule, order })
 }
 
-/// What a game loads, where a source is one.
+/// What a game loads, where a path is one; it is none of a profile.
 pub(super) fn game(source: &Path, args: &SourceArgs) -> Result<Option<LoadOrder>, Failure> {
     let mut resolved = resolve(std::slice::from_ref(&source.to_owned()), args)?;
     Ok(match (resolved.pop(), resolved.is_empty()) {
@@ -96,18 +93,7 @@ fn resolve(sources: &[PathBuf], args: &SourceArgs) -> Result<Vec<Source>, Failur
         let order = planner.installation(&planner.recognised(folder)?)?;
         return Ok(vec![Source::Planned(Box::new(order))]);
     }
-    let mut resolved = Vec::with_capacity(sources.len());
-    for source in sources {
-        match Profile::is_one(source) {
-            true => {
-                for path in &Profile::read(source)?.archives {
-                    resolved.push(planner.source(path)?);
-                }
-            }
-            false => resolved.push(planner.source(source)?),
-        }
-    }
-    Ok(resolved)
+    sources.iter().map(|source| planner.source(source)).collect()
 }
 
 /// Orders as one: that of a single source, or a mix, in which the rules of a game stay those of its own layers.
@@ -155,7 +141,7 @@ impl Planner<'_> {
         let is_named =
             |name: &str| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
         let planned = match () {
-            () if is_named(MO2_INI) => self.mo2(path.parent().unwrap_or(&path))?,
+            () if is_named(MO2_INI) => self.mo2(path.parent().unwrap_or(&path), &self.overrides)?,
             () if is_named(OPENMW_CFG) => self.openmw(&path)?,
             () => return Ok(Source::Archive(source.to_owned())),
         };
@@ -186,7 +172,11 @@ impl Planner<'_> {
     /// What a folder leads to; `None` where it is one of loose files.
     fn folder(&self, folder: &Path) -> Result<Option<LoadOrder>, Failure> {
         if find_file(folder, MO2_INI).is_some() {
-            return self.mo2(folder).map(Some);
+            return self.mo2(folder, &self.overrides).map(Some);
+        }
+        if let Some((instance, name)) = instance_of_profile(folder, &self.overrides) {
+            let overrides = Overrides { mo2_profile: Some(name), ..self.overrides.clone() };
+            return self.mo2(&instance, &overrides).map(Some);
         }
         match recognise(folder, &self.environment) {
             // The data folder of a game, named for itself, is a folder like any other.
@@ -220,12 +210,12 @@ impl Planner<'_> {
         }
     }
 
-    fn mo2(&self, instance: &Path) -> Result<LoadOrder, Failure> {
+    fn mo2(&self, instance: &Path, overrides: &Overrides) -> Result<LoadOrder, Failure> {
         let find = |folder: Option<&Path>| {
             let folder = self.args.game_dir.as_deref().or(folder).ok_or("the game's folder is not known")?;
             recognise(folder, &self.environment).and_then(|it| self.with_prefix(it))
         };
-        planned(plan_mo2(instance, &find, &self.overrides))
+        planned(plan_mo2(instance, &find, overrides))
     }
 
     /// The chain of a settings file. The user's own are part of the chain of the OpenMW that is installed.
@@ -242,11 +232,12 @@ impl Planner<'_> {
 }
 
 /// A folder of loose files above the archives that lie directly in it, those in the order of their names.
-fn loose_folder(folder: &Path) -> Result<LoadOrder, Failure> {
+fn loose_folder(folder: &Path, archives: FolderArchives) -> Result<LoadOrder, Failure> {
     let folder = &std::path::absolute(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
     let names = FolderNames::read(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
-    let mut archives: Vec<&str> =
-        names.iter().filter(|name| layer_plan::is_called_archive(name.as_bytes())).collect();
+    let is_layer =
+        |name: &str| archives != FolderArchives::Files && layer_plan::is_called_archive(name.as_bytes());
+    let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();
     archives.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
     let why = format!("lies in {}", folder.display());
     let paths = archives.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file());

@@ -1,17 +1,20 @@
 //! `bsafs verify`: decodes every file and names those that are damaged.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::named_folder::NamedFolder;
 use super::open::{OpenedArchives, with_archive};
 use super::open_args::OpenArgs;
 use super::output::{count, stdout_for, write_json};
 use super::parallel::in_parallel;
+use super::source_set::SourceSet;
 use super::{selection, sources};
 use crate::format::hash::Family;
 use crate::format::{self, EntryId};
@@ -27,7 +30,7 @@ use crate::game::LayerKind;
 /// opened at all.
 #[derive(Args, Debug)]
 pub(super) struct Verify {
-    /// Archives and folders
+    /// Archives, folders, games, and whatever else `mount` takes
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// One JSON object a line, an archive each
@@ -73,43 +76,57 @@ impl Verify {
             out.flush()
         };
         for source in &self.archives {
-            if let Some(order) = sources::game(source, &self.open.source)? {
-                for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
-                    report(self.verify(&layer.path)?)?;
-                }
-                continue;
+            // Each is checked by itself, so that a profile's options are those of what it names.
+            let set = SourceSet::new(slice::from_ref(source), &Flags::of(&self.open))?.in_one_tree();
+            // A profile that has suspect files served does not make them sound.
+            let set = SourceSet { salvage: false, ..set };
+            for path in &set.paths {
+                verify_source(path, &set, &mut report)?;
             }
-            if !source.is_dir() {
-                report(self.verify(source)?)?;
-                continue;
-            }
-            let NamedFolder { loose, archives } = NamedFolder::open(source, &self.open)?;
-            for archive in &archives {
-                report(self.verify(archive)?)?;
-            }
-            report(findings(source, &loose, &[])?)?;
         }
         Ok(exit)
     }
+}
 
-    fn verify(&self, archive: &Path) -> Result<Findings, Failure> {
-        let opened = OpenedArchives::open_one(archive, &self.open)?;
-        findings(archive, &opened, &self.misnamed(archive)?)
+/// Checks a game's archives, a folder, or an archive, and reports each.
+fn verify_source(
+    source: &Path,
+    set: &SourceSet,
+    report: &mut impl FnMut(Findings) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if let Some(order) = sources::game(source, &set.open.source)? {
+        for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
+            report(verify_archive(&layer.path, set)?)?;
+        }
+        return Ok(());
     }
+    if !source.is_dir() {
+        return Ok(report(verify_archive(source, set)?)?);
+    }
+    let NamedFolder { loose, archives } = NamedFolder::open(source, &set.open)?;
+    for archive in &archives {
+        report(verify_archive(archive, set)?)?;
+    }
+    Ok(report(findings(source, &loose, &[])?)?)
+}
 
-    /// The files whose stored hash is that of their stored name on no platform; ascending.
-    fn misnamed(&self, archive: &Path) -> Result<Vec<EntryId>, Failure> {
-        with_archive(archive, &self.open.parse.options(), |parsed| {
-            let is_misnamed = |entry: &format::Entry<'_>| {
-                entry.name.parts().is_some_and(|(folder, file)| {
-                    parsed.hashes != Family::None
-                        && !parsed.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
-                })
-            };
-            let entries = (0_u32..).zip(parsed.entries()).filter(|(_, entry)| is_misnamed(entry));
-            entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect()
-        })
-    }
+fn verify_archive(archive: &Path, set: &SourceSet) -> Result<Findings, Failure> {
+    let opened = OpenedArchives::open(&set.only(archive))?;
+    findings(archive, &opened, &misnamed(archive, &set.open)?)
+}
+
+/// The files whose stored hash is that of their stored name on no platform; ascending.
+fn misnamed(archive: &Path, args: &OpenArgs) -> Result<Vec<EntryId>, Failure> {
+    with_archive(archive, &args.parse.options(), |parsed| {
+        let is_misnamed = |entry: &format::Entry<'_>| {
+            entry.name.parts().is_some_and(|(folder, file)| {
+                parsed.hashes != Family::None
+                    && !parsed.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
+            })
+        };
+        let entries = (0_u32..).zip(parsed.entries()).filter(|(_, entry)| is_misnamed(entry));
+        entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect()
+    })
 }
 
 /// Checks all files of one archive or folder; `misnamed` are ascending.

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use indicatif::BinaryBytes;
 
-use super::cache_size;
 use super::exit::{Exit, Failure};
+use super::mount_state::Flags;
 use super::open::OpenedArchives;
-use super::open_args::{Layout, OpenArgs};
+use super::open_args::OpenArgs;
 use super::output::stdout_for;
+use super::source_set::SourceSet;
 use crate::fs::{FileSystem, Presentation, Provenance, WHICH_LINK, mountinfo, read_pages};
 use crate::tree::Kind;
 
@@ -26,8 +27,8 @@ pub(super) struct Which {
     /// Files inside mounts of bsafs; with --in, their paths inside the mount, in any case, with either slash
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// A source instead of a mount: a game by its id, an instance of Mod Organizer 2, an openmw.cfg file, an archive, a folder
-    /// or a profile; given several times, the last one wins
+    /// A source instead of a mount: a game by its id, an instance of Mod Organizer 2 or the folder of a profile in it, an
+    /// openmw.cfg file, an archive, a folder or a profile (*.toml); given several times, the last one wins
     #[arg(long = "in", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// One JSON object a line
@@ -82,7 +83,7 @@ impl Which {
         if self.sources.is_empty() && self.open.source.game_dir.is_none() {
             return Ok(None);
         }
-        let opened = OpenedArchives::open(&self.sources, &self.open, Layout::Union, cache_size::DEFAULT)?;
+        let opened = OpenedArchives::open(&SourceSet::new(&self.sources, &Flags::of(&self.open))?)?;
         let fs = FileSystem::new(opened.tree, opened.store, Presentation::default());
         Ok(Some(fs.with_reasons(opened.reasons)))
     }

@@ -66,6 +66,19 @@ pub fn plan_mo2(
     Ok(order)
 }
 
+/// The instance of which a folder is a profile, and that profile's name; `None` where it is none.
+pub fn instance_of_profile(folder: &Path, overrides: &Overrides) -> Option<(PathBuf, String)> {
+    let (name, profiles) = (folder.file_name()?.to_str()?, folder.parent()?);
+    let instance = profiles.parent()?;
+    let ini = disk::file_in(instance, MO2_INI)?;
+    // What is odd about it is noted when it is planned.
+    let settings = Settings::parse(&disk::list_file(&ini, &mut Vec::new())?);
+    // It may keep its profiles elsewhere.
+    let known = Instance::new(instance.to_owned(), &settings, overrides).profiles?;
+    let is_one = known.canonicalize().ok()? == profiles.canonicalize().ok()?;
+    is_one.then(|| (instance.to_owned(), name.to_owned()))
+}
+
 /// The folders of an instance.
 #[derive(Debug)]
 struct Instance {

@@ -103,6 +103,19 @@ impl Layer {
         top.map(|folder| self.name(folder.name))
     }
 
+    /// Whether it has files that only their hash can find.
+    pub fn has_unnamed(&self) -> bool {
+        self.unnamed.iter().any(|unnamed| !unnamed.is_recovered)
+    }
+
+    /// The listed paths within the layer, with its separator, of the files whose names are known; none once the tree is
+    /// frozen.
+    pub fn known_paths(&self) -> impl Iterator<Item = Vec<u8>> {
+        let is_known = |entry: u32| self.unnamed_entry(entry).is_none_or(|unnamed| unnamed.is_recovered);
+        let known = (0..).zip(&self.files).filter(move |(entry, _)| is_known(*entry));
+        known.map(|(_, file)| self.joined(file.folder, &[self.name(file.name)]))
+    }
+
     /// The same with the time of an archive, for a rule that decides by times; in nanoseconds since 1970.
     #[must_use]
     pub fn modified(self, archive: i64) -> Self {

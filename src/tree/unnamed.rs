@@ -24,8 +24,7 @@ pub(super) struct UnnamedFiles {
 impl UnnamedFiles {
     /// Those of all layers that have any, in load order.
     pub(super) fn of_layers(layers: &[Layer], nodes: &[Node]) -> Vec<Self> {
-        let has_unnamed = |layer: &Layer| layer.unnamed.iter().any(|it| !it.is_recovered);
-        if !layers.iter().any(has_unnamed) {
+        if !layers.iter().any(Layer::has_unnamed) {
             return Vec::new();
         }
         let mut files = vec![Vec::new(); layers.len()];
@@ -35,7 +34,7 @@ impl UnnamedFiles {
                 files[layer].push((unnamed.hash, NodeId(index)));
             }
         }
-        let of_layers = layers.iter().zip(files).filter(|(layer, _)| has_unnamed(layer));
+        let of_layers = layers.iter().zip(files).filter(|(layer, _)| layer.has_unnamed());
         of_layers.map(|(layer, files)| Self::of_layer(layer, files)).collect()
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{with_a_bad_file, with_a_wrong_checksum};
 use crate::mounted::TestDir;
-use crate::support::{Tes3, Tes4};
+use crate::support::{Ba2, Tes3, Tes4};
 
 /// Two archives and a folder above them. `both.txt` is the same in the archives, `misc/all.txt` differs everywhere; nothing
 /// of `low.bsa` is seen.
@@ -157,4 +157,33 @@ fn many_large_files_are_compared_whole() {
     let equal: Vec<bool> = json_lines(&printed)[..40].iter().map(|it| it["equal"] == json!([true])).collect();
     let expected: Vec<bool> = (0..40).map(|nth| nth % 2 == 0).collect();
     assert_eq!(equal, expected);
+}
+
+#[test]
+fn a_file_without_a_name_takes_part_by_the_path_that_another_layer_has_for_it() {
+    let dir = TestDir::new();
+    let nameless = Ba2::general(1).file("Misc\\Example.txt", "nameless").file("Misc\\Alone.txt", "alone");
+    dir.archive("nameless.ba2", &nameless.nameless().build());
+    dir.archive("named.bsa", &Tes4::new(104).file("misc", "example.txt", "named").build());
+    fs::create_dir_all(dir.path("loose/MISC")).unwrap();
+    fs::write(dir.path("loose/MISC/EXAMPLE.txt"), "loose").unwrap();
+    for (sources, winner) in [
+        (["named.bsa", "nameless.ba2"], "nameless"),
+        (["nameless.ba2", "named.bsa"], "named"),
+        (["loose", "nameless.ba2"], "nameless"),
+        (["nameless.ba2", "loose"], "loose"),
+    ] {
+        let lines = json_lines(&dir.run(["conflicts", "--json"].iter().chain(&sources)).sound());
+        let [conflict, layers @ ..] = &lines[..] else { panic!("{lines:?}") };
+        assert_eq!(conflict["path"].as_str().unwrap().to_lowercase(), "misc/example.txt");
+        assert_eq!(conflict["winner"]["layer"], json!(dir.path(sources[1])));
+        assert_eq!(conflict["hidden"], json!([{"layer": dir.path(sources[0]), "why": ""}]));
+        let files: u64 = layers.iter().map(|layer| layer["files"].as_u64().unwrap()).sum();
+        assert_eq!((layers.len(), files), (2, 3));
+        // A mount shows the same, and what is known by its hash alone still opens by its path.
+        let mount = dir.mount(sources);
+        assert_eq!(mount.read("misc/Example.txt"), winner.as_bytes());
+        assert_eq!(mount.read("misc/alone.txt"), b"alone");
+        mount.umount(&dir);
+    }
 }

@@ -4,6 +4,8 @@ mod installed; // bsafs games
 mod mounts; // bsafs mount
 mod orders; // bsafs order
 mod planned; // plans of trees of their own
+mod profiles; // profiles, for every command
 mod rules; // rules that the worlds lack, by the commands
+mod titles; // games without a world
 mod winners; // bsafs which --in, conflicts, diff
 mod worlds;

@@ -109,10 +109,16 @@ fn an_archive_of_the_user_is_above_the_game_by_command_line_and_by_profile() {
     dir.archive("My Mod.bsa", &Tes3::new().file("textures\\shared.dds", b"layer: My Mod\n").build());
     let profile = "archives = ['skyrimse', 'My Mod.bsa']\nmountpoint = 'mnt'\noptions = 'precedence=first'\n";
     fs::write(dir.path("game.toml"), profile).unwrap();
-    for arguments in [&["mount", "skyrimse", "My Mod.bsa", "mnt"][..], &["mount", "game.toml"]] {
+    let first = ["mount", "skyrimse", "My Mod.bsa", "mnt", "-o", "precedence=first"];
+    for (arguments, order) in [
+        (&first[..4], "`bsafs order skyrimse 'My Mod.bsa'` tells\n"),
+        (&first, "`bsafs order --precedence=first skyrimse 'My Mod.bsa'` tells\n"),
+        (&["mount", "game.toml"], "`bsafs order game.toml` tells\n"),
+        (&["mount", "game.toml", "--precedence=last"], "`bsafs order --precedence=last game.toml` tells\n"),
+    ] {
         let mount = mount(&world, &dir, arguments, "mnt");
         assert_eq!(shared(&mount), "layer: My Mod", "{arguments:?}");
-        assert!(mount.said.contains("`bsafs order skyrimse 'My Mod.bsa'` tells\n"), "{}", mount.said);
+        assert!(mount.said.contains(order), "{order}{}", mount.said);
         mount.umount(&dir);
     }
 }

@@ -25,6 +25,7 @@ pub mod content;
 pub mod dds;
 mod game_seeds;
 pub mod hash;
+pub mod home;
 pub mod legacy;
 pub mod pack;
 pub mod parts;

@@ -1,0 +1,191 @@
+//! Profiles of games and of Mod Organizer 2: every command plans and opens the same layers for one.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::mounted::{Finished, Mounted, TestDir, run};
+use crate::support::Tes4;
+use crate::support::home::{own_archive, plugin};
+
+/// Runs the program where no game is installed but in the folder of the test.
+fn bsafs(dir: &TestDir, arguments: &[&str]) -> Finished {
+    run(dir.bsafs(arguments).env("HOME", dir.path("home")).env_remove("XDG_CONFIG_HOME"))
+}
+
+fn write(dir: &TestDir, name: &str, content: impl AsRef<[u8]>) {
+    let path = dir.path(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+/// Skyrim Special Edition in the folder `game`, with archives that nothing loads by itself, and a profile that has settings,
+/// plugins, a rule, a code page and a list of names of its own.
+fn write_game(dir: &TestDir) {
+    write(dir, "game/SkyrimSE.exe", "MZ");
+    write(dir, "game/Data/Skyrim.esm", plugin(4, 1, &[]));
+    write(dir, "game/Data/Mod.esp", plugin(4, 0, &[]));
+    write(dir, "game/Data/Mod.bsa", own_archive("Mod.bsa", 105));
+    // Without names; one in the code page 1251.
+    let one =
+        Tes4::new(105).flags(0).file("misc", "shared.txt", "One.bsa").file("misc", "hidden.txt", "hidden");
+    write(dir, "game/Data/One.bsa", one.build());
+    let two = Tes4::new(105).file("misc", "shared.txt", "Two.bsa").file("misc", b"\xe8\xec\xff.txt", "two");
+    write(dir, "game/Data/Two.bsa", two.build());
+    let ini = "[Archive]\nsResourceArchiveList=One.bsa\nsResourceArchiveList2=Two.bsa\n";
+    write(dir, "profiles/mine.ini", ini);
+    write(dir, "profiles/list.txt", "*Mod.esp\n");
+    write(dir, "profiles/names.txt", "misc\\shared.txt\nmisc\\hidden.txt\n");
+    let options =
+        "game_dir=../game,ini=mine.ini,plugins=list.txt,precedence=first,encoding=1251,names=names.txt,uid=7";
+    let profile = format!("archives = ['skyrimse']\nmountpoint = 'mnt'\noptions = '{options}'\n");
+    write(dir, "profiles/game.toml", profile);
+}
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn name(path: &Value) -> &str {
+    path.as_str().unwrap().rsplit('/').next().unwrap()
+}
+
+fn layers(order: &Value) -> Vec<&str> {
+    order["layers"].as_array().unwrap().iter().map(|layer| name(&layer["path"])).collect()
+}
+
+#[test]
+fn every_command_opens_a_profile_with_the_options_that_a_mount_of_it_has() {
+    let dir = TestDir::new();
+    write_game(&dir);
+    let profile = "profiles/game.toml";
+    for (flags, winner) in [(&[][..], "One.bsa"), (&["--precedence=last"], "Mod.bsa")] {
+        let bsafs = |arguments: &[&str]| bsafs(&dir, &[arguments, flags].concat());
+        let order = json_lines(&bsafs(&["order", "--json", profile]).sound());
+        let expected = match winner {
+            "One.bsa" => ["Mod.bsa", "Two.bsa", "One.bsa", "Data"],
+            _ => ["One.bsa", "Two.bsa", "Mod.bsa", "Data"],
+        };
+        assert_eq!(layers(&order[0]), expected);
+        assert_eq!(json_lines(&bsafs(&["info", "--json", profile]).sound()), order);
+
+        let path = "misc/shared.txt";
+        let listed = json_lines(&bsafs(&["list", "--json", profile]).sound());
+        let paths: Vec<&str> = listed.iter().map(|line| line["path"].as_str().unwrap()).collect();
+        let all = ["misc/hidden.txt", "misc/mod.bsa.txt", path, "misc/имя.txt", "Mod.esp", "Skyrim.esm"];
+        assert_eq!(paths, all);
+        assert_eq!(name(&listed[2]["archive"]), winner);
+        assert_eq!(bsafs(&["cat", profile, path]).sound(), winner);
+        bsafs(&["extract", profile, "-C", winner]).sound();
+        let extracted = dir.path(winner);
+        assert_eq!(fs::read_to_string(extracted.join(path)).unwrap(), winner);
+        assert_eq!(fs::read_to_string(extracted.join("misc/имя.txt")).unwrap(), "two");
+        let found = json_lines(&bsafs(&["which", "--json", "--in", profile, path]).sound());
+        assert_eq!(name(&found[0]["from"]["archive"]), winner);
+        let verified = json_lines(&bsafs(&["verify", "--json", profile]).sound());
+        let verified: Vec<&str> = verified.iter().map(|line| name(&line["archive"])).collect();
+        assert_eq!(verified, expected[..3]);
+        let conflicts = json_lines(&bsafs(&["conflicts", "--json", profile]).sound());
+        assert_eq!(
+            (name(&conflicts[0]["winner"]["layer"]), &conflicts[0]["path"]),
+            (winner, &listed[2]["path"])
+        );
+        assert_eq!(conflicts[0]["hidden"].as_array().unwrap().len(), 2);
+        let different = bsafs(&["diff", "game/Data/Two.bsa", profile, "--compare", "--glob", "shared.txt"]);
+        assert_eq!((different.code, different.out.lines().next()), (1, Some("! misc/shared.txt")));
+
+        let mount = Mounted::at(&dir.path("profiles/mnt"), bsafs(&["mount", profile]).sound());
+        assert_eq!(mount.read(path), winner.as_bytes());
+        assert_eq!(mount.read("misc/имя.txt"), b"two");
+        assert_eq!(std::os::unix::fs::MetadataExt::uid(&fs::metadata(mount.join(path)).unwrap()), 7);
+        mount.umount(&dir);
+    }
+}
+
+#[test]
+fn a_profile_of_folders_and_archives_is_described_and_checked_source_by_source() {
+    let dir = TestDir::new();
+    dir.archive("One.bsa", &own_archive("One.bsa", 105));
+    write(&dir, "loose/inner.bsa", own_archive("inner.bsa", 105));
+    write(&dir, "loose/a.txt", "a");
+    write(
+        &dir,
+        "p.toml",
+        "archives = ['One.bsa', 'loose']\noptions = 'archives=files,salvage,layout=per-archive'\n",
+    );
+    let order = json_lines(&dir.run(["order", "--json", "p.toml"]).sound());
+    assert_eq!(layers(&order[0]), ["One.bsa", "loose"]);
+    let described = json_lines(&dir.run(["info", "--json", "p.toml"]).sound());
+    let described: Vec<_> = described.iter().map(|it| (name(&it["archive"]), it["files"].as_u64())).collect();
+    assert_eq!(described, [("One.bsa", Some(2)), ("loose", Some(2))]);
+    let verified = dir.run(["verify", "p.toml"]).sound();
+    assert_eq!(verified.lines().count(), 2, "{verified}");
+    assert_eq!(dir.run(["cat", "p.toml", "loose/a.txt"]).sound(), "a");
+    let which = dir.run(["which", "--in", "p.toml", "one/misc/shared.txt"]);
+    assert_eq!(which.code, 0, "{which:?}");
+    // What a user says outranks the profile, a default too.
+    let opened = dir.run(["list", "--archives=open", "--layout=union", "p.toml"]).sound();
+    assert_eq!(
+        opened.lines().collect::<Vec<_>>(),
+        ["a.txt", "misc/inner.bsa.txt", "misc/one.bsa.txt", "misc/shared.txt"]
+    );
+    assert_eq!(
+        layers(&json_lines(&dir.run(["order", "--json", "--archives=open", "p.toml"]).sound())[0]).len(),
+        3
+    );
+}
+
+/// An instance of Mod Organizer 2 in `mo2` with the profiles `Default`, which is selected, and `Größe`.
+fn write_instance(dir: &TestDir) {
+    write_game(dir);
+    let game = dir.path("game");
+    let ini = format!("[General]\ngamePath=@ByteArray(Z:{})\nselected_profile=Default\n", game.display());
+    write(dir, "mo2/ModOrganizer.ini", ini.replace('/', "\\\\"));
+    write(dir, "mo2/mods/One/misc/own.txt", "One");
+    write(dir, "mo2/mods/Two/misc/own.txt", "Two");
+    write(dir, "mo2/mods/Two/misc/two.txt", "Two");
+    for (profile, list) in [("Default", "-Two\n+One\n"), ("Größe", "+Two\n+One\n")] {
+        write(dir, &format!("mo2/profiles/{profile}/modlist.txt"), list);
+        write(dir, &format!("mo2/profiles/{profile}/plugins.txt"), "");
+    }
+}
+
+#[test]
+fn the_folder_of_a_profile_of_mod_organizer_is_a_source_of_every_command() {
+    let dir = TestDir::new();
+    write_instance(&dir);
+    let folder = "mo2/profiles/Größe";
+    let order = |arguments: &[&str]| bsafs(&dir, &[&["order", "--json"], arguments].concat()).sound();
+    let named = order(&["mo2", "--mo2-profile", "Größe"]);
+    assert_eq!(layers(&json_lines(&named)[0]), ["Data", "One", "Two"]);
+    // The folder is that of one profile, whichever else is named.
+    for arguments in [&[folder][..], &["mo2/profiles/Größe/"], &[folder, "--mo2-profile=Default"]] {
+        assert_eq!(order(arguments), named, "{arguments:?}");
+    }
+    assert_eq!(layers(&json_lines(&order(&["mo2/profiles/Default"]))[0]), ["Data", "One"]);
+    // Any other folder of the instance is one of loose files.
+    assert_eq!(layers(&json_lines(&order(&["mo2/mods/Two"]))[0]), ["Two"]);
+
+    let different = bsafs(&dir, &["diff", "mo2/profiles/Default", folder, "--compare"]);
+    assert_eq!(different.code, 1, "{different:?}");
+    let lines: Vec<&str> = different.out.lines().collect();
+    assert_eq!(&lines[..2], ["! misc/own.txt", "+ misc/two.txt"]);
+    assert_eq!(bsafs(&dir, &["cat", folder, "misc/own.txt"]).sound(), "Two");
+    assert_eq!(bsafs(&dir, &["info", "--json", folder]).sound(), named);
+    let mount = Mounted::at(&dir.path("mnt"), bsafs(&dir, &["mount", folder, "mnt"]).sound());
+    assert_eq!(mount.read("misc/own.txt"), b"Two");
+    mount.umount(&dir);
+}
+
+#[test]
+fn a_folder_named_like_a_profile_is_none_where_the_instance_keeps_its_profiles_elsewhere() {
+    let dir = TestDir::new();
+    write_instance(&dir);
+    let ini = fs::read_to_string(dir.path("mo2/ModOrganizer.ini")).unwrap();
+    let elsewhere = dir.path("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let setting = format!("[Settings]\nprofiles_directory=Z:{}\n", elsewhere.display());
+    write(&dir, "mo2/ModOrganizer.ini", ini + &setting);
+    let order = bsafs(&dir, &["order", "--json", "mo2/profiles/Default"]).sound();
+    assert_eq!(layers(&json_lines(&order)[0]), ["Default"]);
+}
