@@ -48,7 +48,16 @@ pub(super) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let (precedence, confidence) = precedence(&inputs, loaded.iter().all(|it| it.is_sure));
     let archives = by_rule(precedence.archives, &loaded);
     let layers = with_folders(&precedence.loose, archives, inputs.folders);
-    LoadOrder { game: inputs.title.id, layers, notes, plugins, inis: Vec::new(), precedence, confidence }
+    LoadOrder {
+        game: inputs.title.id,
+        layers,
+        notes,
+        plugins,
+        inis: Vec::new(),
+        profile: None,
+        precedence,
+        confidence,
+    }
 }
 
 /// Active plugins in load order, and the installed ones that are not active.
