@@ -64,7 +64,7 @@
 //!
 //! # The walk of a mount
 //!
-//! parse arguments, `-o` and profiles (`cli/mount_plan.rs`) -> plan what games load ([`game`], by `cli/sources.rs`) -> walk
+//! parse arguments, `-o` and profiles (`cli/mount_plan.rs`, `cli/source_set.rs`) -> plan what games load ([`game`], by `cli/sources.rs`) -> walk
 //! folders (`cli/layer_plan.rs`) -> open and parse all archives in parallel (`cli/open.rs`) -> merge their names in load order
 //! and freeze the tree ([`tree::merge()`]) -> open and start everything that can fail: the log (`cli/logging.rs`), threads and
 //! descriptors (`fs/session.rs`) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT and worker threads -> detach from the terminal and the process group, report success (`cli/daemon.rs`) -> serve until `umount`

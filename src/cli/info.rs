@@ -1,7 +1,7 @@
 //! `bsafs info`: the header, counts and codecs of an archive, and what is in a folder.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -16,12 +16,13 @@ use super::open::OpenedArchives;
 use super::open_args::OpenArgs;
 use super::output::{count, stdout_for, write_json};
 use super::source_set::SourceSet;
-use super::{order, sources};
+use super::{loose_notes, order, sources};
+use crate::game::LoadOrder;
 
 /// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
 ///
-/// Of a folder: what its loose files take; then its archives, each as if it were named. Of a game: what `bsafs order` prints. Of a
-/// profile: each source that it names.
+/// Of a folder: what its loose files take; then its archives, each as if it were named. Of a game: what `bsafs order` prints,
+/// and the names of its active plugins. Of a profile: each source that it names.
 #[derive(Args, Debug)]
 pub(super) struct Info {
     /// Archives, folders, games, and whatever else `mount` takes
@@ -73,10 +74,11 @@ impl Info {
     }
 
     fn write_source(&self, source: &Path, set: &SourceSet, out: &mut impl Write) -> Result<(), Failure> {
-        if let Some(order) = sources::game(source, &set.open.source)? {
+        if let Some(mut order) = sources::game(source, &set.open.source)? {
+            loose_notes::add(&mut order, &set.open.parse);
             match self.json {
                 true => order::write_json(out, &order)?,
-                false => order::write_lines(out, &order)?,
+                false => write_game(out, &order)?,
             }
             return Ok(());
         }
@@ -91,12 +93,21 @@ impl Info {
         Ok(())
     }
 
-    fn write(&self, summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
+    fn write(&self, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         match self.json {
             true => write_json(out, summary),
             false => summary.write(out),
         }
     }
+}
+
+/// What a game loads, and its plugins.
+fn write_game(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
+    order::write_lines(out, order)?;
+    if !order.plugins.is_empty() {
+        writeln!(out, "\n{}, in load order", count(order.plugins.len(), "active plugin"))?;
+    }
+    order.plugins.iter().try_for_each(|plugin| writeln!(out, "  {plugin}"))
 }
 
 /// What an archive holds, opened with the options of a set.
@@ -157,7 +168,7 @@ fn of_folder(path: &Path, loose: &OpenedArchives) -> Summary {
 }
 
 impl Summary {
-    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let kind = if self.kind.is_empty() { String::new() } else { format!(" {}", self.kind) };
         writeln!(out, "{}", self.archive)?;
         let version = self.version.map_or_else(String::new, |version| format!(", version {version}"));

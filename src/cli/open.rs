@@ -104,11 +104,6 @@ impl OpenedArchives {
         }
         opened.merge()
     }
-
-    /// How many of the layers are folders.
-    pub(super) fn folders(&self) -> usize {
-        self.store.layers() - self.descriptions.len()
-    }
 }
 
 /// Walks the folders among the layers.

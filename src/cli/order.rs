@@ -45,6 +45,9 @@ struct Document<'a> {
     confidence: &'a str,
     plugins: &'a [String],
     inis: Vec<String>,
+    /// The folder of a profile of Mod Organizer 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -115,6 +118,7 @@ fn document(order: &LoadOrder) -> Document<'_> {
         confidence: order.confidence.as_str(),
         plugins: &order.plugins,
         inis: order.inis.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+        profile: order.profile.as_ref().map(|path| path.to_string_lossy().into_owned()),
     }
 }
 
@@ -128,6 +132,9 @@ pub(super) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result
     if !order.game.is_empty() {
         writeln!(out, "game        {}", order.game)?;
         writeln!(out, "plugins     {} active", order.plugins.len())?;
+    }
+    if let Some(profile) = &order.profile {
+        writeln!(out, "profile     {}", profile.display())?;
     }
     for ini in &order.inis {
         writeln!(out, "settings    {}", ini.display())?;
@@ -159,6 +166,7 @@ fn rule(order: &LoadOrder) -> (&'static str, String) {
         LooseRule::Always => "win".to_owned(),
         LooseRule::Never => "lose to every archive".into(),
         LooseRule::ByDate => "win where they are newer than the archives".into(),
+        LooseRule::Below(folders) if folders.is_empty() => "are not looked at".into(),
         LooseRule::Below(folders) => format!("are seen below {} alone", folders.join(", ")),
     };
     (archives, loose)

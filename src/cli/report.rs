@@ -1,20 +1,25 @@
 //! What `bsafs mount` prints once it has mounted: what it found, in at most six lines, and how to undo it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use indicatif::BinaryBytes;
 
 use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
 use super::output::{count, quoted};
-use crate::game::LoadOrder;
+use crate::content::Store;
+use crate::format::EntryId;
+use crate::game::{ArchiveRule, LoadOrder, LooseRule, NoteCode};
+use crate::tree::NodeId;
 
 /// What was mounted, and how to undo it.
 pub(super) fn report(order_arguments: &[String], opened: &OpenedArchives, mountpoint: &Mountpoint) -> String {
     let path = mountpoint.path.display();
     let made = if mountpoint.is_ours() { " (a new folder, which goes with the mount)" } else { "" };
     let hidden = opened.tree.nodes().map(|node| opened.tree.hidden(node).len()).sum::<usize>();
-    let (archives, folders) = (opened.descriptions.len(), opened.folders());
+    let (archives, folders) = (opened.descriptions.len(), folders(&opened.store));
     let later = if folders == 0 { "archives" } else { "layers" };
     let hides = if hidden > 0 { format!(", {hidden} hidden by later {later}") } else { String::new() };
     let layers = match (archives, folders) {
@@ -31,7 +36,7 @@ pub(super) fn report(order_arguments: &[String], opened: &OpenedArchives, mountp
         "{}mounted {layers}, {}{hides}{bytes}, read-only at {path}{made}\n{}unmount: bsafs umount {}\n",
         game(&opened.order),
         count(opened.tree.files(), "file"),
-        oddities(order_arguments, &opened.order),
+        oddities(order_arguments, opened),
         quoted(&path.to_string()),
     )
 }
@@ -41,24 +46,82 @@ fn game(order: &LoadOrder) -> String {
     if order.game.is_empty() {
         return String::new();
     }
-    let inis: Vec<_> =
-        order.inis.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy()).collect();
-    let inis = if inis.is_empty() { "no settings were found".into() } else { inis.join(", ") };
+    let profile = order.profile.as_deref().and_then(Path::file_name).map(OsStr::to_string_lossy);
     format!(
-        "{}: {} active; of archives the {} wins, loose files {} (confidence: {})\nsettings: {inis}\n",
+        "{}{}: {} active; of archives {} wins, loose files {} (confidence: {})\nsettings: {}\n",
         order.game,
+        profile.map(|name| format!(", profile \"{name}\"")).unwrap_or_default(),
         count(order.plugins.len(), "plugin"),
-        order.precedence.archives.as_str(),
-        order.precedence.loose.as_str(),
+        archives(order.precedence.archives),
+        loose(&order.precedence.loose),
         order.confidence.as_str(),
+        settings(&order.inis),
     )
 }
 
+fn archives(rule: ArchiveRule) -> &'static str {
+    match rule {
+        ArchiveRule::LastWins => "the last",
+        ArchiveRule::FirstWins | ArchiveRule::Oblivion => "the first",
+        ArchiveRule::NewVegas => "the first of the highest rank",
+    }
+}
+
+fn loose(rule: &LooseRule) -> String {
+    match rule {
+        LooseRule::Always => "always".into(),
+        LooseRule::Never => "never".into(),
+        LooseRule::ByDate => "where they are newer".into(),
+        LooseRule::Below(folders) if folders.is_empty() => "never".into(),
+        LooseRule::Below(folders) => format!("only below {}", folders.join(", ")),
+    }
+}
+
+/// The names of INI files; where several have one name, their paths.
+fn settings(inis: &[PathBuf]) -> String {
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let names: Vec<String> = inis.iter().map(name).collect();
+    let is_repeated = names.iter().collect::<HashSet<_>>().len() < names.len();
+    match is_repeated {
+        _ if inis.is_empty() => "none were found".into(),
+        false => names.join(", "),
+        true => inis.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// How many folders are layers. One of which a game looks at some folders alone is two layers.
+fn folders(store: &Store) -> usize {
+    let layers = 0..u16::try_from(store.layers()).unwrap_or(u16::MAX);
+    layers
+        .filter(|&layer| store.is_folder(layer))
+        .map(|layer| store.path(layer))
+        .collect::<HashSet<_>>()
+        .len()
+}
+
+/// How many loose files an archive hides because it is not older.
+fn older(opened: &OpenedArchives) -> usize {
+    if opened.order.precedence.loose != LooseRule::ByDate {
+        return 0;
+    }
+    let (tree, store) = (&opened.tree, &opened.store);
+    let is_older = |(node, winner): &(NodeId, EntryId)| {
+        !store.is_folder(winner.layer)
+            && tree.hidden(*node).iter().any(|hidden| store.is_folder(hidden.entry.layer))
+    };
+    tree.entries().filter(is_older).count()
+}
+
 /// What is odd, by its codes.
-fn oddities(order_arguments: &[String], order: &LoadOrder) -> String {
+fn oddities(order_arguments: &[String], opened: &OpenedArchives) -> String {
     let mut codes = BTreeMap::new();
-    for note in &order.notes {
+    for note in &opened.order.notes {
         *codes.entry(note.code.as_str()).or_insert(0) += 1;
+    }
+    // What a mount tells of dates without reading the names in archives anew.
+    let older = older(opened);
+    if older > 0 {
+        codes.insert(NoteCode::LooseOlder.as_str(), older);
     }
     if codes.is_empty() {
         return String::new();

@@ -58,11 +58,12 @@ pub fn plan_mo2(
         folders,
         inis: is_local.then(|| profile.clone()),
         tweaks: disk::file_in(&profile, "initweaks.ini").filter(|_| is_local),
-        lists: Some(profile),
+        lists: Some(profile.clone()),
     };
     let mut order = plan_managed(&installation, overrides, &managed)?;
     notes.append(&mut order.notes);
     order.notes = notes;
+    order.profile = Some(profile);
     Ok(order)
 }
 

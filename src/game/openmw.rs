@@ -48,6 +48,7 @@ pub fn plan_openmw(
         layers: archives.into_iter().chain(layers).collect(),
         notes,
         plugins,
+        profile: None,
         inis: chain.files.iter().map(|cfg| cfg.folder.join(OPENMW_CFG)).collect(),
         precedence: Precedence {
             archives: overrides.precedence.unwrap_or_default(),

@@ -21,6 +21,8 @@ pub struct LoadOrder {
     pub plugins: Vec<String>,
     /// The INI files that were read, lowest first.
     pub inis: Vec<PathBuf>,
+    /// The folder of the profile of Mod Organizer 2 that was read.
+    pub profile: Option<PathBuf>,
     /// The rule by which layers are ordered.
     pub precedence: Precedence,
     /// How sure that rule is.

@@ -1,6 +1,6 @@
 //! `bsafs mount` of each world: who wins each path, what is absent, which plugins are there.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -99,6 +99,45 @@ fn a_game_is_mounted_on_a_new_folder_of_its_id_and_says_what_was_found() {
         assert!(mount.said.contains(&format!("`bsafs order {id}` tells\n")), "{}", mount.said);
         mount.umount(&dir);
         assert!(!dir.path(id).exists());
+    }
+}
+
+#[test]
+fn a_mount_says_what_it_found_in_six_lines_and_info_the_same_at_length() {
+    let dir = TestDir::new();
+    for world in worlds::write(&dir) {
+        let source = world.source();
+        let mount = mount(&world, &dir, &["mount", &source, "mnt"], "mnt");
+        mount.umount(&dir);
+        let lines: Vec<&str> = mount.said.lines().collect();
+        let (said, label) = (&mount.said, &world.name);
+        assert!(lines.len() <= 6, "{label}: {said}");
+        let is_by_date = world.expected["precedence"]["loose"] == "newer";
+        assert_eq!(said.contains("loose files where they are newer"), is_by_date, "{label}: {said}");
+        // Of each code as many as there are; only loose files that a setting hides are not counted.
+        let mut codes = BTreeMap::new();
+        for note in world.expected["lint_subjects"].as_array().unwrap() {
+            *codes.entry(note["code"].as_str().unwrap()).or_insert(0) += 1;
+        }
+        codes.remove("loose-disabled");
+        let codes: Vec<String> = codes.iter().map(|(code, notes)| format!("{notes} {code}")).collect();
+        let odd = lines.iter().find_map(|line| line.strip_prefix("odd: ")?.split_once(';'));
+        assert_eq!(odd.map_or("", |(codes, _)| codes), codes.join(", "), "{label}");
+        // A folder that is two layers is one.
+        let folders = world.expected["layers"].as_array().unwrap().iter().filter(|it| it["kind"] == "folder");
+        let folders = match folders.count() {
+            1 => "1 folder,".to_owned(),
+            folders => format!("{folders} folders,"),
+        };
+        assert!(said.contains(&folders), "{label}: {folders} {said}");
+
+        let order = world.run(&dir, &["order", &source]).sound();
+        let described = world.run(&dir, &["info", &source]).sound();
+        let plugins = described.strip_prefix(&order).unwrap_or_else(|| panic!("{label}: {described}"));
+        let plugins: Vec<&str> = plugins.lines().skip(2).map(str::trim_start).collect();
+        assert_eq!(plugins, texts(&world.expected["plugins"]).collect::<Vec<_>>(), "{label}");
+        let json = |command: &str| world.run(&dir, &[command, "--json", &source]).sound();
+        assert_eq!(json("info"), json("order"), "{label}");
     }
 }
 
