@@ -18,6 +18,7 @@ use super::selection::{Selection, path};
 use super::source_set::SourceSet;
 use crate::content::Reach;
 use crate::format::EntryId;
+use crate::game::{ArchiveRule, NoteCode};
 use crate::tree::NodeId;
 
 /// Print the files that several layers have: which layer wins, and which are hidden
@@ -129,6 +130,9 @@ impl Conflicts {
             false => self.write(&mut out, &opened, &conflicts, &tallies, &layers)?,
         }
         out.flush()?;
+        if let Some(what) = unsure(&opened, &conflicts) {
+            log::warn!("{what}");
+        }
         let mut exit = Exit::Ok;
         for conflict in &conflicts {
             for what in conflict.compared.iter().filter_map(Compared::unreadable) {
@@ -284,6 +288,24 @@ fn tallies(opened: &OpenedArchives, files: &[(NodeId, EntryId)], conflicts: &[Co
         }
     }
     tallies
+}
+
+/// What is said where the game itself does not always take the winner. Not a note of an order: hardly an order of Oblivion
+/// would be without it.
+fn unsure(opened: &OpenedArchives, conflicts: &[Conflict]) -> Option<String> {
+    if opened.order.precedence.archives != ArchiveRule::Oblivion {
+        return None;
+    }
+    // What a user names has no reason, and is no archive of the game.
+    let is_of_game = |entry: &EntryId| {
+        !opened.store.is_folder(entry.layer) && !opened.reasons[usize::from(entry.layer)].is_empty()
+    };
+    let is_shared = |it: &&Conflict| is_of_game(&it.winner) && it.hidden.iter().any(is_of_game);
+    let shared = conflicts.iter().filter(is_shared).count();
+    let code = NoteCode::ArchivesSharePath.as_str();
+    let files = count(shared, "file");
+    let text = "the game asks the archive first that it read last, so it may take any of them";
+    (shared > 0).then(|| format!("{code}: {files} in several archives each: {text}"))
 }
 
 /// The layers, lowest first.

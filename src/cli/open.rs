@@ -1,6 +1,6 @@
 //! Opens, parses and merges archives and folders, for every command alike.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::resume_unwind;
@@ -83,6 +83,7 @@ impl OpenedArchives {
         let archives = open_archives(&found, base, names, args)?;
         let mut opened = Opening::new(rule, Store::new(cache_size, args.parse.options().limits));
         opened.archives = archives.iter().flatten().map(|archive| archive.source.path().to_owned()).collect();
+        opened.deep_archives = deep_archives(&opened.archives);
         if found.iter().any(|layer| matches!(layer, FoundLayer::Later(_))) {
             opened.note_served(archives.iter().flatten());
         }
@@ -186,15 +187,17 @@ struct Opening {
     reasons: Vec<String>,
     /// The paths of the archives that are layers; absolute, as folders have theirs.
     archives: HashSet<PathBuf>,
+    /// Those that lie in folders of a folder, for each such folder: their paths in it in small letters.
+    deep_archives: HashMap<PathBuf, HashSet<Vec<u8>>>,
     /// The names of the folders directly in them, where a layer asks for these.
     served: HashSet<String>,
 }
 
 impl Opening {
     fn new(rule: Rule, store: Store) -> Self {
-        let (archives, served) = Default::default();
+        let (archives, deep_archives, served) = Default::default();
         let (layers, descriptions, reasons) = Default::default();
-        Self { rule, store, layers, descriptions, reasons, archives, served }
+        Self { rule, store, layers, descriptions, reasons, archives, deep_archives, served }
     }
 
     fn note_served<'a>(&mut self, archives: impl Iterator<Item = &'a OpenedArchive>) {
@@ -243,6 +246,10 @@ impl Opening {
         }
         let layer = Layer::of_folder(folder.names(), base)
             .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", folder.path().display())))?;
+        let layer = match self.deep_archives.get(folder.path()).filter(|_| !lists_archives) {
+            Some(deep) => layer.without(|path| deep.contains(path)),
+            None => layer,
+        };
         let layer = match self.rule == Rule::Dates && rules.by_date {
             true => layer.modified_each(times(&folder)),
             false => layer,
@@ -263,6 +270,19 @@ impl Opening {
         }
         Ok(OpenedArchives { tree, store, descriptions, reasons, order: LoadOrder::default() })
     }
+}
+
+/// For each folder that archives lie in folders of, their paths in it in small letters.
+fn deep_archives(archives: &HashSet<PathBuf>) -> HashMap<PathBuf, HashSet<Vec<u8>>> {
+    let mut deep: HashMap<PathBuf, HashSet<Vec<u8>>> = HashMap::new();
+    for archive in archives {
+        // The first is the archive, the second the folder in which it lies directly.
+        for folder in archive.ancestors().skip(2) {
+            let path = archive.strip_prefix(folder).unwrap_or(archive).as_os_str().as_bytes();
+            deep.entry(folder.to_owned()).or_default().insert(path.to_ascii_lowercase());
+        }
+    }
+    deep
 }
 
 /// The times of all files of a folder. One that cannot be looked at is older than every archive.

@@ -197,6 +197,11 @@ impl<'a> Archives<'a> {
             }
             None if note_missing => {
                 let text = match path {
+                    Some(path) if path.contains('/') && self.looked_up > PATHS_MAX => {
+                        format!(
+                            "{why} names it; of lists with more than {PATHS_MAX} paths the rest is not looked up"
+                        )
+                    }
                     Some(_) => format!("{why} names it, and no data folder has it"),
                     // xEdit follows absolute paths; whether a game does is not known, and an INI file may be anybody's.
                     None => {

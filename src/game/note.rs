@@ -15,6 +15,8 @@ pub enum NoteCode {
     ArchiveLanguage,
     /// An archive is of another version than the game's own.
     ArchiveVersion,
+    /// Archives have a path of which Oblivion takes the one that it asked last.
+    ArchivesSharePath,
     /// A list names a plugin that does not exist.
     PluginMissing,
     /// A list names a plugin twice.
@@ -65,6 +67,7 @@ impl NoteCode {
             Self::ArchiveShadowed => "archive-shadowed",
             Self::ArchiveLanguage => "archive-language",
             Self::ArchiveVersion => "archive-version",
+            Self::ArchivesSharePath => "archives-share-path",
             Self::PluginMissing => "plugin-missing",
             Self::PluginTwice => "plugin-twice",
             Self::MasterMissing => "master-missing",

@@ -357,3 +357,38 @@ fn a_root_folder_of_a_mod_is_no_data_where_root_builder_is_there_and_on() {
         assert_eq!(notes(&order, NoteCode::Mo2RootFolder), noted, "{ini} {has_folder}");
     }
 }
+
+#[test]
+fn new_vegas_takes_the_paths_of_a_list_out_of_archives_whether_or_not_loose_files_win() {
+    for (key, loose) in [("1", LooseRule::Always), ("0", LooseRule::Never)] {
+        let ini =
+            format!("[Archive]\nbInvalidateOlderFiles={key}\nSInvalidationFile=Hidden.txt\nSArchiveList=\n");
+        let tree = Tree::new("falloutnv").with(&[("my/Fallout.ini", &ini)]);
+        assert_eq!(tree.plan().invalidated, [""; 0], "there is no such list");
+        let tree = tree.with(&[("game/Data/hidden.TXT", "Meshes\\A.nif\n")]);
+        let order = tree.plan();
+        assert_eq!(
+            (&order.invalidated[..], &order.precedence.loose),
+            (&["meshes/a.nif".to_owned()][..], &loose)
+        );
+        assert!(notes(&order, NoteCode::ArchiveInvalidation)[0].ends_with("Data/hidden.TXT"));
+        let tree = tree.with(&[("game/Hidden.txt", "b.dds")]);
+        assert_eq!(tree.plan().invalidated, ["b.dds"], "the game's folder comes first");
+    }
+}
+
+#[test]
+fn of_a_list_with_thousands_of_paths_few_are_looked_up() {
+    let list: Vec<String> = (0..1_000).map(|at| format!("sub\\{at}.bsa")).collect();
+    let ini = format!("[Archive]\nsResourceArchiveList={}\nsResourceArchiveList2=\n", list.join(","));
+    let tree = Tree::new("skyrimse").with(&[
+        ("my/Skyrim.ini", &ini),
+        ("game/Data/sub/0.bsa", ""),
+        ("game/Data/sub/63.bsa", ""),
+        ("game/Data/sub/64.bsa", ""),
+    ]);
+    let order = tree.plan();
+    assert_eq!(layers(&order), ["0.bsa", "63.bsa", "Data"]);
+    assert_eq!(notes(&order, NoteCode::ArchiveMissing).len(), 998);
+    assert_eq!(order.notes.iter().filter(|note| note.text.contains("not looked up")).count(), 936);
+}

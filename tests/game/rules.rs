@@ -81,6 +81,7 @@ fn skyrim_has_archives_of_listed_paths_and_notes_on_what_it_may_not_see() {
     let mount = Mounted::at(&dir.path("mnt"), mounted.out);
     assert_eq!(mount.read("textures/a.dds"), b"from deep");
     assert!(!mount.join("textures/out.dds").exists());
+    assert!(!mount.join("sub/deep.bsa").exists(), "an archive that is a layer is no file");
     mount.umount(&dir);
 }
 
@@ -197,5 +198,31 @@ fn root_folders_of_root_builder_are_not_in_a_mount_of_an_instance() {
     let mount = mounted(&world, &dir, &[source]);
     assert_eq!(mount.read("Scripts/Root/a.pex"), b"script");
     assert!(!mount.join("Root").exists());
+    mount.umount(&dir);
+}
+
+#[test]
+fn add_ons_of_the_microsoft_store_are_mounted_with_fallout_4() {
+    let dir = TestDir::new();
+    let world = home(&dir, &[]);
+    let games = world.root.join("home/XboxGames");
+    let archive = archive("Robot", &["textures\\robot.dds"]);
+    for (path, bytes) in [
+        ("Fallout 4 (PC)/Content/appxmanifest.xml", &b""[..]),
+        ("Fallout 4 (PC)/Content/Fallout4.exe", b"MZ"),
+        ("Fallout 4 (PC)/Content/Data/Fallout4.esm", b""),
+        ("Fallout 4- Automatron (PC)/Content/Data/DLCRobot.esm", b""),
+        ("Fallout 4- Automatron (PC)/Content/Data/DLCRobot - Main.ba2", &archive),
+    ] {
+        write_at(&games.join(path), bytes, 1_000);
+    }
+    let source = games.join("Fallout 4 (PC)/Content");
+    let source = source.to_str().unwrap();
+    let found = order(&world, &dir, &[source]);
+    assert_eq!(layers(&found), ["Data", "Data", "DLCRobot - Main.ba2"]);
+    assert_eq!(found["plugins"], serde_json::json!(["Fallout4.esm", "DLCRobot.esm"]));
+    let mount = mounted(&world, &dir, &[source]);
+    assert_eq!(mount.read("textures/robot.dds"), b"from Robot");
+    assert!(mount.join("dlcrobot.esm").exists());
     mount.umount(&dir);
 }

@@ -47,6 +47,9 @@ fn in_each_conflict_the_layer_wins_that_the_game_reads_and_counts_add_up() {
         let source = world.source();
         let finished = world.run(&dir, &["conflicts", "--json", "--compare", &source]);
         assert_eq!(finished.code, 0, "{}: {}", world.name, finished.err);
+        // Of the worlds only those of Oblivion have it; the remastered one shares no path.
+        let is_unsure = finished.err.contains("archives-share-path: ");
+        assert_eq!(is_unsure, world.name == "oblivion", "{}: {}", world.name, finished.err);
         let (conflicts, layers): (Vec<Value>, Vec<Value>) =
             json_lines(&finished.out).into_iter().partition(|line| line["path"].is_string());
         let mut hidden = 0;
