@@ -29,7 +29,8 @@
 //!
 //! The crate is an hourglass. [`mod@format`] parses the bytes of any archive into one plain [`format::Archive`]; nothing
 //! below knows what a BSA is. [`tree`] and [`content`] both use the waist and never each other: names and bytes are joined
-//! in [`fs`]. [`read`], [`texture`], [`source`] and [`mod@folder`] import nothing of the crate. A loose file is an entry of
+//! in [`fs`]. [`read`] and [`texture`] import nothing of the crate; [`source`], [`mod@folder`], [`game`] and [`watch`] open paths by
+//! way of [`covered`], for a mount may cover what it is made of. A loose file is an entry of
 //! one stored extent in a file of its own. [`game`] plans which archives and folders a game loads and opens none of them;
 //! `cli` opens what it planned.
 //!
@@ -40,7 +41,7 @@
 //!
 //! 1. The kernel sends READ for an inode number. A worker thread of fuser calls the adaptor (`fs/fuse.rs`), which runs it
 //!    there, or on a thread of the archive's device where no other worker would stay free (`fs/io_threads.rs`).
-//! 2. The operation (`fs/filesystem.rs`) finds the node of the number and the entry of the node: an archive and a file
+//! 2. The operation (`fs/view.rs`, of the current view) finds the node of the number and the entry of the node: an archive and a file
 //!    in it.
 //! 3. The store (`content/read.rs`) has the range cut at the borders of the file's head and extents (`content/way.rs`). The
 //!    head is synthesised; textures that are made linear are decoded whole into the cache (`content/linear.rs`).
@@ -70,6 +71,14 @@
 //! descriptors (`fs/session.rs`) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT and worker threads -> detach from the terminal and the process group, report success (`cli/daemon.rs`) -> serve until `umount`
 //! or a signal -> unmount -> remove the mountpoint if it was made. After mount(2) every failure unmounts.
 //!
+//! # The walk of a change
+//!
+//! A thread (`cli/follow.rs`) waits for inotify ([`watch`]) or SIGUSR1 -> when it was quiet for a moment, all sources are planned and
+//! opened anew beside those that are served (`cli/reopening.rs`) -> archives that did not change are taken over
+//! (`content/later_view.rs`) -> both trees are compared, and the later one is numbered (`tree/comparison.rs`) -> the view is
+//! replaced, and the kernel told name by name (`fs/filesystem.rs`, `fs/invalidation.rs`) -> what is open goes on from the old
+//! sources (`fs/retired.rs`). `FUSE.md` 8 has the reasons.
+//!
 //! # Where to find
 //!
 //! | question | place |
@@ -84,8 +93,8 @@
 //! | where is a damaged extent noticed? | [`content::codec::decode`]; its size is checked before, in `content/store.rs` |
 //! | how are links in folders of loose files followed, and what keeps a read out of our own mount? | [`mod@folder`] |
 //! | which error does a program get? | `fs/error.rs`, one match |
-//! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until the mount ends |
-//! | what happens when an archive changes? | [`source`]: EIO until it is mounted again |
+//! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
+//! | what happens when an archive changes? | the walk of a change, above; [`source`]: EIO meanwhile |
 //! | what when its disk fails or hangs? | EIO, and a line in the log for each outage; `fs/io_threads.rs` keeps a worker free, `fs/sizes.rs` tells no size that is not known |
 //! | what is measured, and what was tried and left out? | `tests/bench/RESULTS.md` |
 //!
@@ -108,6 +117,10 @@
 //! | state of decoders | some 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | 65,536 spellings, some 10 MiB |
+//! | names that were told and are not stored (`fs/shared.rs`) | 60 and the name | 262,144 names, 32 MiB |
+//! | numbers of nodes, once something changed | 8 a node | nodes |
+//! | archives that were replaced, and their files that the kernel may hold | their extents; 70 a file | eight |
+//! | the view before | as the view | for 10 s after a change; while a change is read the next one, too |
 //! | assumed folders of archives without names | 250 and the name twice | what the kernel holds; beyond 65,536 it is asked to drop the oldest |
 //! | faults that were logged | 8 for each damaged file; with `--salvage` some 200 for each that is suspect | damaged files |
 //! | list of `--names` | its text, 8 a path, and 24 a path for each hash function used | 64 MiB and 4,194,304 paths; freed once archives are open |
@@ -140,6 +153,7 @@
 
 pub mod cli;
 pub mod content;
+pub mod covered;
 pub mod folder;
 pub mod format;
 pub mod fs;

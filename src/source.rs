@@ -25,6 +25,7 @@ use twox_hash::XxHash3_64;
 
 pub use self::fault::Fault;
 use self::stat::{COARSEST_TICK, Compared, Stat, compare};
+use crate::covered::uncovered;
 
 /// Bytes of a map that are fetched at once.
 const BLOCK: u64 = 1 << 16;
@@ -82,14 +83,14 @@ impl Source {
     /// The system's; [`io::ErrorKind::IsADirectory`] for folders and [`io::ErrorKind::InvalidInput`] for other files that
     /// are not regular, found before the open: that of a pipe would block.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let metadata = std::fs::metadata(path)?;
+        let metadata = std::fs::metadata(uncovered(path))?;
         if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        let file = File::open(path)?;
+        let file = File::open(uncovered(path))?;
         let metadata = file.metadata()?;
         let opened = Stat::of(&metadata);
         Ok(Self {
@@ -264,7 +265,7 @@ impl Source {
         let checked = self.compare();
         if matches!(checked, Err(Fault::Changed)) && !self.stale.swap(true, Ordering::Relaxed) {
             log::error!(
-                "{}: the archive was changed while mounted; its files now give EIO. Unmount and mount again to read it anew",
+                "{}: the archive was changed while mounted; files of the old one give EIO",
                 self.path.display()
             );
         }

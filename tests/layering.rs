@@ -15,18 +15,25 @@ use std::path::{Path, PathBuf};
 use imports::imports;
 
 /// Each part with the parts that it may import.
-const ALLOWED: [(&str, &[&str]); 11] = [
+const ALLOWED: [(&str, &[&str]); 12] = [
     ("read", &[]),
-    ("source", &[]),
-    ("folder", &[]),
+    ("covered", &[]),
+    ("source", &["covered"]),
+    ("folder", &["covered"]),
     ("texture", &[]),
     ("format", &["read", "texture"]),
     ("tree", &["format", "folder"]),
     ("content", &["format", "source", "folder"]),
     ("fs", &["tree", "content", "format"]),
-    ("game", &["read"]),
-    ("watch", &[]),
-    ("cli", &["read", "source", "folder", "texture", "format", "tree", "content", "fs", "game", "watch"]),
+    ("game", &["read", "covered"]),
+    ("watch", &["covered"]),
+    (
+        "cli",
+        &[
+            "read", "covered", "source", "folder", "texture", "format", "tree", "content", "fs", "game",
+            "watch",
+        ],
+    ),
 ];
 
 /// Files that belong to no part: the crate's documentation, and the program.

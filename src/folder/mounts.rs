@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::covered::uncovered;
 use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 
@@ -34,7 +35,7 @@ pub(super) struct Root {
 impl Root {
     /// Opens a folder by its path.
     pub(super) fn open(path: &Path, flags: OFlags) -> Result<Self, Errno> {
-        let fd = rustix::fs::open(path, flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let fd = rustix::fs::open(&*uncovered(path), flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let found = Found::of(&fd)?;
         Ok(Self { path: path_of(&fd)?, mount: found.mount, identity: found.identity, fd })
     }

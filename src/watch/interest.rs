@@ -1,9 +1,11 @@
 //! What of a folder counts as a change.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::covered::uncovered;
 use rustix::fs::inotify::ReadFlags;
 
 /// What of a folder counts as a change.
@@ -15,6 +17,8 @@ pub struct Interest {
     pub content: bool,
     /// Files of which everything does.
     pub files: BTreeSet<OsString>,
+    /// Folders of which it does that they come and go.
+    pub folders: BTreeSet<OsString>,
 }
 
 /// Folders, by their paths, and what of them counts.
@@ -36,7 +40,10 @@ impl Interests {
     /// A file counts, or its absence; where it is a link, what that leads to as well.
     pub fn add_file(&mut self, path: &Path) {
         self.add_name(path);
-        if let Ok(target) = path.canonicalize()
+        // What is covered has no links on the way to it.
+        let covered = uncovered(path);
+        if matches!(covered, Cow::Borrowed(_))
+            && let Ok(target) = path.canonicalize()
             && target != path
         {
             self.add_name(&target);
@@ -49,22 +56,34 @@ impl Interests {
         interest.names |= more.names;
         interest.content |= more.content;
         interest.files.extend(more.files);
+        interest.folders.extend(more.folders);
     }
 
-    /// The same, and where it is a link, that alone.
-    pub(super) fn add_name(&mut self, path: &Path) {
+    /// Whether a folder is there counts.
+    pub(super) fn add_subfolder(&mut self, path: &Path) {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+        self.0.entry(folder.to_owned()).or_default().folders.insert(name.to_owned());
+    }
+
+    fn add_name(&mut self, path: &Path) {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
         self.0.entry(folder.to_owned()).or_default().files.insert(name.to_owned());
     }
 }
 
 impl Interest {
+    /// Whether writes to files count, and not only that names come and go.
+    pub(super) fn is_of_content(&self) -> bool {
+        self.content || !self.files.is_empty()
+    }
+
     /// Whether an event counts, by the name that it is about.
     pub(super) fn includes(&self, event: ReadFlags, name: Option<&OsStr>) -> bool {
         // The folder itself is gone, or events were lost.
         let Some(name) = name else { return true };
         let is_of_names = event
             .intersects(ReadFlags::CREATE | ReadFlags::DELETE | ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO);
-        self.content || (self.names && is_of_names) || self.files.contains(name)
+        let is_named = self.names || self.folders.contains(name);
+        self.content || (is_named && is_of_names) || self.files.contains(name)
     }
 }

@@ -1,5 +1,6 @@
 //! Folders that are looked at every few seconds, because the system gives no watches for them.
 
+use crate::covered::uncovered;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
@@ -62,7 +63,7 @@ impl Polled {
 
 /// A number that differs where names, sizes or times in a folder do.
 fn signature(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = std::fs::read_dir(uncovered(folder)) else { return 0 };
     // A sum, because the order of names is the file system's.
     entries.flatten().fold(1, |sum: u64, entry| {
         let mut hasher = DefaultHasher::new();

@@ -7,17 +7,22 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
-use super::interest::Interests;
+use super::interest::{Interest, Interests};
 use super::poll::Polled;
+use crate::covered::uncovered;
 
 /// Bytes of events that are read at once.
 const EVENTS: usize = 1 << 14;
+
+/// After events that do not count: files beside those that do may be written to all the time.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Watches folders.
 #[derive(Debug)]
@@ -64,15 +69,20 @@ impl Watcher {
         gone.iter().for_each(|folder| self.unwatch(folder));
         let mut added = Vec::new();
         let mut unwatched = Vec::new();
-        for folder in wanted.0.keys() {
-            if self.watches.contains_key(folder) {
+        for (folder, interest) in &wanted.0 {
+            let before = self.interests.0.get(folder).map(Interest::is_of_content);
+            if self.watches.contains_key(folder) && before == Some(interest.is_of_content()) {
                 continue;
             }
-            let watch = self.inotify.as_ref().map(|inotify| inotify::add_watch(inotify, folder, events()));
+            let watch = self
+                .inotify
+                .as_ref()
+                .map(|inotify| inotify::add_watch(inotify, &*uncovered(folder), events(interest)));
             match watch {
                 Some(Ok(watch)) => {
-                    self.watches.insert(folder.clone(), watch);
-                    self.folders.entry(watch).or_default().push(folder.clone());
+                    if self.watches.insert(folder.clone(), watch) != Some(watch) {
+                        self.folders.entry(watch).or_default().push(folder.clone());
+                    }
                     added.push(folder.clone());
                 }
                 // max_user_watches.
@@ -113,20 +123,22 @@ impl Watcher {
             if is_changed || is_readable || is_over {
                 return Ok(Woken { is_changed, is_readable });
             }
+            thread::sleep(PAUSE);
         }
     }
 
-    /// Reads all events that there are; returns whether one counts.
+    /// Reads events, as many as come at once: somebody may write all the time. Returns whether one counts.
     fn read_events(&mut self) -> io::Result<bool> {
         let Some(inotify) = &self.inotify else { return Ok(false) };
         let mut buffer = [MaybeUninit::uninit(); EVENTS];
         let (mut is_changed, mut ended) = (false, Vec::new());
         let mut reader = Reader::new(inotify, &mut buffer);
-        loop {
+        let mut is_first = true;
+        while std::mem::take(&mut is_first) || !reader.is_buffer_empty() {
             let event = match reader.next() {
                 Ok(event) => event,
                 Err(Errno::WOULDBLOCK) => break,
-                Err(Errno::INTR) => continue,
+                Err(Errno::INTR) => return Ok(is_changed),
                 Err(errno) => return Err(errno.into()),
             };
             let (flags, watch) = (event.events(), event.wd());
@@ -159,17 +171,17 @@ impl Watcher {
     }
 }
 
-fn events() -> WatchFlags {
-    WatchFlags::CREATE
+/// What the system is asked for. Others may write to files that do not count all the time.
+fn events(interest: &Interest) -> WatchFlags {
+    let names = WatchFlags::CREATE
         | WatchFlags::DELETE
         | WatchFlags::MOVED_FROM
         | WatchFlags::MOVED_TO
-        | WatchFlags::MODIFY
-        | WatchFlags::CLOSE_WRITE
-        | WatchFlags::ATTRIB
         | WatchFlags::DELETE_SELF
         | WatchFlags::MOVE_SELF
-        | WatchFlags::ONLYDIR
+        | WatchFlags::ONLYDIR;
+    let content = WatchFlags::MODIFY | WatchFlags::CLOSE_WRITE | WatchFlags::ATTRIB;
+    if interest.is_of_content() { names | content } else { names }
 }
 
 /// The same, and for folders that do not exist the name of the topmost that is missing.
@@ -177,13 +189,13 @@ fn with_parents(wanted: Interests) -> Interests {
     let mut all = Interests::default();
     for (folder, interest) in wanted.0 {
         // Where it goes and comes, its parent has the event.
-        all.add_name(&folder);
+        all.add_subfolder(&folder);
         let mut at = folder.as_path();
-        while let Some(parent) = at.parent().filter(|_| !at.is_dir()) {
-            all.add_name(at);
+        while let Some(parent) = at.parent().filter(|_| !uncovered(at).is_dir()) {
+            all.add_subfolder(at);
             at = parent;
         }
-        if folder.is_dir() {
+        if uncovered(&folder).is_dir() {
             all.merge(folder, interest);
         }
     }
@@ -196,5 +208,116 @@ fn timespec(duration: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(duration.subsec_nanos()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    /// A folder, and a watcher of it.
+    struct Watched {
+        dir: tempfile::TempDir,
+        watcher: Watcher,
+        never: std::io::PipeReader,
+        _open: std::io::PipeWriter,
+    }
+
+    impl Watched {
+        fn new(watcher: Watcher) -> Self {
+            let (never, open) = std::io::pipe().unwrap();
+            Self { dir: tempfile::tempdir().unwrap(), watcher, never, _open: open }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.dir.path().join(name)
+        }
+
+        fn watch(&mut self, add: impl FnOnce(&mut Interests, &Path)) -> usize {
+            let mut interests = Interests::default();
+            add(&mut interests, self.dir.path());
+            self.watcher.watch(interests).len()
+        }
+
+        /// Whether something changed that counts. What does not is waited for: a moment, where it is all.
+        fn is_changed(&mut self, within: Duration) -> bool {
+            let until = Some(Instant::now() + within);
+            self.watcher.wait(self.never.as_fd(), until).unwrap().is_changed
+        }
+    }
+
+    const MOMENT: Duration = Duration::from_millis(50);
+    const LONG: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn a_file_counts_whatever_becomes_of_it_and_its_neighbours_do_not() {
+        let mut it = Watched::new(Watcher::new());
+        fs::write(it.path("a.bsa"), "1").unwrap();
+        it.watch(|interests, dir| interests.add_file(&dir.join("a.bsa")));
+        fs::write(it.path("other"), "1").unwrap();
+        assert!(!it.is_changed(MOMENT));
+        fs::write(it.path("a.bsa"), "22").unwrap();
+        assert!(it.is_changed(LONG));
+        while it.is_changed(MOMENT) {}
+        fs::rename(it.path("other"), it.path("a.bsa")).unwrap();
+        assert!(it.is_changed(LONG));
+        fs::remove_file(it.path("a.bsa")).unwrap();
+        assert!(it.is_changed(LONG));
+    }
+
+    #[test]
+    fn of_a_folder_everything_counts_or_names_alone() {
+        let mut it = Watched::new(Watcher::new());
+        fs::write(it.path("a"), "1").unwrap();
+        it.watch(|interests, dir| interests.add_names(dir));
+        fs::write(it.path("a"), "22").unwrap();
+        assert!(!it.is_changed(MOMENT));
+        fs::write(it.path("b"), "1").unwrap();
+        assert!(it.is_changed(LONG));
+        while it.is_changed(MOMENT) {}
+        it.watch(|interests, dir| interests.add_folder(dir));
+        fs::write(it.path("a"), "333").unwrap();
+        assert!(it.is_changed(LONG));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_counts_when_it_comes() {
+        let mut it = Watched::new(Watcher::new());
+        it.watch(|interests, dir| interests.add_file(&dir.join("x/y/a.bsa")));
+        fs::write(it.path("x2"), "").unwrap();
+        assert!(!it.is_changed(MOMENT));
+        fs::create_dir_all(it.path("x/y")).unwrap();
+        assert!(it.is_changed(LONG));
+    }
+
+    #[test]
+    fn a_folder_that_is_moved_away_is_not_followed_there() {
+        let mut it = Watched::new(Watcher::new());
+        fs::create_dir(it.path("x")).unwrap();
+        let watch = |interests: &mut Interests, dir: &Path| interests.add_folder(dir.join("x"));
+        it.watch(watch);
+        fs::rename(it.path("x"), it.path("y")).unwrap();
+        assert!(it.is_changed(LONG));
+        while it.is_changed(MOMENT) {}
+        fs::write(it.path("y/a"), "").unwrap();
+        assert!(!it.is_changed(MOMENT));
+        fs::create_dir(it.path("x")).unwrap();
+        assert!(it.is_changed(LONG));
+        assert_eq!(it.watch(watch), 1, "the new one is watched");
+        fs::write(it.path("x/a"), "").unwrap();
+        assert!(it.is_changed(LONG));
+    }
+
+    #[test]
+    fn what_the_system_does_not_watch_is_polled() {
+        let mut it = Watched::new(Watcher { inotify: None, ..Watcher::new() });
+        fs::write(it.path("a"), "1").unwrap();
+        assert!(it.watch(|interests, dir| interests.add_folder(dir)) > 0 && it.watcher.polled() > 0);
+        fs::write(it.path("a"), "22").unwrap();
+        assert!(it.is_changed(LONG));
+        assert!(!it.is_changed(MOMENT));
     }
 }
