@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::looked;
+use crate::covered::uncovered;
 
 /// Names of one folder that are looked at; the rest of a larger one is not.
 const NAMES_MAX: usize = 1 << 20;
@@ -39,7 +40,7 @@ impl FolderNames {
     pub fn read(folder: &Path) -> io::Result<Self> {
         looked::note_names(folder);
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(folder)?.take(NAMES_MAX) {
+        for entry in std::fs::read_dir(uncovered(folder))?.take(NAMES_MAX) {
             if let Ok(name) = entry?.file_name().into_string() {
                 names.push((fold(&name), name));
             }
@@ -97,7 +98,7 @@ pub fn find(root: &Path, relative: &str) -> Option<FoundPath> {
                 OsString::from(names.get(name)?)
             }
             // A folder that may be entered and not listed.
-            Err(_) if found.path.join(name).symlink_metadata().is_ok() => name.into(),
+            Err(_) if uncovered(&found.path.join(name)).symlink_metadata().is_ok() => name.into(),
             Err(_) => return None,
         };
         found.path.push(stored);
@@ -107,12 +108,12 @@ pub fn find(root: &Path, relative: &str) -> Option<FoundPath> {
 
 /// [`find`] of a regular file, links followed.
 pub fn find_file(root: &Path, relative: &str) -> Option<PathBuf> {
-    find(root, relative).map(|found| found.path).filter(|path| path.is_file())
+    find(root, relative).map(|found| found.path).filter(|path| uncovered(path).is_file())
 }
 
 /// [`find`] of a folder, links followed.
 pub fn find_folder(root: &Path, relative: &str) -> Option<PathBuf> {
-    find(root, relative).map(|found| found.path).filter(|path| path.is_dir())
+    find(root, relative).map(|found| found.path).filter(|path| uncovered(path).is_dir())
 }
 
 #[cfg(test)]

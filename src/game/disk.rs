@@ -14,6 +14,7 @@ use super::looked;
 use super::note::{Note, NoteCode};
 use super::plugin::{HEADER_FIRST, Header};
 use super::small_file;
+use crate::covered::uncovered;
 
 /// Bytes of a list of plugins or mods that are read.
 const LIST_MAX: usize = 4 << 20;
@@ -25,7 +26,7 @@ const NAMES_MAX: usize = 1 << 20;
 pub(super) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -> DataFolder {
     let mut folder = DataFolder { path: path.to_owned(), files: Vec::new() };
     looked::note_names(path);
-    let entries = match std::fs::read_dir(path) {
+    let entries = match std::fs::read_dir(uncovered(path)) {
         Ok(entries) => entries,
         Err(error) => {
             notes.push(unreadable(path, &error));

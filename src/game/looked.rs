@@ -20,7 +20,7 @@ thread_local! {
     static LOOKED: RefCell<Option<Looked>> = const { RefCell::new(None) };
 }
 
-/// Runs a plan; returns what it looked at, too.
+/// Runs a plan on this thread; returns what it looked at, too.
 pub fn recorded<T>(plan: impl FnOnce() -> T) -> (T, Looked) {
     LOOKED.set(Some(Looked::default()));
     let planned = plan();

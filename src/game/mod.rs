@@ -41,6 +41,7 @@ pub use archive_version::ArchiveVersion;
 pub use environment::Environment;
 pub use ini::{Ini, IniFiles};
 pub use installation::{Installation, Overrides};
+pub use looked::{Looked, recorded};
 pub use mo2::{MO2_INI, instance_of_profile, plan_mo2};
 pub use note::{Note, NoteCode};
 pub use openmw::plan_openmw;

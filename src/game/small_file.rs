@@ -8,6 +8,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use super::looked;
+use crate::covered::uncovered;
 
 /// The content of a regular file of at most `limit` bytes; a larger one is an error.
 pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
@@ -23,7 +24,7 @@ pub fn read_start(path: &Path, limit: usize) -> io::Result<(Vec<u8>, bool)> {
     looked::note_file(path);
     // Without NONBLOCK a FIFO would wait for a writer.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(uncovered(path))?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }

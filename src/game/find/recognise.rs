@@ -6,6 +6,7 @@ use super::super::caseless::{self, FolderNames, find_file, find_folder};
 use super::super::store::Store;
 use super::super::title::Title;
 use super::super::titles::TITLES;
+use crate::covered::uncovered;
 
 /// What a folder is.
 #[derive(Debug)]
@@ -83,7 +84,7 @@ impl<'a> Contents<'a> {
         });
         let (_, path, names) = &self.data[at];
         // A mod manager's link may lead nowhere.
-        names.get(name).is_some_and(|name| path.join(name).is_file())
+        names.get(name).is_some_and(|name| uncovered(&path.join(name)).is_file())
     }
 }
 
