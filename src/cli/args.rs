@@ -4,8 +4,8 @@ use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::{
-    cat, completions, conflicts, diff, extract, games, info, list, man, mount, names, order, status, umount,
-    verify, which,
+    cat, completions, conflicts, diff, extract, games, info, list, man, mount, names, order, reload, status,
+    umount, verify, which,
 };
 
 /// Mounts Bethesda archives (BSA and BA2, Morrowind to Starfield) as a read-only directory tree.
@@ -48,6 +48,7 @@ pub(super) enum Command {
     Names(names::Names),
     Which(which::Which),
     Status(status::Status),
+    Reload(reload::Reload),
     Games(games::Games),
     Order(order::Order),
     Conflicts(conflicts::Conflicts),
@@ -69,6 +70,7 @@ impl Command {
             Self::Names(it) => it.run(),
             Self::Which(it) => it.run(),
             Self::Status(it) => it.run(),
+            Self::Reload(it) => it.run(is_quiet),
             Self::Games(it) => it.run(),
             Self::Order(it) => it.run(),
             Self::Conflicts(it) => it.run(),

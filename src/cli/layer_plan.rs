@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 use super::exit::{Exit, Failure};
 use super::source_args::FolderArchives;
+use crate::covered::uncovered;
 use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
 use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
 
@@ -98,7 +99,7 @@ impl PlannedLayer {
     /// What a user names: an archive or a folder.
     pub(super) fn named(path: &Path, archives: FolderArchives) -> Self {
         // What cannot be looked at is an error when it is opened.
-        if path.is_dir() {
+        if uncovered(path).is_dir() {
             return Self::Folder(PlannedFolder::named(path, archives));
         }
         let rules = LayerRules::default();

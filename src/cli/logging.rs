@@ -1,12 +1,13 @@
 //! Log lines: to the terminal, to journald with its level prefix, and from a mount through a thread of its own, to a file,
 //! to syslog or to standard error.
 
+use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use log::{Level, LevelFilter};
 use rustix::fs::OFlags;
@@ -17,6 +18,37 @@ use super::output::escaped;
 
 /// Set once mounted.
 static MOUNT_LOG: OnceLock<LogThread> = OnceLock::new();
+
+/// What was logged of sources since their opening began; none is going on where there is nothing.
+static OPENING: Mutex<Option<BTreeSet<String>>> = Mutex::new(None);
+/// The same of the opening before.
+static OPENED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// The target of lines that are logged without `--verbose`, although they are no warnings.
+pub(super) const NEWS: &str = "bsafs::news";
+/// Different lines of an opening that are remembered.
+const REMEMBERED: usize = 10_000;
+
+/// Opens sources. What is logged meanwhile and was logged the last time, too, is not logged again: a mount opens its sources
+/// whenever they change, and most of what is odd about them stays.
+pub(super) fn while_opening<T>(open: impl FnOnce() -> T) -> T {
+    let lock = || OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    *lock() = Some(BTreeSet::new());
+    let opened = open();
+    let lines = lock().take().unwrap_or_default();
+    *OPENED.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    opened
+}
+
+/// Whether a line is one of an opening that the opening before had, too.
+fn is_repeated(text: &str) -> bool {
+    let mut opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(lines) = opening.as_mut() else { return false };
+    if lines.len() < REMEMBERED {
+        lines.insert(text.to_owned());
+    }
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
+}
 
 /// Starts logging: warnings and errors, more with `verbose`, errors alone with `quiet`; `RUST_LOG` outranks both.
 pub(super) fn start(verbose: u8, quiet: bool) {
@@ -30,12 +62,16 @@ pub(super) fn start(verbose: u8, quiet: bool) {
     env_logger::Builder::new()
         // fuser's warnings are about its internals.
         .filter_module("fuser", level.min(LevelFilter::Error))
+        .filter_module(NEWS, if quiet { level } else { level.max(LevelFilter::Info) })
         .filter_level(level)
         .parse_default_env()
         .target(env_logger::Target::Pipe(Box::new(Lines)))
         .format(move |out, record| {
             // Names of archives and of what is in them may be a stranger's.
             let text = record.args().to_string();
+            if is_repeated(&text) {
+                return Ok(());
+            }
             let text = escaped(&text);
             match (MOUNT_LOG.get(), record.level()) {
                 (Some(log), _) if log.is_file => {
@@ -88,6 +124,11 @@ pub(super) fn finish() {
     if let Some(log) = MOUNT_LOG.get() {
         log.finish();
     }
+}
+
+/// Whether this process is a mount that serves.
+pub(super) fn is_of_mount() -> bool {
+    MOUNT_LOG.get().is_some()
 }
 
 /// Whether the last error is to go to the log: that of a mount, or the journal, where it has a priority.

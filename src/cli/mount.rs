@@ -3,12 +3,14 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use clap::Args;
 use sd_notify::NotifyState;
 
 use super::daemon::Detachment;
 use super::exit::{Exit, Failure};
+use super::follow::{Follower, ReloadSignal};
 use super::mount_options::OptionList;
 use super::mount_plan::MountPlan;
 use super::mount_state::{Flags, MountOptions};
@@ -16,8 +18,10 @@ use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
 use super::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use super::output::stdout;
+use super::reopening::Reopening;
 use super::report::report;
 use super::{cache_size, daemon, logging, saved_profile};
+use crate::covered::cover;
 use crate::fs::{FileSystem, MountError, PassedMount, Session, SessionError, unmount};
 
 /// Mount archives and folders as one read-only tree
@@ -77,6 +81,7 @@ impl Mount {
             foreground: self.foreground,
         };
         let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
+        let reopening = Reopening::new(&plan.sources, &self.options, &flags);
         if let Some(name) = &self.save_profile {
             return Self::save_profile(name, &plan, is_quiet);
         }
@@ -98,7 +103,7 @@ impl Mount {
             }
         }
         let passed = plan.options.request.passed.clone();
-        let served = self.open_and_serve(plan, is_quiet);
+        let served = self.open_and_serve(plan, reopening, is_quiet);
         // Where this program made the mount itself, its first process takes it back.
         match passed.filter(|_| served.is_err() && daemon::passed_mount().is_none()) {
             None => served,
@@ -115,15 +120,17 @@ impl Mount {
         Ok(Exit::Ok)
     }
 
-    fn open_and_serve(&self, plan: MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
+    fn open_and_serve(&self, plan: MountPlan, reopening: Reopening, is_quiet: bool) -> Result<Exit, Failure> {
+        let began = SystemTime::now();
         if let Some(passed) = &plan.options.request.passed {
             plan.check_outside(&passed.mountpoint, self.log_file.as_deref())?;
         }
         refuse_empty(&plan)?;
         let cache_size = plan.options.cache_size.unwrap_or(cache_size::DEFAULT);
-        let opened = OpenedArchives::open_with_cache(&plan.source_set(), cache_size)?;
+        let opened =
+            logging::while_opening(|| OpenedArchives::open_with_cache(&plan.source_set(), cache_size))?;
         let mut mountpoint = prepare_mountpoint(&plan)?;
-        self.serve(plan, opened, &mut mountpoint, is_quiet)
+        self.serve(plan, opened, (reopening, began), &mut mountpoint, is_quiet)
     }
 
     /// Mounts as root, and has a daemon serve the mount that never had root's rights. It could not remove a folder that was made
@@ -168,6 +175,7 @@ impl Mount {
         &self,
         plan: MountPlan,
         opened: OpenedArchives,
+        (reopening, began): (Reopening, SystemTime),
         mountpoint: &mut Mountpoint,
         is_quiet: bool,
     ) -> Result<Exit, Failure> {
@@ -180,10 +188,18 @@ impl Mount {
             true => (Some(Detachment::prepare(self.log_file.as_deref())?), None),
             false => (None, Some(logging::open_for_foreground()?)),
         };
-        let MountOptions { presentation, mut request, .. } = plan.options;
+        let MountOptions { presentation, mut request, is_static, .. } = plan.options;
         request.mountpoint.clone_from(&mountpoint.path);
+        let signal = ReloadSignal::handle()?;
+        // One that was made before is not mounted over any source.
+        if request.passed.is_none() {
+            cover(&mountpoint.path)
+                .map_err(|error| Failure::io(Exit::CannotCreate, &mountpoint.path, &error))?;
+        }
         let fs = FileSystem::new(opened.tree, opened.store, presentation).with_reasons(opened.reasons);
         let fs = Arc::new(fs);
+        let follower = Follower::new(&fs, reopening, signal, opened.looked);
+        let follower = if is_static { follower.without_watching() } else { follower };
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
         mountpoint.unlock();
         let reported = if let Some(detachment) = detachment {
@@ -200,6 +216,9 @@ impl Mount {
         if let Err(error) = reported {
             session.take_back();
             return Err(Failure::new(Exit::Io, format!("the mount was taken back: {error}")));
+        }
+        if let Err(error) = follower.start(began) {
+            log::warn!("changes on the disk are not followed: {error}");
         }
         // Fails without systemd, which is fine.
         let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(report.trim_end())]);

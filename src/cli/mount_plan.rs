@@ -16,6 +16,8 @@ use crate::fs::{MountRequest, Presentation};
 pub(super) struct MountPlan {
     /// In load order.
     pub(super) archives: Vec<PathBuf>,
+    /// The same as they were named: profiles among them.
+    pub(super) sources: Vec<PathBuf>,
     /// Without one a folder is made.
     pub(super) mountpoint: Option<PathBuf>,
     pub(super) options: MountOptions,
@@ -39,7 +41,8 @@ impl MountPlan {
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
         let mountpoint = mountpoint.or(expanded.mountpoint);
         let order_arguments = order_arguments(sources, &options, &expanded.options);
-        Ok(Self { archives: expanded.paths, mountpoint, options, shown_source, order_arguments })
+        let sources = sources.to_owned();
+        Ok(Self { archives: expanded.paths, sources, mountpoint, options, shown_source, order_arguments })
     }
 
     /// What is opened, and how.

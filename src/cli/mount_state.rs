@@ -15,6 +15,8 @@ pub(super) struct MountOptions {
     pub(super) cache_size: Option<u64>,
     pub(super) foreground: bool,
     pub(super) nonempty: bool,
+    /// Whether changes on the disk are not followed.
+    pub(super) is_static: bool,
     pub(super) privileges: Privileges,
     pub(super) presentation: Presentation,
     /// All but the mountpoint, which is prepared last.

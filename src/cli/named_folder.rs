@@ -1,5 +1,6 @@
 //! A folder that a user names where each archive is looked at by itself: its archives, and its loose files.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::cache_size;
@@ -8,6 +9,7 @@ use super::layer_plan::{PlannedFolder, PlannedLayer, archives_in};
 use super::open::{OpenedArchives, is_archive};
 use super::open_args::{Layout, OpenArgs};
 use super::source_args::FolderArchives;
+use crate::content::Store;
 use crate::folder::{Filter, OpenFiles};
 use crate::tree::Rule;
 
@@ -43,8 +45,9 @@ impl NamedFolder {
         }
         let planned = PlannedFolder { opens_archives: false, ..planned };
         let layers = [PlannedLayer::Folder(planned)];
-        let loose =
-            OpenedArchives::open_layers(&layers, Rule::LastWins, args, Layout::Union, cache_size::DEFAULT)?;
+        let store = Store::new(cache_size::DEFAULT, args.parse.options().limits);
+        let none = HashSet::new();
+        let loose = OpenedArchives::open_layers(&layers, Rule::LastWins, args, Layout::Union, store, &none)?;
         Ok(Self { loose, archives })
     }
 }

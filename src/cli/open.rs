@@ -16,11 +16,12 @@ use super::open_args::{Layout, OpenArgs};
 use super::output::count;
 use super::parallel::in_parallel;
 use super::source_set::SourceSet;
+use super::sources::OpenPlan;
 use super::{cache_size, dictionary, folder_name, layer_names, sources};
 use crate::content::{LayerTables, Store};
 use crate::folder::{Folder, OpenFiles, Wait};
 use crate::format::{self, About, Archive, Note, Options};
-use crate::game::LoadOrder;
+use crate::game::{LoadOrder, Looked, recorded};
 use crate::read::Bytes;
 use crate::source::Source;
 use crate::tree::{self, Dictionary, Layer, Rule, TooManyNames, TooManyPaths, Tree};
@@ -36,6 +37,8 @@ pub(super) struct OpenedArchives {
     pub(super) reasons: Vec<String>,
     /// What was planned for the games among the sources.
     pub(super) order: LoadOrder,
+    /// What that took of the disk.
+    pub(super) looked: Looked,
 }
 
 /// What an archive's header states, and what its parser noted.
@@ -56,10 +59,21 @@ impl OpenedArchives {
 
     /// The same, with a cache of at most `cache_size` bytes.
     pub(super) fn open_with_cache(set: &SourceSet, cache_size: u64) -> Result<Self, Failure> {
-        let planned = sources::layers(set)?;
-        let opened = Self::open_layers(&planned.layers, planned.rule, &set.open, set.layout, cache_size)?;
-        let store = opened.store.with_salvage(set.salvage);
-        Ok(Self { order: planned.order, store, ..opened })
+        let store = Store::new(cache_size, set.open.parse.options().limits).with_salvage(set.salvage);
+        Self::open_into(store, set, &HashSet::new())
+    }
+
+    /// The same into an empty store. An archive at one of the paths in `needed` is an error where it cannot be read, whatever
+    /// asks for it.
+    pub(super) fn open_into(
+        store: Store,
+        set: &SourceSet,
+        needed: &HashSet<PathBuf>,
+    ) -> Result<Self, Failure> {
+        let (planned, looked) = recorded(|| sources::layers(set));
+        let OpenPlan { layers, rule, order } = planned?;
+        let opened = Self::open_layers(&layers, rule, &set.open, set.layout, store, needed)?;
+        Ok(Self { order, looked, ..opened })
     }
 
     /// Opens planned layers, merged by a rule.
@@ -68,11 +82,17 @@ impl OpenedArchives {
         rule: Rule,
         args: &OpenArgs,
         layout: Layout,
-        cache_size: u64,
+        store: Store,
+        needed: &HashSet<PathBuf>,
     ) -> Result<Self, Failure> {
         let names = dictionary::read(&args.names, args.parse.encoding())?;
         let files = Arc::new(OpenFiles::default());
-        let found = find_layers(planned, &files)?;
+        let mut found = find_layers(planned, &files)?;
+        for layer in &mut found {
+            if let FoundLayer::Archive { path, is_needed, .. } = layer {
+                *is_needed |= needed.contains(path);
+            }
+        }
         let bases = match layout {
             Layout::Union => Vec::new(),
             Layout::PerArchive => {
@@ -81,7 +101,7 @@ impl OpenedArchives {
         };
         let base = &|index: usize| bases.get(index).map(String::as_str);
         let archives = open_archives(&found, base, names, args)?;
-        let mut opened = Opening::new(rule, Store::new(cache_size, args.parse.options().limits));
+        let mut opened = Opening::new(rule, store);
         opened.archives = archives.iter().flatten().map(|archive| archive.source.path().to_owned()).collect();
         opened.deep_archives = deep_archives(&opened.archives);
         if found.iter().any(|layer| matches!(layer, FoundLayer::Later(_))) {
@@ -268,7 +288,8 @@ impl Opening {
                 "{first} and {second} differ in case alone: a game takes them for one, here they are two"
             );
         }
-        Ok(OpenedArchives { tree, store, descriptions, reasons, order: LoadOrder::default() })
+        let (order, looked) = Default::default();
+        Ok(OpenedArchives { tree, store, descriptions, reasons, order, looked })
     }
 }
 
@@ -429,7 +450,8 @@ mod tests {
                 Rule::Dates,
                 &OpenArgs::default(),
                 Layout::Union,
-                1 << 20,
+                Store::new(1 << 20, Options::default().limits),
+                &HashSet::new(),
             );
             let opened = opened.unwrap_or_else(|failure| panic!("{}", failure.what));
             assert_eq!(opened.tree.files(), 1);

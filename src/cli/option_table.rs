@@ -91,6 +91,12 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         |it, _, _| set(&mut it.nonempty, true),
         |it| given(it.nonempty),
     ),
+    flag(
+        "static",
+        "do not follow changes on the disk; `bsafs reload MOUNTPOINT` does by hand",
+        |it, _, _| set(&mut it.is_static, true),
+        |it| given(it.is_static),
+    ),
     value(
         "encoding=",
         "utf-8",

@@ -4,9 +4,12 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::logging;
+
 /// A bar of `len` steps, hidden unless standard error is a terminal.
 pub(super) fn bar(len: u64, what: &'static str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    // A mount that reads its sources again does so unasked.
+    if !std::io::stderr().is_terminal() || logging::is_of_mount() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(len).with_message(what);

@@ -7,6 +7,7 @@ use super::exit::{Exit, Failure};
 use super::layer_plan;
 use super::source_args::{FolderArchives, SourceArgs};
 use super::source_set::SourceSet;
+use crate::covered::uncovered;
 use crate::game::caseless::{FolderNames, find_file, same};
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
@@ -128,7 +129,7 @@ impl Planner<'_> {
         if let Some(title) = source.to_str().and_then(title) {
             return self.game(title).map(|order| Source::Planned(Box::new(order)));
         }
-        let metadata = match std::fs::metadata(source) {
+        let metadata = match std::fs::metadata(uncovered(source)) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(no_source(source)),
             Err(error) => return Err(Failure::io(Exit::NoInput, source, &error)),

@@ -46,7 +46,7 @@ impl Status {
 }
 
 /// The status as the daemon sends it, in JSON.
-fn read_status(path: &Path) -> Result<String, Failure> {
+pub(super) fn read_status(path: &Path) -> Result<String, Failure> {
     let mountpoint = resolve_mountpoint(path);
     if !mountinfo::mounted_at(&mountpoint).is_some_and(|mounted| mounted.is_ours()) {
         return Err(Failure::new(Exit::NoInput, format!("{}: no mount of bsafs is there", path.display())));

@@ -1,6 +1,7 @@
 //! A mounted file system: the current view, and how a later one takes its place.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -18,14 +19,14 @@ use crate::tree::{Changes, Files, Spellings, Tree, compare};
 
 /// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
 const SPELLINGS_MAX: usize = 65_536;
-/// How long a listing that began in the view before is continued in it.
-const LISTING: Duration = Duration::from_secs(60);
+/// How long a listing that began in the view before may pause, and be continued in it.
+const LISTING: Duration = Duration::from_secs(10);
 
 /// A mounted file system.
 #[derive(Debug)]
 pub struct FileSystem {
     view: RwLock<Arc<View>>,
-    /// The view before, for listings that began in it, and when it was replaced.
+    /// The view before, for listings that began in it, and when it was replaced or last used.
     previous: Mutex<Option<(Instant, Arc<View>)>>,
     pub(super) shared: Arc<Shared>,
     /// Set once there is a session.
@@ -72,15 +73,17 @@ impl FileSystem {
         if cookie == 0 || current.has_cookie(cookie) {
             return Some(current);
         }
-        let previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
-        previous.as_ref().filter(|(_, view)| view.has_cookie(cookie)).map(|(_, view)| view.clone())
+        let mut previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
+        let (used, view) = previous.as_mut().filter(|(_, view)| view.has_cookie(cookie))?;
+        *used = Instant::now();
+        Some(view.clone())
     }
 
     /// Drops the view before once no listing is to be continued in it any more; returns whether there is none.
     pub fn drop_previous(&self) -> bool {
         let mut previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
         // Dropped once the lock is free again.
-        let _dropped = previous.take_if(|(since, _)| since.elapsed() >= LISTING);
+        let _dropped = previous.take_if(|(used, _)| used.elapsed() >= LISTING);
         previous.is_none()
     }
 
@@ -134,6 +137,7 @@ impl FileSystem {
         if let Some(notifier) = self.notifier.get() {
             invalidation.send(notifier);
         }
+        self.shared.announced.store(now.number, Ordering::Relaxed);
         Ok(Replaced { then, now, changes })
     }
 }

@@ -59,8 +59,10 @@ pub(super) fn changed_answers(then: &View, now: &View, told: HashSet<NameIn>) ->
 /// What a name in a folder stands for.
 #[derive(PartialEq, Eq)]
 enum Answer {
-    /// The own number of a file or folder.
-    Own(u64),
+    /// A number that was given.
+    Given(u64),
+    /// A folder that would get a number.
+    NotGiven,
     Assumed,
     Nothing,
     /// The folder itself is gone.
@@ -70,7 +72,10 @@ enum Answer {
 fn answer(view: &View, folder: u64, name: &[u8]) -> Answer {
     let Ok(folder) = view.folder(folder) else { return Answer::NoFolder };
     match view.child(folder, name) {
-        Child::Node(node) => Answer::Own(view.tree.ino(node)),
+        Child::Node(node) => {
+            let given = view.shared.spellings.given(&view.tree, folder, name, node);
+            given.map_or(Answer::NotGiven, Answer::Given)
+        }
         Child::Assumed => Answer::Assumed,
         Child::None => Answer::Nothing,
     }

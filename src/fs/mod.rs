@@ -5,14 +5,16 @@
 //! 1. `session` mounts, starts the worker threads (`worker_threads`), and unmounts (`unmounter`) when a signal asks for it
 //!    (`signals`) or a failure does.
 //! 2. `fuse` is the adaptor: fuser calls it with a request; it calls an operation and sends the reply. No logic.
-//! 3. Operations of [`FileSystem`] in plain types, without FUSE: `listing` (READDIR, READDIRPLUS), `xattr`
-//!    (GETXATTR, LISTXATTR), `status_link` (READLINK), and in `filesystem` LOOKUP, GETATTR and READ.
+//! 3. [`FileSystem`] has the current [`View`], and replaces it by a later one; the kernel is told by `invalidation`.
+//!    Operations of a view in plain types, without FUSE: `listing` (READDIR, READDIRPLUS), `xattr` (GETXATTR, LISTXATTR),
+//!    `status_link` (READLINK), and in `view` LOOKUP, GETATTR and READ.
 //! 4. What waits for a device waits in `io_threads`; `sizes` has it learn the sizes that an answer needs.
 //! 5. The rest is types: attributes, inode numbers, errors, request counts.
 //!
-//! Names and tables are immutable once mounted. Locks guard what is not: spellings of folders (read, or written for a new
-//! one), the cache of decoded extents, faults that were reported, and a source whose change time moved. There are no
-//! file handles, and lookups are counted of assumed folders alone, which go when the kernel forgets them (`name_trim`).
+//! A view is immutable. Locks guard what is not (`shared`): spellings of folders (read, or written for a new one), names that were
+//! told, the cache of decoded extents, faults that were reported, and a source whose change time moved. There are no file
+//! handles. Lookups are counted of assumed folders, which go when the kernel forgets them (`name_trim`), and of each archive
+//! together, which after it was replaced goes when the kernel forgets its files (`retired`).
 //!
 #![doc = include_str!("FUSE.md")]
 

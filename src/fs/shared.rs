@@ -38,6 +38,8 @@ pub(super) struct Shared {
     pub(super) retired: Retired,
     /// The number of the current view. It is stored while `told` is locked.
     current: AtomicU32,
+    /// The same once the kernel was told of it.
+    pub(super) announced: AtomicU32,
     told: Mutex<Told>,
     pub(super) last_reload: Mutex<LastReload>,
 }
@@ -51,7 +53,7 @@ struct Told {
 impl Shared {
     pub(super) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
         let (cache_trim, name_trim, requests, retired) = Default::default();
-        let (current, told, last_reload) = Default::default();
+        let (current, announced, told, last_reload) = Default::default();
         let started = Instant::now();
         Self {
             spellings,
@@ -63,6 +65,7 @@ impl Shared {
             requests,
             retired,
             current,
+            announced,
             told,
             last_reload,
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,7 @@ impl Status {
             decoded_bytes: fs.store.decoded_bytes(),
             read_bytes: fs.store.bytes_read(),
             errors: fs.store.faults(),
-            views: fs.number,
+            views: fs.shared.announced.load(Ordering::Relaxed),
             last_reload: fs.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

@@ -32,6 +32,13 @@ impl Inode {
     pub fn of(tree: &Tree, node: NodeId) -> Self {
         Self { ino: tree.ino(node), node: Some(node) }
     }
+
+    /// Whether a node has its own number under a name in a folder: a file always, a folder as it is stored.
+    fn is_called(self, tree: &Tree, parent: Self, name: &[u8]) -> bool {
+        let Some(node) = self.node else { return false };
+        let is_stored = parent.node.is_some_and(|folder| tree.ino(folder) == parent.ino);
+        tree.kind(node) != Kind::Folder || (is_stored && tree.name(node) == name)
+    }
 }
 
 /// The spellings seen so far, in all views of a mount.
@@ -59,6 +66,8 @@ struct Spelling {
     name: Box<[u8]>,
     /// The number of the folder's node.
     own: u64,
+    /// The same in the view before, where the folder was spelled otherwise there; else 0.
+    own_before: u64,
 }
 
 impl Spellings {
@@ -77,7 +86,7 @@ impl Spellings {
         }
         let table = self.read();
         match table.spellings.get(&ino) {
-            Some(spelling) => tree.node(spelling.own).map(|node| Inode { ino, node: Some(node) }),
+            Some(spelling) => spelling.node(tree).map(|node| Inode { ino, node: Some(node) }),
             None => table.assumed.get(ino).map(|_| Inode { ino, node: None }),
         }
     }
@@ -85,12 +94,19 @@ impl Spellings {
     /// The inode of `node`, a child of `parent` that was looked up as `name`.
     pub fn child(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Inode {
         let own = Inode::of(tree, node);
-        let is_own =
-            parent.node.is_some_and(|folder| tree.ino(folder) == parent.ino) && tree.name(node) == name;
-        if is_own || tree.kind(node) != Kind::Folder {
+        if own.is_called(tree, parent, name) {
             return own;
         }
         self.number(parent.ino, name, own.ino).map_or(own, |ino| Inode { ino, node: Some(node) })
+    }
+
+    /// The number that [`Spellings::child`] gave; `None` where it would give a new one.
+    pub fn given(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Option<u64> {
+        let own = Inode::of(tree, node);
+        if own.is_called(tree, parent, name) {
+            return Some(own.ino);
+        }
+        self.read().number(&(parent.ino, Box::from(name)), own.ino)
     }
 
     /// An assumed folder, counted as one lookup; `None` where all numbers were given.
@@ -164,10 +180,10 @@ impl Spellings {
     pub(super) fn respell(&self, old: u64, parent: u64, name: &[u8], now: u64) {
         let mut table = self.write();
         for spelling in table.spellings.values_mut().filter(|spelling| spelling.own == old) {
-            spelling.own = now;
+            (spelling.own, spelling.own_before) = (now, old);
         }
         table.numbers.insert((parent, Box::from(name)), old);
-        table.spellings.insert(old, Spelling { parent, name: Box::from(name), own: now });
+        table.spellings.insert(old, Spelling { parent, name: Box::from(name), own: now, own_before: old });
     }
 
     /// Forgets the spellings of folders that a later view does not have.
@@ -175,7 +191,7 @@ impl Spellings {
         let mut table = self.write();
         let Table { numbers, spellings, .. } = &mut *table;
         // A respelled folder may have its first name back.
-        spellings.retain(|ino, spelling| tree.node(spelling.own).is_some() && tree.node(*ino).is_none());
+        spellings.retain(|ino, spelling| spelling.node(tree).is_some() && tree.node(*ino).is_none());
         numbers.retain(|_, ino| spellings.contains_key(ino));
     }
 
@@ -205,7 +221,7 @@ impl Spellings {
         }
         let Table { next, end, .. } = &mut *table;
         let ino = allocate(next, *end)?;
-        table.spellings.insert(ino, Spelling { parent, name: Box::from(name), own });
+        table.spellings.insert(ino, Spelling { parent, name: Box::from(name), own, own_before: 0 });
         // One of a folder that is gone, and came back with another number.
         if let Some(gone) = table.numbers.insert(key, ino) {
             table.spellings.remove(&gone);
@@ -222,11 +238,18 @@ impl Spellings {
     }
 }
 
+impl Spelling {
+    /// The folder, in the tree of the current view or of the one before.
+    fn node(&self, tree: &Tree) -> Option<NodeId> {
+        tree.node(self.own).or_else(|| tree.node(self.own_before))
+    }
+}
+
 impl Table {
     /// The number of a spelling of the folder whose own number is `own`.
     fn number(&self, key: &(u64, Box<[u8]>), own: u64) -> Option<u64> {
         let ino = *self.numbers.get(key)?;
-        self.spellings.get(&ino).filter(|spelling| spelling.own == own).map(|_| ino)
+        self.spellings.get(&ino).filter(|it| it.own == own || it.own_before == own).map(|_| ino)
     }
 
     /// Parent and name of a spelling or of an assumed folder.

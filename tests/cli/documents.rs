@@ -8,7 +8,7 @@ use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "mount",
     "umount",
     "list",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 16] = [
     "names",
     "which",
     "status",
+    "reload",
     "games",
     "order",
     "conflicts",

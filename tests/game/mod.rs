@@ -1,5 +1,6 @@
 //! What games load, in small worlds that a script outside the project writes: homes with launchers, games and mods.
 
+mod following; // changes of a game under its mount
 mod installed; // bsafs games
 mod mounts; // bsafs mount
 mod orders; // bsafs order

@@ -5,6 +5,7 @@ mod loose;
 mod merging;
 mod spellings;
 mod unnamed;
+mod views;
 
 use bsafs::format::encoding::Encoding;
 use bsafs::format::hash::{Family, Hash};

@@ -1,0 +1,239 @@
+//! The thread that follows the disk: it waits until something changes that a mount shows, opens the sources anew beside the
+//! view that is served, and has the file system serve the new one.
+
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use sd_notify::NotifyState;
+use signal_hook::consts::SIGUSR1;
+
+use super::exit::{Exit, Failure};
+use super::logging;
+use super::reload_line::reload_line;
+use super::reopening::Reopening;
+use crate::covered::uncovered;
+use crate::fs::{FileSystem, LastReload};
+use crate::game::Looked;
+use crate::watch::{Interests, Watcher};
+
+/// After the last write: until then a program may go on writing.
+const QUIET: Duration = Duration::from_millis(300);
+/// After the first write, however many follow.
+const LONGEST: Duration = Duration::from_millis(2500);
+/// An archive that ends before its data does is taken as it is, once nobody wrote for so long.
+const SETTLED: Duration = Duration::from_secs(5);
+/// Between looks whether the view before can go.
+const TIDY: Duration = Duration::from_secs(2);
+/// How coarse timestamps may be.
+const COARSEST_TICK: Duration = Duration::from_secs(2);
+
+/// Asked for by SIGUSR1. Made before the mount: without a handler the signal would end the process.
+#[derive(Debug)]
+pub(super) struct ReloadSignal(UnixStream);
+
+impl ReloadSignal {
+    /// Handles the signal from now on.
+    ///
+    /// # Errors
+    /// The system has no more descriptors.
+    pub(super) fn handle() -> Result<Self, Failure> {
+        let cannot =
+            |error: std::io::Error| Failure::new(Exit::Io, format!("cannot handle signals: {error}"));
+        let (asked, asks) = UnixStream::pair().map_err(cannot)?;
+        asked.set_nonblocking(true).map_err(cannot)?;
+        signal_hook::low_level::pipe::register(SIGUSR1, asks).map_err(cannot)?;
+        Ok(Self(asked))
+    }
+
+    /// Takes all that were sent.
+    fn take(&mut self) {
+        let mut bytes = [0; 64];
+        while self.0.read(&mut bytes).is_ok_and(|len| len > 0) {}
+    }
+}
+
+/// What the thread needs.
+#[derive(Debug)]
+pub(super) struct Follower {
+    fs: Weak<FileSystem>,
+    reopening: Reopening,
+    signal: ReloadSignal,
+    watcher: Watcher,
+    /// Whether the disk is watched.
+    is_watching: bool,
+    looked: Looked,
+    last: LastReload,
+    /// Since when something is to be looked at, and when it last changed.
+    changed: Option<(Instant, Instant)>,
+}
+
+impl Follower {
+    /// For a file system that was made from what `reopening` opens; `looked` is what planning that took.
+    pub(super) fn new(
+        fs: &Arc<FileSystem>,
+        reopening: Reopening,
+        signal: ReloadSignal,
+        looked: Looked,
+    ) -> Self {
+        let fs = Arc::downgrade(fs);
+        let (watcher, last, changed) = Default::default();
+        Self { fs, reopening, signal, watcher, is_watching: true, looked, last, changed }
+    }
+
+    /// The same, and it waits for the signal alone.
+    #[must_use]
+    pub(super) fn without_watching(self) -> Self {
+        Self { is_watching: false, ..self }
+    }
+
+    /// Starts the thread, once mounted; `opened` is when the opening of the sources began. It ends with the process.
+    ///
+    /// # Errors
+    /// The system has no more threads.
+    pub(super) fn start(mut self, opened: SystemTime) -> std::io::Result<()> {
+        thread::Builder::new().name("follow".into()).spawn(move || {
+            self.watch(opened);
+            while let Some(fs) = self.fs.upgrade() {
+                let is_tidy = fs.drop_previous();
+                drop(fs);
+                if let Err(error) = self.step(is_tidy) {
+                    return log::error!("changes on the disk are no longer followed: {error}");
+                }
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Waits for a change, a signal, or the end of a wait; reloads where that is due.
+    fn step(&mut self, is_tidy: bool) -> std::io::Result<()> {
+        let due = self.changed.map(|(first, last)| (last + QUIET).min(first + LONGEST));
+        let until = due.or_else(|| (!is_tidy).then(|| Instant::now() + TIDY));
+        let woken = self.watcher.wait(self.signal.0.as_fd(), until)?;
+        let now = Instant::now();
+        if woken.is_changed {
+            let first = self.changed.map_or(now, |(first, _)| first);
+            self.changed = Some((first, now));
+        }
+        let is_asked = woken.is_readable;
+        if is_asked {
+            self.signal.take();
+        }
+        let is_due = due.is_some_and(|due| now >= due);
+        if is_asked || is_due {
+            self.reload(is_asked);
+        }
+        Ok(())
+    }
+
+    /// Opens the sources anew and serves them, or goes on serving the view that is served. One that was asked for takes archives
+    /// as they are.
+    fn reload(&mut self, is_asked: bool) {
+        let Some(fs) = self.fs.upgrade() else { return };
+        let (began, opened) = (Instant::now(), SystemTime::now());
+        let is_settled = is_asked || self.changed.is_none_or(|(_, last)| last.elapsed() >= SETTLED);
+        let since = self.changed.take();
+        let usec = NotifyState::monotonic_usec_now().ok();
+        let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, is_settled)));
+        let outcome =
+            outcome.unwrap_or_else(|_| Outcome::Failed("a defect in bsafs; please report it".into()));
+        self.note(&fs, &outcome);
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
+        if let (Outcome::Unfinished(_), Some((_, last))) = (&outcome, since) {
+            // Looked at again when it has been quiet for long enough, or changes once more.
+            let later = last + SETTLED;
+            self.changed = self.changed.or(Some((later, later)));
+        }
+        self.watch(opened);
+        // A disk that changes all the time gets half of the time at most.
+        thread::sleep(began.elapsed().min(LONGEST));
+    }
+
+    fn replace(&mut self, fs: &FileSystem, is_settled: bool) -> Outcome {
+        let view = fs.view();
+        let opened = match logging::while_opening(|| self.reopening.open(&view)) {
+            Ok(opened) => opened,
+            Err(failure) => return Outcome::Failed(failure.what),
+        };
+        if let Some(path) = opened.store.unfinished(view.store()).filter(|_| !is_settled) {
+            return Outcome::Unfinished(path.display().to_string());
+        }
+        drop(view);
+        self.looked = opened.looked;
+        match fs.replace(opened.tree, opened.store, opened.reasons) {
+            Ok(replaced) => reload_line(&replaced).map_or(Outcome::Same, Outcome::Changed),
+            Err(_) => Outcome::Failed("all inode numbers were given; unmount, and mount again".into()),
+        }
+    }
+
+    /// Records and logs how a reload went: what is waited for once, and a reload that found no change not at all.
+    fn note(&mut self, fs: &FileSystem, outcome: &Outcome) {
+        let (what, is_failed) = match outcome {
+            Outcome::Same => ("nothing changed".to_owned(), false),
+            Outcome::Changed(what) => (what.clone(), false),
+            Outcome::Failed(what) => (what.clone(), true),
+            Outcome::Unfinished(path) => (format!("{path} is not whole yet"), true),
+        };
+        match outcome {
+            Outcome::Changed(_) => log::info!(target: logging::NEWS, "reloaded: {what}"),
+            Outcome::Same => {}
+            _ if self.last.what == what => {}
+            _ => log::warn!("{what}; what was mounted before is served until that changes"),
+        }
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.last = LastReload { count: self.last.count + 1, at: since.as_secs(), what, is_failed };
+        fs.note_reload(self.last.clone());
+    }
+
+    /// Watches what the view is made of. What was not watched while the sources were opened may have changed since then, and is
+    /// looked at once more.
+    fn watch(&mut self, opened: SystemTime) {
+        let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) else { return };
+        let view = fs.view();
+        let mut interests = Interests::default();
+        let (archives, folders) = view.store().paths();
+        archives.into_iter().for_each(|path| interests.add_file(path));
+        for folder in folders {
+            folder.folder_paths().for_each(|path| interests.add_folder(path));
+            folder.link_targets().for_each(|path| interests.add_file(&path));
+        }
+        self.looked.files.iter().for_each(|path| interests.add_file(path));
+        self.looked.folders.iter().for_each(|path| interests.add_names(path));
+        self.reopening.files().iter().for_each(|path| interests.add_file(path));
+        self.reopening.sources().iter().for_each(|path| interests.add_file(path));
+        let was_polled = self.watcher.polled();
+        let added = self.watcher.watch(interests);
+        let polled = self.watcher.polled();
+        if was_polled == 0 && polled > 0 {
+            log::warn!(
+                "the system allows no more watches (fs.inotify.max_user_watches): {polled} folders are looked at every few seconds"
+            );
+        }
+        let from = opened.checked_sub(COARSEST_TICK).unwrap_or(opened);
+        let is_new = |path: &PathBuf| {
+            uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from)
+        };
+        if added.iter().any(is_new) {
+            let now = Instant::now();
+            self.changed = self.changed.or(Some((now, now)));
+        }
+    }
+}
+
+/// How a reload went.
+enum Outcome {
+    /// Nothing that the mount shows changed.
+    Same,
+    /// What changed.
+    Changed(String),
+    /// Why the view before is served on.
+    Failed(String),
+    /// The archive that is being written.
+    Unfinished(String),
+}

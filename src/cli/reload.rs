@@ -1,0 +1,87 @@
+//! `bsafs reload`: has a mount look at its sources now.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::exit::{Exit, Failure};
+use super::output::stdout;
+use super::status::read_status;
+use crate::fs;
+
+/// Have mounts read their archives, folders and settings again now, and print what changed
+///
+/// A mount does so of itself, within a second after something changed, unless it is mounted with `-o static`.
+#[derive(Args, Debug)]
+pub(super) struct Reload {
+    /// Folders that archives are mounted on
+    #[arg(required = true, value_name = "MOUNTPOINT")]
+    mountpoints: Vec<PathBuf>,
+}
+
+/// Between looks whether it is done.
+const STEP: Duration = Duration::from_millis(20);
+/// How long it may take.
+const LONGEST: Duration = Duration::from_secs(120);
+
+impl Reload {
+    pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+        let mut exit = Exit::Ok;
+        for path in &self.mountpoints {
+            let reload = reload(path)?;
+            let line = format!("{}: {}", path.display(), reload.what);
+            if reload.is_failed {
+                log::error!("{line}; what was mounted before is served on");
+                exit = Exit::Data;
+            } else if !is_quiet {
+                writeln!(stdout(), "{line}")?;
+            }
+        }
+        Ok(exit)
+    }
+}
+
+fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
+    let before = status(path)?;
+    let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.display()));
+    let pid = i32::try_from(before.pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| cannot("the daemon has no process number".into()))?;
+    let daemon = pidfd_open(pid, PidfdFlags::empty())
+        .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
+    // A process of the same number in another container, or one that came later, would be ended by the signal.
+    if status(path)?.pid != before.pid || !is_ours(before.pid) {
+        return Err(cannot(format!("process {} is not its daemon; is it in a container?", before.pid)));
+    }
+    pidfd_send_signal(&daemon, Signal::USR1)
+        .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
+    let since = Instant::now();
+    while since.elapsed() < LONGEST {
+        let now = status(path)?;
+        if now.last_reload.count > before.last_reload.count {
+            return Ok(now.last_reload);
+        }
+        sleep(STEP);
+    }
+    Err(cannot("the daemon is still reading its sources".into()))
+}
+
+fn status(path: &Path) -> Result<fs::Status, Failure> {
+    serde_json::from_str(&read_status(path)?).map_err(|error| {
+        Failure::new(Exit::Data, format!("{}: the daemon's answer cannot be read: {error}", path.display()))
+    })
+}
+
+/// Whether a process runs this program, by the name that it was started under.
+fn is_ours(pid: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let name = line.split(|&byte| byte == 0).next().unwrap_or_default();
+    Path::new(OsStr::from_bytes(name))
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().contains("bsafs"))
+}

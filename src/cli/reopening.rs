@@ -1,0 +1,90 @@
+//! Opening the sources of a mount anew, as they are named and as they are on the disk now.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::exit::Failure;
+use super::mount_state::{Flags, MountOptions};
+use super::open::OpenedArchives;
+use super::open_args::OpenArgs;
+use super::profile::Profile;
+use super::source_args::SourceArgs;
+use super::source_set::{Expanded, SourceSet};
+use super::sources::is_game;
+use crate::covered::uncovered;
+use crate::fs::View;
+
+/// What a mount was told to open. All paths are absolute: the daemon leaves the folder that it was started in.
+#[derive(Debug)]
+pub(super) struct Reopening {
+    sources: Vec<PathBuf>,
+    /// Values of `-o`, and the folder that paths in them are relative to.
+    option_lists: Vec<String>,
+    folder: PathBuf,
+    flags: Flags,
+}
+
+impl Reopening {
+    /// From the arguments of the mount, in the folder that they are relative to.
+    pub(super) fn new(sources: &[PathBuf], option_lists: &[String], flags: &Flags) -> Self {
+        let folder = std::env::current_dir().unwrap_or_default();
+        let is_name = |source: &Path| is_game(source) && !source.exists();
+        let sources = sources
+            .iter()
+            .map(|source| if is_name(source) { source.clone() } else { folder.join(source) })
+            .collect();
+        let open = in_folder(&flags.open, &folder);
+        let flags = Flags { open, ..flags.clone() };
+        Self { sources, option_lists: option_lists.to_owned(), folder, flags }
+    }
+
+    /// What is opened now: without named archives and folders that are gone.
+    pub(super) fn source_set(&self) -> Result<SourceSet, Failure> {
+        let mut expanded = Expanded::new(&self.sources, MountOptions::new())?;
+        expanded.options.outrank_by(&self.flags);
+        self.option_lists.iter().try_for_each(|list| expanded.options.add(list, &self.folder))?;
+        let mut paths = expanded.paths;
+        paths.retain(|path| !is_gone(path));
+        Ok(SourceSet::of_options(paths, &expanded.options))
+    }
+
+    /// Opens them, beside what a view has open.
+    pub(super) fn open(&self, view: &View) -> Result<OpenedArchives, Failure> {
+        let set = self.source_set()?;
+        let (archives, _) = view.store().paths();
+        // What is half written now was whole before, and will be again.
+        let needed: HashSet<PathBuf> = archives.into_iter().map(Path::to_owned).collect();
+        OpenedArchives::open_into(view.store().emptied(), &set, &needed)
+    }
+
+    /// The files that say what is opened: profiles, and lists of names.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let profiles = self.sources.iter().filter(|source| Profile::is_one(source));
+        profiles.chain(&self.flags.open.names).cloned().collect()
+    }
+
+    /// The sources as they are named.
+    pub(super) fn sources(&self) -> &[PathBuf] {
+        &self.sources
+    }
+}
+
+/// Whether a file or folder was removed, and is not merely on a disk that was.
+fn is_gone(path: &Path) -> bool {
+    path.is_absolute()
+        && uncovered(path).symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+        && path.parent().is_some_and(|parent| uncovered(parent).is_dir())
+}
+
+fn in_folder(open: &OpenArgs, folder: &Path) -> OpenArgs {
+    let one = |path: &Option<PathBuf>| path.as_ref().map(|path| folder.join(path));
+    let all = |paths: &[PathBuf]| paths.iter().map(|path| folder.join(path)).collect();
+    let source = SourceArgs {
+        game_dir: one(&open.source.game_dir),
+        prefix: one(&open.source.prefix),
+        inis: all(&open.source.inis),
+        plugins: one(&open.source.plugins),
+        ..open.source.clone()
+    };
+    OpenArgs { source, names: all(&open.names), ..open.clone() }
+}

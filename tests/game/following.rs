@@ -1,0 +1,58 @@
+//! A game's view follows what it is made of: mods, plugins, settings.
+
+use std::fs;
+use std::path::Path;
+
+use super::worlds;
+use crate::mounted::{Mounted, TestDir, until};
+
+/// Replaces a part of a text file, as programs save: beside, and by a rename.
+fn edit(path: &Path, old: &str, new: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(old), "{}: {text}", path.display());
+    let beside = path.with_extension("new");
+    fs::write(&beside, text.replace(old, new)).unwrap();
+    fs::rename(beside, path).unwrap();
+}
+
+/// Which layer a file of a world is of, as it says itself.
+fn layer(path: &Path) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.lines().next()?.strip_prefix("layer: ")?.to_owned())
+}
+
+#[test]
+fn an_instance_of_mod_organizer_is_followed_in_its_mods_plugins_and_settings() {
+    let dir = TestDir::new();
+    let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "mo2-skyrimse") else {
+        return;
+    };
+    let instance = world.folder("mo2_dir");
+    let profile = instance.join("profiles").join(world.expected["profile"].as_str().unwrap());
+    let finished = world.run(&dir, &["mount", instance.to_str().unwrap(), "mnt"]);
+    assert_eq!(finished.code, 0, "{}", finished.err);
+    let mount = Mounted::at(&dir.path("mnt"), finished.out);
+    let of = |path: &str| layer(&mount.join(path));
+    let mods = |name: &str| Some(format!("home/Games/MO2 SSE/mods/{name}"));
+    assert_eq!((of("textures/l9.dds"), of("Textures/BOTH.dds")), (None, mods("Textures/Tex - Textures.bsa")));
+    edit(&profile.join("modlist.txt"), "-Disabled", "+Disabled");
+    until("a mod that is enabled is shown", || of("textures/l9.dds") == mods("Disabled"));
+    edit(&profile.join("plugins.txt"), "*Tex.esp", "Tex.esp");
+    until("the archive of a plugin that is not active goes", || {
+        of("textures/both.dds") != mods("Textures/Tex - Textures.bsa")
+    });
+    assert_eq!(of("textures/decoy.dds"), None);
+    let ini = fs::read_dir(&profile).unwrap().map(|it| it.unwrap().path());
+    let ini =
+        ini.into_iter().find(|path| path.file_name().unwrap().eq_ignore_ascii_case("skyrim.ini")).unwrap();
+    edit(&ini, "sResourceArchiveList2=", "sResourceArchiveList2=Decoy.bsa, ");
+    until("an archive that the settings name is shown", || {
+        of("textures/decoy.dds").is_some_and(|layer| layer.ends_with("Data/Decoy.bsa"))
+    });
+    fs::write(instance.join("mods/Base/textures/Brand New.dds"), "layer: made\n").unwrap();
+    until("a file of a mod is shown", || of("textures/brand new.dds").as_deref() == Some("made"));
+    fs::create_dir(instance.join("mods/Fresh")).unwrap();
+    fs::write(instance.join("mods/Fresh/fresh.txt"), "layer: fresh\n").unwrap();
+    let list = fs::read_to_string(profile.join("modlist.txt")).unwrap();
+    fs::write(profile.join("modlist.txt"), list + "+Fresh\r\n").unwrap();
+    until("a mod that is installed is shown", || of("fresh.TXT").as_deref() == Some("fresh"));
+}

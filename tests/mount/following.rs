@@ -1,0 +1,446 @@
+//! Changes on the disk: what a mount shows after archives, loose files and settings change under it.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::process::Signal;
+
+use crate::mounted::{Mounted, TestDir, logged, signal, status, until};
+use crate::support::{Tes3, Tes4};
+
+/// An archive of these files.
+fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+    files.iter().fold(Tes3::new(), |it, (path, content)| it.file(*path, content.as_bytes())).build()
+}
+
+/// Puts a file in the place of another by a rename, as careful programs save.
+fn replace(dir: &TestDir, name: &str, bytes: &[u8]) {
+    fs::write(dir.path("new"), bytes).unwrap();
+    fs::rename(dir.path("new"), dir.path(name)).unwrap();
+}
+
+fn views(mount: &Mounted) -> u64 {
+    status(&mount.path)["views"].as_u64().unwrap()
+}
+
+/// Waits for a later view than `before`.
+fn until_later(mount: &Mounted, before: u64) {
+    until("a later view is served", || views(mount) > before);
+}
+
+/// A file's content, or the errno of reading it.
+fn content(path: &Path) -> Result<String, i32> {
+    fs::read_to_string(path).map_err(|error| error.raw_os_error().unwrap())
+}
+
+const ENOENT: i32 = 2;
+const EIO: i32 = 5;
+
+#[test]
+fn a_replaced_archive_is_right_at_once_under_every_spelling_that_was_asked_for() {
+    let dir = TestDir::new();
+    dir.archive(
+        "a.bsa",
+        &archive(&[("Textures\\kept.txt", "kept"), ("Textures\\old.txt", "old"), ("Gone\\x.txt", "x")]),
+    );
+    let mount = dir.mount(["a.bsa", "--log-file", "log"]);
+    let spellings = ["Textures", "textures", "TEXTURES"];
+    for folder in spellings {
+        assert_eq!(content(&mount.join(folder).join("KEPT.txt")), Ok("kept".into()));
+        assert_eq!(content(&mount.join(folder).join("old.txt")), Ok("old".into()));
+        assert_eq!(content(&mount.join(folder).join("New.txt")), Err(ENOENT));
+    }
+    assert_eq!(content(&mount.join("gone/x.txt")), Ok("x".into()));
+    assert_eq!(content(&mount.join("Added/y.txt")), Err(ENOENT));
+    replace(
+        &dir,
+        "a.bsa",
+        &archive(&[("Textures\\kept.txt", "other"), ("Textures\\New.txt", "new"), ("added\\y.txt", "y")]),
+    );
+    until_later(&mount, 0);
+    for folder in spellings {
+        assert_eq!(content(&mount.join(folder).join("KEPT.txt")), Ok("other".into()), "{folder}");
+        assert_eq!(content(&mount.join(folder).join("old.txt")), Err(ENOENT), "{folder}");
+        assert_eq!(content(&mount.join(folder).join("New.txt")), Ok("new".into()), "{folder}");
+        let mut listed: Vec<_> =
+            fs::read_dir(mount.join(folder)).unwrap().map(|it| it.unwrap().file_name()).collect();
+        listed.sort();
+        assert_eq!(listed, ["New.txt", "kept.txt"], "{folder}");
+    }
+    assert_eq!(content(&mount.join("gone/x.txt")), Err(ENOENT));
+    assert!(!mount.join("Gone").exists());
+    assert_eq!(content(&mount.join("Added/y.txt")), Ok("y".into()));
+    let line = logged(&dir, 1);
+    assert!(line.ends_with("reloaded: a.bsa: 2 files added, 2 removed, 1 replaced\n"), "{line}");
+}
+
+#[test]
+fn an_archive_that_is_removed_takes_its_files_along_and_brings_them_back() {
+    let dir = TestDir::new();
+    let bytes = archive(&[("a.txt", "low"), ("b.txt", "b")]);
+    dir.archive("low.bsa", &bytes);
+    dir.archive("high.bsa", &archive(&[("a.txt", "high")]));
+    let mount = dir.mount(["low.bsa", "high.bsa"]);
+    assert_eq!(content(&mount.join("a.txt")), Ok("high".into()));
+    fs::remove_file(dir.path("high.bsa")).unwrap();
+    until_later(&mount, 0);
+    assert_eq!(content(&mount.join("a.txt")), Ok("low".into()));
+    fs::remove_file(dir.path("low.bsa")).unwrap();
+    until_later(&mount, 1);
+    assert_eq!(fs::read_dir(&mount.path).unwrap().count(), 0);
+    dir.archive("low.bsa", &bytes);
+    until_later(&mount, 2);
+    assert_eq!(content(&mount.join("a.txt")), Ok("low".into()));
+    assert_eq!(content(&mount.join("b.txt")), Ok("b".into()));
+}
+
+#[test]
+fn an_archive_that_is_half_written_is_not_shown_and_is_waited_for_once() {
+    let dir = TestDir::new();
+    let old = archive(&[("a.txt", "old"), ("b.txt", "old b")]);
+    let new = Tes4::new(104).file("f", "a.txt", "new").file("f", "b.txt", "new b").build();
+    dir.archive("a.bsa", &old);
+    let mount = dir.mount(["a.bsa", "--log-file", "log"]);
+    // By parts, each whole to whoever looks: no header, half a header, tables without data, all.
+    for len in [10, 50, new.len() - 3] {
+        let before = status(&mount.path)["last_reload"]["count"].as_u64().unwrap();
+        replace(&dir, "a.bsa", &new[..len]);
+        until("it was looked at", || status(&mount.path)["last_reload"]["count"].as_u64().unwrap() > before);
+        assert_eq!((content(&mount.join("a.txt")), views(&mount)), (Ok("old".into()), 0), "{len} bytes");
+    }
+    replace(&dir, "a.bsa", &new);
+    until_later(&mount, 0);
+    assert_eq!(content(&mount.join("f/b.txt")), Ok("new b".into()));
+    let log = logged(&dir, 2);
+    assert!(log.contains("what was mounted before is served until that changes"), "{log}");
+    assert!(log.lines().last().unwrap().contains("reloaded: a.bsa: 2 files added, 2 removed"), "{log}");
+}
+
+#[test]
+fn an_archive_that_is_rewritten_in_place_gives_errors_meanwhile_and_never_a_mixture() {
+    let dir = TestDir::new();
+    let big = |letter: char| letter.to_string().repeat(3_000_000);
+    let bytes = |letter| archive(&[("a.txt", &big(letter))]);
+    dir.archive("a.bsa", &bytes('a'));
+    let mount = dir.mount(["a.bsa"]);
+    // Open, with its first pages in the page cache only.
+    let open = File::open(mount.join("a.txt")).unwrap();
+    let read = |offset| {
+        let mut buffer = vec![0; 1000];
+        std::os::unix::fs::FileExt::read_exact_at(&open, &mut buffer, offset)
+            .map(|()| buffer)
+            .map_err(|error| error.raw_os_error().unwrap())
+    };
+    assert_eq!(read(0), Ok(vec![b'a'; 1000]));
+    fs::write(dir.path("a.bsa"), bytes('b')).unwrap();
+    until_later(&mount, 0);
+    assert_eq!(content(&mount.join("a.txt")), Ok(big('b')));
+    assert!([Ok(vec![b'a'; 1000]), Err(EIO)].contains(&read(2_900_000)));
+    assert_eq!(read(0), Ok(vec![b'a'; 1000]), "what the page cache has");
+}
+
+#[test]
+fn an_open_file_is_read_to_its_end_from_the_archive_that_was_replaced() {
+    let dir = TestDir::new();
+    let big = |letter: char| letter.to_string().repeat(3_000_000);
+    dir.archive("a.bsa", &archive(&[("a.txt", &big('a'))]));
+    let mount = dir.mount(["a.bsa"]);
+    let open = File::open(mount.join("a.txt")).unwrap();
+    let descriptors = || fs::read_dir(format!("/proc/{}/fd", mount.pid)).unwrap().count();
+    let before = descriptors();
+    // Eight of them at most: the first is closed by the ninth that replaces it.
+    for (view, letter) in (0..).zip("bcdefghi".chars()) {
+        replace(&dir, "a.bsa", &archive(&[("a.txt", &big(letter))]));
+        until_later(&mount, view);
+        assert_eq!(content(&mount.join("a.txt")).unwrap(), big(letter));
+    }
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut &open, &mut text).unwrap();
+    assert!(text == big('a'), "other bytes");
+    drop(open);
+    // The view before stays for a while, for listings that began in it.
+    until("the replaced archives are closed", || descriptors() <= before + 1);
+}
+
+#[test]
+fn what_did_not_change_keeps_its_numbers_and_pages_and_costs_no_request() {
+    let dir = TestDir::new();
+    for name in ["a", "b", "c"] {
+        let files: Vec<(String, String)> =
+            (0..50).map(|n| (format!("{name}\\F{n}\\file.txt"), format!("{name}{n}"))).collect();
+        let files: Vec<_> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+        dir.archive(&format!("{name}.bsa"), &archive(&files));
+    }
+    let mount = dir.mount(["a.bsa", "b.bsa", "c.bsa"]);
+    let look = |folders: &[&str]| {
+        let mut seen = Vec::new();
+        for folder in folders {
+            for n in 0..50 {
+                let path = mount.join(format!("{folder}/F{n}/file.txt"));
+                let metadata = fs::metadata(&path).unwrap();
+                assert_eq!(content(&path), Ok(format!("{folder}{n}")));
+                let parent = path.parent().unwrap();
+                assert_eq!(fs::read_dir(parent).unwrap().count(), 1);
+                seen.push((metadata.ino(), metadata.mtime(), fs::metadata(parent).unwrap().ino()));
+            }
+        }
+        seen
+    };
+    let requests = || {
+        let counts = status(&mount.path)["requests"].clone();
+        ["lookup", "getattr", "read", "readdir", "readdirplus"].map(|it| counts[it].as_u64().unwrap())
+    };
+    // The second look has everything from the kernel.
+    look(&["a", "b", "c"]);
+    let before = look(&["a", "c"]);
+    let known = requests();
+    replace(&dir, "b.bsa", &archive(&[("b\\new.txt", "new")]));
+    until_later(&mount, 0);
+    assert_eq!(content(&mount.join("b/new.txt")), Ok("new".into()));
+    let told = requests();
+    assert_eq!(look(&["a", "c"]), before);
+    assert_eq!(requests(), told, "a second look at what did not change sent requests");
+    assert!(told[0] - known[0] <= 4, "{known:?} {told:?}");
+}
+
+#[test]
+fn thirty_replacements_end_in_the_last_and_readers_see_whole_files() {
+    let dir = TestDir::new();
+    let text = |n: usize| format!("{n:03}").repeat(100_000);
+    let bytes = |n| archive(&[("f\\a.txt", &text(n)), ("f\\b.txt", &text(n))]);
+    dir.archive("a.bsa", &bytes(0));
+    let mount = dir.mount(["a.bsa"]);
+    let ends = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let readers = ["f/a.txt", "F/B.TXT"].map(|path| {
+            let (mount, ends) = (&mount, &ends);
+            scope.spawn(move || {
+                let mut reads = 0;
+                while !ends.load(Ordering::Relaxed) {
+                    let text = content(&mount.join(path)).unwrap();
+                    let first = &text.as_bytes()[..3];
+                    assert!(
+                        text.len() == 300_000 && text.as_bytes().chunks(3).all(|it| it == first),
+                        "a mixture"
+                    );
+                    reads += 1;
+                }
+                reads
+            })
+        });
+        for n in 1..=30 {
+            replace(&dir, "a.bsa", &bytes(n));
+        }
+        until("the last is served", || content(&mount.join("f/a.txt")) == Ok(text(30)));
+        ends.store(true, Ordering::Relaxed);
+        readers.into_iter().for_each(|reader| assert!(reader.join().unwrap() > 0));
+    });
+}
+
+#[test]
+fn loose_files_are_followed_wherever_they_are_in_their_folder() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("mod/Textures/deep")).unwrap();
+    fs::write(dir.path("mod/Textures/deep/a.txt"), "one").unwrap();
+    fs::write(dir.path("mod/kept.txt"), "kept").unwrap();
+    let mount = dir.mount(["mod"]);
+    let kept = fs::metadata(mount.join("kept.txt")).unwrap().ino();
+    assert_eq!(content(&mount.join("textures/DEEP/a.txt")), Ok("one".into()));
+    // In place, as an editor saves; then beside.
+    fs::write(dir.path("mod/Textures/deep/a.txt"), "two!").unwrap();
+    until("it is followed", || content(&mount.join("textures/DEEP/a.txt")) == Ok("two!".into()));
+    fs::write(dir.path("mod/x"), "three").unwrap();
+    fs::rename(dir.path("mod/x"), dir.path("mod/Textures/deep/a.txt")).unwrap();
+    until("it is followed", || content(&mount.join("textures/DEEP/a.txt")) == Ok("three".into()));
+    fs::create_dir_all(dir.path("mod/New/below")).unwrap();
+    fs::write(dir.path("mod/New/below/b.txt"), "b").unwrap();
+    until("it is followed", || content(&mount.join("new/BELOW/B.txt")) == Ok("b".into()));
+    fs::write(dir.path("mod/New/below/c.txt"), "c").unwrap();
+    until("a new folder is followed, too", || content(&mount.join("new/below/c.txt")) == Ok("c".into()));
+    fs::rename(dir.path("mod/Textures"), dir.path("mod/Meshes")).unwrap();
+    until("it is followed", || content(&mount.join("meshes/deep/a.txt")) == Ok("three".into()));
+    assert_eq!(content(&mount.join("textures/deep/a.txt")), Err(ENOENT));
+    fs::remove_dir_all(dir.path("mod/Meshes")).unwrap();
+    until("it is followed", || !mount.join("meshes").exists());
+    assert_eq!(fs::metadata(mount.join("kept.txt")).unwrap().ino(), kept);
+}
+
+#[test]
+fn an_archive_that_comes_into_a_folder_is_a_layer_of_it() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("Data")).unwrap();
+    fs::write(dir.path("Data/loose.txt"), "loose").unwrap();
+    let mount = dir.mount(["Data"]);
+    assert_eq!(content(&mount.join("f/a.txt")), Err(ENOENT));
+    replace(&dir, "Data/b.bsa", &archive(&[("f\\a.txt", "a"), ("loose.txt", "archive")]));
+    until("it is followed", || content(&mount.join("f/a.txt")) == Ok("a".into()));
+    assert_eq!(content(&mount.join("loose.txt")), Ok("loose".into()));
+    assert!(!mount.join("b.bsa").exists());
+}
+
+#[test]
+fn a_folder_that_is_someones_current_one_stays_it() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("Textures\\Deep\\a.txt", "a")]));
+    dir.archive("b.bsa", &archive(&[("b.txt", "b")]));
+    let mount = dir.mount(["a.bsa", "b.bsa"]);
+    let cwd = File::open(mount.join("textures/deep")).unwrap();
+    let numbers = |path: &str| fs::metadata(mount.join(path)).unwrap().ino();
+    let before = [numbers("textures/deep"), numbers("Textures/Deep"), numbers("Textures")];
+    // The folder has another spelling now, and another file beside.
+    replace(&dir, "a.bsa", &archive(&[("textures\\deep\\a.txt", "new"), ("textures\\c.txt", "c")]));
+    until_later(&mount, 0);
+    let of_cwd = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&cwd));
+    assert_eq!(fs::read_link(&of_cwd).unwrap(), mount.join("textures/deep"));
+    assert_eq!(content(&Path::new(&of_cwd).join("a.txt")), Ok("new".into()));
+    assert_eq!(content(&Path::new(&of_cwd).join("../C.TXT")), Ok("c".into()));
+    assert_eq!([numbers("textures/deep"), numbers("Textures/Deep"), numbers("Textures")], before);
+    assert_eq!(
+        fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect::<Vec<_>>(),
+        ["b.txt", "textures"]
+    );
+}
+
+#[test]
+fn a_static_mount_is_reloaded_by_hand_alone() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("a.txt", "one")]));
+    let mount = dir.mount(["a.bsa", "-o", "static"]);
+    assert_eq!(content(&mount.join("a.txt")), Ok("one".into()));
+    replace(&dir, "a.bsa", &archive(&[("a.txt", "two")]));
+    assert_eq!(dir.run(["reload", "mnt"]).sound(), "mnt: a.bsa: 1 file replaced\n");
+    assert_eq!(content(&mount.join("a.txt")), Ok("two".into()));
+    assert_eq!(dir.run(["reload", "mnt"]).sound(), "mnt: nothing changed\n");
+    replace(&dir, "a.bsa", &archive(&[("a.txt", "three")]));
+    signal(mount.pid, Signal::USR1);
+    until_later(&mount, 1);
+    assert_eq!(content(&mount.join("a.txt")), Ok("three".into()));
+    replace(&dir, "a.bsa", b"no archive");
+    let finished = dir.run(["reload", "mnt"]);
+    assert!(finished.code == 65 && finished.err.contains("a.bsa: "), "{finished:?}");
+    assert_eq!((content(&mount.join("a.txt")), views(&mount)), (Ok("three".into()), 2));
+}
+
+#[test]
+fn a_hundred_reloads_leave_memory_and_descriptors_as_they_were() {
+    let dir = TestDir::new();
+    let bytes = |n: usize| {
+        let files: Vec<(String, String)> =
+            (0..2000).map(|file| (format!("f{}\\{file}.txt", file % 20), format!("{n} {file}"))).collect();
+        let files: Vec<_> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+        archive(&files)
+    };
+    dir.archive("a.bsa", &bytes(0));
+    let mount = dir.mount(["a.bsa", "-o", "static"]);
+    let measure = || {
+        let memory = fs::read_to_string(format!("/proc/{}/smaps_rollup", mount.pid)).unwrap();
+        let line = memory.lines().find(|line| line.starts_with("Anonymous:")).unwrap();
+        let kib: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        (kib, fs::read_dir(format!("/proc/{}/fd", mount.pid)).unwrap().count())
+    };
+    let reload = |n| {
+        replace(&dir, "a.bsa", &bytes(n));
+        signal(mount.pid, Signal::USR1);
+        until_later(&mount, n as u64 - 1);
+        for file in 0..200 {
+            assert!(
+                content(&mount.join(format!("F{}/{file}.TXT", file % 20)))
+                    .unwrap()
+                    .starts_with(&n.to_string())
+            );
+        }
+    };
+    (1..=20).for_each(reload);
+    let (memory, descriptors) = measure();
+    (21..=100).for_each(reload);
+    let (later_memory, later_descriptors) = measure();
+    assert!(later_memory < memory + memory / 4 + 2048, "{memory} KiB, then {later_memory}");
+    assert!(later_descriptors <= descriptors + 2, "{descriptors} descriptors, then {later_descriptors}");
+}
+
+#[test]
+fn a_listing_that_is_under_way_skips_no_name_and_the_next_one_is_right() {
+    let dir = TestDir::new();
+    let names = |range: std::ops::Range<usize>| -> Vec<String> {
+        range.map(|n| format!("f\\file-{n:05}.txt")).collect()
+    };
+    let bytes = |names: &[String]| archive(&names.iter().map(|name| (&**name, "x")).collect::<Vec<_>>());
+    dir.archive("a.bsa", &bytes(&names(0..5000)));
+    let mount = dir.mount(["a.bsa"]);
+    let folder = File::open(mount.join("f")).unwrap();
+    let mut buffer = Vec::with_capacity(4096);
+    let mut entries = rustix::fs::RawDir::new(&folder, buffer.spare_capacity_mut());
+    let mut listed = Vec::new();
+    for _ in 0..1000 {
+        listed.push(entries.next().unwrap().unwrap().file_name().to_str().unwrap().to_owned());
+    }
+    // Those that were listed are gone: by position a thousand of the others would be skipped.
+    replace(&dir, "a.bsa", &bytes(&names(900..6000)));
+    until_later(&mount, 0);
+    while let Some(entry) = entries.next() {
+        listed.push(entry.unwrap().file_name().to_str().unwrap().to_owned());
+    }
+    listed.retain(|name| !name.starts_with("."));
+    let old: Vec<String> = names(0..5000).iter().map(|name| name[2..].to_owned()).collect();
+    assert!(listed == old, "{} names", listed.len());
+    let found = || {
+        let mut found: Vec<_> = fs::read_dir(mount.join("f"))
+            .unwrap()
+            .map(|it| it.unwrap().file_name().into_string().unwrap())
+            .collect();
+        found.sort();
+        found
+    };
+    let new: Vec<String> = names(900..6000).iter().map(|name| name[2..].to_owned()).collect();
+    assert!(found() == new, "{} names", found().len());
+    assert_eq!(content(&mount.join("f/file-00000.txt")), Err(ENOENT));
+}
+
+#[test]
+fn a_profile_and_a_list_of_mods_are_followed() {
+    let dir = TestDir::new();
+    for name in ["a", "b"] {
+        dir.archive(&format!("{name}.bsa"), &archive(&[("x.txt", name)]));
+    }
+    fs::write(dir.path("p.toml"), "archives = ['a.bsa', 'b.bsa']\nmountpoint = 'mnt'").unwrap();
+    dir.run(["mount", "p.toml"]).sound();
+    let mount = Mounted::at(&dir.path("mnt"), String::new());
+    assert_eq!(content(&mount.join("X.txt")), Ok("b".into()));
+    fs::write(dir.path("p.toml"), "archives = ['b.bsa', 'a.bsa']\nmountpoint = 'mnt'").unwrap();
+    until("it is followed", || content(&mount.join("X.txt")) == Ok("a".into()));
+    let found: serde_json::Value =
+        serde_json::from_str(&dir.run(["which", "--json", "mnt/x.txt"]).sound()).unwrap();
+    assert_eq!(found["from"]["archive"], dir.path("a.bsa").to_str().unwrap());
+    fs::write(dir.path("p.toml"), "archives = ['b.bsa', 'no").unwrap();
+    let finished = dir.run(["reload", "mnt"]);
+    assert!(finished.code != 0 && finished.err.contains("p.toml"), "{finished:?}");
+    assert_eq!(content(&mount.join("X.txt")), Ok("a".into()));
+}
+
+#[test]
+fn a_folder_that_is_mounted_over_itself_is_followed_below_the_mount() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("mnt/Sub")).unwrap();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mnt/Sub/a.txt"), "below").unwrap();
+    dir.archive("mnt/x.bsa", &archive(&[("sub\\a.txt", "archive"), ("sub\\b.txt", "b")]));
+    fs::write(dir.path("mod/c.txt"), "c").unwrap();
+    let below = File::open(dir.path("mnt")).unwrap();
+    let below =
+        std::path::PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&below)));
+    let mount = dir.mount(["-o", "nonempty", "mnt", "mod"]);
+    assert_eq!(content(&mount.join("sub/A.txt")), Ok("below".into()));
+    assert_eq!(content(&mount.join("sub/b.txt")), Ok("b".into()));
+    fs::write(below.join("Sub/a.txt"), "changed").unwrap();
+    until("it is followed", || content(&mount.join("sub/A.txt")) == Ok("changed".into()));
+    fs::write(dir.path("mod/c.txt"), "other").unwrap();
+    until("it is followed", || content(&mount.join("c.txt")) == Ok("other".into()));
+    fs::write(below.join("new"), archive(&[("sub\\b.txt", "b2")])).unwrap();
+    fs::rename(below.join("new"), below.join("x.bsa")).unwrap();
+    until("it is followed", || content(&mount.join("sub/b.txt")) == Ok("b2".into()));
+    assert_eq!(content(&mount.join("sub/a.txt")), Ok("changed".into()));
+    assert!(!mount.join("x.bsa").exists());
+}

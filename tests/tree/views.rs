@@ -1,0 +1,173 @@
+//! Two trees of one mount: which numbers stay, and what the kernel is to hear of.
+
+use std::collections::{BTreeSet, HashSet};
+
+use bsafs::format::EntryId;
+use bsafs::tree::{Changes, Files, Inode, NodeId, Spellings, Tree, compare};
+use proptest::prelude::*;
+
+use super::merged;
+
+/// Files are the same where their entries are, but for those that were replaced.
+struct Replaced(HashSet<u32>);
+
+impl Files for Replaced {
+    fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool {
+        later == earlier && !self.0.contains(&later.entry)
+    }
+
+    fn held(&self, _: EntryId) -> Option<u64> {
+        None
+    }
+}
+
+/// Files are the same where they have a path: entries are numbered by the order of paths, which differs.
+struct AllKept;
+
+impl Files for AllKept {
+    fn is_kept(&self, _: EntryId, _: EntryId) -> bool {
+        true
+    }
+
+    fn held(&self, _: EntryId) -> Option<u64> {
+        None
+    }
+}
+
+fn spellings(tree: &Tree) -> Spellings {
+    Spellings::new(tree, 1000, 1 << 32)
+}
+
+fn ino(tree: &Tree, path: &str) -> u64 {
+    tree.ino(tree.resolve(path.as_bytes()).expect(path))
+}
+
+fn names(changes: &Changes) -> BTreeSet<(u64, String)> {
+    changes.names.iter().map(|(folder, name)| (*folder, String::from_utf8_lossy(name).into_owned())).collect()
+}
+
+fn set(names: &[(u64, &str)]) -> BTreeSet<(u64, String)> {
+    names.iter().map(|(folder, name)| (*folder, (*name).to_owned())).collect()
+}
+
+#[test]
+fn what_has_its_path_and_source_keeps_its_number_and_what_has_not_gets_a_new_one() {
+    let first = merged(&[&["a/one.txt", "a/two.txt", "b/three.txt"]]);
+    let table = spellings(&first);
+    let later = merged(&[&["a/one.txt", "a/two.txt", "c/new.txt"]]);
+    let (second, changes) = compare(&first, later, &table, &Replaced([1].into())).unwrap();
+    let root = NodeId::ROOT_INO;
+    assert_eq!((ino(&second, "a"), ino(&second, "a/one.txt")), (ino(&first, "a"), ino(&first, "a/one.txt")));
+    let numbers: Vec<u64> = ["a/two.txt", "c", "c/new.txt"].iter().map(|path| ino(&second, path)).collect();
+    assert!(numbers.iter().all(|&ino| ino > u64::from(first.len())), "{numbers:?}");
+    let (a, b) = (ino(&first, "a"), ino(&first, "b"));
+    assert_eq!(names(&changes), set(&[(a, "two.txt"), (root, "b"), (b, "three.txt"), (root, "c")]));
+    assert_eq!(changes.folders.iter().copied().collect::<BTreeSet<_>>(), [root, a].into());
+    let retired: BTreeSet<u64> = changes.retired.iter().map(|(ino, _)| *ino).collect();
+    assert_eq!(retired, [ino(&first, "a/two.txt"), ino(&first, "b/three.txt")].into());
+    let count = |counts: &std::collections::BTreeMap<u16, usize>| counts.values().sum::<usize>();
+    assert_eq!([&changes.added, &changes.removed, &changes.replaced].map(count), [1, 1, 1]);
+    // Nothing is given twice: neither by what went, nor by a spelling.
+    let spelled = table.child(&second, Inode::of(&second, NodeId::ROOT), b"A", second.resolve(b"a").unwrap());
+    assert!(!numbers.contains(&spelled.ino));
+    let third = merged(&[&["a/one.txt", "a/two.txt", "b/three.txt"]]);
+    let (third, _) = compare(&second, third, &table, &Replaced(HashSet::new())).unwrap();
+    let back = [ino(&third, "b"), ino(&third, "b/three.txt")];
+    assert!(back.iter().all(|it| !numbers.contains(it) && *it != spelled.ino && *it > b), "{back:?}");
+}
+
+#[test]
+fn equal_trees_differ_in_nothing() {
+    let paths = ["a/one.txt", "a/B/two.txt", "three.txt"];
+    let first = merged(&[&paths]);
+    let (second, changes) =
+        compare(&first, merged(&[&paths]), &spellings(&first), &Replaced(HashSet::new())).unwrap();
+    assert!(changes.is_empty() && changes.retired.is_empty());
+    assert!(first.nodes().zip(second.nodes()).all(|(then, now)| first.ino(then) == second.ino(now)));
+}
+
+#[test]
+fn a_folder_under_another_spelling_has_the_numbers_that_were_given_for_each() {
+    let first = merged(&[&["Textures/Deep/a.txt"]]);
+    let table = spellings(&first);
+    let root = Inode::of(&first, NodeId::ROOT);
+    let child = |tree: &Tree, folder: Inode, name: &str| {
+        table.child(
+            tree,
+            folder,
+            name.as_bytes(),
+            tree.lookup(folder.node.unwrap(), name.as_bytes()).unwrap(),
+        )
+    };
+    let small = child(&first, root, "textures");
+    let before = ["Textures", "textures", "TEXTURES"].map(|name| child(&first, root, name).ino);
+    let deep = ["Deep", "deep"].map(|name| child(&first, small, name).ino);
+    let (second, changes) = compare(&first, merged(&[&["textures/deep/a.txt"]]), &table, &AllKept).unwrap();
+    assert_eq!(ino(&second, "textures"), small.ino, "the spelling that was given is the stored one now");
+    // In both views: a request may be under way.
+    for tree in [&first, &second] {
+        let root = Inode::of(tree, NodeId::ROOT);
+        assert_eq!(["Textures", "textures", "TEXTURES"].map(|name| child(tree, root, name).ino), before);
+        assert_eq!(["Deep", "deep"].map(|name| child(tree, small, name).ino), deep);
+        assert!(before.iter().all(|&ino| table.inode(tree, ino).is_some()));
+    }
+    assert_eq!(ino(&second, "textures/deep/a.txt"), ino(&first, "textures/deep/a.txt"));
+    assert!(changes.names.is_empty() && !changes.is_empty(), "{changes:?}");
+    table.keep_those_of(&second);
+    assert_eq!(child(&second, Inode::of(&second, NodeId::ROOT), "Textures").ino, before[0]);
+}
+
+#[test]
+fn spellings_of_folders_that_are_gone_are_forgotten() {
+    let first = merged(&[&["a/x.txt"]]);
+    let table = spellings(&first);
+    let spelled = table.child(&first, Inode::of(&first, NodeId::ROOT), b"A", first.resolve(b"a").unwrap());
+    let (second, _) = compare(&first, merged(&[&["b/x.txt"]]), &table, &AllKept).unwrap();
+    let further = table.further_numbers(&[ino(&first, "a")].into());
+    assert_eq!(further[&ino(&first, "a")], [spelled.ino]);
+    table.keep_those_of(&second);
+    assert_eq!((table.inode(&second, spelled.ino), table.inode(&first, spelled.ino)), (None, None));
+}
+
+proptest! {
+    /// Whatever becomes what: the later tree is the same tree, its numbers are distinct, and each path that stands for
+    /// another number is named, as is each folder whose listing differs.
+    #[test]
+    fn every_difference_is_named(
+        old in proptest::collection::vec("[abAB](/[abAB]){0,3}", 1..12),
+        new in proptest::collection::vec("[abAB](/[abAB]){0,3}", 1..12),
+    ) {
+        let first = merged(&[&old]);
+        let plain = merged(&[&new]);
+        let (second, changes) = compare(&first, merged(&[&new]), &spellings(&first), &AllKept).unwrap();
+        let paths = |tree: &Tree| tree.nodes().map(|node| tree.path(node)).collect::<Vec<_>>();
+        prop_assert_eq!(paths(&second), paths(&plain));
+        let numbers: BTreeSet<u64> = second.nodes().map(|node| second.ino(node)).collect();
+        prop_assert_eq!(numbers.len(), second.len() as usize);
+        let named = names(&changes);
+        for node in second.nodes() {
+            prop_assert_eq!(second.node(second.ino(node)), Some(node));
+        }
+        // What the kernel knows by its stored name.
+        for node in first.nodes().skip(1) {
+            let name = String::from_utf8(first.name(node).to_vec()).unwrap();
+            let parent = first.ino(first.parent(node));
+            let now = second.node(parent).and_then(|folder| second.lookup(folder, name.as_bytes()));
+            let is_file = |tree: &Tree, node| matches!(tree.kind(node), bsafs::tree::Kind::File(_));
+            let stays = now.is_some_and(|now| is_file(&second, now) == is_file(&first, node));
+            let is_respelled = changes.respelled.iter().any(|(_, it)| **it == *name.as_bytes());
+            if !stays && second.node(parent).is_some() && !is_respelled {
+                prop_assert!(named.contains(&(parent, name.clone())), "{} in {}: {:?}", name, parent, named);
+            }
+        }
+        for node in first.nodes().filter(|node| !matches!(first.kind(*node), bsafs::tree::Kind::File(_))) {
+            let Some(now) = second.node(first.ino(node)) else { continue };
+            let list = |tree: &Tree, folder| {
+                tree.children(folder).map(|it| (tree.name(it).to_vec(), tree.ino(it))).collect::<Vec<_>>()
+            };
+            if list(&first, node) != list(&second, now) {
+                prop_assert!(changes.folders.contains(&first.ino(node)));
+            }
+        }
+    }
+}
