@@ -3,12 +3,13 @@
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use rustix::process::Signal;
 
-use crate::mounted::{Mounted, TestDir, logged, signal, status, until};
+use crate::mounted::{Mounted, TestDir, is_root, logged, run, signal, status, until};
 use crate::support::{Tes3, Tes4};
 
 /// An archive of these files.
@@ -443,4 +444,54 @@ fn a_folder_that_is_mounted_over_itself_is_followed_below_the_mount() {
     until("it is followed", || content(&mount.join("sub/b.txt")) == Ok("b2".into()));
     assert_eq!(content(&mount.join("sub/a.txt")), Ok("changed".into()));
     assert!(!mount.join("x.bsa").exists());
+}
+
+#[test]
+fn folders_beyond_the_limit_of_watches_are_looked_at_every_few_seconds_and_the_log_says_so_once() {
+    let dir = TestDir::new();
+    for n in 0..20 {
+        fs::create_dir_all(dir.path(format!("mod/f{n}"))).unwrap();
+        fs::write(dir.path(format!("mod/f{n}/a.txt")), "one").unwrap();
+    }
+    // In a namespace with a limit of its own, in which mounts of other tests end as they end outside.
+    let script = "echo 8 > /proc/sys/user/max_inotify_watches && mkdir mnt && \
+         \"$0\" mount --log-file log mod mnt > said && cat mnt/f*/a.txt && \
+         for n in 1 2; do for f in mod/f*; do echo $n > $f/a.txt; done; \
+         until [ \"$(cat mnt/f*/a.txt | sort -u)\" = $n ]; do sleep 0.05; done; done; \
+         \"$0\" umount mnt";
+    let mut command = Command::new("unshare");
+    command
+        .args(["-Urm", "--propagation=slave", "sh", "-c", script])
+        .arg(env!("CARGO_BIN_EXE_bsafs"))
+        .current_dir(dir.path(""));
+    let finished = run(&mut command);
+    if finished.err.contains("Operation not permitted") && !is_root() {
+        return eprintln!("SKIPPED: needs user namespaces");
+    }
+    assert_eq!(finished.sound(), "one".repeat(20));
+    let log = fs::read_to_string(dir.path("log")).unwrap();
+    assert_eq!(log.matches("the system allows no more watches").count(), 1, "{log}");
+}
+
+#[test]
+fn a_service_manager_hears_of_each_reload() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("a.txt", "one")]));
+    let socket = std::os::unix::net::UnixDatagram::bind(dir.path("notify")).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let mut buffer = [0; 4096];
+    let mut next = || {
+        let len = socket.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..len]).into_owned()
+    };
+    let mut command = dir.bsafs(["mount", "--foreground", "a.bsa", "mnt"]);
+    let mut child = command.env("NOTIFY_SOCKET", dir.path("notify")).stdout(Stdio::null()).spawn().unwrap();
+    assert!(next().starts_with("READY=1\n"));
+    replace(&dir, "a.bsa", &archive(&[("a.txt", "two")]));
+    let reloading = next();
+    assert!(reloading.starts_with("RELOADING=1\nMONOTONIC_USEC="), "{reloading}");
+    assert!(next().starts_with("READY=1\n"));
+    assert_eq!(content(&dir.path("mnt/a.txt")), Ok("two".into()));
+    dir.run(["umount", "mnt"]).sound();
+    assert!(child.wait().unwrap().success());
 }
