@@ -27,7 +27,7 @@ const QUIET: Duration = Duration::from_millis(300);
 /// After the first write, however many follow.
 const LONGEST: Duration = Duration::from_millis(2500);
 /// An archive that ends before its data does is taken as it is, once nobody wrote for so long.
-const SETTLED: Duration = Duration::from_secs(5);
+const SETTLED: Duration = Duration::from_secs(3);
 /// Between looks whether the view before can go.
 const TIDY: Duration = Duration::from_secs(2);
 /// How coarse timestamps may be.
@@ -69,8 +69,36 @@ pub(super) struct Follower {
     is_watching: bool,
     looked: Looked,
     last: LastReload,
-    /// Since when something is to be looked at, and when it last changed.
-    changed: Option<(Instant, Instant)>,
+    changed: Option<Change>,
+}
+
+/// What is to be looked at.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    first: Instant,
+    /// The last write.
+    last: Instant,
+    /// Whether an archive was looked at, and seems to be half written.
+    is_unfinished: bool,
+}
+
+impl Change {
+    fn now() -> Self {
+        let now = Instant::now();
+        Self { first: now, last: now, is_unfinished: false }
+    }
+
+    fn due(&self) -> Instant {
+        if self.is_unfinished { self.last + SETTLED } else { (self.last + QUIET).min(self.first + LONGEST) }
+    }
+
+    /// The same after one more write.
+    fn again(change: Option<Self>) -> Self {
+        match change {
+            Some(change) if !change.is_unfinished => Self { last: Instant::now(), ..change },
+            _ => Self::now(),
+        }
+    }
 }
 
 impl Follower {
@@ -112,19 +140,17 @@ impl Follower {
 
     /// Waits for a change, a signal, or the end of a wait; reloads where that is due.
     fn step(&mut self, is_tidy: bool) -> std::io::Result<()> {
-        let due = self.changed.map(|(first, last)| (last + QUIET).min(first + LONGEST));
+        let due = self.changed.map(|change| change.due());
         let until = due.or_else(|| (!is_tidy).then(|| Instant::now() + TIDY));
         let woken = self.watcher.wait(self.signal.0.as_fd(), until)?;
-        let now = Instant::now();
         if woken.is_changed {
-            let first = self.changed.map_or(now, |(first, _)| first);
-            self.changed = Some((first, now));
+            self.changed = Some(Change::again(self.changed));
         }
         let is_asked = woken.is_readable;
         if is_asked {
             self.signal.take();
         }
-        let is_due = due.is_some_and(|due| now >= due);
+        let is_due = self.changed.is_some_and(|change| Instant::now() >= change.due());
         if is_asked || is_due {
             self.reload(is_asked);
         }
@@ -136,8 +162,8 @@ impl Follower {
     fn reload(&mut self, is_asked: bool) {
         let Some(fs) = self.fs.upgrade() else { return };
         let (began, opened) = (Instant::now(), SystemTime::now());
-        let is_settled = is_asked || self.changed.is_none_or(|(_, last)| last.elapsed() >= SETTLED);
-        let since = self.changed.take();
+        let change = self.changed.take().unwrap_or_else(Change::now);
+        let is_settled = is_asked || change.last.elapsed() >= SETTLED;
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
         let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, is_settled)));
@@ -145,10 +171,9 @@ impl Follower {
             outcome.unwrap_or_else(|_| Outcome::Failed("a defect in bsafs; please report it".into()));
         self.note(&fs, &outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
-        if let (Outcome::Unfinished(_), Some((_, last))) = (&outcome, since) {
+        if matches!(outcome, Outcome::Unfinished(_)) {
             // Looked at again when it has been quiet for long enough, or changes once more.
-            let later = last + SETTLED;
-            self.changed = self.changed.or(Some((later, later)));
+            self.changed = Some(Change { is_unfinished: true, ..change });
         }
         self.watch(opened);
         // A disk that changes all the time gets half of the time at most.
@@ -220,8 +245,7 @@ impl Follower {
             uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from)
         };
         if added.iter().any(is_new) {
-            let now = Instant::now();
-            self.changed = self.changed.or(Some((now, now)));
+            self.changed = self.changed.or(Some(Change::now()));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The thread that has the kernel drop assumed folders beyond their bound: it then forgets their numbers, and they go.
+//! The thread that has the kernel drop names beyond their bounds: assumed folders, whose numbers it then forgets, and names that
+//! are remembered because the kernel was told them with a lifetime.
 //!
 //! A notification waits for locks of the folder that it is about, so that no worker sends one.
 

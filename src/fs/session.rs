@@ -66,7 +66,7 @@ impl Session {
         let trim = move || weak.upgrade().is_none_or(|fs| fs.view().store().trim());
         fs.shared.cache_trim.set(CacheTrim::start(trim).map_err(SessionError::Io)?).ok();
         let weak = Arc::downgrade(&fs);
-        let surplus = move || weak.upgrade().map_or_else(Vec::new, |fs| fs.view().surplus_folders());
+        let surplus = move || weak.upgrade().map_or_else(Vec::new, |fs| fs.view().surplus_names());
         fs.shared.name_trim.set(NameTrim::start(surplus).map_err(SessionError::Io)?).ok();
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;

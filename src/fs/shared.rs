@@ -14,7 +14,7 @@ use super::retired::Retired;
 use crate::tree::Spellings;
 
 /// Names that were told to the kernel with a lifetime, and are not found by a comparison of two views: absent ones, and
-/// spellings that are not the stored ones. Beyond this many, names have no lifetime.
+/// spellings that are not the stored ones. Beyond this many, names have no lifetime, until the kernel was asked to drop some.
 const TOLD_MAX: usize = 1 << 18;
 /// Bytes that these may take.
 const TOLD_BYTES_MAX: usize = 32 << 20;
@@ -48,6 +48,8 @@ pub(super) struct Shared {
 struct Told {
     names: HashSet<NameIn>,
     bytes: usize,
+    /// Whether a name was refused.
+    is_full: bool,
 }
 
 impl Shared {
@@ -80,7 +82,24 @@ impl Shared {
     pub(super) fn tell(&self, view: u32, parent: u64, name: &[u8]) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         // A later view was told of the names so far, this one not among them.
-        self.is_current(view) && told.insert((parent, Box::from(name)))
+        let is_lasting = self.is_current(view) && told.insert((parent, Box::from(name)));
+        drop(told);
+        if !is_lasting && let Some(trim) = self.name_trim.get() {
+            trim.wake();
+        }
+        is_lasting
+    }
+
+    /// Some of the names, where there is no room for more: the kernel is to drop them.
+    pub(super) fn take_surplus(&self) -> Vec<NameIn> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if !told.is_full {
+            return Vec::new();
+        }
+        told.is_full = false;
+        let taken: Vec<NameIn> = told.names.iter().take(told.names.len() / 4).cloned().collect();
+        taken.iter().for_each(|name| told.remove(name));
+        taken
     }
 
     /// Makes a view the current one by `swap`, and takes the names that were told of those before.
@@ -101,14 +120,43 @@ impl Shared {
 impl Told {
     /// Whether there was room for it.
     fn insert(&mut self, name: NameIn) -> bool {
-        let bytes = size_of::<NameIn>() + name.1.len();
         if self.names.contains(&name) {
             return true;
         }
-        if self.names.len() >= TOLD_MAX || self.bytes + bytes > TOLD_BYTES_MAX {
+        let bytes = self.bytes + bytes(&name);
+        self.is_full |= self.names.len() >= TOLD_MAX || bytes > TOLD_BYTES_MAX;
+        if self.is_full {
             return false;
         }
-        self.bytes += bytes;
+        self.bytes = bytes;
         self.names.insert(name)
+    }
+
+    fn remove(&mut self, name: &NameIn) {
+        if self.names.remove(name) {
+            self.bytes -= bytes(name);
+        }
+    }
+}
+
+/// What a name takes, without the table.
+fn bytes(name: &NameIn) -> usize {
+    size_of::<NameIn>() + name.1.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_full_has_room_again_once_some_of_its_names_were_taken() {
+        let mut told = Told::default();
+        let name = |n: u64| (n, Box::from(vec![b'x'; 1 << 20]));
+        let fit = (0..).take_while(|&n| told.insert(name(n))).count();
+        assert!(told.bytes <= TOLD_BYTES_MAX && fit == 31, "{fit}");
+        assert!(told.insert(name(0)) && !told.insert(name(99)), "what was told is told");
+        told.is_full = false;
+        told.remove(&name(0));
+        assert!(told.insert(name(99)) && !told.insert(name(100)));
     }
 }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
 use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
-use super::shared::Shared;
+use super::shared::{NameIn, Shared};
 use crate::content::{Reach, Reason, Store};
 use crate::format::EntryId;
 use crate::tree::{Inode, Kind, NodeId, Tree};
@@ -100,9 +100,11 @@ impl View {
         }
     }
 
-    /// Parents and names of assumed folders that the kernel is to drop next.
-    pub(super) fn surplus_folders(&self) -> Vec<(u64, Box<[u8]>)> {
-        self.shared.spellings.surplus(ASSUMED_MAX, DROPPED_AT_ONCE)
+    /// Folders by their numbers, and names in them that the kernel is to drop next.
+    pub(super) fn surplus_names(&self) -> Vec<NameIn> {
+        let mut names = self.shared.spellings.surplus(ASSUMED_MAX, DROPPED_AT_ONCE);
+        names.extend(self.shared.take_surplus());
+        names
     }
 
     /// FORGET: the kernel dropped a number that so many answers gave it.

@@ -19,6 +19,7 @@ mod profiles; // mounts that a file describes
 mod reading; // bytes of files, whole and in part, in parallel
 mod real_archives; // archives that other tools wrote
 mod refusals; // every operation that would write
+mod reloading; // reloads by hand, and what they leave
 mod signals; // SIGTERM, SIGINT, SIGHUP
 mod users; // owner, permissions, ordinary users, allow_other
 

@@ -1,0 +1,116 @@
+//! Reloads: by hand, without watches, what a service manager hears of them, and what they leave.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use super::following::{archive, content, replace, until_later, views};
+use crate::mounted::{TestDir, is_root, run, signal};
+
+#[test]
+fn a_static_mount_is_reloaded_by_hand_alone() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("a.txt", "one")]));
+    let mount = dir.mount(["a.bsa", "-o", "static"]);
+    assert_eq!(content(&mount.join("a.txt")), Ok("one".into()));
+    replace(&dir, "a.bsa", &archive(&[("a.txt", "two")]));
+    assert_eq!(dir.run(["reload", "mnt"]).sound(), "mnt: a.bsa: 1 file replaced\n");
+    assert_eq!(content(&mount.join("a.txt")), Ok("two".into()));
+    assert_eq!(dir.run(["reload", "mnt"]).sound(), "mnt: nothing changed\n");
+    replace(&dir, "a.bsa", &archive(&[("a.txt", "three")]));
+    signal(mount.pid, Signal::USR1);
+    until_later(&mount, 1);
+    assert_eq!(content(&mount.join("a.txt")), Ok("three".into()));
+    replace(&dir, "a.bsa", b"no archive");
+    let finished = dir.run(["reload", "mnt"]);
+    assert!(finished.code == 65 && finished.err.contains("a.bsa: "), "{finished:?}");
+    assert_eq!((content(&mount.join("a.txt")), views(&mount)), (Ok("three".into()), 2));
+}
+
+#[test]
+fn a_hundred_reloads_leave_memory_and_descriptors_as_they_were() {
+    let dir = TestDir::new();
+    let bytes = |n: usize| {
+        let files: Vec<(String, String)> =
+            (0..2000).map(|file| (format!("f{}\\{file}.txt", file % 20), format!("{n} {file}"))).collect();
+        let files: Vec<_> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+        archive(&files)
+    };
+    dir.archive("a.bsa", &bytes(0));
+    let mount = dir.mount(["a.bsa", "-o", "static"]);
+    let measure = || {
+        let memory = fs::read_to_string(format!("/proc/{}/smaps_rollup", mount.pid)).unwrap();
+        let line = memory.lines().find(|line| line.starts_with("Anonymous:")).unwrap();
+        let kib: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        (kib, fs::read_dir(format!("/proc/{}/fd", mount.pid)).unwrap().count())
+    };
+    let reload = |n| {
+        replace(&dir, "a.bsa", &bytes(n));
+        signal(mount.pid, Signal::USR1);
+        until_later(&mount, n as u64 - 1);
+        for file in 0..200 {
+            assert!(
+                content(&mount.join(format!("F{}/{file}.TXT", file % 20)))
+                    .unwrap()
+                    .starts_with(&n.to_string())
+            );
+        }
+    };
+    (1..=20).for_each(reload);
+    let (memory, descriptors) = measure();
+    (21..=100).for_each(reload);
+    let (later_memory, later_descriptors) = measure();
+    assert!(later_memory < memory + memory / 4 + 2048, "{memory} KiB, then {later_memory}");
+    assert!(later_descriptors <= descriptors + 2, "{descriptors} descriptors, then {later_descriptors}");
+}
+
+#[test]
+fn folders_beyond_the_limit_of_watches_are_looked_at_every_few_seconds_and_the_log_says_so_once() {
+    let dir = TestDir::new();
+    for n in 0..20 {
+        fs::create_dir_all(dir.path(format!("mod/f{n}"))).unwrap();
+        fs::write(dir.path(format!("mod/f{n}/a.txt")), "one").unwrap();
+    }
+    // In a namespace with a limit of its own, in which mounts of other tests end as they end outside.
+    let script = "echo 8 > /proc/sys/user/max_inotify_watches && mkdir mnt && \
+         \"$0\" mount --log-file log mod mnt > said && cat mnt/f*/a.txt && \
+         for n in 1 2; do for f in mod/f*; do echo $n > $f/a.txt; done; \
+         until [ \"$(cat mnt/f*/a.txt | sort -u)\" = $n ]; do sleep 0.05; done; done; \
+         \"$0\" umount mnt";
+    let mut command = Command::new("unshare");
+    command
+        .args(["-Urm", "--propagation=slave", "sh", "-c", script])
+        .arg(env!("CARGO_BIN_EXE_bsafs"))
+        .current_dir(dir.path(""));
+    let finished = run(&mut command);
+    if finished.err.contains("Operation not permitted") && !is_root() {
+        return eprintln!("SKIPPED: needs user namespaces");
+    }
+    assert_eq!(finished.sound(), "one".repeat(20));
+    let log = fs::read_to_string(dir.path("log")).unwrap();
+    assert_eq!(log.matches("the system allows no more watches").count(), 1, "{log}");
+}
+
+#[test]
+fn a_service_manager_hears_of_each_reload() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("a.txt", "one")]));
+    let socket = std::os::unix::net::UnixDatagram::bind(dir.path("notify")).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let mut buffer = [0; 4096];
+    let mut next = || {
+        let len = socket.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..len]).into_owned()
+    };
+    let mut command = dir.bsafs(["mount", "--foreground", "a.bsa", "mnt"]);
+    let mut child = command.env("NOTIFY_SOCKET", dir.path("notify")).stdout(Stdio::null()).spawn().unwrap();
+    assert!(next().starts_with("READY=1\n"));
+    replace(&dir, "a.bsa", &archive(&[("a.txt", "two")]));
+    let reloading = next();
+    assert!(reloading.starts_with("RELOADING=1\nMONOTONIC_USEC="), "{reloading}");
+    assert!(next().starts_with("READY=1\n"));
+    assert_eq!(content(&dir.path("mnt/a.txt")), Ok("two".into()));
+    dir.run(["umount", "mnt"]).sound();
+    assert!(child.wait().unwrap().success());
+}
