@@ -25,6 +25,7 @@ mod mounts; // subjects
 mod opening; // from the command to the mount
 mod plan; // which works on which subjects
 mod process; // processor time, memory and page cache, from the kernel
+mod reload; // changes under a mount
 mod rows; // the targets, and whether they are met
 mod scale; // how large a run is
 mod table; // the report as Markdown

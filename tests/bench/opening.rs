@@ -118,7 +118,7 @@ impl Opening {
 }
 
 /// The input of works on all of a tree.
-fn nothing() -> Input {
+pub(crate) fn nothing() -> Input {
     Input { tree: PathBuf::new(), paths: Vec::new(), random_reads: 0 }
 }
 
@@ -136,7 +136,7 @@ fn open_dream(archives: &[PathBuf]) -> Outcome<Duration> {
 
 impl Bench {
     /// Mounts sources as one tree; returns the mount and the time of the command.
-    fn mount_all(&self, sources: &[PathBuf]) -> Outcome<(crate::mounts::Mounted, Duration)> {
+    pub(crate) fn mount_all(&self, sources: &[PathBuf]) -> Outcome<(crate::mounts::Mounted, Duration)> {
         let root = self.mountpoint()?;
         let mut mounted = self.mounted(&root);
         let mut command = Command::new(&self.bsafs);

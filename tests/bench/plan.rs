@@ -9,6 +9,7 @@ use crate::lookup::Lookups;
 use crate::measure::{Condition, Group, Log};
 use crate::mounts::Subject::{self, Bsafs, FuseZip, Kernel, Loose, Squashfuse};
 use crate::opening::Opening;
+use crate::reload::Reload;
 use crate::work::Work;
 use crate::{Bench, Outcome, at, process};
 
@@ -16,6 +17,7 @@ use crate::{Bench, Outcome, at, process};
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) openings: Vec<Opening>,
+    pub(crate) reloads: Vec<Reload>,
     /// Processor time of decoding the zlib textures in one thread without a mount, and their decoded bytes.
     pub(crate) bare: Vec<Duration>,
     pub(crate) bare_bytes: u64,
@@ -164,6 +166,7 @@ impl Facts {
         let len = |path: PathBuf| std::fs::metadata(&path).map(|it| it.len()).map_err(at(&path));
         Ok(Self {
             openings: if bench.is_wanted(Set::Many) { Opening::all(bench)? } else { Vec::new() },
+            reloads: if bench.is_wanted(Set::Many) { Reload::all(bench)? } else { Vec::new() },
             last_chunks: decode::last_extents(&Set::Textures.folder(&bench.corpora).join("dx10.ba2"))?,
             packed: len(large.join("packed/packed.bin"))?,
             large: (0..16)
@@ -194,6 +197,7 @@ impl Facts {
             }
         }
         self.lookups.iter_mut().try_for_each(Lookups::measure)?;
-        self.openings.iter_mut().try_for_each(|opening| opening.open(bench))
+        self.openings.iter_mut().try_for_each(|opening| opening.open(bench))?;
+        self.reloads.iter_mut().try_for_each(|reload| reload.measure(bench))
     }
 }

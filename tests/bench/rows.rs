@@ -40,6 +40,7 @@ pub(crate) fn rows(log: &Log, facts: &Facts) -> Vec<Row> {
     rows.large_files();
     rows.spellings();
     rows.openings();
+    rows.reloads();
     rows.rows
 }
 
@@ -258,6 +259,27 @@ impl Rows<'_> {
                     format!("{bytes:.0} bytes a file ({} KiB)", thousands(it.anonymous >> 10))
                 }),
                 met: it.bytes_a_file().map(|bytes| bytes <= 100.0),
+            });
+        }
+    }
+
+    fn reloads(&mut self) {
+        for it in &self.facts.reloads {
+            self.rows.push(Row {
+                what: format!("a change is shown: {}", it.name),
+                target: "1,000 ms".into(),
+                measured: format!("{} ms", milliseconds(it.shown())),
+                met: Some(it.shown() <= Duration::from_secs(1)),
+            });
+            let [quiet, busy] = it.requests().map(|times| times.map(|time| time.as_micros()));
+            self.rows.push(Row {
+                what: format!("requests while that is reloaded again and again: {}", it.name),
+                target: "processor time alone".into(),
+                measured: format!(
+                    "half within {} us, 99 of 100 within {} us (quiet: {} and {})",
+                    busy[0], busy[1], quiet[0], quiet[1]
+                ),
+                met: None,
             });
         }
     }
