@@ -15,17 +15,17 @@ use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
 /// What the rules of a game do to one of its layers; nothing to what a user names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LayerRules {
-    /// Whether dates decide between it and others.
-    pub(super) by_date: bool,
+    /// The number among sources of the game among whose layers dates decide.
+    pub(super) by_date: Option<u16>,
     /// Paths that are left out if it is an archive; in small letters, `/` between names.
     pub(super) invalidated: Arc<HashSet<Vec<u8>>>,
 }
 
 impl LayerRules {
-    fn of(order: &LoadOrder) -> Self {
+    fn of(order: &LoadOrder, number: u16) -> Self {
         let invalidated = order.invalidated.iter().map(|path| path.as_bytes().to_vec());
         Self {
-            by_date: order.precedence.loose == LooseRule::ByDate,
+            by_date: (order.precedence.loose == LooseRule::ByDate).then_some(number),
             invalidated: Arc::new(invalidated.collect()),
         }
     }
@@ -107,11 +107,11 @@ impl PlannedLayer {
     }
 }
 
-/// The layers of a game's plan. A folder of which the game looks at some folders alone becomes two: these above all, and
+/// The layers of a game's plan, which has a number among sources. A folder of which the game looks at some folders alone becomes two: these above all, and
 /// where it was planned what no archive has.
-pub(super) fn of_order(order: &LoadOrder) -> Vec<PlannedLayer> {
+pub(super) fn of_order(order: &LoadOrder, number: u16) -> Vec<PlannedLayer> {
     let (mut layers, mut above) = (Vec::with_capacity(order.layers.len()), Vec::new());
-    let rules = LayerRules::of(order);
+    let rules = LayerRules::of(order, number);
     for layer in &order.layers {
         let (path, why) = (layer.path.clone(), layer.why.clone());
         if layer.what == LayerKind::Archive {

@@ -240,8 +240,8 @@ impl Opening {
 
     fn add_archive(&mut self, archive: OpenedArchive, why: String, rules: &LayerRules) {
         let mut layer = archive.layer;
-        if self.rule == Rule::Dates && rules.by_date {
-            layer = layer.modified(nanoseconds(archive.source.modified()));
+        if let Some(game) = rules.by_date.filter(|_| self.rule == Rule::Dates) {
+            layer = layer.modified(nanoseconds(archive.source.modified())).of_game(game);
         }
         if !rules.invalidated.is_empty() {
             layer = layer.without(|path| rules.invalidated.contains(path));
@@ -270,9 +270,9 @@ impl Opening {
             Some(deep) => layer.without(|path| deep.contains(path)),
             None => layer,
         };
-        let layer = match self.rule == Rule::Dates && rules.by_date {
-            true => layer.modified_each(times(&folder)),
-            false => layer,
+        let layer = match rules.by_date.filter(|_| self.rule == Rule::Dates) {
+            Some(game) => layer.modified_each(times(&folder)).of_game(game),
+            None => layer,
         };
         self.store.add_folder(Arc::new(folder));
         self.layers.push(layer);
@@ -443,7 +443,7 @@ mod tests {
         for (loose, winner) in [(1_999, "archive"), (2_000, "archive"), (2_001, "loose")] {
             date("A.txt", loose);
             let mut planned = PlannedFolder::named(folder.path(), FolderArchives::Open);
-            planned.rules.by_date = true;
+            planned.rules.by_date = Some(0);
             let layers = [PlannedLayer::Folder(planned)];
             let opened = OpenedArchives::open_layers(
                 &layers,

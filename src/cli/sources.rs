@@ -49,11 +49,16 @@ pub(super) struct OpenPlan {
 /// The same, to be opened.
 pub(super) fn layers(set: &SourceSet) -> Result<OpenPlan, Failure> {
     let archives = set.open.source.folder_archives();
-    let (mut layers, mut orders) = (Vec::new(), Vec::new());
+    let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
     for source in resolve(&set.paths, &set.open.source)? {
         match source {
             Source::Planned(order) => {
-                layers.extend(layer_plan::of_order(&order));
+                // Dates decide within each game, whatever else is among the sources.
+                if order.precedence.loose == LooseRule::ByDate {
+                    rule = Rule::Dates;
+                }
+                let number = u16::try_from(orders.len()).unwrap_or(u16::MAX);
+                layers.extend(layer_plan::of_order(&order, number));
                 orders.push(*order);
             }
             Source::Folder(path) | Source::Archive(path) => {
@@ -61,9 +66,7 @@ pub(super) fn layers(set: &SourceSet) -> Result<OpenPlan, Failure> {
             }
         }
     }
-    let order = joined(orders);
-    let rule = if order.precedence.loose == LooseRule::ByDate { Rule::Dates } else { Rule::LastWins };
-    Ok(OpenPlan { layers, rule, order })
+    Ok(OpenPlan { layers, rule, order: joined(orders) })
 }
 
 /// What a game loads, where a path is one; it is none of a profile.

@@ -35,6 +35,7 @@ impl Layer {
             separator: b'/',
             base: 0,
             times: Times::None,
+            game: 0,
         };
         layer.folders.push(root);
         let mut folders = names.folders();

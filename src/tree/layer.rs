@@ -67,6 +67,8 @@ pub struct Layer {
     pub(super) folder_times: Vec<i64>,
     /// None once the tree is frozen.
     pub(super) times: Times,
+    /// The number of the game that it is of, where times decide; among sources several games may be.
+    pub(super) game: u16,
     /// Empty once the tree is frozen.
     pub(super) files: Vec<File>,
     /// Files that are not listed, sorted.
@@ -126,6 +128,12 @@ impl Layer {
     #[must_use]
     pub fn modified_each(self, files: Vec<i64>) -> Self {
         Self { times: Times::Files(files), ..self }
+    }
+
+    /// The same as a layer of one of several games, for a rule that decides by times within each.
+    #[must_use]
+    pub fn of_game(self, game: u16) -> Self {
+        Self { game, ..self }
     }
 
     /// The same without the files whose paths in small letters, `/` between names, satisfy a condition: they are neither

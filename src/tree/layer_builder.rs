@@ -102,6 +102,7 @@ impl<'a> LayerBuilder<'a> {
             shared: Arc::default(),
             folder_times: Vec::new(),
             times: Times::None,
+            game: 0,
             arena: Vec::with_capacity(archive.files.len().saturating_mul(20)),
             folders: vec![root],
             files: Vec::with_capacity(archive.files.len()),

@@ -10,8 +10,8 @@ pub enum Rule {
     #[default]
     LastWins,
     /// Oblivion's dates, for each path: the highest archive wins that is not older than the highest loose file; that loose
-    /// file where there is none. Layers with times are one game's, and follow each other; others are not part of it: of
-    /// these, the last one wins, and those above the game hide what is in it.
+    /// file where there is none. Layers with times that are of one game follow each other; others are not part of
+    /// it: of these, the last one wins, and those above the game hide what is in it.
     Dates,
 }
 
@@ -26,20 +26,31 @@ impl Rule {
             Times::Archive(time) => Some((false, *time)),
             Times::Files(times) => times.get(node.first as usize).map(|time| (true, *time)),
         };
-        // Those of the game; each layer has a path once.
-        let Some(start) = nodes.iter().position(|node| time(node).is_some()) else { return };
-        let end = nodes.iter().rposition(|node| time(node).is_some()).map_or(start, |last| last + 1);
-        let nodes = &mut nodes[start..end];
-        let highest = nodes.iter().filter_map(time).find_map(|(is_loose, time)| is_loose.then_some(time));
-        let Some(loose) = highest else { return };
-        // Stable: among archives that are not older the last one wins, and the rest stays in order.
-        nodes.sort_by_key(|node| !matches!(time(node), Some((false, archive)) if archive >= loose));
-        // The loose file hides archives that are older, whatever their layers are.
-        let first_rest =
-            nodes.partition_point(|node| matches!(time(node), Some((false, archive)) if archive >= loose));
-        let rest = &mut nodes[first_rest..];
-        if let Some(at) = rest.iter().position(|node| matches!(time(node), Some((true, _)))) {
-            rest[..=at].rotate_right(1);
+        let mut rest = nodes;
+        // Those of one game at a time; each layer has a path once.
+        while let Some(start) = rest.iter().position(|node| time(node).is_some()) {
+            let game = |node: &Node| layers[usize::from(node.layer)].game;
+            let first = game(&rest[start]);
+            let is_last = |node: &Node| time(node).is_some() && game(node) == first;
+            let end = rest.iter().rposition(is_last).map_or(start, |last| last + 1);
+            let (of_game, below) = rest.split_at_mut(end);
+            order_by_dates(&mut of_game[start..], time);
+            rest = below;
         }
+    }
+}
+
+/// Orders the entries of one game; `time` tells whether one is a loose file, and when it was changed.
+fn order_by_dates(nodes: &mut [Node], time: impl Fn(&Node) -> Option<(bool, i64)> + Copy) {
+    let highest = nodes.iter().filter_map(time).find_map(|(is_loose, time)| is_loose.then_some(time));
+    let Some(loose) = highest else { return };
+    // Stable: among archives that are not older the last one wins, and the rest stays in order.
+    nodes.sort_by_key(|node| !matches!(time(node), Some((false, archive)) if archive >= loose));
+    // The loose file hides archives that are older, whatever their layers are.
+    let first_rest =
+        nodes.partition_point(|node| matches!(time(node), Some((false, archive)) if archive >= loose));
+    let rest = &mut nodes[first_rest..];
+    if let Some(at) = rest.iter().position(|node| matches!(time(node), Some((true, _)))) {
+        rest[..=at].rotate_right(1);
     }
 }

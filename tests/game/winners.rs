@@ -33,6 +33,13 @@ fn each_file_comes_from_the_layer_that_the_game_reads_it_from() {
             assert_eq!(found["from"]["archive"], winner(&world, path), "{}: {path}", world.name);
             assert!(!found["from"]["why"].as_str().unwrap().is_empty(), "{}: {found}", world.name);
         }
+        // Beside another game, here itself, it keeps its rules.
+        let mut twice = vec!["which", "--json", "--in", &source];
+        twice.extend(&arguments[2..]);
+        let again = json_lines(&world.run(&dir, &twice).sound());
+        for (path, found) in paths.iter().zip(again) {
+            assert_eq!(found["from"]["archive"], winner(&world, path), "{} twice: {path}", world.name);
+        }
         for path in world.expected["absent"].as_array().unwrap() {
             let finished = world.run(&dir, &["which", "--in", &source, path.as_str().unwrap()]);
             assert_eq!((finished.code, finished.out.as_str()), (1, ""), "{}: {path}", world.name);

@@ -122,6 +122,23 @@ fn dates_decide_each_path_by_itself() {
 }
 
 #[test]
+fn of_two_games_each_keeps_its_own_dates() {
+    let names = &["a.dds", "b.dds"];
+    let archive = |game| layer(names, None).modified(10).of_game(game);
+    let loose = |game, times: [i64; 2]| layer(names, None).modified_each(times.into()).of_game(game);
+    // The upper game hides the lower one wholly, whatever the dates of that are.
+    let games = vec![loose(0, [90, 90]), archive(0), loose(1, [20, 5]), archive(1)];
+    let tree = tree::merge(games, Rule::Dates).unwrap();
+    let layers = |path: &str| {
+        let node = tree.resolve(path.as_bytes()).unwrap();
+        let hidden = tree.hidden(node).iter().map(|it| it.entry.layer);
+        entry_of(&tree, node).into_iter().map(|it| it.layer).chain(hidden).collect::<Vec<_>>()
+    };
+    assert_eq!(layers("a.dds"), [2, 3, 0, 1]);
+    assert_eq!(layers("b.dds"), [3, 2, 0, 1]);
+}
+
+#[test]
 fn dates_are_for_the_layers_of_the_game_and_of_others_the_last_one_wins() {
     let names = &["a.dds"];
     let archive = |time| layer(names, None).modified(time);
