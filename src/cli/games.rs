@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::output::{count, stdout_for, write_json};
+use super::output::{self, count, stdout_for, write_json};
 use super::sources::looked_in;
 use crate::game::caseless::{FolderNames, find_folder, fold};
 use crate::game::find::{Found, find};
@@ -24,16 +24,21 @@ pub(super) struct Games {
     json: bool,
 }
 
-/// A line of `--json`: a game.
+/// A line of `--json`: a game. Paths that are not UTF-8 have replacement characters.
 #[derive(Serialize)]
 struct Line<'a> {
     game: &'a str,
     name: &'a str,
     store: &'a str,
+    #[serde(serialize_with = "output::lossy")]
     game_dir: &'a Path,
+    #[serde(serialize_with = "output::lossy_some")]
     data_dir: Option<PathBuf>,
+    #[serde(serialize_with = "output::lossy_some")]
     prefix: Option<&'a Path>,
+    #[serde(serialize_with = "output::lossy_some")]
     my_games: Option<&'a Path>,
+    #[serde(serialize_with = "output::lossy_some")]
     local_dir: Option<&'a Path>,
     language: Option<&'a str>,
     archives: usize,
@@ -43,6 +48,7 @@ struct Line<'a> {
 /// A line of `--json`: what cannot be used.
 #[derive(Serialize)]
 struct Unusable<'a> {
+    #[serde(serialize_with = "output::lossy")]
     unusable: &'a Path,
     why: &'a str,
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::Path;
 
 use crate::format::name::is_printable;
 
@@ -65,6 +66,22 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
 pub(super) fn write_json(out: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     writeln!(out)
+}
+
+/// A path in JSON, which cannot have one that is not UTF-8: it has replacement characters.
+pub(super) fn lossy<S: serde::Serializer>(path: impl AsRef<Path>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.as_ref().display())
+}
+
+/// [`lossy`] where there may be none.
+pub(super) fn lossy_some<P: AsRef<Path>, S: serde::Serializer>(
+    path: &Option<P>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(path) => lossy(path, serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// `1 file`, `2 files`.

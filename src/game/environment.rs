@@ -16,9 +16,10 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// That of this process.
+    /// That of this process. Without `$HOME`, as services and `mount -a` are started, the home is that of the list of users.
     pub fn of_process() -> Self {
-        let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+        // Relative to the current folder would be anybody's; users without a home have `/`.
+        let home = std::env::home_dir().filter(|home| home.is_absolute()).unwrap_or_else(|| "/".into());
         Self {
             xdg_data_home: xdg("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share")),
             xdg_config_home: xdg("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")),

@@ -1,6 +1,8 @@
 //! `bsafs games`: lines for people and for programs, and what is said where no game is found.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use serde_json::Value;
 
@@ -57,4 +59,39 @@ fn where_nothing_is_found_the_exit_code_is_1_and_the_places_are_named() {
     assert_eq!((finished.code, finished.out.as_str()), (1, ""));
     let steam = dir.path("home/.local/share/Steam");
     assert!(finished.err.contains(&format!("  {}  (does not exist)\n", steam.display())), "{}", finished.err);
+}
+
+#[test]
+fn a_folder_whose_name_is_not_utf_8_leaves_the_json_whole() {
+    let dir = TestDir::new();
+    let mut command = dir.bsafs(["games", "--json"]);
+    let home = dir.path("").join(OsStr::from_bytes(b"h\xffome"));
+    let game = home.join("Games/Mine");
+    fs::create_dir_all(game.join("Data")).unwrap();
+    fs::write(game.join("SkyrimSE.exe"), "").unwrap();
+    fs::write(game.join("Data/Skyrim.esm"), "").unwrap();
+    command.env("HOME", &home).env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
+    let printed = run(&mut command).sound();
+    let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_shown =
+        |line: &Value| line["game_dir"].as_str().is_some_and(|it| it.ends_with("h\u{fffd}ome/Games/Mine"));
+    assert!(lines.iter().any(is_shown), "{printed}");
+}
+
+#[test]
+fn without_a_home_games_are_not_looked_for_in_the_current_folder() {
+    let dir = TestDir::new();
+    write(&dir, "Skyrim/SkyrimSE.exe");
+    write(&dir, "Skyrim/Data/Skyrim.esm");
+    for home in [None, Some("."), Some("")] {
+        let mut command = dir.bsafs(["games"]);
+        command.current_dir(dir.path("home")).env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
+        match home {
+            Some(home) => command.env("HOME", home),
+            None => command.env_remove("HOME"),
+        };
+        let finished = run(&mut command);
+        assert!(!finished.out.contains("  folder    Games"), "{}", finished.out);
+        assert!(!finished.err.contains("\n  Games"), "{}", finished.err);
+    }
 }
