@@ -63,6 +63,11 @@ impl Profile {
                 false => archives.push(archive),
             }
         }
+        if let Some(other) = archives.iter().find(|it| Self::is_one(it)) {
+            let what = "a profile names no other profile; name what is in that one";
+            let what = format!("{}: {}: {what}", path.display(), other.display());
+            return Err(Failure::new(Exit::Usage, what));
+        }
         profile.archives = archives;
         Ok(profile)
     }
@@ -150,6 +155,17 @@ mod tests {
         let error =
             Profile::parse("archives = ['a.bsa']\nmountpiont = 'x'", Path::new("")).expect_err("refused");
         assert!(error.contains("mountpiont"), "{error}");
+    }
+
+    #[test]
+    fn a_profile_that_names_a_profile_is_refused() {
+        let dir = tempfile::TempDir::new().expect("a folder");
+        let path = dir.path().join("p.toml");
+        for archives in ["['p.toml']", "['*.toml']", "['skyrimse', 'Other.TOML']"] {
+            std::fs::write(&path, format!("archives = {archives}")).expect("written");
+            let failure = Profile::read(&path).expect_err("refused");
+            assert!(failure.what.contains("no other profile"), "{}", failure.what);
+        }
     }
 
     #[test]
