@@ -6,6 +6,7 @@ use super::active::PluginLists;
 use super::caseless::{self, FoundPath, find_folder, fold};
 use super::data::{DataFolder, DataFolders};
 use super::disk;
+use super::find::unreadable;
 use super::ini::{Ini, IniFiles};
 use super::installation::{Installation, Overrides};
 use super::invalidation;
@@ -55,6 +56,7 @@ pub(super) fn plan_managed(
         let text = format!("the game sees {} in its place, and nothing of it", reader.data.display());
         reader.notes.push(Note::new(NoteCode::FolderCase, other.to_string_lossy(), text));
     }
+    reader.note_unreadable();
     reader.is_portable = reader.is_portable();
     let (inis, read) = reader.inis(&overrides.inis);
     let language = reader.language(&inis);
@@ -96,6 +98,19 @@ struct GameReader<'a> {
 impl GameReader<'_> {
     fn title(&self) -> &'static Title {
         self.installation.title
+    }
+
+    /// Notes folders of the prefix that may not be read, where settings or lists were not found.
+    fn note_unreadable(&mut self) {
+        let Installation { title, prefix, my_games, local, .. } = self.installation;
+        let is_missing = |folder: &Option<PathBuf>, name: &str| folder.is_none() && !name.is_empty();
+        let Some(prefix) = prefix else { return };
+        if is_missing(my_games, title.my_games.plain) || is_missing(local, title.local.plain) {
+            let text =
+                "you may not read it: settings and lists of plugins that the game has in it are left out";
+            let paths = unreadable(prefix).into_iter().map(|path| path.to_string_lossy().into_owned());
+            self.notes.extend(paths.map(|path| Note::new(NoteCode::FileUnreadable, path, text)));
+        }
     }
 
     /// Whether the INI file in the game's folder says that My Games is not used.
@@ -143,7 +158,14 @@ impl GameReader<'_> {
                 }
                 IniPlace::Game | IniPlace::DataParent => main.name.to_owned(),
             };
-            let text = "the game was not started yet: the archives of the unchanged game are loaded";
+            let text = match (main.place, &self.installation.prefix) {
+                (IniPlace::MyGames, None) => {
+                    "no prefix of the game was found, name it with --prefix: the archives of the unchanged game are loaded"
+                }
+                _ => {
+                    "there is none, as before the first start of the game: the archives of the unchanged game are loaded"
+                }
+            };
             self.notes.push(Note::new(NoteCode::NeverStarted, format!("no {name}"), text));
         }
         let language = self.store_language();
@@ -213,6 +235,12 @@ impl GameReader<'_> {
             (None, None) => None,
         };
         let bytes = path.and_then(|path| disk::list_file(&path, &mut self.notes));
+        if let (Some(path), None) = (plugins, &bytes)
+            && !path.exists()
+        {
+            let text = "there is no such list of plugins";
+            self.notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
+        }
         let plugins = bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default();
         let load_order = folder.and_then(|folder| disk::file_in(&folder, "loadorder.txt"));
         let load_order = load_order.and_then(|path| disk::list_file(&path, &mut self.notes));
@@ -224,9 +252,10 @@ impl GameReader<'_> {
     fn plugins_file(&mut self, folder: &Path) -> Option<PathBuf> {
         let spellings = disk::spellings(folder, "Plugins.txt");
         let (first, others) = spellings.split_first()?;
-        let content = disk::list_file(first, &mut self.notes);
+        // The one that is read is noted then, if it cannot be.
+        let content = (!others.is_empty()).then(|| disk::list_file(first, &mut Vec::new()));
         for other in others {
-            if disk::list_file(other, &mut self.notes) != content {
+            if Some(disk::list_file(other, &mut self.notes)) != content {
                 let text = format!("it differs from {}, which is read", first.display());
                 self.notes.push(Note::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
             }

@@ -15,6 +15,7 @@ mod tests;
 mod vdf;
 mod yaml;
 
+pub use prefix::unreadable;
 pub use search::{Found, find, recognise, with_prefix};
 // For tests and fuzz targets.
 #[doc(hidden)]

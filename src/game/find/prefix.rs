@@ -1,5 +1,6 @@
 //! The folders of a Wine prefix: its users, and where a game keeps settings there.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::super::caseless::{self, FolderNames, find_folder};
@@ -41,6 +42,23 @@ pub(super) fn user_folders(
     };
     let found = users(prefix, environment).into_iter().map(of_user);
     found.into_iter().find(|it| *it != UserFolders::default()).unwrap_or_default()
+}
+
+/// The folders of users of a prefix in which settings may be and that may not be read.
+pub fn unreadable(prefix: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![prefix.to_owned(), prefix.join("drive_c"), prefix.join("drive_c/users")];
+    for user in users(prefix, &Environment::default()) {
+        let documents = DOCUMENTS.iter().flat_map(|it| [(*it).to_owned(), format!("{it}/My Games")]);
+        let locals = LOCAL.iter().filter_map(|it| Some([it.split_once('/')?.0, it])).flatten();
+        folders.extend(documents.filter_map(|it| find_folder(&user, &it)));
+        folders.extend(locals.filter_map(|it| find_folder(&user, it)));
+        folders.push(user);
+    }
+    let is_forbidden = |path: &PathBuf| {
+        FolderNames::read(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+    };
+    folders.retain(is_forbidden);
+    folders
 }
 
 /// The first folder that exists: of the likeliest name, in the first parent that has it.

@@ -1,5 +1,6 @@
 //! Which game is in a folder, and from which store: by its files alone.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::super::caseless::{self, FolderNames, find_file, find_folder};
@@ -58,11 +59,18 @@ struct Contents<'a> {
     folder: &'a Path,
     names: FolderNames,
     data: Vec<(&'static str, PathBuf, FolderNames)>,
+    /// Those data folders that may not be read.
+    unreadable: Vec<&'static str>,
 }
 
 impl<'a> Contents<'a> {
     fn read(folder: &'a Path) -> Option<Self> {
-        Some(Self { folder, names: FolderNames::read(folder).ok()?, data: Vec::new() })
+        Some(Self {
+            folder,
+            names: FolderNames::read(folder).ok()?,
+            data: Vec::new(),
+            unreadable: Vec::new(),
+        })
     }
 
     fn has(&self, path: &str) -> bool {
@@ -78,7 +86,12 @@ impl<'a> Contents<'a> {
         let at = self.data.iter().position(|(data, ..)| *data == title.data).unwrap_or_else(|| {
             let path = Some(title.data).filter(|path| self.has_start(path));
             let path = path.and_then(|path| find_folder(self.folder, path)).unwrap_or_default();
-            let names = FolderNames::read(&path).unwrap_or_default();
+            let names = FolderNames::read(&path).unwrap_or_else(|error| {
+                if error.kind() == ErrorKind::PermissionDenied {
+                    self.unreadable.push(title.data);
+                }
+                FolderNames::default()
+            });
             self.data.push((title.data, path, names));
             self.data.len() - 1
         });
@@ -95,6 +108,8 @@ struct Lacks {
     masters: Vec<&'static str>,
     has_others: bool,
     has_masters: bool,
+    /// Its data folder may not be read: what that lacks is not known.
+    is_unreadable: bool,
 }
 
 impl Lacks {
@@ -109,6 +124,7 @@ impl Lacks {
             has_others: identity.without.iter().any(has),
             has_masters: masters.is_empty() && !identity.masters.is_empty(),
             masters,
+            is_unreadable: contents.unreadable.contains(&title.data),
         }
     }
 
@@ -122,6 +138,9 @@ impl Lacks {
     }
 
     fn what(&self, title: &Title) -> String {
+        if self.is_unreadable {
+            return format!("it looks like {}, but you may not read its folder {}", title.name, title.data);
+        }
         let masters = self.masters.iter().map(|name| format!("{}/{name}", title.data));
         let mut names: Vec<String> = masters.chain(self.also.iter().map(|it| (*it).to_owned())).collect();
         if self.executable {
