@@ -1,5 +1,6 @@
 //! Games in Steam's libraries: native, Debian's, flatpak and snap.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::super::caseless::{self, FolderNames, find_file, find_folder};
@@ -70,22 +71,20 @@ fn libraries(root: &Path, report: &mut Report) -> Vec<Library> {
     for list in ["config/libraryfolders.vdf", "steamapps/libraryfolders.vdf"] {
         let Some(path) = find_file(root, list) else { continue };
         let Some(text) = report.read(&path, LIST_MAX) else { continue };
-        let mut listed: Vec<(String, Library)> = Vec::new();
+        let mut listed: Vec<Library> = Vec::new();
+        let mut index: HashMap<String, usize> = HashMap::new();
         let result = vdf::visit_values(&text, |keys, value| {
             let [_, number, rest @ ..] = keys else { return };
             if number.parse::<u32>().is_err() {
                 return;
             }
-            let at = listed.iter().position(|(it, _)| it == number).unwrap_or(listed.len());
-            match rest {
-                _ if at == LIBRARIES_MAX => {}
-                // Old lists have the path without an object.
-                [] => listed.push((number.clone(), Library { folder: value.into(), apps: Vec::new() })),
-                [key] if caseless::same(key, "path") => {
-                    listed.push((number.clone(), Library { folder: value.into(), apps: Vec::new() }));
-                }
-                [key, app] if caseless::same(key, "apps") && at < listed.len() => {
-                    listed[at].1.apps.push(app.clone());
+            // Old lists have the path without an object.
+            let is_path = rest.is_empty() || matches!(rest, [key] if caseless::same(key, "path"));
+            match (rest, index.get(number)) {
+                ([key, app], Some(at)) if caseless::same(key, "apps") => listed[*at].apps.push(app.clone()),
+                (_, None) if is_path && listed.len() < LIBRARIES_MAX => {
+                    index.insert(number.clone(), listed.len());
+                    listed.push(Library { folder: value.into(), apps: Vec::new() });
                 }
                 _ => {}
             }
@@ -94,7 +93,7 @@ fn libraries(root: &Path, report: &mut Report) -> Vec<Library> {
             report.unreadable(&path, &error);
         }
         // A Steam for Windows in a prefix has paths of Windows; its own folder is its only library then.
-        libraries.extend(listed.into_iter().map(|(_, it)| it).filter(|it| it.folder.is_absolute()));
+        libraries.extend(listed.into_iter().filter(|it| it.folder.is_absolute()));
     }
     libraries
 }
@@ -117,8 +116,16 @@ fn missing_library(library: &Library, report: &mut Report) {
 
 /// The games that have a manifest in a library; lists of apps may be out of date.
 fn in_library(library: &Path, report: &mut Report, candidates: &mut Vec<Candidate>) {
-    let Some(apps) = find_folder(library, "steamapps") else { return };
-    let Ok(names) = FolderNames::read(&apps) else { return };
+    let Some(apps) = find_folder(library, "steamapps") else {
+        if let Err(error) = FolderNames::read(library) {
+            report.unreadable(library, &error.to_string());
+        }
+        return;
+    };
+    let names = match FolderNames::read(&apps) {
+        Ok(names) => names,
+        Err(error) => return report.unreadable(&apps, &error.to_string()),
+    };
     for (title, id) in TITLES.iter().flat_map(|title| title.identity.steam.iter().map(move |id| (title, *id)))
     {
         let Some(name) = names.get(&format!("appmanifest_{id}.acf")) else { continue };
