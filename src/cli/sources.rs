@@ -216,8 +216,11 @@ impl Planner<'_> {
 
     fn mo2(&self, instance: &Path, overrides: &Overrides) -> Result<LoadOrder, Failure> {
         let find = |folder: Option<&Path>| {
-            let folder = self.args.game_dir.as_deref().or(folder).ok_or("the game's folder is not known")?;
-            recognise(folder, &self.environment).and_then(|it| self.with_prefix(it))
+            let named = self.args.game_dir.as_deref();
+            let folder = named.or(folder).ok_or("the game's folder is not known")?;
+            let of_ini = || if named.is_none() { format!(" (gamePath of {MO2_INI})") } else { String::new() };
+            let game = recognise(folder, &self.environment).map_err(|what| what + &of_ini());
+            game.and_then(|it| self.with_prefix(it))
         };
         planned(plan_mo2(instance, &find, overrides))
     }

@@ -136,8 +136,12 @@ impl Instance {
         }
     }
 
+    fn ini(&self) -> PathBuf {
+        self.folder.join(MO2_INI)
+    }
+
     fn game_folder(&self) -> Result<PathBuf, PlanError> {
-        let ini = self.folder.join(MO2_INI);
+        let ini = self.ini();
         let Some(written) = &self.game else {
             return Err(PlanError(format!(
                 "{}: it names no gamePath; name the game with --game-dir",
@@ -177,13 +181,28 @@ impl Instance {
     /// The mods of a profile that are on, lowest first, and the overwrite folder.
     fn folders(&self, profile: &Path, notes: &mut Vec<Note>) -> Vec<PlannedLayer> {
         let mut layers = Vec::new();
-        let bytes = disk::file_in(profile, "modlist.txt").and_then(|path| disk::list_file(&path, notes));
+        let bytes = match disk::file_in(profile, "modlist.txt") {
+            Some(path) => disk::list_file(&path, notes),
+            None => {
+                let text = "the profile has no such list: no mod is on";
+                let path = profile.join("modlist.txt");
+                notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
+                None
+            }
+        };
         let text = bytes.as_deref().map(decode_utf8).unwrap_or_default();
-        let names = self.mods.as_ref().and_then(|mods| FolderNames::read(mods).ok()).unwrap_or_default();
+        let enabled = enabled(&text);
+        let names = if enabled.is_empty() { None } else { self.names_of_mods(notes) };
         // The first line has the highest priority.
-        for name in enabled(&text).into_iter().rev() {
-            let path = self.mods.as_ref().and_then(|mods| Some(mods.join(names.get(name)?)));
+        // Without names what is missing was noted at once.
+        for name in enabled.into_iter().rev().filter(|_| names.is_some()) {
+            let stored = names.as_ref().and_then(|names| names.get(name));
+            let path = self.mods.as_ref().and_then(|mods| Some(mods.join(stored?)));
             match path.filter(|path| path.is_dir()) {
+                Some(path) if is_around(&path, &self.folder) => {
+                    let text = "it is a link to a folder that holds the instance: it is no mod";
+                    notes.push(Note::new(NoteCode::Mo2ModMissing, name, text));
+                }
                 Some(path) => layers.push(self.layer(path, format!("mod \"{name}\""))),
                 None => {
                     let text = "the profile has it on, and the folder of mods does not have it";
@@ -205,6 +224,22 @@ impl Instance {
             }
         }
         layers
+    }
+
+    /// The names in the folder of mods; a note, and none, where it cannot be read.
+    fn names_of_mods(&self, notes: &mut Vec<Note>) -> Option<FolderNames> {
+        let (subject, text) = match self.mods.as_deref().map(|mods| (mods, FolderNames::read(mods))) {
+            Some((_, Ok(names))) => return Some(names),
+            Some((mods, Err(error))) => {
+                (mods.to_string_lossy().into_owned(), format!("the folder of mods cannot be read: {error}"))
+            }
+            None => {
+                let text = "the drive of its folder of mods is not known; name the prefix with --prefix";
+                (self.ini().to_string_lossy().into_owned(), text.to_owned())
+            }
+        };
+        notes.push(Note::new(NoteCode::FolderMissing, subject, text + "; no mod is shown"));
+        None
     }
 
     fn layer(&self, path: PathBuf, why: String) -> PlannedLayer {
@@ -273,6 +308,11 @@ fn unix_path(path: &str, prefix: Option<&Path>) -> Option<PathBuf> {
         true => Some(exact),
         false => find_folder(&root, rest).or(Some(exact)),
     }
+}
+
+/// Whether a folder is another one or holds it, links followed: `/` holds all.
+fn is_around(folder: &Path, other: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|folder| other.canonicalize().is_ok_and(|it| it.starts_with(folder)))
 }
 
 /// The prefix in whose drive C an instance is.

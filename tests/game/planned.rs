@@ -244,6 +244,46 @@ fn a_profile_of_mod_organizer_that_is_not_there_is_named_with_those_that_are() {
 }
 
 #[test]
+fn a_list_of_plugins_that_is_none_is_noted_once() {
+    let tree = Tree::new("skyrimse").with(&[("game/Data/Mod.esp", "")]);
+    fs::create_dir(tree.path("local/Plugins.txt")).unwrap();
+    let order = tree.plan();
+    let [subject] = notes(&order, NoteCode::FileUnreadable)[..] else { panic!("{:?}", order.notes) };
+    assert!(subject.ends_with("local/Plugins.txt"), "{subject}");
+    // One that the user names, mistyped.
+    let overrides = Overrides { plugins: Some(tree.path("plugins.text")), ..Overrides::default() };
+    let order = plan_game(&tree.installation, &overrides).unwrap();
+    let [subject] = notes(&order, NoteCode::FileUnreadable)[..] else { panic!("{:?}", order.notes) };
+    assert!(subject.ends_with("plugins.text"), "{subject}");
+}
+
+#[test]
+fn mods_that_cannot_be_found_are_noted_with_the_cause() {
+    let ini =
+        |settings: &str| format!("[General]\ngamePath=/x\nselected_profile=P\n[Settings]\n{settings}\n");
+    let tree = Tree::new("skyrimse").with(&[
+        ("mo2/ModOrganizer.ini", &ini("")),
+        ("mo2/profiles/P/modlist.txt", "+Disk\n+Up\n+One\n"),
+        ("mo2/mods/One/a.txt", ""),
+    ]);
+    let plan =
+        || plan_mo2(&tree.path("mo2"), &|_| Ok(tree.installation.clone()), &Overrides::default()).unwrap();
+    std::os::unix::fs::symlink("/", tree.path("mo2/mods/Disk")).unwrap();
+    std::os::unix::fs::symlink("..", tree.path("mo2/mods/Up")).unwrap();
+    let order = plan();
+    assert_eq!(layers(&order), ["Data", "One"]);
+    assert_eq!(notes(&order, NoteCode::Mo2ModMissing), ["Up", "Disk"]);
+    // Not a note a mod, of which none is missing.
+    fs::write(tree.path("mo2/ModOrganizer.ini"), ini("mod_directory=Q:/Mods")).unwrap();
+    let order = plan();
+    assert_eq!(layers(&order), ["Data"]);
+    assert_eq!(notes(&order, NoteCode::Mo2ModMissing), [""; 0]);
+    assert!(notes(&order, NoteCode::FolderMissing)[0].ends_with("mo2/ModOrganizer.ini"));
+    fs::remove_file(tree.path("mo2/profiles/P/modlist.txt")).unwrap();
+    assert!(notes(&plan(), NoteCode::FileUnreadable)[0].ends_with("P/modlist.txt"));
+}
+
+#[test]
 fn a_profile_of_morrowind_has_the_settings_that_the_game_keeps_in_its_folder() {
     let tree = Tree::new("morrowind").with(&[
         ("game/Morrowind.ini", "[Archives]\nArchive 0=Game.bsa\n"),
