@@ -82,25 +82,22 @@ pub(super) fn path_of(fd: &OwnedFd) -> Result<PathBuf, Errno> {
 
 /// The tops of mounts, each opened once.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(Mutex<HashMap<u64, MountTop>>);
+pub(super) struct Mounts(Mutex<HashMap<u64, Arc<Root>>>);
 
-/// The top of a mount.
-#[derive(Clone, Debug)]
-pub(super) struct MountTop {
-    pub(super) root: Arc<Root>,
-    /// The kind of the mount, where it is one that is not entered.
-    pub(super) refused: Option<&'static str>,
+/// The kind of the mount that a descriptor is on, where it is one that is not entered. Nothing of such a one is held: nobody
+/// could unmount it.
+pub(super) fn refused(fd: &OwnedFd) -> Result<Option<&'static str>, Errno> {
+    let magic = rustix::fs::fstatfs(fd)?.f_type;
+    Ok(REFUSED.iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| *kind))
 }
 
 impl Mounts {
-    /// The top of the mount that a descriptor and its path are on.
-    pub(super) fn top(&self, fd: &OwnedFd, mount: u64, path: &Path) -> Result<MountTop, Errno> {
+    /// The top of the mount that a path is on, by its number.
+    pub(super) fn top(&self, mount: u64, path: &Path) -> Result<Arc<Root>, Errno> {
         let mut tops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(top) = tops.get(&mount) {
             return Ok(top.clone());
         }
-        let magic = rustix::fs::fstatfs(fd)?.f_type;
-        let refused = REFUSED.iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| *kind);
         let is_on = |path: &&Path| {
             let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
             let stat = rustix::fs::statx(CWD, *path, flags, StatxFlags::MNT_ID);
@@ -111,7 +108,7 @@ impl Mounts {
         if root.mount != mount {
             return Err(Errno::XDEV);
         }
-        let top = MountTop { root: Arc::new(root), refused };
+        let top = Arc::new(root);
         tops.insert(mount, top.clone());
         Ok(top)
     }

@@ -15,7 +15,7 @@ use super::file_state;
 use super::filter::Filter;
 use super::folder::Folder;
 use super::location::{Base, Locations};
-use super::mounts::{Found, Root, path_of};
+use super::mounts::{Found, Root, path_of, refused};
 use super::names::{FolderNames, FolderRecord, joined, path_from};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
@@ -242,12 +242,12 @@ impl<'a> Scan<'a> {
             let path = within.as_os_str().as_bytes().to_vec();
             return Ok(Target { found, root: self.root.clone(), path });
         }
-        let top = self.files.mounts.top(fd, found.mount, &path)?;
-        if let Some(kind) = top.refused.filter(|_| !is_same_mount) {
+        if !is_same_mount && let Some(kind) = refused(fd)? {
             return Err(Why::Mount(kind));
         }
-        let within = path.strip_prefix(&top.root.path).map_err(|_| Errno::XDEV)?;
-        Ok(Target { found, path: within.as_os_str().as_bytes().to_vec(), root: top.root })
+        let root = self.files.mounts.top(found.mount, &path)?;
+        let within = path.strip_prefix(&root.path).map_err(|_| Errno::XDEV)?;
+        Ok(Target { found, path: within.as_os_str().as_bytes().to_vec(), root })
     }
 
     fn add_linked_folder(&mut self, folder: u32, name: &[u8], target: Target) -> Result<(), Left> {
