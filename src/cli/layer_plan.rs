@@ -109,7 +109,7 @@ impl PlannedLayer {
 
 /// The layers of a game's plan, which has a number among sources. A folder of which the game looks at some folders alone becomes two: these above all, and
 /// where it was planned what no archive has.
-pub(super) fn of_order(order: &LoadOrder, number: u16) -> Vec<PlannedLayer> {
+pub(super) fn of_order(order: &LoadOrder, number: u16, archives: FolderArchives) -> Vec<PlannedLayer> {
     let (mut layers, mut above) = (Vec::with_capacity(order.layers.len()), Vec::new());
     let rules = LayerRules::of(order, number);
     for layer in &order.layers {
@@ -124,7 +124,7 @@ pub(super) fn of_order(order: &LoadOrder, number: u16) -> Vec<PlannedLayer> {
                 path: path.clone(),
                 filter,
                 opens_archives: false,
-                lists_archives: false,
+                lists_archives: archives != FolderArchives::Open,
                 hides_served,
                 why: why.clone(),
                 rules: rules.clone(),

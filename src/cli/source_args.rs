@@ -28,7 +28,7 @@ pub(super) struct SourceArgs {
     /// stands for that profile in any case
     #[arg(long, value_name = "NAME")]
     pub(super) mo2_profile: Option<String>,
-    /// What to do with archives that lie directly in a folder [default: open]
+    /// What to do with archives that lie directly in a folder, or that a game loads [default: open]
     #[arg(long = "archives", value_enum, value_name = "HOW")]
     pub(super) folder_archives: Option<FolderArchives>,
 }

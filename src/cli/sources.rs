@@ -11,8 +11,8 @@ use crate::covered::uncovered;
 use crate::game::caseless::{FolderNames, find_file, same};
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
-    Environment, Installation, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, Overrides, PlanError, PlannedLayer,
-    TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw, title,
+    Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, Overrides, PlanError,
+    PlannedLayer, TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw, title,
 };
 use crate::tree::Rule;
 
@@ -25,7 +25,10 @@ pub(super) fn plan(set: &SourceSet) -> Result<LoadOrder, Failure> {
 pub(super) fn plan_each(set: &SourceSet) -> Result<Vec<LoadOrder>, Failure> {
     let archives = set.open.source.folder_archives();
     let orders = resolve(&set.paths, &set.open.source)?.into_iter().map(|source| match source {
-        Source::Planned(order) => Ok(*order),
+        Source::Planned(mut order) => {
+            keep_files(&mut order, archives);
+            Ok(*order)
+        }
         Source::Folder(folder) => loose_folder(&folder, archives),
         Source::Archive(path) => {
             let path =
@@ -52,13 +55,14 @@ pub(super) fn layers(set: &SourceSet) -> Result<OpenPlan, Failure> {
     let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
     for source in resolve(&set.paths, &set.open.source)? {
         match source {
-            Source::Planned(order) => {
+            Source::Planned(mut order) => {
+                keep_files(&mut order, archives);
                 // Dates decide within each game, whatever else is among the sources.
                 if order.precedence.loose == LooseRule::ByDate {
                     rule = Rule::Dates;
                 }
                 let number = u16::try_from(orders.len()).unwrap_or(u16::MAX);
-                layers.extend(layer_plan::of_order(&order, number));
+                layers.extend(layer_plan::of_order(&order, number, archives));
                 orders.push(*order);
             }
             Source::Folder(path) | Source::Archive(path) => {
@@ -67,6 +71,13 @@ pub(super) fn layers(set: &SourceSet) -> Result<OpenPlan, Failure> {
         }
     }
     Ok(OpenPlan { layers, rule, order: joined(orders) })
+}
+
+/// Leaves out the archives of a game where those in folders stay files: what is left is its merged data folder.
+fn keep_files(order: &mut LoadOrder, archives: FolderArchives) {
+    if archives == FolderArchives::Files {
+        order.layers.retain(|layer| layer.what == LayerKind::Folder);
+    }
 }
 
 /// What a game loads, where a path is one; it is none of a profile.

@@ -48,6 +48,25 @@ fn each_file_comes_from_the_layer_that_the_game_reads_it_from() {
 }
 
 #[test]
+fn archives_of_a_game_stay_files_where_that_is_asked_for() {
+    let dir = TestDir::new();
+    for world in worlds::write(&dir) {
+        let source = world.source();
+        let list = |how: &str| world.run(&dir, &["list", how, &source]).sound().to_lowercase();
+        let (files, both) = (list("--archives=files"), list("--archives=both"));
+        for layer in world.expected["layers"].as_array().unwrap() {
+            let path = layer["path"].as_str().unwrap().to_lowercase();
+            let name = path.rsplit('/').next().unwrap();
+            if layer["kind"] == "archive" {
+                let is_listed = |list: &str| list.lines().any(|it| it == name);
+                assert!(is_listed(&files) && is_listed(&both), "{}: {name}", world.name);
+            }
+        }
+        assert!(!files.contains("meshes/own/"), "{}: archives are open", world.name);
+    }
+}
+
+#[test]
 fn in_each_conflict_the_layer_wins_that_the_game_reads_and_counts_add_up() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
