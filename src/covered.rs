@@ -33,6 +33,11 @@ pub fn cover(mountpoint: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a path without links is the mountpoint.
+pub fn is_mountpoint(path: &Path) -> bool {
+    COVERED.get().is_some_and(|covered| covered.path == path)
+}
+
 /// A path by which to open what is at `path` on the disk, though the mount covers it. One that leads into the mountpoint
 /// by a link is not recognised.
 pub fn uncovered(path: &Path) -> Cow<'_, Path> {

@@ -19,6 +19,7 @@ use super::mounts::{Found, Root, path_of, refused};
 use super::names::{FolderNames, FolderRecord, joined, path_from};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
+use crate::covered::is_mountpoint;
 
 /// Files and folders of one folder at most, so that whoever names `/` hears of it before memory is full.
 const ENTRIES_MAX: u32 = 1 << 22;
@@ -241,6 +242,12 @@ impl<'a> Scan<'a> {
         if is_same_mount && let Ok(within) = path.strip_prefix(&self.root.path) {
             let path = within.as_os_str().as_bytes().to_vec();
             return Ok(Target { found, root: self.root.clone(), path });
+        }
+        if is_mountpoint(&path) {
+            // Our own mount: below it the folder is what it was.
+            let root = Arc::new(Root::open(&path, OFlags::DIRECTORY)?);
+            let found = Found { mount: root.mount, identity: root.identity, ..found };
+            return Ok(Target { found, root, path: Vec::new() });
         }
         if !is_same_mount && let Some(kind) = refused(fd)? {
             return Err(Why::Mount(kind));

@@ -56,3 +56,29 @@ fn an_instance_of_mod_organizer_is_followed_in_its_mods_plugins_and_settings() {
     fs::write(profile.join("modlist.txt"), list + "+Fresh\r\n").unwrap();
     until("a mod that is installed is shown", || of("fresh.TXT").as_deref() == Some("fresh"));
 }
+
+#[test]
+fn a_game_that_is_mounted_over_its_own_data_is_followed() {
+    let dir = TestDir::new();
+    let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "skyrimse") else {
+        return;
+    };
+    let data = world.folder("game_dir").join("Data");
+    let winners = world.expected["winners"].as_object().unwrap();
+    let finished = world.run(&dir, &["mount", "-o", "nonempty", "skyrimse", data.to_str().unwrap()]);
+    assert_eq!(finished.code, 0, "{}", finished.err);
+    let mount = Mounted::at(&data, finished.out);
+    let check = || {
+        for (path, winner) in winners {
+            assert_eq!(layer(&mount.join(path)).as_deref(), winner.as_str(), "{path}");
+        }
+    };
+    check();
+    assert!(dir.run(["reload", data.to_str().unwrap()]).sound().ends_with(": nothing changed\n"));
+    let plugins = world.folder("local_dir").join("Plugins.txt");
+    let text = fs::read(&plugins).unwrap();
+    fs::write(&plugins, [&text[..], b"# another line\r\n"].concat()).unwrap();
+    assert!(dir.run(["reload", data.to_str().unwrap()]).sound().ends_with(": nothing changed\n"));
+    check();
+    mount.umount(&dir);
+}
