@@ -169,7 +169,8 @@ fn starred(lines: &[String]) -> Vec<String> {
         lines.iter().enumerate().map(|(at, line)| (fold(name_of(line)), at)).collect();
     let is_last = |(at, line): &(usize, &String)| last.get(&fold(name_of(line))) == Some(at);
     let lines = lines.iter().enumerate().filter(is_last).map(|(_, line)| line);
-    lines.filter(|line| line.starts_with('*')).map(|line| name_of(line).to_owned()).collect()
+    let starred = lines.filter(|line| line.starts_with('*')).map(|line| name_of(line).to_owned());
+    starred.filter(|name| !name.is_empty()).collect()
 }
 
 /// The name in a line of `Plugins.txt`.

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::caseless::{FolderNames, find_folder, fold};
 use super::disk;
+use super::fuse_mount::is_fuse;
 use super::ini::Ini;
 use super::installation::{Installation, Overrides};
 use super::note::{Note, NoteCode};
@@ -325,17 +326,6 @@ fn prefix_around(folder: &Path) -> Option<PathBuf> {
         prefix.push(part);
     }
     None
-}
-
-/// Whether a file system in user space is mounted on a folder.
-fn is_fuse(folder: &Path) -> bool {
-    let Ok(mounts) = std::fs::read_to_string("/proc/self/mountinfo") else { return false };
-    let Ok(folder) = folder.canonicalize() else { return false };
-    mounts.lines().any(|line| {
-        let (before, after) = line.split_once(" - ").unwrap_or((line, ""));
-        let point = before.split(' ').nth(4).unwrap_or_default().replace("\\040", " ");
-        after.starts_with("fuse") && Path::new(&point) == folder
-    })
 }
 
 #[cfg(test)]

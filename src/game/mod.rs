@@ -12,6 +12,7 @@ mod data;
 mod disk;
 mod environment;
 pub mod find;
+mod fuse_mount;
 mod ini;
 mod installation;
 mod invalidation;

@@ -7,6 +7,7 @@ use super::caseless::{self, FoundPath, find_folder, fold};
 use super::data::{DataFolder, DataFolders};
 use super::disk;
 use super::find::unreadable;
+use super::fuse_mount::is_fuse;
 use super::ini::{Ini, IniFiles};
 use super::installation::{Installation, Overrides};
 use super::invalidation;
@@ -36,7 +37,13 @@ pub(super) struct Managed {
 /// # Errors
 /// Where its data folder does not exist. What else is missing becomes a note.
 pub fn plan_game(installation: &Installation, overrides: &Overrides) -> Result<LoadOrder, PlanError> {
-    plan_managed(installation, overrides, &Managed::default())
+    let mut order = plan_managed(installation, overrides, &Managed::default())?;
+    let data = caseless::find_folder(&installation.folder, installation.title.data);
+    if let Some(data) = data.filter(|data| is_fuse(data)) {
+        let text = "a file system is mounted over it: what that shows is taken for the game's own files";
+        order.notes.push(Note::new(NoteCode::DataMounted, data.to_string_lossy(), text));
+    }
+    Ok(order)
 }
 
 /// The same with what a mod manager changes.

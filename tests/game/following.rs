@@ -82,3 +82,25 @@ fn a_game_that_is_mounted_over_its_own_data_is_followed() {
     check();
     mount.umount(&dir);
 }
+
+#[test]
+fn mods_that_are_deployed_over_the_data_of_their_game_are_followed() {
+    let dir = TestDir::new();
+    let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "mo2-skyrimse") else {
+        return;
+    };
+    let (instance, data) = (world.folder("mo2_dir"), world.folder("game_dir").join("Data"));
+    let arguments = ["mount", "-o", "nonempty", "--archives=files", instance.to_str().unwrap()];
+    let finished = world.run(&dir, &[&arguments[..], &[data.to_str().unwrap()]].concat());
+    assert_eq!(finished.code, 0, "{}", finished.err);
+    let mount = Mounted::at(&data, finished.out);
+    assert!(mount.join("skyrim - MISC.bsa").is_file() && mount.join("tex - textures.BSA").is_file());
+    assert!(dir.run(["reload", data.to_str().unwrap()]).sound().ends_with(": nothing changed\n"));
+    fs::write(instance.join("mods/Base/textures/new.dds"), "layer: new\n").unwrap();
+    until("a file of a mod is shown", || layer(&mount.join("Textures/NEW.dds")).as_deref() == Some("new"));
+    assert!(mount.join("skyrim - MISC.bsa").is_file() && mount.join("tex - textures.BSA").is_file());
+    // Another process sees the mount, and says so.
+    let finished = world.run(&dir, &["order", "--json", world.folder("game_dir").to_str().unwrap()]);
+    assert!(finished.out.contains("\"data-mounted\""), "{}", finished.out);
+    mount.umount(&dir);
+}
