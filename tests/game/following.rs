@@ -58,6 +58,25 @@ fn an_instance_of_mod_organizer_is_followed_in_its_mods_plugins_and_settings() {
 }
 
 #[test]
+fn an_openmw_cfg_is_followed() {
+    let dir = TestDir::new();
+    let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "openmw-chain") else {
+        return;
+    };
+    let finished = world.run(&dir, &["mount", &world.source(), "mnt"]);
+    assert_eq!(finished.code, 0, "{}", finished.err);
+    let mount = Mounted::at(&dir.path("mnt"), finished.out);
+    let more = dir.path("more");
+    fs::create_dir(&more).unwrap();
+    fs::write(more.join("followed.txt"), "layer: more\n").unwrap();
+    let cfg = world.root.join("home/.config/openmw/openmw.cfg");
+    let mut text = fs::read(&cfg).unwrap();
+    text.extend(format!("\ndata=\"{}\"\n", more.display()).into_bytes());
+    fs::write(&cfg, text).unwrap();
+    until("its folder is shown", || layer(&mount.join("FOLLOWED.txt")).as_deref() == Some("more"));
+}
+
+#[test]
 fn a_game_that_is_mounted_over_its_own_data_is_followed() {
     let dir = TestDir::new();
     let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "skyrimse") else {
