@@ -118,22 +118,21 @@ impl FileSystem {
         for &(ino, entry) in &changes.retired {
             self.shared.retired.add(ino, &then.store, entry);
         }
+        if is_changed {
+            // Before it is the view before: no listing may miss it.
+            *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some((Instant::now(), then.clone()));
+        }
         let told = self.shared.change_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });
         let (changed, same) = changed_answers(&then, &now, told);
+        let untold = self.shared.tell_again(same.into_iter().chain(changes.respelled.iter().cloned()));
         let mut invalidation = Invalidation::of(&self.shared.spellings, &changes);
-        invalidation.names.extend(changed);
-        invalidation
-            .names
-            .extend(self.shared.tell_again(same.into_iter().chain(changes.respelled.iter().cloned())));
+        invalidation.names.extend(changed.into_iter().chain(untold));
         self.shared.spellings.keep_those_of(&now.tree);
         let sources: Vec<u32> = now.store.sources();
         self.shared.retired.prune(|ino| now.tree.node(ino).is_some(), |source| sources.contains(&source));
-        if is_changed {
-            *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some((Instant::now(), then.clone()));
-        }
         if let Some(notifier) = self.notifier.get() {
             invalidation.send(notifier);
         }
