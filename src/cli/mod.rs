@@ -34,6 +34,7 @@ mod named_folder;
 mod names;
 mod open;
 mod open_args;
+mod opened_archive;
 mod option_table;
 mod order;
 mod output;

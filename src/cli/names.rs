@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::open::with_archive;
 use super::open_args::ParseArgs;
+use super::opened_archive::with_archive;
 use super::output::stdout;
 use crate::format::Name;
 use crate::format::encoding::Encoding;

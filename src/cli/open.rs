@@ -3,28 +3,23 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
 use std::time::SystemTime;
 
 use super::case_twins::case_twins;
 use super::exit::{Exit, Failure};
 use super::layer_plan::{FoundLayer, LayerRules, PlannedFolder, PlannedLayer};
 use super::open_args::{Layout, OpenArgs};
-use super::output::count;
+use super::opened_archive::{Description, OpenedArchive};
 use super::parallel::in_parallel;
 use super::source_set::SourceSet;
 use super::sources::OpenPlan;
 use super::{cache_size, dictionary, folder_name, layer_names, sources};
-use crate::content::{LayerTables, Store};
+use crate::content::Store;
 use crate::folder::{Folder, OpenFiles, Wait};
-use crate::format::{self, About, Archive, Note, Options};
 use crate::game::{LoadOrder, Looked, recorded};
-use crate::read::Bytes;
-use crate::source::Source;
-use crate::tree::{self, Dictionary, Layer, Rule, TooManyNames, TooManyPaths, Tree};
+use crate::tree::{self, Dictionary, Layer, Rule, TooManyPaths, Tree};
 
 /// Archives and folders that were opened and merged.
 #[derive(Debug)]
@@ -40,16 +35,6 @@ pub(super) struct OpenedArchives {
     /// What that took of the disk.
     pub(super) looked: Looked,
 }
-
-/// What an archive's header states, and what its parser noted.
-#[derive(Debug)]
-pub(super) struct Description {
-    pub(super) about: About,
-    pub(super) notes: Vec<Note>,
-}
-
-/// Files of an archive from which on names and tables are made in parallel.
-const PARALLEL_FROM: usize = 1 << 14;
 
 impl OpenedArchives {
     /// Opens sources, the last of which wins.
@@ -87,12 +72,10 @@ impl OpenedArchives {
     ) -> Result<Self, Failure> {
         let names = dictionary::read(&args.names, args.parse.encoding())?;
         let files = Arc::new(OpenFiles::default());
-        let mut found = find_layers(planned, &files)?;
-        for layer in &mut found {
-            if let FoundLayer::Archive { path, is_needed, .. } = layer {
-                *is_needed |= needed.contains(path);
-            }
-        }
+        // An archive's folder has a name once all are known.
+        let names_of_archives = (layout == Layout::Union).then_some(&names);
+        let opener = Opener { needed, args };
+        let (found, archives) = find_layers(planned, &files, &opener, names_of_archives)?;
         let bases = match layout {
             Layout::Union => Vec::new(),
             Layout::PerArchive => {
@@ -100,7 +83,7 @@ impl OpenedArchives {
             }
         };
         let base = &|index: usize| bases.get(index).map(String::as_str);
-        let archives = open_archives(&found, base, names, args)?;
+        let archives = opener.open_rest(&found, archives, base, names)?;
         let mut opened = Opening::new(rule, store);
         opened.archives = archives.iter().flatten().map(|archive| archive.source.path().to_owned()).collect();
         opened.deep_archives = deep_archives(&opened.archives);
@@ -127,56 +110,96 @@ impl OpenedArchives {
     }
 }
 
-/// Walks the folders among the layers.
-fn find_layers(planned: &[PlannedLayer], files: &Arc<OpenFiles>) -> Result<Vec<FoundLayer>, Failure> {
-    let found = in_parallel(planned.len(), "listing folders", |index| match &planned[index] {
+/// Layers, and for each its archive, where that is open by now.
+type FoundLayers = (Vec<FoundLayer>, Vec<Option<OpenedArchive>>);
+
+/// Walks the folders among the layers, and where there are `names` opens the planned archives meanwhile.
+fn find_layers(
+    planned: &[PlannedLayer],
+    files: &Arc<OpenFiles>,
+    opener: &Opener<'_>,
+    names: Option<&Dictionary>,
+) -> Result<FoundLayers, Failure> {
+    // Folders first: a walk takes longer than the opening of most archives, and one thread does it.
+    let mut order: Vec<usize> = (0..planned.len()).collect();
+    order.sort_by_key(|&index| matches!(planned[index], PlannedLayer::Archive { .. }));
+    let find = |at: usize| match &planned[order[at]] {
         PlannedLayer::Archive { path, is_needed, why, rules } => {
             let (path, why, rules) = (path.clone(), why.clone(), rules.clone());
-            Ok(vec![FoundLayer::Archive { path, is_needed: *is_needed, why, rules }])
+            let layer = FoundLayer::Archive { path, is_needed: *is_needed, why, rules };
+            let Some(names) = names else { return Ok(vec![(layer, None)]) };
+            let opened = opener.open(&layer, None, names)?;
+            Ok(opened.map(|archive| vec![(layer, Some(archive))]).unwrap_or_default())
         }
-        PlannedLayer::Folder(folder) => folder.find(files),
-    })?;
-    Ok(found.into_iter().flatten().collect())
-}
-
-/// Opens the archives among the layers; `None` for folders, and for archives that cannot be opened and need not be. Where
-/// one stores only hashes, `names` and the other layers name its files.
-fn open_archives<'b>(
-    found: &[FoundLayer],
-    base: &(dyn Fn(usize) -> Option<&'b str> + Sync),
-    mut names: Dictionary,
-    args: &OpenArgs,
-) -> Result<Vec<Option<OpenedArchive>>, Failure> {
-    let open = |index: usize, names: &Dictionary| match &found[index] {
-        FoundLayer::Folder { .. } | FoundLayer::Later(_) => Ok(None),
-        FoundLayer::Archive { path, is_needed, .. } => {
-            match OpenedArchive::open(path, base(index), names, args) {
-                Err(failure) if !is_needed => {
-                    log::warn!("{}; it is no layer", failure.what);
-                    Ok(None)
-                }
-                opened => opened.map(Some),
-            }
+        PlannedLayer::Folder(folder) => {
+            Ok(folder.find(files)?.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
         }
     };
-    let what = "opening archives";
-    let mut archives = in_parallel(found.len(), what, |index| open(index, &names))?;
-    let is_unnamed =
-        |archive: &Option<OpenedArchive>| archive.as_ref().is_some_and(|it| it.layer.has_unnamed());
-    let unnamed: Vec<usize> = (0..archives.len()).filter(|&index| is_unnamed(&archives[index])).collect();
-    if !unnamed.is_empty() && found.len() > 1 {
-        if let Err(error) = add_names(&mut names, found, &archives) {
-            log::info!(
-                "not all files that are known by their hash alone are looked for in other layers: {error}"
-            );
+    let found = in_parallel(planned.len(), "opening sources", find)?;
+    let mut in_order: Vec<_> = order.into_iter().zip(found).collect();
+    in_order.sort_unstable_by_key(|(index, _)| *index);
+    Ok(in_order.into_iter().flat_map(|(_, found)| found).unzip())
+}
+
+/// Opens the archives among layers.
+struct Opener<'a> {
+    /// Archives that must be readable, whatever asks for them.
+    needed: &'a HashSet<PathBuf>,
+    args: &'a OpenArgs,
+}
+
+impl Opener<'_> {
+    /// Opens an archive; `None` for folders, and for an archive that cannot be opened and need not be.
+    fn open(
+        &self,
+        layer: &FoundLayer,
+        base: Option<&str>,
+        names: &Dictionary,
+    ) -> Result<Option<OpenedArchive>, Failure> {
+        let FoundLayer::Archive { path, is_needed, .. } = layer else { return Ok(None) };
+        match OpenedArchive::open(path, base, names, self.args) {
+            Err(failure) if !is_needed && !self.needed.contains(path) => {
+                log::warn!("{}; it is no layer", failure.what);
+                Ok(None)
+            }
+            opened => opened.map(Some),
         }
-        let named = in_parallel(unnamed.len(), what, |at| open(unnamed[at], &names))?;
-        unnamed.into_iter().zip(named).for_each(|(index, archive)| archives[index] = archive);
     }
-    for (found, archive) in found.iter().zip(&archives) {
-        archive.iter().for_each(|archive| archive.report(&found.path()));
+
+    /// Opens those that are not open. Where one stores only hashes, `names` and the other layers name its files.
+    fn open_rest<'b>(
+        &self,
+        found: &[FoundLayer],
+        mut archives: Vec<Option<OpenedArchive>>,
+        base: &(dyn Fn(usize) -> Option<&'b str> + Sync),
+        mut names: Dictionary,
+    ) -> Result<Vec<Option<OpenedArchive>>, Failure> {
+        let rest: Vec<usize> = (0..found.len()).filter(|&index| archives[index].is_none()).collect();
+        let open = |indices: &[usize], names: &Dictionary| {
+            in_parallel(indices.len(), "opening archives", |at| {
+                self.open(&found[indices[at]], base(indices[at]), names)
+            })
+        };
+        for (index, archive) in rest.iter().zip(open(&rest, &names)?) {
+            archives[*index] = archive;
+        }
+        let is_unnamed =
+            |archive: &Option<OpenedArchive>| archive.as_ref().is_some_and(|it| it.layer.has_unnamed());
+        let unnamed: Vec<usize> = (0..archives.len()).filter(|&index| is_unnamed(&archives[index])).collect();
+        if !unnamed.is_empty() && found.len() > 1 {
+            if let Err(error) = add_names(&mut names, found, &archives) {
+                log::info!(
+                    "not all files that are known by their hash alone are looked for in other layers: {error}"
+                );
+            }
+            let named = open(&unnamed, &names)?;
+            unnamed.into_iter().zip(named).for_each(|(index, archive)| archives[index] = archive);
+        }
+        for (found, archive) in found.iter().zip(&archives) {
+            archive.iter().for_each(|archive| archive.report(&found.path()));
+        }
+        Ok(archives)
     }
-    Ok(archives)
 }
 
 /// Adds the paths of all layers to a dictionary.
@@ -318,101 +341,6 @@ pub(super) fn nanoseconds(time: SystemTime) -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// One archive; nothing in it refers to the map of its file.
-struct OpenedArchive {
-    source: Source,
-    tables: LayerTables,
-    layer: Layer,
-    description: Description,
-}
-
-impl OpenedArchive {
-    fn open(
-        path: &Path,
-        folder: Option<&str>,
-        dictionary: &Dictionary,
-        args: &OpenArgs,
-    ) -> Result<Self, Failure> {
-        let mut source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
-        let parsed = with_source(&source, path, &args.parse.options(), |archive| {
-            let layer = || Layer::with_names(&archive, args.parse.encoding(), folder, dictionary);
-            let (layer, tables) = names_and_tables(&archive, layer);
-            (layer, tables, Description { about: archive.about, notes: archive.notes }, archive.tables)
-        });
-        let (layer, tables, description, parsed) = parsed?;
-        source.record_tables(parsed).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
-        let layer =
-            layer.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
-        let tables = tables.presented(args.textures.unwrap_or_default());
-        Ok(Self { source, tables, layer, description })
-    }
-
-    /// Tells what is peculiar about it, by the path by which it is named.
-    fn report(&self, path: &Path) {
-        let path = path.display();
-        for note in &self.description.notes {
-            log::info!("{path}: {} (offset {})", note.what, note.at);
-        }
-        if let Some(what) = still_tiled(&self.tables) {
-            log::warn!("{path}: {what}");
-        }
-    }
-}
-
-/// Opens and parses an archive for one use of its tables.
-pub(super) fn with_archive<T>(
-    path: &Path,
-    options: &Options,
-    use_archive: impl FnOnce(Archive<'_>) -> T,
-) -> Result<T, Failure> {
-    let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
-    with_source(&source, path, options, use_archive)
-}
-
-/// Whether a file can be opened as an archive.
-pub(super) fn is_archive(path: &Path, args: &OpenArgs) -> Result<(), Failure> {
-    with_archive(path, &args.parse.options(), |_| ())
-}
-
-fn with_source<T>(
-    source: &Source,
-    path: &Path,
-    options: &Options,
-    use_archive: impl FnOnce(Archive<'_>) -> T,
-) -> Result<T, Failure> {
-    source
-        .with_map(|bytes, fetch| format::parse_with(Bytes::mapped(bytes, fetch), options).map(use_archive))
-        .map_err(|error| Failure::io(Exit::NoInput, path, &error))?
-        .map_err(|error| Failure::unreadable(path, &error))
-}
-
-/// Names and tables of an archive, of a large one in parallel.
-fn names_and_tables(
-    archive: &Archive<'_>,
-    names: impl FnOnce() -> Result<Layer, TooManyNames>,
-) -> (Result<Layer, TooManyNames>, LayerTables) {
-    if archive.files.len() < PARALLEL_FROM {
-        return (names(), LayerTables::new(archive));
-    }
-    thread::scope(|scope| {
-        let tables = thread::Builder::new().spawn_scoped(scope, || LayerTables::new(archive));
-        let names = names();
-        // A thread that cannot be started is done without.
-        let tables = tables.map(|tables| tables.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        (names, tables.unwrap_or_else(|_| LayerTables::new(archive)))
-    })
-}
-
-/// The textures that `--textures dds` could not put into rows, in one line.
-fn still_tiled(tables: &LayerTables) -> Option<String> {
-    let tiled = tables.still_tiled();
-    let modes: Vec<String> =
-        tiled.iter().map(|(mode, textures)| format!("{textures} of tile mode {mode}")).collect();
-    let textures = count(tiled.values().sum(), "texture");
-    let what = "cannot be put into rows for a PC and keep a console's header";
-    (!tiled.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File, FileTimes};
@@ -420,6 +348,7 @@ mod tests {
 
     use super::*;
     use crate::cli::source_args::FolderArchives;
+    use crate::format::Options;
 
     /// A Morrowind archive of one file, `a.txt`, which contains `archive`.
     fn archive() -> Vec<u8> {
