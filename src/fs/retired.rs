@@ -10,6 +10,8 @@ use crate::format::EntryId;
 
 /// Archives that no view has and that stay open. Those that were replaced first are closed first.
 const SOURCES_MAX: usize = 8;
+/// The same of loose files. The kernel's hold on these is not counted, so that some are kept that it forgot.
+const LOOSE_MAX: usize = 128;
 
 /// The files, by their numbers.
 #[derive(Debug, Default)]
@@ -20,6 +22,8 @@ struct Table {
     files: HashMap<u64, RetiredFile>,
     /// The number of an archive's entry, the inverse of `files`.
     held: HashMap<(u32, u32), u64>,
+    /// The numbers of the loose ones, replaced first, first.
+    loose: VecDeque<u64>,
     /// Archives that the files are in, by their numbers; replaced first, first.
     sources: VecDeque<(u32, Arc<Store>)>,
 }
@@ -35,7 +39,7 @@ impl Retired {
     pub(super) fn add(&self, ino: u64, store: &Store, id: EntryId) {
         let Some(source) = store.source(id) else {
             if let Some(file) = store.open_loose(id) {
-                self.table().files.insert(ino, RetiredFile::Loose(Arc::new(file)));
+                self.table().add_loose(ino, file);
             }
             return;
         };
@@ -152,9 +156,21 @@ enum Bytes {
 }
 
 impl Table {
+    fn add_loose(&mut self, ino: u64, file: LooseFile) {
+        self.files.insert(ino, RetiredFile::Loose(Arc::new(file)));
+        self.loose.push_back(ino);
+        if self.loose.len() > LOOSE_MAX
+            && let Some(first) = self.loose.pop_front()
+        {
+            self.files.remove(&first);
+        }
+    }
+
     fn remove(&mut self, ino: u64) {
-        if let Some(RetiredFile::Entry { source, entry }) = self.files.remove(&ino) {
-            self.held.remove(&(source, entry));
+        match self.files.remove(&ino) {
+            Some(RetiredFile::Entry { source, entry }) => _ = self.held.remove(&(source, entry)),
+            Some(RetiredFile::Loose(_)) => self.loose.retain(|loose| *loose != ino),
+            None => {}
         }
     }
 
