@@ -13,31 +13,31 @@ use crate::mounted::{Mounted, TestDir, is_root, logged, run, signal, status, unt
 use crate::support::{Tes3, Tes4};
 
 /// An archive of these files.
-fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     files.iter().fold(Tes3::new(), |it, (path, content)| it.file(*path, content.as_bytes())).build()
 }
 
 /// Puts a file in the place of another by a rename, as careful programs save.
-fn replace(dir: &TestDir, name: &str, bytes: &[u8]) {
+pub(super) fn replace(dir: &TestDir, name: &str, bytes: &[u8]) {
     fs::write(dir.path("new"), bytes).unwrap();
     fs::rename(dir.path("new"), dir.path(name)).unwrap();
 }
 
-fn views(mount: &Mounted) -> u64 {
+pub(super) fn views(mount: &Mounted) -> u64 {
     status(&mount.path)["views"].as_u64().unwrap()
 }
 
 /// Waits for a later view than `before`.
-fn until_later(mount: &Mounted, before: u64) {
+pub(super) fn until_later(mount: &Mounted, before: u64) {
     until("a later view is served", || views(mount) > before);
 }
 
 /// A file's content, or the errno of reading it.
-fn content(path: &Path) -> Result<String, i32> {
+pub(super) fn content(path: &Path) -> Result<String, i32> {
     fs::read_to_string(path).map_err(|error| error.raw_os_error().unwrap())
 }
 
-const ENOENT: i32 = 2;
+pub(super) const ENOENT: i32 = 2;
 const EIO: i32 = 5;
 
 #[test]
