@@ -2,13 +2,16 @@
 //! shows must not be taken for what it is made of. Whoever opens a path that a mount may be made of asks [`uncovered`].
 
 use std::borrow::Cow;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use rustix::fs::{Mode, OFlags};
+
+/// Links that the system follows on the way to a file.
+const LINKS_MAX: u32 = 40;
 
 /// The folder that is mounted on. A process mounts once.
 static COVERED: OnceLock<Covered> = OnceLock::new();
@@ -39,12 +42,43 @@ pub fn is_mountpoint(path: &Path) -> bool {
 }
 
 /// A path by which to open what is at `path` on the disk, though the mount covers it. One that leads into the mountpoint
-/// by a link is not recognised.
+/// by a link is not recognised: [`without_links`].
 pub fn uncovered(path: &Path) -> Cow<'_, Path> {
     match COVERED.get() {
         Some(covered) => beneath(covered, path).map_or(Cow::Borrowed(path), Cow::Owned),
         None => Cow::Borrowed(path),
     }
+}
+
+/// Follows the links on the way to an absolute path, and does not enter the mount. Calls `visit` with each folder that is on the
+/// way and the name that is looked up in it, whether or not it is there.
+pub fn without_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
+    let names = |path: &Path| {
+        let parts: Vec<Component<'_>> = path.components().rev().collect();
+        parts.into_iter().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>()
+    };
+    let (mut at, mut left, mut links) = (PathBuf::from("/"), names(path), 0);
+    while let Some(name) = left.pop() {
+        if name == ".." {
+            at.pop();
+            continue;
+        }
+        if name == "/" || name == "." {
+            at = if name == "/" { PathBuf::from("/") } else { at };
+            continue;
+        }
+        visit(&at, &name);
+        let next = at.join(&name);
+        match std::fs::read_link(uncovered(&next)) {
+            // More are a circle.
+            Ok(target) if links < LINKS_MAX => {
+                links += 1;
+                left.extend(names(&target));
+            }
+            _ => at = next,
+        }
+    }
+    at
 }
 
 fn beneath(covered: &Covered, path: &Path) -> Option<PathBuf> {
@@ -73,5 +107,25 @@ mod tests {
         assert!(beneath(&covered, dir.path()).unwrap().is_dir());
         assert!(beneath(&covered, &moved).is_none());
         std::fs::rename(&moved, dir.path()).unwrap();
+    }
+
+    #[test]
+    fn links_are_followed_name_by_name_and_a_circle_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(dir.join("real/sub")).unwrap();
+        for (target, link) in
+            [("real", "a"), ("../mid", "real/sub/up"), ("real/sub/x", "mid"), ("circle", "circle")]
+        {
+            std::os::unix::fs::symlink(target, dir.join(link)).unwrap();
+        }
+        let mut seen = Vec::new();
+        let found = without_links(&dir.join("a/./sub/up/y"), |folder, name| seen.push(folder.join(name)));
+        assert_eq!(found, dir.join("real/mid/y"));
+        seen.retain(|path| path.starts_with(&dir) && *path != dir);
+        let all = ["a", "real", "real/sub", "real/sub/up", "real/mid", "real/mid/y"];
+        assert_eq!(seen, all.map(|path| dir.join(path)));
+        assert_eq!(without_links(&dir.join("a/sub/../../mid"), |_, _| {}), dir.join("real/sub/x"));
+        assert_eq!(without_links(&dir.join("circle"), |_, _| {}), dir.join("circle"));
     }
 }

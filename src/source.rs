@@ -13,13 +13,14 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use memmap2::{Advice, Mmap};
+use rustix::fs::{MemfdFlags, OFlags};
 use rustix::io::{ReadWriteFlags, preadv2};
 use twox_hash::XxHash3_64;
 
@@ -33,6 +34,15 @@ const BLOCK: u64 = 1 << 16;
 const DIGEST_STEP: usize = 1 << 18;
 /// Of [`Source::compare_at`]: not again before the ctime moves.
 const NEVER: u64 = u64::MAX;
+
+/// Whether tables are copied before they are parsed.
+static COPIES: AtomicBool = AtomicBool::new(false);
+
+/// From now on tables are copied before they are parsed: archives are opened while others write to them, and one that is
+/// truncated then would end the process with SIGBUS, and its mount with it. Before the mount a map costs less.
+pub fn copy_tables() {
+    COPIES.store(true, Ordering::Relaxed);
+}
 
 /// An open archive file. After the open no path is resolved: its folder may be below a mount of ours, whose lookups wait
 /// for the thread that does it.
@@ -90,7 +100,11 @@ impl Source {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        let file = File::open(uncovered(path))?;
+        // A pipe that came meanwhile must not block the open.
+        let file = File::options()
+            .read(true)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+            .open(uncovered(path))?;
         let metadata = file.metadata()?;
         let opened = Stat::of(&metadata);
         Ok(Self {
@@ -177,18 +191,19 @@ impl Source {
         if self.len() == 0 {
             return Ok(parse(&[], &|range| Some(range.end)));
         }
+        let copy = if COPIES.load(Ordering::Relaxed) { Some(sparse_file(self.len())?) } else { None };
         // SAFETY: the map is private to this call and read-only. Another process may write to the file meanwhile:
         // parsers trust no byte and read none twice for a decision that memory safety depends on. Where the file is
-        // truncated meanwhile, SIGBUS ends the process before anything is mounted.
+        // truncated meanwhile, SIGBUS ends the process before anything is mounted; nobody truncates a copy.
         let map = unsafe {
             memmap2::MmapOptions::new()
                 .len(usize::try_from(self.len()).unwrap_or(usize::MAX))
-                .map(&self.file)?
+                .map(copy.as_ref().unwrap_or(&self.file))?
         };
         let fetched = Mutex::new(Fetched { blocks: HashSet::new(), error: None });
         let parsed = parse(&map, &|range| {
             let mut fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);
-            self.fetch(&map, range, &mut fetched)
+            self.fetch(&map, copy.as_ref(), range, &mut fetched)
         });
         match fetched.into_inner().unwrap_or_else(PoisonError::into_inner).error {
             Some(error) => Err(error),
@@ -197,13 +212,19 @@ impl Source {
     }
 
     /// Fetches the blocks of the map that a range touches; returns where the last of them ends.
-    fn fetch(&self, map: &Mmap, range: Range<u64>, fetched: &mut Fetched) -> Option<u64> {
+    fn fetch(
+        &self,
+        map: &Mmap,
+        copy: Option<&File>,
+        range: Range<u64>,
+        fetched: &mut Fetched,
+    ) -> Option<u64> {
         let end = range.end.min(self.len()).next_multiple_of(BLOCK);
         for start in (range.start / BLOCK * BLOCK..end).step_by(BLOCK as usize) {
             if fetched.blocks.contains(&start) {
                 continue;
             }
-            if let Err(error) = self.fetch_block(map, start) {
+            if let Err(error) = self.fetch_block(map, copy, start) {
                 let reason = format!("it cannot be read at offset {start}: {error}");
                 fetched.error.get_or_insert_with(|| io::Error::new(error.kind(), reason));
                 return None;
@@ -213,8 +234,13 @@ impl Source {
         Some(end)
     }
 
-    fn fetch_block(&self, map: &Mmap, start: u64) -> io::Result<()> {
+    fn fetch_block(&self, map: &Mmap, copy: Option<&File>, start: u64) -> io::Result<()> {
         let len = BLOCK.min(self.len() - start) as usize;
+        if let Some(copy) = copy {
+            let mut block = vec![0; len];
+            self.file.read_exact_at(&mut block, start)?;
+            return copy.write_all_at(&block, start);
+        }
         match map.advise_range(Advice::PopulateRead, start as usize, len) {
             Ok(()) => Ok(()),
             // Before Linux 5.14, and for the reason of a failure, which madvise does not tell.
@@ -337,6 +363,13 @@ impl Source {
     }
 }
 
+/// A file in memory that takes none until something is written to it.
+fn sparse_file(len: u64) -> io::Result<File> {
+    let file = File::from(rustix::fs::memfd_create("tables", MemfdFlags::CLOEXEC)?);
+    file.set_len(len)?;
+    Ok(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -359,5 +392,24 @@ mod tests {
         );
         std::thread::sleep(COARSEST_TICK);
         assert!(matches!(source.read_exact_at(&mut [0; 4], 11, Reach::Device), Err(Fault::Changed)));
+    }
+
+    #[test]
+    fn tables_that_were_copied_outlive_the_archive_that_is_cut_short() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("archive");
+        let bytes: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        copy_tables();
+        let source = Source::open(&path).unwrap();
+        let end = BLOCK as usize;
+        let parsed = source.with_map(|map, fetch| {
+            assert_eq!(fetch(10..BLOCK - 1), Some(BLOCK));
+            File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+            assert!(map[..end] == bytes[..end]);
+            fetch(BLOCK..2 * BLOCK)
+        });
+        let error = parsed.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{error}");
     }
 }

@@ -28,6 +28,7 @@ mod content; // bytes: every cut, how often decoded, bad entries, changed archiv
 mod folder; // loose files: what a walk finds, links, reads, changes
 mod force; // unknown versions and kinds, refused or read by --force
 mod format; // parsers, on valid and on damaged tables
+mod fs_views; // views that take each other's place, without a kernel
 mod game; // what games load, in worlds of ../shared/games
 mod layering; // which room and which file may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files

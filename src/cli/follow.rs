@@ -3,9 +3,10 @@
 
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -20,6 +21,7 @@ use super::reopening::Reopening;
 use crate::covered::uncovered;
 use crate::fs::{FileSystem, LastReload};
 use crate::game::Looked;
+use crate::source::copy_tables;
 use crate::watch::{Interests, Watcher};
 
 /// After the last write: until then a program may go on writing.
@@ -126,6 +128,8 @@ impl Follower {
     /// The system has no more threads.
     pub(super) fn start(mut self, opened: SystemTime) -> std::io::Result<()> {
         thread::Builder::new().name("follow".into()).spawn(move || {
+            // From here on a map that ends early would end the mount.
+            copy_tables();
             self.watch(opened);
             while let Some(fs) = self.fs.upgrade() {
                 let is_tidy = fs.drop_previous();
@@ -162,31 +166,31 @@ impl Follower {
     fn reload(&mut self, is_asked: bool) {
         let Some(fs) = self.fs.upgrade() else { return };
         let (began, opened) = (Instant::now(), SystemTime::now());
-        let change = self.changed.take().unwrap_or_else(Change::now);
-        let is_settled = is_asked || change.last.elapsed() >= SETTLED;
+        self.changed = None;
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, is_settled)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, is_asked)));
         let outcome =
             outcome.unwrap_or_else(|_| Outcome::Failed("a defect in bsafs; please report it".into()));
         self.note(&fs, &outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         if matches!(outcome, Outcome::Unfinished(_)) {
             // Looked at again when it has been quiet for long enough, or changes once more.
-            self.changed = Some(Change { is_unfinished: true, ..change });
+            self.changed = Some(Change { is_unfinished: true, ..Change::now() });
         }
         self.watch(opened);
         // A disk that changes all the time gets half of the time at most.
         thread::sleep(began.elapsed().min(LONGEST));
     }
 
-    fn replace(&mut self, fs: &FileSystem, is_settled: bool) -> Outcome {
+    fn replace(&mut self, fs: &FileSystem, is_asked: bool) -> Outcome {
         let view = fs.view();
         let opened = match logging::while_opening(|| self.reopening.open(&view)) {
             Ok(opened) => opened,
             Err(failure) => return Outcome::Failed(failure.what),
         };
-        if let Some(path) = opened.store.unfinished(view.store()).filter(|_| !is_settled) {
+        if let Some(path) = opened.store.unfinished(view.store()).filter(|path| !is_asked && is_written(path))
+        {
             return Outcome::Unfinished(path.display().to_string());
         }
         drop(view);
@@ -231,7 +235,7 @@ impl Follower {
         self.looked.files.iter().for_each(|path| interests.add_file(path));
         self.looked.folders.iter().for_each(|path| interests.add_names(path));
         self.reopening.files().iter().for_each(|path| interests.add_file(path));
-        self.reopening.sources().iter().for_each(|path| interests.add_file(path));
+        self.reopening.named().for_each(|path| interests.add_file(path));
         let was_polled = self.watcher.polled();
         let added = self.watcher.watch(interests);
         let polled = self.watcher.polled();
@@ -248,6 +252,16 @@ impl Follower {
             self.changed = self.changed.or(Some(Change::now()));
         }
     }
+}
+
+/// Whether somebody may still be writing a file, by its times: others may be written to all the time.
+fn is_written(path: &Path) -> bool {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    uncovered(path).metadata().is_ok_and(|it| {
+        let changed = u64::try_from(it.ctime()).unwrap_or(0);
+        // Clocks of servers may be ahead.
+        now.as_secs().abs_diff(changed) < SETTLED.as_secs()
+    })
 }
 
 /// How a reload went.

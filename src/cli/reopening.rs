@@ -1,5 +1,6 @@
 //! Opening the sources of a mount anew, as they are named and as they are on the disk now.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use super::profile::Profile;
 use super::source_args::SourceArgs;
 use super::source_set::{Expanded, SourceSet};
 use super::sources::is_game;
-use crate::covered::uncovered;
+use crate::covered::{uncovered, without_links};
 use crate::fs::View;
 
 /// What a mount was told to open. All paths are absolute: the daemon leaves the folder that it was started in.
@@ -22,6 +23,8 @@ pub(super) struct Reopening {
     option_lists: Vec<String>,
     folder: PathBuf,
     flags: Flags,
+    /// The sources that profiles among these name, as they were last read; those that are gone, too.
+    expanded: Vec<PathBuf>,
 }
 
 impl Reopening {
@@ -35,21 +38,22 @@ impl Reopening {
             .collect();
         let open = in_folder(&flags.open, &folder);
         let flags = Flags { open, ..flags.clone() };
-        Self { sources, option_lists: option_lists.to_owned(), folder, flags }
+        Self { sources, option_lists: option_lists.to_owned(), folder, flags, expanded: Vec::new() }
     }
 
     /// What is opened now: without named archives and folders that are gone.
-    pub(super) fn source_set(&self) -> Result<SourceSet, Failure> {
+    fn source_set(&mut self) -> Result<SourceSet, Failure> {
         let mut expanded = Expanded::new(&self.sources, MountOptions::new())?;
         expanded.options.outrank_by(&self.flags);
         self.option_lists.iter().try_for_each(|list| expanded.options.add(list, &self.folder))?;
-        let mut paths = expanded.paths;
+        let mut paths: Vec<PathBuf> = expanded.paths.iter().map(|path| past_mount(path)).collect();
+        self.expanded.clone_from(&paths);
         paths.retain(|path| !is_gone(path));
         Ok(SourceSet::of_options(paths, &expanded.options))
     }
 
     /// Opens them, beside what a view has open.
-    pub(super) fn open(&self, view: &View) -> Result<OpenedArchives, Failure> {
+    pub(super) fn open(&mut self, view: &View) -> Result<OpenedArchives, Failure> {
         let set = self.source_set()?;
         let (archives, _) = view.store().paths();
         // What is half written now was whole before, and will be again.
@@ -63,10 +67,18 @@ impl Reopening {
         profiles.chain(&self.flags.open.names).cloned().collect()
     }
 
-    /// The sources as they are named.
-    pub(super) fn sources(&self) -> &[PathBuf] {
-        &self.sources
+    /// The sources that are named, by the user and by profiles.
+    pub(super) fn named(&self) -> impl Iterator<Item = &Path> {
+        let named = self.sources.iter().chain(&self.expanded).map(PathBuf::as_path);
+        // Games by their ids are no files.
+        named.filter(|path| path.is_absolute())
     }
+}
+
+/// A path that does not enter the mount where links on the way to it would.
+fn past_mount(path: &Path) -> PathBuf {
+    let found = without_links(path, |_, _| {});
+    if matches!(uncovered(&found), Cow::Owned(_)) { found } else { path.to_owned() }
 }
 
 /// Whether a file or folder was removed, and is not merely on a disk that was.

@@ -60,6 +60,16 @@ impl Store {
         }
     }
 
+    /// Takes over what was learnt of a [kept](Self::is_kept) loose file since then: the kernel was told of it. Where the file is
+    /// another by now, its folder changed, and the next view finds out.
+    pub fn learn_kept(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) {
+        if let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id))
+            && let Some(known) = then.folder.known(earlier_id.entry)
+        {
+            now.folder.learn_as(id.entry, known);
+        }
+    }
+
     /// The first of the archives that an earlier view did not have and that end before their data does: perhaps they are being
     /// written.
     pub fn unfinished(&self, earlier: &Self) -> Option<&Path> {

@@ -236,17 +236,22 @@ impl Folder {
             return Err(FileFault::Changed);
         }
         let now = FileStat::of(stat);
+        let known = self.learn_as(file, now);
+        if now == known { Ok(known) } else { Err(FileFault::Changed) }
+    }
+
+    /// What is known of a file: this, where nothing was.
+    pub fn learn_as(&self, file: u32, stat: FileStat) -> FileStat {
         let state = &self.states[file as usize];
-        let known = state.get().unwrap_or_else(|| {
+        state.get().unwrap_or_else(|| {
             let _learning = self.learning.lock().unwrap_or_else(PoisonError::into_inner);
             state.get().unwrap_or_else(|| {
-                state.set(now);
+                state.set(stat);
                 self.learnt.fetch_add(1, Ordering::Relaxed);
-                self.known_bytes.fetch_add(now.size, Ordering::Relaxed);
-                now
+                self.known_bytes.fetch_add(stat.size, Ordering::Relaxed);
+                stat
             })
-        });
-        if now == known { Ok(known) } else { Err(FileFault::Changed) }
+        })
     }
 
     /// The descriptor beneath which a file is, and its path there.

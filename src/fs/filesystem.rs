@@ -8,14 +8,14 @@ use std::time::{Duration, Instant, SystemTime};
 use fuser::Notifier;
 
 use super::inode_numbers::CIOPFS_INO;
-use super::invalidation::{Invalidation, changed_answers};
+use super::invalidation::{Invalidation, changed_answers, everywhere};
 use super::last_reload::LastReload;
 use super::presentation::Presentation;
 use super::shared::Shared;
-use super::view::View;
+use super::view::{FolderChange, View};
 use crate::content::Store;
 use crate::format::EntryId;
-use crate::tree::{Changes, Files, Spellings, Tree, compare};
+use crate::tree::{Changes, Files, Kind, Spellings, Tree, compare};
 
 /// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
 const SPELLINGS_MAX: usize = 65_536;
@@ -46,8 +46,8 @@ impl FileSystem {
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
         let shared = Arc::new(Shared::new(spellings, presentation, modified));
-        let (reasons, times) = Default::default();
-        let view = View { number: 0, tree, store, reasons, times, shared: shared.clone() };
+        let (reasons, changes) = Default::default();
+        let view = View { number: 0, tree, store, reasons, changes, shared: shared.clone() };
         let (previous, notifier, replacing) = Default::default();
         Self { view: RwLock::new(Arc::new(view)), previous, shared, notifier, replacing }
     }
@@ -67,14 +67,14 @@ impl FileSystem {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The view in which a listing that is at `cookie` began; `None` if it is gone.
-    pub fn view_of_listing(&self, cookie: u64) -> Option<Arc<View>> {
+    /// A view in which a listing of a folder that is at `cookie` can be continued; `None` if there is none any more.
+    pub fn view_of_listing(&self, ino: u64, cookie: u64) -> Option<Arc<View>> {
         let current = self.view();
-        if cookie == 0 || current.has_cookie(cookie) {
+        if cookie == 0 || current.continues(ino, cookie) {
             return Some(current);
         }
         let mut previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
-        let (used, view) = previous.as_mut().filter(|(_, view)| view.has_cookie(cookie))?;
+        let (used, view) = previous.as_mut().filter(|(_, view)| view.continues(ino, cookie))?;
         *used = Instant::now();
         Some(view.clone())
     }
@@ -105,10 +105,11 @@ impl FileSystem {
         let files = ViewFiles { then: &then, store: &store };
         let (tree, changes) = compare(&then.tree, tree, &self.shared.spellings, &files).ok_or(NoNumbers)?;
         let is_changed = !changes.is_empty();
+        // Positions are the same where nothing that is listed changed.
+        let number = then.number + u32::from(is_changed);
         let view = View {
-            // Positions are the same where nothing that is listed changed.
-            number: then.number + u32::from(is_changed),
-            times: times(&then, &tree, &changes),
+            number,
+            changes: folder_changes(&then, &tree, &changes, number),
             tree,
             store,
             reasons,
@@ -119,17 +120,21 @@ impl FileSystem {
             self.shared.retired.add(ino, &then.store, entry);
         }
         if is_changed {
-            // Before it is the view before: no listing may miss it.
+            // Before it is replaced: listings are continued at any time.
             *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((Instant::now(), then.clone()));
         }
         let told = self.shared.change_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });
+        // From here on no answer of the earlier view has a lifetime.
+        learn_kept(&then, &now);
         let (changed, same) = changed_answers(&then, &now, told);
-        let untold = self.shared.tell_again(same.into_iter().chain(changes.respelled.iter().cloned()));
         let mut invalidation = Invalidation::of(&self.shared.spellings, &changes);
-        invalidation.names.extend(changed.into_iter().chain(untold));
+        invalidation.names.extend(changed);
+        // The kernel heard of these by their folders until now.
+        let respelled = everywhere(&self.shared.spellings, &changes.respelled);
+        invalidation.names.extend(self.shared.tell_again(same.into_iter().chain(respelled)));
         self.shared.spellings.keep_those_of(&now.tree);
         let sources: Vec<u32> = now.store.sources();
         self.shared.retired.prune(|ino| now.tree.node(ino).is_some(), |source| sources.contains(&source));
@@ -168,10 +173,24 @@ impl Files for ViewFiles<'_> {
     }
 }
 
-/// When the folders of a view were changed since the mount: now, if the change before it is what changed them.
-fn times(then: &View, tree: &Tree, changes: &Changes) -> HashMap<u64, SystemTime> {
-    let now = SystemTime::now();
-    let before = then.times.iter().map(|(&ino, &time)| (ino, time));
+/// Has the later view know what the earlier one learnt of loose files after they were compared.
+fn learn_kept(then: &View, now: &View) {
+    for node in now.tree.nodes() {
+        let Kind::File(later) = now.tree.kind(node) else { continue };
+        if !now.store.is_folder(later.layer) {
+            continue;
+        }
+        let earlier = then.tree.node(now.tree.ino(node)).map(|node| then.tree.kind(node));
+        if let Some(Kind::File(earlier)) = earlier {
+            now.store.learn_kept(later, &then.store, earlier);
+        }
+    }
+}
+
+/// How the folders of a view were last changed since the mount: by the change before it, if that is what changed them.
+fn folder_changes(then: &View, tree: &Tree, changes: &Changes, view: u32) -> HashMap<u64, FolderChange> {
+    let now = FolderChange { view, at: SystemTime::now() };
+    let before = then.changes.iter().map(|(&ino, &change)| (ino, change));
     before
         .chain(changes.folders.iter().map(|&ino| (ino, now)))
         .filter(|(ino, _)| tree.node(*ino).is_some())

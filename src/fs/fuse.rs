@@ -260,7 +260,7 @@ impl Filesystem for Adaptor {
 
     fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
         self.answer(Operation::ReadDir, || {
-            let Some(view) = self.fs.view_of_listing(cookie) else { return reply.error(Errno::EIO) };
+            let Some(view) = self.fs.view_of_listing(ino.0, cookie) else { return reply.error(Errno::EIO) };
             let listed = view.list(ino.0, cookie, |entry| {
                 let name = OsStr::from_bytes(entry.name);
                 !reply.add(INodeNo(entry.ino), entry.cookie, file_type(entry.kind), name)
@@ -274,7 +274,7 @@ impl Filesystem for Adaptor {
 
     fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, reply: ReplyDirectoryPlus) {
         self.fs.shared.requests.count(Operation::ReadDirPlus);
-        let Some(view) = self.fs.view_of_listing(cookie) else { return reply.error(Errno::EIO) };
+        let Some(view) = self.fs.view_of_listing(ino.0, cookie) else { return reply.error(Errno::EIO) };
         let of_answer = view.clone();
         let answer = move || answer_readdirplus(&of_answer, ino.0, cookie, reply);
         let answer = move || {

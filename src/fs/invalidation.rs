@@ -23,20 +23,10 @@ pub(super) struct Invalidation {
 impl Invalidation {
     /// What two views differ in, under all numbers of each folder.
     pub(super) fn of(spellings: &Spellings, changes: &Changes) -> Self {
-        let mut folders: HashSet<u64> = changes.folders.iter().copied().collect();
-        let listed = folders.len();
-        folders.extend(changes.names.iter().map(|(folder, _)| *folder));
-        let further = spellings.further_numbers(&folders);
-        let mut invalidation = Self { names: changes.names.clone(), folders: Vec::with_capacity(listed) };
-        for (folder, name) in &changes.names {
-            let others = further.get(folder).into_iter().flatten();
-            invalidation.names.extend(others.map(|&other| (other, name.clone())));
-        }
-        for folder in &changes.folders {
-            invalidation.folders.push(*folder);
-            invalidation.folders.extend(further.get(folder).into_iter().flatten());
-        }
-        invalidation
+        let further = spellings.further_numbers(&changes.folders.iter().copied().collect());
+        let mut folders = changes.folders.clone();
+        folders.extend(further.into_values().flatten());
+        Self { names: everywhere(spellings, &changes.names), folders }
     }
 
     /// Tells the kernel. Waits for whoever reads one of the folders.
@@ -49,6 +39,18 @@ impl Invalidation {
             let _ = notifier.inval_inode(INodeNo(folder), 0, 0);
         }
     }
+}
+
+/// Names in folders, by all numbers of these.
+pub(super) fn everywhere(spellings: &Spellings, names: &[NameIn]) -> Vec<NameIn> {
+    let folders: HashSet<u64> = names.iter().map(|(folder, _)| *folder).collect();
+    let further = spellings.further_numbers(&folders);
+    let mut all = names.to_vec();
+    for (folder, name) in names {
+        let others = further.get(folder).into_iter().flatten();
+        all.extend(others.map(|&other| (other, name.clone())));
+    }
+    all
 }
 
 /// Names that were told in a view, by whether a later one answers otherwise: those that do first.

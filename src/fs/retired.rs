@@ -8,7 +8,7 @@ use super::error::Error;
 use crate::content::{LooseFile, Reach, Reason, Store};
 use crate::format::EntryId;
 
-/// Loose files that no view has and that stay open, the last.
+/// Loose files that no view has and that stay open, the last. The kernel's hold on these is not counted: it may have forgotten some.
 const LOOSE_MAX: usize = 128;
 /// Archives that no view has and that stay open. Those that were replaced first are closed first.
 const SOURCES_MAX: usize = 8;

@@ -27,9 +27,17 @@ pub struct View {
     pub(super) store: Store,
     /// Why each layer is one; none, or empty, where a user named it.
     pub(super) reasons: Vec<String>,
-    /// Of folders that only archives have and that were changed since the mount: when, by number.
-    pub(super) times: HashMap<u64, SystemTime>,
+    /// How folders were last changed since the mount, by their own numbers.
+    pub(super) changes: HashMap<u64, FolderChange>,
     pub(super) shared: Arc<Shared>,
+}
+
+/// The last change of a folder since the mount.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FolderChange {
+    /// The number of the first view that has it.
+    pub(super) view: u32,
+    pub(super) at: SystemTime,
 }
 
 /// What a name in a folder stands for.
@@ -245,11 +253,16 @@ impl View {
         }
     }
 
+    /// The last change of a folder since the mount.
+    pub(super) fn change(&self, folder: Inode) -> Option<FolderChange> {
+        self.changes.get(&self.tree.ino(folder.node?)).copied()
+    }
+
     fn node_attr(&self, inode: Inode) -> Attr {
         let ino = inode.ino;
         let Some(Kind::File(entry)) = inode.node.map(|node| self.tree.kind(node)) else {
             let loose = inode.node.and_then(|node| self.tree.folder_time(node));
-            let changed = || Some(*self.times.get(&self.tree.ino(inode.node?))?);
+            let changed = || Some(self.change(inode)?.at);
             let modified = loose.or_else(changed).unwrap_or(self.shared.modified);
             return Attr { ino, kind: NodeKind::Folder, size: 0, modified, is_lasting: true };
         };

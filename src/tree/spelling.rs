@@ -195,12 +195,19 @@ impl Spellings {
         numbers.retain(|_, ino| spellings.contains_key(ino));
     }
 
-    /// The further numbers of these folders, by their own.
+    /// The further numbers of these folders, by their own: by that of the view before, too, where the folder was spelled
+    /// otherwise there.
     pub fn further_numbers(&self, folders: &HashSet<u64>) -> HashMap<u64, Vec<u64>> {
         let mut found: HashMap<u64, Vec<u64>> = HashMap::new();
-        for (ino, spelling) in &self.read().spellings {
-            if folders.contains(&spelling.own) {
-                found.entry(spelling.own).or_default().push(*ino);
+        for (&ino, &Spelling { own, own_before, .. }) in &self.read().spellings {
+            if folders.contains(&own) {
+                found.entry(own).or_default().push(ino);
+            }
+            if own_before != own && folders.contains(&own_before) {
+                let others = found.entry(own_before).or_default();
+                others.extend((ino != own_before).then_some(ino));
+                // Once: each respelled folder has the spelling that was its own.
+                others.extend((ino == own_before).then_some(own));
             }
         }
         found
@@ -219,9 +226,12 @@ impl Spellings {
         if table.spellings.len() >= self.most {
             return None;
         }
+        // An answer of the view before may ask when the folder has been respelled for the next one.
+        let respelled = table.spellings.get(&own).filter(|it| it.own_before == own).map(|it| it.own);
+        let (own, own_before) = respelled.map_or((own, 0), |now| (now, own));
         let Table { next, end, .. } = &mut *table;
         let ino = allocate(next, *end)?;
-        table.spellings.insert(ino, Spelling { parent, name: Box::from(name), own, own_before: 0 });
+        table.spellings.insert(ino, Spelling { parent, name: Box::from(name), own, own_before });
         // One of a folder that is gone, and came back with another number.
         if let Some(gone) = table.numbers.insert(key, ino) {
             table.spellings.remove(&gone);

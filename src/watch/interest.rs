@@ -1,11 +1,10 @@
 //! What of a folder counts as a change.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::covered::uncovered;
+use crate::covered::without_links;
 use rustix::fs::inotify::ReadFlags;
 
 /// What of a folder counts as a change.
@@ -17,7 +16,7 @@ pub struct Interest {
     pub content: bool,
     /// Files of which everything does.
     pub files: BTreeSet<OsString>,
-    /// Folders of which it does that they come and go.
+    /// Folders and links of which it does that they come and go.
     pub folders: BTreeSet<OsString>,
 }
 
@@ -37,15 +36,11 @@ impl Interests {
         self.0.entry(folder.into()).or_default().names = true;
     }
 
-    /// A file counts, or its absence; where it is a link, what that leads to as well.
+    /// A file counts, or its absence; where links lead to it, these and what they lead to as well.
     pub fn add_file(&mut self, path: &Path) {
         self.add_name(path);
-        // What is covered has no links on the way to it.
-        let covered = uncovered(path);
-        if matches!(covered, Cow::Borrowed(_))
-            && let Ok(target) = path.canonicalize()
-            && target != path
-        {
+        let target = without_links(path, |folder, name| self.add_entry(folder, name));
+        if target != path {
             self.add_name(&target);
         }
     }
@@ -59,9 +54,8 @@ impl Interests {
         interest.folders.extend(more.folders);
     }
 
-    /// Whether a folder is there counts.
-    pub(super) fn add_subfolder(&mut self, path: &Path) {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+    /// That a name in a folder comes and goes counts.
+    pub(super) fn add_entry(&mut self, folder: &Path, name: &OsStr) {
         self.0.entry(folder.to_owned()).or_default().folders.insert(name.to_owned());
     }
 

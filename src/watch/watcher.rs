@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use super::interest::{Interest, Interests};
 use super::poll::Polled;
-use crate::covered::uncovered;
+use crate::covered::{uncovered, without_links};
 
 /// Bytes of events that are read at once.
 const EVENTS: usize = 1 << 14;
@@ -60,8 +60,8 @@ impl Watcher {
         Self { inotify, interests, watches, folders, polled }
     }
 
-    /// Watches these folders and no others from now on; returns those that it did not before. A folder that does not exist is
-    /// watched for by its nearest parent that does.
+    /// Watches these folders and no others from now on; returns those that it did not before. All on the way to a folder are
+    /// watched, too.
     pub fn watch(&mut self, wanted: Interests) -> Vec<PathBuf> {
         let wanted = with_parents(wanted);
         let gone: Vec<PathBuf> =
@@ -71,19 +71,22 @@ impl Watcher {
         let mut unwatched = Vec::new();
         for (folder, interest) in &wanted.0 {
             let before = self.interests.0.get(folder).map(Interest::is_of_content);
-            if self.watches.contains_key(folder) && before == Some(interest.is_of_content()) {
-                continue;
-            }
             let watch = self
                 .inotify
                 .as_ref()
                 .map(|inotify| inotify::add_watch(inotify, &*uncovered(folder), events(interest)));
             match watch {
+                // Each is asked for anew: a link on the way may lead to another folder now.
                 Some(Ok(watch)) => {
-                    if self.watches.insert(folder.clone(), watch) != Some(watch) {
+                    let is_known = self.watches.get(folder) == Some(&watch);
+                    if !is_known {
+                        self.unwatch(folder);
+                        self.watches.insert(folder.clone(), watch);
                         self.folders.entry(watch).or_default().push(folder.clone());
                     }
-                    added.push(folder.clone());
+                    if !is_known || before != Some(interest.is_of_content()) {
+                        added.push(folder.clone());
+                    }
                 }
                 // max_user_watches.
                 None | Some(Err(Errno::NOSPC | Errno::NOMEM)) => unwatched.push(folder.clone()),
@@ -173,7 +176,9 @@ impl Watcher {
 
 /// What the system is asked for. Others may write to files that do not count all the time.
 fn events(interest: &Interest) -> WatchFlags {
-    let names = WatchFlags::CREATE
+    // Two paths may lead to one folder.
+    let names = WatchFlags::MASK_ADD
+        | WatchFlags::CREATE
         | WatchFlags::DELETE
         | WatchFlags::MOVED_FROM
         | WatchFlags::MOVED_TO
@@ -184,20 +189,16 @@ fn events(interest: &Interest) -> WatchFlags {
     if interest.is_of_content() { names | content } else { names }
 }
 
-/// The same, and for folders that do not exist the name of the topmost that is missing.
+/// The same, and of the folders on the way to each those names that lead there: it may be moved, or be there only later.
 fn with_parents(wanted: Interests) -> Interests {
     let mut all = Interests::default();
-    for (folder, interest) in wanted.0 {
-        // Where it goes and comes, its parent has the event.
-        all.add_subfolder(&folder);
-        let mut at = folder.as_path();
-        while let Some(parent) = at.parent().filter(|_| !uncovered(at).is_dir()) {
-            all.add_subfolder(at);
-            at = parent;
+    for (folder, interest) in &wanted.0 {
+        match (folder.parent(), folder.file_name()) {
+            // The way to that one leads here.
+            (Some(parent), Some(name)) if wanted.0.contains_key(parent) => all.add_entry(parent, name),
+            _ => _ = without_links(folder, |folder, name| all.add_entry(folder, name)),
         }
-        if uncovered(&folder).is_dir() {
-            all.merge(folder, interest);
-        }
+        all.merge(folder.clone(), interest.clone());
     }
     all
 }

@@ -34,7 +34,7 @@ pub(super) fn content(path: &Path) -> Result<String, i32> {
     fs::read_to_string(path).map_err(|error| error.raw_os_error().unwrap())
 }
 
-const ENOENT: i32 = 2;
+pub(super) const ENOENT: i32 = 2;
 const EIO: i32 = 5;
 
 #[test]

@@ -7,6 +7,7 @@ mod damage; // archives that are damaged, or changed under the mount
 mod failures; // what is refused before anything is mounted
 mod folders; // folders of loose files, with archives and without
 mod following; // changes on the disk
+mod following_sources; // the same of what leads to sources: links, folders far above, profiles
 mod layers; // several archives in one mount: load order, hidden copies
 mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons that were killed
 mod listings; // readdir, whole and from any cookie

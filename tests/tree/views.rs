@@ -118,6 +118,26 @@ fn a_folder_under_another_spelling_has_the_numbers_that_were_given_for_each() {
 }
 
 #[test]
+fn a_folder_that_is_respelled_has_all_its_numbers_by_the_one_that_it_had_before() {
+    let first = merged(&[&["Textures/a.txt"]]);
+    let table = spellings(&first);
+    let child = |tree: &Tree, name: &[u8]| {
+        table.child(tree, Inode::of(tree, NodeId::ROOT), name, tree.resolve(b"textures").unwrap()).ino
+    };
+    let (own, big) = (ino(&first, "Textures"), child(&first, b"TEXTURES"));
+    let (second, changes) = compare(&first, merged(&[&["textures/b.txt"]]), &table, &AllKept).unwrap();
+    let now = ino(&second, "textures");
+    assert!(names(&changes).contains(&(own, "a.txt".to_owned())), "{changes:?}");
+    let further = table.further_numbers(&[own, now].into());
+    let set = |key| further[&key].iter().copied().collect::<BTreeSet<u64>>();
+    assert_eq!((set(own), set(now)), ([now, big].into(), [own, big].into()));
+    // Asked for in the view before, when the next one is about to be served.
+    let late = child(&first, b"TexTures");
+    table.keep_those_of(&second);
+    assert_eq!(table.inode(&second, late).and_then(|it| it.node), second.resolve(b"textures"));
+}
+
+#[test]
 fn spellings_of_folders_that_are_gone_are_forgotten() {
     let first = merged(&[&["a/x.txt"]]);
     let table = spellings(&first);

@@ -1,0 +1,118 @@
+//! Views that take each other's place, without a kernel.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use bsafs::content::{Reach, Store};
+use bsafs::folder::{Filter, OpenFiles, scan};
+use bsafs::format::Limits;
+use bsafs::fs::{FileSystem, Presentation};
+use bsafs::tree::{Layer, NodeId, Rule, Tree, merge};
+use tempfile::TempDir;
+
+/// The tree of a folder, whose content is added to a store.
+fn opened(path: &Path, mut store: Store) -> (Tree, Store) {
+    let folder = scan(path, &Filter::default(), &Arc::new(OpenFiles::default())).unwrap();
+    let layer = Layer::of_folder(folder.names(), None).unwrap();
+    store.add_folder(Arc::new(folder));
+    (merge(vec![layer], Rule::LastWins).unwrap(), store)
+}
+
+fn mounted(path: &Path) -> FileSystem {
+    let (tree, store) = opened(path, Store::new(1 << 20, Limits::default()));
+    FileSystem::new(tree, store, Presentation::default())
+}
+
+fn reload(fs: &FileSystem, path: &Path) {
+    let (tree, store) = opened(path, fs.view().store().emptied());
+    fs.replace(tree, store, Vec::new()).unwrap();
+}
+
+#[test]
+fn a_file_that_is_first_looked_at_during_a_reload_is_known_after_it() {
+    let dir = TempDir::new().unwrap();
+    for n in 0..3000 {
+        fs::write(dir.path().join(n.to_string()), "x").unwrap();
+    }
+    let fs = mounted(dir.path());
+    let ends = AtomicBool::new(false);
+    let told = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut told = Vec::new();
+            for node in 1..=3000 {
+                if ends.load(Ordering::Relaxed) {
+                    break;
+                }
+                let view = fs.view();
+                let ino = NodeId::ROOT_INO + node;
+                view.read(ino, 0, 1, Reach::Device, |_| ()).unwrap();
+                // So that the kernel may hold its size for ever.
+                if view.is_current() {
+                    told.push(ino);
+                }
+            }
+            told
+        });
+        for n in 0..5 {
+            fs::write(dir.path().join(format!("new {n}")), "x").unwrap();
+            reload(&fs, dir.path());
+        }
+        ends.store(true, Ordering::Relaxed);
+        reader.join().unwrap()
+    });
+    let unknown = told.iter().filter(|&&ino| !fs.view().attr(ino).unwrap().is_lasting).count();
+    assert_eq!(unknown, 0, "of {}", told.len());
+}
+
+#[test]
+fn loose_files_that_are_replaced_while_nobody_holds_them_leave_few_descriptors() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("a");
+    fs::write(&path, "x").unwrap();
+    let fs = mounted(dir.path());
+    for n in 0..400 {
+        let ino = fs.view().lookup(NodeId::ROOT_INO, b"a").unwrap().attr.unwrap().ino;
+        fs.view().read(ino, 0, 1, Reach::Device, |_| ()).unwrap();
+        fs::write(dir.path().join("b"), "longer".repeat(n)).unwrap();
+        fs::rename(dir.path().join("b"), &path).unwrap();
+        reload(&fs, dir.path());
+    }
+    let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let open = open.filter(|it| fs::read_link(it.path()).is_ok_and(|to| to.starts_with(dir.path()))).count();
+    assert!(open < 140, "{open} descriptors");
+}
+
+#[test]
+fn a_listing_of_a_folder_that_did_not_change_is_continued_in_any_later_view() {
+    let dir = TempDir::new().unwrap();
+    for folder in ["a", "b"] {
+        fs::create_dir(dir.path().join(folder)).unwrap();
+        (0..9).for_each(|n| fs::write(dir.path().join(folder).join(n.to_string()), "x").unwrap());
+    }
+    let fs = mounted(dir.path());
+    let [a, b] =
+        ["a", "b"].map(|name| fs.view().tree().ino(fs.view().tree().resolve(name.as_bytes()).unwrap()));
+    // The entry after `cookie`: its name and its own cookie.
+    let next = |ino, cookie| {
+        let mut found = None;
+        let view = fs.view_of_listing(ino, cookie)?;
+        let listed = view.list(ino, cookie, |entry| {
+            found = Some((String::from_utf8(entry.name.to_vec()).unwrap(), entry.cookie));
+            false
+        });
+        listed.unwrap();
+        found
+    };
+    let fourth = |ino| (0..6).fold(0, |cookie, _| next(ino, cookie).unwrap().1);
+    let (of_a, of_b) = (fourth(a), fourth(b));
+    for n in 0..3 {
+        fs::write(dir.path().join(format!("b/0{n}")), "x").unwrap();
+        reload(&fs, dir.path());
+    }
+    assert_eq!(next(a, of_a).map(|it| it.0), Some("4".into()));
+    assert_eq!(next(b, of_b), None, "other positions");
+    assert_eq!(next(b, fourth(b)).map(|it| it.0), Some("1".into()));
+}
