@@ -86,6 +86,32 @@ fn loose_files_that_are_replaced_while_nobody_holds_them_leave_few_descriptors()
 }
 
 #[test]
+fn a_file_that_was_changed_with_size_and_mtime_put_back_is_another_one() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("a");
+    let times = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
+    let write = |text: &str| {
+        fs::write(&path, text).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+    };
+    write("red");
+    let fs = mounted(dir.path());
+    let look = || {
+        let ino = fs.view().lookup(NodeId::ROOT_INO, b"a").unwrap().attr.unwrap().ino;
+        (ino, fs.view().read(ino, 0, 9, Reach::Device, <[u8]>::to_vec).unwrap())
+    };
+    let red = look();
+    // Other times than the first, however coarse the clock is.
+    thread::sleep(std::time::Duration::from_millis(20));
+    write("tan");
+    reload(&fs, dir.path());
+    let tan = look();
+    assert_eq!((&*red.1, &*tan.1, red.0 == tan.0), (&b"red"[..], &b"tan"[..], false));
+    reload(&fs, dir.path());
+    assert_eq!(look(), tan);
+}
+
+#[test]
 fn a_listing_of_a_folder_that_did_not_change_is_continued_in_any_later_view() {
     let dir = TempDir::new().unwrap();
     for folder in ["a", "b"] {

@@ -167,6 +167,7 @@ impl Follower {
         let Some(fs) = self.fs.upgrade() else { return };
         let (began, opened) = (Instant::now(), SystemTime::now());
         self.changed = None;
+        fs.note_reload(LastReload { is_running: true, ..self.last.clone() });
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
         let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, is_asked)));
@@ -216,7 +217,8 @@ impl Follower {
             _ => log::warn!("{what}; what was mounted before is served until that changes"),
         }
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        self.last = LastReload { count: self.last.count + 1, at: since.as_secs(), what, is_failed };
+        let (count, at) = (self.last.count + 1, since.as_secs());
+        self.last = LastReload { count, at, what, is_failed, is_running: false };
         fs.note_reload(self.last.clone());
     }
 

@@ -61,9 +61,11 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
     pidfd_send_signal(&daemon, Signal::USR1)
         .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
     let since = Instant::now();
+    // One that is under way may have read what was changed since.
+    let count = before.last_reload.count + 1 + u64::from(before.last_reload.is_running);
     while since.elapsed() < LONGEST {
         let now = status(path)?;
-        if now.last_reload.count > before.last_reload.count {
+        if now.last_reload.count >= count {
             return Ok(now.last_reload);
         }
         sleep(STEP);

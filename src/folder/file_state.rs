@@ -13,9 +13,12 @@ pub struct FileStat {
     pub size: u64,
     /// When its content was last changed (mtime), in nanoseconds since 1970; years that do not fit are the nearest that do.
     pub modified: i64,
-    /// A hash of device and inode number; never 0.
+    /// A hash of device and inode number, never 0, and below it one of the ctime.
     pub(super) identity: u64,
 }
+
+/// Bits of a hash.
+const HASH_BITS: u32 = 32;
 
 impl FileStat {
     /// When its content was last changed, as the mount shows it.
@@ -23,18 +26,28 @@ impl FileStat {
         system_time(self.modified)
     }
 
+    /// Whether it is one file with the same content, as far as reads check. Permissions and links may be others: that moves the
+    /// ctime, as does a change that puts size and mtime back, which the next view tells from what is equal in all.
+    pub(super) fn is_same_file(&self, other: &Self) -> bool {
+        let object = |stat: &Self| (stat.size, stat.modified, stat.identity >> HASH_BITS);
+        object(self) == object(other)
+    }
+
     pub(super) fn of(stat: &Stat) -> Self {
-        let identity = identity(stat.st_dev, stat.st_ino);
+        let nanoseconds = i64::try_from(stat.st_ctime_nsec).unwrap_or(0);
+        let object = hash([stat.st_dev, stat.st_ino]).max(1);
+        let changed = hash([stat.st_ctime.cast_unsigned(), nanoseconds.cast_unsigned()]);
+        let identity = object << HASH_BITS | changed;
         Self { size: u64::try_from(stat.st_size).unwrap_or(0), modified: modified(stat), identity }
     }
 }
 
-/// A file system object by device and inode number.
-fn identity(device: u64, inode: u64) -> u64 {
+/// A hash of two numbers, of 32 bits.
+fn hash(numbers: [u64; 2]) -> u64 {
     let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&device.to_le_bytes());
-    bytes[8..].copy_from_slice(&inode.to_le_bytes());
-    XxHash3_64::oneshot(&bytes).max(1)
+    bytes[..8].copy_from_slice(&numbers[0].to_le_bytes());
+    bytes[8..].copy_from_slice(&numbers[1].to_le_bytes());
+    XxHash3_64::oneshot(&bytes) >> HASH_BITS
 }
 
 /// The mtime in nanoseconds since 1970.

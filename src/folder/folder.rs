@@ -237,7 +237,7 @@ impl Folder {
         }
         let now = FileStat::of(stat);
         let known = self.learn_as(file, now);
-        if now == known { Ok(known) } else { Err(FileFault::Changed) }
+        if now.is_same_file(&known) { Ok(known) } else { Err(FileFault::Changed) }
     }
 
     /// What is known of a file: this, where nothing was.

@@ -29,7 +29,7 @@ impl LooseFile {
         let mut bytes = vec![0; usize::try_from(end.saturating_sub(offset)).unwrap_or(0)];
         let read = self.file.read_exact_at(&mut bytes, offset);
         let now = FileStat::of(&rustix::fs::fstat(&self.file)?);
-        if now != self.known {
+        if !now.is_same_file(&self.known) {
             return Err(FileFault::Changed);
         }
         read.map_err(FileFault::Io)?;

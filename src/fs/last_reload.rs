@@ -13,4 +13,7 @@ pub struct LastReload {
     pub what: String,
     /// Whether it failed: the view before is served on.
     pub is_failed: bool,
+    /// Whether a further one is under way.
+    #[serde(default)]
+    pub is_running: bool,
 }
