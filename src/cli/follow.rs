@@ -222,10 +222,11 @@ impl Follower {
             );
         }
         let from = opened.checked_sub(COARSEST_TICK).unwrap_or(opened);
-        let is_new = |path: &PathBuf| {
-            uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from)
-        };
-        if added.iter().any(is_new) {
+        let is_new =
+            |path: &Path| uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from);
+        // What is written to an archive does not change its folder.
+        let mut opened = added.iter().map(PathBuf::as_path).chain(view.store().paths().0);
+        if !added.is_empty() && opened.any(is_new) {
             let now = Instant::now();
             self.changed = self.changed.or(Some((now, now)));
         }
