@@ -1,7 +1,7 @@
 //! The thread that follows the disk: it waits until something changes that a mount shows, opens the sources anew beside the
 //! view that is served, and has the file system serve the new one.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
@@ -35,9 +35,16 @@ const TIDY: Duration = Duration::from_secs(2);
 /// How coarse timestamps may be.
 const COARSEST_TICK: Duration = Duration::from_secs(2);
 
-/// Asked for by SIGUSR1. Made before the mount: without a handler the signal would end the process.
+/// A reload was asked for by SIGUSR1, or a read found a change that nobody reported: a file has other names, or was mapped.
+/// Made before the mount: without a handler the signal would end the process.
 #[derive(Debug)]
-pub(super) struct ReloadSignal(UnixStream);
+pub(super) struct ReloadSignal {
+    received: UnixStream,
+    found: UnixStream,
+}
+
+/// What a read sends; the handler of the signal sends another byte.
+const FOUND: u8 = b'c';
 
 impl ReloadSignal {
     /// Handles the signal from now on.
@@ -47,16 +54,32 @@ impl ReloadSignal {
     pub(super) fn handle() -> Result<Self, Failure> {
         let cannot =
             |error: std::io::Error| Failure::new(Exit::Io, format!("cannot handle signals: {error}"));
-        let (asked, asks) = UnixStream::pair().map_err(cannot)?;
-        asked.set_nonblocking(true).map_err(cannot)?;
-        signal_hook::low_level::pipe::register(SIGUSR1, asks).map_err(cannot)?;
-        Ok(Self(asked))
+        let (received, found) = UnixStream::pair().map_err(cannot)?;
+        received.set_nonblocking(true).map_err(cannot)?;
+        found.set_nonblocking(true).map_err(cannot)?;
+        signal_hook::low_level::pipe::register(SIGUSR1, found.try_clone().map_err(cannot)?)
+            .map_err(cannot)?;
+        Ok(Self { received, found })
     }
 
-    /// Takes all that were sent.
-    fn take(&mut self) {
+    /// What a read calls that finds a change; it does not wait.
+    pub(super) fn finder(&self) -> std::io::Result<impl Fn() + Send + Sync + use<>> {
+        let found = self.found.try_clone()?;
+        // Where there is no room, enough was sent.
+        Ok(move || drop((&found).write(&[FOUND])))
+    }
+
+    /// Takes all that was sent; returns whether a reload was asked for, and whether a change was found.
+    fn take(&mut self) -> (bool, bool) {
+        let (mut is_asked, mut is_found) = (false, false);
         let mut bytes = [0; 64];
-        while self.0.read(&mut bytes).is_ok_and(|len| len > 0) {}
+        while let Ok(len) = self.received.read(&mut bytes)
+            && len > 0
+        {
+            is_asked |= bytes[..len].iter().any(|&byte| byte != FOUND);
+            is_found |= bytes[..len].contains(&FOUND);
+        }
+        (is_asked, is_found)
     }
 }
 
@@ -146,13 +169,10 @@ impl Follower {
     fn step(&mut self, is_tidy: bool) -> std::io::Result<()> {
         let due = self.changed.map(|change| change.due());
         let until = due.or_else(|| (!is_tidy).then(|| Instant::now() + TIDY));
-        let woken = self.watcher.wait(self.signal.0.as_fd(), until)?;
-        if woken.is_changed {
+        let woken = self.watcher.wait(self.signal.received.as_fd(), until)?;
+        let (is_asked, is_found) = if woken.is_readable { self.signal.take() } else { (false, false) };
+        if woken.is_changed || (is_found && self.is_watching) {
             self.changed = Some(Change::again(self.changed));
-        }
-        let is_asked = woken.is_readable;
-        if is_asked {
-            self.signal.take();
         }
         let is_due = self.changed.is_some_and(|change| Instant::now() >= change.due());
         if is_asked || is_due {
@@ -247,10 +267,11 @@ impl Follower {
             );
         }
         let from = opened.checked_sub(COARSEST_TICK).unwrap_or(opened);
-        let is_new = |path: &PathBuf| {
-            uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from)
-        };
-        if added.iter().any(is_new) {
+        let is_new =
+            |path: &Path| uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from);
+        // What is written to an archive does not change its folder.
+        let mut opened = added.iter().map(PathBuf::as_path).chain(view.store().paths().0);
+        if !added.is_empty() && opened.any(is_new) {
             self.changed = self.changed.or(Some(Change::now()));
         }
     }

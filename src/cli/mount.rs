@@ -198,6 +198,9 @@ impl Mount {
         }
         let fs = FileSystem::new(opened.tree, opened.store, presentation).with_reasons(opened.reasons);
         let fs = Arc::new(fs);
+        if let Ok(found) = signal.finder() {
+            fs.on_change(found);
+        }
         let follower = Follower::new(&fs, reopening, signal, opened.looked);
         let follower = if is_static { follower.without_watching() } else { follower };
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;

@@ -11,7 +11,7 @@ use super::inode_numbers::CIOPFS_INO;
 use super::invalidation::{Invalidation, changed_answers, everywhere};
 use super::last_reload::LastReload;
 use super::presentation::Presentation;
-use super::shared::Shared;
+use super::shared::{OnChange, Shared};
 use super::view::{FolderChange, View};
 use crate::content::Store;
 use crate::format::EntryId;
@@ -85,6 +85,11 @@ impl FileSystem {
         // Dropped once the lock is free again.
         let _dropped = previous.take_if(|(used, _)| used.elapsed() >= LISTING);
         previous.is_none()
+    }
+
+    /// Has a function called, which must not wait, whenever a read finds that a source changed. A second call changes nothing.
+    pub fn on_change(&self, call: impl Fn() + Send + Sync + 'static) {
+        let _ = self.shared.on_change.set(OnChange(Box::new(call)));
     }
 
     /// Records how the last reload went.

@@ -1,6 +1,7 @@
 //! What all views of a mount have together.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -42,6 +43,17 @@ pub(super) struct Shared {
     pub(super) announced: AtomicU32,
     told: Mutex<Told>,
     pub(super) last_reload: Mutex<LastReload>,
+    /// Called where a read finds that a source changed; set once.
+    pub(super) on_change: OnceLock<OnChange>,
+}
+
+/// A function that does not wait.
+pub(super) struct OnChange(pub(super) Box<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for OnChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnChange")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +67,7 @@ struct Told {
 impl Shared {
     pub(super) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
         let (cache_trim, name_trim, requests, retired) = Default::default();
-        let (current, announced, told, last_reload) = Default::default();
+        let (current, announced, told, last_reload, on_change) = Default::default();
         let started = Instant::now();
         Self {
             spellings,
@@ -70,6 +82,7 @@ impl Shared {
             announced,
             told,
             last_reload,
+            on_change,
         }
     }
 

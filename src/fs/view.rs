@@ -181,6 +181,11 @@ impl View {
             if error.is_new {
                 log::error!("{}: {error}", self.path_of(node, entry));
             }
+            if matches!(error.reason, Reason::Changed | Reason::FileChanged)
+                && let Some(on_change) = self.shared.on_change.get()
+            {
+                (on_change.0)();
+            }
             if error.reason == Reason::OutOfReach { Error::OutOfReach } else { Error::Damaged }
         })
     }

@@ -139,3 +139,17 @@ fn a_source_that_a_link_leads_to_below_the_mount_is_not_taken_for_the_mount() {
     assert_eq!(content(&mount.join("a.txt")), Ok("below".into()));
     assert_eq!(content(&mount.join("b.txt")), Ok("b".into()));
 }
+
+#[test]
+fn a_file_that_is_changed_by_another_of_its_names_is_shown_once_somebody_reads_it() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::create_dir(dir.path("staging")).unwrap();
+    fs::write(dir.path("staging/a.txt"), "one").unwrap();
+    fs::hard_link(dir.path("staging/a.txt"), dir.path("mod/a.txt")).unwrap();
+    let mount = dir.mount(["mod"]);
+    assert_eq!(fs::metadata(mount.join("a.txt")).unwrap().len(), 3);
+    // Not seen by who watches the folder.
+    fs::write(dir.path("staging/a.txt"), "other").unwrap();
+    until("the read that fails has it looked at", || content(&mount.join("A.TXT")) == Ok("other".into()));
+}
