@@ -193,9 +193,11 @@ fn events(interest: &Interest) -> WatchFlags {
 fn with_parents(wanted: Interests) -> Interests {
     let mut all = Interests::default();
     for (folder, interest) in &wanted.0 {
-        match (folder.parent(), folder.file_name()) {
-            // The way to that one leads here.
-            (Some(parent), Some(name)) if wanted.0.contains_key(parent) => all.add_entry(parent, name),
+        let parent = folder.parent().and_then(|parent| Some((parent, wanted.0.get(parent)?)));
+        match (parent, folder.file_name()) {
+            // Of that one this counts in any case, and the way to it leads here.
+            (Some((_, interest)), _) if interest.names || interest.content => {}
+            (Some((parent, _)), Some(name)) => all.add_entry(parent, name),
             _ => _ = without_links(folder, |folder, name| all.add_entry(folder, name)),
         }
         all.merge(folder.clone(), interest.clone());
