@@ -25,7 +25,8 @@ use rustix::io::{ReadWriteFlags, preadv2};
 use twox_hash::XxHash3_64;
 
 pub use self::fault::Fault;
-use self::stat::{COARSEST_TICK, Compared, Stat, compare};
+pub use self::stat::COARSEST_TICK;
+use self::stat::{Compared, Stat, compare};
 use crate::covered::uncovered;
 
 /// Bytes of a map that are fetched at once.

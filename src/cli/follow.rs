@@ -21,6 +21,7 @@ use super::reopening::Reopening;
 use crate::covered::uncovered;
 use crate::fs::{FileSystem, LastReload};
 use crate::game::Looked;
+use crate::source::COARSEST_TICK;
 use crate::source::copy_tables;
 use crate::watch::{Interests, Watcher};
 
@@ -32,8 +33,6 @@ const LONGEST: Duration = Duration::from_millis(2500);
 const SETTLED: Duration = Duration::from_secs(3);
 /// Between looks whether the view before can go.
 const TIDY: Duration = Duration::from_secs(2);
-/// How coarse timestamps may be.
-const COARSEST_TICK: Duration = Duration::from_secs(2);
 
 /// A reload was asked for by SIGUSR1, or a read found a change that nobody reported: a file has other names, or was mapped.
 /// Made before the mount: without a handler the signal would end the process.

@@ -28,16 +28,16 @@ impl Store {
     pub fn take_over(&mut self, earlier: &Self) {
         let mut by_path: HashMap<&Path, Vec<&Arc<LayerContent>>> = HashMap::new();
         for layer in &earlier.layers {
-            if let LayerContent::Archive(archive) = &**layer {
+            if let Some(archive) = layer.archive() {
                 by_path.entry(archive.source.path()).or_default().push(layer);
             }
         }
         for layer in &mut self.layers {
-            let LayerContent::Archive(now) = &**layer else { continue };
+            let Some(now) = layer.archive() else { continue };
             let Some(earlier) = by_path.get_mut(now.source.path()) else { continue };
-            let is_same = |then: &Arc<LayerContent>| matches!(&**then, LayerContent::Archive(then) if now.is_same(then));
+            let is_same = |then: &&Arc<LayerContent>| then.archive().is_some_and(|then| now.is_same(then));
             // One that is named twice is two layers.
-            if let Some(index) = earlier.iter().position(|then| is_same(then)) {
+            if let Some(index) = earlier.iter().position(is_same) {
                 *layer = earlier.swap_remove(index).clone();
             }
         }
@@ -73,37 +73,23 @@ impl Store {
     /// The first of the archives that an earlier view did not have and that end before their data does: perhaps they are being
     /// written.
     pub fn unfinished(&self, earlier: &Self) -> Option<&Path> {
-        let is_known = |now: &Layer| {
-            let is_it = |then: &Arc<LayerContent>| matches!(&**then, LayerContent::Archive(then) if now.is_same(then));
-            earlier.layers.iter().any(is_it)
-        };
-        self.layers.iter().find_map(|layer| match &**layer {
-            LayerContent::Archive(layer) if layer.is_cut_off() && !is_known(layer) => {
-                Some(layer.source.path())
-            }
-            _ => None,
-        })
+        let is_known = |now: &Layer| earlier.archives().any(|then| now.is_same(then));
+        let mut unknown = self.archives().filter(|archive| archive.is_cut_off() && !is_known(archive));
+        unknown.next().map(|archive| archive.source.path())
     }
 
     /// The paths of all archives, and of the folders of loose files.
     pub fn paths(&self) -> (Vec<&Path>, Vec<&Folder>) {
-        let (mut archives, mut folders) = (Vec::new(), Vec::new());
-        for layer in &self.layers {
-            match &**layer {
-                LayerContent::Archive(archive) => archives.push(archive.source.path()),
-                LayerContent::Folder(files) => folders.push(&*files.folder),
-            }
-        }
-        (archives, folders)
+        let folders = self.layers.iter().filter_map(|layer| layer.folder());
+        (
+            self.archives().map(|archive| archive.source.path()).collect(),
+            folders.map(|files| &*files.folder).collect(),
+        )
     }
 
     /// The numbers of all archives.
     pub fn sources(&self) -> Vec<u32> {
-        let number = |layer: &Arc<LayerContent>| match &**layer {
-            LayerContent::Archive(archive) => Some(archive.number),
-            LayerContent::Folder(_) => None,
-        };
-        self.layers.iter().filter_map(number).collect()
+        self.archives().map(|archive| archive.number).collect()
     }
 
     /// The number of a file's archive, which no other archive of the mount has; `None` of a loose file.
@@ -124,9 +110,10 @@ impl Store {
     }
 
     fn archive(&self, id: EntryId) -> Option<&Layer> {
-        match self.content(id.layer) {
-            LayerContent::Archive(archive) => Some(archive),
-            LayerContent::Folder(_) => None,
-        }
+        self.content(id.layer).archive()
+    }
+
+    fn archives(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter().filter_map(|layer| layer.archive())
     }
 }

@@ -53,6 +53,22 @@ pub(super) enum LayerContent {
     Folder(LooseFiles),
 }
 
+impl LayerContent {
+    pub(super) fn archive(&self) -> Option<&Layer> {
+        match self {
+            Self::Archive(archive) => Some(archive),
+            Self::Folder(_) => None,
+        }
+    }
+
+    pub(super) fn folder(&self) -> Option<&LooseFiles> {
+        match self {
+            Self::Archive(_) => None,
+            Self::Folder(files) => Some(files),
+        }
+    }
+}
+
 /// What was done so far. Each count is exact; two of them may be of different moments.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
@@ -167,7 +183,7 @@ impl Store {
 
     /// Whether a layer is a folder of loose files.
     pub fn is_folder(&self, layer: u16) -> bool {
-        matches!(self.content(layer), LayerContent::Folder(_))
+        self.content(layer).folder().is_some()
     }
 
     /// When a layer's archive or folder was last changed before it was opened.
@@ -275,10 +291,7 @@ impl Store {
 
     /// The loose files that a file is one of; `None` where it is in an archive.
     pub(super) fn loose(&self, id: EntryId) -> Option<&LooseFiles> {
-        match self.content(id.layer) {
-            LayerContent::Archive(_) => None,
-            LayerContent::Folder(files) => Some(files),
-        }
+        self.content(id.layer).folder()
     }
 
     /// A layer that is an archive; what concerns loose files asks [`Store::loose`] first.

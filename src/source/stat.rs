@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::fault::Fault;
 
 /// How coarse timestamps may be (FAT's): a file that was changed this recently may change once more and keep its times.
-pub(super) const COARSEST_TICK: Duration = Duration::from_secs(2);
+pub const COARSEST_TICK: Duration = Duration::from_secs(2);
 
 /// What `fstat` reports of a file's content. Times are in nanoseconds since 1970; they saturate in the year 2262.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -192,7 +192,7 @@ fn events(interest: &Interest) -> WatchFlags {
 /// The same, and of the folders on the way to each those names that lead there: it may be moved, or be there only later.
 fn with_parents(wanted: Interests) -> Interests {
     let mut all = Interests::default();
-    for (folder, interest) in &wanted.0 {
+    for folder in wanted.0.keys() {
         let parent = folder.parent().and_then(|parent| Some((parent, wanted.0.get(parent)?)));
         match (parent, folder.file_name()) {
             // Of that one this counts in any case, and the way to it leads here.
@@ -200,8 +200,8 @@ fn with_parents(wanted: Interests) -> Interests {
             (Some((parent, _)), Some(name)) => all.add_entry(parent, name),
             _ => _ = without_links(folder, |folder, name| all.add_entry(folder, name)),
         }
-        all.merge(folder.clone(), interest.clone());
     }
+    wanted.0.into_iter().for_each(|(folder, interest)| all.merge(folder, interest));
     all
 }
 
