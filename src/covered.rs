@@ -50,6 +50,12 @@ pub fn uncovered(path: &Path) -> Cow<'_, Path> {
     }
 }
 
+/// A path by which to open what an absolute link leads to, where that is below the mountpoint and the mount would cover it.
+pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
+    let covered = COVERED.get().filter(|covered| link.starts_with(&covered.path))?;
+    beneath(covered, &without_links(link, |_, _| {}))
+}
+
 /// Follows the links on the way to an absolute path, and does not enter the mount. Calls `visit` with each folder that is on the
 /// way and the name that is looked up in it, whether or not it is there.
 pub fn without_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {

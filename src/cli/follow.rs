@@ -3,10 +3,9 @@
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -14,6 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use sd_notify::NotifyState;
 use signal_hook::consts::SIGUSR1;
 
+use super::earlier_view::{EarlierView, Kept, SETTLED};
 use super::exit::{Exit, Failure};
 use super::logging;
 use super::reload_line::reload_line;
@@ -23,14 +23,12 @@ use crate::fs::{FileSystem, LastReload};
 use crate::game::Looked;
 use crate::source::COARSEST_TICK;
 use crate::source::copy_tables;
-use crate::watch::{Interests, Watcher};
+use crate::watch::{ChangedFolders, Interests, Watcher};
 
 /// After the last write: until then a program may go on writing.
 const QUIET: Duration = Duration::from_millis(300);
 /// After the first write, however many follow.
 const LONGEST: Duration = Duration::from_millis(2500);
-/// An archive that ends before its data does is taken as it is, once nobody wrote for so long.
-const SETTLED: Duration = Duration::from_secs(3);
 /// Between looks whether the view before can go.
 const TIDY: Duration = Duration::from_secs(2);
 
@@ -94,6 +92,10 @@ pub(super) struct Follower {
     looked: Looked,
     last: LastReload,
     changed: Option<Change>,
+    /// Where something changed since the view was made that is served.
+    folders: ChangedFolders,
+    /// What was not opened anew at the last reload.
+    kept: Vec<Kept>,
 }
 
 /// What is to be looked at.
@@ -113,7 +115,11 @@ impl Change {
     }
 
     fn due(&self) -> Instant {
-        if self.is_unfinished { self.last + SETTLED } else { (self.last + QUIET).min(self.first + LONGEST) }
+        if self.is_unfinished {
+            self.last + Duration::from_secs(SETTLED)
+        } else {
+            (self.last + QUIET).min(self.first + LONGEST)
+        }
     }
 
     /// The same after one more write.
@@ -134,8 +140,8 @@ impl Follower {
         looked: Looked,
     ) -> Self {
         let fs = Arc::downgrade(fs);
-        let (watcher, last, changed) = Default::default();
-        Self { fs, reopening, signal, watcher, is_watching: true, looked, last, changed }
+        let (watcher, last, changed, folders, kept) = Default::default();
+        Self { fs, reopening, signal, watcher, is_watching: true, looked, last, changed, folders, kept }
     }
 
     /// The same, and it waits for the signal alone.
@@ -173,6 +179,9 @@ impl Follower {
         if woken.is_changed || (is_found && self.is_watching) {
             self.changed = Some(Change::again(self.changed));
         }
+        if is_found || is_asked {
+            self.folders.add_anywhere();
+        }
         let is_due = self.changed.is_some_and(|change| Instant::now() >= change.due());
         if is_asked || is_due {
             self.reload(is_asked);
@@ -186,15 +195,16 @@ impl Follower {
         let Some(fs) = self.fs.upgrade() else { return };
         let (began, opened) = (Instant::now(), SystemTime::now());
         self.changed = None;
+        self.last.began = seconds(opened);
         fs.note_reload(LastReload { is_running: true, ..self.last.clone() });
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
         let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, is_asked)));
         let outcome =
             outcome.unwrap_or_else(|_| Outcome::Failed("a defect in bsafs; please report it".into()));
-        self.note(&fs, &outcome);
+        self.note(&fs, outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
-        if matches!(outcome, Outcome::Unfinished(_)) {
+        if self.kept.iter().any(|kept| kept.is_unfinished) {
             // Looked at again when it has been quiet for long enough, or changes once more.
             self.changed = Some(Change { is_unfinished: true, ..Change::now() });
         }
@@ -205,39 +215,45 @@ impl Follower {
 
     fn replace(&mut self, fs: &FileSystem, is_asked: bool) -> Outcome {
         let view = fs.view();
-        let opened = match logging::while_opening(|| self.reopening.open(&view)) {
+        self.folders.extend(self.watcher.take_changed());
+        let is_quiet = |folder: &Path| self.watcher.is_reported(folder) && !self.folders.includes(folder);
+        let earlier = EarlierView::new(&view, &is_quiet, is_asked);
+        let opened = match logging::while_opening(|| self.reopening.open(&earlier)) {
             Ok(opened) => opened,
             Err(failure) => return Outcome::Failed(failure.what),
         };
-        if let Some(path) = opened.store.unfinished(view.store()).filter(|path| !is_asked && is_written(path))
-        {
-            return Outcome::Unfinished(path.display().to_string());
-        }
+        let kept = earlier.kept();
         drop(view);
         self.looked = opened.looked;
-        match fs.replace(opened.tree, opened.store, opened.reasons) {
-            Ok(replaced) => reload_line(&replaced).map_or(Outcome::Same, Outcome::Changed),
-            Err(_) => Outcome::Failed("all inode numbers were given; unmount, and mount again".into()),
-        }
+        let Ok(replaced) = fs.replace(opened.tree, opened.store, opened.reasons) else {
+            return Outcome::Failed("all inode numbers were given; unmount, and mount again".into());
+        };
+        self.folders = ChangedFolders::default();
+        Outcome::Replaced { changes: reload_line(&replaced), kept }
     }
 
     /// Records and logs how a reload went: what is waited for once, and a reload that found no change not at all.
-    fn note(&mut self, fs: &FileSystem, outcome: &Outcome) {
+    fn note(&mut self, fs: &FileSystem, outcome: Outcome) {
         let (what, is_failed) = match outcome {
-            Outcome::Same => ("nothing changed".to_owned(), false),
-            Outcome::Changed(what) => (what.clone(), false),
-            Outcome::Failed(what) => (what.clone(), true),
-            Outcome::Unfinished(path) => (format!("{path} is not whole yet"), true),
+            Outcome::Replaced { changes, kept } => {
+                changes.iter().for_each(|what| log::info!(target: logging::NEWS, "reloaded: {what}"));
+                let news = kept.iter().filter(|kept| !self.kept.contains(kept));
+                news.for_each(|Kept { what, .. }| log::warn!("{what}; {SERVED}"));
+                let lines = changes.into_iter().chain(kept.iter().map(|kept| kept.what.clone()));
+                let what = lines.collect::<Vec<_>>().join("; ");
+                self.kept = kept;
+                (if what.is_empty() { "nothing changed".into() } else { what }, !self.kept.is_empty())
+            }
+            Outcome::Failed(what) => {
+                if self.last.what != what {
+                    log::warn!("{what}; {SERVED}");
+                }
+                (what, true)
+            }
         };
-        match outcome {
-            Outcome::Changed(_) => log::info!(target: logging::NEWS, "reloaded: {what}"),
-            Outcome::Same => {}
-            _ if self.last.what == what => {}
-            _ => log::warn!("{what}; what was mounted before is served until that changes"),
-        }
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let (count, at) = (self.last.count + 1, since.as_secs());
-        self.last = LastReload { count, at, what, is_failed, is_running: false };
+        let LastReload { count, began, .. } = self.last;
+        let at = seconds(SystemTime::now());
+        self.last = LastReload { count: count + 1, at, what, is_failed, is_running: false, began };
         fs.note_reload(self.last.clone());
     }
 
@@ -254,7 +270,7 @@ impl Follower {
             folder.link_targets().for_each(|path| interests.add_file(&path));
         }
         self.looked.files.iter().for_each(|path| interests.add_file(path));
-        self.looked.folders.iter().for_each(|path| interests.add_names(path));
+        self.looked.folders.iter().for_each(|path| interests.add_names(path.as_path()));
         self.reopening.files().iter().for_each(|path| interests.add_file(path));
         self.reopening.named().for_each(|path| interests.add_file(path));
         let was_polled = self.watcher.polled();
@@ -265,35 +281,35 @@ impl Follower {
                 "the system allows no more watches (fs.inotify.max_user_watches): {polled} folders are looked at every few seconds"
             );
         }
+        if added.is_empty() {
+            return;
+        }
         let from = opened.checked_sub(COARSEST_TICK).unwrap_or(opened);
         let is_new =
             |path: &Path| uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from);
-        // What is written to an archive does not change its folder.
-        let mut opened = added.iter().map(PathBuf::as_path).chain(view.store().paths().0);
-        if !added.is_empty() && opened.any(is_new) {
+        // What is written to a file does not change its folder.
+        let stale =
+            view.store().stale_folders(|folder| added.binary_search_by(|it| (**it).cmp(folder)).is_ok());
+        let mut opened = added.iter().map(|folder| &**folder).chain(view.store().paths().0);
+        if !stale.is_empty() || opened.any(is_new) {
             self.changed = self.changed.or(Some(Change::now()));
         }
+        stale.into_iter().for_each(|folder| self.folders.add(folder.into()));
     }
 }
 
-/// Whether somebody may still be writing a file, by its times: others may be written to all the time.
-fn is_written(path: &Path) -> bool {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    uncovered(path).metadata().is_ok_and(|it| {
-        let changed = u64::try_from(it.ctime()).unwrap_or(0);
-        // Clocks of servers may be ahead.
-        now.as_secs().abs_diff(changed) < SETTLED.as_secs()
-    })
+/// A time in whole seconds since 1970.
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
+
+/// What is said of a source that cannot be opened.
+const SERVED: &str = "what was mounted before is served until that changes";
 
 /// How a reload went.
 enum Outcome {
-    /// Nothing that the mount shows changed.
-    Same,
-    /// What changed.
-    Changed(String),
+    /// A view that is made of the sources as they are, but for those that were kept; what changed that the mount shows.
+    Replaced { changes: Option<String>, kept: Vec<Kept> },
     /// Why the view before is served on.
     Failed(String),
-    /// The archive that is being written.
-    Unfinished(String),
 }

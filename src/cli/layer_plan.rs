@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use super::earlier_view::EarlierView;
 use super::exit::{Exit, Failure};
 use super::source_args::FolderArchives;
 use crate::covered::uncovered;
@@ -74,8 +75,7 @@ pub(super) enum FoundLayer {
         rules: LayerRules,
     },
     Folder {
-        /// Boxed, for it is large.
-        folder: Box<Folder>,
+        folder: Arc<Folder>,
         lists_archives: bool,
         why: String,
         rules: LayerRules,
@@ -182,33 +182,49 @@ impl PlannedFolder {
     }
 
     /// Walks it. One that a game's plan has and that cannot be walked is a warning; the rest of the game is opened.
-    pub(super) fn scan_or_warn(&self, files: &Arc<OpenFiles>) -> Result<Option<Folder>, Failure> {
+    /// That of a mounted view is kept.
+    pub(super) fn scan_or_warn(
+        &self,
+        files: &Arc<OpenFiles>,
+        earlier: Option<&EarlierView<'_>>,
+    ) -> Result<Option<Arc<Folder>>, Failure> {
         match self.scan(files) {
             Ok(folder) => {
+                earlier.into_iter().for_each(|earlier| earlier.teach(&folder));
                 report_notes(&folder);
-                Ok(Some(folder))
+                Ok(Some(Arc::new(folder)))
             }
-            Err(failure) if !self.why.is_empty() => {
-                log::warn!("{}; it is no layer", failure.what);
-                Ok(None)
-            }
-            Err(failure) => Err(failure),
+            Err(failure) => match earlier.filter(|it| it.has(&self.path)) {
+                Some(earlier) => Ok(earlier.folder(&self.path, &failure)),
+                None if self.why.is_empty() => Err(failure),
+                None => {
+                    log::warn!("{}; it is no layer", failure.what);
+                    Ok(None)
+                }
+            },
         }
     }
 
     /// Walks it: it, and below it its archives.
-    pub(super) fn find(&self, files: &Arc<OpenFiles>) -> Result<Vec<FoundLayer>, Failure> {
+    pub(super) fn find(
+        &self,
+        files: &Arc<OpenFiles>,
+        earlier: Option<&EarlierView<'_>>,
+    ) -> Result<Vec<FoundLayer>, Failure> {
         if self.hides_served {
             return Ok(vec![FoundLayer::Later(self.clone())]);
         }
-        let Some(folder) = self.scan_or_warn(files)? else { return Ok(Vec::new()) };
-        let archives =
-            if self.opens_archives { archives_in(folder.path(), folder.names()) } else { Vec::new() };
+        let Some(folder) = self.scan_or_warn(files, earlier)? else { return Ok(Vec::new()) };
+        let archives = match (self.opens_archives, earlier.filter(|it| it.has_folder(&folder))) {
+            (false, _) => Vec::new(),
+            (true, None) => archives_in(folder.path(), folder.names()),
+            // Their names were taken out of its own.
+            (true, Some(earlier)) => earlier.archives_in(folder.path()),
+        };
         let (why, rules) = (|| self.why.clone(), || self.rules.clone());
         let archive = |path| FoundLayer::Archive { path, is_needed: false, why: why(), rules: rules() };
         let mut layers: Vec<FoundLayer> = archives.into_iter().map(archive).collect();
         let lists_archives = self.lists_archives;
-        let folder = Box::new(folder);
         layers.push(FoundLayer::Folder { folder, lists_archives, why: why(), rules: rules() });
         Ok(layers)
     }

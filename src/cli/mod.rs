@@ -10,6 +10,7 @@ mod conflicts;
 mod daemon;
 mod dictionary;
 mod diff;
+mod earlier_view;
 mod exit;
 mod extract;
 mod folder_case;

@@ -1,6 +1,5 @@
 //! A folder that a user names where each archive is looked at by itself: its archives, and its loose files.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::cache_size;
@@ -47,8 +46,7 @@ impl NamedFolder {
         let planned = PlannedFolder { opens_archives: false, ..planned };
         let layers = [PlannedLayer::Folder(planned)];
         let store = Store::new(cache_size::DEFAULT, args.parse.options().limits);
-        let none = HashSet::new();
-        let loose = OpenedArchives::open_layers(&layers, Rule::LastWins, args, Layout::Union, store, &none)?;
+        let loose = OpenedArchives::open_layers(&layers, Rule::LastWins, args, Layout::Union, store, None)?;
         Ok(Self { loose, archives })
     }
 }

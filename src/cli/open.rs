@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::case_twins::case_twins;
+use super::earlier_view::EarlierView;
 use super::exit::{Exit, Failure};
 use super::layer_plan::{FoundLayer, LayerRules, PlannedFolder, PlannedLayer};
 use super::open_args::{Layout, OpenArgs};
-use super::opened_archive::{Description, OpenedArchive};
+use super::opened_archive::{Content, Description, OpenedArchive};
 use super::parallel::in_parallel;
 use super::source_set::SourceSet;
 use super::sources::OpenPlan;
@@ -45,19 +46,18 @@ impl OpenedArchives {
     /// The same, with a cache of at most `cache_size` bytes.
     pub(super) fn open_with_cache(set: &SourceSet, cache_size: u64) -> Result<Self, Failure> {
         let store = Store::new(cache_size, set.open.parse.options().limits).with_salvage(set.salvage);
-        Self::open_into(store, set, &HashSet::new())
+        Self::open_into(store, set, None)
     }
 
-    /// The same into an empty store. An archive at one of the paths in `needed` is an error where it cannot be read, whatever
-    /// asks for it.
+    /// The same into an empty store, perhaps beside a view that is served.
     pub(super) fn open_into(
         store: Store,
         set: &SourceSet,
-        needed: &HashSet<PathBuf>,
+        earlier: Option<&EarlierView<'_>>,
     ) -> Result<Self, Failure> {
         let (planned, looked) = recorded(|| sources::layers(set));
         let OpenPlan { layers, rule, order } = planned?;
-        let opened = Self::open_layers(&layers, rule, &set.open, set.layout, store, needed)?;
+        let opened = Self::open_layers(&layers, rule, &set.open, set.layout, store, earlier)?;
         Ok(Self { order, looked, ..opened })
     }
 
@@ -68,13 +68,13 @@ impl OpenedArchives {
         args: &OpenArgs,
         layout: Layout,
         store: Store,
-        needed: &HashSet<PathBuf>,
+        earlier: Option<&EarlierView<'_>>,
     ) -> Result<Self, Failure> {
         let names = dictionary::read(&args.names, args.parse.encoding())?;
         let files = Arc::new(OpenFiles::default());
         // An archive's folder has a name once all are known.
         let names_of_archives = (layout == Layout::Union).then_some(&names);
-        let opener = Opener { needed, args };
+        let opener = Opener { earlier, args };
         let (found, archives) = find_layers(planned, &files, &opener, names_of_archives)?;
         let bases = match layout {
             Layout::Union => Vec::new(),
@@ -84,8 +84,8 @@ impl OpenedArchives {
         };
         let base = &|index: usize| bases.get(index).map(String::as_str);
         let archives = opener.open_rest(&found, archives, base, names)?;
-        let mut opened = Opening::new(rule, store);
-        opened.archives = archives.iter().flatten().map(|archive| archive.source.path().to_owned()).collect();
+        let mut opened = Opening::new(rule, store, earlier);
+        opened.archives = archives.iter().flatten().map(|archive| archive.path.clone()).collect();
         opened.deep_archives = deep_archives(&opened.archives);
         if found.iter().any(|layer| matches!(layer, FoundLayer::Later(_))) {
             opened.note_served(archives.iter().flatten());
@@ -96,7 +96,7 @@ impl OpenedArchives {
                     archive.into_iter().for_each(|it| opened.add_archive(it, why.clone(), &rules));
                 }
                 FoundLayer::Folder { folder, lists_archives, why, rules } => {
-                    opened.add_folder(*folder, lists_archives, base(index), why, &rules)?;
+                    opened.add_folder(folder, lists_archives, base(index), why, &rules)?;
                 }
                 FoundLayer::Later(planned) => {
                     if let Some(folder) = opened.scan_unserved(&planned, &files)? {
@@ -132,7 +132,7 @@ fn find_layers(
             Ok(opened.map(|archive| vec![(layer, Some(archive))]).unwrap_or_default())
         }
         PlannedLayer::Folder(folder) => {
-            Ok(folder.find(files)?.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
+            Ok(folder.find(files, opener.earlier)?.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
         }
     };
     let found = in_parallel(planned.len(), "opening sources", find)?;
@@ -143,8 +143,7 @@ fn find_layers(
 
 /// Opens the archives among layers.
 struct Opener<'a> {
-    /// Archives that must be readable, whatever asks for them.
-    needed: &'a HashSet<PathBuf>,
+    earlier: Option<&'a EarlierView<'a>>,
     args: &'a OpenArgs,
 }
 
@@ -157,12 +156,13 @@ impl Opener<'_> {
         names: &Dictionary,
     ) -> Result<Option<OpenedArchive>, Failure> {
         let FoundLayer::Archive { path, is_needed, .. } = layer else { return Ok(None) };
-        match OpenedArchive::open(path, base, names, self.args) {
-            Err(failure) if !is_needed && !self.needed.contains(path) => {
-                log::warn!("{}; it is no layer", failure.what);
-                Ok(None)
+        let opened = OpenedArchive::open(path, base, names, self.args);
+        match self.earlier {
+            Some(earlier) if *is_needed || opened.is_ok() || earlier.has(path) => {
+                Ok(earlier.archive(path, opened))
             }
-            opened => opened.map(Some),
+            _ if *is_needed => opened.map(Some),
+            _ => Ok(opened.inspect_err(|failure| log::warn!("{}; it is no layer", failure.what)).ok()),
         }
     }
 
@@ -222,8 +222,9 @@ fn add_names(
 }
 
 /// Layers that are being put together, lowest first.
-struct Opening {
+struct Opening<'a> {
     rule: Rule,
+    earlier: Option<&'a EarlierView<'a>>,
     store: Store,
     layers: Vec<Layer>,
     descriptions: Vec<Description>,
@@ -236,14 +237,14 @@ struct Opening {
     served: HashSet<String>,
 }
 
-impl Opening {
-    fn new(rule: Rule, store: Store) -> Self {
+impl<'a> Opening<'a> {
+    fn new(rule: Rule, store: Store, earlier: Option<&'a EarlierView<'a>>) -> Self {
         let (archives, deep_archives, served) = Default::default();
         let (layers, descriptions, reasons) = Default::default();
-        Self { rule, store, layers, descriptions, reasons, archives, deep_archives, served }
+        Self { rule, earlier, store, layers, descriptions, reasons, archives, deep_archives, served }
     }
 
-    fn note_served<'a>(&mut self, archives: impl Iterator<Item = &'a OpenedArchive>) {
+    fn note_served<'b>(&mut self, archives: impl Iterator<Item = &'b OpenedArchive>) {
         for archive in archives {
             let names = archive.layer.top_folders();
             self.served.extend(names.map(|name| String::from_utf8_lossy(name).to_ascii_lowercase()));
@@ -255,35 +256,40 @@ impl Opening {
         &self,
         planned: &PlannedFolder,
         files: &Arc<OpenFiles>,
-    ) -> Result<Option<Folder>, Failure> {
+    ) -> Result<Option<Arc<Folder>>, Failure> {
         let mut planned = planned.clone();
         planned.filter.not_at_root.extend(self.served.iter().cloned());
-        planned.scan_or_warn(files)
+        planned.scan_or_warn(files, self.earlier)
     }
 
     fn add_archive(&mut self, archive: OpenedArchive, why: String, rules: &LayerRules) {
         let mut layer = archive.layer;
         if let Some(game) = rules.by_date.filter(|_| self.rule == Rule::Dates) {
-            layer = layer.modified(nanoseconds(archive.source.modified())).of_game(game);
+            layer = layer.modified(nanoseconds(archive.modified)).of_game(game);
         }
         if !rules.invalidated.is_empty() {
             layer = layer.without(|path| rules.invalidated.contains(path));
         }
-        self.store.add(archive.source, archive.tables);
+        match (archive.content, self.earlier) {
+            (Content::Opened(source, tables), _) => self.store.add(source, tables),
+            (Content::Mounted(layer), Some(earlier)) => self.store.add_kept(earlier.view.store(), layer),
+            (Content::Mounted(_), None) => unreachable!("only what was mounted earlier is kept"),
+        }
         self.layers.push(layer);
-        self.descriptions.push(archive.description);
+        self.descriptions.extend(archive.description);
         self.reasons.push(why);
     }
 
     fn add_folder(
         &mut self,
-        mut folder: Folder,
+        mut folder: Arc<Folder>,
         lists_archives: bool,
         base: Option<&str>,
         why: String,
         rules: &LayerRules,
     ) -> Result<(), Failure> {
-        if !lists_archives {
+        // One that is kept is shared, and was without them before.
+        if let Some(folder) = Arc::get_mut(&mut folder).filter(|_| !lists_archives) {
             let parent = folder.path().to_owned();
             folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
         }
@@ -297,7 +303,7 @@ impl Opening {
             Some(game) => layer.modified_each(times(&folder)).of_game(game),
             None => layer,
         };
-        self.store.add_folder(Arc::new(folder));
+        self.store.add_folder(folder);
         self.layers.push(layer);
         self.reasons.push(why);
         Ok(())
@@ -380,7 +386,7 @@ mod tests {
                 &OpenArgs::default(),
                 Layout::Union,
                 Store::new(1 << 20, Options::default().limits),
-                &HashSet::new(),
+                None,
             );
             let opened = opened.unwrap_or_else(|failure| panic!("{}", failure.what));
             assert_eq!(opened.tree.files(), 1);

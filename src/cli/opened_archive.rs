@@ -1,8 +1,9 @@
 //! One archive that was opened and parsed.
 
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::SystemTime;
 
 use super::exit::{Exit, Failure};
 use super::open_args::OpenArgs;
@@ -25,10 +26,23 @@ const PARALLEL_FROM: usize = 1 << 14;
 
 /// One archive; nothing in it refers to the map of its file.
 pub(super) struct OpenedArchive {
-    pub(super) source: Source,
-    pub(super) tables: LayerTables,
+    /// Absolute.
+    pub(super) path: PathBuf,
+    /// When its content was last changed.
+    pub(super) modified: SystemTime,
+    pub(super) content: Content,
     pub(super) layer: Layer,
-    pub(super) description: Description,
+    /// None of one that was mounted before.
+    pub(super) description: Option<Description>,
+}
+
+/// The bytes of an archive.
+#[expect(clippy::large_enum_variant, reason = "a mount has some thousand archives at most")]
+pub(super) enum Content {
+    /// It was opened.
+    Opened(Source, LayerTables),
+    /// Those of a layer of the view that is mounted.
+    Mounted(u16),
 }
 
 impl OpenedArchive {
@@ -50,16 +64,23 @@ impl OpenedArchive {
         let layer =
             layer.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
         let tables = tables.presented(args.textures.unwrap_or_default());
-        Ok(Self { source, tables, layer, description })
+        Ok(Self {
+            path: source.path().to_owned(),
+            modified: source.modified(),
+            content: Content::Opened(source, tables),
+            layer,
+            description: Some(description),
+        })
     }
 
     /// Tells what is peculiar about it, by the path by which it is named.
     pub(super) fn report(&self, path: &Path) {
         let path = path.display();
-        for note in &self.description.notes {
+        for note in self.description.iter().flat_map(|description| &description.notes) {
             log::info!("{path}: {} (offset {})", note.what, note.at);
         }
-        if let Some(what) = still_tiled(&self.tables) {
+        let Content::Opened(_, tables) = &self.content else { return };
+        if let Some(what) = still_tiled(tables) {
             log::warn!("{path}: {what}");
         }
     }

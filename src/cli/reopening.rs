@@ -1,9 +1,9 @@
 //! Opening the sources of a mount anew, as they are named and as they are on the disk now.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::earlier_view::EarlierView;
 use super::exit::Failure;
 use super::mount_state::{Flags, MountOptions};
 use super::open::OpenedArchives;
@@ -13,7 +13,6 @@ use super::source_args::SourceArgs;
 use super::source_set::{Expanded, SourceSet};
 use super::sources::is_game;
 use crate::covered::{uncovered, without_links};
-use crate::fs::View;
 
 /// What a mount was told to open. All paths are absolute: the daemon leaves the folder that it was started in.
 #[derive(Debug)]
@@ -52,13 +51,10 @@ impl Reopening {
         Ok(SourceSet::of_options(paths, &expanded.options))
     }
 
-    /// Opens them, beside what a view has open.
-    pub(super) fn open(&mut self, view: &View) -> Result<OpenedArchives, Failure> {
+    /// Opens them beside a view that is served.
+    pub(super) fn open(&mut self, earlier: &EarlierView<'_>) -> Result<OpenedArchives, Failure> {
         let set = self.source_set()?;
-        let (archives, _) = view.store().paths();
-        // What is half written now was whole before, and will be again.
-        let needed: HashSet<PathBuf> = archives.into_iter().map(Path::to_owned).collect();
-        OpenedArchives::open_into(view.store().emptied(), &set, &needed)
+        OpenedArchives::open_into(earlier.view.store().emptied(), &set, Some(earlier))
     }
 
     /// The files that say what is opened: profiles, and lists of names.

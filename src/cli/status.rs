@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Args;
 use indicatif::BinaryBytes;
@@ -87,13 +87,16 @@ fn write(out: &mut impl Write, path: &Path, status: &fs::Status) -> std::io::Res
     writeln!(out, "  decoded    {}", BinaryBytes(*decoded_bytes))?;
     writeln!(out, "  read       {} from archives", BinaryBytes(*read_bytes))?;
     writeln!(out, "  errors     {errors}")?;
+    let ago = |at| duration((UNIX_EPOCH + Duration::from_secs(at)).elapsed().unwrap_or_default().as_secs());
+    if last_reload.is_running {
+        let since = ago(last_reload.began);
+        writeln!(out, "  reloading  for {since}; what was mounted before is served meanwhile")?;
+    }
     if last_reload.count == 0 {
         return Ok(());
     }
-    let since = SystemTime::UNIX_EPOCH + Duration::from_secs(last_reload.at);
-    let ago = duration(since.elapsed().unwrap_or_default().as_secs());
     let what = &last_reload.what;
-    writeln!(out, "  views      {}; reloaded {} ago: {what}", views + 1, ago)
+    writeln!(out, "  views      {}; reloaded {} ago: {what}", views + 1, ago(last_reload.at))
 }
 
 /// A number of seconds in units that are read easily.

@@ -1,8 +1,8 @@
-//! What a later view of a mount takes over from an earlier one: archives that did not change, and how often the kernel was
-//! given numbers of their files.
+//! What a later view of a mount takes over from an earlier one: archives that did not change, layers that cannot be opened
+//! anew, and how often the kernel was given numbers of their files.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,6 +10,7 @@ use super::layer::Layer;
 use super::store::{LayerContent, Store};
 use crate::folder::{Folder, LooseFile, Wait};
 use crate::format::EntryId;
+use crate::source::Source;
 
 impl Store {
     /// An empty store for a later view of the same mount: with the same cache, bounds and counts.
@@ -70,12 +71,24 @@ impl Store {
         }
     }
 
-    /// The first of the archives that an earlier view did not have and that end before their data does: perhaps they are being
-    /// written.
-    pub fn unfinished(&self, earlier: &Self) -> Option<&Path> {
-        let is_known = |now: &Layer| earlier.archives().any(|then| now.is_same(then));
-        let mut unknown = self.archives().filter(|archive| archive.is_cut_off() && !is_known(archive));
-        unknown.next().map(|archive| archive.source.path())
+    /// Adds a layer of an earlier view as the next one.
+    pub fn add_kept(&mut self, earlier: &Self, layer: u16) {
+        self.layers.push(earlier.layers[usize::from(layer)].clone());
+    }
+
+    /// The first layer whose archive or folder has a path.
+    pub fn layer_at(&self, path: &Path) -> Option<u16> {
+        (0..).zip(&self.layers).find(|(layer, _)| self.path(*layer) == path).map(|(layer, _)| layer)
+    }
+
+    /// Whether one of the archives is this one, and was not changed.
+    pub fn has_open(&self, source: &Source) -> bool {
+        self.archives().any(|archive| archive.source.is_same(source))
+    }
+
+    /// A layer's folder, if it is one.
+    pub fn folder(&self, layer: u16) -> Option<&Arc<Folder>> {
+        self.content(layer).folder().map(|files| &files.folder)
     }
 
     /// The paths of all archives, and of the folders of loose files.
@@ -85,6 +98,12 @@ impl Store {
             self.archives().map(|archive| archive.source.path()).collect(),
             folders.map(|files| &*files.folder).collect(),
         )
+    }
+
+    /// The folders of loose files for which `is_asked` holds and in which one is not what it was when it was looked at.
+    pub fn stale_folders(&self, is_asked: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        let folders = self.layers.iter().filter_map(|layer| layer.folder());
+        folders.flat_map(|files| files.folder.stale_folders(&is_asked)).collect()
     }
 
     /// The numbers of all archives.

@@ -60,6 +60,12 @@ impl LayerTables {
         left
     }
 
+    /// Whether data that the tables state is beyond the end of an archive of `len` bytes.
+    pub fn is_cut_off(&self, len: u64) -> bool {
+        let end = |extent: Extent| extent.offset.saturating_add(u64::from(extent.packed));
+        (0..self.extents.count()).any(|index| end(self.extents.get(index)) > len)
+    }
+
     fn head(&self, entry: u32) -> Head {
         let head = self.heads.get(entry as usize);
         match self.textures {
@@ -103,12 +109,6 @@ impl Layer {
     /// Whether this is another's archive, and neither was changed since it was opened.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.tables.textures == other.tables.textures && self.source.is_same(&other.source)
-    }
-
-    /// Whether data that the tables state is beyond the end of the archive.
-    pub(super) fn is_cut_off(&self) -> bool {
-        let end = |extent: Extent| extent.offset.saturating_add(u64::from(extent.packed));
-        (0..self.tables.extents.count()).any(|index| end(self.extent(index)) > self.source.len())
     }
 
     /// The indices of an entry's extents.

@@ -36,8 +36,8 @@ pub struct Folder {
     /// Its number among those that share open files.
     number: u32,
     path: PathBuf,
-    names: FolderNames,
-    locations: Locations,
+    pub(super) names: FolderNames,
+    pub(super) locations: Locations,
     notes: Notes,
     states: Vec<FileState>,
     /// Held while something is learnt.
@@ -255,7 +255,7 @@ impl Folder {
     }
 
     /// The descriptor beneath which a file is, and its path there.
-    fn locate(&self, file: u32) -> (&Arc<Root>, Vec<u8>) {
+    pub(super) fn locate(&self, file: u32) -> (&Arc<Root>, Vec<u8>) {
         let bytes = self.names.bytes();
         self.locations.of_link(bytes, file).unwrap_or_else(|| {
             let folder = self.names.folder_of(file);

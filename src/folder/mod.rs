@@ -15,6 +15,7 @@
 //! folder that has it, or of one on the way there; so there are no circles), to another mount of FUSE, to proc, sysfs or
 //! autofs, or to nothing.
 
+mod carry_over;
 mod error;
 mod file_state;
 mod filter;

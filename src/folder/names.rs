@@ -31,6 +31,8 @@ pub(super) struct FolderRecord {
     pub(super) first_file: u32,
     /// Its mtime in nanoseconds since 1970.
     pub(super) modified: i64,
+    /// Which folder it is on the disk: its device (`st_dev`) and inode number; 0 where it could not be read.
+    pub(super) identity: (u64, u64),
 }
 
 impl FolderNames {
@@ -113,6 +115,13 @@ impl FolderNames {
         let removed = u32::try_from(direct - kept.len()).unwrap_or(0);
         self.folders.iter_mut().skip(1).for_each(|folder| folder.first_file -= removed);
         kept
+    }
+
+    /// The files of a folder.
+    pub(super) fn files_in(&self, folder: u32) -> Range<u32> {
+        let files = self.files_of(folder as usize);
+        let number = |index| u32::try_from(index).unwrap_or(u32::MAX);
+        number(files.start)..number(files.end)
     }
 
     fn files_of(&self, folder: usize) -> Range<usize> {

@@ -19,7 +19,7 @@ use super::mounts::{Found, Root, path_of, refused};
 use super::names::{FolderNames, FolderRecord, joined, path_from};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
-use crate::covered::is_mountpoint;
+use crate::covered::{is_mountpoint, uncovered_target};
 
 /// Files and folders of one folder at most, so that whoever names `/` hears of it before memory is full.
 const ENTRIES_MAX: u32 = 1 << 22;
@@ -58,8 +58,8 @@ struct Scan<'a> {
     /// Names, each with its length in front.
     bytes: Vec<u8>,
     folders: Vec<FolderRecord>,
-    /// For each folder, what it is on the disk once it was read, and how deep it is.
-    identities: Vec<((u64, u64), u8)>,
+    /// How deep each folder is.
+    depths: Vec<u8>,
     file_names: Vec<u32>,
     locations: Locations,
     /// Folders of files behind links, by the path of the descriptor and their own.
@@ -111,7 +111,7 @@ impl<'a> Scan<'a> {
             root,
             bytes: Vec::new(),
             folders: Vec::new(),
-            identities: Vec::new(),
+            depths: Vec::new(),
             file_names: Vec::new(),
             bases: HashMap::new(),
             notes: Notes::default(),
@@ -134,7 +134,7 @@ impl<'a> Scan<'a> {
             }
         };
         self.folders[folder as usize].modified = file_state::modified(&stat);
-        self.identities[folder as usize].0 = (stat.st_dev, stat.st_ino);
+        self.folders[folder as usize].identity = (stat.st_dev, stat.st_ino);
         let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
         for Listed { name, kind } in self.list(folder, &fd)? {
             if path.len() + 1 + name.len() > PATH_MAX {
@@ -215,9 +215,7 @@ impl<'a> Scan<'a> {
 
     /// Takes what a link leads to.
     fn add_link(&mut self, folder: u32, fd: &OwnedFd, name: &[u8], listed_path: &[u8]) -> Result<(), Left> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let target = rustix::fs::openat2(fd, name, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
-        let target = target.map_err(|errno| match errno {
+        let target = open_link(fd, name).map_err(|errno| match errno {
             Errno::NOENT | Errno::NOTDIR => Why::Dangling,
             errno => errno.into(),
         })?;
@@ -298,7 +296,7 @@ impl<'a> Scan<'a> {
         let mut at = of;
         let mut is_behind_link = true;
         loop {
-            if self.identities[at as usize].0 == target.found.identity {
+            if self.folders[at as usize].identity == target.found.identity {
                 return true;
             }
             if std::mem::take(&mut is_behind_link) {
@@ -318,21 +316,21 @@ impl<'a> Scan<'a> {
 
     fn add_root(&mut self) -> Result<(), ScanError> {
         let name = self.add_name(b"")?;
-        self.folders.push(FolderRecord { parent: 0, name, first_file: 0, modified: 0 });
-        self.identities.push(((0, 0), 0));
+        self.folders.push(FolderRecord { parent: 0, name, first_file: 0, modified: 0, identity: (0, 0) });
+        self.depths.push(0);
         Ok(())
     }
 
     /// Adds a folder, which is read later.
     fn add_folder(&mut self, parent: u32, name: &[u8], base: Option<u32>) -> Result<(), Left> {
-        let depth = self.identities[parent as usize].1 + 1;
+        let depth = self.depths[parent as usize] + 1;
         if depth > DEPTH_MAX {
             return Err(Why::Deep.into());
         }
         let index = number(self.folders.len())?;
         let name = self.add_name(name)?;
-        self.folders.push(FolderRecord { parent, name, first_file: 0, modified: 0 });
-        self.identities.push(((0, 0), depth));
+        self.folders.push(FolderRecord { parent, name, first_file: 0, modified: 0, identity: (0, 0) });
+        self.depths.push(depth);
         if let Some(base) = base {
             self.locations.link_folder(index, base);
         }
@@ -379,6 +377,16 @@ impl<'a> Scan<'a> {
     fn note(&mut self, folder: u32, name: &[u8], why: Why) {
         let path = path_from(&self.bytes, &self.folders, folder, |at| at == 0);
         self.notes.add(|| if name.is_empty() { path } else { joined(path, name) }, why);
+    }
+}
+
+/// Opens what a link leads to.
+fn open_link(fd: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let link = rustix::fs::readlinkat(fd, name, Vec::new())?;
+    match uncovered_target(Path::new(std::ffi::OsStr::from_bytes(link.as_bytes()))) {
+        Some(path) => rustix::fs::open(path, flags, Mode::empty()),
+        None => rustix::fs::openat2(fd, name, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS),
     }
 }
 

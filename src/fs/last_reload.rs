@@ -16,4 +16,7 @@ pub struct LastReload {
     /// Whether a further one is under way.
     #[serde(default)]
     pub is_running: bool,
+    /// When the last one began, the one that is under way if there is one; in whole seconds since 1970.
+    #[serde(default)]
+    pub began: u64,
 }

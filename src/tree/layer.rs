@@ -32,7 +32,7 @@ pub(super) enum Times {
 }
 
 /// A folder of one layer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Folder {
     /// Its index among the layer's folders; the root is its own parent.
     pub(super) parent: u32,
@@ -47,7 +47,7 @@ pub(super) struct File {
 }
 
 /// A file whose name the archive does not store.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct UnnamedEntry {
     pub(super) entry: u32,
     pub(super) hash: Hash,
@@ -147,7 +147,9 @@ impl Layer {
             path
         };
         let left_out = (0..).zip(&self.files).filter(|(_, file)| is_out(&path(file))).map(|(entry, _)| entry);
-        Self { left_out: left_out.collect(), ..self }
+        let mut left_out: Vec<u32> = left_out.chain(self.left_out.iter().copied()).collect();
+        left_out.sort_unstable();
+        Self { left_out, ..self }
     }
 
     /// The files that are listed, by entry.
@@ -184,6 +186,38 @@ impl Layer {
         self.unnamed.shrink_to_fit();
         self.stored_overrides.shrink();
         self.arena.shrink_to_fit();
+    }
+
+    /// The same layer before it was frozen, to be merged again: `names` are those of its listed entries. It has no times.
+    pub(super) fn thawed(&self, names: &[Option<NameRef>]) -> Self {
+        let mut files: Vec<File> = self
+            .folder_of_file
+            .iter()
+            .zip(names)
+            .map(|(&folder, name)| File { folder, name: name.unwrap_or_default() })
+            .collect();
+        for &(entry, name) in &self.renamed {
+            files[entry as usize].name = name;
+        }
+        let left_out = (0..).zip(names).filter(|(_, name)| name.is_none()).map(|(entry, _)| entry).collect();
+        Self {
+            shared: self.shared.clone(),
+            arena: self.arena.clone(),
+            folders: self.folders.clone(),
+            folder_times: Vec::new(),
+            times: Times::None,
+            game: self.game,
+            files,
+            left_out,
+            folder_of_file: Vec::new(),
+            stored_overrides: self.stored_overrides.clone(),
+            renamed: Vec::new(),
+            unnamed: self.unnamed.clone(),
+            family: self.family,
+            encoding: self.encoding,
+            separator: self.separator,
+            base: self.base,
+        }
     }
 
     /// The stored bytes of an entry's name that is listed as `name`, once the tree is frozen.

@@ -3,7 +3,7 @@
 use crate::format::Name;
 
 /// The stored names of some entries of one archive.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct StoredNames {
     /// Paths, and folders and files that are stored apart; a folder once for adjacent entries.
     bytes: Vec<u8>,
@@ -12,7 +12,7 @@ pub(super) struct StoredNames {
 }
 
 /// Two runs of [`StoredNames::bytes`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct StoredName {
     entry: u32,
     /// Empty where nothing is to be joined.

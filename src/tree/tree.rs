@@ -52,6 +52,19 @@ impl Tree {
         Self { numbers: Numbers::new(numbers), ..self }
     }
 
+    /// The names of one of its archives, to be merged again.
+    pub fn layer(&self, layer: u16) -> Layer {
+        let frozen = &self.layers[usize::from(layer)];
+        let mut names = vec![None; frozen.folder_of_file.len()];
+        for node in self.nodes.iter().filter(|node| !node.is_folder && node.layer == layer) {
+            names[node.first as usize] = Some(node.name);
+        }
+        for hidden in self.hidden.iter().filter(|hidden| hidden.entry.layer == layer) {
+            names[hidden.entry.entry as usize] = Some(hidden.name);
+        }
+        frozen.thawed(&names)
+    }
+
     /// How many nodes there are; they are numbered from 0.
     pub fn len(&self) -> u32 {
         u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)

@@ -2,37 +2,56 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::covered::without_links;
 use rustix::fs::inotify::ReadFlags;
 
 /// What of a folder counts as a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Interest {
+pub(super) struct Interest {
     /// Whether a name that comes or goes does.
-    pub names: bool,
+    names: bool,
     /// Whether a change of any file in it does, too.
-    pub content: bool,
+    content: bool,
+    /// Boxed: of very many folders everything counts.
+    named: Option<Box<Named>>,
+}
+
+/// Names of which more counts than of others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Named {
     /// Files of which everything does.
-    pub files: BTreeSet<OsString>,
-    /// Folders and links of which it does that they come and go.
-    pub folders: BTreeSet<OsString>,
+    files: BTreeSet<OsString>,
+    /// Folders and links on the way to others, of which it does that they come and go.
+    folders: BTreeSet<OsString>,
+}
+
+/// What an event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Nothing that counts.
+    None,
+    /// Something changed in the folder.
+    Changed,
+    /// Paths that lead through the folder may lead elsewhere now.
+    Moved,
 }
 
 /// Folders, by their paths, and what of them counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Interests(pub(super) BTreeMap<PathBuf, Interest>);
+pub struct Interests(pub(super) BTreeMap<Arc<Path>, Interest>);
 
 impl Interests {
     /// Everything in a folder counts, but for what is below its folders.
-    pub fn add_folder(&mut self, folder: impl Into<PathBuf>) {
+    pub fn add_folder(&mut self, folder: impl Into<Arc<Path>>) {
         let interest = self.0.entry(folder.into()).or_default();
         (interest.names, interest.content) = (true, true);
     }
 
     /// Names in a folder count.
-    pub fn add_names(&mut self, folder: impl Into<PathBuf>) {
+    pub fn add_names(&mut self, folder: impl Into<Arc<Path>>) {
         self.0.entry(folder.into()).or_default().names = true;
     }
 
@@ -46,38 +65,60 @@ impl Interests {
     }
 
     /// Adds what counts of a folder.
-    pub(super) fn merge(&mut self, folder: PathBuf, more: Interest) {
+    pub(super) fn merge(&mut self, folder: Arc<Path>, more: Interest) {
         let interest = self.0.entry(folder).or_default();
         interest.names |= more.names;
         interest.content |= more.content;
-        interest.files.extend(more.files);
-        interest.folders.extend(more.folders);
+        if let Some(named) = more.named {
+            let all = interest.named();
+            all.files.extend(named.files);
+            all.folders.extend(named.folders);
+        }
     }
 
     /// That a name in a folder comes and goes counts.
     pub(super) fn add_entry(&mut self, folder: &Path, name: &OsStr) {
-        self.0.entry(folder.to_owned()).or_default().folders.insert(name.to_owned());
+        self.interest(folder).named().folders.insert(name.to_owned());
     }
 
     fn add_name(&mut self, path: &Path) {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
-        self.0.entry(folder.to_owned()).or_default().files.insert(name.to_owned());
+        self.interest(folder).named().files.insert(name.to_owned());
+    }
+
+    fn interest(&mut self, folder: &Path) -> &mut Interest {
+        self.0.entry(folder.into()).or_default()
     }
 }
 
 impl Interest {
     /// Whether writes to files count, and not only that names come and go.
     pub(super) fn is_of_content(&self) -> bool {
-        self.content || !self.files.is_empty()
+        self.content || self.named.as_ref().is_some_and(|named| !named.files.is_empty())
     }
 
-    /// Whether an event counts, by the name that it is about.
-    pub(super) fn includes(&self, event: ReadFlags, name: Option<&OsStr>) -> bool {
-        // The folder itself is gone, or events were lost.
-        let Some(name) = name else { return true };
+    /// Whether it counts that any name comes or goes.
+    pub(super) fn is_of_names(&self) -> bool {
+        self.names || self.content
+    }
+
+    /// What an event says, by the name that it is about.
+    pub(super) fn meaning(&self, event: ReadFlags, name: Option<&OsStr>) -> Meaning {
+        // The folder itself is gone.
+        let Some(name) = name else { return Meaning::Changed };
         let is_of_names = event
             .intersects(ReadFlags::CREATE | ReadFlags::DELETE | ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO);
-        let is_named = self.names || self.folders.contains(name);
-        self.content || (is_named && is_of_names) || self.files.contains(name)
+        let has = |of: fn(&Named) -> &BTreeSet<OsString>| {
+            self.named.as_ref().is_some_and(|named| of(named).contains(name))
+        };
+        if is_of_names && has(|named| &named.folders) {
+            return Meaning::Moved;
+        }
+        let counts = self.content || (self.names && is_of_names) || has(|named| &named.files);
+        if counts { Meaning::Changed } else { Meaning::None }
+    }
+
+    fn named(&mut self) -> &mut Named {
+        self.named.get_or_insert_default()
     }
 }

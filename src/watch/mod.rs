@@ -2,11 +2,13 @@
 //! watches.
 //!
 //! Nothing here knows what the folders are for. Who watches says of each what counts (`interest`), waits (`watcher`), and
-//! learns that something did.
+//! learns that something did, and where (`changed`).
 
+mod changed;
 mod interest;
 mod poll;
 mod watcher;
 
-pub use interest::{Interest, Interests};
+pub use changed::ChangedFolders;
+pub use interest::Interests;
 pub use watcher::{Watcher, Woken};

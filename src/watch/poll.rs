@@ -4,7 +4,8 @@ use crate::covered::uncovered;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Between two looks at least.
@@ -15,13 +16,13 @@ const PART: u32 = 20;
 /// The folders, and what was seen.
 #[derive(Debug, Default)]
 pub(super) struct Polled {
-    folders: BTreeMap<PathBuf, u64>,
+    folders: BTreeMap<Arc<Path>, u64>,
     next: Option<Instant>,
 }
 
 impl Polled {
     /// Looks at these folders and no others from now on; returns those that it did not before.
-    pub(super) fn set(&mut self, folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    pub(super) fn set(&mut self, folders: Vec<Arc<Path>>) -> Vec<Arc<Path>> {
         let mut kept = BTreeMap::new();
         let mut added = Vec::new();
         for folder in folders {
@@ -45,19 +46,21 @@ impl Polled {
         self.next
     }
 
-    /// Looks at them if that is due; returns whether one differs.
-    pub(super) fn look(&mut self, now: Instant) -> bool {
+    /// Looks at them if that is due; returns those that differ.
+    pub(super) fn look(&mut self, now: Instant) -> Vec<Arc<Path>> {
+        let mut changed = Vec::new();
         if self.next.is_none_or(|next| now < next) {
-            return false;
+            return changed;
         }
-        let mut is_changed = false;
         for (folder, seen) in &mut self.folders {
             let signature = signature(folder);
-            is_changed |= std::mem::replace(seen, signature) != signature;
+            if std::mem::replace(seen, signature) != signature {
+                changed.push(folder.clone());
+            }
         }
         let took = now.elapsed();
         self.next = Some(Instant::now() + INTERVAL.max(took.saturating_mul(PART)));
-        is_changed
+        changed
     }
 }
 

@@ -1,12 +1,13 @@
 //! Waiting for a change, by inotify.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
-use super::interest::{Interest, Interests};
+use super::changed::ChangedFolders;
+use super::interest::{Interest, Interests, Meaning};
 use super::poll::Polled;
 use crate::covered::{uncovered, without_links};
 
@@ -29,12 +31,19 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct Watcher {
     /// None where the user has too many.
     inotify: Option<OwnedFd>,
-    interests: Interests,
-    watches: HashMap<PathBuf, i32>,
-    /// The paths of each watch: links give a folder several.
-    folders: HashMap<i32, Vec<PathBuf>>,
+    folders: BTreeMap<Arc<Path>, Watched>,
+    /// The paths of each watch, in the order of their numbers: links give a folder several.
+    paths: Vec<(i32, Arc<Path>)>,
     /// Folders that the system gives no watch for.
     polled: Polled,
+    changed: ChangedFolders,
+}
+
+/// A folder that is watched, or would be if that were possible.
+#[derive(Debug)]
+struct Watched {
+    interest: Interest,
+    watch: Option<i32>,
 }
 
 /// What ended a wait.
@@ -56,46 +65,57 @@ impl Watcher {
     /// Watches nothing yet. Where the system allows no more watchers, folders are polled.
     pub fn new() -> Self {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
-        let (interests, watches, folders, polled) = Default::default();
-        Self { inotify, interests, watches, folders, polled }
+        let (folders, paths, polled, changed) = Default::default();
+        Self { inotify, folders, paths, polled, changed }
     }
 
-    /// Watches these folders and no others from now on; returns those that it did not before. All on the way to a folder are
-    /// watched, too.
-    pub fn watch(&mut self, wanted: Interests) -> Vec<PathBuf> {
-        let wanted = with_parents(wanted);
-        let gone: Vec<PathBuf> =
-            self.watches.keys().filter(|folder| !wanted.0.contains_key(*folder)).cloned().collect();
-        gone.iter().for_each(|folder| self.unwatch(folder));
-        let mut added = Vec::new();
-        let mut unwatched = Vec::new();
-        for (folder, interest) in &wanted.0 {
-            let before = self.interests.0.get(folder).map(Interest::is_of_content);
+    /// Watches these folders and no others from now on; returns those that it did not before, in their order. All on the way
+    /// to a folder are watched, too.
+    pub fn watch(&mut self, wanted: Interests) -> Vec<Arc<Path>> {
+        let before = std::mem::take(&mut self.folders);
+        let mut paths = Vec::with_capacity(wanted.0.len());
+        let (mut added, mut unwatched) = (Vec::new(), Vec::new());
+        for (folder, interest) in with_parents(wanted).0 {
             let watch = self
                 .inotify
                 .as_ref()
-                .map(|inotify| inotify::add_watch(inotify, &*uncovered(folder), events(interest)));
+                .map(|inotify| inotify::add_watch(inotify, &*uncovered(&folder), events(&interest)));
             match watch {
                 // Each is asked for anew: a link on the way may lead to another folder now.
                 Some(Ok(watch)) => {
-                    let is_known = self.watches.get(folder) == Some(&watch);
+                    paths.push((watch, folder.clone()));
+                    let is_known = before.get(&folder).is_some_and(|it| {
+                        it.watch == Some(watch) && it.interest.is_of_content() == interest.is_of_content()
+                    });
                     if !is_known {
-                        self.unwatch(folder);
-                        self.watches.insert(folder.clone(), watch);
-                        self.folders.entry(watch).or_default().push(folder.clone());
-                    }
-                    if !is_known || before != Some(interest.is_of_content()) {
                         added.push(folder.clone());
                     }
                 }
-                // max_user_watches.
-                None | Some(Err(Errno::NOSPC | Errno::NOMEM)) => unwatched.push(folder.clone()),
+                // max_user_watches; or only root may read it.
+                None | Some(Err(Errno::NOSPC | Errno::NOMEM | Errno::ACCESS)) => {
+                    unwatched.push(folder.clone())
+                }
                 Some(Err(_)) => {}
             }
+            let watch = watch.and_then(Result::ok);
+            self.folders.insert(folder, Watched { interest, watch });
         }
+        paths.sort_unstable();
+        let old = std::mem::replace(&mut self.paths, paths);
+        old.into_iter().for_each(|(watch, _)| self.end_if_unused(watch));
         added.extend(self.polled.set(unwatched));
-        self.interests = wanted;
+        added.sort_unstable();
         added
+    }
+
+    /// Whether the system reports what happens in a folder: each change of a file in it.
+    pub fn is_reported(&self, folder: &Path) -> bool {
+        self.folders.get(folder).is_some_and(|it| it.watch.is_some() && it.interest.is_of_content())
+    }
+
+    /// Where something changed since the last call.
+    pub fn take_changed(&mut self) -> ChangedFolders {
+        std::mem::take(&mut self.changed)
     }
 
     /// How many folders are polled, because the system allows no more watches.
@@ -121,7 +141,9 @@ impl Watcher {
                 Err(errno) => return Err(errno.into()),
             }
             let is_readable = !events[0].revents().is_empty();
-            let is_changed = self.read_events()? | self.polled.look(Instant::now());
+            let seen = self.polled.look(Instant::now());
+            let is_changed = self.read_events()? | !seen.is_empty();
+            seen.into_iter().for_each(|folder| self.changed.add(folder));
             let is_over = until.is_some_and(|until| Instant::now() >= until);
             if is_changed || is_readable || is_over {
                 return Ok(Woken { is_changed, is_readable });
@@ -147,31 +169,48 @@ impl Watcher {
             let (flags, watch) = (event.events(), event.wd());
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
             if flags.intersects(ReadFlags::QUEUE_OVERFLOW) {
+                self.changed.add_anywhere();
                 is_changed = true;
             }
-            let folders = self.folders.get(&watch).into_iter().flatten();
-            let mut interests = folders.filter_map(|folder| self.interests.0.get(folder));
-            is_changed |= interests.any(|interest| interest.includes(flags, name));
+            for (_, folder) in paths_of(&self.paths, watch) {
+                let Some(watched) = self.folders.get(folder) else { continue };
+                match watched.interest.meaning(flags, name) {
+                    Meaning::None => continue,
+                    Meaning::Changed => self.changed.add(folder.clone()),
+                    Meaning::Moved => self.changed.add_anywhere(),
+                }
+                is_changed = true;
+            }
             // A moved folder would be watched on elsewhere.
             if flags.intersects(ReadFlags::IGNORED | ReadFlags::MOVE_SELF) {
-                ended.extend(self.folders.get(&watch).cloned().unwrap_or_default());
+                ended.push(watch);
             }
         }
-        ended.iter().for_each(|folder| self.unwatch(folder));
+        for watch in ended {
+            for (_, folder) in self.paths.extract_if(.., |(it, _)| *it == watch) {
+                if let Some(watched) = self.folders.get_mut(&folder) {
+                    watched.watch = None;
+                }
+            }
+            self.end_if_unused(watch);
+        }
         Ok(is_changed)
     }
 
-    /// Ends the watch of a path, and of the folder, where no other path leads to it.
-    fn unwatch(&mut self, folder: &Path) {
-        let Some(watch) = self.watches.remove(folder) else { return };
-        let Some(paths) = self.folders.get_mut(&watch) else { return };
-        paths.retain(|path| path != folder);
-        if paths.is_empty() {
-            self.folders.remove(&watch);
+    /// Ends the watch of a folder where no path leads to it any more.
+    fn end_if_unused(&self, watch: i32) {
+        if paths_of(&self.paths, watch).is_empty() {
             // Fails where the folder is gone, and the watch with it.
             let _ = self.inotify.as_ref().map(|inotify| inotify::remove_watch(inotify, watch));
         }
     }
+}
+
+/// The paths of a watch among those of all, which are in its order.
+fn paths_of(paths: &[(i32, Arc<Path>)], watch: i32) -> &[(i32, Arc<Path>)] {
+    let start = paths.partition_point(|(it, _)| *it < watch);
+    let len = paths[start..].partition_point(|(it, _)| *it == watch);
+    &paths[start..start + len]
 }
 
 /// What the system is asked for. Others may write to files that do not count all the time.
@@ -196,7 +235,7 @@ fn with_parents(wanted: Interests) -> Interests {
         let parent = folder.parent().and_then(|parent| Some((parent, wanted.0.get(parent)?)));
         match (parent, folder.file_name()) {
             // Of that one this counts in any case, and the way to it leads here.
-            (Some((_, interest)), _) if interest.names || interest.content => {}
+            (Some((_, interest)), _) if interest.is_of_names() => {}
             (Some((parent, _)), Some(name)) => all.add_entry(parent, name),
             _ => _ = without_links(folder, |folder, name| all.add_entry(folder, name)),
         }
@@ -218,6 +257,7 @@ fn timespec(duration: Duration) -> Timespec {
 mod tests {
     use std::fs;
     use std::os::fd::AsFd;
+    use std::path::PathBuf;
 
     use super::*;
 

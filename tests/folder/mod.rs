@@ -1,5 +1,6 @@
 //! Folders of loose files: what a walk finds and leaves out, what a look and a read give, and what changes do.
 
+mod carry_over;
 mod links;
 mod reads;
 mod walk;

@@ -1,10 +1,11 @@
 //! Changes of what a mount is made of that are no change of the files in it: links, profiles, spellings, and archives that
 //! stay as they are.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, symlink};
 
 use super::following::{ENOENT, archive, content, replace, until_later};
+use crate::disk::{Disk, Mode};
 use crate::mounted::{Mounted, TestDir, status, until};
 
 #[test]
@@ -152,4 +153,84 @@ fn a_file_that_is_changed_by_another_of_its_names_is_shown_once_somebody_reads_i
     // Not seen by who watches the folder.
     fs::write(dir.path("staging/a.txt"), "other").unwrap();
     until("the read that fails has it looked at", || content(&mount.join("A.TXT")) == Ok("other".into()));
+}
+
+#[test]
+fn an_archive_that_cannot_be_opened_holds_back_nothing_else() {
+    let dir = TestDir::new();
+    let bytes = |text: &str| archive(&[("a.txt", text), ("A (2).txt", "numbered"), ("deep\\z.txt", text)]);
+    dir.archive("a.bsa", &bytes("one"));
+    dir.archive("b.bsa", &archive(&[("b.txt", "one")]));
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/deep.txt"), "one").unwrap();
+    let mount = dir.mount(["a.bsa", "b.bsa", "mod", "--log-file", "log"]);
+    let number = |path: &str| fs::metadata(mount.join(path)).unwrap().ino();
+    let numbers = ["a.txt", "deep", "deep/z.txt"].map(number);
+    for (nth, damage) in ["no archive at all", "", "BSA\0"].into_iter().enumerate() {
+        replace(&dir, "a.bsa", damage.as_bytes());
+        let new = format!("new {nth}");
+        replace(&dir, "b.bsa", &archive(&[("b.txt", &new)]));
+        fs::write(dir.path("mod/deep.txt"), &new).unwrap();
+        until("the others are followed", || content(&mount.join("B.TXT")) == Ok(new.clone()));
+        until("the others are followed", || content(&mount.join("Deep.txt")) == Ok(new.clone()));
+        // From the file that is gone from its folder and still open.
+        assert_eq!(content(&mount.join("deep/z.txt")), Ok("one".into()));
+        assert_eq!(content(&mount.join("a (2).txt")), Ok("numbered".into()));
+        assert_eq!(["a.txt", "deep", "deep/z.txt"].map(number), numbers);
+    }
+    let last = status(&mount.path)["last_reload"].take();
+    assert!(last["is_failed"] == true && last["what"].as_str().unwrap().contains("a.bsa"), "{last}");
+    replace(&dir, "a.bsa", &bytes("two"));
+    until("it is whole again", || content(&mount.join("deep/z.txt")) == Ok("two".into()));
+    assert_eq!(status(&mount.path)["last_reload"]["is_failed"], false);
+    let log = fs::read_to_string(dir.path("log")).unwrap();
+    assert_eq!(log.matches("what was mounted before is served").count(), 3, "{log}");
+}
+
+#[test]
+fn an_archive_that_is_damaged_in_place_keeps_its_names_and_others_are_followed() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("a.txt", "one"), ("deep\\z.txt", "one")]));
+    dir.archive("b.bsa", &archive(&[("b.txt", "one")]));
+    let mount = dir.mount(["a.bsa", "b.bsa"]);
+    let old = fs::read(dir.path("a.bsa")).unwrap();
+    File::options().write(true).open(dir.path("a.bsa")).unwrap().set_len(5).unwrap();
+    replace(&dir, "b.bsa", &archive(&[("b.txt", "two")]));
+    until("the other is followed", || content(&mount.join("b.txt")) == Ok("two".into()));
+    assert!(mount.join("deep").join("Z.txt").exists());
+    assert_eq!(content(&mount.join("deep/z.txt")), Err(5));
+    fs::write(dir.path("a.bsa"), &old).unwrap();
+    until("it is whole again", || content(&mount.join("deep/z.txt")) == Ok("one".into()));
+}
+
+#[test]
+fn absolute_links_in_a_folder_that_is_mounted_over_itself_are_followed_on() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("mnt/real")).unwrap();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mnt/real/a.txt"), "a").unwrap();
+    symlink(dir.path("mnt/real/a.txt"), dir.path("mnt/file")).unwrap();
+    symlink(dir.path("mnt/real"), dir.path("mnt/folder")).unwrap();
+    let mount = dir.mount(["-o", "nonempty", "mnt", "mod"]);
+    fs::write(dir.path("mod/b.txt"), "b").unwrap();
+    until_later(&mount, 0);
+    for path in ["file", "folder/a.txt", "real/a.txt"] {
+        assert_eq!(content(&mount.join(path)), Ok("a".into()), "{path}");
+    }
+}
+
+#[test]
+fn a_disk_that_hangs_is_told_of_and_readers_go_on() {
+    let dir = TestDir::new();
+    let disk = Disk::mount(&dir.path("disk"), vec![("a.bsa", archive(&[("a.txt", "a")]))]);
+    dir.archive("b.bsa", &archive(&[("b.txt", "one")]));
+    let mount = dir.mount(["disk/a.bsa", "b.bsa"]);
+    disk.set(Mode::Hangs);
+    replace(&dir, "b.bsa", &archive(&[("b.txt", "two")]));
+    let text = || dir.run(["status", "mnt"]).sound();
+    until("the status says so", || text().contains("  reloading  for "));
+    assert_eq!(content(&mount.join("b.txt")), Ok("one".into()));
+    disk.set(Mode::Works);
+    until("it is followed", || content(&mount.join("b.txt")) == Ok("two".into()));
+    until("it is over", || !text().contains("reloading"));
 }

@@ -1,0 +1,132 @@
+//! What is mounted already, for whoever opens the same sources again: what cannot be opened now is kept as it was, so that one
+//! damaged archive does not hold back what changed elsewhere.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use super::exit::Failure;
+use super::opened_archive::{Content, OpenedArchive};
+use crate::covered::uncovered;
+use crate::folder::Folder;
+use crate::fs::View;
+
+/// The view that is served while sources are opened again.
+pub(super) struct EarlierView<'a> {
+    pub(super) view: &'a View,
+    /// Whether nothing happened in a folder since its files were looked at.
+    is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
+    /// Whether archives that seem to be half written are taken as they are.
+    takes_unfinished: bool,
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// A source that could not be opened anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// What is wrong, with its path.
+    pub(super) what: String,
+    /// Whether it may be an archive that is being written.
+    pub(super) is_unfinished: bool,
+}
+
+/// For so long after the last write an archive that ends before its data does may be half written, in seconds.
+pub(super) const SETTLED: u64 = 3;
+
+impl<'a> EarlierView<'a> {
+    pub(super) fn new(
+        view: &'a View,
+        is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
+        takes_unfinished: bool,
+    ) -> Self {
+        Self { view, is_quiet, takes_unfinished, kept: Mutex::default() }
+    }
+
+    /// What could not be opened so far, each once.
+    pub(super) fn kept(self) -> Vec<Kept> {
+        let mut kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        kept.sort_unstable_by(|a, b| a.what.cmp(&b.what));
+        kept.dedup();
+        kept
+    }
+
+    /// An archive as it was opened, or as it is mounted where that is not possible or it is half written; `None` where it is
+    /// not mounted either.
+    pub(super) fn archive(
+        &self,
+        path: &Path,
+        opened: Result<OpenedArchive, Failure>,
+    ) -> Option<OpenedArchive> {
+        let kept = match opened {
+            Ok(archive) if self.is_whole(&archive) => return Some(archive),
+            Ok(_) => Kept { what: format!("{} is not whole yet", path.display()), is_unfinished: true },
+            Err(failure) => Kept { what: failure.what, is_unfinished: false },
+        };
+        self.note(kept);
+        let store = self.view.store();
+        let layer = store.layer_at(path).filter(|&layer| !store.is_folder(layer))?;
+        Some(OpenedArchive {
+            path: path.to_owned(),
+            modified: store.modified(layer),
+            content: Content::Mounted(layer),
+            layer: self.view.tree().layer(layer),
+            description: None,
+        })
+    }
+
+    /// Whether a path is that of a layer.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.view.store().layer_at(path).is_some()
+    }
+
+    /// A folder as it is mounted, after it could not be walked.
+    pub(super) fn folder(&self, path: &Path, failure: &Failure) -> Option<Arc<Folder>> {
+        self.note(Kept { what: failure.what.clone(), is_unfinished: false });
+        let store = self.view.store();
+        store.folder(store.layer_at(path)?).cloned()
+    }
+
+    /// Whether a folder is one that is mounted, and was not walked again.
+    pub(super) fn has_folder(&self, folder: &Arc<Folder>) -> bool {
+        let store = self.view.store();
+        let mounted = store.layer_at(folder.path()).and_then(|layer| store.folder(layer));
+        mounted.is_some_and(|mounted| Arc::ptr_eq(mounted, folder))
+    }
+
+    /// The archives that are mounted and lie directly in a folder, lowest first.
+    pub(super) fn archives_in(&self, folder: &Path) -> Vec<PathBuf> {
+        let (archives, _) = self.view.store().paths();
+        archives.into_iter().filter(|path| path.parent() == Some(folder)).map(Path::to_owned).collect()
+    }
+
+    /// Has a folder that was walked again know what is known of its files where nothing happened.
+    pub(super) fn teach(&self, folder: &Folder) {
+        let (_, folders) = self.view.store().paths();
+        for earlier in folders.into_iter().filter(|earlier| earlier.path() == folder.path()) {
+            folder.learn_from(earlier, self.is_quiet);
+        }
+    }
+
+    fn is_whole(&self, archive: &OpenedArchive) -> bool {
+        let Content::Opened(source, tables) = &archive.content else { return true };
+        self.takes_unfinished
+            || !tables.is_cut_off(source.len())
+            || self.view.store().has_open(source)
+            || !is_written(&archive.path)
+    }
+
+    fn note(&self, kept: Kept) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+    }
+}
+
+/// Whether somebody may still be writing a file, by its times.
+fn is_written(path: &Path) -> bool {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    uncovered(path).metadata().is_ok_and(|it| {
+        let changed = u64::try_from(it.ctime()).unwrap_or(0);
+        // Clocks of servers may be ahead.
+        now.as_secs().abs_diff(changed) < SETTLED
+    })
+}

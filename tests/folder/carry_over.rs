@@ -1,0 +1,68 @@
+//! What is known of files after their folder was walked again.
+
+use std::fs;
+use std::path::Path;
+
+use bsafs::folder::{Folder, Wait};
+
+use super::{Disk, number};
+
+fn known(folder: &Folder, path: &str) -> bool {
+    folder.known(number(folder, path)).is_some()
+}
+
+/// A folder whose files were all looked at.
+fn looked_at(disk: &Disk) -> Folder {
+    let folder = disk.scan();
+    (0..folder.names().file_count()).for_each(|file| assert!(folder.look(file, Wait::Yes).is_ok()));
+    folder
+}
+
+#[test]
+fn what_is_known_stays_known_where_nothing_happened() {
+    let disk = Disk::new(&["root/a", "root/quiet/b", "root/quiet/c", "root/changed/d", "beside/e", "away/f"]);
+    disk.link("../../beside/e", "root/quiet/link");
+    disk.link("../../away/f", "root/quiet/other");
+    let before = looked_at(&disk);
+    disk.write("root/quiet/0");
+    fs::remove_file(disk.path("root/quiet/b")).unwrap();
+    let now = disk.scan();
+    let changed = [disk.path("root/changed"), disk.path("away")];
+    now.learn_from(&before, |folder: &Path| !changed.iter().any(|it| it == folder));
+    for (path, is_known) in [
+        ("a", true),
+        ("quiet/0", false),
+        ("quiet/c", true),
+        ("quiet/link", true),
+        ("quiet/other", false),
+        ("changed/d", false),
+    ] {
+        assert_eq!(known(&now, path), is_known, "{path}");
+    }
+    assert_eq!(now.known(number(&now, "quiet/c")), before.known(number(&before, "quiet/c")));
+}
+
+#[test]
+fn a_folder_that_another_one_took_the_place_of_is_not_taken_for_it() {
+    let disk = Disk::new(&["root/x/sub/a", "beside/sub/a"]);
+    let before = looked_at(&disk);
+    fs::rename(disk.path("root/x"), disk.path("gone")).unwrap();
+    fs::rename(disk.path("beside"), disk.path("root/x")).unwrap();
+    let now = disk.scan();
+    now.learn_from(&before, |_| true);
+    assert!(!known(&now, "x/sub/a"));
+}
+
+#[test]
+fn folders_are_told_in_which_a_file_is_not_what_it_was() {
+    let disk = Disk::new(&["root/x/a", "root/y/b", "root/z/c", "beside/e"]);
+    disk.link("../../beside/e", "root/x/link");
+    let folder = looked_at(&disk);
+    let (x, y, z) = (disk.path("root/x"), disk.path("root/y"), disk.path("root/z"));
+    assert!(folder.stale_folders(|_| true).is_empty());
+    disk.write("root/y/b");
+    fs::remove_file(disk.path("root/z/c")).unwrap();
+    fs::write(disk.path("beside/e"), "longer than before").unwrap();
+    assert_eq!(folder.stale_folders(|it| it == x || it == y), std::slice::from_ref(&y));
+    assert_eq!(folder.stale_folders(|it| it != x), [disk.path("beside"), y, z]);
+}
