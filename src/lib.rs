@@ -74,10 +74,11 @@
 //! # The walk of a change
 //!
 //! A thread (`cli/follow.rs`) waits for inotify ([`watch`]) or SIGUSR1 -> when it was quiet for a moment, all sources are planned and
-//! opened anew beside those that are served (`cli/reopening.rs`) -> archives that did not change are taken over
-//! (`content/later_view.rs`) -> both trees are compared, and the later one is numbered (`tree/comparison.rs`) -> the view is
+//! opened anew beside those that are served (`cli/reopening.rs`); what is known of loose files where nothing happened is carried
+//! over (`folder/carry_over.rs`), and what cannot be opened is kept as it is mounted (`cli/earlier_view.rs`) -> archives that did
+//! not change are taken over (`content/later_view.rs`) -> both trees are compared, and the later one is numbered (`tree/comparison.rs`) -> the view is
 //! replaced, and the kernel told name by name (`fs/filesystem.rs`, `fs/invalidation.rs`) -> what is open goes on from the old
-//! sources (`fs/retired.rs`). `FUSE.md` 8 has the reasons.
+//! sources (`fs/retired.rs`). `FUSE.md` 9 has the reasons.
 //!
 //! # Where to find
 //!
@@ -120,6 +121,7 @@
 //! | names that were told and are not stored (`fs/shared.rs`) | 60 and the name | 262,144 names, 32 MiB |
 //! | numbers of nodes, once something changed | 8 a node | nodes |
 //! | archives that were replaced, and their files that the kernel may hold | their extents; 70 a file | eight |
+//! | watches of folders, unless `-o static` | some 250 and the path of each (`watch/`) | folders |
 //! | the view before | as the view | for 10 s after a change; while a change is read the next one, too |
 //! | assumed folders of archives without names | 250 and the name twice | what the kernel holds; beyond 65,536 it is asked to drop the oldest |
 //! | faults that were logged | 8 for each damaged file; with `--salvage` some 200 for each that is suspect | damaged files |

@@ -25,6 +25,10 @@ use crate::fs::PassedMount;
 /// Set in the daemon's environment; its standard output is the pipe. The value is the number of the descriptor and the path of
 /// a mount that was made for it, or empty.
 const ROLE: &str = "BSAFS_DAEMON";
+/// For glibc: the size from which memory is a map of its own, and goes back to the system when it is freed. Left alone, glibc
+/// raises it to 32 MiB and keeps the memory of views that were replaced: 80 MB instead of 38 with 200,000 loose files. Smaller
+/// buffers of decoders are to stay on the heap (`content/large.rs`).
+const MAPPED_FROM: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
 /// Precedes the daemon's report.
 const MOUNTED: u8 = b'+';
 
@@ -80,6 +84,9 @@ pub(super) fn start_on(
 
 fn wait_for_mount(mut command: Command, is_quiet: bool) -> Result<Exit, Failure> {
     let cannot = |error: io::Error| Failure::new(Exit::Io, format!("cannot start the daemon: {error}"));
+    if std::env::var_os(MAPPED_FROM.0).is_none() {
+        command.env(MAPPED_FROM.0, MAPPED_FROM.1);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut daemon = command.spawn().map_err(cannot)?;
     let mut report = Vec::new();
