@@ -157,6 +157,13 @@ impl Source {
             && !other.is_changed()
     }
 
+    /// A hash of which file it is, its size and its mtime.
+    pub fn state_hash(&self) -> u64 {
+        let Stat { device, inode, len, mtime, .. } = self.opened;
+        let parts = [device, inode, len, mtime.cast_unsigned()];
+        XxHash3_64::oneshot(parts.map(u64::to_le_bytes).as_flattened())
+    }
+
     /// In bytes, when it was opened.
     #[expect(clippy::len_without_is_empty, reason = "an archive, not a collection")]
     pub fn len(&self) -> u64 {

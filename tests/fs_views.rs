@@ -142,3 +142,62 @@ fn a_listing_of_a_folder_that_did_not_change_is_continued_in_any_later_view() {
     assert_eq!(next(b, of_b), None, "other positions");
     assert_eq!(next(b, fourth(b)).map(|it| it.0), Some("1".into()));
 }
+
+/// The generation of what has a path, and its number.
+fn generation(fs: &FileSystem, path: &str) -> (u64, u32) {
+    let view = fs.view();
+    let ino = path.split('/').fold(NodeId::ROOT_INO, |ino, name| {
+        view.lookup(ino, name.as_bytes()).unwrap().attr.unwrap_or_else(|| panic!("no {path}")).ino
+    });
+    let _ = view.read(ino, 0, 1, Reach::Device, |_| ());
+    (ino, view.generation(ino))
+}
+
+#[test]
+fn a_generation_lasts_as_long_as_its_number_and_is_the_same_after_a_restart() {
+    let dir = TempDir::new().unwrap();
+    fs::create_dir_all(dir.path().join("Low/Sub")).unwrap();
+    fs::write(dir.path().join("Low/Sub/a"), "x").unwrap();
+    fs::write(dir.path().join("Low/b"), "x").unwrap();
+    let paths = ["Low", "Low/Sub", "Low/Sub/a", "low/sub", "LOW/SUB/A", "Low/b"];
+    let all = |fs: &FileSystem| paths.map(|path| generation(fs, path));
+    let fs = mounted(dir.path());
+    let before = all(&fs);
+    assert_eq!(before[2], before[4], "a file has one number under all spellings");
+    assert_ne!(before[1].1, before[3].1, "a spelling of a folder has a generation of its own");
+    let nonzero: std::collections::HashSet<u32> = before.iter().map(|it| it.1).collect();
+    assert_eq!(nonzero.len(), 5, "{before:?}");
+    assert_eq!(fs.view().generation(NodeId::ROOT_INO), 0);
+    fs::write(dir.path().join("Low/Sub/0"), "x").unwrap();
+    reload(&fs, dir.path());
+    assert_eq!(all(&fs), before, "what did not change has both still");
+    // Its folder is spelled otherwise now, and the file is the same.
+    fs::rename(dir.path().join("Low"), dir.path().join("LOW")).unwrap();
+    reload(&fs, dir.path());
+    assert_eq!(generation(&fs, "low/sub/a"), before[2]);
+    fs::rename(dir.path().join("LOW"), dir.path().join("Low")).unwrap();
+    fs::remove_file(dir.path().join("Low/Sub/0")).unwrap();
+    assert_eq!(all(&mounted(dir.path())), before, "a restart");
+    fs::write(dir.path().join("other"), "y").unwrap();
+    fs::rename(dir.path().join("other"), dir.path().join("Low/b")).unwrap();
+    let other = mounted(dir.path());
+    let (ino, changed) = generation(&other, "Low/b");
+    assert!(ino == before[5].0 && changed != before[5].1, "another file of the same number");
+}
+
+#[test]
+fn a_node_is_found_by_its_number_alone_and_so_is_the_folder_that_it_is_in() {
+    let dir = TempDir::new().unwrap();
+    fs::create_dir_all(dir.path().join("a/b")).unwrap();
+    fs::write(dir.path().join("a/b/c"), "x").unwrap();
+    let fs = mounted(dir.path());
+    let [a, b, c, spelled] = ["a", "a/b", "a/b/c", "A/B"].map(|path| generation(&fs, path).0);
+    let view = fs.view();
+    let dots = |ino, name: &str| view.lookup(ino, name.as_bytes()).map(|it| it.attr.unwrap().ino).ok();
+    for ino in [NodeId::ROOT_INO, a, b, c, spelled] {
+        assert_eq!(dots(ino, "."), Some(ino));
+    }
+    assert_eq!([a, b].map(|ino| dots(ino, "..")), [Some(NodeId::ROOT_INO), Some(a)]);
+    assert_eq!(dots(spelled, ".."), Some(generation(&fs, "A").0));
+    assert_eq!((dots(c, ".."), dots(1_000_000, ".")), (None, None));
+}

@@ -86,6 +86,12 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         |it| given(it.presentation.xattrs),
     ),
     flag(
+        "exact",
+        "find names in their stored spelling alone, as overlays need it",
+        |it, _, _| set(&mut it.presentation.is_exact, true),
+        |it| given(it.presentation.is_exact),
+    ),
+    flag(
         "nonempty",
         "mount over a folder that is not empty",
         |it, _, _| set(&mut it.nonempty, true),

@@ -116,6 +116,14 @@ impl Store {
         self.archive(id).map(|archive| archive.number)
     }
 
+    /// A hash of which source a file's bytes are from, and in which state: the same after a restart.
+    pub fn identity(&self, id: EntryId) -> u64 {
+        match self.content(id.layer) {
+            LayerContent::Archive(archive) => archive.source.state_hash(),
+            LayerContent::Folder(files) => files.folder.known(id.entry).map_or(0, |stat| stat.state_hash()),
+        }
+    }
+
     /// Records that the kernel was given a file's number so many times more, or forgot it where that is negative; returns how
     /// often it has numbers of the same archive.
     pub fn count_lookups(&self, id: EntryId, more: i64) -> i64 {

@@ -33,6 +33,12 @@ impl FileStat {
         object(self) == object(other)
     }
 
+    /// A hash of which file it is, its size and its mtime.
+    pub fn state_hash(&self) -> u64 {
+        let parts = [self.identity >> HASH_BITS, self.size, self.modified.cast_unsigned()];
+        XxHash3_64::oneshot(parts.map(u64::to_le_bytes).as_flattened())
+    }
+
     pub(super) fn of(stat: &Stat) -> Self {
         let nanoseconds = i64::try_from(stat.st_ctime_nsec).unwrap_or(0);
         let object = hash([stat.st_dev, stat.st_ino]).max(1);

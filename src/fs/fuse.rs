@@ -151,7 +151,7 @@ impl Filesystem for Adaptor {
             | InitFlags::FUSE_PARALLEL_DIROPS
             | InitFlags::FUSE_DO_READDIRPLUS
             | InitFlags::FUSE_EXPLICIT_INVAL_DATA
-            | InitFlags::FUSE_NO_EXPORT_SUPPORT
+            | InitFlags::FUSE_EXPORT_SUPPORT
             | InitFlags::FUSE_NO_OPEN_SUPPORT
             | InitFlags::FUSE_NO_OPENDIR_SUPPORT;
         self.no_open = offered.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
@@ -181,7 +181,8 @@ impl Filesystem for Adaptor {
                     let entry = file_attr(&view.shared.presentation.owner, &attr);
                     // A view may have come meanwhile that the kernel was told of.
                     let is_lasting = is_lasting && attr.is_lasting && view.is_current();
-                    reply.entry(&lifetime(is_lasting), &entry, Generation(0));
+                    let generation = Generation(view.generation(attr.ino).into());
+                    reply.entry(&lifetime(is_lasting), &entry, generation);
                 }
                 Err(error) => reply.error(error.into()),
             });
@@ -368,6 +369,7 @@ impl ReadRequest {
 
 fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirectoryPlus) {
     let owner = view.shared.presentation.owner;
+    let parent = view.parent_path(ino);
     let mut listed_inos = Vec::new();
     let listed = view.list_with_attrs(ino, cookie, |entry, attr| {
         let name = OsStr::from_bytes(entry.name);
@@ -377,7 +379,8 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
             true => FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) },
             false => file_attr(&owner, &attr),
         };
-        let is_added = !reply.add(INodeNo(entry.ino), entry.cookie, name, &lifetime, &attr, Generation(0));
+        let generation = Generation(view.generation_in(parent, entry.ino, entry.name).into());
+        let is_added = !reply.add(INodeNo(entry.ino), entry.cookie, name, &lifetime, &attr, generation);
         listed_inos.extend(is_added.then_some(entry.ino));
         is_added
     });

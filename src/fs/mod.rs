@@ -23,6 +23,7 @@ mod cache_trim;
 mod error;
 mod filesystem;
 mod fuse;
+mod generation;
 mod inode_numbers;
 mod invalidation;
 mod io_threads;

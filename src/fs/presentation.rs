@@ -7,6 +7,8 @@ use super::owner::Owner;
 pub struct Presentation {
     /// Owner and permissions of all nodes.
     pub owner: Owner,
+    /// Whether names are found in their stored spelling alone.
+    pub is_exact: bool,
     /// Whether extended attributes are answered.
     pub xattrs: bool,
 }

@@ -79,6 +79,9 @@ impl View {
     /// # Errors
     /// [`Error::NoNode`] or [`Error::NotFolder`] where `parent` is no folder; [`Error::NoNumber`].
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Lookup, Error> {
+        if let b"." | b".." = name {
+            return self.lookup_dots(parent, name);
+        }
         let folder = self.folder(parent)?;
         let child = self.child(folder, name);
         let inode = match child {
@@ -90,7 +93,7 @@ impl View {
             Some(inode) => (Some(self.node_attr(inode)), false),
             None => match link_ino(parent, name) {
                 Some(ino) => (Some(self.attr(ino)?), true),
-                None if name == CIOPFS => (Some(self.attr(CIOPFS_INO)?), true),
+                None if name == CIOPFS && !self.shared.presentation.is_exact => (Some(self.attr(CIOPFS_INO)?), true),
                 None => (None, false),
             },
         };
@@ -98,6 +101,15 @@ impl View {
         let is_stored = matches!(child, Child::Node(node) if self.tree.name(node) == name);
         let is_lasting = is_constant || is_stored || self.shared.tell(self.number, parent, name);
         Ok(Lookup { attr, is_lasting })
+    }
+
+    /// A node itself, a file too, or the folder that a folder is in: what servers of NFS ask for by a handle.
+    fn lookup_dots(&self, ino: u64, name: &[u8]) -> Result<Lookup, Error> {
+        let inode = match name {
+            b"." => self.inode(ino)?,
+            _ => self.inode(self.shared.spellings.parent(&self.tree, self.folder(ino)?))?,
+        };
+        Ok(Lookup { attr: Some(self.node_attr(inode)), is_lasting: true })
     }
 
     /// Records that the kernel was given a number once more.
@@ -213,8 +225,10 @@ impl View {
 
     /// The child of a folder, by its name, or by the hash of its path where the archive stores no names.
     pub(super) fn child(&self, folder: Inode, name: &[u8]) -> Child {
+        let is_exact = self.shared.presentation.is_exact;
         if let Some(node) = folder.node.and_then(|node| self.tree.lookup(node, name)) {
-            return Child::Node(node);
+            let is_shown = !is_exact || self.tree.name(node) == name;
+            return if is_shown { Child::Node(node) } else { Child::None };
         }
         if !self.tree.has_unnamed() || name == CIOPFS {
             return Child::None;

@@ -228,3 +228,14 @@ fn any_number_of_absent_names_leaves_the_files_of_a_nameless_archive_where_they_
         ino("absent") != first
     });
 }
+
+#[test]
+fn an_exact_mount_has_stored_spellings_alone() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("Textures\\a.DDS", b"x").build());
+    let mount = dir.mount(["-o", "exact", "a.bsa"]);
+    assert_eq!(mount.read("Textures/a.DDS"), b"x");
+    for absent in ["textures/a.DDS", "Textures/a.dds", "Textures/.ciopfs", ".ciopfs"] {
+        assert!(!mount.join(absent).exists(), "{absent}");
+    }
+}
