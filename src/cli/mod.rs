@@ -47,6 +47,7 @@ mod option_table;
 mod order;
 mod output;
 mod output_folder;
+mod overlay;
 mod parallel;
 mod privileges;
 mod profile;

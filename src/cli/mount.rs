@@ -18,6 +18,7 @@ use super::mountpoint::Mountpoint;
 use super::open::OpenedArchives;
 use super::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use super::output::stdout;
+use super::overlay::Overlay;
 use super::reopening::Reopening;
 use super::report::report;
 use super::{cache_size, daemon, logging, saved_profile};
@@ -47,6 +48,11 @@ pub(super) struct Mount {
     options: Vec<String>,
     #[arg(long, help = SALVAGE)]
     salvage: bool,
+    /// Make the mount writable: what is written, changed or deleted goes to this folder, a mod's perhaps. An overlay of the kernel
+    /// for root, else of fuse-overlayfs, is laid over the mount, which has its stored spellings alone then (-o exact) and does not
+    /// follow the disk (-o static)
+    #[arg(long, value_name = "FOLDER")]
+    edit: Option<PathBuf>,
     #[command(flatten)]
     layout: LayoutArg,
     #[command(flatten)]
@@ -79,6 +85,11 @@ impl Mount {
             salvage: self.salvage,
             cache_size: self.cache_size,
             foreground: self.foreground,
+            // The daemon leaves the folder that it is relative to.
+            edit: self
+                .edit
+                .as_ref()
+                .map(|upper| std::path::absolute(upper).unwrap_or_else(|_| upper.clone())),
         };
         let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
         let reopening = Reopening::new(&plan.sources, &self.options, &flags);
@@ -188,7 +199,10 @@ impl Mount {
             true => (Some(Detachment::prepare(self.log_file.as_deref())?), None),
             false => (None, Some(logging::open_for_foreground()?)),
         };
-        let MountOptions { presentation, mut request, is_static, .. } = plan.options;
+        let MountOptions { mut presentation, mut request, mut is_static, edit, .. } = plan.options;
+        let overlay = edit.map(|upper| Overlay::prepare(&upper, &mountpoint.path)).transpose()?;
+        presentation.is_exact |= overlay.is_some();
+        is_static |= overlay.is_some();
         request.mountpoint.clone_from(&mountpoint.path);
         let signal = ReloadSignal::handle()?;
         // One that was made before is not mounted over any source.
@@ -205,6 +219,13 @@ impl Mount {
         let follower = if is_static { follower.without_watching() } else { follower };
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
         mountpoint.unlock();
+        if let Some(Err(failure)) = overlay.as_ref().map(|overlay| overlay.mount(&mountpoint.path)) {
+            session.take_back();
+            return Err(failure);
+        }
+        if overlay.is_some() {
+            session.covered_by_own();
+        }
         let reported = if let Some(detachment) = detachment {
             detachment.report(&report)
         } else {

@@ -1,5 +1,7 @@
 //! The state that command line, profiles and `-o` set together.
 
+use std::path::PathBuf;
+
 use super::open_args::{Layout, OpenArgs};
 use super::privileges::Privileges;
 use crate::fs::{MountRequest, Owner, Presentation};
@@ -17,6 +19,8 @@ pub(super) struct MountOptions {
     pub(super) nonempty: bool,
     /// Whether changes on the disk are not followed.
     pub(super) is_static: bool,
+    /// The folder that takes what is written to the mount.
+    pub(super) edit: Option<PathBuf>,
     pub(super) privileges: Privileges,
     pub(super) presentation: Presentation,
     /// All but the mountpoint, which is prepared last.
@@ -31,6 +35,7 @@ pub(super) struct Flags {
     pub(super) salvage: bool,
     pub(super) cache_size: Option<u64>,
     pub(super) foreground: bool,
+    pub(super) edit: Option<PathBuf>,
 }
 
 impl Flags {
@@ -54,5 +59,6 @@ impl MountOptions {
         self.salvage |= flags.salvage;
         self.cache_size = flags.cache_size.or(self.cache_size);
         self.foreground |= flags.foreground;
+        self.edit = flags.edit.clone().or_else(|| self.edit.take());
     }
 }

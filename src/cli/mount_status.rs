@@ -33,7 +33,7 @@ impl MountStatus {
     /// Asks the daemon behind a mount, and waits for it.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mountpoint = resolve_mountpoint(path);
-        let Some(mounted) = mountinfo::mounted_at(&mountpoint).filter(MountEntry::is_ours) else {
+        let Some(mounted) = mountinfo::ours_at(&mountpoint) else {
             let what = format!("{}: no mount of bsafs is there", path.display());
             return Err(Failure::new(Exit::NoInput, what));
         };
@@ -72,7 +72,10 @@ impl MountStatus {
 fn read_in(mounted: &MountEntry, name: &str) -> Result<String, Errno> {
     let root = open(&mounted.mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let device = fstat(&root)?.st_dev;
-    if format!("{}:{}", major(device), minor(device)) != mounted.device {
+    let device = format!("{}:{}", major(device), minor(device));
+    let is_over =
+        || mountinfo::overlay_at(&mounted.mountpoint).is_some_and(|overlay| overlay.device == device);
+    if device != mounted.device && !is_over() {
         // Another mount covers a folder on the way.
         return Err(Errno::NOENT);
     }
@@ -155,7 +158,7 @@ pub(super) fn all() -> Vec<(MountEntry, Answer)> {
 /// Asks the daemon behind a mount, for [`ANSWER_TIME`] at most. A process of its own asks (`bsafs status --json`), which
 /// is left behind where it hangs; that of root asks as the mount's owner, who alone may look.
 pub(super) fn ask(mounted: &MountEntry) -> Answer {
-    let topmost = mountinfo::mounted_at(&mounted.mountpoint);
+    let topmost = mountinfo::ours_at(&mounted.mountpoint);
     if topmost.is_none_or(|topmost| topmost.device != mounted.device) {
         return Answer::Covered;
     }

@@ -104,6 +104,13 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         |it| given(it.is_static),
     ),
     value(
+        "edit=",
+        "MyMod",
+        "as --edit",
+        |it, text, folder| set(&mut it.edit, Some(path(text, folder))),
+        |it| paths(&it.edit),
+    ),
+    value(
         "encoding=",
         "utf-8",
         "as --encoding",

@@ -82,10 +82,13 @@ impl Umount {
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
         let mountpoint = &mounted.mountpoint;
         check_ours(path, mountpoint)?;
-        unmount_patiently(mountpoint, self.lazy).map_err(|error| {
-            let advice = if self.lazy { String::new() } else { advice(mounted, &error) };
-            Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
-        })?;
+        let overlay = mountinfo::overlay_at(mountpoint);
+        for mounted in overlay.as_ref().into_iter().chain([mounted]) {
+            unmount_patiently(mountpoint, self.lazy).map_err(|error| {
+                let advice = if self.lazy { String::new() } else { advice(mounted, &error) };
+                Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
+            })?;
+        }
         let Answer::Status(status) = answer else { return remove_left(mountpoint, answer) };
         let daemon = u64::from(status.status.pid);
         // Of several mounts of one daemon the last ends it.
@@ -147,8 +150,8 @@ fn remove_left(mountpoint: &Path, answer: &Answer) -> Result<(), Failure> {
 fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     if !is_game(path) {
         let mountpoint = resolve_mountpoint(path);
-        if let Some(mounted) = mountinfo::mounted_at(&mountpoint) {
-            check_ours(path, &mountpoint)?;
+        if mountinfo::mounted_at(&mountpoint).is_some() {
+            let mounted = check_ours(path, &mountpoint)?;
             let answer = mount_status::ask(&mounted);
             return Ok((mounted, answer));
         }
@@ -194,16 +197,16 @@ fn is_callers(mounted: &MountEntry) -> bool {
     user.is_root() || mounted.owner.is_some_and(|(owner, _)| owner == user.as_raw())
 }
 
-/// Refuses mounts of other file systems, which root could unmount by mistake.
-fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
+/// The mount of ours on a path. Refuses mounts of other file systems, which root could unmount by mistake.
+fn check_ours(path: &Path, mountpoint: &Path) -> Result<MountEntry, Failure> {
     let path = path.display();
-    match mountinfo::mounted_at(mountpoint) {
-        None => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
-        Some(mounted) if !mounted.is_ours() => Err(Failure::new(
+    match (mountinfo::ours_at(mountpoint), mountinfo::mounted_at(mountpoint)) {
+        (Some(ours), _) => Ok(ours),
+        (None, None) => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
+        (None, Some(mounted)) => Err(Failure::new(
             Exit::CannotCreate,
             format!("{path}: what is mounted there ({}) is not of bsafs; `umount` ends it", mounted.kind),
         )),
-        Some(_) => Ok(()),
     }
 }
 

@@ -107,6 +107,11 @@ impl Session {
         Ok(())
     }
 
+    /// Has the topmost mount on the same folder end with this one: it was laid over it.
+    pub fn covered_by_own(&self) {
+        self.unmounter.note_cover();
+    }
+
     /// Answers requests until the mount ends, by `umount` or by a signal. The first signal unmounts as soon as no file
     /// is open; a second unmounts lazily, at once, and open files can be read to their end.
     ///

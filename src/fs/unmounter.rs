@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -18,17 +19,26 @@ const RETRY: Duration = Duration::from_millis(500);
 pub(super) struct Unmounter {
     mountpoint: PathBuf,
     device: Option<String>,
+    /// The device number of a mount that was laid over it, and ends first.
+    cover: Arc<OnceLock<String>>,
 }
 
 impl Unmounter {
     /// Of the mount with a device number, where that is known, and else of whatever is mounted on the path.
     pub(super) fn new(mountpoint: PathBuf, device: Option<String>) -> Self {
-        Self { mountpoint, device }
+        Self { mountpoint, device, cover: Arc::default() }
     }
 
     /// The device number of the mount, where it is known.
     pub(super) fn device(&self) -> Option<&str> {
         self.device.as_deref()
+    }
+
+    /// Has what is mounted on the same path now end first.
+    pub(super) fn note_cover(&self) {
+        let topmost =
+            mountinfo::mounted_at(&self.mountpoint).filter(|it| Some(&it.device) != self.device.as_ref());
+        let _ = topmost.map(|mounted| self.cover.set(mounted.device));
     }
 
     /// Waits for a signal; then tries to unmount until that succeeds or `signals` is closed. After a second signal
@@ -43,6 +53,9 @@ impl Unmounter {
         {
             is_lazy |= signals.pending().next().is_some();
             let is_covered = !self.is_topmost(&path);
+            if is_covered && self.is_own_cover(&path) && mount::unmount(&path, is_lazy).is_ok() {
+                continue;
+            }
             // umount2 would end the mount that covers ours.
             let unmounted = match is_covered {
                 true => Err(MountError::Kernel(path, io::ErrorKind::ResourceBusy.into())),
@@ -67,6 +80,9 @@ impl Unmounter {
 
     /// Detaches the mount at once, if it is still there: what serves it has failed.
     pub(super) fn take_back(&self) {
+        if let Some(path) = self.current_path().filter(|path| self.is_own_cover(path)) {
+            let _ = mount::unmount(&path, true);
+        }
         match self.current_path() {
             Some(path) if self.is_topmost(&path) => match mount::unmount(&path, true) {
                 Ok(()) => {}
@@ -84,6 +100,12 @@ impl Unmounter {
         let first = mounts.next()?.mountpoint;
         let is_in_place = first == self.mountpoint || mounts.any(|it| it.mountpoint == self.mountpoint);
         Some(if is_in_place { self.mountpoint.clone() } else { first })
+    }
+
+    /// Whether the topmost mount on a path is the one that was laid over this one.
+    fn is_own_cover(&self, path: &Path) -> bool {
+        let cover = self.cover.get();
+        cover.is_some() && mountinfo::mounted_at(path).map(|mounted| mounted.device).as_ref() == cover
     }
 
     /// Whether the topmost mount on a path is this one.

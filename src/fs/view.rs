@@ -93,7 +93,9 @@ impl View {
             Some(inode) => (Some(self.node_attr(inode)), false),
             None => match link_ino(parent, name) {
                 Some(ino) => (Some(self.attr(ino)?), true),
-                None if name == CIOPFS && !self.shared.presentation.is_exact => (Some(self.attr(CIOPFS_INO)?), true),
+                None if name == CIOPFS && !self.shared.presentation.is_exact => {
+                    (Some(self.attr(CIOPFS_INO)?), true)
+                }
                 None => (None, false),
             },
         };
