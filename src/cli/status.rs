@@ -62,6 +62,7 @@ fn write(out: &mut impl Write, path: &Path, status: &fs::Status) -> std::io::Res
         pid,
         version,
         uptime,
+        since: _,
         archives,
         files,
         requests,

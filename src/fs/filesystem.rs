@@ -12,6 +12,7 @@ use super::invalidation::{Invalidation, changed_answers, everywhere};
 use super::last_reload::LastReload;
 use super::presentation::Presentation;
 use super::shared::{OnChange, Shared};
+use super::sources::MountedSource;
 use super::view::{FolderChange, View};
 use crate::content::Store;
 use crate::format::EntryId;
@@ -60,6 +61,14 @@ impl FileSystem {
             view.reasons = reasons;
         }
         Self { view: RwLock::new(view), ..self }
+    }
+
+    /// The same with what it was made from.
+    #[must_use]
+    pub fn with_sources(self, sources: Vec<MountedSource>) -> Self {
+        // A second call changes nothing.
+        let _ = self.shared.sources.set(sources);
+        self
     }
 
     /// The current view.

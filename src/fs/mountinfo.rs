@@ -11,8 +11,12 @@ pub struct MountEntry {
     pub device: String,
     /// The folder that it is mounted on.
     pub mountpoint: PathBuf,
+    /// Whether the mount shows a file system from its root on, and not a folder in it, as a bind mount may.
+    pub is_whole: bool,
     /// The type of its file system.
     pub kind: String,
+    /// What was mounted, as the mount table has it.
+    pub source: String,
     /// The user and the group that mounted it, where it is a FUSE mount.
     pub owner: Option<(u32, u32)>,
 }
@@ -46,14 +50,18 @@ pub fn mounted_as(device: u64) -> Option<MountEntry> {
 fn line(line: &[u8]) -> Option<MountEntry> {
     let mut fields = line.split(|&byte| byte == b' ');
     let device = fields.nth(2)?;
-    let mountpoint = fields.nth(1)?;
+    let root = fields.next()?;
+    let mountpoint = fields.next()?;
     let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
     let kind = fields.next()?;
-    let options = fields.nth(1).map(String::from_utf8_lossy).unwrap_or_default();
+    let source = fields.next().map(unescape).unwrap_or_default();
+    let options = fields.next().map(String::from_utf8_lossy).unwrap_or_default();
     let number = |name: &str| options.split(',').find_map(|it| it.strip_prefix(name)?.parse().ok());
     Some(MountEntry {
         device: String::from_utf8_lossy(device).into_owned(),
         mountpoint: PathBuf::from(OsString::from_vec(unescape(mountpoint))),
+        is_whole: root == b"/",
+        source: String::from_utf8_lossy(&source).into_owned(),
         kind: OsString::from_vec(unescape(kind)).to_string_lossy().into_owned(),
         owner: number("user_id=").zip(number("group_id=")),
     })
@@ -94,7 +102,8 @@ mod tests {
         let mounted = line(text).expect("a line");
         assert_eq!(mounted.device, "0:51");
         assert_eq!(mounted.mountpoint.as_os_str().as_bytes(), b"/home/me/Skyrim - Textures0");
-        assert!(mounted.is_ours() && mounted.owner == Some((7, 8)));
+        assert!(mounted.is_ours() && mounted.is_whole && mounted.owner == Some((7, 8)));
+        assert_eq!(mounted.source, "/a b");
         assert_eq!(line(b""), None);
     }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::inode_numbers::{STATUS_INO, STATUS_LINK};
+use super::inode_numbers::{SOURCES_LINK, STATUS_INO, STATUS_LINK, sources_page};
 use crate::tree::NodeId;
 
 /// What a request asks for.
@@ -24,7 +24,7 @@ pub(super) enum Operation {
     ListXattr,
     /// Operations that are not supported: ACCESS, FLUSH, LSEEK, IOCTL.
     Other,
-    /// Any of these on the status link.
+    /// Any of these on the links of the status and of the sources.
     Status,
 }
 
@@ -43,13 +43,13 @@ impl Operation {
 
     /// What this operation on a name in a folder is counted as.
     pub(super) fn on_name(self, parent: u64, name: &[u8]) -> Self {
-        let is_status = name == STATUS_LINK.as_bytes() && parent == NodeId::ROOT_INO;
-        if is_status { Self::Status } else { self }
+        let is_status = name == STATUS_LINK.as_bytes() || name.starts_with(SOURCES_LINK.as_bytes());
+        if is_status && parent == NodeId::ROOT_INO { Self::Status } else { self }
     }
 
     /// What this operation on a node is counted as.
     pub(super) fn on_node(self, ino: u64) -> Self {
-        if ino == STATUS_INO { Self::Status } else { self }
+        if ino == STATUS_INO || sources_page(ino).is_some() { Self::Status } else { self }
     }
 }
 

@@ -12,6 +12,7 @@ use super::name_trim::NameTrim;
 use super::presentation::Presentation;
 use super::requests::Requests;
 use super::retired::Retired;
+use super::sources::MountedSource;
 use crate::tree::Spellings;
 
 /// Names that were told to the kernel with a lifetime, and are not found by a comparison of two views: absent ones, and
@@ -35,6 +36,10 @@ pub(super) struct Shared {
     /// The same.
     pub(super) name_trim: OnceLock<NameTrim>,
     pub(super) started: Instant,
+    /// When it was mounted, by the clock.
+    pub(super) since: SystemTime,
+    /// What the mount was made from; set once.
+    pub(super) sources: OnceLock<Vec<MountedSource>>,
     pub(super) requests: Requests,
     pub(super) retired: Retired,
     /// The number of the current view. It is stored while `told` is locked.
@@ -68,7 +73,7 @@ impl Shared {
     pub(super) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
         let (cache_trim, name_trim, requests, retired) = Default::default();
         let (current, announced, told, last_reload, on_change) = Default::default();
-        let started = Instant::now();
+        let (started, since, sources) = (Instant::now(), SystemTime::now(), OnceLock::new());
         Self {
             spellings,
             presentation,
@@ -76,6 +81,8 @@ impl Shared {
             cache_trim,
             name_trim,
             started,
+            since,
+            sources,
             requests,
             retired,
             current,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ pub struct Status {
     pub version: String,
     /// Whole seconds since the mount.
     pub uptime: u64,
+    /// When it was mounted, in seconds since 1970; 0 where the daemon is of a version that does not tell.
+    #[serde(default)]
+    pub since: u64,
     /// Archives that are mounted.
     pub archives: usize,
     /// Files that are visible; those hidden by later archives are not counted.
@@ -58,6 +62,7 @@ impl Status {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime: fs.shared.started.elapsed().as_secs(),
+            since: seconds(fs.shared.since),
             archives: fs.store.layers(),
             files: fs.tree.files(),
             requests: fs.shared.requests.by_operation(),
@@ -74,4 +79,8 @@ impl Status {
     pub(super) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -1,8 +1,11 @@
-//! READLINK of the symbolic links whose targets are JSON: the daemon's status, and where a file comes from.
+//! READLINK of the symbolic links whose targets are JSON: the daemon's status, what the mount was made from, and where a file
+//! comes from.
 
 use super::error::Error;
-use super::inode_numbers::{STATUS_INO, WHICH_INO, which};
-use super::provenance::{Provenance, page};
+use super::inode_numbers::{STATUS_INO, WHICH_INO, sources_page, which};
+use super::json_pages::page;
+use super::provenance::Provenance;
+use super::sources::MountedSource;
 use super::status::Status;
 use super::view::View;
 
@@ -25,15 +28,25 @@ impl View {
         match ino {
             STATUS_INO => Ok(Status::of(self).to_json()),
             WHICH_INO.. => {
-                if !self.shared.presentation.owner.may_list(caller.uid, caller.gid) {
-                    return Err(Error::NotPermitted);
-                }
+                self.check_may_list(caller)?;
                 let (file, number) = which(ino);
                 let node = self.inode(file)?.node.ok_or(Error::Invalid)?;
                 let provenance = Provenance::of(self, node).ok_or(Error::Invalid)?;
                 page(&provenance.to_json(), number).ok_or(Error::NoNode)
             }
-            _ => Err(Error::Invalid),
+            _ => {
+                let number = sources_page(ino).ok_or(Error::Invalid)?;
+                self.check_may_list(caller)?;
+                page(&MountedSource::to_json(self.shared.sources.get().map_or(&[], Vec::as_slice)), number)
+                    .ok_or(Error::NoNode)
+            }
+        }
+    }
+
+    fn check_may_list(&self, caller: Caller) -> Result<(), Error> {
+        match self.shared.presentation.owner.may_list(caller.uid, caller.gid) {
+            true => Ok(()),
+            false => Err(Error::NotPermitted),
         }
     }
 }

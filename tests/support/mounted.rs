@@ -69,7 +69,7 @@ pub fn mounts_below(folder: &Path) -> Vec<PathBuf> {
 /// For a shell in a mount namespace of its own (`unshare -m`), in the folder of its test: drops the copies of the mounts of
 /// other tests, whose daemons would serve on for as long as the shell runs.
 pub const DROP_OTHER_MOUNTS: &str = "grep ' fuse.bsafs ' /proc/self/mountinfo | cut -d' ' -f5 | grep -v \"^$PWD/\" \
-     | xargs -r -n1 timeout 1 umount -cil 2>/dev/null || true";
+     | while read -r path; do printf '%b\\0' \"$path\"; done | xargs -0 -r -n1 timeout 1 umount -cil 2>/dev/null || true";
 
 /// Unmounts at once, even while files are open.
 fn unmount_lazily(path: &Path) {
