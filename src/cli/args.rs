@@ -4,8 +4,8 @@ use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::{
-    cat, completions, conflicts, diff, extract, games, info, list, man, mount, names, order, reload, status,
-    umount, verify, which,
+    cat, completions, conflicts, desktop_open, diff, extract, games, info, list, man, mount, mounts, names,
+    order, reload, status, umount, verify, which,
 };
 
 /// Mounts Bethesda archives (BSA and BA2, Morrowind to Starfield) as a read-only directory tree.
@@ -28,6 +28,7 @@ Examples:
   bsafs mount Base.ba2 Patch.ba2 ~/mnt             two archives as one tree; Patch.ba2 wins
   bsafs which ~/mnt/textures/clutter/bucket.dds    which archive a file comes from, and what it hides
   bsafs umount ~/mnt
+  bsafs open \"Skyrim - Textures0.bsa\"              mount below ~/bsafs, and open the file manager
   bsafs extract Mod.bsa --glob 'scripts/**' -C out
   bsafs SOURCE MOUNTPOINT -o OPTIONS               as mount(8) and fstab call it
 
@@ -39,6 +40,8 @@ pub(super) enum Command {
     Mount(mount::Mount),
     #[command(visible_alias = "unmount")]
     Umount(umount::Umount),
+    Open(desktop_open::DesktopOpen),
+    Mounts(mounts::Mounts),
     #[command(visible_alias = "ls")]
     List(list::List),
     Cat(cat::Cat),
@@ -62,6 +65,8 @@ impl Command {
         match self {
             Self::Mount(it) => it.run(is_quiet),
             Self::Umount(it) => it.run(),
+            Self::Open(it) => it.run(is_quiet),
+            Self::Mounts(it) => it.run(),
             Self::List(it) => it.run(),
             Self::Cat(it) => it.run(),
             Self::Extract(it) => it.run(is_quiet),

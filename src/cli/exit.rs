@@ -20,7 +20,7 @@ pub enum Exit {
     Data = 65,
     /// An archive or path does not exist, or may not be read.
     NoInput = 66,
-    /// FUSE is missing: no `/dev/fuse`, no fusermount3.
+    /// FUSE is missing (no `/dev/fuse`, no fusermount3), a daemon has ended, or there is no desktop to open a window on.
     Unavailable = 69,
     /// The mountpoint or output cannot be used.
     CannotCreate = 73,
@@ -42,7 +42,7 @@ impl Exit {
         (Self::Usage, "the command line is invalid"),
         (Self::Data, "an archive is damaged or of an unknown kind"),
         (Self::NoInput, "an archive or path does not exist or cannot be read"),
-        (Self::Unavailable, "FUSE is missing"),
+        (Self::Unavailable, "FUSE is missing, the daemon of a mount has ended, or there is no desktop"),
         (Self::CannotCreate, "the mountpoint or output cannot be used"),
         (Self::Io, "reading or writing failed"),
         (Self::NoPermission, "permission denied"),

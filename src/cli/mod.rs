@@ -1,6 +1,7 @@
 //! Every command, a file each, and what they share: arguments, opening of archives, exit codes, logging.
 
 mod args;
+mod bounded;
 mod cache_size;
 mod case_twins;
 mod cat;
@@ -8,6 +9,8 @@ mod comparison;
 mod completions;
 mod conflicts;
 mod daemon;
+mod desktop_message;
+mod desktop_open;
 mod dictionary;
 mod diff;
 mod exit;
@@ -16,6 +19,7 @@ mod folder_case;
 mod folder_name;
 mod follow;
 mod games;
+mod holders;
 mod info;
 mod layer_names;
 mod layer_plan;
@@ -29,7 +33,10 @@ mod mount;
 mod mount_options;
 mod mount_plan;
 mod mount_state;
+mod mount_status;
 mod mountpoint;
+mod mounts;
+mod mounts_folder;
 mod named_folder;
 mod names;
 mod open;
@@ -55,6 +62,7 @@ mod source_set;
 mod sources;
 mod status;
 mod umount;
+mod user_manager;
 mod verify;
 mod which;
 

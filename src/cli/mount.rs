@@ -197,7 +197,7 @@ impl Mount {
                 .map_err(|error| Failure::io(Exit::CannotCreate, &mountpoint.path, &error))?;
         }
         let fs = FileSystem::new(opened.tree, opened.store, presentation).with_reasons(opened.reasons);
-        let fs = Arc::new(fs);
+        let fs = Arc::new(fs.with_sources(plan.mounted_sources));
         if let Ok(found) = signal.finder() {
             fs.on_change(found);
         }

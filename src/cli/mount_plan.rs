@@ -9,7 +9,8 @@ use super::mount_state::{Flags, MountOptions};
 use super::order::Order;
 use super::source_set::{Expanded, SourceSet};
 use super::sources::is_game;
-use crate::fs::{MountRequest, Presentation};
+use crate::fs::{MountRequest, MountedSource, Presentation};
+use crate::game::title;
 
 /// A mount before anything is opened.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(super) struct MountPlan {
     /// Without one a folder is made.
     pub(super) mountpoint: Option<PathBuf>,
     pub(super) options: MountOptions,
+    /// The same as other processes are told of them.
+    pub(super) mounted_sources: Vec<MountedSource>,
     /// What is shown as its source, unless an option says otherwise.
     pub(super) shown_source: String,
     /// The arguments by which `bsafs order` plans the same layers.
@@ -41,8 +44,9 @@ impl MountPlan {
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
         let mountpoint = mountpoint.or(expanded.mountpoint);
         let order_arguments = order_arguments(sources, &options, &expanded.options);
-        let sources = sources.to_owned();
-        Ok(Self { archives: expanded.paths, sources, mountpoint, options, shown_source, order_arguments })
+        let mounted_sources = sources.iter().map(|source| mounted_source(source)).collect();
+        let (archives, sources) = (expanded.paths, sources.to_owned());
+        Ok(Self { archives, sources, mountpoint, options, mounted_sources, shown_source, order_arguments })
     }
 
     /// What is opened, and how.
@@ -70,6 +74,14 @@ impl MountPlan {
             }
         }
         Ok(())
+    }
+}
+
+/// A source as other processes are told of it: a game by its id, all else by its path.
+pub(super) fn mounted_source(source: &Path) -> MountedSource {
+    match source.to_str().and_then(title) {
+        Some(title) => MountedSource::named(title.id),
+        None => MountedSource::file(source),
     }
 }
 

@@ -16,6 +16,7 @@ use rustix::process::{getegid, geteuid};
 use super::exit::{Exit, Failure};
 use super::folder_name;
 use super::made_folder::MadeFolder;
+use super::mounts_folder::LastMount;
 use crate::fs::mountinfo::MountEntry;
 use crate::fs::{PassedMount, mountinfo, unmount};
 
@@ -26,6 +27,8 @@ pub(super) struct Mountpoint {
     pub(super) path: PathBuf,
     made: Option<MadeFolder>,
     lock: Option<File>,
+    /// Dropped after `made`, which lies in it.
+    _around: Option<LastMount>,
 }
 
 impl Mountpoint {
@@ -33,7 +36,10 @@ impl Mountpoint {
     pub(super) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         clear_if_dead(path)?;
         match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => Ok(Self::claim(path, nonempty)?),
+            Ok(metadata) if metadata.is_dir() => match left_behind(path) {
+                Some(left) => Self::claim_made(path, left, nonempty),
+                None => Ok(Self::claim(path, nonempty)?),
+            },
             Ok(_) => Err(refused(path, "it is not a folder")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => match MadeFolder::make(path) {
                 Ok(made) => Self::claim_made(path, made, nonempty),
@@ -52,7 +58,7 @@ impl Mountpoint {
 
     /// The folder of a mount that exists already.
     pub(super) fn passed(mount: &PassedMount) -> Self {
-        Self { path: mount.mountpoint.clone(), made: None, lock: None }
+        Self { path: mount.mountpoint.clone(), made: None, lock: None, _around: None }
     }
 
     /// Makes a folder named after an archive or folder, in the current folder; numbered if that name is taken.
@@ -63,7 +69,7 @@ impl Mountpoint {
             let made = match MadeFolder::make(&path) {
                 Ok(made) => Some(made),
                 // An empty folder of that name is meant for this, or was left by a killed daemon.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => left_behind(&path),
                 Err(error) => return Err(Failure::not_made("the mountpoint", &path, &error)),
             };
             let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
@@ -97,7 +103,10 @@ impl Mountpoint {
     /// The same with a folder that was made. One that another process locked meanwhile stays: that process mounts on it.
     fn claim_made(path: &Path, made: MadeFolder, nonempty: bool) -> Result<Self, Failure> {
         match Self::claim(path, nonempty) {
-            Ok(claimed) => Ok(Self { made: Some(made), ..claimed }),
+            Ok(claimed) => {
+                let around = claimed.path.parent().map(|parent| LastMount { around: parent.to_owned() });
+                Ok(Self { made: Some(made), _around: around, ..claimed })
+            }
             Err(refusal) => {
                 if matches!(refusal, Refusal::Locked(_)) {
                     made.keep();
@@ -122,7 +131,7 @@ impl Mountpoint {
         if !nonempty {
             check_empty(&path)?;
         }
-        Ok(Self { path, made: None, lock })
+        Ok(Self { path, made: None, lock, _around: None })
     }
 
     /// Once mounted: a further mount sees this one.
@@ -208,7 +217,12 @@ pub(super) fn resolve_mountpoint(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let absolute: PathBuf = absolute.components().collect();
     match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
-        (Some(Ok(parent)), Some(name)) if !absolute.is_symlink() => parent.join(name),
+        // What is mounted is not looked at: its daemon may hang.
+        (Some(Ok(parent)), Some(name))
+            if mountinfo::mounted_at(&parent.join(name)).is_some() || !absolute.is_symlink() =>
+        {
+            parent.join(name)
+        }
         _ => absolute.canonicalize().unwrap_or(absolute),
     }
 }
@@ -221,6 +235,12 @@ fn check_unmounted(path: &Path) -> Result<(), Failure> {
             &format!("something ({kind}) is mounted there already; `bsafs umount` ends a mount of ours"),
         ))
     })
+}
+
+/// A folder that a killed daemon left. What is mounted is not opened: its daemon may hang.
+fn left_behind(path: &Path) -> Option<MadeFolder> {
+    let is_mounted = mountinfo::mounted_at(&path.canonicalize().ok()?).is_some();
+    (!is_mounted).then(|| MadeFolder::left_behind(path)).flatten()
 }
 
 fn check_empty(path: &Path) -> Result<(), Failure> {

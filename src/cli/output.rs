@@ -89,6 +89,17 @@ pub(super) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
+/// A number of seconds in units that are read easily.
+pub(super) fn duration(seconds: u64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
+        (0, ..) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
 /// A path as a shell reads it back.
 pub(super) fn quoted(path: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~=".contains(character);
@@ -123,5 +134,11 @@ mod tests {
         assert_eq!(quoted("/mnt/a"), "/mnt/a");
         assert_eq!(quoted("/mnt/it's here"), r"'/mnt/it'\''s here'");
         assert_eq!(quoted("/mnt/it's\n\u{9b}"), r"$'/mnt/it\'s\x0a\xc2\x9b'");
+    }
+
+    #[test]
+    fn a_duration_is_printed_in_its_two_largest_units() {
+        let printed = [0, 59, 61, 3661, 90_061].map(duration);
+        assert_eq!(printed, ["0 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h"]);
     }
 }

@@ -11,8 +11,8 @@ use clap::Args;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::exit::{Exit, Failure};
+use super::mount_status::MountStatus;
 use super::output::stdout;
-use super::status::read_status;
 use crate::fs;
 
 /// Have mounts read their archives, folders and settings again now, and print what changed
@@ -74,9 +74,7 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
 }
 
 fn status(path: &Path) -> Result<fs::Status, Failure> {
-    serde_json::from_str(&read_status(path)?).map_err(|error| {
-        Failure::new(Exit::Data, format!("{}: the daemon's answer cannot be read: {error}", path.display()))
-    })
+    MountStatus::read(path).map(|it| it.status)
 }
 
 /// Whether a process runs this program, by the name that it was started under.

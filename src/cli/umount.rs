@@ -1,5 +1,6 @@
-//! `bsafs umount`: unmounts, and waits until the daemons have ended.
+//! `bsafs umount`: ends mounts by their mountpoints or sources, and waits until their daemons have ended.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -7,47 +8,190 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::exit::{Exit, Failure};
+use super::holders::{Holder, Holders};
+use super::made_folder::MadeFolder;
+use super::mount_plan::mounted_source;
+use super::mount_status::{self, Answer};
 use super::mountpoint::resolve_mountpoint;
-use crate::fs::{STATUS_LINK, mountinfo, unmount};
+use super::mounts_folder::LastMount;
+use super::sources::is_game;
+use crate::fs::mountinfo::MountEntry;
+use crate::fs::{MountError, mountinfo, unmount};
 
 /// Unmount, and remove the mountpoint if `bsafs mount` made it
 #[derive(Args, Debug)]
 pub(super) struct Umount {
-    /// Folders that archives are mounted on
-    #[arg(required = true, value_name = "MOUNTPOINT")]
+    /// Folders that archives are mounted on; or sources, whose only mount is ended: an archive, a folder, a game or a profile as it
+    /// was mounted
+    #[arg(required_unless_present = "all", value_name = "MOUNTPOINT")]
     mountpoints: Vec<PathBuf>,
     /// Unmount even while files are open: the folder is free at once, open files can be read to their end
     #[arg(short = 'z', long)]
     lazy: bool,
+    /// End all mounts of bsafs that are yours; of root, everybody's. One that is in use stays, and the others go
+    #[arg(short, long, conflicts_with = "mountpoints")]
+    all: bool,
+    /// With --all: only mounts below this folder, such as ~/bsafs
+    #[arg(long, value_name = "FOLDER", requires = "all")]
+    below: Option<PathBuf>,
 }
 
 /// How long to wait for a daemon's end.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the processes may take to be looked at.
+const PROCESSES_TIME: Duration = Duration::from_secs(2);
+/// Processes that are named.
+const HOLDERS_SHOWN: usize = 4;
+/// How long a mount may be busy.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 impl Umount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
+        if self.all {
+            return self.end_all();
+        }
         for path in &self.mountpoints {
-            let mountpoint = resolve_mountpoint(path);
-            check_ours(path, &mountpoint)?;
-            let daemon = daemon(&mountpoint);
-            unmount(&mountpoint, self.lazy).map_err(|error| {
-                let advice =
-                    if self.lazy { "" } else { "; close what uses it (`fuser -vm` tells), or add --lazy" };
-                Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
-            })?;
-            if let (Some(daemon), false) = (daemon, self.lazy)
-                && !wait(daemon)
-            {
-                let what = format!(
-                    "{}: nothing is mounted there any more, but the daemon (process {daemon}) still serves the mount: \
-                     another mount namespace (a container) has a copy of it, or a bind mount is one",
-                    path.display()
-                );
-                return Err(Failure::new(Exit::CannotCreate, what));
-            }
+            let (mounted, answer) = find(path)?;
+            self.end(path, &mounted, &answer)?;
         }
         Ok(Exit::Ok)
     }
+
+    /// Ends what may be ended, the mounts that were made last first.
+    fn end_all(&self) -> Result<Exit, Failure> {
+        let below = self.below.as_deref().map(resolve_mountpoint);
+        let mut exit = Exit::Ok;
+        for (mounted, answer) in mount_status::all().into_iter().rev() {
+            let path = &mounted.mountpoint;
+            if below.as_ref().is_some_and(|below| !path.starts_with(below)) {
+                continue;
+            }
+            if !is_callers(&mounted) {
+                log::info!("{}: it is another user's mount, and stays", path.display());
+                continue;
+            }
+            if let Err(failure) = self.end(path, &mounted, &answer) {
+                log::error!("{}", failure.what);
+                exit = failure.exit;
+            }
+        }
+        Ok(exit)
+    }
+
+    /// Ends a mount, and waits for the end of its daemon. `path` is what the user calls it.
+    fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
+        let mountpoint = &mounted.mountpoint;
+        check_ours(path, mountpoint)?;
+        unmount_patiently(mountpoint, self.lazy).map_err(|error| {
+            let advice = if self.lazy { String::new() } else { advice(mounted, &error) };
+            Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
+        })?;
+        let Answer::Status(status) = answer else { return remove_left(mountpoint, answer) };
+        let daemon = u64::from(status.status.pid);
+        // Of several mounts of one daemon the last ends it.
+        let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
+        if !self.lazy && !remains && !wait(daemon) {
+            let what = format!(
+                "{}: nothing is mounted there any more, but the daemon (process {daemon}) still serves the mount: \
+                 another mount namespace (a container) has a copy of it, or a bind mount is one",
+                path.display()
+            );
+            return Err(Failure::new(Exit::CannotCreate, what));
+        }
+        Ok(())
+    }
+}
+
+/// Unmounts; one that is busy is tried again for a moment: who asks a daemon for its status holds its mount meanwhile, as a file
+/// manager does that looks at a folder.
+fn unmount_patiently(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
+    let began = Instant::now();
+    loop {
+        match unmount(mountpoint, lazily) {
+            Err(MountError::Kernel(_, error))
+                if error.kind() == ErrorKind::ResourceBusy && began.elapsed() < PATIENCE =>
+            {
+                sleep(Duration::from_millis(20));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// What to do about a mount that stays, and who uses it.
+fn advice(mounted: &MountEntry, error: &MountError) -> String {
+    let is_busy = matches!(error, MountError::Kernel(_, error) if error.kind() == ErrorKind::ResourceBusy);
+    let holders = if is_busy { Holders::find(PROCESSES_TIME) } else { Holders::default() };
+    let holders = holders.of(&mounted.device);
+    let shown: Vec<String> = holders.iter().take(HOLDERS_SHOWN).map(Holder::text).collect();
+    let more = holders.len().saturating_sub(HOLDERS_SHOWN);
+    match (shown.is_empty(), more) {
+        (true, _) => "; close what uses it, or add --lazy".into(),
+        (false, 0) => format!("; close what uses it, or add --lazy: {}", shown.join(", ")),
+        (false, _) => format!("; close what uses it, or add --lazy: {}, and {more} more", shown.join(", ")),
+    }
+}
+
+/// What a daemon that was killed made, and could not remove.
+fn remove_left(mountpoint: &Path, answer: &Answer) -> Result<(), Failure> {
+    if matches!(answer, Answer::Dead) {
+        let around = mountpoint.parent().map(|around| LastMount { around: around.to_owned() });
+        // The folder before the one around it.
+        drop(MadeFolder::left_behind(mountpoint));
+        drop(around);
+    }
+    Ok(())
+}
+
+/// The mount on a path, or the only one that was made from what is at the path, and its daemon's answer.
+fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
+    if !is_game(path) {
+        let mountpoint = resolve_mountpoint(path);
+        if let Some(mounted) = mountinfo::mounted_at(&mountpoint) {
+            check_ours(path, &mountpoint)?;
+            let answer = mount_status::ask(&mounted);
+            return Ok((mounted, answer));
+        }
+    }
+    let source = mounted_source(path);
+    let mounts = mount_status::all();
+    let is_of_source = |(_, answer): &(MountEntry, Answer)| match answer {
+        Answer::Status(status) => status.sources.iter().any(|it| it.is_same(&source)),
+        _ => false,
+    };
+    let is_silent =
+        mounts.iter().any(|(mounted, answer)| is_callers(mounted) && matches!(answer, Answer::Hangs));
+    let mut found: Vec<(MountEntry, Answer)> = mounts.into_iter().filter(is_of_source).collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(found), true) => Ok(found),
+        (Some(last), false) => Err(several(path, found.iter().chain([&last]))),
+        (None, _) => Err(none(path, is_silent)),
+    }
+}
+
+fn several<'a>(path: &Path, found: impl Iterator<Item = &'a (MountEntry, Answer)>) -> Failure {
+    let mountpoints: Vec<String> =
+        found.map(|(mounted, _)| format!("\n  {}", mounted.mountpoint.display())).collect();
+    let what = format!("{}: it is mounted more than once; name one:{}", path.display(), mountpoints.concat());
+    Failure::new(Exit::Usage, what)
+}
+
+fn none(path: &Path, is_silent: bool) -> Failure {
+    let (name, is_source) = (path.display(), is_game(path) || path.exists());
+    let what = match (is_source, is_silent) {
+        (false, _) => format!("{name}: nothing is mounted there"),
+        (true, false) => format!("{name}: it is not mounted by itself; `bsafs mounts` lists what is"),
+        (true, true) => {
+            format!("{name}: no daemon that answers mounts it by itself; `bsafs mounts` lists all")
+        }
+    };
+    Failure::new(Exit::NoInput, what)
+}
+
+/// Whether the user that runs this command may end a mount.
+fn is_callers(mounted: &MountEntry) -> bool {
+    let user = rustix::process::geteuid();
+    user.is_root() || mounted.owner.is_some_and(|(owner, _)| owner == user.as_raw())
 }
 
 /// Refuses mounts of other file systems, which root could unmount by mistake.
@@ -61,12 +205,6 @@ fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
         )),
         Some(_) => Ok(()),
     }
-}
-
-/// The process behind a mount of ours.
-fn daemon(mountpoint: &Path) -> Option<u64> {
-    let status = std::fs::read_link(mountpoint.join(STATUS_LINK)).ok()?;
-    serde_json::from_str::<serde_json::Value>(status.to_str()?).ok()?.get("pid")?.as_u64()
 }
 
 /// Waits until a process is gone; `false` when it is not within [`TIMEOUT`].

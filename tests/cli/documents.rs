@@ -8,9 +8,11 @@ use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 19] = [
     "mount",
     "umount",
+    "open",
+    "mounts",
     "list",
     "cat",
     "extract",

@@ -4,6 +4,7 @@ mod attributes; // modes, times, sizes, numbers; extended attributes
 mod by_mount; // the forms in which mount(8) calls the program
 mod caching; // what the kernel caches: names, negative entries, attributes, listings, the page cache
 mod damage; // archives that are damaged, or changed under the mount
+mod desktop; // open: mountpoints below a home, one mount for one archive, the file manager, errors without a terminal
 mod failures; // what is refused before anything is mounted
 mod folders; // folders of loose files, with archives and without
 mod following; // changes on the disk
@@ -13,6 +14,7 @@ mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons th
 mod listings; // readdir, whole and from any cookie
 mod logging; // where the log goes, and that nobody waits for it
 mod memory; // as a multiple of an archive's length
+mod mounts; // mounts, and umount by source and of all
 mod names; // lookups in any case, and names that are in no listing
 mod outages; // archives on a disk that fails or hangs
 mod privileges; // daemons with fewer rights, and what a mount tells to whom

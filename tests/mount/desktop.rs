@@ -1,0 +1,289 @@
+//! `bsafs open`, as a file manager starts it: in a home of its own, with an `xdg-open` that records what it is to open.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use super::{world, world_files};
+use crate::mounted::{Finished, Mounted, TestDir, finish, is_alive, mounts_below, run, signal, until};
+use crate::support::Tes3;
+
+/// A home without a terminal, and with a display that nobody looks at.
+struct Desktop {
+    dir: TestDir,
+}
+
+impl Desktop {
+    fn new() -> Self {
+        let dir = TestDir::new();
+        dir.archive("a.bsa", &world());
+        fs::create_dir(dir.path("bin")).unwrap();
+        fs::create_dir(dir.path("home")).unwrap();
+        let desktop = Self { dir };
+        desktop.program("xdg-open", "printf '%s\\n' \"$1\" >> opened");
+        desktop
+    }
+
+    /// A script in front of whatever the system has of its name.
+    fn program(&self, name: &str, script: &str) {
+        let path = self.dir.path("bin").join(name);
+        let text = format!("#!/bin/sh\ncd '{}'\n{script}\n", self.dir.path("").display());
+        fs::write(self.dir.path("script"), text).unwrap();
+        // By `cp`: as in `give_to_user`.
+        assert!(Command::new("cp").arg(self.dir.path("script")).arg(&path).status().unwrap().success());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn command<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
+        let mut command = self.dir.bsafs(arguments);
+        let path = format!("{}:{}", self.dir.path("bin").display(), std::env::var("PATH").unwrap());
+        command.env("HOME", self.dir.path("home")).env("PATH", path).env("DISPLAY", ":none");
+        for name in
+            ["WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "BSAFS_OPEN_BELOW"]
+        {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn run<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Finished {
+        run(&mut self.command(arguments))
+    }
+
+    /// What was opened so far, a line each.
+    fn opened(&self) -> Vec<PathBuf> {
+        let text = fs::read_to_string(self.dir.path("opened")).unwrap_or_default();
+        text.lines().map(PathBuf::from).collect()
+    }
+
+    fn mounted(&self, name: &str) -> PathBuf {
+        self.dir.path("home/bsafs").join(name)
+    }
+
+    fn mounts(&self) -> Vec<PathBuf> {
+        mounts_below(&self.dir.path(""))
+    }
+}
+
+/// The line of the `mounts` of this folder's mounts; others may belong to tests that run at the same time.
+fn daemon(path: &Path) -> Mounted {
+    Mounted::at(path, String::new())
+}
+
+#[test]
+fn an_archive_is_mounted_below_the_home_and_opened_and_the_folders_go_with_the_mount() {
+    let desktop = Desktop::new();
+    let there = desktop.mounted("a");
+    let out = desktop.run(["open", "a.bsa"]).sound();
+    assert_eq!(out, format!("{0}\nunmount: bsafs umount {0}\n", there.display()));
+    assert_eq!(desktop.opened(), vec![there.clone()]);
+    let mount = daemon(&there);
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+    assert_eq!(desktop.run(["umount", "a.bsa"]).sound(), "");
+    assert!(!is_alive(mount.pid) && !desktop.dir.path("home/bsafs").exists());
+}
+
+#[test]
+fn what_is_mounted_already_is_opened_where_it_is() {
+    let desktop = Desktop::new();
+    desktop.dir.archive("b.bsa", &Tes3::new().file("b.txt", b"b").build());
+    std::os::unix::fs::symlink(desktop.dir.path("a.bsa"), desktop.dir.path("link.bsa")).unwrap();
+    let mount = desktop.dir.mount(["a.bsa"]);
+    for source in ["a.bsa", "link.bsa", "mnt"] {
+        desktop.run(["open", source]).sound();
+    }
+    assert_eq!(desktop.opened(), vec![mount.path.clone(); 3]);
+    assert_eq!(desktop.mounts(), vec![mount.path.clone()]);
+    // Other sources are another mount.
+    desktop.run(["open", "a.bsa", "b.bsa"]).sound();
+    let both = daemon(&desktop.mounted("b"));
+    assert_eq!(both.read("b.txt"), b"b");
+    desktop.run(["-q", "open", "b.bsa", "a.bsa"]).sound();
+    assert_eq!(daemon(&desktop.mounted("a")).read("b.txt"), b"b");
+    assert_eq!(desktop.opened().len(), 5);
+}
+
+#[test]
+fn two_double_clicks_at_the_same_time_give_one_mount() {
+    let desktop = Desktop::new();
+    let open = || {
+        let mut command = desktop.command(["open", "a.bsa"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let opening: Vec<_> = (0..5).map(|_| open()).collect();
+    opening.into_iter().for_each(|child| drop(finish(child).sound()));
+    assert_eq!(desktop.mounts(), [desktop.mounted("a")]);
+    assert_eq!(desktop.opened(), vec![desktop.mounted("a"); 5]);
+}
+
+#[test]
+fn a_name_that_is_taken_is_numbered_and_what_the_user_made_stays() {
+    let desktop = Desktop::new();
+    fs::create_dir_all(desktop.mounted("a")).unwrap();
+    fs::write(desktop.mounted("a").join("mine"), "mine").unwrap();
+    fs::create_dir(desktop.dir.path("other")).unwrap();
+    desktop.dir.archive("other/a.bsa", &Tes3::new().file("b.txt", b"b").build());
+    desktop.run(["open", "a.bsa"]).sound();
+    desktop.run(["open", "other/a.bsa"]).sound();
+    assert_eq!(desktop.opened(), [desktop.mounted("a (2)"), desktop.mounted("a (3)")]);
+    let pids = ["a (2)", "a (3)"].map(|name| daemon(&desktop.mounted(name)).pid);
+    for pid in pids {
+        signal(pid, Signal::TERM);
+        until("the daemon ends", || !is_alive(pid));
+    }
+    let left: Vec<_> = fs::read_dir(desktop.dir.path("home/bsafs")).unwrap().flatten().collect();
+    assert_eq!(left.iter().map(fs::DirEntry::file_name).collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
+fn what_a_killed_daemon_left_is_mounted_over_and_goes_with_that_mount() {
+    let desktop = Desktop::new();
+    desktop.run(["open", "a.bsa"]).sound();
+    let there = desktop.mounted("a");
+    let killed = daemon(&there);
+    signal(killed.pid, Signal::KILL);
+    killed.wait_for_end();
+    let finished = desktop.run(["open", "a.bsa"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(desktop.opened(), vec![there.clone(); 2]);
+    assert_eq!(desktop.mounts(), vec![there.clone()]);
+    let killed = daemon(&there);
+    signal(killed.pid, Signal::KILL);
+    killed.wait_for_end();
+    assert_eq!(desktop.run(["umount", there.to_str().unwrap()]).sound(), "");
+    assert!(!desktop.dir.path("home/bsafs").exists());
+}
+
+#[test]
+fn the_folder_for_mounts_is_named_by_a_flag_or_the_environment() {
+    let desktop = Desktop::new();
+    let elsewhere = desktop.dir.path("Größe $HOME");
+    let mut command = desktop.command(["open", "a.bsa"]);
+    run(command.env("BSAFS_OPEN_BELOW", &elsewhere)).sound();
+    assert_eq!(desktop.opened(), [elsewhere.join("a")]);
+    desktop.dir.archive("b.bsa", &world());
+    let mut command = desktop.command(["open", "b.bsa", "--below", "~/x"]);
+    run(command.env("BSAFS_OPEN_BELOW", &elsewhere)).sound();
+    assert_eq!(desktop.opened()[1], desktop.dir.path("home/x/b"));
+    let below = elsewhere.to_str().unwrap();
+    assert_eq!(desktop.run(["umount", "--all", "--below", below]).sound(), "");
+    assert!(!elsewhere.exists());
+    assert_eq!(desktop.mounts(), [desktop.dir.path("home/x/b")]);
+}
+
+#[test]
+fn a_profile_is_opened_where_it_says() {
+    let desktop = Desktop::new();
+    let there = desktop.dir.path("home/mnt");
+    fs::write(desktop.dir.path("p.toml"), "archives = ['a.bsa']\nmountpoint = '~/mnt'").unwrap();
+    desktop.run(["open", "p.toml"]).sound();
+    desktop.run(["open", "p.toml"]).sound();
+    assert_eq!(desktop.opened(), vec![there.clone(); 2]);
+    assert_eq!(desktop.run(["umount", "p.toml"]).sound(), "");
+    assert!(desktop.dir.path("home").exists() && !there.exists());
+}
+
+#[test]
+fn where_a_user_manager_runs_the_daemon_is_a_service_of_it() {
+    let desktop = Desktop::new();
+    let name = OsStr::from_bytes("50% $HOME \u{fc} 'x'.bsa".as_bytes());
+    fs::rename(desktop.dir.path("a.bsa"), desktop.dir.path(name)).unwrap();
+    fs::create_dir_all(desktop.dir.path("run/systemd")).unwrap();
+    let _manager = UnixListener::bind(desktop.dir.path("run/systemd/private")).unwrap();
+    // As the manager: runs the command in the background, and returns when it has told that it is ready.
+    desktop.program(
+        "systemd-run",
+        "printf '%s\\n' \"$@\" > service\nwhile [ \"$1\" != -- ]; do shift; done; shift\n\
+         program=$1; shift; for it; do shift; set -- \"$@\" \"$(printf %s \"$it\" | sed 's/\\$\\$/$/g')\"; done\n\
+         \"$program\" \"$@\" > ready 2>&1 </dev/null &\necho $! > pid\nwhile [ ! -s ready ]; do sleep 0.01; done",
+    );
+    let mut command = desktop.command([OsStr::new("open"), name]);
+    run(command.env("XDG_RUNTIME_DIR", desktop.dir.path("run"))).sound();
+    let there = desktop.mounted("50% $HOME \u{fc} 'x'");
+    let mount = daemon(&there);
+    assert!(mount.read("readme.txt") == world_files()[4].1);
+    let pid: i32 = fs::read_to_string(desktop.dir.path("pid")).unwrap().trim().parse().unwrap();
+    assert_eq!(mount.pid, pid, "the manager's process serves");
+    let arguments = fs::read_to_string(desktop.dir.path("service")).unwrap();
+    for expected in
+        ["--user", "--collect", "--service-type=notify", "--property=SendSIGHUP=yes", "--foreground"]
+    {
+        assert!(arguments.lines().any(|line| line == expected), "{expected}: {arguments}");
+    }
+    assert!(arguments.contains("/50% $$HOME \u{fc} 'x'.bsa\n"), "{arguments}");
+    assert_eq!(desktop.run([OsStr::new("umount"), name]).sound(), "");
+}
+
+#[test]
+fn where_systemd_fails_the_daemon_runs_in_the_background() {
+    let desktop = Desktop::new();
+    fs::create_dir_all(desktop.dir.path("run/systemd")).unwrap();
+    let _manager = UnixListener::bind(desktop.dir.path("run/systemd/private")).unwrap();
+    desktop.program("systemd-run", "echo no >&2; touch asked; exit 1");
+    let mut command = desktop.command(["open", "a.bsa"]);
+    run(command.env("XDG_RUNTIME_DIR", desktop.dir.path("run"))).sound();
+    assert!(desktop.dir.path("asked").exists());
+    assert!(daemon(&desktop.mounted("a")).read("readme.txt") == world_files()[4].1);
+}
+
+#[test]
+fn without_a_terminal_an_error_is_shown_on_the_desktop_as_text() {
+    let desktop = Desktop::new();
+    let name = "<b>&\\n$(touch x)`touch x`.bsa";
+    fs::write(desktop.dir.path(name), "no archive").unwrap();
+    // No server of notifications.
+    desktop.program("notify-send", "printf '%s|' \"$@\" > notified; exit 1");
+    desktop.program("zenity", "printf '%s|' \"$@\" > shown");
+    desktop.program("kdialog", "touch third");
+    let finished = desktop.run(["open", name]);
+    assert_eq!(finished.code, 65, "{finished:?}");
+    assert!(finished.err.starts_with("bsafs: ") && finished.err.contains(name), "{finished:?}");
+    let notified = fs::read_to_string(desktop.dir.path("notified")).unwrap();
+    assert!(notified.starts_with("--app-name=bsafs|--icon=dialog-error|--|bsafs|bsafs: "), "{notified}");
+    assert!(notified.contains(r"&lt;b&gt;&amp;\\n$(touch x)`touch x`.bsa"), "{notified}");
+    let shown = fs::read_to_string(desktop.dir.path("shown")).unwrap();
+    assert!(shown.starts_with("--error|--no-markup|--title=bsafs|--text|bsafs: "), "{shown}");
+    assert!(shown.contains(r"<b>&\\n$(touch x)`touch x`.bsa"), "{shown}");
+    assert!(!desktop.dir.path("third").exists() && !desktop.dir.path("x").exists());
+    assert!(desktop.opened().is_empty() && !desktop.dir.path("home/bsafs").exists());
+}
+
+#[test]
+fn without_a_display_nothing_is_opened_or_shown_and_the_mount_is_named() {
+    let desktop = Desktop::new();
+    desktop.program("notify-send", "touch shown");
+    let mut command = desktop.command(["open", "a.bsa"]);
+    let finished = run(command.env_remove("DISPLAY"));
+    assert_eq!(finished.code, 69, "{finished:?}");
+    let there = desktop.mounted("a");
+    let what = format!("bsafs: mounted at {}, but there is no display", there.display());
+    assert!(finished.err.starts_with(&what), "{finished:?}");
+    assert!(desktop.opened().is_empty() && !desktop.dir.path("shown").exists());
+    assert_eq!(desktop.mounts(), [there]);
+}
+
+#[test]
+fn a_file_manager_that_is_missing_or_fails_is_an_error_and_one_that_lives_on_is_not_waited_for() {
+    let desktop = Desktop::new();
+    desktop.program("notify-send", "exit 0");
+    desktop.program("xdg-open", "exit 3");
+    let failed = desktop.run(["open", "a.bsa"]);
+    assert!(failed.code == 69 && failed.err.contains("found no file manager"), "{failed:?}");
+    desktop.program("xdg-open", "echo $$ > manager; exec sleep 1000");
+    desktop.run(["open", "a.bsa"]).sound();
+    let manager: i32 = fs::read_to_string(desktop.dir.path("manager")).unwrap().trim().parse().unwrap();
+    assert!(is_alive(manager));
+    signal(manager, Signal::KILL);
+    // Without any xdg-open: the system's own is not in this folder.
+    fs::remove_file(desktop.dir.path("bin/xdg-open")).unwrap();
+    let mut command = desktop.command(["open", "a.bsa"]);
+    let missing = run(command.env("PATH", desktop.dir.path("bin")));
+    assert!(missing.code == 69 && missing.err.contains("install"), "{missing:?}");
+    assert_eq!(desktop.mounts(), [desktop.mounted("a")]);
+}

@@ -1,0 +1,204 @@
+//! `bsafs mounts`, and `bsafs umount` of sources and of all mounts. Mounts of other tests may be listed, too.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::world;
+use crate::mounted::{
+    DROP_OTHER_MOUNTS, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until,
+};
+use crate::support::Tes3;
+
+/// The line of `bsafs mounts --json` of one mount.
+fn line(dir: &TestDir, mountpoint: &Path) -> Value {
+    let out = dir.run(["mounts", "--json"]).sound();
+    let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut ours = lines.filter(|line| line["mountpoint"].as_str() == mountpoint.to_str());
+    ours.next().unwrap_or_else(|| panic!("{} is not among\n{out}", mountpoint.display()))
+}
+
+#[test]
+fn a_mount_is_listed_with_its_sources_and_since_when() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.archive("b %.bsa", &Tes3::new().file("b.txt", b"b").build());
+    let mount = dir.mount(["b %.bsa", "a.bsa"]);
+    let line = line(&dir, &mount.path);
+    let sources = ["b %.bsa", "a.bsa"].map(|name| dir.path(name).to_str().unwrap().to_owned());
+    assert_eq!(line["sources"], Value::from(sources.to_vec()));
+    assert_eq!((line["state"].as_str(), line["pid"].as_i64()), (Some("alive"), Some(mount.pid.into())));
+    assert_eq!((line["files"].as_u64(), line["archives"].as_u64()), (Some(6), Some(2)));
+    assert_eq!(line["uid"].as_u64(), Some(rustix::process::getuid().as_raw().into()));
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    assert!((now - 120..=now).contains(&line["since"].as_u64().unwrap()), "{line}");
+    let text = dir.run(["mounts"]).sound();
+    let shown = format!(
+        "{}\n  sources    {}\n  holds      6 files in 2 archives\n",
+        mount.path.display(),
+        sources.join(", ")
+    );
+    assert!(text.contains(&shown), "{text}");
+    let status = dir.run(["status", "mnt"]).sound();
+    assert!(status.contains(&format!("sources    {}\n", sources.join(", "))), "{status}");
+}
+
+#[test]
+fn more_sources_than_a_link_holds_are_all_told() {
+    let dir = TestDir::new();
+    let names: Vec<String> = (0..100).map(|n| format!("{n:03} {}.bsa", "x".repeat(60))).collect();
+    for name in &names {
+        dir.archive(name, &Tes3::new().file("b.txt", b"b").build());
+    }
+    let mount = dir.mount(&names);
+    let line = line(&dir, &mount.path);
+    let all: Vec<Value> = names.iter().map(|name| dir.path(name).to_str().unwrap().into()).collect();
+    assert_eq!(line["sources"], Value::from(all));
+}
+
+#[test]
+fn the_processes_that_hold_a_mount_are_named_with_what_they_hold() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec 3<readme.txt 4<textures/sky.dds; echo open; read answer"]);
+    command.current_dir(&mount.path).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut holder = command.spawn().unwrap();
+    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut [0; 5]).unwrap();
+    let found = line(&dir, &mount.path);
+    let text = dir.run(["mounts"]).sound();
+    let pid = holder.id();
+    drop(holder.stdin.take());
+    finish(holder);
+    let process = found["processes"].as_array().unwrap().iter().find(|it| it["pid"] == pid).cloned();
+    let process = process.unwrap_or_else(|| panic!("{found}"));
+    assert_eq!(process["name"], "sh");
+    assert_eq!(process["uses"], serde_json::json!({ "current_folder": 1, "open_file": 2 }));
+    assert!(
+        text.contains(&format!("used by    sh (process {pid}: current folder, 2 open files)\n")),
+        "{text}"
+    );
+    // Once it has ended; children of other tests may have inherited files.
+    let line = line(&dir, &mount.path);
+    assert!(!line["processes"].as_array().unwrap().iter().any(|it| it["pid"] == pid), "{line}");
+}
+
+#[test]
+fn a_dead_mount_and_one_that_does_not_answer_are_listed_in_a_bounded_time() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    dir.run(["mount", "a.bsa", "dead"]).sound();
+    let dead = crate::mounted::Mounted::at(&dir.path("dead"), String::new());
+    signal(dead.pid, Signal::KILL);
+    dead.wait_for_end();
+    signal(mount.pid, Signal::STOP);
+    let began = Instant::now();
+    let states = [&mount.path, &dead.path].map(|path| line(&dir, path)["state"].clone());
+    let text = dir.run(["mounts"]).sound();
+    let took = began.elapsed();
+    until("the mount of a stopped daemon is ended", || {
+        // Tests that run at the same time ask this daemon, too, and hold its mount meanwhile.
+        let finished = dir.run(["umount", "mnt"]);
+        assert!(finished.code == 0 || finished.err.contains("busy"), "{finished:?}");
+        finished.code == 0
+    });
+    signal(mount.pid, Signal::CONT);
+    assert_eq!(states, ["hangs", "dead"]);
+    assert!(took < Duration::from_secs(40), "{took:?}");
+    let advice = format!("its daemon has ended: bsafs umount {}\n", dead.path.display());
+    assert!(text.contains(&advice) && text.contains("does not answer within 3 s"), "{text}");
+    assert_eq!(dir.run(["status", "dead"]).code, 69);
+    assert_eq!(dir.run(["umount", "dead"]).sound(), "");
+    mount.wait_for_end();
+    assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("dead").exists());
+}
+
+#[test]
+fn umount_of_an_archive_ends_its_only_mount_and_of_several_names_them() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.archive("b.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    dir.run(["mount", "a.bsa", "b.bsa", "two"]).sound();
+    let refused = dir.run(["umount", "a.bsa"]);
+    assert_eq!(refused.code, 2);
+    let paths = format!("\n  {}\n  {}\n", dir.path("mnt").display(), dir.path("two").display());
+    assert!(refused.err.ends_with(&paths), "{refused:?}");
+    assert_eq!(dir.run(["umount", "b.bsa"]).sound(), "");
+    assert_eq!(mounts_below(&dir.path("")), vec![mount.path.clone()]);
+    assert_eq!(dir.run(["umount", "a.bsa"]).sound(), "");
+    assert!(!is_alive(mount.pid));
+    let none = dir.run(["umount", "a.bsa"]);
+    assert_eq!((none.code, none.err.contains("`bsafs mounts` lists ")), (66, true), "{none:?}");
+}
+
+#[test]
+fn umount_all_goes_on_past_a_busy_mount_and_fails() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("x")).unwrap();
+    for name in ["x/one", "x/two", "x/three", "beside"] {
+        dir.run(["mount", "a.bsa", name]).sound();
+    }
+    let open = File::open(dir.path("x/two/readme.txt")).unwrap();
+    let finished = dir.run(["umount", "--all", "--below", "x"]);
+    assert_eq!(finished.code, 73, "{finished:?}");
+    assert!(finished.err.contains("x/two: ") && finished.err.lines().count() == 1, "{finished:?}");
+    assert_eq!(mounts_below(&dir.path("")), [dir.path("beside"), dir.path("x/two")]);
+    drop(open);
+    until("nothing is mounted there", || dir.run(["umount", "-a", "--below", "x"]).code == 0);
+    assert_eq!(mounts_below(&dir.path("")), [dir.path("beside")]);
+    assert_eq!(dir.run(["umount", "--all", "mnt"]).code, 2);
+}
+
+#[test]
+fn umount_all_ends_every_mount_of_a_namespace() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let program = env!("CARGO_BIN_EXE_bsafs");
+    let script = format!(
+        "{DROP_OTHER_MOUNTS}; mkdir two; '{program}' -q mount a.bsa one; '{program}' -q mount a.bsa two; mount --bind two/textures /mnt; \
+         '{program}' mounts | grep -c holds; '{program}' umount --all && '{program}' mounts; ls"
+    );
+    let mut shell = Command::new("unshare");
+    let finished = run(shell.args(["-m", "sh", "-c", &script]).current_dir(dir.path("")));
+    assert_eq!((finished.out.as_str(), finished.err.as_str()), ("3\nnothing is mounted\na.bsa\ntwo\n", ""));
+}
+
+#[test]
+fn another_users_mount_is_listed_and_only_root_and_he_end_it() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    let mount = dir.mount(["a.bsa"]);
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "theirs"])).sound();
+    // Root asks as the user, who alone may look.
+    assert_eq!(line(&dir, &dir.path("theirs"))["state"], "alive");
+    let out = run(&mut dir.bsafs_as_user(["mounts"])).sound();
+    assert!(
+        out.contains(&format!(
+            "{}\n  sources    {}\n  of user    0, who alone",
+            mount.path.display(),
+            dir.path("a.bsa").display()
+        )),
+        "{out}"
+    );
+    let here = dir.path("");
+    let all = ["umount", "--all", "--below", here.to_str().unwrap()];
+    assert_eq!(run(&mut dir.bsafs_as_user(all)).sound(), "");
+    assert_eq!(mounts_below(&here), vec![mount.path.clone()]);
+    assert_eq!(dir.run(all).sound(), "");
+    mount.wait_for_end();
+}
