@@ -38,7 +38,8 @@ const VIEWERS: [Viewer; 4] = [
     Viewer {
         program: "zenity",
         arguments: &["--error", "--no-markup", "--title=bsafs", "--text"],
-        form: backslashes,
+        // Without markup it knows no escapes either (3.44).
+        form: str::to_owned,
     },
     Viewer {
         program: "kdialog",
@@ -46,7 +47,7 @@ const VIEWERS: [Viewer; 4] = [
         // Left to itself it guesses whether a text is markup.
         form: |text| format!("<qt>{}</qt>", backslashes(&markup(text)).replace('\n', "<br/>")),
     },
-    Viewer { program: "xmessage", arguments: &["-center", "-title", TITLE], form: str::to_owned },
+    Viewer { program: "xmessage", arguments: &["-center", "-title", TITLE], form: in_lines },
 ];
 
 /// Shows an error on the desktop, if there is one and no terminal is connected. Waits until it is read, for minutes at most.
@@ -90,9 +91,26 @@ fn text(what: &str) -> String {
     }
 }
 
-/// `\n` and the like are escapes to these programs.
+/// `\n` and the like are escapes to notify-send and kdialog.
 fn backslashes(text: &str) -> String {
     text.replace('\\', r"\\")
+}
+
+/// xmessage breaks no lines.
+fn in_lines(text: &str) -> String {
+    const WIDTH: usize = 80;
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in text.split_inclusive([' ', '\n']) {
+        let length = word.chars().count();
+        if width > 0 && width + length > WIDTH {
+            lines.push('\n');
+            width = 0;
+        }
+        lines.push_str(word);
+        width = if word.ends_with('\n') { 0 } else { width + length };
+    }
+    lines
 }
 
 fn markup(text: &str) -> String {
@@ -112,9 +130,16 @@ mod tests {
     fn a_hostile_name_is_shown_to_the_letter_and_is_no_markup_option_or_escape() {
         let what = "-x <b>&\\n.bsa\x1b[2J: no";
         assert_eq!(shown("notify-send", what), r"bsafs: -x &lt;b&gt;&amp;\\n.bsa\\x1B[2J: no");
-        assert_eq!(shown("zenity", what), r"bsafs: -x <b>&\\n.bsa\\x1B[2J: no");
+        assert_eq!(shown("zenity", what), r"bsafs: -x <b>&\n.bsa\x1B[2J: no");
         assert_eq!(shown("kdialog", what), r"<qt>bsafs: -x &lt;b&gt;&amp;\\n.bsa\\x1B[2J: no</qt>");
         assert_eq!(shown("xmessage", what), r"bsafs: -x <b>&\n.bsa\x1B[2J: no");
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let lines = in_lines(&"word ".repeat(40));
+        assert!(lines.lines().count() == 3 && lines.lines().all(|line| line.len() <= 80), "{lines}");
+        assert_eq!(in_lines("a b\nc"), "a b\nc");
     }
 
     #[test]
