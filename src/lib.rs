@@ -96,6 +96,8 @@
 //! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
 //! | what happens when an archive changes? | the walk of a change, above; [`source`]: EIO meanwhile |
 //! | what when its disk fails or hangs? | EIO, and a line in the log for each outage; `fs/io_threads.rs` keeps a worker free, `fs/sizes.rs` tells no size that is not known |
+//! | how are all mounts listed, though a daemon hangs? | `cli/mount_status.rs`: each is asked by a process of its own, in a bounded time; `cli/holders.rs` finds who uses a mount by device numbers alone |
+//! | where does `bsafs open` mount, and what ends that? | `~/bsafs/NAME`: GLib shows no mounts below dot folders or the runtime directory; `cli/desktop_open.rs`, `cli/mounts_folder.rs`, `cli/user_manager.rs` |
 //! | what is measured, and what was tried and left out? | `tests/bench/RESULTS.md` |
 //!
 //! # Memory
