@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// How long a program that is killed may take to end.
-const DYING: Duration = Duration::from_millis(500);
+const KILL_TIME: Duration = Duration::from_millis(500);
 /// Bytes of an output that are kept.
 const OUTPUT_MAX: u64 = 4 << 20;
 
@@ -30,7 +30,7 @@ pub(super) fn output_within(command: &mut Command, limit: Duration) -> io::Resul
     let Some(status) = wait(&mut child, &pidfd, end)? else {
         let _ = child.kill();
         // One that dies holds nothing any more; one that the kernel does not let go may never end.
-        let _ = wait(&mut child, &pidfd, Instant::now() + DYING);
+        let _ = wait(&mut child, &pidfd, Instant::now() + KILL_TIME);
         return Ok(None);
     };
     // A process that it left behind may keep an output open.

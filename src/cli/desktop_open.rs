@@ -119,7 +119,7 @@ impl DesktopOpen {
         }
     }
 
-    /// Where these sources, and no others, are mounted.
+    /// Where these sources, and no others, are mounted, by this user or by root: another one's daemon could tell anything.
     fn find(&self, mounts: &[(MountEntry, Answer)]) -> Option<PathBuf> {
         let wanted: Vec<_> = self.sources.iter().map(|source| mounted_source(source)).collect();
         let is_same = |answer: &Answer| match answer {
@@ -131,7 +131,7 @@ impl DesktopOpen {
         };
         mounts
             .iter()
-            .find(|(mounted, answer)| mounted.is_whole && is_same(answer))
+            .find(|(mounted, answer)| mounted.is_whole && is_trusted(mounted) && is_same(answer))
             .map(|(mounted, _)| mounted.mountpoint.clone())
     }
 
@@ -191,6 +191,11 @@ impl DesktopOpen {
             said.lines().map(|line| line.strip_prefix("bsafs: ").unwrap_or(line)).collect();
         Err(Failure::new(exit.map_or(Exit::Io, |(exit, _)| exit), lines.join("\n")))
     }
+}
+
+fn is_trusted(mounted: &MountEntry) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    mounted.owner.is_some_and(|(owner, _)| owner == user || owner == 0)
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

@@ -176,7 +176,7 @@ fn write(
             writeln!(out, "  of user    {user}, who alone may look into it")?;
         }
         Answer::Covered => writeln!(out, "  covered    by another mount: end that one first")?,
-        Answer::Failed(what) => writeln!(out, "  unknown    {what}")?,
+        Answer::Failed(what) => writeln!(out, "  unknown    {}", what.trim_start_matches("bsafs: "))?,
     }
     for holder in holders.iter().take(SHOWN) {
         writeln!(out, "  used by    {}", holder.text())?;

@@ -42,8 +42,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const PROCESSES_TIME: Duration = Duration::from_secs(2);
 /// Processes that are named.
 const HOLDERS_SHOWN: usize = 4;
-/// How long a mount may be busy.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long a mount may be busy before that is an error.
+const BUSY_TIME: Duration = Duration::from_millis(300);
 
 impl Umount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -84,7 +84,7 @@ impl Umount {
         check_ours(path, mountpoint)?;
         let overlay = mountinfo::overlay_at(mountpoint);
         for mounted in overlay.as_ref().into_iter().chain([mounted]) {
-            unmount_patiently(mountpoint, self.lazy).map_err(|error| {
+            unmount_free(mountpoint, self.lazy).map_err(|error| {
                 let advice = if self.lazy { String::new() } else { advice(mounted, &error) };
                 Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
             })?;
@@ -107,12 +107,12 @@ impl Umount {
 
 /// Unmounts; one that is busy is tried again for a moment: who asks a daemon for its status holds its mount meanwhile, as a file
 /// manager does that looks at a folder.
-fn unmount_patiently(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
+fn unmount_free(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     let began = Instant::now();
     loop {
         match unmount(mountpoint, lazily) {
             Err(MountError::Kernel(_, error))
-                if error.kind() == ErrorKind::ResourceBusy && began.elapsed() < PATIENCE =>
+                if error.kind() == ErrorKind::ResourceBusy && began.elapsed() < BUSY_TIME =>
             {
                 sleep(Duration::from_millis(20));
             }
@@ -158,8 +158,8 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     }
     let source = mounted_source(path);
     let mounts = mount_status::all();
-    let is_of_source = |(_, answer): &(MountEntry, Answer)| match answer {
-        Answer::Status(status) => status.sources.iter().any(|it| it.is_same(&source)),
+    let is_of_source = |(mounted, answer): &(MountEntry, Answer)| match answer {
+        Answer::Status(status) => is_callers(mounted) && status.sources.iter().any(|it| it.is_same(&source)),
         _ => false,
     };
     let is_silent =

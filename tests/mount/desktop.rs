@@ -11,7 +11,9 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Finished, Mounted, TestDir, finish, is_alive, mounts_below, run, signal, until};
+use crate::mounted::{
+    Finished, Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until,
+};
 use crate::support::Tes3;
 
 /// A home without a terminal, and with a display that nobody looks at.
@@ -175,6 +177,21 @@ fn the_folder_for_mounts_is_named_by_a_flag_or_the_environment() {
     assert_eq!(desktop.run(["umount", "--all", "--below", below]).sound(), "");
     assert!(!elsewhere.exists());
     assert_eq!(desktop.mounts(), [desktop.dir.path("home/x/b")]);
+}
+
+#[test]
+fn a_mount_of_another_user_that_says_it_is_of_the_archive_is_not_taken_for_it() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let desktop = Desktop::new();
+    desktop.dir.give_to_user();
+    fs::create_dir(desktop.dir.path("theirs")).unwrap();
+    // Another program of that user could say the same.
+    let options = ["mount", "a.bsa", "theirs", "-o", "setuid=nobody,allow_other"];
+    run(Command::new(desktop.dir.path("bsafs")).args(options).current_dir(desktop.dir.path(""))).sound();
+    desktop.run(["open", "a.bsa"]).sound();
+    assert_eq!(desktop.opened(), [desktop.mounted("a")]);
 }
 
 #[test]

@@ -195,6 +195,8 @@ fn another_users_mount_is_listed_and_only_root_and_he_end_it() {
         )),
         "{out}"
     );
+    let refused = run(&mut dir.bsafs_as_user(["umount", mount.path.to_str().unwrap()]));
+    assert!(refused.code == 73 && mount.is_mounted(), "{refused:?}");
     let here = dir.path("");
     let all = ["umount", "--all", "--below", here.to_str().unwrap()];
     assert_eq!(run(&mut dir.bsafs_as_user(all)).sound(), "");
