@@ -2,15 +2,18 @@
 
 mod args;
 mod cache_size;
+mod candidates;
 mod case_twins;
 mod cat;
 mod comparison;
+mod complete;
 mod completions;
 mod conflicts;
 mod daemon;
 mod dictionary;
 mod diff;
 mod exit;
+mod expected;
 mod extract;
 mod folder_case;
 mod folder_name;
@@ -50,6 +53,7 @@ mod report;
 mod run;
 mod saved_profile;
 mod selection;
+mod shell_line;
 mod source_args;
 mod source_set;
 mod sources;

@@ -85,7 +85,8 @@ fn a_file_that_was_changed_since_it_was_installed_stays() {
     std::os::unix::fs::symlink(dir.path("page.1"), dir.path(page)).unwrap();
     let finished = install(&dir, &["--uninstall"], "home/.local");
     assert!(finished.code == 0 && finished.err.contains("was changed"), "{finished:?}");
-    let left: Vec<_> = tree(&dir.path("home")).into_iter().filter(|it| !dir.path("home").join(it).is_dir()).collect();
+    let left: Vec<_> =
+        tree(&dir.path("home")).into_iter().filter(|it| !dir.path("home").join(it).is_dir()).collect();
     assert_eq!(left, [page, script].map(|it| it.strip_prefix("home/").unwrap()));
     assert!(dir.path("page.1").exists());
 }

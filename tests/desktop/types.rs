@@ -49,7 +49,9 @@ fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
     }
     assert!(by_content > 30, "{by_content}");
     // What the compressor BSArc writes begins alike.
-    for other in [&b"BSArc\0\0\0\0"[..], b"BSA\0\x6a\0\0\0\x24\0\0\0", b"BTDX\x01\0\0\0NONE", b"\0\x01\0\0\0\x12"] {
+    for other in
+        [&b"BSArc\0\0\0\0"[..], b"BSA\0\x6a\0\0\0\x24\0\0\0", b"BTDX\x01\0\0\0NONE", b"\0\x01\0\0\0\x12"]
+    {
         dir.archive("other", other);
         assert!(!content_type(&dir, "other").contains("bethesda"), "{other:?}");
     }
