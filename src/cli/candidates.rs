@@ -1,4 +1,5 @@
-//! What a word of a command line may become: sources, mounts, files, and paths inside archives. One folder is read at most.
+//! What a word of a command line may become: sources, mounts, files, and paths inside archives, of one
+//! folder.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -23,6 +23,9 @@ pub(super) struct Complete {
     /// The characters at which readline cuts words
     #[arg(default_value = "")]
     breaks: OsString,
+    /// Whether candidates are listed and not inserted
+    #[arg(long = "listed")]
+    is_listed: bool,
 }
 
 /// As deep as folders of a folder are read.
@@ -40,8 +43,9 @@ impl Complete {
         }
         let mut out = raw_stdout();
         match self.shell {
-            Shell::Bash => write_bash(&mut out, &candidates, &word, &expected)?,
-            Shell::Zsh => write_zsh(&mut out, &candidates)?,
+            Shell::Bash if self.is_listed => write_listed(&mut out, &candidates, &expected)?,
+            Shell::Bash => write_bash(&mut out, &candidates, &word)?,
+            Shell::Zsh => write_zsh(&mut out, &candidates, &expected)?,
             Shell::Fish => write_fish(&mut out, &candidates, &word)?,
         }
         out.flush()?;
@@ -55,7 +59,7 @@ fn sorted(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates
 }
 
-/// In place of a single folder what is in it: readline closes the quotes behind one that is not on the disk.
+/// In place of a single folder what is in it: readline closes the quotes behind a single word.
 fn followed(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     for _ in 0..FOLLOWED_MAX {
         let [only] = &candidates[..] else { break };
@@ -68,22 +72,25 @@ fn followed(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidat
     candidates
 }
 
-/// `names` where readline is to quote them, or `words`; then what takes the place of its word. Each ends in a NUL.
-fn write_bash(out: &mut impl Write, found: &[Candidate], word: &Word, expected: &Expected) -> io::Result<()> {
-    let are_names = expected.are_names() && !expected.are_mounts();
-    out.write_all(if are_names { b"names\0" } else { b"words\0" })?;
-    for text in found.iter().filter_map(|it| it.text.get(word.last_cut..)) {
-        if expected.are_mounts() {
-            // Readline, where it quotes names, looks whether they are folders.
-            let Some(quoted) = quoted(text, word.quotes) else { continue };
-            out.write_all(&quoted)?;
-        } else {
-            // It puts a slash of its own behind folders that it sees.
-            out.write_all(text.strip_suffix(b"/").filter(|_| expected.are_on_disk()).unwrap_or(text))?;
+/// What takes the place of readline's word, quoted: readline's own quoting leaves out `$(...)` and backquotes where a path is not
+/// on the disk, and looks at files, of which a mount may hang. Each ends in a NUL.
+fn write_bash(out: &mut impl Write, found: &[Candidate], word: &Word) -> io::Result<()> {
+    let quoted = |it: &Candidate| quoted(it.text.get(word.last_cut..)?, word.quotes);
+    let quoted: Vec<_> = found.iter().filter_map(quoted).collect();
+    for text in &quoted {
+        out.write_all(text)?;
+        // Readline takes a quote at the end of a single word for the one that closes.
+        if quoted.len() == 1 && text.last().copied() == word.quotes {
+            out.write_all(word.quotes.as_slice())?;
         }
         out.write_all(b"\0")?;
     }
     Ok(())
+}
+
+/// What bash lists, which it does not insert.
+fn write_listed(out: &mut impl Write, found: &[Candidate], expected: &Expected) -> io::Result<()> {
+    found.iter().try_for_each(|it| write!(out, "{}\0", shown(&it.text, expected)))
 }
 
 /// A name as bash reads it back within these quotes; `None` where it cannot be written there.
@@ -128,10 +135,9 @@ fn quoted(text: &[u8], quotes: Option<u8>) -> Option<Vec<u8>> {
 }
 
 /// Each word and how it is listed; both end in a NUL.
-fn write_zsh(out: &mut impl Write, found: &[Candidate]) -> io::Result<()> {
+fn write_zsh(out: &mut impl Write, found: &[Candidate], expected: &Expected) -> io::Result<()> {
     for Candidate { text, help } in found {
-        let shown = String::from_utf8_lossy(&text[name_at(text)..]);
-        let shown = escaped(&shown).replace(['\n', '\t'], " ");
+        let shown = shown(text, expected);
         let help = if help.is_empty() { String::new() } else { format!("  -- {help}") };
         out.write_all(text)?;
         write!(out, "\0{shown}{help}\0")?;
@@ -156,10 +162,13 @@ fn write_fish(out: &mut impl Write, found: &[Candidate], word: &Word) -> io::Res
     Ok(())
 }
 
-/// Where the last name of a path begins.
-fn name_at(path: &[u8]) -> usize {
-    let without_end = path.strip_suffix(b"/").unwrap_or(path);
-    without_end.iter().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(0, |at| at + 1)
+/// A word as it is listed: of paths the last name, but of mounts, many of which have one name, the whole.
+fn shown(text: &[u8], expected: &Expected) -> String {
+    let without_end = text.strip_suffix(b"/").unwrap_or(text);
+    let is_separator = |byte: &u8| *byte == b'/' || (*byte == b'\\' && expected.are_in_tree());
+    let last = without_end.iter().rposition(is_separator).map_or(0, |at| at + 1);
+    let start = if expected.are_mounts() { 0 } else { last };
+    escaped(&String::from_utf8_lossy(&text[start..])).replace(['\n', '\t'], " ")
 }
 
 #[cfg(test)]

@@ -102,19 +102,14 @@ impl Expected {
         }
     }
 
-    /// Whether candidates are names of others' making.
-    pub(super) fn are_names(&self) -> bool {
-        !matches!(self.value, Value::Words(_))
-    }
-
-    /// Whether candidates that end in a slash are folders on the disk.
-    pub(super) fn are_on_disk(&self) -> bool {
-        matches!(self.value, Value::Kind(_))
-    }
-
-    /// Whether candidates are mounts, which the shell is not to look at: one may hang.
+    /// Whether candidates are mounts.
     pub(super) fn are_mounts(&self) -> bool {
         matches!(self.value, Value::Kind(Kind::Mount))
+    }
+
+    /// Whether candidates are paths inside archives.
+    pub(super) fn are_in_tree(&self) -> bool {
+        matches!(self.value, Value::Tree { .. })
     }
 
     /// What a word may become that begins like this.

@@ -85,8 +85,7 @@ fn every_mount_option_is_accepted_and_is_in_help_manual_and_completions() {
 fn completion_knows_every_command() {
     let dir = TestDir::new();
     let found = dir.run(["complete", "bash", "--", "bsafs "]).sound();
-    let mut found: Vec<&str> = found.trim_end_matches('\0').split('\0').collect();
-    assert_eq!(found.remove(0), "words");
+    let found: Vec<&str> = found.trim_end_matches('\0').split('\0').collect();
     let mut expected: Vec<&str> = COMMANDS.iter().copied().chain(["help"]).collect();
     expected.sort_unstable();
     assert_eq!(found, expected);

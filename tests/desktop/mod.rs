@@ -1,5 +1,6 @@
 //! What desktops and shells get of us, tried with their own programs: types of archives, the installation, completion.
 
+mod completion; // typed into bash, zsh and fish
 mod install; // scripts/install, and its --uninstall
 mod types; // types of archives
 
