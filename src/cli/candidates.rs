@@ -68,8 +68,8 @@ pub(super) fn on_disk(typed: &[u8], files: DiskFiles) -> Vec<Candidate> {
 
 /// Whether a file is a source by its name.
 fn is_source(path: &Path) -> bool {
-    let is = |known: &&str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
-    ["bsa", "ba2", "snd", "toml"].iter().any(|known| is(&known))
+    let is = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
+    ["bsa", "ba2", "snd", "toml"].iter().any(|known| is(known))
         || path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(OPENMW_CFG))
 }
 
