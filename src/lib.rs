@@ -88,6 +88,7 @@
 //! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
 //! | who wins where two archives have a path? | [`tree::merge()`] |
 //! | which archives does a game load, and why? | its row in `game/titles/`, the plan in `game/plan.rs`; `bsafs order` prints it |
+//! | what does the Tab key offer? | `cli/expected.rs` and `cli/candidates.rs`, by way of `bsafs complete` and the scripts in `cli/completion_scripts/` |
 //! | where is a game looked for? | `game/find/`; `bsafs games` prints what is found |
 //! | where is a wrong checksum noticed, and what then? | `content/codec/zlib.rs` and `lz4_frame.rs`: [`content::codec::DecodeError::Suspect`], EIO; a missing one is a [`content::codec::Quirk`] |
 //! | where does `--salvage` act? | `decode` in `content/decode.rs`, alone |
@@ -141,7 +142,8 @@
 //! * **A codec**: one file in `src/content/codec/` and its `mod` line; its variant of [`format::Codec`] and that variant's
 //!   name; its line of the table in `src/content/codec/table.rs`.
 //! * **A command**: one file in `src/cli/`, its `mod` line, and in `src/cli/args.rs` its variant and its arm. Help, the
-//!   manual and completions follow by themselves; `tests/cli/documents.rs` fails until its list has the command.
+//!   manual and completions follow by themselves; `tests/cli/documents.rs` fails until its list has the command, and a test in
+//!   `cli/expected.rs` until the name of each value is known to completion.
 //! * **A mount option**: one row of the table in `src/cli/option_table.rs`, from which parsing, `--help`, the manual,
 //!   completions and the tests are made; then the code that acts on it: [`fs::Presentation`] is how nodes appear,
 //!   [`fs::MountRequest`] what the kernel gets.

@@ -25,6 +25,7 @@ mod support; // archives of every format, written in memory
 mod cli; // every command, without a mount
 mod consoles; // BA2 of the PlayStation 4 and the Xbox One, from bytes to files
 mod content; // bytes: every cut, how often decoded, bad entries, changed archives
+mod desktop; // what desktops and shells get: types, installation, completion
 mod folder; // loose files: what a walk finds, links, reads, changes
 mod force; // unknown versions and kinds, refused or read by --force
 mod format; // parsers, on valid and on damaged tables

@@ -4,8 +4,8 @@ use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::{
-    cat, completions, conflicts, desktop_open, diff, extract, games, info, list, man, mount, mounts, names,
-    order, reload, status, umount, verify, which,
+    cat, complete, completions, conflicts, desktop_open, diff, extract, games, info, list, man, mount,
+    mounts, names, order, reload, status, umount, verify, which,
 };
 
 /// Mounts Bethesda archives (BSA and BA2, Morrowind to Starfield) as a read-only directory tree.
@@ -58,6 +58,8 @@ pub(super) enum Command {
     Diff(diff::Diff),
     Completions(completions::Completions),
     Man(man::Man),
+    #[command(hide = true)]
+    Complete(complete::Complete),
 }
 
 impl Command {
@@ -80,8 +82,9 @@ impl Command {
             Self::Order(it) => it.run(),
             Self::Conflicts(it) => it.run(),
             Self::Diff(it) => it.run(),
-            Self::Completions(it) => it.run(Cli::command()),
+            Self::Completions(it) => it.run(),
             Self::Man(it) => it.run(Cli::command()),
+            Self::Complete(it) => it.run(Cli::command()),
         }
     }
 }

@@ -26,7 +26,8 @@ impl Man {
         let mut bsafs = bsafs.disable_help_subcommand(true);
         bsafs.build();
         if let Some(folder) = &self.all {
-            for command in std::iter::once(&bsafs).chain(bsafs.get_subcommands()) {
+            let shown = bsafs.get_subcommands().filter(|it| !it.is_hide_set());
+            for command in std::iter::once(&bsafs).chain(shown) {
                 let page = page(command)?;
                 let path = folder.join(format!("{}.1", name(command)));
                 std::fs::write(&path, page)

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
@@ -66,11 +66,11 @@ fn every_mount_option_is_accepted_and_is_in_help_manual_and_completions() {
     let dir = TestDir::new();
     let help = dir.run(["mount", "--help"]).sound();
     let manual = dir.run(["man", "mount"]).sound().replace('\\', "");
-    let completions = ["bash", "zsh", "fish"].map(|shell| dir.run(["completions", shell]).sound());
+    let completed = |line: &str| dir.run(["complete", "bash", "--", line]).sound();
     for MountOption { name, example, .. } in MOUNT_OPTIONS {
         assert!(help.contains(&format!("- {name}:")), "{name} is not in the help:\n{help}");
         assert!(manual.contains(&format!("fB{name}fR")), "{name} is not in the manual:\n{manual}");
-        assert!(completions.iter().all(|script| script.contains(name)), "{name} is not completed");
+        assert!(completed(&format!("bsafs mount -o {name}")).contains(name), "{name} is not completed");
         // The archive is missed only after all options are read.
         let finished = dir.run(["mount", "no-such.bsa", "mnt", "-f", "-o", &format!("{name}{example}")]);
         let missing =
@@ -84,18 +84,13 @@ fn every_mount_option_is_accepted_and_is_in_help_manual_and_completions() {
 }
 
 #[test]
-fn completions_of_common_shells_know_every_command() {
+fn completion_knows_every_command() {
     let dir = TestDir::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let script = dir.run(["completions", shell]).sound();
-        for command in COMMANDS {
-            assert!(script.contains(command), "{shell}: {command}");
-        }
-        fs::write(dir.path(shell), script).unwrap();
-        if let Ok(output) = Command::new(shell).arg("-n").arg(dir.path(shell)).stdin(Stdio::null()).output() {
-            assert!(output.status.success(), "{output:?}");
-        }
-    }
+    let found = dir.run(["complete", "bash", "--", "bsafs "]).sound();
+    let found: Vec<&str> = found.trim_end_matches('\0').split('\0').collect();
+    let mut expected: Vec<&str> = COMMANDS.iter().copied().chain(["help"]).collect();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
     assert_eq!(dir.run(["completions", "cmd"]).code, 2);
 }
 

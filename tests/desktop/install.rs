@@ -1,0 +1,107 @@
+//! `scripts/install`: what it installs, and what its `--uninstall` leaves.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::mounted::{Finished, TestDir, run};
+
+/// Runs the script on a prefix in the test's folder, with a home beside it.
+fn install(dir: &TestDir, arguments: &[&str], prefix: &str) -> Finished {
+    let mut script = Command::new("scripts/install");
+    script.args(arguments).arg(dir.path(prefix)).env("HOME", dir.path("home")).env_remove("DESTDIR");
+    run(script.env_remove("XDG_DATA_HOME"))
+}
+
+const BUILT: [&str; 2] = ["--binary", env!("CARGO_BIN_EXE_bsafs")];
+
+/// All files and folders below a folder.
+fn tree(folder: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).unwrap().map(Result::unwrap) {
+            found.insert(entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn an_uninstall_removes_what_was_installed_and_nothing_else() {
+    let dir = TestDir::new();
+    let own = ["share/applications/own.desktop", "share/man/man1/own.1", "bin/own"];
+    for path in own {
+        let path = dir.path("prefix").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "own").unwrap();
+    }
+    let before = tree(&dir.path("prefix"));
+    let finished = install(&dir, &BUILT, "prefix");
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let installed = tree(&dir.path("prefix"));
+    for path in [
+        "bin/bsafs",
+        "lib/systemd/user/bsafs@.service",
+        "share/applications/org.bsafs.bsafs.desktop",
+        "share/bash-completion/completions/bsafs",
+        "share/icons/hicolor/scalable/apps/org.bsafs.bsafs.svg",
+        "share/man/man1/bsafs-mount.1",
+        "share/mime/packages/org.bsafs.bsafs.xml",
+    ] {
+        assert!(installed.contains(path), "{path}: {installed:?}");
+    }
+    assert!(!installed.contains("share/nautilus"), "Nautilus reads scripts of a home alone");
+
+    // A second time, after which a first list would be forgotten.
+    assert_eq!(install(&dir, &BUILT, "prefix").code, 0);
+    assert_eq!(tree(&dir.path("prefix")), installed);
+    let finished = install(&dir, &["--uninstall"], "prefix");
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let mut left = tree(&dir.path("prefix"));
+    // The cache of programs lists what the user has there.
+    left.remove("share/applications/mimeinfo.cache");
+    assert_eq!(left, before);
+    for path in own {
+        assert_eq!(fs::read_to_string(dir.path("prefix").join(path)).unwrap(), "own");
+    }
+    let finished = install(&dir, &["--uninstall"], "prefix");
+    assert!(finished.code == 1 && finished.err.contains("nothing was installed"), "{finished:?}");
+}
+
+#[test]
+fn a_file_that_was_changed_since_it_was_installed_stays() {
+    let dir = TestDir::new();
+    assert_eq!(install(&dir, &BUILT, "home/.local").code, 0);
+    let script = "home/.local/share/nautilus/scripts/Unmount Bethesda Archive";
+    fs::write(dir.path(script), "#!/bin/sh\n").unwrap();
+    // A link in place of a file is not ours either.
+    let page = "home/.local/share/man/man1/bsafs.1";
+    fs::rename(dir.path(page), dir.path("page.1")).unwrap();
+    std::os::unix::fs::symlink(dir.path("page.1"), dir.path(page)).unwrap();
+    let finished = install(&dir, &["--uninstall"], "home/.local");
+    assert!(finished.code == 0 && finished.err.contains("was changed"), "{finished:?}");
+    let left: Vec<_> =
+        tree(&dir.path("home")).into_iter().filter(|it| !dir.path("home").join(it).is_dir()).collect();
+    assert_eq!(left, [page, script].map(|it| it.strip_prefix("home/").unwrap()));
+    assert!(dir.path("page.1").exists());
+}
+
+#[test]
+fn packagers_get_the_files_alone() {
+    let dir = TestDir::new();
+    let mut script = Command::new("scripts/install");
+    script.args(BUILT).arg("/usr").env("HOME", dir.path("home")).env("DESTDIR", dir.path("package"));
+    run(&mut script).sound();
+    let packaged = tree(&dir.path("package/usr"));
+    assert!(packaged.contains("share/mime/packages/org.bsafs.bsafs.xml"), "{packaged:?}");
+    for made_elsewhere in ["share/bsafs", "share/mime/mime.cache", "share/applications/mimeinfo.cache"] {
+        assert!(!packaged.contains(made_elsewhere), "{made_elsewhere}");
+    }
+    let unit = fs::read_to_string(dir.path("package/usr/lib/systemd/user/bsafs@.service")).unwrap();
+    assert!(unit.contains("/usr/bin/bsafs") && !unit.contains("package"), "{unit}");
+}

@@ -1,0 +1,58 @@
+//! Types of archives, as file managers find them.
+
+use std::fs;
+use std::process::Command;
+
+use super::has;
+use crate::mounted::{TestDir, run};
+use crate::support::samples;
+
+/// The type that GLib gives a file, with our types beside those of the machine.
+fn content_type(dir: &TestDir, name: &str) -> String {
+    let mut gio = Command::new("gio");
+    gio.args(["info", "-a", "standard::content-type"]).arg(dir.path(name));
+    let shown = run(gio.env("XDG_DATA_HOME", dir.path("data")).env("LC_ALL", "C.UTF-8")).sound();
+    let line = shown.lines().find_map(|line| line.trim().strip_prefix("standard::content-type: "));
+    line.unwrap_or_else(|| panic!("{shown}")).to_owned()
+}
+
+#[test]
+fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
+    if !has("gio") || !has("update-mime-database") {
+        return;
+    }
+    let dir = TestDir::new();
+    let packages = dir.path("data/mime/packages");
+    fs::create_dir_all(&packages).unwrap();
+    fs::copy("scripts/share/mime/packages/org.bsafs.bsafs.xml", packages.join("bsafs.xml")).unwrap();
+    let mut update = Command::new("update-mime-database");
+    update.arg(dir.path("data/mime")).env("XDG_DATA_HOME", dir.path("data"));
+    run(&mut update).sound();
+
+    let mut by_content = 0;
+    for sample in samples() {
+        let expected = match sample.name.ends_with(".ba2") {
+            true => "application/x-bethesda-ba2",
+            false => "application/x-bethesda-bsa",
+        };
+        // In capitals, too, as Windows programs name them.
+        let capitals = sample.name.to_uppercase();
+        for name in [&sample.name, &capitals] {
+            dir.archive(name, &sample.bytes);
+            assert_eq!(content_type(&dir, name), expected, "{name}");
+        }
+        if sample.bytes.starts_with(b"BSA\0") || sample.bytes.starts_with(b"BTDX") {
+            dir.archive("backup", &sample.bytes);
+            assert_eq!(content_type(&dir, "backup"), expected, "{} without its name", sample.name);
+            by_content += 1;
+        }
+    }
+    assert!(by_content > 30, "{by_content}");
+    // What the compressor BSArc writes begins alike.
+    for other in
+        [&b"BSArc\0\0\0\0"[..], b"BSA\0\x6a\0\0\0\x24\0\0\0", b"BTDX\x01\0\0\0NONE", b"\0\x01\0\0\0\x12"]
+    {
+        dir.archive("other", other);
+        assert!(!content_type(&dir, "other").contains("bethesda"), "{other:?}");
+    }
+}
