@@ -158,6 +158,8 @@ pub mod folder;
 pub mod format;
 pub mod fs;
 pub mod game;
+#[cfg(feature = "thumbnails")]
+pub mod picture;
 pub mod read;
 pub mod source;
 pub mod texture;

@@ -3,6 +3,8 @@
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::exit::{Exit, Failure};
+#[cfg(feature = "thumbnails")]
+use super::thumbnail;
 use super::{
     cat, completions, conflicts, diff, extract, games, info, list, man, mount, names, order, reload, status,
     umount, verify, which,
@@ -53,6 +55,8 @@ pub(super) enum Command {
     Order(order::Order),
     Conflicts(conflicts::Conflicts),
     Diff(diff::Diff),
+    #[cfg(feature = "thumbnails")]
+    Thumbnail(thumbnail::Thumbnail),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -75,6 +79,8 @@ impl Command {
             Self::Order(it) => it.run(),
             Self::Conflicts(it) => it.run(),
             Self::Diff(it) => it.run(),
+            #[cfg(feature = "thumbnails")]
+            Self::Thumbnail(it) => it.run(),
             Self::Completions(it) => it.run(Cli::command()),
             Self::Man(it) => it.run(Cli::command()),
         }

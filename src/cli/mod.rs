@@ -54,6 +54,8 @@ mod source_args;
 mod source_set;
 mod sources;
 mod status;
+#[cfg(feature = "thumbnails")]
+mod thumbnail;
 mod umount;
 mod verify;
 mod which;
