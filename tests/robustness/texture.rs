@@ -7,6 +7,8 @@
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
 use bsafs::format::Head;
+#[cfg(feature = "thumbnails")]
+use bsafs::picture::thumbnail;
 use bsafs::texture::tiling::{LINEAR, Padding, Surface, THIN_1D, WrongLength, to_rows};
 use bsafs::texture::{dds, gnf, xbox};
 
@@ -58,8 +60,27 @@ pub fn run(input: &[u8]) -> usize {
     let Some(input) = Input::new(input) else { return 0 };
     let descriptor = gnf::Descriptor(input.descriptor);
     let of_xbox = xbox::Texture { dds: input.texture, tile_mode: input.tile_mode };
-    for head in [Head::Dds(input.texture), Head::Xbox(of_xbox), Head::Gnf(descriptor)] {
+    for head in [
+        Head::Dds(input.texture),
+        Head::CompatibleDds(input.texture),
+        Head::Xbox(of_xbox),
+        Head::Gnf(descriptor),
+    ] {
         check_head(&head, input.data.into());
+    }
+    #[cfg(feature = "thumbnails")]
+    for head in [
+        Head::Dds(input.texture),
+        Head::CompatibleDds(input.texture),
+        Head::Xbox(of_xbox),
+        Head::Gnf(descriptor),
+    ] {
+        check_picture(&[&head.bytes(input.texels.len() as u64), &input.texels[..]].concat());
+    }
+    // And any bytes as a header.
+    #[cfg(feature = "thumbnails")]
+    for magic in [b"DDS ", b"GNF "] {
+        check_picture(&[magic, &input.texels[..]].concat());
     }
     assert!(descriptor.mips() <= 16 && descriptor.header(0)[16..48] == input.descriptor);
     [Some(input.texture), descriptor.texture()]
@@ -70,12 +91,23 @@ pub fn run(input: &[u8]) -> usize {
         .count()
 }
 
+/// A file is a picture of the size that is asked for, or refused; what it states and does not have is not allocated.
+#[cfg(feature = "thumbnails")]
+fn check_picture(file: &[u8]) {
+    for size in [1, 16] {
+        if let Ok(image) = thumbnail(&mut std::io::Cursor::new(file), size) {
+            assert!((1..=size).contains(&image.width) && (1..=size).contains(&image.height), "{image:?}");
+            assert_eq!(image.rgba.len(), (image.width * image.height) as usize);
+        }
+    }
+}
+
 /// A head is as long as it says, and what it can become is as long as size and format require.
 fn check_head(head: &Head, data: u64) {
     let bytes = head.bytes(data);
     assert_eq!(bytes.len() as u64, head.len(), "{head:?}");
     let texture = match head {
-        Head::Dds(_) => {
+        Head::Dds(_) | Head::CompatibleDds(_) => {
             assert!(bytes.starts_with(b"DDS ") && matches!(bytes.len(), 128 | 148));
             assert_eq!(head.linear(data), None);
             return;
