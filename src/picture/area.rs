@@ -15,6 +15,8 @@ pub(super) struct Area {
     light: Light,
     /// Whether transparent pixels have no colour.
     has_cutouts: bool,
+    /// Of each column: the columns of the smaller picture that it lies in, and its share of them.
+    columns: Vec<[(u32, f32); 2]>,
     /// Sums of weighted values of each pixel of the smaller picture.
     sums: Vec<[f32; 4]>,
     /// Those of the row that is taken, summed up in its own direction.
@@ -26,7 +28,8 @@ impl Area {
     /// `to` is at least a pixel and not larger than `from`.
     pub(super) fn new(from: (u32, u32), to: (u32, u32), light: Light, has_cutouts: bool) -> Self {
         let sums = vec![[0.0; 4]; to.0 as usize * to.1 as usize];
-        Self { from, to, light, has_cutouts, sums, row: vec![[0.0; 4]; to.0 as usize], taken: 0 }
+        let columns = (0..from.0).map(|x| shares(x, from.0, to.0)).collect();
+        Self { from, to, light, has_cutouts, columns, sums, row: vec![[0.0; 4]; to.0 as usize], taken: 0 }
     }
 
     /// Takes the next row, unless all are taken.
@@ -35,13 +38,13 @@ impl Area {
             return;
         }
         self.row.fill([0.0; 4]);
-        for (x, pixel) in (0..self.from.0).zip(row) {
+        for (columns, pixel) in self.columns.iter().zip(row) {
             let alpha = if pixel[3] > 0.0 { pixel[3].min(1.0) } else { 0.0 };
             let weight = if self.has_cutouts { alpha } else { 1.0 };
             let [r, g, b] = [pixel[0], pixel[1], pixel[2]].map(|it| self.light.average_of(it) * weight);
-            for (to, share) in shares(x, self.from.0, self.to.0) {
-                if let Some(sum) = self.row.get_mut(to as usize) {
-                    add(sum, [r, g, b, alpha], share);
+            for (to, share) in columns {
+                if let Some(sum) = self.row.get_mut(*to as usize) {
+                    add(sum, [r, g, b, alpha], *share);
                 }
             }
         }
@@ -85,16 +88,14 @@ fn add(sum: &mut [f32; 4], value: [f32; 4], share: f32) {
 
 /// Which of `to` pixels the `nth` of `from` pixels lies in, at most two as there are not more of them, and which share
 /// of their area it is.
-fn shares(nth: u32, from: u32, to: u32) -> impl Iterator<Item = (u32, f32)> {
+fn shares(nth: u32, from: u32, to: u32) -> [(u32, f32); 2] {
     let (from, to, nth) = (u64::from(from), u64::from(to), u64::from(nth));
     // In units of which `from` are a pixel of the smaller picture, and `to` one of the larger.
     let (start, end) = (nth * to, (nth + 1) * to);
     let first = start / from;
     let border = ((first + 1) * from).min(end);
-    [(first, border - start), (first + 1, end - border)]
-        .into_iter()
-        .filter(|(_, units)| *units > 0)
-        .map(move |(index, units)| (index as u32, units as f32 / from as f32))
+    let share = |units: u64| units as f32 / from as f32;
+    [(first as u32, share(border - start)), (first as u32 + 1, share(end - border))]
 }
 
 #[cfg(test)]
@@ -131,9 +132,9 @@ mod tests {
     fn shares_of_every_pixel_add_up_to_it() {
         for (from, to) in [(1, 1), (7, 3), (1000, 7), (16_384, 4096), (16_383, 256), (300, 299)] {
             let mut sums = vec![0.0; to as usize];
-            (0..from)
-                .flat_map(|nth| shares(nth, from, to))
-                .for_each(|(to, share)| sums[to as usize] += share);
+            for (to, share) in (0..from).flat_map(|nth| shares(nth, from, to)).filter(|it| it.1 > 0.0) {
+                sums[to as usize] += share;
+            }
             assert!(sums.iter().all(|sum: &f32| (sum - 1.0).abs() < 1e-3), "{from} on {to}: {sums:?}");
         }
     }

@@ -112,7 +112,12 @@ impl Channels {
         let mut word = [0; 16];
         word[..self.bytes].copy_from_slice(&bytes[..self.bytes]);
         let word = u128::from_le_bytes(word);
-        let value = |channel: Channel| channel.value((word >> channel.shift) as u32);
+        // A shift of 128 bits takes longer than all else.
+        let low = word as u64;
+        let value = |channel: Channel| match channel.shift + channel.bits {
+            ..=64 => channel.value((low >> channel.shift) as u32),
+            _ => channel.value((word >> channel.shift) as u32),
+        };
         match self.channels.map(|it| it.map(value)) {
             [None, None, None, Some(only)] | [Some(only), None, None, None] => [only, only, only, 1.0],
             [r, g, b, a] => [r.unwrap_or(0.0), g.unwrap_or(0.0), b.unwrap_or(0.0), a.unwrap_or(1.0)],
