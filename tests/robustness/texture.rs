@@ -60,28 +60,11 @@ pub fn run(input: &[u8]) -> usize {
     let Some(input) = Input::new(input) else { return 0 };
     let descriptor = gnf::Descriptor(input.descriptor);
     let of_xbox = xbox::Texture { dds: input.texture, tile_mode: input.tile_mode };
-    for head in [
-        Head::Dds(input.texture),
-        Head::CompatibleDds(input.texture),
-        Head::Xbox(of_xbox),
-        Head::Gnf(descriptor),
-    ] {
-        check_head(&head, input.data.into());
-    }
+    let compatible = Head::CompatibleDds(input.texture);
+    let heads = [Head::Dds(input.texture), compatible, Head::Xbox(of_xbox), Head::Gnf(descriptor)];
+    heads.iter().for_each(|head| check_head(head, input.data.into()));
     #[cfg(feature = "thumbnails")]
-    for head in [
-        Head::Dds(input.texture),
-        Head::CompatibleDds(input.texture),
-        Head::Xbox(of_xbox),
-        Head::Gnf(descriptor),
-    ] {
-        check_picture(&[&head.bytes(input.texels.len() as u64), &input.texels[..]].concat());
-    }
-    // And any bytes as a header.
-    #[cfg(feature = "thumbnails")]
-    for magic in [b"DDS ", b"GNF "] {
-        check_picture(&[magic, &input.texels[..]].concat());
-    }
+    check_pictures(&input, &heads);
     assert!(descriptor.mips() <= 16 && descriptor.header(0)[16..48] == input.descriptor);
     [Some(input.texture), descriptor.texture()]
         .into_iter()
@@ -89,6 +72,22 @@ pub fn run(input: &[u8]) -> usize {
         .flat_map(|texture| [Padding::Tiles, Padding::PowersOfTwo].map(|padding| (texture, padding)))
         .filter(|(texture, padding)| check_surface(texture, *padding, &input.texels))
         .count()
+}
+
+/// Pictures of the texels under each head, whole and with a word changed, and under any bytes as a header.
+#[cfg(feature = "thumbnails")]
+fn check_pictures(input: &Input, heads: &[Head]) {
+    for head in heads {
+        let mut file = [&head.bytes(input.texels.len() as u64), &input.texels[..]].concat();
+        check_picture(&file);
+        // Beyond the magic.
+        let at = 4 + 4 * (input.data as usize % (head.len() as usize / 4 - 1));
+        file[at..at + 4].copy_from_slice(&input.descriptor[..4]);
+        check_picture(&file);
+    }
+    for magic in [b"DDS ", b"GNF "] {
+        check_picture(&[magic, &input.texels[..]].concat());
+    }
 }
 
 /// A file is a picture of the size that is asked for, or refused; what it states and does not have is not allocated.
