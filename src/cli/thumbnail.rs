@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,9 @@ use rustix::fs::{Advice, Mode, OFlags};
 use super::exit::{Exit, Failure};
 use super::output::raw_stdout;
 use crate::picture::{PictureError, SIZE_MAX, thumbnail, write_png};
+
+/// `FUSE_SUPER_MAGIC` of linux/magic.h.
+const FUSE_MAGIC: rustix::fs::FsWord = 0x6573_5546;
 
 /// Write a small picture of a texture as a PNG file, for file managers
 ///
@@ -37,7 +40,13 @@ impl Thumbnail {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let path = path_of(&self.input);
         let mut file = open_texture(&path)?;
-        let image = thumbnail(&mut file, self.size).map_err(|error| {
+        let mut image = thumbnail(&mut file, self.size);
+        if matches!(&image, Err(PictureError::Io(error)) if error.kind() == io::ErrorKind::InvalidInput) {
+            // Of a file system that wants reads to be aligned.
+            set_direct(&file, false);
+            image = thumbnail(&mut file, self.size);
+        }
+        let image = image.map_err(|error| {
             let exit = if matches!(error, PictureError::Io(_)) { Exit::Io } else { Exit::Data };
             Failure::new(exit, format!("{}: {error}", path.display()))
         })?;
@@ -87,7 +96,18 @@ fn open_texture(path: &Path) -> Result<File, Failure> {
     }
     // What readahead reads in a mount is decoded, and it is the larger mips; a file that refuses advice is read all the same.
     let _ = rustix::fs::fadvise(&file, 0, None, Advice::Random);
+    if rustix::fs::fstatfs(&file).is_ok_and(|it| it.f_type == FUSE_MAGIC) {
+        set_direct(&file, true);
+    }
     Ok(file)
+}
+
+/// Has a file read past the page cache, or not: of a mount, the bytes that are asked for and no whole pages. The header puts
+/// mips across the borders of pages, so that the mip before would be decoded for its last bytes.
+fn set_direct(file: &File, is_direct: bool) {
+    let flags = if is_direct { OFlags::DIRECT } else { OFlags::empty() };
+    // What cannot be read so is read in pages.
+    let _ = rustix::fs::fcntl_setfl(file, flags);
 }
 
 /// Writes the picture into the file that the caller named, which may be there: thumbnailers make it before.
