@@ -29,7 +29,7 @@
 //!
 //! The crate is an hourglass. [`mod@format`] parses the bytes of any archive into one plain [`format::Archive`]; nothing
 //! below knows what a BSA is. [`tree`] and [`content`] both use the waist and never each other: names and bytes are joined
-//! in [`fs`]. [`read`] and [`texture`] import nothing of the crate; [`source`], [`mod@folder`], [`game`] and [`watch`] open paths by
+//! in [`fs`]. `picture`, which makes thumbnails, imports [`texture`] alone; the feature `thumbnails` has it. [`read`] and [`texture`] import nothing of the crate; [`source`], [`mod@folder`], [`game`] and [`watch`] open paths by
 //! way of [`covered`], for a mount may cover what it is made of. A loose file is an entry of
 //! one stored extent in a file of its own. [`game`] plans which archives and folders a game loads and opens none of them;
 //! `cli` opens what it planned.
@@ -147,7 +147,8 @@
 //! * **A mount option**: one row of the table in `src/cli/option_table.rs`, from which parsing, `--help`, the manual,
 //!   completions and the tests are made; then the code that acts on it: [`fs::Presentation`] is how nodes appear,
 //!   [`fs::MountRequest`] what the kernel gets.
-//! * **A texture format**: one row in `src/texture/`.
+//! * **A texture format**: one row in `src/texture/pixel_format.rs`; its picture follows from its name, unless it is of
+//!   another make than the others: then an arm of `src/picture/texels.rs`.
 //! * **A game**: one row in `src/game/titles/`; the lists of its unchanged INI files in `vanilla.rs` there.
 //!
 //! # Tests
@@ -164,6 +165,8 @@ pub mod folder;
 pub mod format;
 pub mod fs;
 pub mod game;
+#[cfg(feature = "thumbnails")]
+pub mod picture;
 pub mod read;
 pub mod source;
 pub mod texture;

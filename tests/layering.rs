@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use imports::imports;
 
 /// Each part with the parts that it may import.
-const ALLOWED: [(&str, &[&str]); 12] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     ("read", &[]),
     ("covered", &[]),
     ("source", &["covered"]),
     ("folder", &["covered"]),
     ("texture", &[]),
+    ("picture", &["texture"]),
     ("format", &["read", "texture"]),
     ("tree", &["format", "folder"]),
     ("content", &["format", "source", "folder"]),
@@ -30,8 +31,8 @@ const ALLOWED: [(&str, &[&str]); 12] = [
     (
         "cli",
         &[
-            "read", "covered", "source", "folder", "texture", "format", "tree", "content", "fs", "game",
-            "watch",
+            "read", "covered", "source", "folder", "texture", "picture", "format", "tree", "content", "fs",
+            "game", "watch",
         ],
     ),
 ];

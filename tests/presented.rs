@@ -226,6 +226,27 @@ fn raw_textures_have_no_header_and_the_bytes_of_the_archive() {
 }
 
 #[test]
+fn compatible_textures_are_the_same_texels_under_headers_that_older_programs_read() {
+    let texels = texels(5, 64);
+    let plain = |format| Ba2File::texture("a.dds", Texture::new(format, 8, 8, 1)).chunk(Chunk::zlib(&texels));
+    // BC1_UNORM_SRGB, BC4_UNORM, BC5_UNORM, BC7_UNORM_SRGB.
+    let formats = [(72, 128, *b"DXT1"), (80, 128, *b"ATI1"), (83, 128, *b"ATI2"), (99, 148, *b"DX10")];
+    let archive = formats.iter().fold(Ba2::textures(1), |archive, (format, ..)| archive.add(plain(*format)));
+    let case = &CASES[0];
+    let tiled = Ba2File::texture("tiled.dds", case.xbox());
+    let archive = archive.add(chunked(tiled, &case.tiler().tile(&case.rows(2))));
+    let (_folder, store, left) = store(&archive.build(), TextureForm::Compatible, Limits::default());
+    assert!(left.is_empty());
+    for (n, (_, len, code)) in formats.into_iter().enumerate() {
+        let file = whole(&store, n);
+        assert_eq!((file.len(), store.size(id(n))), (len + texels.len(), file.len() as u64));
+        assert_eq!((&file[84..88], &file[len..]), (&code[..], &texels[..]), "{n}");
+    }
+    assert_eq!(whole(&store, 3)[128], 98, "BC7 has no older header, and is stated without sRGB");
+    assert!(whole(&store, formats.len()) == case.dds(&case.rows(2)), "put into rows as by `dds`");
+}
+
+#[test]
 fn a_texture_that_cannot_become_linear_keeps_its_header_and_is_counted_by_tile_mode() {
     let case = &CASES[0];
     let tiled = case.tiler().tile(&case.rows(4));

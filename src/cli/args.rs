@@ -3,6 +3,8 @@
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::exit::{Exit, Failure};
+#[cfg(feature = "thumbnails")]
+use super::thumbnail;
 use super::{
     cat, complete, completions, conflicts, desktop_open, diff, extract, games, info, list, man, mount,
     mounts, names, order, reload, status, umount, verify, which,
@@ -56,6 +58,8 @@ pub(super) enum Command {
     Order(order::Order),
     Conflicts(conflicts::Conflicts),
     Diff(diff::Diff),
+    #[cfg(feature = "thumbnails")]
+    Thumbnail(thumbnail::Thumbnail),
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
@@ -82,6 +86,8 @@ impl Command {
             Self::Order(it) => it.run(),
             Self::Conflicts(it) => it.run(),
             Self::Diff(it) => it.run(),
+            #[cfg(feature = "thumbnails")]
+            Self::Thumbnail(it) => it.run(),
             Self::Completions(it) => it.run(),
             Self::Man(it) => it.run(Cli::command()),
             Self::Complete(it) => it.run(Cli::command()),

@@ -67,6 +67,8 @@ mod source_args;
 mod source_set;
 mod sources;
 mod status;
+#[cfg(feature = "thumbnails")]
+mod thumbnail;
 mod umount;
 mod user_manager;
 mod verify;

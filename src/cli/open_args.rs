@@ -88,13 +88,17 @@ pub(super) enum Layout {
 
 impl ValueEnum for TextureForm {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Default, Self::Dds, Self::Raw]
+        &[Self::Default, Self::Dds, Self::Compatible, Self::Raw]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
             Self::Default => ("default", "As DDS files; those of consoles as GNF files and XBOX textures"),
             Self::Dds => ("dds", "As DDS files for a PC, texels put into rows, wherever that can be done"),
+            Self::Compatible => (
+                "compatible",
+                "As dds, under headers that older programs read: DXT1 to DXT5, ATI1, ATI2, no sRGB",
+            ),
             Self::Raw => ("raw", "As stored, without a header"),
         };
         Some(PossibleValue::new(name).help(help))

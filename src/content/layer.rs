@@ -23,8 +23,17 @@ pub enum TextureForm {
     Default,
     /// As linear DDS files wherever that can be made; what cannot is as in [`TextureForm::Default`].
     Dds,
+    /// The same under headers that older programs read, which state no sRGB.
+    Compatible,
     /// The bytes as the archive has them, without a header.
     Raw,
+}
+
+impl TextureForm {
+    /// Whether textures of consoles are put into rows.
+    fn is_linear(self) -> bool {
+        matches!(self, Self::Dds | Self::Compatible)
+    }
 }
 
 /// What of an archive's tables places bytes; it outlives the map that the tables were read from.
@@ -51,7 +60,7 @@ impl LayerTables {
     /// Textures that were to be shown as a PC has them and cannot be: how many of each tile mode.
     pub fn still_tiled(&self) -> BTreeMap<u8, usize> {
         let mut left = BTreeMap::new();
-        if self.textures == TextureForm::Dds {
+        if self.textures.is_linear() {
             let entries = 0..u32::try_from(self.heads.len()).unwrap_or(u32::MAX);
             for mode in entries.filter_map(|entry| self.head(entry).tile_mode()) {
                 *left.entry(mode).or_insert(0) += 1;
@@ -71,8 +80,14 @@ impl LayerTables {
         match self.textures {
             TextureForm::Default => head,
             TextureForm::Raw => Head::None,
-            TextureForm::Dds => head.linear(self.data_len(entry)).map_or(head, |texture| texture.head()),
+            TextureForm::Dds => self.linear_head(entry),
+            TextureForm::Compatible => self.linear_head(entry).compatible(),
         }
+    }
+
+    fn linear_head(&self, entry: u32) -> Head {
+        let head = self.heads.get(entry as usize);
+        head.linear(self.data_len(entry)).map_or(head, |texture| texture.head())
     }
 
     /// Bytes that an entry's extents become, as far as the tables state it; formats with heads state all of them.
@@ -126,7 +141,7 @@ impl Layer {
 
     /// How an entry's texels are put into rows, if they are to be, and how many bytes they then take.
     pub(super) fn linear(&self, entry: u32) -> Option<(LinearTexture, u64)> {
-        if self.tables.textures != TextureForm::Dds {
+        if !self.tables.textures.is_linear() {
             return None;
         }
         let texture = self.tables.heads.get(entry as usize).linear(self.tables.data_len(entry))?;
@@ -137,7 +152,7 @@ impl Layer {
     pub(super) fn tile_mode(&self, entry: u32) -> Option<u8> {
         match self.tables.textures {
             TextureForm::Raw => self.tables.heads.get(entry as usize).tile_mode(),
-            TextureForm::Default | TextureForm::Dds => self.head(entry).tile_mode(),
+            _ => self.head(entry).tile_mode(),
         }
     }
 

@@ -54,6 +54,8 @@ pub enum Head {
     None,
     /// The DDS header of a texture.
     Dds(dds::Texture),
+    /// The same as older programs read it.
+    CompatibleDds(dds::Texture),
     /// The XBOX variant of it: the texels are tiled for the GPU of an Xbox One.
     Xbox(xbox::Texture),
     /// The GNF header of a texture: the texels are tiled for the GPU of a PlayStation 4.
@@ -66,6 +68,7 @@ impl Head {
         match self {
             Self::None => 0,
             Self::Dds(texture) => texture.header_len(),
+            Self::CompatibleDds(texture) => texture.compatible_header_len(),
             Self::Xbox(_) => xbox::HEADER_LEN,
             Self::Gnf(_) => gnf::HEADER_LEN,
         }
@@ -81,15 +84,25 @@ impl Head {
         match self {
             Self::None => Cow::Borrowed(&[]),
             Self::Dds(texture) => Cow::Owned(texture.header()),
+            Self::CompatibleDds(texture) => Cow::Owned(texture.compatible_header()),
             Self::Xbox(texture) => Cow::Owned(texture.header(data)),
             Self::Gnf(descriptor) => Cow::Owned(descriptor.header(data)),
+        }
+    }
+
+    /// A DDS header as older programs read it; other heads stay.
+    #[must_use]
+    pub fn compatible(self) -> Self {
+        match self {
+            Self::Dds(texture) => Self::CompatibleDds(texture),
+            other => other,
         }
     }
 
     /// The tile mode of a console's texture; `None` for textures of a PC and for other files.
     pub fn tile_mode(&self) -> Option<u8> {
         match self {
-            Self::None | Self::Dds(_) => None,
+            Self::None | Self::Dds(_) | Self::CompatibleDds(_) => None,
             Self::Xbox(texture) => Some(texture.tile_mode),
             Self::Gnf(descriptor) => Some(descriptor.tile_mode()),
         }
@@ -101,7 +114,7 @@ impl Head {
     /// some field means something else than assumed, and the texels would come out scrambled.
     pub fn linear(&self, data: u64) -> Option<LinearTexture> {
         let texture = match self {
-            Self::None | Self::Dds(_) => return None,
+            Self::None | Self::Dds(_) | Self::CompatibleDds(_) => return None,
             Self::Xbox(texture) => texture.dds,
             Self::Gnf(descriptor) => descriptor.texture()?,
         };

@@ -4,7 +4,7 @@
 //! The maintained libraries use DirectXTex, so the rebuilt file equals theirs. The header of the file that was packed
 //! is not in the archive: its reserved words and alpha mode are lost.
 
-use super::pixel_format::{Legacy, PlaneHeight, TexelLayout, pixel_format};
+use super::pixel_format::{Legacy, PIXEL_FORMATS, PixelFormat, PlaneHeight, TexelLayout, pixel_format};
 
 /// What an archive stores of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,28 @@ impl Texture {
             Legacy::Code(code) => self.base(&pixels, (PIXELS_FOURCC, code, 0, [0; 4])),
             Legacy::Masks(flags, bits, masks) => self.base(&pixels, (flags, [0; 4], bits, masks)),
         }
+    }
+
+    /// The header that most programs read, older ones among them: block formats of one and two channels have the codes
+    /// `ATI1` and `ATI2` that their inventor gave them, sRGB and formats without a type are stated as if they were plain.
+    /// Texels are the same. Formats for which there is no other header have that of [`Texture::header`].
+    pub fn compatible_header(&self) -> Vec<u8> {
+        let plain = self.plain();
+        match (plain.format, plain.pixels()) {
+            (80, pixels) => plain.base(&pixels, (PIXELS_FOURCC, *b"ATI1", 0, [0; 4])),
+            (83, pixels) => plain.base(&pixels, (PIXELS_FOURCC, *b"ATI2", 0, [0; 4])),
+            _ => plain.header(),
+        }
+    }
+
+    /// The length of [`Texture::compatible_header`] in bytes, without making it.
+    pub fn compatible_header_len(&self) -> u64 {
+        self.plain().header_len()
+    }
+
+    /// The same texels in the format that states neither sRGB nor, of blocks, the lack of a type.
+    fn plain(&self) -> Self {
+        Self { format: without_kind(self.format), ..*self }
     }
 
     /// The 148 bytes of the long header whatever the format, under another FourCC than `DX10`.
@@ -162,6 +184,16 @@ struct Pixels {
     legacy: Legacy,
 }
 
+/// The format with `_UNORM` where this one has `_UNORM_SRGB` or, of blocks, `_TYPELESS`; the same if there is none. What
+/// pixels without a type hold is not known.
+fn without_kind(format: u8) -> u8 {
+    let Some(PixelFormat { name, layout, .. }) = pixel_format(format) else { return format };
+    let of_blocks = name.strip_suffix("_TYPELESS").filter(|_| matches!(layout, TexelLayout::Blocks(_)));
+    let bits = name.strip_suffix("_UNORM_SRGB").or(of_blocks);
+    let is_plain = |it: &&PixelFormat| bits.is_some() && it.name.strip_suffix("_UNORM") == bits;
+    PIXEL_FORMATS.iter().find(is_plain).map_or(format, |it| it.value)
+}
+
 /// Bytes of a row of `width` pixels. The largest is 65,535 times 16, so that it never saturates.
 fn groups(width: u32, pixels: u32, bytes: u32) -> u32 {
     width.div_ceil(pixels).saturating_mul(bytes)
@@ -220,6 +252,51 @@ mod tests {
         assert_eq!(hex(&header[8..12]), "0f100000");
         assert_eq!(hex(&header[28..32]), "00000000");
         assert_eq!(hex(&header[108..112]), "00100000");
+    }
+
+    #[test]
+    fn compatible_headers_state_every_format_as_older_programs_know_it() {
+        let stated = |format| {
+            let header = texture(format, 64, 32, 7, false).compatible_header();
+            let code = String::from_utf8_lossy(&header[84..88]).into_owned();
+            let extension = header.get(128).copied().unwrap_or(0);
+            (code.trim_end_matches('\0').to_owned(), extension)
+        };
+        for (formats, code) in [
+            (70..=72, "DXT1"),
+            (73..=75, "DXT3"),
+            (76..=78, "DXT5"),
+            (79..=80, "ATI1"),
+            (82..=83, "ATI2"),
+            // Masks, and no code.
+            (28..=29, ""),
+            (91..=91, ""),
+            (93..=93, ""),
+        ] {
+            for format in formats {
+                assert_eq!(stated(format), (code.to_owned(), 0), "{format}");
+            }
+        }
+        // There is no older header for these.
+        for (format, plain) in [(97, 98), (98, 98), (99, 98), (94, 94), (95, 95), (96, 96), (9, 9), (90, 90)]
+        {
+            assert_eq!(stated(format), ("DX10".to_owned(), plain), "{format}");
+        }
+        assert_eq!(stated(81), ("BC4S".to_owned(), 0), "signed");
+    }
+
+    #[test]
+    fn compatible_headers_differ_in_the_pixel_format_alone() {
+        for format in PIXEL_FORMATS {
+            for (width, height, mips, cube) in [(64, 32, 7, false), (16, 16, 5, true), (5, 3, 0, false)] {
+                let texture = texture(format.value, width, height, mips, cube);
+                let (ours, theirs) = (texture.header(), texture.compatible_header());
+                assert_eq!(ours[..80], theirs[..80], "{}", format.name);
+                assert_eq!(ours[108..128], theirs[108..128], "{}", format.name);
+                assert!(theirs.len() <= ours.len(), "{}", format.name);
+                assert_eq!(theirs.len() as u64, texture.compatible_header_len(), "{}", format.name);
+            }
+        }
     }
 
     #[test]

@@ -6,20 +6,20 @@ use TexelLayout::{Blocks, Planes, Rows};
 
 /// A pixel format that DirectXTex writes.
 #[derive(Debug)]
-pub(super) struct PixelFormat {
+pub struct PixelFormat {
     /// Its number in `DXGI_FORMAT`.
-    pub(super) value: u8,
+    pub value: u8,
     /// Its name there, without the prefix.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// The layout of its texels in memory.
-    pub(super) layout: TexelLayout,
+    pub layout: TexelLayout,
     /// How a header without the DX10 extension states it.
-    pub(super) legacy: Legacy,
+    pub legacy: Legacy,
 }
 
 /// How texels are laid out in memory, and so what a header's pitch field counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum TexelLayout {
+pub enum TexelLayout {
     /// Rows of groups: pixels in a group, bytes of a group.
     Rows(u32, u32),
     /// Blocks of 4 by 4 pixels: bytes of a block.
@@ -30,7 +30,8 @@ pub(super) enum TexelLayout {
 
 /// Which heights a format with planes can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PlaneHeight {
+pub enum PlaneHeight {
+    /// All.
     Any,
     /// DirectXTex refuses odd heights.
     Even,
@@ -38,7 +39,7 @@ pub(super) enum PlaneHeight {
 
 /// The pixel format of a 128-byte DDS header.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Legacy {
+pub enum Legacy {
     /// None: the 20-byte DX10 extension states this format.
     Dx10,
     /// A FourCC, or a number of `D3DFORMAT` in its place.
@@ -48,7 +49,7 @@ pub(super) enum Legacy {
 }
 
 /// The row of a `DXGI_FORMAT` value, or `None` for the values that DirectXTex refuses.
-pub(super) fn pixel_format(value: u8) -> Option<&'static PixelFormat> {
+pub fn pixel_format(value: u8) -> Option<&'static PixelFormat> {
     let index = PIXEL_FORMATS.binary_search_by_key(&value, |format| format.value);
     index.ok().and_then(|index| PIXEL_FORMATS.get(index))
 }
@@ -59,7 +60,7 @@ const fn row(value: u8, name: &'static str, layout: TexelLayout, legacy: Legacy)
 
 /// Every format that DirectXTex writes, ascending. Widths and pixel formats are those of its headers as of
 /// December 2023; 116 to 120, 189 and 190 are numbers of the Xbox consoles.
-static PIXEL_FORMATS: &[PixelFormat] = &[
+pub(super) static PIXEL_FORMATS: &[PixelFormat] = &[
     row(1, "R32G32B32A32_TYPELESS", Rows(1, 16), Dx10),
     row(2, "R32G32B32A32_FLOAT", Rows(1, 16), Code([116, 0, 0, 0])),
     row(3, "R32G32B32A32_UINT", Rows(1, 16), Dx10),

@@ -8,7 +8,7 @@ use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: &[&str] = &[
     "mount",
     "umount",
     "open",
@@ -26,6 +26,8 @@ const COMMANDS: [&str; 19] = [
     "order",
     "conflicts",
     "diff",
+    #[cfg(feature = "thumbnails")]
+    "thumbnail",
     "completions",
     "man",
 ];
@@ -34,7 +36,7 @@ const COMMANDS: [&str; 19] = [
 fn help_lists_every_command_and_each_has_help_of_its_own() {
     let dir = TestDir::new();
     let help = dir.run(["--help"]).sound();
-    for command in COMMANDS {
+    for &command in COMMANDS {
         let line = help.lines().find(|line| line.trim_start().starts_with(&format!("{command} ")));
         let line = line.unwrap_or_else(|| panic!("{command} is not in the help:\n{help}"));
         assert!(line.trim().len() > command.len() + 10, "{line}");

@@ -9,6 +9,8 @@ mod folders; // folders of loose files
 mod games; // games
 mod listing; // list
 mod terminal; // what a terminal is kept from
+#[cfg(feature = "thumbnails")]
+mod thumbnail; // thumbnail
 mod usage; // mistyped commands, messages, quiet
 mod which; // which --in
 

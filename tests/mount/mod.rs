@@ -24,6 +24,8 @@ mod real_archives; // archives that other tools wrote
 mod refusals; // every operation that would write
 mod reloading; // reloads by hand, and what they leave
 mod signals; // SIGTERM, SIGINT, SIGHUP
+#[cfg(feature = "thumbnails")]
+mod thumbnails; // what a thumbnail decodes of a texture
 mod users; // owner, permissions, ordinary users, allow_other
 
 use crate::support::content::{noise, texels, text};

@@ -63,7 +63,7 @@ impl Plan {
 
     fn opening(self, names: &[u8]) -> Opening<'_> {
         let encoding = Encoding::from_label(ENCODINGS[usize::from(self.encoding) % ENCODINGS.len()]);
-        let textures = [TextureForm::Default, TextureForm::Dds, TextureForm::Raw];
+        let textures = [TextureForm::Default, TextureForm::Dds, TextureForm::Raw, TextureForm::Compatible];
         Opening {
             force: self.has(Self::FORCE),
             encoding: encoding.unwrap(),

@@ -7,6 +7,8 @@
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
 use bsafs::format::Head;
+#[cfg(feature = "thumbnails")]
+use bsafs::picture::thumbnail;
 use bsafs::texture::tiling::{LINEAR, Padding, Surface, THIN_1D, WrongLength, to_rows};
 use bsafs::texture::{dds, gnf, xbox};
 
@@ -58,9 +60,11 @@ pub fn run(input: &[u8]) -> usize {
     let Some(input) = Input::new(input) else { return 0 };
     let descriptor = gnf::Descriptor(input.descriptor);
     let of_xbox = xbox::Texture { dds: input.texture, tile_mode: input.tile_mode };
-    for head in [Head::Dds(input.texture), Head::Xbox(of_xbox), Head::Gnf(descriptor)] {
-        check_head(&head, input.data.into());
-    }
+    let compatible = Head::CompatibleDds(input.texture);
+    let heads = [Head::Dds(input.texture), compatible, Head::Xbox(of_xbox), Head::Gnf(descriptor)];
+    heads.iter().for_each(|head| check_head(head, input.data.into()));
+    #[cfg(feature = "thumbnails")]
+    check_pictures(&input, &heads);
     assert!(descriptor.mips() <= 16 && descriptor.header(0)[16..48] == input.descriptor);
     [Some(input.texture), descriptor.texture()]
         .into_iter()
@@ -70,12 +74,39 @@ pub fn run(input: &[u8]) -> usize {
         .count()
 }
 
+/// Pictures of the texels under each head, whole and with a word changed, and under any bytes as a header.
+#[cfg(feature = "thumbnails")]
+fn check_pictures(input: &Input, heads: &[Head]) {
+    for head in heads {
+        let mut file = [&head.bytes(input.texels.len() as u64), &input.texels[..]].concat();
+        check_picture(&file);
+        // Beyond the magic.
+        let at = 4 + 4 * (input.data as usize % (head.len() as usize / 4 - 1));
+        file[at..at + 4].copy_from_slice(&input.descriptor[..4]);
+        check_picture(&file);
+    }
+    for magic in [b"DDS ", b"GNF "] {
+        check_picture(&[magic, &input.texels[..]].concat());
+    }
+}
+
+/// A file is a picture of the size that is asked for, or refused; what it states and does not have is not allocated.
+#[cfg(feature = "thumbnails")]
+fn check_picture(file: &[u8]) {
+    for size in [1, 16] {
+        if let Ok(image) = thumbnail(&mut std::io::Cursor::new(file), size) {
+            assert!((1..=size).contains(&image.width) && (1..=size).contains(&image.height), "{image:?}");
+            assert_eq!(image.rgba.len(), (image.width * image.height) as usize);
+        }
+    }
+}
+
 /// A head is as long as it says, and what it can become is as long as size and format require.
 fn check_head(head: &Head, data: u64) {
     let bytes = head.bytes(data);
     assert_eq!(bytes.len() as u64, head.len(), "{head:?}");
     let texture = match head {
-        Head::Dds(_) => {
+        Head::Dds(_) | Head::CompatibleDds(_) => {
             assert!(bytes.starts_with(b"DDS ") && matches!(bytes.len(), 128 | 148));
             assert_eq!(head.linear(data), None);
             return;

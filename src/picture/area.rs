@@ -1,0 +1,162 @@
+//! A picture made smaller: each pixel is the average of the area that it covers.
+
+use super::image::Image;
+use super::light::Light;
+
+/// Colours that differ less all over a picture show nothing, of 255.
+const UNIFORM: u8 = 4;
+
+/// Takes the rows of a picture from the top, and sums them up into a smaller one.
+#[derive(Debug)]
+pub(super) struct Area {
+    /// Width and height, in pixels.
+    from: (u32, u32),
+    to: (u32, u32),
+    light: Light,
+    /// Whether transparent pixels have no colour.
+    has_cutouts: bool,
+    /// Of each column: the columns of the smaller picture that it lies in, and its share of them.
+    columns: Vec<[(u32, f32); 2]>,
+    /// Sums of weighted values of each pixel of the smaller picture.
+    sums: Vec<[f32; 4]>,
+    /// Those of the row that is taken, summed up in its own direction.
+    row: Vec<[f32; 4]>,
+    taken: u32,
+}
+
+impl Area {
+    /// `to` is at least a pixel and not larger than `from`.
+    pub(super) fn new(from: (u32, u32), to: (u32, u32), light: Light, has_cutouts: bool) -> Self {
+        let sums = vec![[0.0; 4]; to.0 as usize * to.1 as usize];
+        let columns = (0..from.0).map(|x| shares(x, from.0, to.0)).collect();
+        Self { from, to, light, has_cutouts, columns, sums, row: vec![[0.0; 4]; to.0 as usize], taken: 0 }
+    }
+
+    /// Takes the next row, unless all are taken.
+    pub(super) fn take(&mut self, row: &[[f32; 4]]) {
+        if self.taken >= self.from.1 {
+            return;
+        }
+        self.row.fill([0.0; 4]);
+        for (columns, pixel) in self.columns.iter().zip(row) {
+            let alpha = if pixel[3] > 0.0 { pixel[3].min(1.0) } else { 0.0 };
+            let weight = if self.has_cutouts { alpha } else { 1.0 };
+            let [r, g, b] = [pixel[0], pixel[1], pixel[2]].map(|it| self.light.average_of(it) * weight);
+            for (to, share) in columns {
+                if let Some(sum) = self.row.get_mut(*to as usize) {
+                    add(sum, [r, g, b, alpha], *share);
+                }
+            }
+        }
+        for (to, share) in shares(self.taken, self.from.1, self.to.1) {
+            let sums = self.sums.chunks_mut(self.to.0 as usize).nth(to as usize).unwrap_or_default();
+            sums.iter_mut().zip(&self.row).for_each(|(sum, value)| add(sum, *value, share));
+        }
+        self.taken += 1;
+    }
+
+    /// The smaller picture.
+    ///
+    /// Alpha is mostly no opacity: games keep gloss, masks and heights in it, and such a picture would vanish. It is
+    /// shown where it is a cutout, or where the colours are the same all over and it is all that is to be seen.
+    pub(super) fn finish(self) -> Image {
+        let shown = |[r, g, b, alpha]: [f32; 4]| {
+            let weight = if self.has_cutouts && alpha > 0.0 { alpha } else { 1.0 };
+            let [r, g, b] = [r, g, b].map(|it| self.light.shown(it / weight));
+            [r, g, b, Light::Plain.shown(alpha)]
+        };
+        let mut rgba: Vec<[u8; 4]> = self.sums.iter().copied().map(shown).collect();
+        if !self.has_cutouts && !is_all_in_alpha(&rgba) {
+            rgba.iter_mut().for_each(|pixel| pixel[3] = u8::MAX);
+        }
+        Image { width: self.to.0, height: self.to.1, rgba }
+    }
+}
+
+/// Whether the colours are the same all over, and alpha is not.
+fn is_all_in_alpha(rgba: &[[u8; 4]]) -> bool {
+    let spread = |channel: usize| {
+        let values = || rgba.iter().map(|pixel| pixel[channel]);
+        values().max().unwrap_or(0) - values().min().unwrap_or(0)
+    };
+    (0..3).all(|channel| spread(channel) < UNIFORM) && spread(3) >= UNIFORM
+}
+
+fn add(sum: &mut [f32; 4], value: [f32; 4], share: f32) {
+    sum.iter_mut().zip(value).for_each(|(sum, value)| *sum += value * share);
+}
+
+/// Which of `to` pixels the `nth` of `from` pixels lies in, at most two as there are not more of them, and which share
+/// of their area it is.
+fn shares(nth: u32, from: u32, to: u32) -> [(u32, f32); 2] {
+    let (from, to, nth) = (u64::from(from), u64::from(to), u64::from(nth));
+    // In units of which `from` are a pixel of the smaller picture, and `to` one of the larger.
+    let (start, end) = (nth * to, (nth + 1) * to);
+    let first = start / from;
+    let border = ((first + 1) * from).min(end);
+    let share = |units: u64| units as f32 / from as f32;
+    [(first as u32, share(border - start)), (first as u32 + 1, share(end - border))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn smaller(rows: &[&[[f32; 4]]], to: (u32, u32), light: Light, has_cutouts: bool) -> Vec<[u8; 4]> {
+        let mut area = Area::new((rows[0].len() as u32, rows.len() as u32), to, light, has_cutouts);
+        rows.iter().for_each(|row| area.take(row));
+        area.finish().rgba
+    }
+
+    const BLACK: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
+    const WHITE: [f32; 4] = [1.0; 4];
+
+    #[test]
+    fn a_picture_of_its_own_size_stays_as_it_is() {
+        let made = smaller(&[&[BLACK, WHITE], &[[0.2, 0.4, 0.6, 1.0], BLACK]], (2, 2), Light::Encoded, false);
+        assert_eq!(made, [[0, 0, 0, 255], [255; 4], [51, 102, 153, 255], [0, 0, 0, 255]]);
+    }
+
+    #[test]
+    fn pixels_count_by_the_area_that_they_share() {
+        // Three pixels on two: the middle one is in both halves.
+        let made = smaller(&[&[BLACK, WHITE, WHITE]], (2, 1), Light::Plain, false);
+        assert_eq!(made, [[85, 85, 85, 255], [255; 4]]);
+        let made = smaller(&[&[BLACK], &[WHITE], &[WHITE]], (1, 2), Light::Plain, false);
+        assert_eq!(made, [[85, 85, 85, 255], [255; 4]]);
+        let checked = [BLACK, WHITE];
+        assert_eq!(smaller(&[&checked, &checked], (1, 1), Light::Encoded, false), [[188, 188, 188, 255]]);
+    }
+
+    #[test]
+    fn shares_of_every_pixel_add_up_to_it() {
+        for (from, to) in [(1, 1), (7, 3), (1000, 7), (16_384, 4096), (16_383, 256), (300, 299)] {
+            let mut sums = vec![0.0; to as usize];
+            for (to, share) in (0..from).flat_map(|nth| shares(nth, from, to)).filter(|it| it.1 > 0.0) {
+                sums[to as usize] += share;
+            }
+            assert!(sums.iter().all(|sum: &f32| (sum - 1.0).abs() < 1e-3), "{from} on {to}: {sums:?}");
+        }
+    }
+
+    #[test]
+    fn gloss_in_alpha_makes_no_texture_invisible() {
+        let made = smaller(&[&[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.1]]], (2, 1), Light::Plain, false);
+        assert_eq!(made, [[255, 0, 0, 255], [0, 255, 0, 255]]);
+    }
+
+    #[test]
+    fn a_shape_that_is_in_alpha_alone_is_shown() {
+        let made = smaller(&[&[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.4]]], (2, 1), Light::Plain, false);
+        assert_eq!(made, [[255, 255, 255, 0], [255, 255, 255, 102]]);
+        let same = [[1.0, 1.0, 1.0, 0.0]; 2];
+        assert_eq!(smaller(&[&same], (2, 1), Light::Plain, false), [[255; 4]; 2], "nothing would be seen");
+    }
+
+    #[test]
+    fn transparent_pixels_of_a_cutout_do_not_darken_its_edge() {
+        let made =
+            smaller(&[&[[1.0, 0.0, 0.0, 1.0], [0.0; 4], [0.0; 4], [0.0; 4]]], (2, 1), Light::Encoded, true);
+        assert_eq!(made, [[255, 0, 0, 128], [0; 4]]);
+    }
+}

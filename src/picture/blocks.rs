@@ -1,0 +1,175 @@
+//! Blocks of 4 by 4 pixels: BC1 to BC7.
+
+use super::light::Light;
+
+/// Pixels of a block's side.
+pub(super) const SIDE: usize = 4;
+
+/// A block format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blocks {
+    Bc1,
+    Bc2,
+    Bc3,
+    /// One channel; whether it is signed.
+    Bc4(bool),
+    /// Two channels; whether they are signed.
+    Bc5(bool),
+    /// Floats; whether they are signed.
+    Bc6(bool),
+    Bc7,
+}
+
+impl Blocks {
+    /// The one that the name of a DXGI format begins with.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let is_signed = name.contains("SNORM") || name.contains("SF16");
+        Some(match name.get(..3)? {
+            "BC1" => Self::Bc1,
+            "BC2" => Self::Bc2,
+            "BC3" => Self::Bc3,
+            "BC4" => Self::Bc4(is_signed),
+            "BC5" => Self::Bc5(is_signed),
+            "BC6" => Self::Bc6(is_signed),
+            "BC7" => Self::Bc7,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of a block.
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Self::Bc1 | Self::Bc4(_) => 8,
+            Self::Bc2 | Self::Bc3 | Self::Bc5(_) | Self::Bc6(_) | Self::Bc7 => 16,
+        }
+    }
+
+    pub(super) fn light(self) -> Light {
+        match self {
+            Self::Bc4(_) | Self::Bc5(_) => Light::Plain,
+            Self::Bc6(_) => Light::Unbounded,
+            Self::Bc1 | Self::Bc2 | Self::Bc3 | Self::Bc7 => Light::Encoded,
+        }
+    }
+
+    /// Red, green, blue and alpha of a block's pixels, rows from the top; signed ones moved to 0 to 1.
+    pub(super) fn decode(self, block: &[u8]) -> [[f32; 4]; SIDE * SIDE] {
+        match self {
+            Self::Bc1 => bytes(|out| bcdec_rs::bc1(block, out, 16)),
+            Self::Bc2 => bytes(|out| bcdec_rs::bc2(block, out, 16)),
+            Self::Bc3 => bytes(|out| bcdec_rs::bc3(block, out, 16)),
+            Self::Bc7 => bytes(|out| bcdec_rs::bc7(block, out, 16)),
+            Self::Bc4(is_signed) => {
+                let mut out = [0.0; SIDE * SIDE];
+                bcdec_rs::bc4_float(block, &mut out, 4, is_signed);
+                out.map(|grey| unsigned([grey; 3], is_signed))
+            }
+            Self::Bc5(is_signed) => {
+                let mut out = [0.0; 2 * SIDE * SIDE];
+                bcdec_rs::bc5_float(block, &mut out, 8, is_signed);
+                pixels(&out, |&[x, y]: &[f32; 2]| with_z(unsigned([x, y, 0.0], is_signed)))
+            }
+            Self::Bc6(is_signed) => {
+                let mut out = [0.0; 3 * SIDE * SIDE];
+                bcdec_rs::bc6h_float(block, &mut out, 12, is_signed);
+                pixels(&out, |&[r, g, b]: &[f32; 3]| [r, g, b, 1.0])
+            }
+        }
+    }
+}
+
+/// A direction with its third axis, by its length of 1; all axes are moved from -1..1 to 0..1.
+pub(super) fn with_z([x, y, _, alpha]: [f32; 4]) -> [f32; 4] {
+    let (from_x, from_y) = (x * 2.0 - 1.0, y * 2.0 - 1.0);
+    let z = (1.0 - from_x * from_x - from_y * from_y).max(0.0).sqrt();
+    [x, y, z / 2.0 + 0.5, alpha]
+}
+
+fn unsigned(colours: [f32; 3], is_signed: bool) -> [f32; 4] {
+    let [r, g, b] = if is_signed { colours.map(|it| it / 2.0 + 0.5) } else { colours };
+    [r, g, b, 1.0]
+}
+
+/// A decoder's bytes from 0 to 255 as values from 0 to 1.
+fn bytes(decode: impl FnOnce(&mut [u8])) -> [[f32; 4]; SIDE * SIDE] {
+    let mut out = [0; 4 * SIDE * SIDE];
+    decode(&mut out);
+    pixels(&out, |pixel: &[u8; 4]| pixel.map(|byte| f32::from(byte) / 255.0))
+}
+
+/// Pixels of `N` values each.
+fn pixels<T, const N: usize>(values: &[T], pixel: impl Fn(&[T; N]) -> [f32; 4]) -> [[f32; 4]; SIDE * SIDE] {
+    let mut out = [[0.0; 4]; SIDE * SIDE];
+    out.iter_mut().zip(values.as_chunks().0).for_each(|(to, from)| *to = pixel(from));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes of all pixels of a block, which are the same.
+    fn colour(blocks: Blocks, block: &[u8]) -> [u8; 4] {
+        let pixels = blocks.decode(block);
+        assert_eq!(pixels, [pixels[0]; 16], "{blocks:?}");
+        let [r, g, b, a] = pixels[0];
+        let light = blocks.light();
+        let shown = |it| light.shown(light.average_of(it));
+        [shown(r), shown(g), shown(b), Light::Plain.shown(a)]
+    }
+
+    /// Fields of a block from its lowest bit on: value and bits.
+    fn fields(fields: &[(u128, u32)]) -> [u8; 16] {
+        let mut at = 0;
+        let mut block = 0;
+        for (value, bits) in fields {
+            block |= value << at;
+            at += bits;
+        }
+        block.to_le_bytes()
+    }
+
+    #[test]
+    fn blocks_of_one_colour_are_that_colour() {
+        // Both endpoints red of five bits, all indices 0.
+        let red = [0x00, 0xF8, 0x00, 0xF8, 0, 0, 0, 0];
+        assert_eq!(colour(Blocks::Bc1, &red), [255, 0, 0, 255]);
+        assert_eq!(colour(Blocks::Bc2, &[[0x33; 8], red].concat()), [255, 0, 0, 51]);
+        let half = [0x80, 0x00, 0, 0, 0, 0, 0, 0];
+        assert_eq!(colour(Blocks::Bc3, &[half, red].concat()), [255, 0, 0, 128]);
+        assert_eq!(colour(Blocks::Bc4(false), &half), [128, 128, 128, 255]);
+        assert_eq!(colour(Blocks::Bc4(true), &[0x7F, 0, 0, 0, 0, 0, 0, 0]), [255; 4]);
+        assert_eq!(colour(Blocks::Bc4(true), &[0x80, 0x80, 0, 0, 0, 0, 0, 0]), [0, 0, 0, 255]);
+        // Mode 6: seven bits and a shared lowest bit for both endpoints of each channel.
+        let mode_6 = fields(&[(64, 7), (127, 7), (127, 7), (0, 28), (127, 7), (127, 7), (1, 1), (1, 1)]);
+        assert_eq!(colour(Blocks::Bc7, &mode_6), [255, 1, 1, 255]);
+    }
+
+    #[test]
+    fn a_cutout_has_transparent_pixels() {
+        // The first endpoint is not the larger: index 3 is transparent.
+        assert_eq!(colour(Blocks::Bc1, &[0, 0, 0xFF, 0xFF, 255, 255, 255, 255]), [0; 4]);
+    }
+
+    #[test]
+    fn a_normal_map_of_two_channels_has_its_third() {
+        let axis = |value: u8| [value, value, 0, 0, 0, 0, 0, 0];
+        assert_eq!(colour(Blocks::Bc5(false), &[axis(128), axis(128)].concat()), [128, 128, 255, 255]);
+        assert_eq!(colour(Blocks::Bc5(true), &[axis(0), axis(0)].concat()), [128, 128, 255, 255]);
+        // A direction along x has no z, and one that is too long has none either.
+        assert_eq!(colour(Blocks::Bc5(true), &[axis(127), axis(0)].concat()), [255, 128, 128, 255]);
+        assert_eq!(colour(Blocks::Bc5(false), &[axis(255), axis(255)].concat()), [255, 255, 128, 255]);
+    }
+
+    #[test]
+    fn light_beyond_white_is_mapped_to_what_a_screen_shows() {
+        // Mode 11: endpoints of ten bits; 495 becomes the half float 0x3C00, which is 1.
+        let block = |value| {
+            fields(&[(3, 5), (value, 10), (value, 10), (value, 10), (value, 10), (value, 10), (value, 10)])
+        };
+        assert_eq!(Blocks::Bc6(false).decode(&block(495))[0], [1.0; 4]);
+        assert_eq!(colour(Blocks::Bc6(false), &block(495)), [188, 188, 188, 255]);
+        assert_eq!(colour(Blocks::Bc6(false), &block(0)), [0, 0, 0, 255]);
+        assert_eq!(colour(Blocks::Bc6(false), &block(1023)), [255; 4]);
+    }
+}

@@ -1,0 +1,83 @@
+//! Between stored values and amounts of light: averages of pixels are those of light, what is stored is mostly sRGB.
+
+use std::sync::LazyLock;
+
+/// What the values of a pixel's colours mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Light {
+    /// As a screen takes them, 0 to 1. Formats without `_SRGB` have the same: games convert such textures themselves.
+    Encoded,
+    /// Amounts of something else, 0 to 1: directions, heights. They are shown as they are.
+    Plain,
+    /// Amounts of light without an upper bound.
+    Unbounded,
+}
+
+/// Steps of [`LINEAR`]: fine enough that 8 bits come back as they were.
+const STEPS: usize = 4096;
+
+static LINEAR: LazyLock<Vec<f32>> =
+    LazyLock::new(|| (0..=STEPS).map(|step| to_linear(step as f32 / STEPS as f32)).collect());
+
+impl Light {
+    /// The value to average.
+    pub(super) fn average_of(self, stored: f32) -> f32 {
+        match self {
+            // What is not a number becomes 0.
+            Self::Encoded => LINEAR[((stored.clamp(0.0, 1.0) * STEPS as f32 + 0.5) as usize).min(STEPS)],
+            Self::Plain => stored.clamp(0.0, 1.0),
+            Self::Unbounded if stored > 0.0 => stored.min(65_504.0),
+            Self::Unbounded => 0.0,
+        }
+    }
+
+    /// The byte to show of an average.
+    pub(super) fn shown(self, average: f32) -> u8 {
+        let value = match self {
+            Self::Encoded => to_srgb(average),
+            Self::Plain => average,
+            // Reinhard's curve: twice as bright is brighter, however bright.
+            Self::Unbounded => to_srgb(average / (1.0 + average)),
+        };
+        (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
+    }
+}
+
+/// IEC 61966-2-1.
+fn to_linear(encoded: f32) -> f32 {
+    if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
+}
+
+fn to_srgb(linear: f32) -> f32 {
+    if linear <= 0.003_130_8 { linear * 12.92 } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_comes_back_as_it_was() {
+        for byte in 0..=u8::MAX {
+            for light in [Light::Encoded, Light::Plain] {
+                assert_eq!(light.shown(light.average_of(f32::from(byte) / 255.0)), byte, "{light:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn black_and_white_average_to_the_grey_that_emits_half_the_light() {
+        assert_eq!(Light::Encoded.shown(0.5), 188);
+        assert_eq!(Light::Plain.shown(0.5), 128);
+        assert_eq!(Light::Unbounded.shown(1.0), 188);
+    }
+
+    #[test]
+    fn what_is_no_number_or_infinite_is_shown_as_black_and_nearly_white() {
+        for light in [Light::Encoded, Light::Plain, Light::Unbounded] {
+            assert_eq!(light.shown(light.average_of(f32::NAN)), 0, "{light:?}");
+            assert_eq!(light.shown(light.average_of(f32::NEG_INFINITY)), 0, "{light:?}");
+            assert_eq!(light.shown(light.average_of(f32::INFINITY)), 255, "{light:?}");
+        }
+    }
+}

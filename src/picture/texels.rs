@@ -1,0 +1,100 @@
+//! Rows of texels decoded into rows of pixels.
+
+use super::blocks::{Blocks, SIDE, with_z};
+use super::channels::Channels;
+use super::light::Light;
+use crate::texture::file_header::{FileHeader, Pixels};
+use crate::texture::pixel_format::pixel_format;
+
+/// How texels are decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Texels {
+    Blocks(Blocks),
+    Channels(Channels),
+    /// Two pixels that share red and blue: the places of red, green, blue and the second green in four bytes.
+    Pairs([usize; 4]),
+    /// Nine bits for each colour, and an exponent of all.
+    SharedExponent,
+}
+
+impl Texels {
+    /// How those of a header are decoded; `None` where they are not: video, and single bits.
+    pub(super) fn of(header: &FileHeader) -> Option<Self> {
+        let format = match header.pixels {
+            Pixels::Masks(masks) => return Some(Self::Channels(Channels::masked(&masks))),
+            Pixels::Format(value) => pixel_format(value)?,
+        };
+        match format.name {
+            "R8G8_B8G8_UNORM" => Some(Self::Pairs([0, 1, 2, 3])),
+            "G8R8_G8B8_UNORM" => Some(Self::Pairs([1, 0, 3, 2])),
+            "R9G9B9E5_SHAREDEXP" => Some(Self::SharedExponent),
+            name => {
+                Blocks::named(name).map(Self::Blocks).or_else(|| Channels::named(name).map(Self::Channels))
+            }
+        }
+    }
+
+    /// Rows of pixels in a row of texels.
+    pub(super) fn rows(&self) -> usize {
+        if matches!(self, Self::Blocks(_)) { SIDE } else { 1 }
+    }
+
+    pub(super) fn light(&self) -> Light {
+        match self {
+            Self::Blocks(blocks) => blocks.light(),
+            Self::Channels(channels) => channels.light(),
+            Self::Pairs(_) => Light::Encoded,
+            Self::SharedExponent => Light::Unbounded,
+        }
+    }
+
+    /// Whether alpha can be nothing but opacity, and transparent pixels have no colour: it is one bit.
+    pub(super) fn has_cutouts(&self) -> bool {
+        *self == Self::Blocks(Blocks::Bc1)
+    }
+
+    /// Decodes a row of texels into [`Texels::rows`] rows of pixels of equal length; pixels beyond the texture's right edge are
+    /// left out.
+    pub(super) fn decode(&self, texels: &[u8], rows: &mut [Vec<[f32; 4]>]) {
+        let width = rows.first().map_or(0, Vec::len);
+        let set = |rows: &mut [Vec<[f32; 4]>], x: usize, y: usize, pixel| {
+            if let Some(to) = rows.get_mut(y).and_then(|row| row.get_mut(x)) {
+                *to = pixel;
+            }
+        };
+        match *self {
+            Self::Blocks(blocks) => {
+                for (column, block) in texels.chunks_exact(blocks.bytes()).enumerate() {
+                    for (index, pixel) in blocks.decode(block).into_iter().enumerate() {
+                        set(rows, column * SIDE + index % SIDE, index / SIDE, pixel);
+                    }
+                }
+            }
+            Self::Channels(channels) => {
+                for (x, bytes) in texels.chunks_exact(channels.bytes).take(width).enumerate() {
+                    let pixel = channels.pixel(bytes);
+                    set(rows, x, 0, if channels.is_direction() { with_z(pixel) } else { pixel });
+                }
+            }
+            Self::Pairs([r, g, b, second]) => {
+                for (index, bytes) in texels.chunks_exact(4).enumerate() {
+                    let value = |at: usize| f32::from(bytes[at]) / 255.0;
+                    set(rows, index * 2, 0, [value(r), value(g), value(b), 1.0]);
+                    set(rows, index * 2 + 1, 0, [value(r), value(second), value(b), 1.0]);
+                }
+            }
+            Self::SharedExponent => {
+                for (x, bytes) in texels.as_chunks().0.iter().enumerate() {
+                    set(rows, x, 0, shared_exponent(u32::from_le_bytes(*bytes)));
+                }
+            }
+        }
+    }
+}
+
+/// R9G9B9E5: the bias is 15, the mantissas have no hidden bit.
+fn shared_exponent(word: u32) -> [f32; 4] {
+    let scale = 2f32.powi((word >> 27) as i32 - 15 - 9);
+    let value = |shift: u32| ((word >> shift) & 0x1FF) as f32 * scale;
+    [value(0), value(9), value(18), 1.0]
+}

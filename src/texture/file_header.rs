@@ -1,0 +1,417 @@
+//! The headers of texture files, read: DDS as any program writes it, its XBOX variant, and GNF.
+//!
+//! Nothing that a header states is believed before it is checked: sides, counts and masks are bounded here, the length
+//! of the file is for whoever reads texels.
+
+use super::pixel_format::{Legacy, TexelLayout, pixel_format};
+use super::{dds, gnf, xbox};
+
+/// No header that is read is longer, in bytes; a file's first bytes are enough.
+pub const HEADER_MAX: usize = 256;
+/// The longest side that Direct3D allows, in pixels.
+pub const SIDE_MAX: u32 = 16_384;
+
+const LEGACY_LEN: usize = 128;
+const DX10_LEN: usize = 148;
+
+// Bits of a DDS header's words (`ddspf.dwFlags`, `dwCaps2`) and values of its extension.
+const PIXELS_ALPHA: u32 = 0x1;
+const PIXELS_ALPHA_ONLY: u32 = 0x2;
+const PIXELS_FOURCC: u32 = 0x4;
+const PIXELS_RGB: u32 = 0x40;
+const PIXELS_LUMINANCE: u32 = 0x2_0000;
+const PIXELS_SIGNED: u32 = 0x8_0000;
+const CAPS2_CUBE: u32 = 0x200;
+const CAPS2_VOLUME: u32 = 0x20_0000;
+const DIMENSION_3D: u32 = 4;
+const MISC_CUBE: u32 = 4;
+
+/// What a texture file's header states, each value within its bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileHeader {
+    /// Bytes before the texels.
+    pub len: u64,
+    /// Width of the largest mip, in pixels: 1 to [`SIDE_MAX`].
+    pub width: u32,
+    /// Height of the largest mip, in pixels: 1 to [`SIDE_MAX`].
+    pub height: u32,
+    /// Slices of the largest mip: 1 but for volumes, at most [`SIDE_MAX`].
+    pub depth: u32,
+    /// How many mips there are: 1 to as many as halve the longest side to one pixel.
+    pub mips: u32,
+    /// Whether there are six faces.
+    pub cube: bool,
+    /// The texels' format.
+    pub pixels: Pixels,
+    /// How texels of a console are arranged, see [`super::tiling`]; `None` for those of a PC.
+    pub tile_mode: Option<u8>,
+}
+
+/// A format of texels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pixels {
+    /// A value of `DXGI_FORMAT` that the table of formats has.
+    Format(u8),
+    /// Bits of pixels of one to four bytes.
+    Masks(Masks),
+}
+
+/// Where the channels of a pixel are, as headers without the DX10 extension state it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Masks {
+    /// Of a pixel: 1 to 4.
+    pub bytes: u32,
+    /// Of red, green, blue and alpha; each is 0 or one run of bits within the pixel.
+    pub masks: [u32; 4],
+    /// Whether red is the brightness of all three.
+    pub is_luminance: bool,
+    /// Whether values are signed.
+    pub is_signed: bool,
+}
+
+/// Why bytes are no header of a texture that can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderError {
+    /// They begin neither as DDS nor as GNF.
+    NotTexture,
+    /// They end within the header.
+    Short,
+    /// A field has a value that no texture has: its name, its offset and the value.
+    Field(&'static str, u32, u32),
+    /// A FourCC that states no known format.
+    FourCc([u8; 4]),
+    /// A value of `DXGI_FORMAT` that is unknown.
+    Unknown(u32),
+    /// A GNF texture whose format or kind is not known.
+    Gnf,
+}
+
+impl std::fmt::Display for HeaderError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotTexture => f.write_str("no texture: it begins neither as a DDS file nor as a GNF file"),
+            Self::Short => f.write_str("cut off: it ends within the header"),
+            Self::Field(name, at, value) => {
+                write!(f, "damaged header: {name} at offset {at} is {value:#x}, which no texture has")
+            }
+            Self::FourCc(code) => write!(f, "the pixel format \"{}\" is not supported", code.escape_ascii()),
+            Self::Unknown(value) => write!(f, "the pixel format {value} is unknown"),
+            Self::Gnf => f.write_str("the format of this GNF texture is not supported"),
+        }
+    }
+}
+
+impl std::error::Error for HeaderError {}
+
+impl FileHeader {
+    /// Reads the header that a file's first bytes are: [`HEADER_MAX`] of them, or the whole file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
+        match bytes.first_chunk::<4>() {
+            Some(b"DDS ") => parse_dds(bytes),
+            Some(b"GNF ") => parse_gnf(bytes),
+            _ => Err(HeaderError::NotTexture),
+        }
+    }
+
+    /// The name of its pixel format.
+    pub fn format_name(&self) -> String {
+        match self.pixels {
+            Pixels::Format(value) => pixel_format(value).map_or("unknown", |format| format.name).to_owned(),
+            Pixels::Masks(Masks { bytes, masks: [r, g, b, a], .. }) => {
+                format!("{} bits ({r:x}, {g:x}, {b:x}, {a:x})", bytes * 8)
+            }
+        }
+    }
+
+    /// Width and height of a mip, in pixels.
+    pub fn mip_sides(&self, mip: u32) -> (u32, u32) {
+        let half = |side: u32| side.checked_shr(mip).unwrap_or(0).max(1);
+        (half(self.width), half(self.height))
+    }
+
+    /// Bytes of a row of texels in a mip, and how many rows one slice of it has; a row of blocks is one row. `None` for
+    /// video with several planes.
+    pub fn mip_rows(&self, mip: u32) -> Option<(u64, u32)> {
+        let (width, height) = self.mip_sides(mip);
+        let layout = match self.pixels {
+            Pixels::Format(value) => pixel_format(value)?.layout,
+            Pixels::Masks(masks) => TexelLayout::Rows(1, masks.bytes),
+        };
+        let row = |pixels, bytes| u64::from(width.div_ceil(pixels)) * u64::from(bytes);
+        match layout {
+            TexelLayout::Rows(pixels, bytes) => Some((row(pixels, bytes), height)),
+            TexelLayout::Blocks(bytes) => Some((row(4, bytes), height.div_ceil(4))),
+            TexelLayout::Planes(..) => None,
+        }
+    }
+
+    /// Where the first slice of the first face of a mip begins, in bytes from the beginning of the texels in rows.
+    pub fn mip_offset(&self, mip: u32) -> Option<u64> {
+        let mut offset = 0;
+        for larger in 0..mip {
+            let (row, rows) = self.mip_rows(larger)?;
+            offset += row * u64::from(rows) * u64::from((self.depth >> larger).max(1));
+        }
+        Some(offset)
+    }
+
+    /// The same as an archive states it, for the tiling of consoles.
+    pub fn texture(&self) -> Option<dds::Texture> {
+        let Pixels::Format(format) = self.pixels else { return None };
+        let side = |side| u16::try_from(side).ok();
+        let (width, height) = (side(self.width)?, side(self.height)?);
+        let mips = u8::try_from(self.mips).ok()?;
+        Some(dds::Texture { width, height, mips, format, cube: self.cube })
+    }
+}
+
+fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
+    let word = |at: usize| word(bytes, at);
+    if bytes.len() < LEGACY_LEN {
+        return Err(HeaderError::Short);
+    }
+    require("its length", 4, word(4)?, |it| it == 124)?;
+    require("the length of the pixel format", 76, word(76)?, |it| it == 32)?;
+    let (flags, code) = (word(80)?, word(84)?.to_le_bytes());
+    let mut header = FileHeader {
+        len: LEGACY_LEN as u64,
+        height: require("the height", 12, word(12)?, is_side)?,
+        width: require("the width", 16, word(16)?, is_side)?,
+        depth: 1,
+        mips: word(28)?,
+        cube: word(112)? & CAPS2_CUBE != 0,
+        pixels: Pixels::Format(0),
+        tile_mode: None,
+    };
+    let mut is_volume = word(112)? & CAPS2_VOLUME != 0;
+    if flags & PIXELS_FOURCC == 0 {
+        header.pixels = Pixels::Masks(masks(bytes, flags)?);
+    } else if matches!(&code, b"DX10" | b"XBOX") {
+        let format = word(128)?;
+        let known = u8::try_from(format).ok().filter(|&it| pixel_format(it).is_some());
+        header.pixels = Pixels::Format(known.ok_or(HeaderError::Unknown(format))?);
+        header.len = DX10_LEN as u64;
+        is_volume |= word(132)? == DIMENSION_3D;
+        header.cube |= word(136)? & MISC_CUBE != 0;
+        if &code == b"XBOX" {
+            header.len = xbox::HEADER_LEN;
+            header.tile_mode = Some(require("the tile mode", 148, word(148)?, |it| it < 32)? as u8);
+        }
+        if (bytes.len() as u64) < header.len {
+            return Err(HeaderError::Short);
+        }
+    } else {
+        header.pixels = Pixels::Format(format_of(code).ok_or(HeaderError::FourCc(code))?);
+    }
+    if is_volume {
+        header.depth = require("the depth", 24, word(24)?.max(1), is_side)?;
+    }
+    let longest = header.width.max(header.height).max(header.depth);
+    header.mips = header.mips.clamp(1, longest.ilog2() + 1);
+    Ok(header)
+}
+
+fn parse_gnf(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
+    // What follows the first eight bytes; several textures have a descriptor each, of which the first is taken.
+    let len = require("the length of the header", 4, word(bytes, 4)?, |it| (40..0x1_0000).contains(&it))?;
+    let descriptor = bytes.get(16..).and_then(|it| it.first_chunk::<32>()).ok_or(HeaderError::Short)?;
+    let descriptor = gnf::Descriptor(*descriptor);
+    let texture = descriptor.texture().ok_or(HeaderError::Gnf)?;
+    let (width, height) = (u32::from(texture.width), u32::from(texture.height));
+    Ok(FileHeader {
+        len: u64::from(len) + 8,
+        width,
+        height,
+        depth: 1,
+        mips: u32::from(texture.mips).clamp(1, width.max(height).ilog2() + 1),
+        cube: texture.cube,
+        pixels: Pixels::Format(texture.format),
+        tile_mode: Some(descriptor.tile_mode()),
+    })
+}
+
+/// The format that a FourCC states: those of the table, and those that other programs and older ones write.
+fn format_of(code: [u8; 4]) -> Option<u8> {
+    let other = match &code {
+        // Colours multiplied by alpha, otherwise the same.
+        b"DXT2" => Some(74),
+        b"DXT4" => Some(77),
+        b"ATI1" => Some(80),
+        b"ATI2" | b"A2XY" => Some(83),
+        b"BC6H" => Some(95),
+        b"BC7U" | b"BC7L" => Some(98),
+        _ => None,
+    };
+    let is_stated = |value: &u8| matches!(pixel_format(*value).map(|it| it.legacy), Some(Legacy::Code(stated)) if stated == code);
+    other.or_else(|| (0..=u8::MAX).find(is_stated))
+}
+
+/// The masks of a header without a FourCC.
+fn masks(bytes: &[u8], flags: u32) -> Result<Masks, HeaderError> {
+    let bits = require("the bits of a pixel", 88, word(bytes, 88)?, |it| matches!(it, 8 | 16 | 24 | 32))?;
+    let mut masks = [word(bytes, 92)?, word(bytes, 96)?, word(bytes, 100)?, word(bytes, 104)?];
+    let is_luminance = flags & PIXELS_LUMINANCE != 0;
+    let is_signed = flags & PIXELS_SIGNED != 0;
+    let has_alpha = flags & (PIXELS_ALPHA | PIXELS_ALPHA_ONLY) != 0 || is_signed;
+    let has_colours = is_luminance || is_signed || flags & PIXELS_RGB != 0;
+    for (index, mask) in masks.iter_mut().enumerate() {
+        let is_used = if index == 3 { has_alpha } else { has_colours && (index == 0 || !is_luminance) };
+        if !is_used {
+            *mask = 0;
+        }
+        let run = mask.checked_shr(mask.trailing_zeros()).unwrap_or(0);
+        let fits = u64::from(*mask) < 1 << bits && run & run.wrapping_add(1) == 0;
+        require("a mask", 92 + 4 * index as u32, *mask, |_| fits)?;
+    }
+    require("the flags of the pixel format", 80, flags, |_| masks != [0; 4])?;
+    Ok(Masks { bytes: bits / 8, masks, is_luminance, is_signed })
+}
+
+fn is_side(value: u32) -> bool {
+    (1..=SIDE_MAX).contains(&value)
+}
+
+/// A value that a check accepts.
+fn require(
+    name: &'static str,
+    at: u32,
+    value: u32,
+    accepts: impl Fn(u32) -> bool,
+) -> Result<u32, HeaderError> {
+    if accepts(value) { Ok(value) } else { Err(HeaderError::Field(name, at, value)) }
+}
+
+fn word(bytes: &[u8], at: usize) -> Result<u32, HeaderError> {
+    let word = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()).ok_or(HeaderError::Short)?;
+    Ok(u32::from_le_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pixel_format::PIXEL_FORMATS;
+    use super::*;
+
+    fn texture(format: u8) -> dds::Texture {
+        dds::Texture { width: 300, height: 20, mips: 9, format, cube: false }
+    }
+
+    /// A header with a word changed.
+    fn changed(format: u8, at: usize, word: u32) -> Result<FileHeader, HeaderError> {
+        let mut bytes = texture(format).header();
+        bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        FileHeader::parse(&bytes)
+    }
+
+    #[test]
+    fn every_header_that_is_written_is_read() {
+        for format in PIXEL_FORMATS {
+            let texture = texture(format.value);
+            let read = FileHeader::parse(&texture.header()).unwrap();
+            assert_eq!((read.width, read.height, read.mips, read.depth), (300, 20, 9, 1), "{}", format.name);
+            assert_eq!(read.len, texture.header_len(), "{}", format.name);
+            match (read.pixels, format.legacy) {
+                (Pixels::Format(value), _) => assert_eq!(value, format.value),
+                (Pixels::Masks(read), Legacy::Masks(_, bits, masks)) => {
+                    assert_eq!((read.bytes * 8, read.masks), (bits, masks), "{}", format.name);
+                }
+                other => panic!("{}: {other:?}", format.name),
+            }
+            let bytes: Option<u64> =
+                (0..read.mips).map(|mip| read.mip_rows(mip).map(|(row, rows)| row * u64::from(rows))).sum();
+            assert_eq!(bytes, texture.texel_bytes(), "{}", format.name);
+        }
+    }
+
+    #[test]
+    fn headers_of_consoles_are_read() {
+        let of_xbox = xbox::Texture { dds: texture(98), tile_mode: 14 };
+        let read = FileHeader::parse(&of_xbox.header(1000)).unwrap();
+        assert_eq!((read.len, read.tile_mode, read.texture()), (164, Some(14), Some(texture(98))));
+
+        let mut words = [0_u32; 8];
+        words[1] = 0x23 << 20;
+        words[2] = 1023 | 511 << 14;
+        words[3] = 10 << 16 | 13 << 20 | 9 << 28;
+        let mut descriptor = [0; 32];
+        descriptor.as_chunks_mut().0.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
+        let bytes = gnf::Descriptor(descriptor).header(0x1000);
+        let read = FileHeader::parse(&bytes).unwrap();
+        assert_eq!((read.len, read.width, read.height, read.mips), (256, 1024, 512, 11));
+        assert_eq!((read.pixels, read.tile_mode), (Pixels::Format(71), Some(13)));
+        assert_eq!(FileHeader::parse(&bytes[..40]), Err(HeaderError::Short));
+        let mut unknown = bytes;
+        unknown[22] = 0xFF;
+        assert_eq!(FileHeader::parse(&unknown), Err(HeaderError::Gnf));
+        unknown[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+        let refused = HeaderError::Field("the length of the header", 4, u32::MAX);
+        assert_eq!(FileHeader::parse(&unknown), Err(refused));
+    }
+
+    #[test]
+    fn formats_that_other_programs_write_are_known() {
+        for (code, format) in [(b"ATI1", 80), (b"ATI2", 83), (b"DXT2", 74), (b"DXT4", 77), (b"BC5S", 84)] {
+            let read = changed(77, 84, u32::from_le_bytes(*code)).unwrap();
+            assert_eq!(read.pixels, Pixels::Format(format));
+        }
+        assert_eq!(changed(77, 84, 116).unwrap().pixels, Pixels::Format(2), "a number of D3DFORMAT");
+        // L8, where alpha has a mask and no flag.
+        let mut bytes = texture(61).header();
+        bytes[104] = 0xFF;
+        let Pixels::Masks(masks) = FileHeader::parse(&bytes).unwrap().pixels else { panic!() };
+        assert_eq!((masks.masks, masks.is_luminance), ([0xFF, 0, 0, 0], true));
+    }
+
+    #[test]
+    fn a_damaged_field_is_named_with_its_offset_and_value() {
+        let refused = |at, word| changed(28, at, word).unwrap_err().to_string();
+        let message = |name: &str, at: u32, value: u32| {
+            format!("damaged header: {name} at offset {at} is {value:#x}, which no texture has")
+        };
+        assert_eq!(refused(4, 123), message("its length", 4, 123));
+        assert_eq!(refused(76, 0), message("the length of the pixel format", 76, 0));
+        for value in [0, SIDE_MAX + 1, u32::MAX] {
+            assert_eq!(refused(12, value), message("the height", 12, value));
+            assert_eq!(refused(16, value), message("the width", 16, value));
+        }
+        assert_eq!(refused(88, 12), message("the bits of a pixel", 88, 12));
+        assert_eq!(refused(92, 0x00F0_F000), message("a mask", 92, 0x00F0_F000));
+        assert_eq!(refused(80, 0x20), message("the flags of the pixel format", 80, 0x20));
+        assert_eq!(changed(61, 92, 0xFF00), Err(HeaderError::Field("a mask", 92, 0xFF00)), "beyond a byte");
+        assert_eq!(changed(98, 128, 0), Err(HeaderError::Unknown(0)));
+        assert_eq!(changed(98, 128, 0x1_0047), Err(HeaderError::Unknown(0x1_0047)));
+        assert_eq!(changed(77, 84, 0x3141_5926).unwrap_err(), HeaderError::FourCc([0x26, 0x59, 0x41, 0x31]));
+        let volume = |depth: u32| {
+            let mut bytes = texture(28).header();
+            bytes[114] = 0x20;
+            bytes[24..28].copy_from_slice(&depth.to_le_bytes());
+            FileHeader::parse(&bytes)
+        };
+        assert_eq!(volume(64).unwrap().depth, 64);
+        assert_eq!(volume(u32::MAX), Err(HeaderError::Field("the depth", 24, u32::MAX)));
+    }
+
+    #[test]
+    fn a_file_that_ends_within_its_header_is_cut_off_and_another_is_no_texture() {
+        for (format, len) in [(28, 128), (98, 148)] {
+            for end in 4..len {
+                let read = FileHeader::parse(&texture(format).header()[..end]);
+                assert_eq!(read, Err(HeaderError::Short), "{format}: {end}");
+            }
+        }
+        for bytes in [&b""[..], b"DDS", b"\x89PNG", b"BTDX"] {
+            assert_eq!(FileHeader::parse(bytes), Err(HeaderError::NotTexture));
+        }
+    }
+
+    #[test]
+    fn more_mips_than_a_side_has_halves_are_not_believed() {
+        assert_eq!(changed(28, 28, u32::MAX).unwrap().mips, 9);
+        assert_eq!(changed(28, 28, 0).unwrap().mips, 1);
+        let read = changed(28, 28, 4).unwrap();
+        assert_eq!(read.mip_sides(8), (1, 1));
+        assert_eq!(read.mip_offset(2), Some(4 * (300 * 20 + 150 * 10)));
+    }
+}

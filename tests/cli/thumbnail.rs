@@ -1,0 +1,93 @@
+//! `bsafs thumbnail`: pictures of files, where they are written, and what is refused.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use crate::mounted::TestDir;
+use crate::support::dds;
+
+/// A texture of one red: BC1, whose two colours are the same.
+fn red(width: u16, height: u16) -> Vec<u8> {
+    let blocks = usize::from(width).div_ceil(4) * usize::from(height).div_ceil(4);
+    [dds::header(dds::BC1, width, height, 1, false), [0, 0xF8, 0, 0xF8, 0, 0, 0, 0].repeat(blocks)].concat()
+}
+
+/// Width and height that a PNG states.
+fn sides(png: &[u8]) -> (u32, u32) {
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.ends_with(b"IEND\xAE\x42\x60\x82"));
+    let number = |at: usize| u32::from_be_bytes(*png[at..].first_chunk().unwrap());
+    (number(16), number(20))
+}
+
+#[test]
+fn a_picture_is_written_over_the_file_that_a_thumbnailer_made_and_keeps_its_permissions() {
+    let dir = TestDir::new();
+    fs::write(dir.path("a b.dds"), red(512, 128)).unwrap();
+    fs::write(dir.path("out.png"), vec![7; 100_000]).unwrap();
+    fs::set_permissions(dir.path("out.png"), PermissionsExt::from_mode(0o600)).unwrap();
+    assert_eq!(dir.run(["thumbnail", "--size", "64", "a b.dds", "out.png"]).sound(), "");
+    let picture = fs::read(dir.path("out.png")).unwrap();
+    assert_eq!(sides(&picture), (64, 16));
+    assert_eq!(fs::metadata(dir.path("out.png")).unwrap().permissions().mode() & 0o777, 0o600);
+    let uri = format!("file://{}", dir.path("a%20b.dds").display());
+    assert_eq!(dir.run(["thumbnail", "--size", "64", &uri, "new.png"]).sound(), "");
+    assert!(fs::read(dir.path("new.png")).unwrap() == picture);
+    assert_eq!(dir.run(["thumbnail", "a b.dds", "new.png"]).sound(), "");
+    assert_eq!(sides(&fs::read(dir.path("new.png")).unwrap()), (256, 64), "the size by default");
+    let mut to_stdout = dir.bsafs(["thumbnail", "--size", "64", "a b.dds", "-"]);
+    assert!(to_stdout.output().unwrap().stdout == picture);
+}
+
+#[test]
+fn what_is_no_texture_is_refused_and_the_output_stays() {
+    let dir = TestDir::new();
+    let fifo = std::process::Command::new("mkfifo").arg(dir.path("pipe.dds")).status().unwrap();
+    assert!(fifo.success());
+    fs::write(dir.path("out.png"), "kept").unwrap();
+    fs::write(dir.path("text.dds"), "text").unwrap();
+    fs::write(dir.path("short.dds"), &red(64, 64)[..1000]).unwrap();
+    let mut damaged = red(64, 64);
+    damaged[18] = 1;
+    fs::write(dir.path("damaged.dds"), damaged).unwrap();
+    let video = [&dds::header(dds::BC7, 4, 4, 1, false)[..128], &[100, 0, 0, 0], &[0; 100]].concat();
+    fs::write(dir.path("video.dds"), video).unwrap();
+    for (name, code, message) in [
+        ("text.dds", 65, "no texture: it begins neither as a DDS file nor as a GNF file"),
+        (
+            "short.dds",
+            65,
+            "cut off: it has 1000 bytes and needs 2176; if it was copied or extracted, do that again",
+        ),
+        ("damaged.dds", 65, "damaged header: the width at offset 16 is 0x10040, which no texture has"),
+        ("video.dds", 65, "the pixel format AYUV is not supported"),
+        ("none.dds", 66, "no such file or folder"),
+        ("pipe.dds", 66, "not a regular file"),
+        (".", 66, "not a regular file"),
+    ] {
+        let finished = dir.run(["thumbnail", name, "out.png"]);
+        assert_eq!((finished.code, finished.err), (code, format!("bsafs: {name}: {message}\n")));
+        assert_eq!(fs::read(dir.path("out.png")).unwrap(), b"kept", "{name}");
+    }
+    assert_eq!(dir.run(["thumbnail", "--size", "0", "text.dds", "out.png"]).code, 2);
+}
+
+#[test]
+fn a_picture_is_not_written_through_a_link_or_over_the_texture_or_into_a_folder() {
+    let dir = TestDir::new();
+    fs::write(dir.path("a.dds"), red(8, 8)).unwrap();
+    fs::write(dir.path("kept"), "kept").unwrap();
+    symlink("kept", dir.path("link.png")).unwrap();
+    fs::hard_link(dir.path("a.dds"), dir.path("same.png")).unwrap();
+    for (name, message) in [
+        ("link.png", "cannot write the picture link.png: it is a link"),
+        ("same.png", "cannot write the picture same.png: it is the texture itself"),
+        ("none/a.png", "cannot make the picture none/a.png: there is no folder"),
+        (".", "cannot make the picture .: "),
+    ] {
+        let finished = dir.run(["thumbnail", "a.dds", name]);
+        assert_eq!(finished.code, 73, "{finished:?}");
+        assert!(finished.err.starts_with(&format!("bsafs: {message}")), "{finished:?}");
+    }
+    assert_eq!(fs::read(dir.path("kept")).unwrap(), b"kept");
+    assert!(fs::read(dir.path("a.dds")).unwrap() == red(8, 8));
+}

@@ -1,0 +1,64 @@
+//! `bsafs thumbnail` of textures in a mount: what of them is decoded.
+
+use std::fs;
+
+use crate::mounted::{Mounted, TestDir, status};
+use crate::support::content::texels;
+use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
+
+/// Mips that have a chunk of their own, by Archive2's defaults: four chunks, and mips of 512 pixels or more alone. The last
+/// chunk has all others.
+const OF_THEIR_OWN: usize = 3;
+/// What is read of a file to know its header.
+const HEADER: u64 = 256;
+
+/// A texture with all mips in the chunks that Archive2 makes.
+fn packed(name: &str, format: u8, side: u16) -> Ba2File {
+    let mips = mips(format, side);
+    let content = texels(u64::from(format), mips.iter().sum());
+    let mut file = Ba2File::texture(name, Texture::new(format, side, side, mips.len() as u8));
+    let mut rest = &content[..];
+    for len in &mips[..OF_THEIR_OWN] {
+        let (mip, others) = rest.split_at(*len);
+        file = file.chunk(Chunk::zlib(mip));
+        rest = others;
+    }
+    file.chunk(Chunk::zlib(rest))
+}
+
+fn mips(format: u8, side: u16) -> Vec<usize> {
+    dds::mip_bytes(format, side, side, side.ilog2() as u8 + 1)
+}
+
+fn decoded(mount: &Mounted) -> u64 {
+    status(&mount.path)["decoded_bytes"].as_u64().unwrap()
+}
+
+#[test]
+fn a_thumbnail_of_a_large_texture_decodes_the_last_chunk_and_not_the_larger_mips() {
+    let dir = TestDir::new();
+    let textures = [
+        ("bc1.dds", dds::BC1, 4096),
+        ("bc5.dds", dds::BC5, 4096),
+        ("bc7.dds", dds::BC7, 4096),
+        // Its last chunk begins with the mip that is needed, in the page where the chunk before ends.
+        ("smaller.dds", dds::BC7, 2048),
+    ];
+    let add =
+        |archive: Ba2, (name, format, side): &(&str, u8, u16)| archive.add(packed(name, *format, *side));
+    dir.archive("textures.ba2", &textures.iter().fold(Ba2::textures(1), add).build());
+    let mount = dir.mount(["textures.ba2"]);
+    for (name, format, side) in textures {
+        let before = decoded(&mount);
+        assert_eq!(dir.run(["thumbnail", "--size", "256", &format!("mnt/{name}"), "out.png"]).sound(), "");
+        let last: usize = mips(format, side)[OF_THEIR_OWN..].iter().sum();
+        let decoded = decoded(&mount) - before;
+        assert!(decoded <= last as u64 + HEADER, "{name}: {decoded} bytes for a chunk of {last}");
+        let from_mount = fs::read(dir.path("out.png")).unwrap();
+        assert_eq!(from_mount[16..24], [0, 0, 1, 0, 0, 0, 1, 0], "{name}: its sides");
+        // The same file without a mount has the same picture.
+        fs::write(dir.path(name), mount.read(name)).unwrap();
+        assert_eq!(dir.run(["thumbnail", "--size", "256", name, "out.png"]).sound(), "");
+        assert!(fs::read(dir.path("out.png")).unwrap() == from_mount, "{name}");
+    }
+}
