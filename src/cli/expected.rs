@@ -49,7 +49,7 @@ enum Kind {
 }
 
 /// The names of values in `--help`, and what they stand for.
-const KINDS: [(&str, Kind); 20] = [
+const KINDS: [(&str, Kind); 23] = [
     ("SOURCE", Kind::Source),
     ("SOURCE... [MOUNTPOINT]", Kind::Source),
     ("ARCHIVE", Kind::Source),
@@ -60,6 +60,8 @@ const KINDS: [(&str, Kind); 20] = [
     ("PATTERN", Kind::Pattern),
     ("FILE", Kind::File),
     ("LIST", Kind::File),
+    ("TEXTURE", Kind::File),
+    ("PNG", Kind::File),
     ("LINE", Kind::Unknown),
     ("BREAKS", Kind::Unknown),
     ("FOLDER", Kind::Folder),
@@ -70,6 +72,7 @@ const KINDS: [(&str, Kind); 20] = [
     ("NAME", Kind::Unknown),
     ("LAYER", Kind::Unknown),
     ("BYTES", Kind::Unknown),
+    ("PIXELS", Kind::Unknown),
 ];
 
 impl Expected {
@@ -347,7 +350,7 @@ mod tests {
 
     #[test]
     fn commands_options_and_their_values_are_those_of_the_help() {
-        assert_eq!(words(&["bsafs"], "mou"), ["mount"]);
+        assert_eq!(words(&["bsafs"], "mou"), ["mount", "mounts"]);
         assert_eq!(words(&["bsafs", "help"], "uno"), [""; 0]);
         assert_eq!(words(&["bsafs", "help"], "umo"), ["umount"]);
         assert_eq!(words(&["bsafs", "-q", "list"], "--lay"), ["--layout"]);
