@@ -163,7 +163,11 @@ impl<F: Files> Comparison<'_, F> {
             let parent = self.earlier.ino(self.earlier.parent(node));
             self.changes.names.push((parent, Box::from(self.earlier.name(node))));
             match self.earlier.kind(node) {
-                Kind::Folder => nodes.extend(self.earlier.children(node)),
+                Kind::Folder => {
+                    // Whoever has it open would go on listing what was in it.
+                    self.changes.folders.push(self.earlier.ino(node));
+                    nodes.extend(self.earlier.children(node));
+                }
                 Kind::File(entry) => {
                     self.changes.retired.push((self.earlier.ino(node), entry));
                     *self.changes.removed.entry(entry.layer).or_default() += 1;

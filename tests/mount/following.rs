@@ -308,6 +308,29 @@ fn a_folder_that_is_someones_current_one_stays_it() {
 }
 
 #[test]
+fn a_folder_that_is_gone_lists_nothing_to_whom_has_it_open() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("f\\g\\a.txt", "a"), ("b.txt", "b")]));
+    let mount = dir.mount(["a.bsa"]);
+    let folders = ["f", "f/g", "F/G"].map(|path| File::open(mount.join(path)).unwrap());
+    let list = |folder: &File| {
+        rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0)).unwrap();
+        let mut buffer = Vec::with_capacity(4096);
+        let mut entries = rustix::fs::RawDir::new(folder, buffer.spare_capacity_mut());
+        let mut count = 0;
+        while let Some(Ok(_)) = entries.next() {
+            count += 1;
+        }
+        count
+    };
+    // `.`, `..` and what is in it. The second time the kernel has it.
+    assert_eq!([(); 2].map(|()| folders.each_ref().map(list)), [[3; 3]; 2]);
+    replace(&dir, "a.bsa", &archive(&[("b.txt", "b")]));
+    until_later(&mount, 0);
+    assert_eq!(folders.each_ref().map(list), [0; 3]);
+}
+
+#[test]
 fn a_listing_that_is_under_way_skips_no_name_and_the_next_one_is_right() {
     let dir = TestDir::new();
     let names = |range: std::ops::Range<usize>| -> Vec<String> {
