@@ -29,24 +29,51 @@ const FILES: [&str; 6] = ["a.txt", "A.txt", "b.dds", "x", "c.nif", "d.txt"];
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     /// A loose file is written, with folders for it.
-    Write { at: Spot, len: usize, how: How },
+    Write {
+        at: Spot,
+        len: usize,
+        how: How,
+    },
     MakeFolder(Spot),
     /// A file, a link or a whole folder goes.
     Remove(Index),
-    Move { from: Index, to: Spot },
+    Move {
+        from: Index,
+        to: Spot,
+    },
     /// A name gets letters of the other case.
     Respell(Index),
     /// A symbolic link is made, also to what is not there.
-    Link { at: Spot, to: Spot, is_relative: bool },
+    Link {
+        at: Spot,
+        to: Spot,
+        is_relative: bool,
+    },
     /// A file has a further name.
-    HardLink { at: Spot, of: Index },
+    HardLink {
+        at: Spot,
+        of: Index,
+    },
     /// A file or folder has another mtime.
-    Touch { at: Index, seconds: u64 },
-    Chmod { at: Index, is_private: bool },
+    Touch {
+        at: Index,
+        seconds: u64,
+    },
+    Chmod {
+        at: Index,
+        is_private: bool,
+    },
     /// An archive is written.
-    Archive { at: usize, archive: Recipe, how: How },
+    Archive {
+        at: usize,
+        archive: Recipe,
+        how: How,
+    },
     RemoveArchive(usize),
-    MoveArchive { from: usize, to: usize },
+    MoveArchive {
+        from: usize,
+        to: usize,
+    },
     /// The mount may notice what happened so far.
     Pause(u64),
 }
@@ -96,8 +123,11 @@ enum Format {
 
 fn spot() -> impl Strategy<Value = Spot> {
     let folders = proptest::collection::vec(select(&FOLDERS[..]), 0..3);
-    let new = (select(&ROOTS[..]), folders, select(&FILES[..]))
-        .prop_map(|(root, folders, name)| Spot::Any { root, folders, name });
+    let new = (select(&ROOTS[..]), folders, select(&FILES[..])).prop_map(|(root, folders, name)| Spot::Any {
+        root,
+        folders,
+        name,
+    });
     prop_oneof![3 => new, 2 => any::<Index>().prop_map(Spot::Existing)]
 }
 
@@ -265,9 +295,9 @@ impl Disk {
             _ => format!("{folder}\\{name}"),
         };
         match recipe.format {
-            Format::Tes3 => files
-                .fold(Tes3::new(), |it, (folder, name, data)| it.file(path(&folder, name), data))
-                .build(),
+            Format::Tes3 => {
+                files.fold(Tes3::new(), |it, (folder, name, data)| it.file(path(&folder, name), data)).build()
+            }
             Format::Tes4(version, is_packed) => {
                 let flags = FOLDER_NAMES | FILE_NAMES | if is_packed { PACKED } else { 0 };
                 let flags = if is_packed && version > 103 { flags | EMBEDDED } else { flags };
@@ -358,6 +388,7 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// A name in letters of the other case.
 pub(super) fn other_case(name: &str) -> String {
-    let swap = |it: char| if it.is_ascii_lowercase() { it.to_ascii_uppercase() } else { it.to_ascii_lowercase() };
+    let swap =
+        |it: char| if it.is_ascii_lowercase() { it.to_ascii_uppercase() } else { it.to_ascii_lowercase() };
     name.chars().map(swap).collect()
 }

@@ -37,8 +37,9 @@ impl Held {
     }
 
     /// What is wrong of what is held: files have the bytes that they had when they were opened, or give EIO where the path leads
-    /// elsewhere by now; folders list what is right, or what led there is gone.
-    pub(super) fn faults(&self, seen: &Seen) -> Vec<String> {
+    /// elsewhere by now, or where the sources cannot be opened any more (`is_sound`); folders list what is right, or what led there
+    /// is gone.
+    pub(super) fn faults(&self, seen: &Seen, is_sound: bool) -> Vec<String> {
         let mut faults = Vec::new();
         for (path, file, bytes) in &self.files {
             for offset in [0, bytes.len() / 2] {
@@ -46,7 +47,7 @@ impl Held {
                 let is_shown = file.metadata().is_ok_and(|it| seen.numbers.get(path) == Some(&it.ino()));
                 match read {
                     Ok(read) if read == bytes[offset..] => {}
-                    Err(EIO) if !is_shown => {}
+                    Err(EIO) if !is_shown || !is_sound => {}
                     Ok(read) => faults.push(format!(
                         "{path:?}, held open: {} of {} bytes at {offset}, others: {:?}",
                         read.len(),
