@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::sleep;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -66,9 +66,9 @@ impl Changes<'_> {
 
     fn change(&mut self) -> Outcome<()> {
         match self.random.below(100) {
-            0..25 => self.swap(),
-            25..45 => self.rewrite(),
-            45..65 => self.change_loose(),
+            0..20 => self.swap(),
+            20..35 => self.rewrite(),
+            35..65 => self.change_loose(),
             65..75 => self.remount(),
             75..85 => self.kill(),
             _ => {
@@ -83,8 +83,11 @@ impl Changes<'_> {
         self.act.begin(|| "sample".into());
         let mut lasting = self.lasting.pause_readers();
         let mut changing = self.changing.pause_readers();
-        lasting.life.sample()?;
-        changing.life.sample()
+        thread::scope(|scope| {
+            let other = scope.spawn(|| lasting.life.sample());
+            let done = changing.life.sample();
+            other.join().map_err(|_| "a sample cannot be taken")?.and(done)
+        })
     }
 
     /// Renames the next generation over an archive, sometimes the one after it right behind.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::process::setpriority_process;
+use rustix::thread::gettid;
 
 use crate::check::{Subject, Trouble};
 use crate::mounts::Mount;
@@ -11,6 +13,8 @@ use crate::random::Random;
 use crate::run::{EndOnPanic, Run};
 use crate::watch::Act;
 
+/// Lower than that of daemons and changes.
+const NICE: i32 = 10;
 /// How long all readers prefer the same file.
 const SAME_FILE: u128 = 700; // ms
 
@@ -28,6 +32,8 @@ impl Reader<'_> {
     /// Acts until the run ends.
     pub(crate) fn run(mut self) {
         let _end = EndOnPanic(self.run);
+        // Two dozen of them leave the thread that makes changes little time else.
+        let _ = setpriority_process(Some(gettid()), NICE);
         let mut buffer = vec![0; 1 << 20];
         while !self.run.is_ending() {
             let mount = self.mounts[self.random.index(self.mounts.len())];

@@ -69,11 +69,18 @@ pub(super) enum Change {
         archive: Recipe,
         how: How,
     },
+    /// One that is a source ends early, and stays so.
+    CutArchive {
+        at: usize,
+        len: Index,
+    },
     RemoveArchive(usize),
     MoveArchive {
         from: usize,
         to: usize,
     },
+    /// The link that is a source leads to another archive.
+    Retarget(usize),
     /// The mount may notice what happened so far.
     Pause(u64),
 }
@@ -172,6 +179,8 @@ pub(super) fn change() -> impl Strategy<Value = Change> {
         1 => (index(), any::<bool>()).prop_map(|(at, is_private)| Change::Chmod { at, is_private }),
         6 => (archive.clone(), recipe(), how())
             .prop_map(|(at, archive, how)| Change::Archive { at, archive, how }),
+        1 => (0..2_usize, index()).prop_map(|(at, len)| Change::CutArchive { at, len }),
+        1 => archive.clone().prop_map(Change::Retarget),
         2 => archive.clone().prop_map(Change::RemoveArchive),
         2 => (archive.clone(), archive).prop_map(|(from, to)| Change::MoveArchive { from, to }),
         2 => (0_u64..600).prop_map(Change::Pause),
@@ -253,6 +262,15 @@ impl Disk {
             Change::Archive { at, archive, how } => {
                 let bytes = self.archive(archive);
                 self.write(&self.path(ARCHIVES[*at]), &bytes, *how)
+            }
+            Change::CutArchive { at, len } => {
+                let file = File::options().write(true).open(self.path(ARCHIVES[*at]))?;
+                let whole = file.metadata()?.len();
+                file.set_len(len.index(usize::try_from(whole).unwrap().max(1)) as u64)
+            }
+            Change::Retarget(to) => {
+                symlink(ARCHIVES[*to], self.path("new.link"))?;
+                fs::rename(self.path("new.link"), self.path("link.bsa"))
             }
             Change::RemoveArchive(at) => fs::remove_file(self.path(ARCHIVES[*at])),
             Change::MoveArchive { from, to } => {

@@ -89,12 +89,18 @@ impl Seen {
         self.listed.iter().flat_map(|path| [path.clone(), path.to_ascii_uppercase(), other_case(path)])
     }
 
-    /// How this differs from what is right. `newest` is the time that the other shows of folders which only archives have.
-    pub(super) fn differences(&self, right: &Self, newest: Option<SystemTime>) -> Vec<String> {
+    /// How this differs from what is right. `newest` is the time that the other shows of folders which only archives have; `loose`
+    /// are some that others have, too.
+    pub(super) fn differences(
+        &self,
+        right: &Self,
+        newest: Option<SystemTime>,
+        loose: &[&str],
+    ) -> Vec<String> {
         let paths: BTreeSet<&String> = self.nodes.keys().chain(right.nodes.keys()).collect();
         let is_same = |path: &str| match (self.nodes.get(path), right.nodes.get(path)) {
             // When they were last changed is not what a mount made now knows.
-            (Some(Ok(ours)), Some(Ok(other))) if Some(other.modified) == newest => {
+            (Some(Ok(ours)), Some(Ok(other))) if Some(other.modified) == newest && !loose.contains(&path) => {
                 ours.kind == other.kind && matches!(ours.kind, Kind::Folder(_)) || ours == other
             }
             (ours, other) => ours == other,
