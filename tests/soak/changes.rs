@@ -84,7 +84,9 @@ impl Changes<'_> {
         let mut lasting = self.lasting.pause_readers();
         let mut changing = self.changing.pause_readers();
         thread::scope(|scope| {
-            let other = scope.spawn(|| lasting.life.sample());
+            // The locks cannot be sent.
+            let lasting = &mut lasting.life;
+            let other = scope.spawn(|| lasting.sample());
             let done = changing.life.sample();
             other.join().map_err(|_| "a sample cannot be taken")?.and(done)
         })
