@@ -272,6 +272,40 @@ fn loose_files_are_followed_wherever_they_are_in_their_folder() {
 }
 
 #[test]
+fn a_loose_file_that_is_first_read_amid_a_write_has_no_old_bytes_afterwards() {
+    use std::os::unix::fs::FileExt;
+    // Written at once, so that its times stay as they were at the beginning of the write.
+    const LEN: usize = 256 << 20;
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    let new = vec![b'b'; LEN];
+    let last = |file: &File| {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, LEN as u64 - 1).map(|()| byte[0])
+    };
+    for attempt in 0.. {
+        let path = format!("mod/{attempt}");
+        fs::write(dir.path(&path), vec![b'a'; LEN]).unwrap();
+        let mount = dir.mount(["mod"]);
+        let file = File::options().write(true).open(dir.path(&path)).unwrap();
+        let before = file.metadata().unwrap().modified().unwrap();
+        let is_amid = thread::scope(|scope| {
+            let write = scope.spawn(|| file.write_all_at(&new, 0).unwrap());
+            while file.metadata().unwrap().modified().unwrap() == before {}
+            let read = last(&File::open(mount.join(attempt.to_string())).unwrap());
+            read.is_ok_and(|byte| byte == b'a') && !write.is_finished()
+        });
+        if is_amid {
+            let now = || last(&File::open(mount.join(attempt.to_string())).unwrap()).ok();
+            until("the new bytes are shown", || now() == Some(b'b'));
+            return;
+        }
+        assert!(attempt < 10, "no read was amid a write");
+        fs::remove_file(dir.path(&path)).unwrap();
+    }
+}
+
+#[test]
 fn an_archive_that_comes_into_a_folder_is_a_layer_of_it() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("Data")).unwrap();
