@@ -163,7 +163,7 @@ impl Followed {
 }
 
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").map_or(5, |cases| cases.parse().unwrap())
+    std::env::var("PROPTEST_CASES").map_or(3, |cases| cases.parse().unwrap())
 }
 
 proptest! {

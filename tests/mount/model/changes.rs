@@ -290,7 +290,9 @@ impl Disk {
 
     /// The newest of the sources and of the archives in them: the time of folders that only archives have.
     pub(super) fn newest(&self) -> Option<SystemTime> {
-        let archives = ARCHIVES.into_iter().chain(SOURCES);
+        // The one that a link may lead to counts as the link.
+        let in_layers = ARCHIVES.into_iter().filter(|path| !path.starts_with("elsewhere/"));
+        let archives = in_layers.chain(SOURCES);
         archives.filter_map(|path| self.path(path).metadata().ok()?.modified().ok()).max()
     }
 
