@@ -9,8 +9,9 @@
 //!   other test needs files from outside the project.
 //! - `scripts/check` runs all of these, and the comparison with other readers in tests/oracles, a crate of its own.
 //! - `scripts/fuzz 60` fuzzes each target of tests/fuzz for a minute, with the invariants of `robustness`.
-//! - `scripts/soak 1` compares every byte of two mounts for a minute, in which archives are swapped and daemons killed
-//!   (tests/soak).
+//! - `scripts/soak 1` compares every byte of two mounts for a minute, in which archives and loose files are swapped and daemons
+//!   killed (tests/soak).
+//! - `PROPTEST_CASES=100 cargo test mount::model` compares mounts with fresh ones after a hundred sequences of changes.
 //! - `scripts/bench --quick` measures (tests/bench); `scripts/bench --tiny` tries the benchmark itself.
 
 // A test that fails says so by panicking.

@@ -52,13 +52,22 @@ impl Store {
                 now.number == then.number && id.entry == earlier_id.entry
             }
             (LayerContent::Folder(now), LayerContent::Folder(then)) => {
-                let is_known = |known| now.folder.look(id.entry, Wait::Yes).is_ok_and(|now| now == known);
+                let is_known =
+                    |known| now.folder.look(id.entry, Wait::Yes).is_ok_and(|now| now.is_equal(&known));
                 // Nobody was told anything of a file that is not known.
                 now.folder.path() == then.folder.path()
                     && then.folder.known(earlier_id.entry).is_none_or(is_known)
             }
             _ => false,
         }
+    }
+
+    /// Whether the bytes of a [kept](Self::is_kept) file are certainly what they were: not of one that was looked at amid a write,
+    /// perhaps, and has the same attributes after it.
+    pub fn is_certain(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) -> bool {
+        let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id)) else { return true };
+        let known = then.folder.known(earlier_id.entry);
+        known.is_none_or(|known| known.is_settled() || now.folder.is_carried(id.entry))
     }
 
     /// Takes over what was learnt of a [kept](Self::is_kept) loose file since then: the kernel was told of it. Where the file is

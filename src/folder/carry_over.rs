@@ -30,13 +30,13 @@ impl Folder {
             for (file, old) in self.common_files(now, earlier, found) {
                 let Some(known) = earlier.known(old) else { continue };
                 if self.is_unmoved(file, earlier, old, is_quiet_here, &is_quiet) {
-                    self.learn_as(file, known);
+                    self.carry(file, known);
                 }
             }
         }
     }
 
-    /// The folders for which `is_asked` holds and in which a file is not what it was when it was looked at.
+    /// The folders for which `is_asked` holds and in which a file may not be what it was when it was looked at.
     pub fn stale_folders(&self, is_asked: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
         let mut stale = Vec::new();
         for (folder, path) in (0_u32..).zip(self.folder_paths()) {
@@ -49,7 +49,7 @@ impl Folder {
                 };
                 if let Some(at) = at
                     && stale.last() != Some(&at)
-                    && self.stat(file) != Some(known)
+                    && (!known.is_settled() || !self.stat(file).is_some_and(|now| now.is_equal(&known)))
                 {
                     stale.push(at);
                 }

@@ -208,7 +208,9 @@ impl Folder {
 
     /// A file that is open now.
     pub fn open_file(&self, file: u32) -> Option<LooseFile> {
-        Some(LooseFile { file: self.files.get((self.number, file))?, known: self.known(file)? })
+        let (file, known, device) =
+            (self.files.get((self.number, file))?, self.known(file)?, self.device(file));
+        Some(LooseFile { file, known, device })
     }
 
     /// Opens a file, and keeps it open.
@@ -242,11 +244,25 @@ impl Folder {
 
     /// What is known of a file: this, where nothing was.
     pub fn learn_as(&self, file: u32, stat: FileStat) -> FileStat {
+        self.learn_by(file, stat, FileState::set)
+    }
+
+    /// The same of what an earlier walk learnt.
+    pub(super) fn carry(&self, file: u32, stat: FileStat) {
+        self.learn_by(file, stat, FileState::carry);
+    }
+
+    /// Whether what is known of a file is from an earlier walk.
+    pub fn is_carried(&self, file: u32) -> bool {
+        self.states[file as usize].is_carried()
+    }
+
+    fn learn_by(&self, file: u32, stat: FileStat, set: fn(&FileState, FileStat)) -> FileStat {
         let state = &self.states[file as usize];
         state.get().unwrap_or_else(|| {
             let _learning = self.learning.lock().unwrap_or_else(PoisonError::into_inner);
             state.get().unwrap_or_else(|| {
-                state.set(stat);
+                set(state, stat);
                 self.learnt.fetch_add(1, Ordering::Relaxed);
                 self.known_bytes.fetch_add(stat.size, Ordering::Relaxed);
                 stat

@@ -12,12 +12,19 @@ use super::file_state::FileStat;
 pub struct LooseFile {
     pub(super) file: Arc<File>,
     pub(super) known: FileStat,
+    /// `st_dev`.
+    pub(super) device: u64,
 }
 
 impl LooseFile {
     /// What it is.
     pub fn stat(&self) -> FileStat {
         self.known
+    }
+
+    /// The device that it is on (`st_dev`).
+    pub fn device(&self) -> u64 {
+        self.device
     }
 
     /// Its bytes from `offset` on: `len` of them, or fewer at its end.

@@ -182,6 +182,10 @@ impl Files for ViewFiles<'_> {
         self.store.is_kept(later, &self.then.store, earlier)
     }
 
+    fn is_certain(&self, later: EntryId, earlier: EntryId) -> bool {
+        self.store.is_certain(later, &self.then.store, earlier)
+    }
+
     fn held(&self, later: EntryId) -> Option<u64> {
         self.then.shared.retired.held(self.store.source(later)?, later.entry)
     }

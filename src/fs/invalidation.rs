@@ -1,4 +1,5 @@
-//! What the kernel is told of a change: names that stand for something else now, and folders whose listings differ.
+//! What the kernel is told of a change: names that stand for something else now, folders whose listings differ, and files whose
+//! bytes may.
 //!
 //! Names one by one, and never a folder for its children: the kernel would serve old bytes to whoever holds a child open. Nor
 //! is it asked to drop all that it knows (FUSE_NOTIFY_INC_EPOCH): with the names of unchanged files go their cached pages.
@@ -17,16 +18,18 @@ use crate::tree::{Changes, Spellings};
 #[derive(Debug, Default)]
 pub(super) struct Invalidation {
     pub(super) names: Vec<NameIn>,
-    folders: Vec<u64>,
+    /// Folders whose listings are others, and files whose bytes may be.
+    inodes: Vec<u64>,
 }
 
 impl Invalidation {
     /// What two views differ in, under all numbers of each folder.
     pub(super) fn of(spellings: &Spellings, changes: &Changes) -> Self {
         let further = spellings.further_numbers(&changes.folders.iter().copied().collect());
-        let mut folders = changes.folders.clone();
-        folders.extend(further.into_values().flatten());
-        Self { names: everywhere(spellings, &changes.names), folders }
+        let mut inodes = changes.folders.clone();
+        inodes.extend(further.into_values().flatten());
+        inodes.extend(&changes.uncertain);
+        Self { names: everywhere(spellings, &changes.names), inodes }
     }
 
     /// Tells the kernel. Waits for whoever reads one of the folders.
@@ -35,8 +38,8 @@ impl Invalidation {
         for (folder, name) in &self.names {
             let _ = notifier.inval_entry(INodeNo(*folder), OsStr::from_bytes(name));
         }
-        for &folder in &self.folders {
-            let _ = notifier.inval_inode(INodeNo(folder), 0, 0);
+        for &inode in &self.inodes {
+            let _ = notifier.inval_inode(INodeNo(inode), 0, 0);
         }
     }
 }

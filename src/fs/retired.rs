@@ -106,7 +106,7 @@ impl Retired {
     pub(super) fn device(&self, ino: u64) -> Option<u64> {
         Some(match self.get(ino)? {
             Bytes::Entry(store, id) => store.device(id),
-            Bytes::Loose(_) => 0,
+            Bytes::Loose(file) => file.device(),
         })
     }
 

@@ -21,6 +21,8 @@ pub struct Changes {
     pub folders: Vec<u64>,
     /// Files that the later view does not have: their numbers, and their entries in the earlier one.
     pub retired: Vec<(u64, EntryId)>,
+    /// Numbers of files that are the same, and whose bytes may be others all the same.
+    pub uncertain: Vec<u64>,
     /// How many files the layers of the later view have that were not there, by layer.
     pub added: BTreeMap<u16, usize>,
     /// The same of other files that were there.
@@ -40,6 +42,11 @@ impl Changes {
 pub trait Files {
     /// Whether an entry of the later view is the same file as one of the earlier that has its path.
     fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool;
+
+    /// Whether the bytes of a kept file are certainly the same.
+    fn is_certain(&self, _later: EntryId, _earlier: EntryId) -> bool {
+        true
+    }
 
     /// The number that the kernel may still hold of an entry of the later view, which an earlier one showed.
     fn held(&self, later: EntryId) -> Option<u64>;
@@ -129,6 +136,9 @@ impl<F: Files> Comparison<'_, F> {
             }
             (Kind::File(old), Kind::File(new)) if self.files.is_kept(new, old) => {
                 self.set(now, old_ino);
+                if !self.files.is_certain(new, old) {
+                    self.changes.uncertain.push(old_ino);
+                }
             }
             (Kind::File(old), Kind::File(new)) => {
                 let number = self.number_file(new)?;
@@ -163,7 +173,11 @@ impl<F: Files> Comparison<'_, F> {
             let parent = self.earlier.ino(self.earlier.parent(node));
             self.changes.names.push((parent, Box::from(self.earlier.name(node))));
             match self.earlier.kind(node) {
-                Kind::Folder => nodes.extend(self.earlier.children(node)),
+                Kind::Folder => {
+                    // Whoever has it open would go on listing what was in it.
+                    self.changes.folders.push(self.earlier.ino(node));
+                    nodes.extend(self.earlier.children(node));
+                }
                 Kind::File(entry) => {
                     self.changes.retired.push((self.earlier.ino(node), entry));
                     *self.changes.removed.entry(entry.layer).or_default() += 1;

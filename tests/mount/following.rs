@@ -272,6 +272,40 @@ fn loose_files_are_followed_wherever_they_are_in_their_folder() {
 }
 
 #[test]
+fn a_loose_file_that_is_first_read_amid_a_write_has_no_old_bytes_afterwards() {
+    use std::os::unix::fs::FileExt;
+    // Written at once, so that its times stay as they were at the beginning of the write.
+    const LEN: usize = 256 << 20;
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    let new = vec![b'b'; LEN];
+    let last = |file: &File| {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, LEN as u64 - 1).map(|()| byte[0])
+    };
+    for attempt in 0.. {
+        let path = format!("mod/{attempt}");
+        fs::write(dir.path(&path), vec![b'a'; LEN]).unwrap();
+        let mount = dir.mount(["mod"]);
+        let file = File::options().write(true).open(dir.path(&path)).unwrap();
+        let before = file.metadata().unwrap().modified().unwrap();
+        let is_amid = thread::scope(|scope| {
+            let write = scope.spawn(|| file.write_all_at(&new, 0).unwrap());
+            while file.metadata().unwrap().modified().unwrap() == before {}
+            let read = last(&File::open(mount.join(attempt.to_string())).unwrap());
+            read.is_ok_and(|byte| byte == b'a') && !write.is_finished()
+        });
+        if is_amid {
+            let now = || last(&File::open(mount.join(attempt.to_string())).unwrap()).ok();
+            until("the new bytes are shown", || now() == Some(b'b'));
+            return;
+        }
+        assert!(attempt < 10, "no read was amid a write");
+        fs::remove_file(dir.path(&path)).unwrap();
+    }
+}
+
+#[test]
 fn an_archive_that_comes_into_a_folder_is_a_layer_of_it() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("Data")).unwrap();
@@ -305,6 +339,29 @@ fn a_folder_that_is_someones_current_one_stays_it() {
         fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect::<Vec<_>>(),
         ["b.txt", "textures"]
     );
+}
+
+#[test]
+fn a_folder_that_is_gone_lists_nothing_to_whom_has_it_open() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("f\\g\\a.txt", "a"), ("b.txt", "b")]));
+    let mount = dir.mount(["a.bsa"]);
+    let folders = ["f", "f/g", "F/G"].map(|path| File::open(mount.join(path)).unwrap());
+    let list = |folder: &File| {
+        rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0)).unwrap();
+        let mut buffer = Vec::with_capacity(4096);
+        let mut entries = rustix::fs::RawDir::new(folder, buffer.spare_capacity_mut());
+        let mut count = 0;
+        while let Some(Ok(_)) = entries.next() {
+            count += 1;
+        }
+        count
+    };
+    // `.`, `..` and what is in it. The second time the kernel has it.
+    assert_eq!([(); 2].map(|()| folders.each_ref().map(list)), [[3; 3]; 2]);
+    replace(&dir, "a.bsa", &archive(&[("b.txt", "b")]));
+    until_later(&mount, 0);
+    assert_eq!(folders.each_ref().map(list), [0; 3]);
 }
 
 #[test]

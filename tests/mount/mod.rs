@@ -14,6 +14,7 @@ mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons th
 mod listings; // readdir, whole and from any cookie
 mod logging; // where the log goes, and that nobody waits for it
 mod memory; // as a multiple of an archive's length
+mod model; // random changes on the disk, compared with a fresh mount
 mod mounts; // mounts, and umount by source and of all
 mod names; // lookups in any case, and names that are in no listing
 mod outages; // archives on a disk that fails or hangs

@@ -44,9 +44,10 @@ pub(crate) fn generation(seed: u64, archive: usize, number: u64) -> Arc<Generati
     Arc::new(Generation::new(seed, archive, KINDS[archive].has_textures(), number))
 }
 
-/// One file of it.
-pub(crate) fn data(seed: u64, archive: usize, number: u64, index: usize) -> Vec<u8> {
-    contents::File::new(seed, archive, KINDS[archive].has_textures(), number, index as u64).data
+/// A file of an archive or of the folder, which is the layer above the archives.
+pub(crate) fn data(seed: u64, layer: usize, number: u64, index: u64) -> Vec<u8> {
+    let has_textures = KINDS.get(layer).is_some_and(Kind::has_textures);
+    contents::File::new(seed, layer, has_textures, number, index).data
 }
 
 impl Kind {
@@ -56,7 +57,7 @@ impl Kind {
 
     /// The archive in pieces. One file in seven is stored where the others are packed, and the reverse.
     pub(crate) fn parts(&self, generation: &Generation) -> Parts {
-        let files = generation.files.iter().enumerate().map(|(index, file)| (index % 7 == 6, file));
+        let files = generation.files.iter().map(|file| (file.index % 7 == 6, &**file));
         match self.layout {
             Layout::Tes3 => files
                 .fold(Tes3::new(), |archive, (_, file)| archive.file(stored_path(file), file.data.clone()))

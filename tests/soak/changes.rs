@@ -1,21 +1,23 @@
-//! What changes the world: archives are replaced and rewritten; the daemon of the second mount is killed, stopped and
-//! replaced, while that of the first lives as long as the run.
+//! What changes the world: archives and loose files are replaced and rewritten; the daemon of the second mount is killed, stopped
+//! and replaced, while that of the first lives as long as the run.
 //!
 //! Readers go on through all of it. They pause only where what they must find would be ambiguous: while a mount gets
-//! another view. The first mount keeps the archives that it opened: what is renamed over is served as it was, and only
-//! files that it has not open are rewritten in place.
+//! another view by another daemon. A mount that follows the disk may show both what was and what comes, from before a change
+//! until it says that it looked at the disk since. The second mount does not follow it in some of its lives: what is renamed over
+//! is served as it was then, and of what is rewritten in place nothing.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::sleep;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use crate::archives::{self, KINDS};
 use crate::contents::Generation;
+use crate::loose::{self, Changed};
 use crate::mounts::{Mount, Serving, wait_for_end};
 use crate::random::Random;
 use crate::run::{EndOnPanic, Run};
@@ -27,13 +29,15 @@ use crate::{Outcome, at};
 pub(crate) struct Changes<'a> {
     pub(crate) run: &'a Run,
     pub(crate) archives: &'a Path,
-    /// Locked while an archive is not at its path.
+    /// The folder of loose files.
+    pub(crate) loose: &'a Path,
+    /// Locked while an archive is replaced.
     pub(crate) names: &'a Mutex<()>,
     /// Mounted as long as the run.
     pub(crate) lasting: &'a Mount,
     /// Killed and mounted again.
     pub(crate) changing: &'a Mount,
-    /// What the archives hold now.
+    /// What the archives and the folder hold now.
     pub(crate) current: Vec<Arc<Generation>>,
     pub(crate) random: Random,
     pub(crate) act: &'a Act,
@@ -45,7 +49,7 @@ impl Changes<'_> {
         let _end = EndOnPanic(self.run);
         let mut next_sample = Instant::now() + interval;
         while Instant::now() < end && !self.run.is_ending() {
-            let pause = Duration::from_millis(50 + self.random.below(1000));
+            let pause = Duration::from_millis(50 + self.random.below(400));
             self.run.pause(pause.min(end.saturating_duration_since(Instant::now())));
             let mut done = self.change();
             if done.is_ok() && Instant::now() >= next_sample {
@@ -62,10 +66,11 @@ impl Changes<'_> {
 
     fn change(&mut self) -> Outcome<()> {
         match self.random.below(100) {
-            0..30 => self.swap(),
-            30..45 => self.rewrite(),
-            45..65 => self.remount(),
-            65..80 => self.kill(),
+            0..20 => self.swap(),
+            20..35 => self.rewrite(),
+            35..65 => self.change_loose(),
+            65..75 => self.remount(),
+            75..85 => self.kill(),
             _ => {
                 self.stop();
                 Ok(())
@@ -78,36 +83,75 @@ impl Changes<'_> {
         self.act.begin(|| "sample".into());
         let mut lasting = self.lasting.pause_readers();
         let mut changing = self.changing.pause_readers();
-        lasting.life.sample()?;
-        changing.life.sample()
+        thread::scope(|scope| {
+            // The locks cannot be sent.
+            let lasting = &mut lasting.life;
+            let other = scope.spawn(|| lasting.sample());
+            let done = changing.life.sample();
+            other.join().map_err(|_| "a sample cannot be taken")?.and(done)
+        })
     }
 
-    /// Renames the next generation over an archive. Both mounts serve on what they opened.
+    /// Renames the next generation over an archive, sometimes the one after it right behind.
     fn swap(&mut self) -> Outcome<()> {
         let archive = self.random.index(KINDS.len());
-        let (path, generation) = self.next(archive);
-        self.act.begin(|| format!("replace {}", path.display()));
-        let new = path.with_extension("new");
-        archives::write(&new, &KINDS[archive].parts(&generation), generation.number).map_err(at(&new))?;
-        let _names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        fs::rename(&new, &path).map_err(at(&path))?;
-        self.current[archive] = generation;
-        self.run.counts.swaps.add(1);
-        Ok(())
+        for _ in 0..if self.random.one_in(4) { 3 } else { 1 } {
+            let (path, generation) = self.next(archive);
+            self.act.begin(|| format!("replace {}", path.display()));
+            let new = path.with_extension("new");
+            archives::write(&new, &KINDS[archive].parts(&generation), generation.number).map_err(at(&new))?;
+            let _names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+            self.announce(archive, generation);
+            fs::rename(&new, &path).map_err(at(&path))?;
+            self.run.counts.swaps.add(1);
+        }
+        self.wait_until_shown()
     }
 
-    /// Writes the next generation into an archive's file, where the first mount has another one open.
+    /// Writes the next generation into an archive's file.
     fn rewrite(&mut self) -> Outcome<()> {
-        let replaced = (0..KINDS.len()).filter(|&it| self.current[it].number > 0).collect::<Vec<_>>();
-        let Some(&archive) = replaced.get(self.random.index(replaced.len())) else { return self.swap() };
+        let archive = self.random.index(KINDS.len());
         let (path, generation) = self.next(archive);
         self.act.begin(|| format!("rewrite {}", path.display()));
         let parts = KINDS[archive].parts(&generation);
-        let _names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        self.changing.read().view.note_rewritten(archive);
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        self.current[archive].lose();
+        self.announce(archive, generation);
         crate::support::write_sparse(&path, &parts).map_err(at(&path))?;
-        self.current[archive] = generation;
+        drop(names);
         self.run.counts.rewrites.add(1);
+        self.wait_until_shown()
+    }
+
+    /// Changes some loose files, sometimes others right behind.
+    fn change_loose(&mut self) -> Outcome<()> {
+        for _ in 0..if self.random.one_in(4) { 3 } else { 1 } {
+            self.act.begin(|| "change loose files".into());
+            let changed = Changed::new(self.run.seed, &self.current[loose::LAYER], &mut self.random);
+            self.announce(loose::LAYER, changed.generation.clone());
+            changed.make(self.loose).map_err(at(self.loose))?;
+            self.run.counts.loose.add(changed.len());
+        }
+        self.wait_until_shown()
+    }
+
+    /// Has readers accept what a source is about to hold.
+    fn announce(&mut self, layer: usize, generation: Arc<Generation>) {
+        for mount in [self.lasting, self.changing].into_iter().filter(|mount| mount.follows()) {
+            mount.views.may_show(mount.views.last().with(layer, generation.clone()));
+        }
+        self.current[layer] = generation;
+    }
+
+    /// Waits until what was changed is shown, and nothing else is accepted any more.
+    fn wait_until_shown(&self) -> Outcome<()> {
+        let since = Instant::now();
+        for mount in [self.lasting, self.changing].into_iter().filter(|mount| mount.follows()) {
+            mount.wait_until_shown()?;
+            mount.views.show_last();
+        }
+        self.run.counts.shown_after.add(since.elapsed().as_millis() as u64);
+        self.run.counts.shown.add(1);
         Ok(())
     }
 
@@ -123,9 +167,9 @@ impl Changes<'_> {
         let mut serving = self.changing.pause_readers();
         serving.life.sample()?;
         let is_lazy = self.random.one_in(3);
-        let open = if is_lazy { self.open_some(&serving)? } else { Vec::new() };
+        let open = if is_lazy { self.open_some()? } else { Vec::new() };
         self.changing.unmount(&serving, is_lazy)?;
-        let (view, old) = (self.new_view(), serving.view.clone());
+        let (view, old) = (self.new_view(), self.changing.views.last());
         let pid = serving.life.pid;
         self.mount(&mut serving, view)?;
         self.run.counts.remounts.add(1);
@@ -149,12 +193,11 @@ impl Changes<'_> {
             self.run.fail_and_go_on(error.to_string());
         }
         sleep(Duration::from_millis(self.random.below(400)));
-        let view = self.changing.read().view.clone();
+        let view = self.changing.views.last();
         if view.is_of(&self.current) {
             // Readers must find the same as before, so they need not pause.
-            let _names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
             self.changing.mount(&view, cache_size(&mut self.random))?;
-            let view = View::new(view.layout, self.current.clone());
+            let view = View::new(view.layout, view.generations.clone());
             self.finish_life(&mut self.changing.pause_readers(), view);
             return Ok(());
         }
@@ -175,11 +218,12 @@ impl Changes<'_> {
 
     fn new_view(&mut self) -> View {
         let layout = if self.random.one_in(2) { Layout::Union } else { Layout::PerArchive };
-        View::new(layout, self.current.clone())
+        // Without loose files the mount is static.
+        let sources = if self.random.one_in(3) { loose::LAYER } else { self.current.len() };
+        View::new(layout, self.current[..sources].to_vec())
     }
 
     fn mount(&mut self, serving: &mut Serving, view: View) -> Outcome<()> {
-        let _names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         self.changing.mount(&view, cache_size(&mut self.random))?;
         self.finish_life(serving, view);
         Ok(())
@@ -190,14 +234,14 @@ impl Changes<'_> {
         if let Some(fault) = serving.life.fault() {
             self.run.fail(fault);
         }
-        self.changing.replace(serving, Arc::new(view));
+        self.changing.replace(serving, view);
     }
 
-    /// Opens a few files of archives that were not rewritten, and reads the beginning of each.
-    fn open_some(&mut self, serving: &Serving) -> Outcome<Vec<(usize, File)>> {
-        let view = &serving.view;
+    /// Opens a few files that were not written to, and reads the beginning of each.
+    fn open_some(&mut self) -> Outcome<Vec<(usize, File)>> {
+        let view = self.changing.views.last();
         let indices: Vec<usize> = (0..5).map(|_| view.large[self.random.index(view.large.len())]).collect();
-        let whole = indices.into_iter().filter(|&it| !view.is_rewritten(view.files[it].archive));
+        let whole = indices.into_iter().filter(|&it| !view.files[it].is_lost());
         let open = |index: usize| -> Outcome<(usize, File)> {
             let path = self.changing.root.join(&view.files[index].path);
             let file = File::open(&path).map_err(at(&path))?;
@@ -214,7 +258,7 @@ impl Changes<'_> {
         file.read_to_end(&mut rest).map_err(at(Path::new(&shown.path)))?;
         self.run.counts.reads.add(1);
         self.run.counts.compared_bytes.add(rest.len() as u64);
-        if rest != shown.file().data[4096..] {
+        if rest != shown.file.data[4096..] {
             self.run.counts.wrong.add(1);
             return Err(format!("WRONG BYTES: {} of a detached mount", shown.path).into());
         }

@@ -1,4 +1,4 @@
-//! The comparisons: each does to a mount what programs do, and compares every byte, name and size with the view.
+//! The comparisons: each does to a mount what programs do, and compares every byte, name and size with what the mount may show.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,13 +7,16 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
 
 use rustix::fs::{Advice, fadvise};
+use rustix::io::Errno;
 
 use crate::archives;
 use crate::random::Random;
 use crate::run::Counts;
-use crate::view::{Shown, View};
+use crate::view::{Shown, View, Views, source_name};
 use crate::watch::Act;
 
 /// Sizes of reads: of a page, of cp, of the largest request, and odd ones.
@@ -23,19 +26,22 @@ const STEPS: [usize; 6] = [4096, 1 << 17, 1 << 20, 1 << 16, 1000, 77_777];
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The system returned an error.
-    Refused { error: io::Error, path: String, archive: Option<usize> },
+    Refused { error: io::Error, path: String },
     /// Bytes are not those of the file.
     Wrong(String),
     /// Names or sizes are not those of the view.
     Differs(String),
+    /// What a change may cause: bytes that were overwritten, a file that is removed.
+    OfChange,
 }
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused { error, path, .. } => write!(f, "{path}: {error}"),
+            Self::Refused { error, path } => write!(f, "{path}: {error}"),
             Self::Wrong(text) => write!(f, "WRONG BYTES: {text}"),
             Self::Differs(text) => f.write_str(text),
+            Self::OfChange => f.write_str("it changed"),
         }
     }
 }
@@ -43,7 +49,7 @@ impl fmt::Display for Trouble {
 /// A mount to compare.
 pub(crate) struct Subject<'a> {
     pub(crate) root: &'a Path,
-    pub(crate) view: &'a View,
+    pub(crate) views: &'a Views,
     pub(crate) counts: &'a Counts,
     pub(crate) seed: u64,
     pub(crate) act: &'a Act,
@@ -52,16 +58,54 @@ pub(crate) struct Subject<'a> {
     pub(crate) copy: &'a Path,
 }
 
+/// What a path may lead to.
+struct Possible {
+    files: Vec<Arc<Shown>>,
+    /// Whether it may be absent.
+    is_absent: bool,
+}
+
+/// An open file: one and the same, whatever its path leads to later.
+struct Opened {
+    file: File,
+    path: String,
+    possible: Possible,
+}
+
+impl Possible {
+    fn new(views: &[Arc<View>], path: &str) -> Self {
+        let found: Vec<_> = views.iter().map(|view| view.find(path)).collect();
+        let is_absent = found.iter().any(Option::is_none);
+        let mut files: Vec<Arc<Shown>> = found.into_iter().flatten().cloned().collect();
+        files.dedup_by(|one, other| Arc::ptr_eq(&one.file, &other.file));
+        Self { files, is_absent }
+    }
+
+    /// Whether a part of a file may be there that is being written.
+    fn is_growing(&self) -> bool {
+        (self.is_absent || self.files.len() > 1) && self.files.iter().any(|it| it.file.is_in_place)
+    }
+
+    /// The same error, or the change that explains it.
+    fn refused(&self, error: io::Error, path: &str) -> Trouble {
+        match Errno::from_io_error(&error) {
+            Some(Errno::NOENT) if self.is_absent => Trouble::OfChange,
+            Some(Errno::IO) if self.files.iter().any(|it| it.is_lost()) => Trouble::OfChange,
+            _ => Trouble::Refused { error, path: path.to_owned() },
+        }
+    }
+}
+
 impl Subject<'_> {
     /// Reads a whole file in steps.
     pub(crate) fn whole(&mut self, shown: &Shown, random: &mut Random) -> Result<(), Trouble> {
-        let file = self.open(shown, &shown.path)?;
-        self.drop_pages(&file, random)?;
-        self.size(shown, &shown.path)?;
+        let mut opened = self.open(&shown.path, &shown.path)?;
+        self.drop_pages(&opened.file, random)?;
+        self.size(&shown.path, &shown.path)?;
         let step = STEPS[random.index(STEPS.len())];
         let mut offset = 0;
         loop {
-            let len = self.range(shown, &file, offset, step)?;
+            let len = self.range(&mut opened, offset, step)?;
             if len < step {
                 return Ok(());
             }
@@ -71,54 +115,57 @@ impl Subject<'_> {
 
     /// Reads ranges of a file, also beyond its end.
     pub(crate) fn ranges(&mut self, shown: &Shown, random: &mut Random) -> Result<(), Trouble> {
-        let file = self.open(shown, &shown.path)?;
+        let mut opened = self.open(&shown.path, &shown.path)?;
         for _ in 0..=random.below(8) {
-            self.drop_pages(&file, random)?;
-            let offset = random.index(shown.file().data.len() + 5000);
+            self.drop_pages(&opened.file, random)?;
+            let offset = random.index(shown.file.data.len() + 5000);
             let most = if random.one_in(4) { 300_000 } else { 9000 };
             let len = 1 + random.index(most);
-            self.range(shown, &file, offset, len)?;
+            self.range(&mut opened, offset, len)?;
         }
         Ok(())
     }
 
-    /// Reads a range to its end or that of the file, and returns its length.
-    fn range(&mut self, shown: &Shown, file: &File, offset: usize, len: usize) -> Result<usize, Trouble> {
-        let expected = shown.file().data.get(offset..).unwrap_or_default();
+    /// Reads a range to its end or that of the file, and returns its length. The file is none that has other bytes from then on:
+    /// so no two reads are of two files.
+    fn range(&mut self, opened: &mut Opened, offset: usize, len: usize) -> Result<usize, Trouble> {
         let mut done = 0;
         while done < len {
-            self.act.begin(|| format!("read {len} at {offset} of {}", shown.path));
-            let read = match file.read_at(&mut self.buffer[done..len], (offset + done) as u64) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read.map_err(refused(&shown.path, Some(shown.archive)))?,
-            };
-            if read == 0 {
-                break;
+            self.act.begin(|| format!("read {len} at {offset} of {}", opened.path));
+            match opened.file.read_at(&mut self.buffer[done..len], (offset + done) as u64) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(opened.possible.refused(error, &opened.path)),
+                Ok(0) => break,
+                Ok(read) => done += read,
             }
-            done += read;
         }
         self.counts.reads.add(1);
         self.counts.compared_bytes.add(done as u64);
         let read = &self.buffer[..done];
-        let is_whole = done == len.min(expected.len());
-        if expected.starts_with(read) && is_whole {
+        let rest = |shown: &Shown| shown.file.data.len().saturating_sub(offset);
+        let begins = |shown: &Shown| shown.file.data.get(offset..).unwrap_or_default().starts_with(read);
+        if opened.possible.is_growing()
+            && opened.possible.files.iter().any(|it| it.file.is_in_place && begins(it) && done < rest(it))
+        {
+            return Err(Trouble::OfChange);
+        }
+        let is_it = |shown: &Arc<Shown>| begins(shown) && done == len.min(rest(shown));
+        if opened.possible.files.iter().any(is_it) {
+            opened.possible.files.retain(is_it);
             return Ok(done);
         }
-        // A made-up size may be smaller than the file.
-        if expected.starts_with(read) && self.view.is_rewritten(shown.archive) {
-            return Ok(0);
-        }
-        Err(self.wrong(shown, offset, read, len))
+        Err(self.wrong(&opened.possible.files, offset, read, len))
     }
 
     /// Describes wrong bytes: where they begin, and where they may come from.
-    fn wrong(&self, shown: &Shown, offset: usize, read: &[u8], asked: usize) -> Trouble {
-        let expected = shown.file().data.get(offset..).unwrap_or_default();
+    fn wrong(&self, possible: &[Arc<Shown>], offset: usize, read: &[u8], asked: usize) -> Trouble {
+        let Some(shown) = possible.last() else { return Trouble::Wrong("of what is absent".into()) };
+        let expected = shown.file.data.get(offset..).unwrap_or_default();
         let same = read.iter().zip(expected).take_while(|(ours, other)| ours == other).count();
         let rest = &read[same..];
-        let numbers = 0..=shown.generation() + 50;
+        let numbers = 0..=shown.file.number + 50;
         let is_of = |number: &u64| {
-            let data = archives::data(self.seed, shown.archive, *number, shown.index);
+            let data = archives::data(self.seed, shown.layer, *number, shown.file.index);
             data.get(offset + same..).is_some_and(|it| !rest.is_empty() && it.starts_with(rest))
         };
         let source = match numbers.into_iter().find(is_of) {
@@ -127,38 +174,45 @@ impl Subject<'_> {
             Some(number) => format!("from there on generation {number}"),
             None => format!("then {:02x?}", &rest[..rest.len().min(16)]),
         };
+        let generations: Vec<u64> = possible.iter().map(|it| it.file.number).collect();
         Trouble::Wrong(format!(
-            "{} of archive {} in generation {}, {} bytes: read {} of {asked} at {offset}, right for {same}: {source}",
+            "{} of {} in generation {generations:?}, {} bytes: read {} of {asked} at {offset}, right for {same}: {source}",
             shown.path,
-            archives::KINDS[shown.archive].file_name,
-            shown.generation(),
-            shown.file().data.len(),
+            source_name(shown.layer),
+            shown.file.data.len(),
             read.len(),
         ))
     }
 
     /// Lists a folder and asks for the attributes of what is in it, as `ls -l` does.
-    pub(crate) fn list(&self, folder: usize) -> Result<(), Trouble> {
-        let Some((folder, children)) = self.view.folders.iter().nth(folder) else { return Ok(()) };
+    pub(crate) fn list(&self, folder: &str) -> Result<(), Trouble> {
         self.act.begin(|| format!("list {folder:?}"));
+        let begin = Instant::now();
         let path = self.root.join(folder);
-        let listed = fs::read_dir(&path).map_err(refused(folder, None))?;
+        let listed = fs::read_dir(&path).map_err(refused(folder))?;
         let names = listed.map(|it| Ok(it?.file_name().into_string().unwrap_or_default()));
-        let names: BTreeSet<String> = names.collect::<io::Result<_>>().map_err(refused(folder, None))?;
+        let names: BTreeSet<String> = names.collect::<io::Result<_>>().map_err(refused(folder))?;
         self.counts.folders.add(1);
-        if !names.iter().eq(children.keys()) {
-            let other: Vec<&String> = names.iter().filter(|it| !children.contains_key(*it)).take(3).collect();
+        let views = self.views.since(begin);
+        let children: Vec<_> = views.iter().filter_map(|view| view.folders.get(folder)).collect();
+        // A view between two may have a part of what changed.
+        let is_known = |name: &String| children.iter().any(|it| it.contains_key(name));
+        let other: Vec<&String> = names.iter().filter(|it| !is_known(it)).take(3).collect();
+        let always = |name: &&String| children.iter().all(|it| it.contains_key(*name));
+        let all = children.first().into_iter().flat_map(|it| it.keys()).filter(always);
+        let missing: Vec<&String> = all.filter(|it| !names.contains(*it)).take(3).collect();
+        if !other.is_empty() || !missing.is_empty() {
             return Err(Trouble::Differs(format!(
-                "{folder:?} lists {} names and not {}; unknown are {other:?}",
-                names.len(),
-                children.len()
+                "{folder:?} lists {} names; unknown are {other:?}, missing {missing:?}",
+                names.len()
             )));
         }
-        for (name, file) in children {
+        for (name, file) in views.last().and_then(|view| view.folders.get(folder)).into_iter().flatten() {
             let path = format!("{folder}/{name}");
+            let path = path.trim_start_matches('/');
             match file {
-                Some(file) => self.size(&self.view.files[*file], path.trim_start_matches('/'))?,
-                None => self.is_folder(path.trim_start_matches('/'))?,
+                Some(_) => go_on(self.size(path, path))?,
+                None => self.is_folder(path)?,
             }
         }
         Ok(())
@@ -166,7 +220,7 @@ impl Subject<'_> {
 
     /// `ls -lR` of the mount.
     pub(crate) fn list_all(&self) -> Result<(), Trouble> {
-        (0..self.view.folders.len()).try_for_each(|folder| self.list(folder))
+        self.views.last().folders.keys().try_for_each(|folder| self.list(folder))
     }
 
     /// Looks a file up in another spelling, and reads its beginning.
@@ -177,86 +231,110 @@ impl Subject<'_> {
             1 => shown.path.to_ascii_lowercase(),
             _ => shown.path.chars().map(swap_case).collect(),
         };
-        self.size(shown, &spelled)?;
-        let file = self.open(shown, &spelled)?;
-        self.range(shown, &file, 0, 4096).map(drop)
+        self.size(&shown.path, &spelled)?;
+        let mut opened = self.open(&shown.path, &spelled)?;
+        self.range(&mut opened, 0, 4096).map(drop)
     }
 
-    /// Looks up what does not exist.
+    /// Looks up what does not exist, or exists in an earlier or a later generation.
     pub(crate) fn absent(&self, shown: &Shown, random: &mut Random) -> Result<(), Trouble> {
         let folder = shown.path.rsplit_once('/').map_or("", |it| it.0);
-        let number = shown.generation() + 1 + random.below(3);
-        let (path, expected) = match random.below(4) {
-            0 => (format!("{}.bak", shown.path), io::ErrorKind::NotFound),
-            1 => (format!("{folder}/none/{number}"), io::ErrorKind::NotFound),
-            2 => (format!("{}/below", shown.path), io::ErrorKind::NotADirectory),
-            _ => match shown.file().name_in(number) {
-                Some(name) => (format!("{folder}/{name}"), io::ErrorKind::NotFound),
-                None => (format!("Missing{}", random.below(1000)), io::ErrorKind::NotFound),
+        let number = (shown.file.number + 3).saturating_sub(random.below(6));
+        let path = match random.below(4) {
+            0 => format!("{}.bak", shown.path),
+            1 => format!("{folder}/none/{number}"),
+            2 => format!("{}/below", shown.path),
+            _ => match shown.file.name_in(number) {
+                Some(name) => format!("{folder}/{name}"),
+                None => format!("Missing{}", random.below(1000)),
             },
         };
         self.act.begin(|| format!("look up {path}"));
         self.counts.absent.add(1);
-        match fs::symlink_metadata(self.root.join(&path)) {
-            Err(error) if error.kind() == expected => Ok(()),
-            Err(error) => Err(refused(&path, Some(shown.archive))(error)),
+        let begin = Instant::now();
+        let found = fs::symlink_metadata(self.root.join(&path));
+        let views = self.views.since(begin);
+        let possible = Possible::new(&views, &path);
+        let parent = Possible::new(&views, path.rsplit_once('/').map_or("", |it| it.0));
+        match found {
+            Ok(_) if !possible.files.is_empty() => Ok(()),
             Ok(_) => Err(Trouble::Differs(format!("{path} exists"))),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory && !parent.files.is_empty() => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !possible.is_absent => {
+                Err(Trouble::Differs(format!("{path} is absent")))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && parent.is_absent => Ok(()),
+            Err(error) => Err(possible.refused(error, &path)),
         }
     }
 
     /// Copies a file by `cp`, a process of its own.
     pub(crate) fn copy(&self, shown: &Shown) -> Result<(), Trouble> {
         self.act.begin(|| format!("cp {}", shown.path));
+        let begin = Instant::now();
         let mut command = Command::new("cp");
         command.arg(self.root.join(&shown.path)).arg(self.copy).stdin(Stdio::null());
-        let failed = refused("cp", None);
+        let failed = refused("cp");
         let output = command.output().map_err(&failed)?;
         let copied = if self.copy.exists() { fs::read(self.copy).map_err(&failed)? } else { Vec::new() };
         let _ = fs::remove_file(self.copy);
         self.counts.copies.add(1);
         self.counts.compared_bytes.add(copied.len() as u64);
-        let data = &shown.file().data;
-        let is_short = copied.len() < data.len() && !self.view.is_rewritten(shown.archive);
-        if !data.starts_with(&copied) || output.status.success() && is_short {
-            return Err(self.wrong(shown, 0, &copied, data.len()));
+        let possible = Possible::new(&self.views.since(begin), &shown.path);
+        let is_growing = possible.is_growing();
+        let is_whole = |it: &Shown| {
+            !output.status.success()
+                || it.file.data.len() == copied.len()
+                || is_growing && it.file.is_in_place
+        };
+        if !possible.files.iter().any(|it| it.file.data.starts_with(&copied) && is_whole(it)) {
+            return Err(self.wrong(&possible.files, 0, &copied, shown.file.data.len()));
         }
         if output.status.success() {
             return Ok(());
         }
         let text = String::from_utf8_lossy(&output.stderr);
-        Err(Trouble::Refused {
-            // Which one cp was given is in its text only.
-            error: rustix::io::Errno::IO.into(),
-            path: text.trim().to_owned(),
-            archive: Some(shown.archive),
-        })
+        // Which error cp was given is in its text only.
+        let errno = if text.contains("No such file") { Errno::NOENT } else { Errno::IO };
+        Err(possible.refused(errno.into(), text.trim()))
     }
 
-    fn open(&self, shown: &Shown, path: &str) -> Result<File, Trouble> {
-        self.act.begin(|| format!("open {path}"));
-        File::open(self.root.join(path)).map_err(refused(path, Some(shown.archive)))
+    fn open(&self, path: &str, spelled: &str) -> Result<Opened, Trouble> {
+        self.act.begin(|| format!("open {spelled}"));
+        let begin = Instant::now();
+        let file = File::open(self.root.join(spelled));
+        let possible = Possible::new(&self.views.since(begin), path);
+        match file {
+            Ok(_) if possible.files.is_empty() => Err(Trouble::Differs(format!("{spelled} exists"))),
+            Ok(file) => Ok(Opened { file, path: spelled.to_owned(), possible }),
+            Err(error) => Err(possible.refused(error, spelled)),
+        }
     }
 
-    fn size(&self, shown: &Shown, path: &str) -> Result<(), Trouble> {
-        self.act.begin(|| format!("stat {path}"));
-        let failed = refused(path, Some(shown.archive));
-        let metadata = fs::symlink_metadata(self.root.join(path)).map_err(failed)?;
+    fn size(&self, path: &str, spelled: &str) -> Result<(), Trouble> {
+        self.act.begin(|| format!("stat {spelled}"));
+        let begin = Instant::now();
+        let metadata = fs::symlink_metadata(self.root.join(spelled));
+        let possible = Possible::new(&self.views.since(begin), path);
+        let metadata = metadata.map_err(|error| possible.refused(error, spelled))?;
         self.counts.lookups.add(1);
-        let len = shown.file().data.len() as u64;
-        // Where the data state the size and cannot be read any more, one is made up.
-        if metadata.is_file() && (metadata.len() == len || self.view.is_rewritten(shown.archive)) {
+        let len = metadata.len();
+        let is_growing = possible.is_growing();
+        let is_it = |it: &Arc<Shown>| {
+            let data = it.file.data.len() as u64;
+            data == len || is_growing && it.file.is_in_place && len < data
+        };
+        if metadata.is_file() && possible.files.iter().any(is_it) {
             return Ok(());
         }
-        Err(Trouble::Differs(format!(
-            "{path}: {:?} of {} and not {len} bytes",
-            metadata.file_type(),
-            metadata.len()
-        )))
+        let sizes: Vec<usize> = possible.files.iter().map(|it| it.file.data.len()).collect();
+        let kind = metadata.file_type();
+        Err(Trouble::Differs(format!("{spelled}: {kind:?} of {len} and not {sizes:?} bytes")))
     }
 
     fn is_folder(&self, path: &str) -> Result<(), Trouble> {
         self.act.begin(|| format!("stat {path}"));
-        let metadata = fs::symlink_metadata(self.root.join(path)).map_err(refused(path, None))?;
+        let metadata = fs::symlink_metadata(self.root.join(path)).map_err(refused(path))?;
         self.counts.lookups.add(1);
         match metadata.is_dir() {
             true => Ok(()),
@@ -268,17 +346,22 @@ impl Subject<'_> {
     fn drop_pages(&self, file: &File, random: &mut Random) -> Result<(), Trouble> {
         if random.one_in(3) {
             let dropped = fadvise(file, 0, None, Advice::DontNeed);
-            dropped.map_err(|error| refused("fadvise", None)(error.into()))?;
+            dropped.map_err(|error| refused("fadvise")(error.into()))?;
             self.counts.advised.add(1);
         }
         Ok(())
     }
 }
 
-/// Adds the file to an error.
-fn refused(path: &str, archive: Option<usize>) -> impl Fn(io::Error) -> Trouble {
+/// Goes on with the next file, where this one changed.
+fn go_on(done: Result<(), Trouble>) -> Result<(), Trouble> {
+    if matches!(done, Err(Trouble::OfChange)) { Ok(()) } else { done }
+}
+
+/// Adds the path to an error.
+fn refused(path: &str) -> impl Fn(io::Error) -> Trouble {
     let path = path.to_owned();
-    move |error| Trouble::Refused { error, path: path.clone(), archive }
+    move |error| Trouble::Refused { error, path: path.clone() }
 }
 
 fn swap_case(character: char) -> char {

@@ -1,31 +1,57 @@
-//! What the archives hold: the names and bytes of each generation, which the seed determines.
+//! What the archives and the folder of loose files hold: the names and bytes of each generation, which the seed determines.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::random::Random;
 use crate::support::content::{noise, texels, text};
 use crate::support::dds;
 
-/// Files of each archive.
-const FILES: u64 = 300;
-/// Files whose names all archives but those of textures have: in a union the last one wins.
+/// Files of each archive, and at most of the folder.
+pub(crate) const FILES: u64 = 300;
+/// Files whose names all but the archives of textures have: in a union the last one wins.
 const SHARED: std::ops::Range<u64> = 10..20;
 
-/// What an archive holds between two changes.
+/// What an archive or the folder holds between two changes.
 #[derive(Debug)]
 pub(crate) struct Generation {
     /// From 0.
     pub(crate) number: u64,
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Vec<Arc<File>>,
+    lost: Lost,
 }
 
 /// A file of a generation.
 #[derive(Debug)]
 pub(crate) struct File {
+    /// Among all that its archive ever has.
+    pub(crate) index: u64,
+    /// The generation that it came with.
+    pub(crate) number: u64,
+    /// A loose file that is written in place: before it is whole, a part of it may be shown.
+    pub(crate) is_in_place: bool,
+    pub(crate) lost: Lost,
     /// Separated by `\`, as in archives.
     pub(crate) folder: String,
     pub(crate) name: String,
     pub(crate) data: Vec<u8>,
     /// Of a texture; `data` begins with its header.
     pub(crate) texture: Option<Texture>,
+}
+
+/// Whether what was open may give EIO from now on: its bytes were overwritten, or a loose file is no longer at its path.
+#[derive(Debug, Default)]
+pub(crate) struct Lost(AtomicBool);
+
+impl Lost {
+    /// To be called before the bytes go.
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
 }
 
 /// A square texture with all its mips.
@@ -38,8 +64,22 @@ pub(crate) struct Texture {
 impl Generation {
     /// The files of an archive, which is known by its index.
     pub(crate) fn new(seed: u64, archive: usize, has_textures: bool, number: u64) -> Self {
-        let files = (0..FILES).map(|index| File::new(seed, archive, has_textures, number, index)).collect();
-        Self { number, files }
+        let file = |index| Arc::new(File::new(seed, archive, has_textures, number, index));
+        Self::of(number, (0..FILES).map(file).collect())
+    }
+
+    /// Of files of several generations.
+    pub(crate) fn of(number: u64, files: Vec<Arc<File>>) -> Self {
+        Self { number, files, lost: Lost::default() }
+    }
+
+    /// To be called before its archive is written to.
+    pub(crate) fn lose(&self) {
+        self.lost.set();
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.get()
     }
 }
 
@@ -63,7 +103,8 @@ impl File {
             true => "Shared\\Common".into(),
             false => format!("Data\\Mod{archive:02}\\Place{}", index / 50),
         };
-        Self { folder, name, data, texture }
+        let lost = Lost::default();
+        Self { index, number, is_in_place: false, lost, folder, name, data, texture }
     }
 
     /// As the mount shows it, below the root or the folder of its archive.

@@ -1,5 +1,5 @@
-//! What must disturb no reader: caches are dropped, and archives get other times, permissions, links and names for a
-//! moment. Content stays as it is.
+//! What must disturb no reader: caches are dropped, and archives get other access times, permissions and links for a moment,
+//! and change places with their links. Content stays as it is.
 
 use std::fs::{self, File, FileTimes, Permissions};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{Advice, fadvise};
+use rustix::fs::{Advice, CWD, RenameFlags, fadvise, renameat_with};
 
 use crate::archives::KINDS;
 use crate::random::Random;
@@ -35,7 +35,6 @@ pub(crate) fn drop_caches(run: &Run, archives: &Path, mut random: Random) {
             }
         }
         for kind in &KINDS {
-            // It may be renamed at this moment.
             if let Ok(file) = File::open(archives.join(kind.file_name))
                 && fadvise(&file, 0, None, Advice::DontNeed).is_ok()
             {
@@ -45,7 +44,7 @@ pub(crate) fn drop_caches(run: &Run, archives: &Path, mut random: Random) {
     }
 }
 
-/// Touches archives until the run ends. `names` is locked while an archive is not at its path.
+/// Touches archives until the run ends. `names` is locked while an archive is replaced.
 pub(crate) fn touch(run: &Run, archives: &Path, names: &Mutex<()>, mut random: Random) {
     let _end = EndOnPanic(run);
     while !run.is_ending() {
@@ -73,9 +72,11 @@ fn touch_one(path: &Path, how: u64) -> io::Result<()> {
             fs::remove_file(link)
         }
         _ => {
-            let moved = path.with_extension("moved");
-            fs::rename(path, &moved)?;
-            fs::rename(moved, path)
+            let link = path.with_extension("moved");
+            fs::hard_link(path, &link)?;
+            // The archive is at its path all the time: a mount that follows would show that it is gone.
+            renameat_with(CWD, path, CWD, &link, RenameFlags::EXCHANGE)?;
+            fs::remove_file(link)
         }
     }
 }

@@ -1,10 +1,12 @@
-//! The soak: readers compare every byte of two mounts for minutes, while caches are dropped, archives are swapped and
-//! rewritten, and daemons are stopped, killed and mounted again. `scripts/soak` builds and runs it.
+//! The soak: readers compare every byte of two mounts for minutes, while caches are dropped, archives and loose files are
+//! swapped and rewritten, and daemons are stopped, killed and mounted again. `scripts/soak` builds and runs it.
 //!
-//! Archives of every layout and codec hold bytes that a seed determines. A view is what a mount must show: that of the
-//! generations that its archives had when it was mounted. One daemon lives as long as the run, so that its memory and
-//! descriptors can be compared; the other is killed and replaced. The seed determines what each thread does, and not
-//! when: a failure may need several runs to show again.
+//! Archives of every layout and codec, and a folder of loose files above them, hold bytes that a seed determines. A view is what
+//! a mount must show: that of the generations that its sources have. While a change is made and not yet shown, each file is
+//! that of the view before or that of the one to come, and an open file is one of them to its end. One daemon lives as long as
+//! the run, so that its memory and descriptors can be compared; the other is killed and replaced, and in some of its lives does
+//! not follow the disk. The seed determines what each thread does, and not when: a failure may need several runs to show
+//! again.
 
 #![allow(
     clippy::expect_used,
@@ -17,17 +19,18 @@
 mod support;
 
 mod archives; // one archive of each layout and codec
-mod changes; // archives swapped and rewritten, daemons killed, stopped and replaced
+mod changes; // archives and loose files swapped and rewritten, daemons killed, stopped and replaced
 mod check; // reads, listings and look-ups, compared with a view
 mod contents; // names and bytes of each generation
 mod disturb; // caches dropped and archives touched
+mod loose; // the folder of loose files
 mod memory; // memory and descriptors of daemons
 mod mounts; // mounts and their daemons
 mod random; // numbers to decide by
 mod reader; // what readers do, and which errors they accept
 mod run; // counts and failures
 mod table; // the figures
-mod view; // what a mount must show
+mod view; // what a mount must show, and what it may show meanwhile
 mod watch; // hangs and signals
 
 use std::error::Error;
@@ -96,13 +99,15 @@ fn soak(arguments: &Arguments) -> Outcome<ExitCode> {
     let parent = arguments.folder.clone().unwrap_or_else(std::env::temp_dir).canonicalize()?;
     // Dropped after the mounts in it.
     let folder = tempfile::Builder::new().prefix("bsafs-soak.").tempdir_in(parent)?;
-    let archives = folder.path().join("archives");
+    let archives = folder.path().join(mounts::ARCHIVES);
     std::fs::create_dir(&archives).map_err(at(&archives))?;
     eprintln!("soak: writing {} archives into {}", KINDS.len(), archives.display());
-    let generations = write_archives(&archives, arguments.seed)?;
+    let mut generations = write_archives(&archives, arguments.seed)?;
+    let loose = folder.path().join(loose::NAME);
+    generations.push(loose::write_first(&loose, arguments.seed).map_err(at(&loose))?);
     let mount = |name: &str, layout, cache_size| {
         let view = View::new(layout, generations.clone());
-        Mount::new(&bsafs, &archives, &folder.path().join(name), view, cache_size)
+        Mount::new(&bsafs, folder.path(), &folder.path().join(name), view, cache_size)
     };
     let lasting = mount("lasting", Layout::Union, "16M")?;
     let changing = mount("changing", Layout::PerArchive, "16M")?;
@@ -114,6 +119,7 @@ fn soak(arguments: &Arguments) -> Outcome<ExitCode> {
     let changes = Changes {
         run: &run,
         archives: &archives,
+        loose: &loose,
         names: &names,
         lasting: &lasting,
         changing: &changing,

@@ -5,28 +5,38 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bsafs::fs::{STATUS_LINK, mountinfo};
+use bsafs::fs::{STATUS_LINK, Status, mountinfo};
 use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Outcome;
 use crate::archives::KINDS;
+use crate::loose;
 use crate::memory::Life;
-use crate::view::View;
+use crate::view::{View, Views};
 
 /// How long an unmounted daemon may take to end, and a mount may be busy after its files were closed.
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a change may take to be shown, in looks; of a busy machine with 24 readers.
+const LOOKS: usize = 1500;
+const BETWEEN: Duration = Duration::from_millis(10);
+
+/// The folder of archives, beside that of loose files.
+pub(crate) const ARCHIVES: &str = "archives";
 
 /// A mountpoint and what serves it.
 #[derive(Debug)]
 pub(crate) struct Mount {
     pub(crate) root: PathBuf,
-    archives: PathBuf,
+    /// The folder that the folder of archives and that of loose files are in.
+    sources: PathBuf,
     bsafs: PathBuf,
+    /// What it may show.
+    pub(crate) views: Views,
     /// The daemon's process; for a thread that must not wait for `serving`.
     pid: AtomicI32,
     /// Readers hold it while they act, so that whoever writes to it knows that no file is open.
@@ -35,33 +45,54 @@ pub(crate) struct Mount {
     dead: AtomicBool,
 }
 
-/// A daemon, and what it must show.
+/// A daemon.
 #[derive(Debug)]
 pub(crate) struct Serving {
-    pub(crate) view: Arc<View>,
     pub(crate) life: Life,
 }
 
 impl Mount {
-    /// Mounts the archives of a folder on `root`.
+    /// Mounts the archives and the loose files in a folder on `root`.
     pub(crate) fn new(
         bsafs: &Path,
-        archives: &Path,
+        sources: &Path,
         root: &Path,
         view: View,
         cache_size: &str,
     ) -> Outcome<Self> {
         fs::create_dir(root).map_err(|error| format!("{}: {error}", root.display()))?;
-        let view = Arc::new(view);
-        let pid = mount(bsafs, archives, root, &view, cache_size)?;
+        let pid = mount(bsafs, sources, root, &view, cache_size)?;
+        let life = Life::new(pid, root, follows(&view));
         Ok(Self {
             root: root.to_owned(),
-            archives: archives.to_owned(),
+            sources: sources.to_owned(),
             bsafs: bsafs.to_owned(),
+            views: Views::new(view),
             pid: AtomicI32::new(pid),
-            serving: RwLock::new(Serving { view, life: Life::new(pid, root) }),
+            serving: RwLock::new(Serving { life }),
             dead: AtomicBool::new(false),
         })
+    }
+
+    /// Whether it shows changes on the disk.
+    pub(crate) fn follows(&self) -> bool {
+        follows(&self.views.last())
+    }
+
+    /// Waits until all that was changed before the call is shown.
+    pub(crate) fn wait_until_shown(&self) -> Outcome<()> {
+        let before = status(&self.root)?.last_reload;
+        // One that is under way may have read what was changed since.
+        let count = before.count + 1 + u64::from(before.is_running);
+        for _ in 0..LOOKS {
+            let now = status(&self.root)?.last_reload;
+            if now.count >= count && !now.is_failed {
+                return Ok(());
+            }
+            sleep(BETWEEN);
+        }
+        let now = status(&self.root)?.last_reload;
+        Err(format!("{}: a change is not shown: {before:?}, then {now:?}", self.root.display()).into())
     }
 
     /// For a reader, until its files are closed again.
@@ -115,14 +146,16 @@ impl Mount {
 
     /// Mounts, also over what a killed daemon left behind. [`Mount::replace`] has readers expect it.
     pub(crate) fn mount(&self, view: &View, cache_size: &str) -> Outcome<()> {
-        let pid = mount(&self.bsafs, &self.archives, &self.root, view, cache_size)?;
+        let pid = mount(&self.bsafs, &self.sources, &self.root, view, cache_size)?;
         self.pid.store(pid, Ordering::SeqCst);
         Ok(())
     }
 
     /// Has readers expect what was mounted.
-    pub(crate) fn replace(&self, serving: &mut Serving, view: Arc<View>) {
-        *serving = Serving { view, life: Life::new(self.pid.load(Ordering::SeqCst), &self.root) };
+    pub(crate) fn replace(&self, serving: &mut Serving, view: View) {
+        let life = Life::new(self.pid.load(Ordering::SeqCst), &self.root, follows(&view));
+        *serving = Serving { life };
+        self.views.replace(view);
         self.dead.store(false, Ordering::SeqCst);
     }
 
@@ -164,15 +197,28 @@ impl Drop for Mount {
     }
 }
 
+/// Whether a mount shows changes on the disk, which one without loose files does not: what a static mount shows of these
+/// depends on what was looked at before.
+fn follows(view: &View) -> bool {
+    view.generations.len() > loose::LAYER
+}
+
 /// Mounts, and returns the process of the daemon.
-fn mount(bsafs: &Path, archives: &Path, root: &Path, view: &View, cache_size: &str) -> Outcome<i32> {
+fn mount(bsafs: &Path, sources: &Path, root: &Path, view: &View, cache_size: &str) -> Outcome<i32> {
     let mut command = Command::new(bsafs);
     command.arg("mount").args(["--layout", view.layout.name(), "--cache-size", cache_size, "--quiet"]);
-    command.args(KINDS.iter().map(|kind| archives.join(kind.file_name))).arg(root);
-    run(&mut command)?;
+    command.args(KINDS.iter().map(|kind| sources.join(ARCHIVES).join(kind.file_name)));
+    match follows(view) {
+        true => command.arg(sources.join(loose::NAME)),
+        false => command.args(["-o", "static"]),
+    };
+    run(command.arg(root))?;
+    Ok(status(root)?.pid as i32)
+}
+
+fn status(root: &Path) -> Outcome<Status> {
     let status = fs::read_link(root.join(STATUS_LINK))?;
-    let status: bsafs::fs::Status = serde_json::from_str(status.to_str().ok_or("status is not UTF-8")?)?;
-    Ok(status.pid as i32)
+    Ok(serde_json::from_str(status.to_str().ok_or("status is not UTF-8")?)?)
 }
 
 /// Waits until all threads of a daemon have ended.

@@ -40,8 +40,13 @@ pub(crate) struct Counts {
     pub(crate) stops: Count,
     pub(crate) remounts: Count,
     pub(crate) lazy: Count,
-    /// Errors of files whose archive was rewritten.
-    pub(crate) rewritten_errors: Count,
+    /// Loose files that were replaced, rewritten in place, removed or put back.
+    pub(crate) loose: Count,
+    /// Milliseconds until changes were shown, and how many were.
+    pub(crate) shown_after: Count,
+    pub(crate) shown: Count,
+    /// Reads and look-ups of what was amid a change: files that were written to in place, or that came or went.
+    pub(crate) change_errors: Count,
     /// Errors of a mount whose daemon was killed.
     pub(crate) dead_errors: Count,
 }

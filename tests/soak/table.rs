@@ -24,11 +24,14 @@ pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
     let lookups = [&counts.folders, &counts.lookups, &counts.absent].map(|it| it.get().to_string());
     row("folders listed; names found; names absent", lookups.join("; "));
     row("caches dropped; pages of files dropped", format!("{drops}; {}", counts.advised.get()));
-    row("archives touched, linked, moved and back", counts.touches.get().to_string());
+    row("archives touched, linked, exchanged", counts.touches.get().to_string());
     row("archives swapped; rewritten in place", format!("{}; {}", counts.swaps.get(), counts.rewrites.get()));
+    row("loose files changed", counts.loose.get().to_string());
+    let mean = counts.shown_after.get() / counts.shown.get().max(1);
+    row("changes shown; after ms on average", format!("{}; {mean}", counts.shown.get()));
     row("daemons killed; stopped", format!("{}; {}", counts.kills.get(), counts.stops.get()));
     row("mounted again; of these lazily", format!("{}; {}", counts.remounts.get(), counts.lazy.get()));
-    row("errors of rewritten archives", counts.rewritten_errors.get().to_string());
+    row("errors of what was changing", counts.change_errors.get().to_string());
     row("errors of killed daemons", counts.dead_errors.get().to_string());
     if let (Some(first), Some(last)) = (life.samples.first(), life.samples.last()) {
         let mib = |kib: u64| format!("{:.1}", kib as f64 / 1024.0);
@@ -40,7 +43,8 @@ pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
         }
         let each: Vec<String> = life.samples.iter().map(|it| (it.resident >> 10).to_string()).collect();
         row("resident MiB: each sample", each.join(" "));
-        row("descriptors: first; last", format!("{}; {}", first.descriptors, last.descriptors));
+        let each: Vec<String> = life.samples.iter().map(|it| it.descriptors.to_string()).collect();
+        row("descriptors: each sample", each.join(" "));
         row("threads: first; last", format!("{}; {}", first.threads, last.threads));
     }
     row("failures", run.failures().to_string());

@@ -1,12 +1,13 @@
-//! What a mount must show: the files of the generations that its archives had when it was mounted.
+//! What a mount must show: the files of the generations that its sources have.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::archives::KINDS;
 use crate::contents::{File, Generation};
+use crate::loose;
 
 /// `--layout` of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +29,14 @@ impl Layout {
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) layout: Layout,
+    /// Of the archives in load order, then of the folder, where that is mounted.
     pub(crate) generations: Vec<Arc<Generation>>,
     /// In the order of their paths.
-    pub(crate) files: Vec<Shown>,
+    pub(crate) files: Vec<Arc<Shown>>,
     /// The indices of those of 64 KiB and more.
     pub(crate) large: Vec<usize>,
     /// The children of each folder by name: a file's index, or none for a folder. The root is the empty path.
     pub(crate) folders: BTreeMap<String, BTreeMap<String, Option<usize>>>,
-    /// Of each archive: it was written to since it was mounted.
-    rewritten: Vec<AtomicBool>,
 }
 
 /// A file of a view.
@@ -44,37 +44,34 @@ pub(crate) struct View {
 pub(crate) struct Shown {
     /// Below the mountpoint.
     pub(crate) path: String,
-    pub(crate) archive: usize,
-    /// In its generation.
-    pub(crate) index: usize,
+    pub(crate) layer: usize,
+    pub(crate) file: Arc<File>,
     generation: Arc<Generation>,
 }
 
 impl Shown {
-    pub(crate) fn file(&self) -> &File {
-        &self.generation.files[self.index]
-    }
-
-    /// The number of its generation.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.number
+    /// Whether reads may give EIO: its archive was written to since, or it is loose and no longer at its path.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.file.lost.get() || self.generation.is_lost()
     }
 }
 
 impl View {
     pub(crate) fn new(layout: Layout, generations: Vec<Arc<Generation>>) -> Self {
         let mut by_path = BTreeMap::new();
-        for (archive, generation) in generations.iter().enumerate() {
-            for (index, file) in generation.files.iter().enumerate() {
+        for (layer, generation) in generations.iter().enumerate() {
+            for file in &generation.files {
                 let path = match layout {
                     Layout::Union => file.path(),
-                    Layout::PerArchive => format!("{}/{}", stem(archive), file.path()),
+                    Layout::PerArchive => format!("{}/{}", stem(layer), file.path()),
                 };
+                let shown =
+                    Shown { path: path.clone(), layer, file: file.clone(), generation: generation.clone() };
                 // Of files with the same path the last one wins.
-                by_path.insert(path.clone(), Shown { path, archive, index, generation: generation.clone() });
+                by_path.insert(path, Arc::new(shown));
             }
         }
-        let files: Vec<Shown> = by_path.into_values().collect();
+        let files: Vec<Arc<Shown>> = by_path.into_values().collect();
         let mut folders: BTreeMap<String, BTreeMap<String, Option<usize>>> = BTreeMap::new();
         for (index, file) in files.iter().enumerate() {
             let mut child = (file.path.as_str(), Some(index));
@@ -86,19 +83,20 @@ impl View {
                 child = (folder, None);
             }
         }
-        let large = (0..files.len()).filter(|&file| files[file].file().data.len() >= 1 << 16).collect();
-        let rewritten = generations.iter().map(|_| AtomicBool::new(false)).collect();
-        Self { layout, generations, files, large, folders, rewritten }
+        let large = (0..files.len()).filter(|&file| files[file].file.data.len() >= 1 << 16).collect();
+        Self { layout, generations, files, large, folders }
     }
 
-    /// To be called before an archive is written to.
-    pub(crate) fn note_rewritten(&self, archive: usize) {
-        self.rewritten[archive].store(true, Ordering::SeqCst);
+    /// The same with another generation of one source.
+    pub(crate) fn with(&self, layer: usize, generation: Arc<Generation>) -> Self {
+        let mut generations = self.generations.clone();
+        generations[layer] = generation;
+        Self::new(self.layout, generations)
     }
 
-    /// Whether an archive was written to since it was mounted, so that its files may give EIO and unknown sizes.
-    pub(crate) fn is_rewritten(&self, archive: usize) -> bool {
-        self.rewritten[archive].load(Ordering::SeqCst)
+    /// The file at a path.
+    pub(crate) fn find(&self, path: &str) -> Option<&Arc<Shown>> {
+        self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|index| &self.files[index])
     }
 
     /// Whether a mount made now would show the same.
@@ -107,7 +105,67 @@ impl View {
     }
 }
 
-fn stem(archive: usize) -> &'static str {
-    let stem = Path::new(KINDS[archive].file_name).file_stem();
+/// What a mount may show, now and a while ago: between a change on the disk and the moment at which it is shown, what was
+/// before and what comes.
+#[derive(Debug)]
+pub(crate) struct Views(Mutex<Vec<Possible>>);
+
+#[derive(Debug)]
+struct Possible {
+    view: Arc<View>,
+    /// When it was no longer shown.
+    until: Option<Instant>,
+}
+
+/// Views that are no longer shown are forgotten after so long: nothing that a reader does takes longer unless it hangs.
+const REMEMBERED: Duration = Duration::from_secs(30);
+
+impl Views {
+    pub(crate) fn new(view: View) -> Self {
+        Self(Mutex::new(vec![Possible { view: Arc::new(view), until: None }]))
+    }
+
+    /// To be called before the disk is changed.
+    pub(crate) fn may_show(&self, view: View) {
+        self.lock().push(Possible { view: Arc::new(view), until: None });
+    }
+
+    /// The last one, and no other from now on.
+    pub(crate) fn show_last(&self) {
+        let (mut views, now) = (self.lock(), Instant::now());
+        let last = views.len() - 1;
+        views[..last].iter_mut().for_each(|it| it.until = it.until.or(Some(now)));
+        views.retain(|it| it.until.is_none_or(|until| now.duration_since(until) < REMEMBERED));
+    }
+
+    /// This and no other: for another daemon, which no reader has seen yet.
+    pub(crate) fn replace(&self, view: View) {
+        *self.lock() = vec![Possible { view: Arc::new(view), until: None }];
+    }
+
+    pub(crate) fn last(&self) -> Arc<View> {
+        let views = self.lock();
+        views[views.len() - 1].view.clone()
+    }
+
+    /// All that were possible at some time since then.
+    pub(crate) fn since(&self, begin: Instant) -> Vec<Arc<View>> {
+        let views = self.lock();
+        let is_possible = |it: &&Possible| it.until.is_none_or(|until| until >= begin);
+        views.iter().filter(is_possible).map(|it| it.view.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Possible>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The name of a source.
+pub(crate) fn source_name(layer: usize) -> &'static str {
+    KINDS.get(layer).map_or(loose::NAME, |kind| kind.file_name)
+}
+
+fn stem(layer: usize) -> &'static str {
+    let stem = Path::new(source_name(layer)).file_stem();
     stem.and_then(std::ffi::OsStr::to_str).expect("names of archives are ASCII")
 }

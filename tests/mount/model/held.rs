@@ -1,0 +1,112 @@
+//! Files and folders that are held open while the disk changes.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+use rustix::fs::{Advice, RawDir, fadvise};
+
+use super::seen::{Kind, Node, Seen};
+
+const EIO: i32 = 5;
+/// Of each kind.
+const HELD_MAX: usize = 12;
+
+/// What is held open, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    files: Vec<(String, File, Vec<u8>)>,
+    folders: Vec<(String, File)>,
+}
+
+impl Held {
+    /// Opens some of what a mount shows, as many as `step` says, in place of the oldest.
+    pub(super) fn open_some(&mut self, root: &Path, seen: &Seen, step: usize) {
+        for (path, found) in seen.nodes.iter().skip(step % 3).step_by(3) {
+            let Ok(Node { kind, .. }) = found else { continue };
+            let open = File::open(root.join(path)).unwrap();
+            match kind {
+                Kind::Folder(_) => self.folders.push((path.clone(), open)),
+                Kind::File(_, Ok(bytes)) => self.files.push((path.clone(), open, bytes.clone())),
+                Kind::File(_, Err(_)) => {}
+            }
+        }
+        self.files.drain(..self.files.len().saturating_sub(HELD_MAX));
+        self.folders.drain(..self.folders.len().saturating_sub(HELD_MAX));
+    }
+
+    /// What is wrong of what is held: files have the bytes that they had when they were opened, or give EIO where the path leads
+    /// elsewhere by now, or where the sources cannot be opened any more (`is_sound`); folders list what is right, or what led there
+    /// is gone.
+    pub(super) fn faults(&self, seen: &Seen, is_sound: bool) -> Vec<String> {
+        let mut faults = Vec::new();
+        for (path, file, bytes) in &self.files {
+            for offset in [0, bytes.len() / 2] {
+                let read = read_behind_cache(file, offset, bytes.len() - offset);
+                let is_shown = file.metadata().is_ok_and(|it| seen.numbers.get(path) == Some(&it.ino()));
+                match read {
+                    Ok(read) if read == bytes[offset..] => {}
+                    Err(EIO) if !is_shown || !is_sound => {}
+                    Ok(read) => faults.push(format!(
+                        "{path:?}, held open: {} of {} bytes at {offset}, others: {:?}",
+                        read.len(),
+                        bytes.len() - offset,
+                        String::from_utf8_lossy(&read[..read.len().min(20)])
+                    )),
+                    Err(errno) => faults.push(format!(
+                        "{path:?}, held open, which is{} shown: errno {errno}",
+                        if is_shown { "" } else { " not" }
+                    )),
+                }
+            }
+        }
+        for (path, folder) in &self.folders {
+            let number = folder.metadata().map(|it| it.ino());
+            let is_shown = number.is_ok_and(|number| seen.numbers.get(path) == Some(&number));
+            let right = match seen.nodes.get(path) {
+                Some(Ok(Node { kind: Kind::Folder(names), .. })) => Some(names),
+                _ => None,
+            };
+            match list_again(folder) {
+                Ok(names) if Some(&names) == right => {}
+                Ok(names) if !is_shown && names.is_empty() => {}
+                Err(_) if !is_shown => {}
+                listed => faults.push(format!("{path:?}, held open: {listed:?}, and not {right:?}")),
+            }
+        }
+        faults
+    }
+}
+
+fn read_behind_cache(file: &File, offset: usize, len: usize) -> Result<Vec<u8>, i32> {
+    let _ = fadvise(file, 0, None, Advice::DontNeed);
+    // One byte more would be read of a longer file.
+    let mut buffer = vec![0; len + 1];
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], (offset + done) as u64) {
+            Ok(0) => break,
+            Ok(read) => done += read,
+            Err(error) => return Err(error.raw_os_error().unwrap()),
+        }
+    }
+    buffer.truncate(done);
+    Ok(buffer)
+}
+
+/// The names in a folder by the same descriptor.
+fn list_again(folder: &File) -> io::Result<Vec<String>> {
+    rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0))?;
+    let mut buffer = Vec::with_capacity(4096);
+    let mut entries = RawDir::new(folder, buffer.spare_capacity_mut());
+    let mut names = Vec::new();
+    while let Some(entry) = entries.next() {
+        let name = entry?.file_name().to_str().unwrap().to_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
