@@ -77,6 +77,12 @@ impl Overlay {
     }
 
     fn mount_by_program(&self, mountpoint: &Path) -> Result<(), String> {
+        if let Some(path) = self.folders(mountpoint).into_iter().find(|path| has_separator(path)) {
+            return Err(format!(
+                "{PROGRAM} takes no path with a comma, a colon or a backslash: {}",
+                path.display()
+            ));
+        }
         let (options, _open) = self.options(mountpoint).map_err(|error| error.to_string())?;
         // It goes to the background once it has mounted, and closes its output then.
         let mut command = Command::new(PROGRAM);
@@ -91,15 +97,18 @@ impl Overlay {
         }
     }
 
+    fn folders<'a>(&'a self, mountpoint: &'a Path) -> [&'a Path; 3] {
+        [mountpoint, &self.upper, &self.work]
+    }
+
     /// The options of either kind, and what must be open meanwhile.
     fn options(&self, mountpoint: &Path) -> io::Result<(OsString, Vec<File>)> {
         let (mut options, mut open) = (OsString::new(), Vec::new());
-        for (name, path) in
-            [("lowerdir=", mountpoint), (",upperdir=", &self.upper), (",workdir=", &self.work)]
+        for (name, path) in ["lowerdir=", ",upperdir=", ",workdir="].into_iter().zip(self.folders(mountpoint))
         {
             options.push(name);
-            // In both kinds these separate options and layers, and no two versions agree how they are escaped.
-            match path.as_os_str().as_bytes().iter().any(|byte| b",:\\".contains(byte)) {
+            // No two kernels agree how these are escaped.
+            match has_separator(path) {
                 false => options.push(path),
                 true => {
                     let folder = File::open(path)?;
@@ -124,6 +133,11 @@ impl Overlay {
         }
         let _ = std::fs::remove_dir(&self.work);
     }
+}
+
+/// Whether a path has what separates options or layers.
+fn has_separator(path: &Path) -> bool {
+    path.as_os_str().as_bytes().iter().any(|byte| b",:\\".contains(byte))
 }
 
 impl Drop for Overlay {
