@@ -85,11 +85,7 @@ impl Mount {
             salvage: self.salvage,
             cache_size: self.cache_size,
             foreground: self.foreground,
-            // The daemon leaves the folder that it is relative to.
-            edit: self
-                .edit
-                .as_ref()
-                .map(|upper| std::path::absolute(upper).unwrap_or_else(|_| upper.clone())),
+            edit: self.edit.clone(),
         };
         let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
         let reopening = Reopening::new(&plan.sources, &self.options, &flags);
@@ -97,6 +93,10 @@ impl Mount {
             return Self::save_profile(name, &plan, is_quiet);
         }
         let options = &mut plan.options;
+        // The daemon leaves the folder that a relative path starts from.
+        if let Some(upper) = &mut options.edit {
+            *upper = std::path::absolute(&*upper).unwrap_or_else(|_| upper.clone());
+        }
         options.request.passed =
             daemon::passed_mount().or_else(|| PassedMount::at(plan.mountpoint.as_deref()?));
         if let Some(passed) = &options.request.passed {
@@ -190,7 +190,7 @@ impl Mount {
         mountpoint: &mut Mountpoint,
         is_quiet: bool,
     ) -> Result<Exit, Failure> {
-        let report = report(&plan.order_arguments, &opened, mountpoint);
+        let report = report(&plan.order_arguments, &opened, mountpoint, plan.options.edit.as_deref());
         if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
             let why = "the mount would hide it; name a file outside";
             return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));
@@ -203,7 +203,7 @@ impl Mount {
         let overlay = edit.map(|upper| Overlay::prepare(&upper, &mountpoint.path)).transpose()?;
         presentation.is_exact |= overlay.is_some();
         is_static |= overlay.is_some();
-        request.mountpoint.clone_from(&mountpoint.path);
+        request.mountpoint = overlay.as_ref().map_or(&*mountpoint.path, Overlay::lower).to_owned();
         let signal = ReloadSignal::handle()?;
         // One that was made before is not mounted over any source.
         if request.passed.is_none() {
@@ -212,6 +212,9 @@ impl Mount {
         }
         let fs = FileSystem::new(opened.tree, opened.store, presentation).with_reasons(opened.reasons);
         let fs = Arc::new(fs.with_sources(plan.mounted_sources));
+        if overlay.is_some() {
+            fs.note_overlay(mountpoint.path.clone());
+        }
         if let Ok(found) = signal.finder() {
             fs.on_change(found);
         }
@@ -219,12 +222,16 @@ impl Mount {
         let follower = if is_static { follower.without_watching() } else { follower };
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
         mountpoint.unlock();
-        if let Some(Err(failure)) = overlay.as_ref().map(|overlay| overlay.mount(&mountpoint.path)) {
-            session.take_back();
-            return Err(failure);
-        }
-        if overlay.is_some() {
-            session.covered_by_own();
+        if let Some(overlay) = &overlay {
+            let ends_with = || {
+                session.end_with(&mountpoint.path).map_err(|error| {
+                    Failure::new(Exit::Io, format!("the overlay cannot be waited for: {error}"))
+                })
+            };
+            if let Err(failure) = overlay.mount(&mountpoint.path).and_then(|()| ends_with()) {
+                session.take_back();
+                return Err(failure);
+            }
         }
         let reported = if let Some(detachment) = detachment {
             detachment.report(&report)

@@ -33,7 +33,12 @@ impl MountStatus {
     /// Asks the daemon behind a mount, and waits for it.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mountpoint = resolve_mountpoint(path);
-        let Some(mounted) = mountinfo::ours_at(&mountpoint) else {
+        let there = mountinfo::mounted_at(&mountpoint);
+        let ours = match there.as_ref().is_some_and(|it| !it.is_ours()) {
+            true => beneath_overlay(&mountpoint).map(|(mounted, _)| mounted),
+            false => there,
+        };
+        let Some(mounted) = ours else {
             let what = format!("{}: no mount of bsafs is there", path.display());
             return Err(Failure::new(Exit::NoInput, what));
         };
@@ -72,10 +77,7 @@ impl MountStatus {
 fn read_in(mounted: &MountEntry, name: &str) -> Result<String, Errno> {
     let root = open(&mounted.mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let device = fstat(&root)?.st_dev;
-    let device = format!("{}:{}", major(device), minor(device));
-    let is_over =
-        || mountinfo::overlay_at(&mounted.mountpoint).is_some_and(|overlay| overlay.device == device);
-    if device != mounted.device && !is_over() {
+    if format!("{}:{}", major(device), minor(device)) != mounted.device {
         // Another mount covers a folder on the way.
         return Err(Errno::NOENT);
     }
@@ -155,10 +157,27 @@ pub(super) fn all() -> Vec<(MountEntry, Answer)> {
     mounts.into_iter().zip(answers).map(with_answer).collect()
 }
 
+/// The mount of ours that an overlay on a path makes writable. Anybody may serve a mount that tells of one: it must be of the same
+/// user.
+pub(super) fn beneath_overlay(mountpoint: &Path) -> Option<(MountEntry, Answer)> {
+    all().into_iter().find(|(mounted, answer)| {
+        overlay_of(mounted, answer).is_some_and(|overlay| overlay.mountpoint == mountpoint)
+    })
+}
+
+/// The overlay that makes a mount writable, as long as it is mounted.
+pub(super) fn overlay_of(mounted: &MountEntry, answer: &Answer) -> Option<MountEntry> {
+    let Answer::Status(status) = answer else { return None };
+    let overlay = mountinfo::mounted_at(Path::new(status.status.overlay.as_ref()?))?;
+    let user = |it: &MountEntry| it.owner.map_or(0, |(user, _)| user);
+    let is_overlay = ["overlay", "fuse.fuse-overlayfs"].contains(&overlay.kind.as_str());
+    (is_overlay && user(&overlay) == user(mounted)).then_some(overlay)
+}
+
 /// Asks the daemon behind a mount, for [`ANSWER_TIME`] at most. A process of its own asks (`bsafs status --json`), which
 /// is left behind where it hangs; that of root asks as the mount's owner, who alone may look.
 pub(super) fn ask(mounted: &MountEntry) -> Answer {
-    let topmost = mountinfo::ours_at(&mounted.mountpoint);
+    let topmost = mountinfo::mounted_at(&mounted.mountpoint);
     if topmost.is_none_or(|topmost| topmost.device != mounted.device) {
         return Answer::Covered;
     }

@@ -1,5 +1,8 @@
-//! A writable view: an overlay on top of a mount, whose upper layer is a folder of the user's. The mount stays as it is; what is
-//! written, changed or deleted goes to that folder. Root's is one of the kernel, everybody else's one of fuse-overlayfs.
+//! A writable view: an overlay that shows a mount and a folder of the user's as one. The mount stays as it is; what is written,
+//! changed or deleted goes to that folder. Root's is one of the kernel, everybody else's one of fuse-overlayfs.
+//!
+//! The mount itself is beside that folder, and not below the overlay on the same path: fusermount3 may not look at a mount of FUSE,
+//! not even to mount over it.
 
 use std::ffi::{CString, OsString};
 use std::fs::{DirBuilder, File};
@@ -18,7 +21,11 @@ use super::exit::{Exit, Failure};
 #[derive(Debug)]
 pub(super) struct Overlay {
     upper: PathBuf,
-    /// Where an overlay prepares what it then renames: beside `upper`, for it must be on the same file system.
+    /// The folder that was made: beside `upper`, for part of it must be on the same file system.
+    made: PathBuf,
+    /// In it, where the mount is.
+    lower: PathBuf,
+    /// In it, where the overlay prepares what it then renames.
     work: PathBuf,
 }
 
@@ -46,18 +53,26 @@ impl Overlay {
                 return Err(cannot(format!("{shown}: {what}")));
             }
         }
-        let mut work = OsString::from(".");
-        work.push(name);
-        work.push(".bsafs-work");
-        let overlay = Self { work: parent.join(work), upper };
+        let mut made = OsString::from(".");
+        made.push(name);
+        made.push(".bsafs-work");
+        let made = parent.join(made);
+        let overlay = Self { lower: made.join("lower"), work: made.join("work"), made, upper };
         // Left by a daemon that was killed.
-        overlay.remove_work();
-        let made = DirBuilder::new().mode(0o700).create(&overlay.work);
-        made.map_err(|error| cannot(format!("needs {}: {error}", overlay.work.display())))?;
+        overlay.remove();
+        for folder in [&overlay.made, &overlay.lower, &overlay.work] {
+            let made = DirBuilder::new().mode(0o700).create(folder);
+            made.map_err(|error| cannot(format!("needs {}: {error}", folder.display())))?;
+        }
         Ok(overlay)
     }
 
-    /// Lays it over what is mounted on a folder. That must answer, by other threads than this one.
+    /// Where the mount is to be.
+    pub(super) fn lower(&self) -> &Path {
+        &self.lower
+    }
+
+    /// Mounts it on a folder. The mount must answer, by other threads than this one.
     pub(super) fn mount(&self, mountpoint: &Path) -> Result<(), Failure> {
         let failed = |what: String| Failure::new(Exit::CannotCreate, format!("--edit: {what}"));
         let mut reason = String::new();
@@ -71,19 +86,19 @@ impl Overlay {
     }
 
     fn mount_by_kernel(&self, mountpoint: &Path) -> io::Result<()> {
-        let (options, _open) = self.options(mountpoint)?;
+        let (options, _open) = self.options()?;
         let options = CString::new(options.as_bytes())?;
         Ok(rustix::mount::mount("bsafs", mountpoint, "overlay", MountFlags::empty(), options.as_c_str())?)
     }
 
     fn mount_by_program(&self, mountpoint: &Path) -> Result<(), String> {
-        if let Some(path) = self.folders(mountpoint).into_iter().find(|path| has_separator(path)) {
+        if let Some(path) = self.folders().into_iter().find(|path| has_separator(path)) {
             return Err(format!(
                 "{PROGRAM} takes no path with a comma, a colon or a backslash: {}",
                 path.display()
             ));
         }
-        let (options, _open) = self.options(mountpoint).map_err(|error| error.to_string())?;
+        let (options, _open) = self.options().map_err(|error| error.to_string())?;
         // It goes to the background once it has mounted, and closes its output then.
         let mut command = Command::new(PROGRAM);
         command.arg("-o").arg(options).arg(mountpoint).stdin(Stdio::null()).stdout(Stdio::null());
@@ -97,15 +112,14 @@ impl Overlay {
         }
     }
 
-    fn folders<'a>(&'a self, mountpoint: &'a Path) -> [&'a Path; 3] {
-        [mountpoint, &self.upper, &self.work]
+    fn folders(&self) -> [&Path; 3] {
+        [&self.lower, &self.upper, &self.work]
     }
 
     /// The options of either kind, and what must be open meanwhile.
-    fn options(&self, mountpoint: &Path) -> io::Result<(OsString, Vec<File>)> {
+    fn options(&self) -> io::Result<(OsString, Vec<File>)> {
         let (mut options, mut open) = (OsString::new(), Vec::new());
-        for (name, path) in ["lowerdir=", ",upperdir=", ",workdir="].into_iter().zip(self.folders(mountpoint))
-        {
+        for (name, path) in ["lowerdir=", ",upperdir=", ",workdir="].into_iter().zip(self.folders()) {
             options.push(name);
             // No two kernels agree how these are escaped.
             match has_separator(path) {
@@ -120,18 +134,20 @@ impl Overlay {
         Ok((options, open))
     }
 
-    /// Removes the work folder with what overlays leave in it: folders, and there a mark of deleted files for the next use.
-    fn remove_work(&self) {
-        for made in ["work", "index"].map(|name| self.work.join(name)) {
-            let is_mark = |it: &std::fs::Metadata| it.file_type().is_char_device() && it.rdev() == 0;
-            for entry in std::fs::read_dir(&made).into_iter().flatten().flatten() {
+    /// Removes what was made, with what overlays leave in it: empty folders, and a mark of deleted files for the next use.
+    fn remove(&self) {
+        let is_mark = |it: &std::fs::Metadata| it.file_type().is_char_device() && it.rdev() == 0;
+        for left in ["work", "index"].map(|name| self.work.join(name)) {
+            for entry in std::fs::read_dir(&left).into_iter().flatten().flatten() {
                 if entry.metadata().as_ref().is_ok_and(is_mark) {
                     let _ = std::fs::remove_file(entry.path());
                 }
             }
-            let _ = std::fs::remove_dir(made);
+            let _ = std::fs::remove_dir(left);
         }
-        let _ = std::fs::remove_dir(&self.work);
+        for folder in [&self.work, &self.lower, &self.made] {
+            let _ = std::fs::remove_dir(folder);
+        }
     }
 }
 
@@ -142,6 +158,6 @@ fn has_separator(path: &Path) -> bool {
 
 impl Drop for Overlay {
     fn drop(&mut self) {
-        self.remove_work();
+        self.remove();
     }
 }

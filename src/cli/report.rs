@@ -15,7 +15,12 @@ use crate::game::{ArchiveRule, LoadOrder, LooseRule, NoteCode};
 use crate::tree::NodeId;
 
 /// What was mounted, and how to undo it.
-pub(super) fn report(order_arguments: &[String], opened: &OpenedArchives, mountpoint: &Mountpoint) -> String {
+pub(super) fn report(
+    order_arguments: &[String],
+    opened: &OpenedArchives,
+    mountpoint: &Mountpoint,
+    edit: Option<&Path>,
+) -> String {
     let path = mountpoint.path.display();
     let made = if mountpoint.is_ours() { " (a new folder, which goes with the mount)" } else { "" };
     let hidden = opened.tree.nodes().map(|node| opened.tree.hidden(node).len()).sum::<usize>();
@@ -32,8 +37,12 @@ pub(super) fn report(order_arguments: &[String], opened: &OpenedArchives, mountp
         0 => String::new(),
         _ => format!(" ({} of archives)", BinaryBytes(opened.store.archive_bytes())),
     };
+    let how = match edit {
+        None => "read-only".into(),
+        Some(upper) => format!("with changes in {}", upper.display()),
+    };
     format!(
-        "{}mounted {layers}, {}{hides}{bytes}, read-only at {path}{made}\n{}unmount: bsafs umount {}\n",
+        "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}unmount: bsafs umount {}\n",
         game(&opened.order),
         count(opened.tree.files(), "file"),
         oddities(order_arguments, opened),

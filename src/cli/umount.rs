@@ -82,14 +82,33 @@ impl Umount {
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
         let mountpoint = &mounted.mountpoint;
         check_ours(path, mountpoint)?;
-        let overlay = mountinfo::overlay_at(mountpoint);
-        for mounted in overlay.as_ref().into_iter().chain([mounted]) {
-            unmount_free(mountpoint, self.lazy).map_err(|error| {
-                let advice = if self.lazy { String::new() } else { advice(mounted, &error) };
-                Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
-            })?;
+        if let Some(overlay) = mount_status::overlay_of(mounted, answer) {
+            // The daemon ends its own mount when that is gone.
+            return self.end_overlay(&overlay, mounted, answer);
         }
-        let Answer::Status(status) = answer else { return remove_left(mountpoint, answer) };
+        unmount_free(mountpoint, self.lazy).map_err(|error| {
+            let advice = if self.lazy { String::new() } else { advice(mounted, &error) };
+            Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
+        })?;
+        self.wait_for_daemon(path, mounted, answer)
+    }
+
+    fn end_overlay(
+        &self,
+        overlay: &MountEntry,
+        mounted: &MountEntry,
+        answer: &Answer,
+    ) -> Result<(), Failure> {
+        unmount_free(&overlay.mountpoint, self.lazy).map_err(|error| {
+            let advice = if self.lazy { String::new() } else { advice(overlay, &error) };
+            Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
+        })?;
+        self.wait_for_daemon(&overlay.mountpoint, mounted, answer)
+    }
+
+    /// Waits for the end of the daemon of a mount that was ended.
+    fn wait_for_daemon(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
+        let Answer::Status(status) = answer else { return remove_left(&mounted.mountpoint, answer) };
         let daemon = u64::from(status.status.pid);
         // Of several mounts of one daemon the last ends it.
         let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
@@ -150,8 +169,13 @@ fn remove_left(mountpoint: &Path, answer: &Answer) -> Result<(), Failure> {
 fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     if !is_game(path) {
         let mountpoint = resolve_mountpoint(path);
-        if mountinfo::mounted_at(&mountpoint).is_some() {
-            let mounted = check_ours(path, &mountpoint)?;
+        if let Some(mounted) = mountinfo::mounted_at(&mountpoint) {
+            if !mounted.is_ours()
+                && let Some(found) = mount_status::beneath_overlay(&mountpoint)
+            {
+                return Ok(found);
+            }
+            check_ours(path, &mountpoint)?;
             let answer = mount_status::ask(&mounted);
             return Ok((mounted, answer));
         }
@@ -197,16 +221,16 @@ fn is_callers(mounted: &MountEntry) -> bool {
     user.is_root() || mounted.owner.is_some_and(|(owner, _)| owner == user.as_raw())
 }
 
-/// The mount of ours on a path. Refuses mounts of other file systems, which root could unmount by mistake.
-fn check_ours(path: &Path, mountpoint: &Path) -> Result<MountEntry, Failure> {
+/// Refuses mounts of other file systems, which root could unmount by mistake.
+fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
     let path = path.display();
-    match (mountinfo::ours_at(mountpoint), mountinfo::mounted_at(mountpoint)) {
-        (Some(ours), _) => Ok(ours),
-        (None, None) => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
-        (None, Some(mounted)) => Err(Failure::new(
+    match mountinfo::mounted_at(mountpoint) {
+        None => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
+        Some(mounted) if !mounted.is_ours() => Err(Failure::new(
             Exit::CannotCreate,
             format!("{path}: what is mounted there ({}) is not of bsafs; `umount` ends it", mounted.kind),
         )),
+        Some(_) => Ok(()),
     }
 }
 

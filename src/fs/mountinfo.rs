@@ -40,27 +40,6 @@ pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
     mounts().into_iter().rev().find(|mounted| mounted.mountpoint == mountpoint && mounted.kind != "autofs")
 }
 
-/// The mount of ours on a path; also one that only an overlay is over, as `bsafs mount --edit` lays it.
-pub fn ours_at(mountpoint: &Path) -> Option<MountEntry> {
-    over_and_ours(mountpoint).map(|(_, ours)| ours)
-}
-
-/// The overlay that is laid over a mount of ours on a path.
-pub fn overlay_at(mountpoint: &Path) -> Option<MountEntry> {
-    over_and_ours(mountpoint)?.0
-}
-
-fn over_and_ours(mountpoint: &Path) -> Option<(Option<MountEntry>, MountEntry)> {
-    let mut there = mounts().into_iter().rev().filter(|mounted| mounted.mountpoint == mountpoint);
-    let topmost = there.find(|mounted| mounted.kind != "autofs")?;
-    if topmost.is_ours() {
-        return Some((None, topmost));
-    }
-    let is_overlay = ["overlay", "fuse.fuse-overlayfs"].contains(&topmost.kind.as_str());
-    let ours = there.next().filter(|below| is_overlay && below.is_ours())?;
-    Some((Some(topmost), ours))
-}
-
 /// The mount with a device number, as `stat` gives it.
 pub fn mounted_as(device: u64) -> Option<MountEntry> {
     let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
@@ -107,9 +108,18 @@ impl Session {
         Ok(())
     }
 
-    /// Has the topmost mount on the same folder end with this one: it was laid over it.
-    pub fn covered_by_own(&self) {
-        self.unmounter.note_cover();
+    /// Has the mount on a folder, which shows this one, end before it, and this one with it.
+    ///
+    /// # Errors
+    /// The system's: the thread cannot be started that waits for its end.
+    pub fn end_with(&self, mountpoint: &Path) -> io::Result<()> {
+        let Some(upper) = self.unmounter.note_upper(mountpoint) else { return Ok(()) };
+        let unmounter = self.unmounter.clone();
+        thread::Builder::new().name("overlay".into()).spawn(move || match upper.wait() {
+            Ok(()) => unmounter.unmount_when_free(),
+            Err(error) => log::error!("the end of the overlay is not waited for: {error}"),
+        })?;
+        Ok(())
     }
 
     /// Answers requests until the mount ends, by `umount` or by a signal. The first signal unmounts as soon as no file

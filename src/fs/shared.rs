@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -40,6 +41,8 @@ pub(super) struct Shared {
     pub(super) since: SystemTime,
     /// What the mount was made from; set once.
     pub(super) sources: OnceLock<Vec<MountedSource>>,
+    /// The folder on which an overlay makes it writable; set once.
+    pub(super) overlay: OnceLock<PathBuf>,
     pub(super) requests: Requests,
     pub(super) retired: Retired,
     /// The number of the current view. It is stored while `told` is locked.
@@ -73,7 +76,8 @@ impl Shared {
     pub(super) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
         let (cache_trim, name_trim, requests, retired) = Default::default();
         let (current, announced, told, last_reload, on_change) = Default::default();
-        let (started, since, sources) = (Instant::now(), SystemTime::now(), OnceLock::new());
+        let (started, since) = (Instant::now(), SystemTime::now());
+        let (sources, overlay) = Default::default();
         Self {
             spellings,
             presentation,
@@ -83,6 +87,7 @@ impl Shared {
             started,
             since,
             sources,
+            overlay,
             requests,
             retired,
             current,

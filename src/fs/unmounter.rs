@@ -1,11 +1,14 @@
 //! The unmount that a signal or a failure asks for.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use signal_hook::iterator::Signals;
 
 use super::mount::{self, MountError};
@@ -19,14 +22,21 @@ const RETRY: Duration = Duration::from_millis(500);
 pub(super) struct Unmounter {
     mountpoint: PathBuf,
     device: Option<String>,
-    /// The device number of a mount that was laid over it, and ends first.
-    cover: Arc<OnceLock<String>>,
+    /// A mount that shows this one, and ends first.
+    upper: Arc<OnceLock<UpperMount>>,
+}
+
+/// A mount by its path, as long as it is there.
+#[derive(Clone, Debug)]
+pub(super) struct UpperMount {
+    mountpoint: PathBuf,
+    device: String,
 }
 
 impl Unmounter {
     /// Of the mount with a device number, where that is known, and else of whatever is mounted on the path.
     pub(super) fn new(mountpoint: PathBuf, device: Option<String>) -> Self {
-        Self { mountpoint, device, cover: Arc::default() }
+        Self { mountpoint, device, upper: Arc::default() }
     }
 
     /// The device number of the mount, where it is known.
@@ -34,11 +44,19 @@ impl Unmounter {
         self.device.as_deref()
     }
 
-    /// Has what is mounted on the same path now end first.
-    pub(super) fn note_cover(&self) {
-        let topmost =
-            mountinfo::mounted_at(&self.mountpoint).filter(|it| Some(&it.device) != self.device.as_ref());
-        let _ = topmost.map(|mounted| self.cover.set(mounted.device));
+    /// Has the mount on a path end first; returns it.
+    pub(super) fn note_upper(&self, mountpoint: &Path) -> Option<UpperMount> {
+        let device = mountinfo::mounted_at(mountpoint)?.device;
+        Some(self.upper.get_or_init(|| UpperMount { mountpoint: mountpoint.to_owned(), device }).clone())
+    }
+
+    /// Unmounts as soon as nothing uses it.
+    pub(super) fn unmount_when_free(&self) {
+        while let Some(path) = self.current_path()
+            && mount::unmount(&path, false).is_err()
+        {
+            thread::sleep(RETRY / 10);
+        }
     }
 
     /// Waits for a signal; then tries to unmount until that succeeds or `signals` is closed. After a second signal
@@ -52,10 +70,19 @@ impl Unmounter {
             && let Some(path) = self.current_path()
         {
             is_lazy |= signals.pending().next().is_some();
-            let is_covered = !self.is_topmost(&path);
-            if is_covered && self.is_own_cover(&path) && mount::unmount(&path, is_lazy).is_ok() {
+            if let Some(upper) = self.upper.get().filter(|upper| upper.is_mounted()) {
+                match mount::unmount(&upper.mountpoint, is_lazy) {
+                    Ok(()) => continue,
+                    Err(error) if !is_reported => {
+                        log::warn!("{error}; unmounting when it is free. A second signal unmounts at once");
+                        is_reported = true;
+                    }
+                    Err(_) => {}
+                }
+                is_lazy |= wait(signals, is_lazy);
                 continue;
             }
+            let is_covered = !self.is_topmost(&path);
             // umount2 would end the mount that covers ours.
             let unmounted = match is_covered {
                 true => Err(MountError::Kernel(path, io::ErrorKind::ResourceBusy.into())),
@@ -80,8 +107,8 @@ impl Unmounter {
 
     /// Detaches the mount at once, if it is still there: what serves it has failed.
     pub(super) fn take_back(&self) {
-        if let Some(path) = self.current_path().filter(|path| self.is_own_cover(path)) {
-            let _ = mount::unmount(&path, true);
+        if let Some(upper) = self.upper.get().filter(|upper| upper.is_mounted()) {
+            let _ = mount::unmount(&upper.mountpoint, true);
         }
         match self.current_path() {
             Some(path) if self.is_topmost(&path) => match mount::unmount(&path, true) {
@@ -102,15 +129,29 @@ impl Unmounter {
         Some(if is_in_place { self.mountpoint.clone() } else { first })
     }
 
-    /// Whether the topmost mount on a path is the one that was laid over this one.
-    fn is_own_cover(&self, path: &Path) -> bool {
-        let cover = self.cover.get();
-        cover.is_some() && mountinfo::mounted_at(path).map(|mounted| mounted.device).as_ref() == cover
-    }
-
     /// Whether the topmost mount on a path is this one.
     fn is_topmost(&self, path: &Path) -> bool {
         self.device.is_none() || mountinfo::mounted_at(path).map(|mounted| mounted.device) == self.device
+    }
+}
+
+impl UpperMount {
+    fn is_mounted(&self) -> bool {
+        mountinfo::mounts().iter().any(|it| it.mountpoint == self.mountpoint && it.device == self.device)
+    }
+
+    /// Waits until it is not mounted any more.
+    pub(super) fn wait(&self) -> io::Result<()> {
+        // Readable at once, and a priority event after each change of the table (`proc_pid_mountinfo(5)`).
+        let table = File::open("/proc/self/mountinfo")?;
+        while self.is_mounted() {
+            let mut events = [PollFd::new(&table, PollFlags::PRI)];
+            match poll(&mut events, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
     }
 }
 

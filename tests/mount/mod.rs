@@ -18,6 +18,7 @@ mod model; // random changes on the disk, compared with a fresh mount
 mod mounts; // mounts, and umount by source and of all
 mod names; // lookups in any case, and names that are in no listing
 mod outages; // archives on a disk that fails or hangs
+mod overlay; // writable views
 mod privileges; // daemons with fewer rights, and what a mount tells to whom
 mod profiles; // mounts that a file describes
 mod reading; // bytes of files, whole and in part, in parallel

@@ -1,0 +1,138 @@
+//! Writable views: what is written goes to a folder, the mount stays as it is, and nothing else is left.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use super::{world, world_files};
+use crate::mounted::{TestDir, is_alive, is_root, mounts_below, run, signal, until};
+
+/// The names in a folder, hidden ones too.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// An archive and a folder for changes.
+fn prepared() -> TestDir {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("mod")).unwrap();
+    dir
+}
+
+#[test]
+fn what_is_written_changed_and_deleted_goes_to_the_folder() {
+    let dir = prepared();
+    let before = names(&dir.path(""));
+    let mount = dir.mount(["--edit", "mod", "a.bsa"]);
+    assert!(
+        mount.said.contains(&format!("with changes in {} at ", dir.path("mod").display())),
+        "{}",
+        mount.said
+    );
+    for (path, content) in world_files() {
+        assert_eq!(mount.read(path), content, "{path}");
+    }
+    let (changed, content) = (world_files()[0].0, &world_files()[0].1);
+    let deleted = world_files()[1].0;
+    fs::create_dir_all(mount.join("New/Folder")).unwrap();
+    fs::write(mount.join("New/Folder/file.txt"), "new").unwrap();
+    fs::write(mount.join(changed), [content, &b" and more"[..]].concat()).unwrap();
+    fs::remove_file(mount.join(deleted)).unwrap();
+    assert_eq!(fs::read(dir.path("mod/New/Folder/file.txt")).unwrap(), b"new");
+    assert_eq!(fs::read(dir.path("mod").join(changed)).unwrap(), [content, &b" and more"[..]].concat());
+    assert!(!mount.join(deleted).exists());
+    assert!(dir.run(["status", "mnt"]).sound().contains(&format!("  overlay    {}", mount.path.display())));
+    let pid = mount.pid;
+    mount.umount(&dir);
+    assert!(!is_alive(pid));
+    assert_eq!(names(&dir.path("")), before, "nothing else is left");
+    // The next mount shows it again.
+    let mount = dir.mount(["--edit=mod", "a.bsa"]);
+    assert_eq!(mount.read("New/Folder/file.txt"), b"new");
+    assert!(!mount.join(deleted).exists());
+}
+
+#[test]
+fn a_program_that_runs_in_a_deployment_finds_its_files_again_in_the_overwrite_folder() {
+    let dir = prepared();
+    fs::create_dir_all(dir.path("Data/Scripts")).unwrap();
+    fs::write(dir.path("Data/Game.bsa"), world()).unwrap();
+    fs::write(
+        dir.path("Data/tool.sh"),
+        "sed s/red/blue/ Scripts/colour.ini > out.tmp && mv out.tmp Scripts/colour.ini",
+    )
+    .unwrap();
+    fs::write(dir.path("Data/Scripts/colour.ini"), "colour=red").unwrap();
+    let mount = dir.mount(["-o", "edit=mod", "--archives=files", "Data"]);
+    assert_eq!(fs::read(mount.join("Game.bsa")).unwrap(), world());
+    run(std::process::Command::new("sh").arg("tool.sh").current_dir(&mount.path)).sound();
+    assert_eq!(fs::read_to_string(dir.path("mod/Scripts/colour.ini")).unwrap(), "colour=blue");
+    assert_eq!(fs::read_to_string(dir.path("Data/Scripts/colour.ini")).unwrap(), "colour=red");
+    assert_eq!(names(&dir.path("mod")), ["Scripts"]);
+}
+
+#[test]
+fn whichever_way_the_view_ends_both_mounts_go_with_all_that_was_made() {
+    let dir = prepared();
+    let before = names(&dir.path(""));
+    for how in ["signal", "overlay", "killed"] {
+        let mount = dir.mount(["--edit", "mod", "a.bsa"]);
+        let pid = mount.pid;
+        match how {
+            "signal" => signal(pid, Signal::TERM),
+            "overlay" => assert_eq!(run(std::process::Command::new("umount").arg(&mount.path)).code, 0),
+            _ => {
+                signal(pid, Signal::KILL);
+                until("it has ended", || !is_alive(pid));
+                // What is left in the way is taken away by whoever mounts next, or by hand.
+                for mounted in mounts_below(&dir.path("")).into_iter().rev() {
+                    run(std::process::Command::new("umount").arg("--lazy").arg(mounted));
+                }
+                fs::create_dir_all(dir.path("mnt")).unwrap();
+                drop(dir.mount(["--edit", "mod", "a.bsa"]));
+                let _ = fs::remove_dir(dir.path("mnt"));
+            }
+        }
+        until("both mounts are gone", || !is_alive(pid) && mounts_below(&dir.path("")).is_empty());
+        until("nothing is left", || names(&dir.path("")) == before);
+        std::mem::forget(mount);
+    }
+}
+
+#[test]
+fn an_ordinary_user_has_a_writable_view_by_fuse_overlayfs() {
+    let dir = prepared();
+    dir.give_to_user();
+    let before = names(&dir.path(""));
+    let said = run(&mut dir.bsafs_as_user(["mount", "--edit", "mod", "a.bsa", "mnt"]));
+    assert_eq!(said.code, 0, "{said:?}");
+    let there = world_files()[0].0;
+    let script = format!("echo new > mnt/new.txt && echo more >> 'mnt/{there}' && cat mnt/new.txt");
+    assert_eq!(run(&mut dir.as_user("sh", ["-c", &script])).sound(), "new\n");
+    assert_eq!(fs::read(dir.path("mod/new.txt")).unwrap(), b"new\n");
+    let changed = fs::read(dir.path("mod").join(there)).unwrap();
+    assert_eq!(changed, [&world_files()[0].1[..], b"more\n"].concat());
+    assert_eq!(run(&mut dir.bsafs_as_user(["umount", "mnt"])).code, 0);
+    until("both mounts are gone", || mounts_below(&dir.path("")).is_empty());
+    until("nothing is left", || names(&dir.path("")) == before);
+}
+
+#[test]
+fn a_folder_for_changes_that_cannot_be_one_is_refused_and_nothing_is_mounted() {
+    let dir = prepared();
+    fs::write(dir.path("file"), "").unwrap();
+    for (folder, why) in [("none", "none"), ("file", "not a folder"), (".", "the mount would hide it")] {
+        let finished = dir.run(["mount", "--edit", folder, "a.bsa", "mnt"]);
+        assert!(finished.code != 0 && finished.err.contains(why), "{folder}: {finished:?}");
+        assert!(mounts_below(&dir.path("")).is_empty());
+    }
+    if is_root() {
+        let finished = dir.run(["mount", "--edit", "/proc", "a.bsa", "mnt"]);
+        assert!(finished.code != 0, "{finished:?}");
+    }
+}
