@@ -2,7 +2,6 @@
 
 use std::io;
 
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -182,17 +181,16 @@ pub(super) fn ask(mounted: &MountEntry) -> Answer {
         return Answer::Covered;
     }
     let mut command = Command::new("/proc/self/exe");
-    command
-        .args(["status", "--json", "--"])
-        .arg(&mounted.mountpoint)
-        .env("RUST_LOG", "error")
-        .current_dir("/");
+    command.args(["status", "--json"]).env("RUST_LOG", "error").current_dir("/");
     if let Some((uid, gid)) = mounted.owner
         && geteuid().is_root()
         && uid != 0
     {
-        command.uid(uid).gid(gid);
+        // Neither what root's environment tells nor what root has open is for that user.
+        command.env_clear().env("RUST_LOG", "error").arg(format!("--as-owner={uid}:{gid}"));
+        close_fds::set_fds_cloexec(3, &[]);
     }
+    command.arg("--").arg(&mounted.mountpoint);
     let output = match output_within(&mut command, ANSWER_TIME) {
         Ok(Some(output)) => output,
         Ok(None) => return Answer::Hangs,

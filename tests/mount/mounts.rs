@@ -204,3 +204,42 @@ fn another_users_mount_is_listed_and_only_root_and_he_end_it() {
     assert_eq!(dir.run(all).sound(), "");
     mount.wait_for_end();
 }
+
+#[test]
+fn who_makes_a_mount_hang_reads_nothing_of_roots_through_the_process_that_asks_it() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "theirs"])).sound();
+    let told = line(&dir, &dir.path("theirs"));
+    let daemon = i32::try_from(told["pid"].as_i64().unwrap()).unwrap();
+    signal(daemon, Signal::STOP);
+    let path = dir.path("theirs");
+    let asks = |pid: &str| {
+        let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        command.contains("--as-owner")
+            && command.contains(path.to_str().unwrap())
+            && !status.contains("Uid:\t0")
+    };
+    let mut listing = dir.bsafs(["mounts"]).env("SECRET", "of root").stdout(Stdio::null()).spawn().unwrap();
+    let mut asking = None;
+    until("the daemon is asked", || {
+        let pids = fs::read_dir("/proc").unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
+        asking = pids.into_iter().find(|pid| asks(pid));
+        asking.is_some()
+    });
+    let environment = format!("/proc/{}/environ", asking.unwrap());
+    let seen = fs::read_to_string(&environment).unwrap();
+    let read = run(&mut dir.as_user("cat", [&environment]));
+    signal(daemon, Signal::CONT);
+    listing.wait().unwrap();
+    assert!(
+        !seen.contains("SECRET") && read.out.is_empty() && read.err.contains("denied"),
+        "{seen}: {read:?}"
+    );
+    until("it is unmounted", || run(&mut dir.bsafs_as_user(["umount", "theirs"])).code == 0);
+}
