@@ -186,6 +186,24 @@ fn a_generation_lasts_as_long_as_its_number_and_is_the_same_after_a_restart() {
 }
 
 #[test]
+fn the_generation_of_a_file_that_a_slow_disk_tells_of_later_does_not_change() {
+    let dir = TempDir::new().unwrap();
+    fs::create_dir(dir.path().join("Low")).unwrap();
+    fs::write(dir.path().join("Low/b"), "x").unwrap();
+    let fs = mounted(dir.path());
+    let view = fs.view();
+    let folder = view.lookup(NodeId::ROOT_INO, b"low").unwrap().attr.unwrap().ino;
+    let ino = view.lookup(folder, b"b").unwrap().attr.unwrap().ino;
+    // As LOOKUP and READDIRPLUS answer after a second.
+    let told = view.generation(ino);
+    view.read(ino, 0, 1, Reach::Device, |_| ()).unwrap();
+    assert_eq!(view.generation(ino), told);
+    fs::write(dir.path().join("other"), "x").unwrap();
+    reload(&fs, dir.path());
+    assert_eq!(generation(&fs, "Low/b"), (ino, told), "in a later view");
+}
+
+#[test]
 fn a_node_is_found_by_its_number_alone_and_so_is_the_folder_that_it_is_in() {
     let dir = TempDir::new().unwrap();
     fs::create_dir_all(dir.path().join("a/b")).unwrap();

@@ -5,20 +5,24 @@
 //! a restart, and other sources, or another spelling of a folder, none that are taken for these. A file has one number under all
 //! spellings, and a layer that goes may take the stored one along: its path counts without case.
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
 use twox_hash::XxHash3_64;
 
 use super::inode_numbers::CIOPFS_INO;
 use super::view::View;
-use crate::tree::{Kind, NodeId};
+use crate::format::EntryId;
+use crate::tree::NodeId;
 
-/// What the generations of the children of a folder are made of.
+/// Numbers of loose files that the kernel was told of before their disk had answered, so that nothing but their paths was known.
+/// At most one for each loose file.
+#[derive(Debug, Default)]
+pub(super) struct EarlyNumbers(Mutex<HashSet<u64>>);
+
+/// What the generations of the files in a folder are made of: a hash of its path, without case.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ParentPath {
-    /// A hash of the folder's path as it is spelled.
-    spelled: u64,
-    /// The same without case.
-    folded: u64,
-}
+pub(super) struct ParentPath(u64);
 
 impl View {
     /// The generation of a number; 0 of the root, and of files that are in no archive.
@@ -27,14 +31,15 @@ impl View {
             return 0;
         }
         let Ok(inode) = self.inode(ino) else { return 0 };
-        let is_file = inode.node.is_some_and(|node| self.entry(node).is_some());
-        let path = match inode.node {
-            Some(node) if is_file => self.tree.path(node),
-            _ => self.shared.spellings.path(&self.tree, inode),
-        };
-        let at = path.iter().rposition(|&byte| byte == b'/');
-        let (parent, name) = at.map_or((&b""[..], &path[..]), |at| (&path[..at], &path[at + 1..]));
-        self.generation_in(ParentPath::new(parent), ino, name)
+        if let Some(node) = inode.node
+            && let Some(entry) = self.entry(node)
+        {
+            let path = self.tree.path(node);
+            let at = path.iter().rposition(|&byte| byte == b'/');
+            let (parent, name) = at.map_or((&b""[..], &path[..]), |at| (&path[..at], &path[at + 1..]));
+            return self.generation_of_file(ParentPath::new(parent), ino, name, entry);
+        }
+        upper_half(XxHash3_64::oneshot(&self.shared.spellings.path(&self.tree, inode)))
     }
 
     /// What the generations in a folder are made of.
@@ -46,20 +51,43 @@ impl View {
     /// The same as [`View::generation`] of a child that is called `name` in a folder.
     pub(super) fn generation_in(&self, parent: ParentPath, ino: u64, name: &[u8]) -> u32 {
         let node = self.inode(ino).ok().and_then(|inode| inode.node);
-        let hash = match node.map(|node| self.tree.kind(node)) {
-            Some(Kind::File(entry)) => {
-                let seed = parent.folded ^ self.store.identity(entry);
-                XxHash3_64::oneshot_with_seed(seed, &name.to_ascii_lowercase())
+        match node.and_then(|node| self.entry(node)) {
+            Some(entry) => self.generation_of_file(parent, ino, name, entry),
+            // Beyond the bound of spellings its number is not that of this path.
+            None => self.generation(ino),
+        }
+    }
+
+    fn generation_of_file(&self, parent: ParentPath, ino: u64, name: &[u8], entry: EntryId) -> u32 {
+        let seed = parent.0 ^ self.told_identity(ino, entry);
+        upper_half(XxHash3_64::oneshot_with_seed(seed, &name.to_ascii_lowercase()))
+    }
+
+    /// The identity of a file's source; 0 for ever where it was not known when the kernel was first told of the number.
+    fn told_identity(&self, ino: u64, entry: EntryId) -> u64 {
+        if self.store.source(entry).is_some() {
+            return self.store.identity(entry);
+        }
+        // Looked at with the lock: what is not known may be known a moment later.
+        let mut early = self.shared.early_numbers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.store.identity(entry) {
+            0 => {
+                early.insert(ino);
+                0
             }
-            Some(Kind::Folder) | None => XxHash3_64::oneshot_with_seed(parent.spelled, name),
-        };
-        // All that a handle has room for.
-        (hash >> u32::BITS) as u32
+            _ if early.contains(&ino) => 0,
+            identity => identity,
+        }
     }
 }
 
 impl ParentPath {
     fn new(path: &[u8]) -> Self {
-        Self { spelled: XxHash3_64::oneshot(path), folded: XxHash3_64::oneshot(&path.to_ascii_lowercase()) }
+        Self(XxHash3_64::oneshot(&path.to_ascii_lowercase()))
     }
+}
+
+/// All that a handle has room for.
+fn upper_half(hash: u64) -> u32 {
+    (hash >> u32::BITS) as u32
 }

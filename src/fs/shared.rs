@@ -8,6 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::cache_trim::CacheTrim;
+use super::generation::EarlyNumbers;
 use super::last_reload::LastReload;
 use super::name_trim::NameTrim;
 use super::presentation::Presentation;
@@ -51,6 +52,7 @@ pub(super) struct Shared {
     pub(super) announced: AtomicU32,
     told: Mutex<Told>,
     pub(super) last_reload: Mutex<LastReload>,
+    pub(super) early_numbers: EarlyNumbers,
     /// Called where a read finds that a source changed; set once.
     pub(super) on_change: OnceLock<OnChange>,
 }
@@ -75,7 +77,7 @@ struct Told {
 impl Shared {
     pub(super) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
         let (cache_trim, name_trim, requests, retired) = Default::default();
-        let (current, announced, told, last_reload, on_change) = Default::default();
+        let (current, announced, told, last_reload, early_numbers, on_change) = Default::default();
         let (started, since) = (Instant::now(), SystemTime::now());
         let (sources, overlay) = Default::default();
         Self {
@@ -94,6 +96,7 @@ impl Shared {
             announced,
             told,
             last_reload,
+            early_numbers,
             on_change,
         }
     }
