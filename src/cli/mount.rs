@@ -49,8 +49,8 @@ pub(super) struct Mount {
     #[arg(long, help = SALVAGE)]
     salvage: bool,
     /// Make the mount writable: what is written, changed or deleted goes to this folder, a mod's perhaps. An overlay of the kernel
-    /// for root, else of fuse-overlayfs, is laid over the mount, which has its stored spellings alone then (-o exact) and does not
-    /// follow the disk (-o static)
+    /// for root, which lets in everybody who may enter that folder, else of fuse-overlayfs, is laid over the mount, which has its
+    /// stored spellings alone then (-o exact) and does not follow the disk (-o static)
     #[arg(long, value_name = "FOLDER")]
     edit: Option<PathBuf>,
     #[command(flatten)]

@@ -105,3 +105,18 @@ fn packagers_get_the_files_alone() {
     let unit = fs::read_to_string(dir.path("package/usr/lib/systemd/user/bsafs@.service")).unwrap();
     assert!(unit.contains("/usr/bin/bsafs") && !unit.contains("package"), "{unit}");
 }
+
+#[test]
+fn a_package_is_built_where_there_is_no_home() {
+    let dir = TestDir::new();
+    let mut script = Command::new("scripts/install");
+    script
+        .args(BUILT)
+        .arg("/usr")
+        .env_remove("HOME")
+        .env("DESTDIR", dir.path("root"))
+        .env_remove("XDG_DATA_HOME");
+    let finished = run(&mut script);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(dir.path("root/usr/lib/systemd/user/bsafs@.service").exists());
+}
