@@ -5,20 +5,12 @@
 //! a restart, and other sources, or another spelling of a folder, none that are taken for these. A file has one number under all
 //! spellings, and a layer that goes may take the stored one along: its path counts without case.
 
-use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
-
 use twox_hash::XxHash3_64;
 
 use super::inode_numbers::CIOPFS_INO;
 use super::view::View;
 use crate::format::EntryId;
 use crate::tree::NodeId;
-
-/// Numbers of loose files that the kernel was told of before their disk had answered, so that nothing but their paths was known.
-/// At most one for each loose file.
-#[derive(Debug, Default)]
-pub(super) struct EarlyNumbers(Mutex<HashSet<u64>>);
 
 /// What the generations of the files in a folder are made of: a hash of its path, without case.
 #[derive(Clone, Copy, Debug)]
@@ -68,16 +60,7 @@ impl View {
         if self.store.source(entry).is_some() {
             return self.store.identity(entry);
         }
-        // Looked at with the lock: what is not known may be known a moment later.
-        let mut early = self.shared.early_numbers.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.store.identity(entry) {
-            0 => {
-                early.insert(ino);
-                0
-            }
-            _ if early.contains(&ino) => 0,
-            identity => identity,
-        }
+        self.shared.early_numbers.identity(ino, || self.store.identity(entry))
     }
 }
 

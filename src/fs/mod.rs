@@ -20,6 +20,7 @@
 
 mod attr;
 mod cache_trim;
+mod early_numbers;
 mod error;
 mod filesystem;
 mod fuse;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::cache_trim::CacheTrim;
-use super::generation::EarlyNumbers;
+use super::early_numbers::EarlyNumbers;
 use super::last_reload::LastReload;
 use super::name_trim::NameTrim;
 use super::presentation::Presentation;
