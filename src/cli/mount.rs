@@ -104,6 +104,11 @@ impl Mount {
         }
         if !daemon::is_daemon() {
             match (options.foreground, options.privileges.are_fewer() && options.request.passed.is_none()) {
+                (_, true) if options.edit.is_some() => {
+                    let what =
+                        "--edit: the overlay belongs to who mounts; leave out setuid and drop_privileges";
+                    return Err(Failure::new(Exit::Usage, what));
+                }
                 (true, true) => {
                     let what = "setuid and drop_privileges are for mounts in the background";
                     return Err(Failure::new(Exit::Usage, format!("-o {what}")));
@@ -203,7 +208,7 @@ impl Mount {
         let overlay = edit.map(|upper| Overlay::prepare(&upper, &mountpoint.path)).transpose()?;
         presentation.is_exact |= overlay.is_some();
         is_static |= overlay.is_some();
-        request.mountpoint = overlay.as_ref().map_or(&*mountpoint.path, Overlay::lower).to_owned();
+        request.mountpoint = overlay.as_ref().map_or_else(|| mountpoint.path.clone(), Overlay::lower);
         let signal = ReloadSignal::handle()?;
         // One that was made before is not mounted over any source.
         if request.passed.is_none() {
@@ -228,7 +233,7 @@ impl Mount {
                     Failure::new(Exit::Io, format!("the overlay cannot be waited for: {error}"))
                 })
             };
-            if let Err(failure) = overlay.mount(&mountpoint.path).and_then(|()| ends_with()) {
+            if let Err(failure) = overlay.mount(&mountpoint.path, &request).and_then(|()| ends_with()) {
                 session.take_back();
                 return Err(failure);
             }

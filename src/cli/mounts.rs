@@ -88,7 +88,7 @@ impl<'a> Line<'a> {
             _ => None,
         };
         Self {
-            mountpoint: mounted.mountpoint.to_string_lossy().into_owned(),
+            mountpoint: shown_path(mounted, answer),
             state: state(answer),
             uid: mounted.owner.map(|(uid, _)| uid),
             sources: sources(mounted, answer),
@@ -98,7 +98,7 @@ impl<'a> Line<'a> {
             requests: status.map(requests),
             pid: status.map(|it| it.status.pid),
             version: status.map(|it| it.status.version.as_str()),
-            processes: holders.of(&mounted.device),
+            processes: holders.of(&shown_device(mounted, answer)),
             unseen_processes: holders.unseen,
             all_processes: holders.is_complete,
         }
@@ -136,6 +136,17 @@ fn since(status: &MountStatus) -> u64 {
     }
 }
 
+/// The device number that its files show to those who have them open.
+fn shown_device(mounted: &MountEntry, answer: &Answer) -> String {
+    mount_status::overlay_of(mounted, answer).map_or_else(|| mounted.device.clone(), |overlay| overlay.device)
+}
+
+/// Where users find it: of one that an overlay makes writable, where that is.
+fn shown_path(mounted: &MountEntry, answer: &Answer) -> String {
+    let overlay = mount_status::overlay_of(mounted, answer).map(|overlay| overlay.mountpoint);
+    overlay.as_ref().unwrap_or(&mounted.mountpoint).to_string_lossy().into_owned()
+}
+
 fn requests(status: &MountStatus) -> u64 {
     status.status.requests.values().sum()
 }
@@ -146,7 +157,7 @@ fn write(
     answer: &Answer,
     holders: &[Holder],
 ) -> std::io::Result<()> {
-    let path = mounted.mountpoint.to_string_lossy();
+    let path = shown_path(mounted, answer);
     writeln!(out, "{path}")?;
     let told = match answer {
         Answer::Status(status) => status.sources_text(),

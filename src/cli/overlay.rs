@@ -7,30 +7,41 @@
 use std::ffi::{CString, OsString};
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{flock, fstat, lstat, open, openat, statat, unlinkat};
+use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
 use super::exit::{Exit, Failure};
+use crate::fs::{MountRequest, mountinfo, unmount};
 
-/// The folders of an overlay that is to be mounted. Dropped, it removes the one that was made for it.
+/// The folders of an overlay that is to be mounted. Dropped, it removes those that were made for it.
 #[derive(Debug)]
 pub(super) struct Overlay {
     upper: PathBuf,
     /// The folder that was made: beside `upper`, for part of it must be on the same file system.
     made: PathBuf,
-    /// In it, where the mount is.
-    lower: PathBuf,
-    /// In it, where the overlay prepares what it then renames.
-    work: PathBuf,
+    /// It, locked: a second overlay with the same folders breaks the first.
+    lock: OwnedFd,
 }
 
 /// The program that makes overlays for ordinary users.
 const PROGRAM: &str = "fuse-overlayfs";
+/// In the folder that is made: where the mount is, and where the overlay prepares what it then renames.
+const LOWER: &str = "lower";
+const WORK: &str = "work";
+/// What overlays make in the latter.
+const IN_WORK: [&str; 2] = ["work", "index"];
+/// A path that is not much shorter than a page, which is all that the kernel takes of options.
+const LONG: usize = 1000;
+/// Not through a link: somebody else may be allowed to write beside it.
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Overlay {
     /// Makes what an overlay with this upper layer needs.
@@ -57,48 +68,56 @@ impl Overlay {
         made.push(name);
         made.push(".bsafs-work");
         let made = parent.join(made);
-        let overlay = Self { lower: made.join("lower"), work: made.join("work"), made, upper };
-        // Left by a daemon that was killed.
-        overlay.remove();
-        for folder in [&overlay.made, &overlay.lower, &overlay.work] {
-            let made = DirBuilder::new().mode(0o700).create(folder);
+        let lock = lock_folder(&made).map_err(|what| cannot(format!("{shown}: {what}")))?;
+        let overlay = Self { upper, made, lock };
+        // Left by a daemon that was killed: one that lives has the folder locked.
+        if mountinfo::mounted_at(&overlay.lower()).is_some_and(|it| it.is_ours()) {
+            unmount(&overlay.lower(), true).map_err(|error| cannot(error.to_string()))?;
+        }
+        overlay.empty();
+        for folder in [LOWER, WORK].map(|name| overlay.made.join(name)) {
+            // The rest, which is left when the system ends, the overlay removes.
+            let made = DirBuilder::new().mode(0o700).recursive(true).create(&folder);
             made.map_err(|error| cannot(format!("needs {}: {error}", folder.display())))?;
         }
         Ok(overlay)
     }
 
     /// Where the mount is to be.
-    pub(super) fn lower(&self) -> &Path {
-        &self.lower
+    pub(super) fn lower(&self) -> PathBuf {
+        self.made.join(LOWER)
     }
 
-    /// Mounts it on a folder. The mount must answer, by other threads than this one.
-    pub(super) fn mount(&self, mountpoint: &Path) -> Result<(), Failure> {
+    /// Mounts it on a folder. The mount, which was asked for by `request`, must answer, by other threads than this one. What
+    /// files may not do there, they may not do here.
+    pub(super) fn mount(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), Failure> {
         let failed = |what: String| Failure::new(Exit::CannotCreate, format!("--edit: {what}"));
         let mut reason = String::new();
         if rustix::process::geteuid().is_root() {
-            match self.mount_by_kernel(mountpoint) {
+            match self.mount_by_kernel(mountpoint, request.restrictions()) {
                 Ok(()) => return Ok(()),
                 Err(error) => reason = format!("the kernel makes no overlay ({error}), and "),
             }
         }
-        self.mount_by_program(mountpoint).map_err(|error| failed(format!("{reason}{error}")))
+        self.mount_by_program(mountpoint, request).map_err(|error| failed(format!("{reason}{error}")))
     }
 
-    fn mount_by_kernel(&self, mountpoint: &Path) -> io::Result<()> {
+    fn mount_by_kernel(&self, mountpoint: &Path, flags: MountFlags) -> io::Result<()> {
         let (options, _open) = self.options()?;
         let options = CString::new(options.as_bytes())?;
-        Ok(rustix::mount::mount("bsafs", mountpoint, "overlay", MountFlags::empty(), options.as_c_str())?)
+        Ok(rustix::mount::mount("bsafs", mountpoint, "overlay", flags, options.as_c_str())?)
     }
 
-    fn mount_by_program(&self, mountpoint: &Path) -> Result<(), String> {
-        if let Some(path) = self.folders().into_iter().find(|path| has_separator(path)) {
-            return Err(format!(
-                "{PROGRAM} takes no path with a comma, a colon or a backslash: {}",
-                path.display()
-            ));
+    fn mount_by_program(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), String> {
+        if let Some(path) = self.folders().iter().find(|path| has_separator(path)) {
+            let why = "takes no path with a comma, a colon or a backslash";
+            return Err(format!("{PROGRAM} {why}: {}", path.display()));
         }
-        let (options, _open) = self.options().map_err(|error| error.to_string())?;
+        let (mut options, _open) = self.options().map_err(|error| error.to_string())?;
+        options.push(",nosuid,nodev");
+        for (is_set, option) in [(request.noexec, ",noexec"), (request.allow_other, ",allow_other")] {
+            options.push(if is_set { option } else { "" });
+        }
         // It goes to the background once it has mounted, and closes its output then.
         let mut command = Command::new(PROGRAM);
         command.arg("-o").arg(options).arg(mountpoint).stdin(Stdio::null()).stdout(Stdio::null());
@@ -112,17 +131,13 @@ impl Overlay {
         }
     }
 
-    fn folders(&self) -> [&Path; 3] {
-        [&self.lower, &self.upper, &self.work]
-    }
-
     /// The options of either kind, and what must be open meanwhile.
     fn options(&self) -> io::Result<(OsString, Vec<File>)> {
         let (mut options, mut open) = (OsString::new(), Vec::new());
         for (name, path) in ["lowerdir=", ",upperdir=", ",workdir="].into_iter().zip(self.folders()) {
             options.push(name);
             // No two kernels agree how these are escaped.
-            match has_separator(path) {
+            match has_separator(&path) || path.as_os_str().len() > LONG {
                 false => options.push(path),
                 true => {
                     let folder = File::open(path)?;
@@ -134,20 +149,38 @@ impl Overlay {
         Ok((options, open))
     }
 
-    /// Removes what was made, with what overlays leave in it: empty folders, and a mark of deleted files for the next use.
-    fn remove(&self) {
-        let is_mark = |it: &std::fs::Metadata| it.file_type().is_char_device() && it.rdev() == 0;
-        for left in ["work", "index"].map(|name| self.work.join(name)) {
-            for entry in std::fs::read_dir(&left).into_iter().flatten().flatten() {
-                if entry.metadata().as_ref().is_ok_and(is_mark) {
-                    let _ = std::fs::remove_file(entry.path());
+    fn folders(&self) -> [PathBuf; 3] {
+        [self.lower(), self.upper.clone(), self.made.join(WORK)]
+    }
+
+    /// Removes what is in the folder that was made: empty folders, and what overlays leave in theirs, a mark of deleted files for
+    /// the next use.
+    fn empty(&self) {
+        if let Ok(work) = openat(&self.lock, WORK, FOLDER, Mode::empty()) {
+            for name in IN_WORK {
+                let Ok(left) = openat(&work, name, FOLDER, Mode::empty()) else { continue };
+                for entry in Dir::read_from(&left).into_iter().flatten().flatten() {
+                    let stat = statat(&left, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW);
+                    let is_mark = |it: Stat| {
+                        FileType::from_raw_mode(it.st_mode) == FileType::CharacterDevice && it.st_rdev == 0
+                    };
+                    if stat.is_ok_and(is_mark) {
+                        let _ = unlinkat(&left, entry.file_name(), AtFlags::empty());
+                    }
                 }
+                let _ = unlinkat(&work, name, AtFlags::REMOVEDIR);
             }
-            let _ = std::fs::remove_dir(left);
         }
-        for folder in [&self.work, &self.lower, &self.made] {
-            let _ = std::fs::remove_dir(folder);
+        for name in [WORK, LOWER] {
+            let _ = unlinkat(&self.lock, name, AtFlags::REMOVEDIR);
         }
+    }
+}
+
+impl Drop for Overlay {
+    fn drop(&mut self) {
+        self.empty();
+        let _ = std::fs::remove_dir(&self.made);
     }
 }
 
@@ -156,8 +189,25 @@ fn has_separator(path: &Path) -> bool {
     path.as_os_str().as_bytes().iter().any(|byte| b",:\\".contains(byte))
 }
 
-impl Drop for Overlay {
-    fn drop(&mut self) {
-        self.remove();
+/// Makes a folder, or takes the one that is left from before, and locks it.
+fn lock_folder(path: &Path) -> Result<OwnedFd, String> {
+    let failed = |errno: Errno| format!("needs the folder {}: {}", path.display(), io::Error::from(errno));
+    match rustix::fs::mkdir(path, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(failed(errno)),
     }
+    let folder = open(path, FOLDER, Mode::empty()).map_err(failed)?;
+    let stat = fstat(&folder).map_err(failed)?;
+    if stat.st_uid != rustix::process::geteuid().as_raw() {
+        return Err(format!("needs the folder {}, which is another user's", path.display()));
+    }
+    let in_use = || "another mount with --edit uses it; unmount that one first".to_owned();
+    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => return Err(in_use()),
+        Err(errno) => log::debug!("{}: not locked: {errno}", path.display()),
+    }
+    // The mount that has just ended removed it.
+    let is_there = lstat(path).is_ok_and(|now| (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino));
+    if is_there { Ok(folder) } else { Err(in_use()) }
 }

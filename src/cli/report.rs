@@ -39,7 +39,7 @@ pub(super) fn report(
     };
     let how = match edit {
         None => "read-only".into(),
-        Some(upper) => format!("with changes in {}", upper.display()),
+        Some(upper) => format!("changes go to {}; writable", upper.display()),
     };
     format!(
         "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}unmount: bsafs umount {}\n",

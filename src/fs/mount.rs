@@ -152,15 +152,21 @@ impl MountRequest {
             data.push_str(",allow_other");
         }
         data.extend(self.further_options());
-        let mut flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
-        flags.set(MountFlags::NOEXEC, self.noexec);
-        flags.set(MountFlags::NOATIME, self.noatime);
-        flags.set(MountFlags::NOSYMFOLLOW, self.nosymfollow);
+        let flags = MountFlags::RDONLY | self.restrictions();
         let refused = |error| MountError::Kernel(self.mountpoint.clone(), error);
         let data = CString::new(data).map_err(|error| refused(error.into()))?;
         rustix::mount::mount(self.fsname.as_str(), &self.mountpoint, "fuse.bsafs", flags, data.as_c_str())
             .map_err(|errno| refused(errno.into()))?;
         Ok(device.into())
+    }
+
+    /// What files may not do in the mount, beside being written.
+    pub fn restrictions(&self) -> MountFlags {
+        let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
+        flags.set(MountFlags::NOEXEC, self.noexec);
+        flags.set(MountFlags::NOATIME, self.noatime);
+        flags.set(MountFlags::NOSYMFOLLOW, self.nosymfollow);
+        flags
     }
 
     /// The kernel options, each behind a comma.
