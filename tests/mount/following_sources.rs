@@ -234,3 +234,25 @@ fn a_disk_that_hangs_is_told_of_and_readers_go_on() {
     until("it is followed", || content(&mount.join("b.txt")) == Ok("two".into()));
     until("it is over", || !text().contains("reloading"));
 }
+
+#[test]
+fn loose_files_beside_an_archive_keep_their_own_sizes_when_another_file_comes() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("Data/sub")).unwrap();
+    fs::write(dir.path("Data/a.bsa"), archive(&[("a.txt", "a")])).unwrap();
+    let files = [("Data/b.txt", "b"), ("Data/sub/c.txt", "of c"), ("Data/sub/d.txt", "what d is")];
+    files.iter().for_each(|(path, text)| fs::write(dir.path(path), text).unwrap());
+    let mount = dir.mount(["Data"]);
+    let look = || {
+        files.map(|(path, text)| {
+            let path = mount.join(path.strip_prefix("Data/").unwrap());
+            assert_eq!(content(&path), Ok(text.into()));
+            let found = fs::metadata(path).unwrap();
+            (found.ino(), found.len())
+        })
+    };
+    let before = look();
+    fs::write(dir.path("Data/new.txt"), "new").unwrap();
+    until_later(&mount, 0);
+    assert_eq!(look()[1..], before[1..]);
+}
