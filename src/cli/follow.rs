@@ -268,6 +268,8 @@ impl Follower {
         for folder in folders {
             folder.folder_paths().for_each(|path| interests.add_folder(path));
             folder.link_targets().for_each(|path| interests.add_file(&path));
+            // Further links may be on the way from a link to what it leads to.
+            folder.link_paths().for_each(|path| interests.add_way(&path));
         }
         self.looked.files.iter().for_each(|path| interests.add_file(path));
         self.looked.folders.iter().for_each(|path| interests.add_names(path.as_path()));
