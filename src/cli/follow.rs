@@ -228,7 +228,10 @@ impl Follower {
         let Ok(replaced) = fs.replace(opened.tree, opened.store, opened.reasons) else {
             return Outcome::Failed("all inode numbers were given; unmount, and mount again".into());
         };
-        self.folders = ChangedFolders::default();
+        // What is known of the files of a folder that was not walked is from before what happened in it.
+        if !kept.iter().any(|kept| kept.is_folder) {
+            self.folders = ChangedFolders::default();
+        }
         Outcome::Replaced { changes: reload_line(&replaced), kept }
     }
 

@@ -159,7 +159,7 @@ impl Opener<'_> {
         let opened = OpenedArchive::open(path, base, names, self.args);
         match self.earlier {
             Some(earlier) if *is_needed || opened.is_ok() || earlier.has(path) => {
-                Ok(earlier.archive(path, opened))
+                Ok(earlier.archive(path, base, opened))
             }
             _ if *is_needed => opened.map(Some),
             _ => Ok(opened.inspect_err(|failure| log::warn!("{}; it is no layer", failure.what)).ok()),
