@@ -331,7 +331,7 @@ fn an_archive_that_is_named_twice_and_cannot_be_opened_stays_in_both_of_its_fold
     let before = numbers();
     for n in 0..2 {
         replace(&dir, "a.bsa", b"no archive");
-        fs::write(dir.path(&format!("mod/{n}")), "new").unwrap();
+        fs::write(dir.path(format!("mod/{n}")), "new").unwrap();
         until("the other is followed", || mount.join(format!("mod/{n}")).exists());
         assert_eq!(numbers(), before);
     }
