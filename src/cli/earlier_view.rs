@@ -11,6 +11,7 @@ use super::opened_archive::{Content, OpenedArchive};
 use crate::covered::uncovered;
 use crate::folder::Folder;
 use crate::fs::View;
+use crate::tree::Layer;
 
 /// The view that is served while sources are opened again.
 pub(super) struct EarlierView<'a> {
@@ -29,6 +30,8 @@ pub(super) struct Kept {
     pub(super) what: String,
     /// Whether it may be an archive that is being written.
     pub(super) is_unfinished: bool,
+    /// Whether it is a folder that was not walked.
+    pub(super) is_folder: bool,
 }
 
 /// For so long after the last write an archive that ends before its data does may be half written, in seconds.
@@ -52,25 +55,35 @@ impl<'a> EarlierView<'a> {
     }
 
     /// An archive as it was opened, or as it is mounted where that is not possible or it is half written; `None` where it is
-    /// not mounted either.
+    /// not mounted either. Its files lie in `base`, where that is given.
     pub(super) fn archive(
         &self,
         path: &Path,
+        base: Option<&str>,
         opened: Result<OpenedArchive, Failure>,
     ) -> Option<OpenedArchive> {
-        let kept = match opened {
+        let (what, is_unfinished) = match opened {
             Ok(archive) if self.is_whole(&archive) => return Some(archive),
-            Ok(_) => Kept { what: format!("{} is not whole yet", path.display()), is_unfinished: true },
-            Err(failure) => Kept { what: failure.what, is_unfinished: false },
+            Ok(_) => (format!("{} is not whole yet", path.display()), true),
+            Err(failure) => (failure.what, false),
         };
-        self.note(kept);
+        self.note(Kept { what, is_unfinished, is_folder: false });
         let store = self.view.store();
-        let layer = store.layer_at(path).filter(|&layer| !store.is_folder(layer))?;
+        let named = store.layers_at(path).filter(|&layer| !store.is_folder(layer));
+        // One that is named twice is two layers: the one in the same folder, or the one whose files are shown.
+        let mut named: Vec<(u16, Layer)> =
+            named.map(|layer| (layer, self.view.tree().layer(layer))).collect();
+        let same = named.iter().position(|(_, names)| base.is_some_and(|base| names.is_in_folder(base)));
+        let (layer, names) = named.swap_remove(same.or(named.len().checked_sub(1))?);
+        let names = match base {
+            Some(base) => names.in_folder(base).ok()?,
+            None => names,
+        };
         Some(OpenedArchive {
             path: path.to_owned(),
             modified: store.modified(layer),
             content: Content::Mounted(layer),
-            layer: self.view.tree().layer(layer),
+            layer: names,
             description: None,
         })
     }
@@ -82,7 +95,7 @@ impl<'a> EarlierView<'a> {
 
     /// A folder as it is mounted, after it could not be walked.
     pub(super) fn folder(&self, path: &Path, failure: &Failure) -> Option<Arc<Folder>> {
-        self.note(Kept { what: failure.what.clone(), is_unfinished: false });
+        self.note(Kept { what: failure.what.clone(), is_unfinished: false, is_folder: true });
         let store = self.view.store();
         store.folder(store.layer_at(path)?).cloned()
     }

@@ -228,7 +228,10 @@ impl Follower {
         let Ok(replaced) = fs.replace(opened.tree, opened.store, opened.reasons) else {
             return Outcome::Failed("all inode numbers were given; unmount, and mount again".into());
         };
-        self.folders = ChangedFolders::default();
+        // What is known of the files of a folder that was not walked is from before what happened in it.
+        if !kept.iter().any(|kept| kept.is_folder) {
+            self.folders = ChangedFolders::default();
+        }
         Outcome::Replaced { changes: reload_line(&replaced), kept }
     }
 
@@ -268,6 +271,8 @@ impl Follower {
         for folder in folders {
             folder.folder_paths().for_each(|path| interests.add_folder(path));
             folder.link_targets().for_each(|path| interests.add_file(&path));
+            // Further links may be on the way from a link to what it leads to.
+            folder.link_paths().for_each(|path| interests.add_way(&path));
         }
         self.looked.files.iter().for_each(|path| interests.add_file(path));
         self.looked.folders.iter().for_each(|path| interests.add_names(path.as_path()));

@@ -190,7 +190,6 @@ impl PlannedFolder {
     ) -> Result<Option<Arc<Folder>>, Failure> {
         match self.scan(files) {
             Ok(folder) => {
-                earlier.into_iter().for_each(|earlier| earlier.teach(&folder));
                 report_notes(&folder);
                 Ok(Some(Arc::new(folder)))
             }

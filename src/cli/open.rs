@@ -159,7 +159,7 @@ impl Opener<'_> {
         let opened = OpenedArchive::open(path, base, names, self.args);
         match self.earlier {
             Some(earlier) if *is_needed || opened.is_ok() || earlier.has(path) => {
-                Ok(earlier.archive(path, opened))
+                Ok(earlier.archive(path, base, opened))
             }
             _ if *is_needed => opened.map(Some),
             _ => Ok(opened.inspect_err(|failure| log::warn!("{}; it is no layer", failure.what)).ok()),
@@ -288,10 +288,14 @@ impl<'a> Opening<'a> {
         why: String,
         rules: &LayerRules,
     ) -> Result<(), Failure> {
-        // One that is kept is shared, and was without them before.
-        if let Some(folder) = Arc::get_mut(&mut folder).filter(|_| !lists_archives) {
-            let parent = folder.path().to_owned();
-            folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
+        // One that is kept is shared, was without them before, and knows what it knows.
+        if let Some(folder) = Arc::get_mut(&mut folder) {
+            if !lists_archives {
+                let parent = folder.path().to_owned();
+                folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
+            }
+            // Only now: its files have other numbers than before.
+            self.earlier.into_iter().for_each(|earlier| earlier.teach(folder));
         }
         let layer = Layer::of_folder(folder.names(), base)
             .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", folder.path().display())))?;

@@ -87,7 +87,12 @@ impl Store {
 
     /// The first layer whose archive or folder has a path.
     pub fn layer_at(&self, path: &Path) -> Option<u16> {
-        (0..).zip(&self.layers).find(|(layer, _)| self.path(*layer) == path).map(|(layer, _)| layer)
+        self.layers_at(path).next()
+    }
+
+    /// All such layers.
+    pub fn layers_at(&self, path: &Path) -> impl Iterator<Item = u16> {
+        (0..).zip(&self.layers).map(|(layer, _)| layer).filter(move |layer| self.path(*layer) == path)
     }
 
     /// Whether one of the archives is this one, and was not changed.

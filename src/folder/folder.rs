@@ -99,6 +99,13 @@ impl Folder {
         targets.map(|(root, path)| root.path.join(OsStr::from_bytes(&path)))
     }
 
+    /// The paths in it of all links that lead to files and folders.
+    pub fn link_paths(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = self.locations.linked_folders().map(|folder| self.names.folder_path(folder));
+        let files = self.locations.files_of_links().map(|file| self.names.file_path(file));
+        folders.chain(files).map(|path| self.path.join(OsStr::from_bytes(&path)))
+    }
+
     /// The device that it is on (`st_dev`), and its inode number there.
     pub fn identity(&self) -> (u64, u64) {
         self.locations.root().identity

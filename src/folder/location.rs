@@ -92,6 +92,16 @@ impl Locations {
         self.links.iter().filter_map(|link| self.of_link(bytes, link.file))
     }
 
+    /// Folders that are reached through a link, or that something is mounted on.
+    pub(super) fn linked_folders(&self) -> impl Iterator<Item = u32> {
+        self.folders.iter().skip(1).map(|(folder, _)| *folder)
+    }
+
+    /// Files that are reached through a link.
+    pub(super) fn files_of_links(&self) -> impl Iterator<Item = u32> {
+        self.links.iter().map(|link| link.file)
+    }
+
     /// Gives the direct files, the first of all, their new numbers: `kept` has the old ones of those that stay, and `direct`
     /// is how many there were.
     pub(super) fn renumber(&mut self, direct: u32, kept: &[u32]) {

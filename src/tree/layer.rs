@@ -152,6 +152,22 @@ impl Layer {
         Self { left_out, ..self }
     }
 
+    /// Whether it is in a folder of a name.
+    pub fn is_in_folder(&self, name: &str) -> bool {
+        self.base != 0 && self.base_name() == name.as_bytes()
+    }
+
+    /// The same in a folder of another name, where it is in one.
+    ///
+    /// # Errors
+    /// [`TooManyNames`].
+    pub fn in_folder(mut self, name: &str) -> Result<Self, TooManyNames> {
+        if self.base != 0 && !self.is_in_folder(name) {
+            self.folders[self.base as usize].name = self.append(name.as_bytes())?;
+        }
+        Ok(self)
+    }
+
     /// The files that are listed, by entry.
     pub(super) fn listed_files(&self) -> impl Iterator<Item = (u32, &File)> {
         (0_u32..).zip(&self.files).filter(|(entry, _)| self.left_out.binary_search(entry).is_err())
@@ -200,9 +216,13 @@ impl Layer {
             files[entry as usize].name = name;
         }
         let left_out = (0..).zip(names).filter(|(_, name)| name.is_none()).map(|(entry, _)| entry).collect();
+        // Behind these are the names with the numbers that files were given; merging gives new ones.
+        let own = files.iter().map(|file| file.name).chain(self.folders.iter().map(|folder| folder.name));
+        let end = own.map(|name| name.at as usize + usize::from(name.len)).max().unwrap_or(0);
+        let own_bytes = end.saturating_sub(self.shared.len()).min(self.arena.len());
         Self {
             shared: self.shared.clone(),
-            arena: self.arena.clone(),
+            arena: self.arena[..own_bytes].to_vec(),
             folders: self.folders.clone(),
             folder_times: Vec::new(),
             times: Times::None,
@@ -261,5 +281,43 @@ impl Layer {
         }
         parts.reverse();
         parts.join(&self.separator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::format::encoding::Encoding;
+    use crate::format::{Archive, Limits, parse};
+    use crate::tree::{Rule, merge};
+
+    use super::*;
+
+    /// A Morrowind archive of empty files.
+    fn archive(names: &[&str]) -> Vec<u8> {
+        let count = names.len();
+        let text: Vec<u8> = names.iter().flat_map(|name| [name.as_bytes(), b"\0"].concat()).collect();
+        let starts = names.iter().scan(0, |at, name| Some(std::mem::replace(at, *at + name.len() + 1)));
+        let mut numbers = vec![0x100, 12 * count + text.len(), count];
+        numbers.extend(std::iter::repeat_n(0, 2 * count));
+        numbers.extend(starts);
+        let numbers = numbers.iter().flat_map(|it| u32::try_from(*it).unwrap().to_le_bytes());
+        [numbers.collect(), text, vec![0; 8 * count]].concat()
+    }
+
+    fn layer(archive: &Archive<'_>) -> Layer {
+        Layer::new(archive, Encoding::default(), None).unwrap()
+    }
+
+    #[test]
+    fn names_that_are_taken_back_again_and_again_need_no_more_memory() {
+        let bytes = archive(&["a.txt", "A.txt", "f\\b.txt", "a (2).txt"]);
+        let archive = parse(&bytes[..], &Limits::default()).unwrap();
+        let mut tree = merge(vec![layer(&archive)], Rule::LastWins).unwrap();
+        let names = |tree: &crate::tree::Tree| tree.nodes().map(|node| tree.path(node)).collect::<Vec<_>>();
+        let (before, len) = (names(&tree), tree.layer(0).arena.len());
+        for _ in 0..3 {
+            tree = merge(vec![tree.layer(0)], Rule::LastWins).unwrap();
+        }
+        assert_eq!((names(&tree), tree.layer(0).arena.len()), (before, len));
     }
 }

@@ -64,6 +64,16 @@ impl Interests {
         }
     }
 
+    /// What is on the way from a link to what it leads to counts; the link itself does where its folder does.
+    pub fn add_way(&mut self, link: &Path) {
+        without_links(link, |folder, name| {
+            let is_link = link.parent() == Some(folder) && link.file_name() == Some(name);
+            if !is_link {
+                self.add_entry(folder, name);
+            }
+        });
+    }
+
     /// Adds what counts of a folder.
     pub(super) fn merge(&mut self, folder: Arc<Path>, more: Interest) {
         let interest = self.0.entry(folder).or_default();

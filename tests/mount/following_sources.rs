@@ -1,12 +1,15 @@
 //! Changes of what a mount is made of that are no change of the files in it: links, profiles, spellings, and archives that
 //! stay as they are.
 
-use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::process::Command;
+
+use rustix::process::Signal;
 
 use super::following::{ENOENT, archive, content, replace, until_later};
 use crate::disk::{Disk, Mode};
-use crate::mounted::{Mounted, TestDir, status, until};
+use crate::mounted::{Mounted, TestDir, is_root, mounts_below, run, signal, status, until};
 
 #[test]
 fn what_is_removed_from_a_folder_that_is_respelled_at_once_is_gone_under_every_spelling() {
@@ -233,4 +236,103 @@ fn a_disk_that_hangs_is_told_of_and_readers_go_on() {
     disk.set(Mode::Works);
     until("it is followed", || content(&mount.join("b.txt")) == Ok("two".into()));
     until("it is over", || !text().contains("reloading"));
+}
+
+#[test]
+fn loose_files_beside_an_archive_keep_their_own_sizes_when_another_file_comes() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("Data/sub")).unwrap();
+    fs::write(dir.path("Data/a.bsa"), archive(&[("a.txt", "a")])).unwrap();
+    let files = [("Data/b.txt", "b"), ("Data/sub/c.txt", "of c"), ("Data/sub/d.txt", "what d is")];
+    files.iter().for_each(|(path, text)| fs::write(dir.path(path), text).unwrap());
+    let mount = dir.mount(["Data"]);
+    let look = || {
+        files.map(|(path, text)| {
+            let path = mount.join(path.strip_prefix("Data/").unwrap());
+            assert_eq!(content(&path), Ok(text.into()));
+            let found = fs::metadata(path).unwrap();
+            (found.ino(), found.len())
+        })
+    };
+    let before = look();
+    fs::write(dir.path("Data/new.txt"), "new").unwrap();
+    until_later(&mount, 0);
+    assert_eq!(look()[1..], before[1..]);
+}
+
+#[test]
+fn a_further_link_on_the_way_from_a_link_in_a_folder_is_followed_and_so_are_folders_above() {
+    let dir = TestDir::new();
+    for (version, text) in [("one", "1"), ("other", "other")] {
+        fs::create_dir_all(dir.path(version).join("above/deep")).unwrap();
+        fs::write(dir.path(version).join("above/deep/a.txt"), text).unwrap();
+    }
+    fs::create_dir(dir.path("mod")).unwrap();
+    symlink("one", dir.path("current")).unwrap();
+    symlink("../current/above/deep", dir.path("mod/folder")).unwrap();
+    symlink("../current/above/deep/a.txt", dir.path("mod/file")).unwrap();
+    symlink("../one/above/deep", dir.path("mod/fixed")).unwrap();
+    let mount = dir.mount(["mod"]);
+    let paths = ["folder/a.txt", "file", "fixed/a.txt"].map(|path| mount.join(path));
+    let read = || paths.each_ref().map(|path| content(path).unwrap());
+    let sizes = || paths.each_ref().map(|path| fs::metadata(path).unwrap().len());
+    assert_eq!((read(), sizes()), (["1", "1", "1"].map(str::to_owned), [1; 3]));
+    symlink("other", dir.path("new")).unwrap();
+    fs::rename(dir.path("new"), dir.path("current")).unwrap();
+    // No read, which would find out by itself.
+    until("the link is followed", || sizes() == [5, 5, 1]);
+    assert_eq!(read(), ["other", "other", "1"]);
+    fs::rename(dir.path("one"), dir.path("gone")).unwrap();
+    fs::rename(dir.path("other"), dir.path("one")).unwrap();
+    until("the folder is followed", || fs::metadata(&paths[2]).is_ok_and(|it| it.len() == 5));
+}
+
+#[test]
+fn what_changed_while_a_folder_could_not_be_walked_is_shown_once_it_can_be() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("mod/sub")).unwrap();
+    fs::create_dir(dir.path("mnt")).unwrap();
+    fs::write(dir.path("mod/sub/a.txt"), "one").unwrap();
+    dir.give_to_user();
+    let mut mount = Command::new(dir.path("bsafs"));
+    run(mount.args(["mod", "mnt", "-o", "rw,setuid=nobody"]).current_dir(dir.path(""))).sound();
+    let user = |program: &str, path: &str| run(&mut dir.as_user(program, [path])).sound();
+    let reload = || {
+        let status: serde_json::Value =
+            serde_json::from_str(user("readlink", "mnt/.bsafs:status").trim()).unwrap();
+        (status["last_reload"]["count"].as_u64().unwrap(), status["last_reload"]["is_failed"] == true)
+    };
+    assert_eq!(user("cat", "mnt/sub/a.txt"), "one");
+    let mode = |mode| fs::set_permissions(dir.path("mod"), Permissions::from_mode(mode)).unwrap();
+    // What is in it is watched on.
+    mode(0o311);
+    fs::write(dir.path("mod/sub/a.txt"), "other").unwrap();
+    until("it cannot be walked", || reload().1);
+    mode(0o755);
+    until("it is walked again", || !reload().1);
+    assert_eq!(user("cat", "mnt/sub/a.txt"), "other");
+    let pid = user("readlink", "mnt/.bsafs:status");
+    let pid: serde_json::Value = serde_json::from_str(pid.trim()).unwrap();
+    signal(i32::try_from(pid["pid"].as_i64().unwrap()).unwrap(), Signal::TERM);
+    until("the daemon unmounts", || mounts_below(&dir.path("")).is_empty());
+}
+
+#[test]
+fn an_archive_that_is_named_twice_and_cannot_be_opened_stays_in_both_of_its_folders() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("a.txt", "one")]));
+    fs::create_dir(dir.path("mod")).unwrap();
+    let mount = dir.mount(["a.bsa", "a.bsa", "mod", "--layout", "per-archive"]);
+    let numbers =
+        || ["a/a.txt", "a (2)/a.txt"].map(|it| fs::metadata(mount.join(it)).map(|it| it.ino()).ok());
+    let before = numbers();
+    for n in 0..2 {
+        replace(&dir, "a.bsa", b"no archive");
+        fs::write(dir.path(format!("mod/{n}")), "new").unwrap();
+        until("the other is followed", || mount.join(format!("mod/{n}")).exists());
+        assert_eq!(numbers(), before);
+    }
 }
