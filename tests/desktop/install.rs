@@ -49,6 +49,8 @@ fn an_uninstall_removes_what_was_installed_and_nothing_else() {
         "lib/systemd/user/bsafs@.service",
         "share/applications/org.bsafs.bsafs.desktop",
         "share/bash-completion/completions/bsafs",
+        "share/doc/bsafs/copyright",
+        "share/doc/bsafs/examples/srv-bsafs.automount",
         "share/icons/hicolor/scalable/apps/org.bsafs.bsafs.svg",
         "share/man/man1/bsafs-mount.1",
         "share/mime/packages/org.bsafs.bsafs.xml",
@@ -104,6 +106,41 @@ fn packagers_get_the_files_alone() {
     }
     let unit = fs::read_to_string(dir.path("package/usr/lib/systemd/user/bsafs@.service")).unwrap();
     assert!(unit.contains("/usr/bin/bsafs") && !unit.contains("package"), "{unit}");
+    // The thumbnailer calls a command that not every program has.
+    assert_eq!(packaged.contains("share/thumbnailers/bsafs.thumbnailer"), cfg!(feature = "thumbnails"));
+    let licences = fs::read_to_string(dir.path("package/usr/share/doc/bsafs/copyright")).unwrap();
+    assert!(licences.contains("  fuser ") && licences.contains("Christopher Berner"), "{licences}");
+    assert_eq!(licences.contains("bcdec_rs"), cfg!(feature = "thumbnails"));
+}
+
+#[test]
+fn an_unpacked_tarball_installs_the_program_beside_its_script() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("unpacked")).unwrap();
+    for (from, to) in [
+        (BUILT[1], "bsafs"),
+        ("scripts/install", "install"),
+        ("scripts/share", "share"),
+        ("systemd", "systemd"),
+        ("README.md", "README.md"),
+        ("CHANGELOG.md", "CHANGELOG.md"),
+    ] {
+        run(Command::new("cp").args(["-R", from]).arg(dir.path(&format!("unpacked/{to}")))).sound();
+    }
+    fs::write(dir.path("unpacked/copyright"), "as packed").unwrap();
+    let unpacked = |arguments: &[&str]| {
+        // No cargo, and nothing else of a developer's.
+        let mut script = Command::new(dir.path("unpacked/install"));
+        script.args(arguments).env_clear().env("HOME", dir.path("home")).env("PATH", "/usr/bin:/bin");
+        run(&mut script)
+    };
+    let finished = unpacked(&[]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let program = dir.path("home/.local/bin/bsafs");
+    assert_eq!(fs::read(&program).unwrap(), fs::read(BUILT[1]).unwrap());
+    assert_eq!(fs::read(dir.path("home/.local/share/doc/bsafs/copyright")).unwrap(), b"as packed");
+    assert_eq!(unpacked(&["--uninstall"]).code, 0);
+    assert!(!program.exists() && !dir.path("home/.local/share/doc").exists(), "{:?}", tree(&dir.path("home")));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Writes all sample archives into a folder: `cargo run --example samples -- FOLDER`; or with `--seeds` what fuzzing starts
-//! from, into a folder for each target.
+//! Writes all sample archives into a folder: `cargo run --example samples -- FOLDER`; with `--files` what is in them, into a
+//! folder for each; with `--seeds` what fuzzing starts from, into a folder for each target.
 
 #[path = "mod.rs"]
 mod support;
@@ -9,18 +9,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    let is_seeds = arguments.first().is_some_and(|first| first == "--seeds");
-    if is_seeds {
-        arguments.remove(0);
-    }
-    let [folder] = &arguments[..] else {
-        eprintln!("usage: samples [--seeds] FOLDER");
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let (write, options): (fn(&Path) -> io::Result<()>, usize) =
+        match arguments.first().and_then(|first| first.to_str()) {
+            Some("--files") => (write_files, 1),
+            Some("--seeds") => (write_seeds, 1),
+            _ => (write_samples, 0),
+        };
+    let [folder] = &arguments[options..] else {
+        eprintln!("usage: samples [--files | --seeds] FOLDER");
         return ExitCode::from(2);
     };
     let folder = PathBuf::from(folder);
-    let written = if is_seeds { write_seeds(&folder) } else { write_samples(&folder) };
-    match written {
+    match write(&folder) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("samples: {}: {error}", folder.display());
@@ -35,6 +36,17 @@ fn write_samples(folder: &Path) -> io::Result<()> {
         let path = folder.join(&sample.name);
         std::fs::write(&path, &sample.bytes)?;
         println!("{} ({} bytes, {} files)", path.display(), sample.bytes.len(), sample.files.len());
+    }
+    Ok(())
+}
+
+fn write_files(folder: &Path) -> io::Result<()> {
+    for sample in support::samples() {
+        for (name, content) in &sample.files {
+            let path = folder.join(&sample.name).join(name);
+            std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+            std::fs::write(path, content)?;
+        }
     }
     Ok(())
 }
