@@ -125,7 +125,7 @@ fn an_unpacked_tarball_installs_the_program_beside_its_script() {
         ("README.md", "README.md"),
         ("CHANGELOG.md", "CHANGELOG.md"),
     ] {
-        run(Command::new("cp").args(["-R", from]).arg(dir.path(&format!("unpacked/{to}")))).sound();
+        run(Command::new("cp").args(["-R", from]).arg(dir.path(format!("unpacked/{to}")))).sound();
     }
     fs::write(dir.path("unpacked/copyright"), "as packed").unwrap();
     let unpacked = |arguments: &[&str]| {
