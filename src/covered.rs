@@ -2,6 +2,7 @@
 //! shows must not be taken for what it is made of. Whoever opens a path that a mount may be made of asks [`uncovered`].
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -59,32 +60,67 @@ pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
 /// Follows the links on the way to an absolute path, and does not enter the mount. Calls `visit` with each folder that is on the
 /// way and the name that is looked up in it, whether or not it is there.
 pub fn without_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
-    let names = |path: &Path| {
-        let parts: Vec<Component<'_>> = path.components().rev().collect();
-        parts.into_iter().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>()
-    };
-    let (mut at, mut left, mut links) = (PathBuf::from("/"), names(path), 0);
-    while let Some(name) = left.pop() {
-        if name == ".." {
-            at.pop();
-            continue;
+    LinkWalk::default().follow(path, &mut visit)
+}
+
+/// Follows links as [`without_links`] does on the ways to many paths. What they have in common is looked at, and visited, once.
+#[derive(Debug, Default)]
+pub struct LinkWalk {
+    /// Where folders are that were on the way.
+    folders: HashMap<PathBuf, PathBuf>,
+}
+
+impl LinkWalk {
+    /// Follows the links on the way to an absolute path.
+    pub fn follow(&mut self, path: &Path, visit: &mut dyn FnMut(&Path, &OsStr)) -> PathBuf {
+        self.follow_on(path, &mut 0, visit)
+    }
+
+    fn follow_on(&mut self, path: &Path, links: &mut u32, visit: &mut dyn FnMut(&Path, &OsStr)) -> PathBuf {
+        // Without `.`, and in pieces without an end that is a slash.
+        let parts: Vec<Component<'_>> = path.components().collect();
+        let mut at = PathBuf::from("/");
+        // The longest folder that is known.
+        let mut known = 0;
+        for end in (1..parts.len()).rev() {
+            if let Some(found) = self.folders.get(&parts[..end].iter().collect::<PathBuf>()) {
+                (at, known) = (found.clone(), end);
+                break;
+            }
         }
-        if name == "/" || name == "." {
-            at = if name == "/" { PathBuf::from("/") } else { at };
-            continue;
+        for (index, part) in parts.iter().enumerate().skip(known) {
+            match part {
+                Component::ParentDir => _ = at.pop(),
+                Component::Normal(name) => at = self.step(&at, name, links, visit),
+                Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+            }
+            if index + 1 < parts.len() {
+                self.folders.insert(parts[..=index].iter().collect(), at.clone());
+                self.folders.insert(at.clone(), at.clone());
+            }
         }
-        visit(&at, &name);
-        let next = at.join(&name);
+        at
+    }
+
+    /// Where a name in a folder leads.
+    fn step(
+        &mut self,
+        at: &Path,
+        name: &OsStr,
+        links: &mut u32,
+        visit: &mut dyn FnMut(&Path, &OsStr),
+    ) -> PathBuf {
+        visit(at, name);
+        let next = at.join(name);
         match std::fs::read_link(uncovered(&next)) {
             // More are a circle.
-            Ok(target) if links < LINKS_MAX => {
-                links += 1;
-                left.extend(names(&target));
+            Ok(target) if *links < LINKS_MAX => {
+                *links += 1;
+                self.follow_on(&at.join(target), links, visit)
             }
-            _ => at = next,
+            _ => next,
         }
     }
-    at
 }
 
 fn beneath(covered: &Covered, path: &Path) -> Option<PathBuf> {

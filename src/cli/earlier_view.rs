@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use super::exit::Failure;
 use super::opened_archive::{Content, OpenedArchive};
 use crate::covered::uncovered;
-use crate::folder::Folder;
+use crate::folder::{Filter, Folder};
 use crate::fs::View;
 use crate::tree::Layer;
 
@@ -93,18 +93,20 @@ impl<'a> EarlierView<'a> {
         self.view.store().layer_at(path).is_some()
     }
 
-    /// A folder as it is mounted, after it could not be walked.
-    pub(super) fn folder(&self, path: &Path, failure: &Failure) -> Option<Arc<Folder>> {
+    /// A folder as it is mounted, after it could not be walked: of two layers that one folder makes, the one of the same part.
+    pub(super) fn folder(&self, path: &Path, filter: &Filter, failure: &Failure) -> Option<Arc<Folder>> {
         self.note(Kept { what: failure.what.clone(), is_unfinished: false, is_folder: true });
+        let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
         let store = self.view.store();
-        store.folder(store.layer_at(path)?).cloned()
+        let mut folders = store.layers_at(path).filter_map(|layer| store.folder(layer));
+        folders.find(|folder| part(folder.filter()) == part(filter)).cloned()
     }
 
     /// Whether a folder is one that is mounted, and was not walked again.
     pub(super) fn has_folder(&self, folder: &Arc<Folder>) -> bool {
         let store = self.view.store();
-        let mounted = store.layer_at(folder.path()).and_then(|layer| store.folder(layer));
-        mounted.is_some_and(|mounted| Arc::ptr_eq(mounted, folder))
+        let mut mounted = store.layers_at(folder.path()).filter_map(|layer| store.folder(layer));
+        mounted.any(|mounted| Arc::ptr_eq(mounted, folder))
     }
 
     /// The archives that are mounted and lie directly in a folder, lowest first.

@@ -194,7 +194,7 @@ impl PlannedFolder {
                 Ok(Some(Arc::new(folder)))
             }
             Err(failure) => match earlier.filter(|it| it.has(&self.path)) {
-                Some(earlier) => Ok(earlier.folder(&self.path, &failure)),
+                Some(earlier) => Ok(earlier.folder(&self.path, &self.filter, &failure)),
                 None if self.why.is_empty() => Err(failure),
                 None => {
                     log::warn!("{}; it is no layer", failure.what);

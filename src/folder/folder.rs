@@ -14,6 +14,7 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use super::error::FileFault;
 use super::file_state::{FileStat, FileState};
+use super::filter::Filter;
 use super::location::Locations;
 use super::loose_file::LooseFile;
 use super::mounts::Root;
@@ -36,6 +37,7 @@ pub struct Folder {
     /// Its number among those that share open files.
     number: u32,
     path: PathBuf,
+    filter: Filter,
     pub(super) names: FolderNames,
     pub(super) locations: Locations,
     notes: Notes,
@@ -51,6 +53,7 @@ pub struct Folder {
 impl Folder {
     pub(super) fn new(
         path: PathBuf,
+        filter: Filter,
         names: FolderNames,
         locations: Locations,
         notes: Notes,
@@ -60,6 +63,7 @@ impl Folder {
         Self {
             number: files.next_folder(),
             path,
+            filter,
             names,
             locations,
             notes,
@@ -75,6 +79,11 @@ impl Folder {
     /// Its path; absolute.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What of it was walked.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
     }
 
     /// Its names.

@@ -48,7 +48,7 @@ pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Fold
     let names = FolderNames::new(bytes, folders, file_names);
     // The daemon leaves the folder that a relative path starts from.
     let path = std::path::absolute(path).map_err(ScanError::Io)?;
-    Ok(Folder::new(path, names, locations, notes, files.clone()))
+    Ok(Folder::new(path, filter.clone(), names, locations, notes, files.clone()))
 }
 
 struct Scan<'a> {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::covered::without_links;
+use crate::covered::LinkWalk;
 use rustix::fs::inotify::ReadFlags;
 
 /// What of a folder counts as a change.
@@ -40,25 +40,29 @@ pub(super) enum Meaning {
 }
 
 /// Folders, by their paths, and what of them counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Interests(pub(super) BTreeMap<Arc<Path>, Interest>);
+#[derive(Debug, Default)]
+pub struct Interests {
+    pub(super) folders: BTreeMap<Arc<Path>, Interest>,
+    /// Of very many links most have the way in common.
+    links: LinkWalk,
+}
 
 impl Interests {
     /// Everything in a folder counts, but for what is below its folders.
     pub fn add_folder(&mut self, folder: impl Into<Arc<Path>>) {
-        let interest = self.0.entry(folder.into()).or_default();
+        let interest = self.folders.entry(folder.into()).or_default();
         (interest.names, interest.content) = (true, true);
     }
 
     /// Names in a folder count.
     pub fn add_names(&mut self, folder: impl Into<Arc<Path>>) {
-        self.0.entry(folder.into()).or_default().names = true;
+        self.folders.entry(folder.into()).or_default().names = true;
     }
 
     /// A file counts, or its absence; where links lead to it, these and what they lead to as well.
     pub fn add_file(&mut self, path: &Path) {
         self.add_name(path);
-        let target = without_links(path, |folder, name| self.add_entry(folder, name));
+        let target = self.follow(path, |_, _| true);
         if target != path {
             self.add_name(&target);
         }
@@ -66,17 +70,29 @@ impl Interests {
 
     /// What is on the way from a link to what it leads to counts; the link itself does where its folder does.
     pub fn add_way(&mut self, link: &Path) {
-        without_links(link, |folder, name| {
-            let is_link = link.parent() == Some(folder) && link.file_name() == Some(name);
-            if !is_link {
+        self.follow(link, |folder, name| link.parent() != Some(folder) || link.file_name() != Some(name));
+    }
+
+    /// That a folder is where it is counts, of the names on the way to it.
+    pub(super) fn add_way_to(&mut self, folder: &Path) {
+        self.follow(folder, |_, _| true);
+    }
+
+    /// Adds what is looked up on the way to a path and `counts`; returns where that leads.
+    fn follow(&mut self, path: &Path, counts: impl Fn(&Path, &OsStr) -> bool) -> PathBuf {
+        let mut links = std::mem::take(&mut self.links);
+        let target = links.follow(path, &mut |folder, name| {
+            if counts(folder, name) {
                 self.add_entry(folder, name);
             }
         });
+        self.links = links;
+        target
     }
 
     /// Adds what counts of a folder.
     pub(super) fn merge(&mut self, folder: Arc<Path>, more: Interest) {
-        let interest = self.0.entry(folder).or_default();
+        let interest = self.folders.entry(folder).or_default();
         interest.names |= more.names;
         interest.content |= more.content;
         if let Some(named) = more.named {
@@ -97,7 +113,7 @@ impl Interests {
     }
 
     fn interest(&mut self, folder: &Path) -> &mut Interest {
-        self.0.entry(folder.into()).or_default()
+        self.folders.entry(folder.into()).or_default()
     }
 }
 

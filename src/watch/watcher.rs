@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::changed::ChangedFolders;
 use super::interest::{Interest, Interests, Meaning};
 use super::poll::Polled;
-use crate::covered::{uncovered, without_links};
+use crate::covered::uncovered;
 
 /// Bytes of events that are read at once.
 const EVENTS: usize = 1 << 14;
@@ -73,9 +73,9 @@ impl Watcher {
     /// to a folder are watched, too.
     pub fn watch(&mut self, wanted: Interests) -> Vec<Arc<Path>> {
         let before = std::mem::take(&mut self.folders);
-        let mut paths = Vec::with_capacity(wanted.0.len());
+        let mut paths = Vec::with_capacity(wanted.folders.len());
         let (mut added, mut unwatched) = (Vec::new(), Vec::new());
-        for (folder, interest) in with_parents(wanted).0 {
+        for (folder, interest) in with_parents(wanted).folders {
             let watch = self
                 .inotify
                 .as_ref()
@@ -231,16 +231,16 @@ fn events(interest: &Interest) -> WatchFlags {
 /// The same, and of the folders on the way to each those names that lead there: it may be moved, or be there only later.
 fn with_parents(wanted: Interests) -> Interests {
     let mut all = Interests::default();
-    for folder in wanted.0.keys() {
-        let parent = folder.parent().and_then(|parent| Some((parent, wanted.0.get(parent)?)));
+    for folder in wanted.folders.keys() {
+        let parent = folder.parent().and_then(|parent| Some((parent, wanted.folders.get(parent)?)));
         match (parent, folder.file_name()) {
             // Of that one this counts in any case, and the way to it leads here.
             (Some((_, interest)), _) if interest.is_of_names() => {}
             (Some((parent, _)), Some(name)) => all.add_entry(parent, name),
-            _ => _ = without_links(folder, |folder, name| all.add_entry(folder, name)),
+            _ => all.add_way_to(folder),
         }
     }
-    wanted.0.into_iter().for_each(|(folder, interest)| all.merge(folder, interest));
+    wanted.folders.into_iter().for_each(|(folder, interest)| all.merge(folder, interest));
     all
 }
 
