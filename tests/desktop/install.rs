@@ -134,12 +134,15 @@ fn an_unpacked_tarball_installs_the_program_beside_its_script() {
         script.args(arguments).env_clear().env("HOME", dir.path("home")).env("PATH", "/usr/bin:/bin");
         run(&mut script)
     };
-    let finished = unpacked(&[]);
+    // Named, for root's is that of the system.
+    let prefix = dir.path("home/.local");
+    let prefix = prefix.to_str().unwrap();
+    let finished = unpacked(&[prefix]);
     assert_eq!(finished.code, 0, "{finished:?}");
     let program = dir.path("home/.local/bin/bsafs");
     assert_eq!(fs::read(&program).unwrap(), fs::read(BUILT[1]).unwrap());
     assert_eq!(fs::read(dir.path("home/.local/share/doc/bsafs/copyright")).unwrap(), b"as packed");
-    assert_eq!(unpacked(&["--uninstall"]).code, 0);
+    assert_eq!(unpacked(&["--uninstall", prefix]).code, 0);
     assert!(
         !program.exists() && !dir.path("home/.local/share/doc").exists(),
         "{:?}",
