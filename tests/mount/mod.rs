@@ -5,7 +5,6 @@ mod by_mount; // the forms in which mount(8) calls the program
 mod caching; // what the kernel caches: names, negative entries, attributes, listings, the page cache
 mod damage; // archives that are damaged, or changed under the mount
 mod desktop; // open: mountpoints below a home, one mount for one archive, the file manager, errors without a terminal
-mod editing; // writable views in use
 mod failures; // what is refused before anything is mounted
 mod folders; // folders of loose files, with archives and without
 mod following; // changes on the disk

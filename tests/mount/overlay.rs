@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{TestDir, is_alive, is_root, mounts_below, run, signal, until};
+use crate::mounted::{TestDir, finish, is_alive, is_root, mounts_below, run, signal, status, until};
 
 /// The names in a folder, hidden ones too.
 fn names(folder: &Path) -> Vec<String> {
@@ -70,7 +71,7 @@ fn a_program_that_runs_in_a_deployment_finds_its_files_again_in_the_overwrite_fo
     fs::write(dir.path("Data/Scripts/colour.ini"), "colour=red").unwrap();
     let mount = dir.mount(["-o", "edit=mod", "--archives=files", "Data"]);
     assert_eq!(fs::read(mount.join("Game.bsa")).unwrap(), world());
-    run(std::process::Command::new("sh").arg("tool.sh").current_dir(&mount.path)).sound();
+    run(Command::new("sh").arg("tool.sh").current_dir(&mount.path)).sound();
     assert_eq!(fs::read_to_string(dir.path("mod/Scripts/colour.ini")).unwrap(), "colour=blue");
     assert_eq!(fs::read_to_string(dir.path("Data/Scripts/colour.ini")).unwrap(), "colour=red");
     assert_eq!(names(&dir.path("mod")), ["Scripts"]);
@@ -85,12 +86,12 @@ fn whichever_way_the_view_ends_both_mounts_go_with_all_that_was_made() {
         let pid = mount.pid;
         match how {
             "signal" => signal(pid, Signal::TERM),
-            "overlay" => assert_eq!(run(std::process::Command::new("umount").arg(&mount.path)).code, 0),
+            "overlay" => assert_eq!(run(Command::new("umount").arg(&mount.path)).code, 0),
             _ => {
                 signal(pid, Signal::KILL);
                 until("it has ended", || !is_alive(pid));
                 // By hand; what is dead beneath it, whoever mounts next takes away.
-                run(std::process::Command::new("umount").arg("--lazy").arg(&mount.path));
+                run(Command::new("umount").arg("--lazy").arg(&mount.path));
                 fs::create_dir_all(dir.path("mnt")).unwrap();
                 drop(dir.mount(["--edit", "mod", "a.bsa"]));
                 let _ = fs::remove_dir(dir.path("mnt"));
@@ -133,4 +134,77 @@ fn a_folder_for_changes_that_cannot_be_one_is_refused_and_nothing_is_mounted() {
         let finished = dir.run(["mount", "--edit", "/proc", "a.bsa", "mnt"]);
         assert!(finished.code != 0, "{finished:?}");
     }
+}
+
+#[test]
+fn a_second_mount_that_writes_to_the_same_folder_is_refused_and_the_first_still_writes() {
+    let dir = prepared();
+    let before = names(&dir.path(""));
+    let said = dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).sound();
+    assert!(said.contains("writable at"), "{said}");
+    let second = dir.run(["mount", "--edit", "mod", "a.bsa", "other"]);
+    assert!(second.code == 73 && second.err.contains("another mount with --edit uses it"), "{second:?}");
+    // Is copied up and renamed in the work folder.
+    fs::write(dir.path("mnt/textures/new.txt"), "new").unwrap();
+    assert_eq!(fs::read_to_string(dir.path("mod/textures/new.txt")).unwrap(), "new");
+    dir.run(["umount", "mnt"]).sound();
+    assert_eq!(names(&dir.path("")), before);
+    assert!(mounts_below(&dir.path("")).is_empty());
+}
+
+#[test]
+fn what_a_crash_left_in_the_work_folder_is_taken_over() {
+    let dir = prepared();
+    let before = names(&dir.path(""));
+    fs::create_dir_all(dir.path(".mod.bsafs-work/work/work")).unwrap();
+    fs::write(dir.path(".mod.bsafs-work/work/work/#1"), "half copied").unwrap();
+    dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).sound();
+    fs::remove_file(dir.path("mnt/readme.txt")).unwrap();
+    dir.run(["umount", "mnt"]).sound();
+    assert_eq!(names(&dir.path("")), before);
+}
+
+#[test]
+fn a_link_in_place_of_the_work_folder_is_not_followed() {
+    let dir = prepared();
+    fs::create_dir_all(dir.path("other/work")).unwrap();
+    std::os::unix::fs::symlink(dir.path("other"), dir.path(".mod.bsafs-work")).unwrap();
+    let refused = dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]);
+    assert!(refused.code == 73 && refused.err.contains(".mod.bsafs-work"), "{refused:?}");
+    assert!(dir.path("other/work").exists() && mounts_below(&dir.path("")).is_empty());
+}
+
+#[test]
+fn the_overlay_forbids_what_the_mount_forbids() {
+    let dir = prepared();
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    dir.run(["mount", "--edit", "mod", "-o", "noexec", "a.bsa", "mnt"]).sound();
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let path = dir.path("mnt");
+    let lines: Vec<&str> = table.lines().filter(|line| line.contains(path.to_str().unwrap())).collect();
+    let forbids = |line: &&str| ["nosuid", "nodev", "noexec"].iter().all(|option| line.contains(option));
+    assert!(lines.len() == 1 && lines.iter().all(forbids), "{lines:?}");
+    dir.run(["umount", "mnt"]).sound();
+}
+
+#[test]
+fn a_writable_mount_is_listed_with_who_is_in_it() {
+    let dir = prepared();
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).sound();
+    assert_eq!(status(&dir.path("mnt"))["files"], 5);
+    let mut holder = Command::new("cat");
+    let mut holder = holder.current_dir(dir.path("mnt/textures")).stdin(Stdio::piped()).spawn().unwrap();
+    let listed = dir.run(["mounts", "--json"]).sound();
+    let line = listed.lines().find(|line| line.contains(dir.path("mnt").to_str().unwrap())).unwrap();
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    let processes = line["processes"].as_array().unwrap();
+    assert!(processes.iter().any(|it| it["pid"] == holder.id()), "{line}");
+    drop(holder.stdin.take());
+    finish(holder);
+    dir.run(["umount", "mnt"]).sound();
 }
