@@ -50,11 +50,11 @@ impl Unmounter {
         Some(self.upper.get_or_init(|| UpperMount { mountpoint: mountpoint.to_owned(), device }).clone())
     }
 
-    /// Unmounts as soon as nothing uses it.
+    /// Unmounts as soon as nothing uses it. On its own path alone: once it is gone, its device number may be another mount's.
     pub(super) fn unmount_when_free(&self) {
-        while let Some(path) = self.current_path()
-            && mount::unmount(&path, false).is_err()
-        {
+        let is_there =
+            || mountinfo::mounted_at(&self.mountpoint).is_some_and(|it| Some(it.device) == self.device);
+        while is_there() && mount::unmount(&self.mountpoint, false).is_err() {
             thread::sleep(RETRY / 10);
         }
     }
