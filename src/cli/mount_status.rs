@@ -32,10 +32,9 @@ impl MountStatus {
     /// Asks the daemon behind a mount, and waits for it.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mountpoint = resolve_mountpoint(path);
-        let there = mountinfo::mounted_at(&mountpoint);
-        let ours = match there.as_ref().is_some_and(|it| !it.is_ours()) {
-            true => beneath_overlay(&mountpoint).map(|(mounted, _)| mounted),
-            false => there,
+        let ours = match mountinfo::mounted_at(&mountpoint).filter(MountEntry::is_ours) {
+            None => beneath_overlay(&mountpoint).map(|(mounted, _)| mounted),
+            ours => ours,
         };
         let Some(mounted) = ours else {
             let what = format!("{}: no mount of bsafs is there", path.display());
@@ -159,6 +158,8 @@ pub(super) fn all() -> Vec<(MountEntry, Answer)> {
 /// The mount of ours that an overlay on a path makes writable. Anybody may serve a mount that tells of one: it must be of the same
 /// user.
 pub(super) fn beneath_overlay(mountpoint: &Path) -> Option<(MountEntry, Answer)> {
+    // Daemons are not asked about mounts of any other kind.
+    mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
     all().into_iter().find(|(mounted, answer)| {
         overlay_of(mounted, answer).is_some_and(|overlay| overlay.mountpoint == mountpoint)
     })
@@ -169,8 +170,11 @@ pub(super) fn overlay_of(mounted: &MountEntry, answer: &Answer) -> Option<MountE
     let Answer::Status(status) = answer else { return None };
     let overlay = mountinfo::mounted_at(Path::new(status.status.overlay.as_ref()?))?;
     let user = |it: &MountEntry| it.owner.map_or(0, |(user, _)| user);
-    let is_overlay = ["overlay", "fuse.fuse-overlayfs"].contains(&overlay.kind.as_str());
-    (is_overlay && user(&overlay) == user(mounted)).then_some(overlay)
+    (is_overlay(&overlay) && user(&overlay) == user(mounted)).then_some(overlay)
+}
+
+fn is_overlay(mounted: &MountEntry) -> bool {
+    ["overlay", "fuse.fuse-overlayfs"].contains(&mounted.kind.as_str())
 }
 
 /// Asks the daemon behind a mount, for [`ANSWER_TIME`] at most. A process of its own asks (`bsafs status --json`), which

@@ -80,30 +80,15 @@ impl Umount {
 
     /// Ends a mount, and waits for the end of its daemon. `path` is what the user calls it.
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
-        let mountpoint = &mounted.mountpoint;
-        check_ours(path, mountpoint)?;
-        if let Some(overlay) = mount_status::overlay_of(mounted, answer) {
-            // The daemon ends its own mount when that is gone.
-            return self.end_overlay(&overlay, mounted, answer);
-        }
-        unmount_free(mountpoint, self.lazy).map_err(|error| {
-            let advice = if self.lazy { String::new() } else { advice(mounted, &error) };
+        check_ours(path, &mounted.mountpoint)?;
+        let overlay = mount_status::overlay_of(mounted, answer);
+        // The daemon ends its own mount when the overlay is gone.
+        let ended = overlay.as_ref().unwrap_or(mounted);
+        unmount_free(&ended.mountpoint, self.lazy).map_err(|error| {
+            let advice = if self.lazy { String::new() } else { advice(ended, &error) };
             Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
         })?;
-        self.wait_for_daemon(path, mounted, answer)
-    }
-
-    fn end_overlay(
-        &self,
-        overlay: &MountEntry,
-        mounted: &MountEntry,
-        answer: &Answer,
-    ) -> Result<(), Failure> {
-        unmount_free(&overlay.mountpoint, self.lazy).map_err(|error| {
-            let advice = if self.lazy { String::new() } else { advice(overlay, &error) };
-            Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
-        })?;
-        self.wait_for_daemon(&overlay.mountpoint, mounted, answer)
+        self.wait_for_daemon(overlay.as_ref().map_or(path, |overlay| &overlay.mountpoint), mounted, answer)
     }
 
     /// Waits for the end of the daemon of a mount that was ended.
