@@ -10,7 +10,7 @@ use super::exit::Failure;
 use super::opened_archive::{Content, OpenedArchive};
 use crate::covered::uncovered;
 use crate::folder::{Filter, Folder};
-use crate::fs::View;
+use crate::fs::{View, unix_seconds};
 use crate::tree::Layer;
 
 /// The view that is served while sources are opened again.
@@ -138,10 +138,10 @@ impl<'a> EarlierView<'a> {
 
 /// Whether somebody may still be writing a file, by its times.
 fn is_written(path: &Path) -> bool {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = unix_seconds(SystemTime::now());
     uncovered(path).metadata().is_ok_and(|it| {
         let changed = u64::try_from(it.ctime()).unwrap_or(0);
         // Clocks of servers may be ahead.
-        now.as_secs().abs_diff(changed) < SETTLED
+        now.abs_diff(changed) < SETTLED
     })
 }

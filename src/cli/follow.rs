@@ -19,7 +19,7 @@ use super::logging;
 use super::reload_line::reload_line;
 use super::reopening::Reopening;
 use crate::covered::uncovered;
-use crate::fs::{FileSystem, LastReload};
+use crate::fs::{FileSystem, LastReload, unix_seconds};
 use crate::game::Looked;
 use crate::source::COARSEST_TICK;
 use crate::source::copy_tables;
@@ -195,7 +195,7 @@ impl Follower {
         let Some(fs) = self.fs.upgrade() else { return };
         let (began, opened) = (Instant::now(), SystemTime::now());
         self.changed = None;
-        self.last.began = seconds(opened);
+        self.last.began = unix_seconds(opened);
         fs.note_reload(LastReload { is_running: true, ..self.last.clone() });
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
@@ -255,7 +255,7 @@ impl Follower {
             }
         };
         let LastReload { count, began, .. } = self.last;
-        let at = seconds(SystemTime::now());
+        let at = unix_seconds(SystemTime::now());
         self.last = LastReload { count: count + 1, at, what, is_failed, is_running: false, began };
         fs.note_reload(self.last.clone());
     }
@@ -283,7 +283,7 @@ impl Follower {
         let polled = self.watcher.polled();
         if was_polled == 0 && polled > 0 {
             log::warn!(
-                "the system allows no more watches (fs.inotify.max_user_watches): {polled} folders are looked at every few seconds"
+                "the system allows no more watches (fs.inotify.max_user_watches), or not to read them: {polled} folders are looked at every few seconds"
             );
         }
         if added.is_empty() {
@@ -301,11 +301,6 @@ impl Follower {
         }
         stale.into_iter().for_each(|folder| self.folders.add(folder.into()));
     }
-}
-
-/// A time in whole seconds since 1970.
-fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// What is said of a source that cannot be opened.

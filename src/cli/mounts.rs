@@ -11,6 +11,7 @@ use super::holders::{Holder, Holders};
 use super::mount_status::{self, Answer, MountStatus};
 use super::output::{count, duration, quoted, stdout_for, write_json};
 use crate::fs::mountinfo::MountEntry;
+use crate::fs::unix_seconds;
 
 /// List all mounts of bsafs: what they show, since when, how much they were used, and which processes hold them
 ///
@@ -41,9 +42,10 @@ impl Mounts {
         }
         let holders = Holders::find(PROCESSES_TIME);
         for (mounted, answer) in &mounts {
+            let shown = shown(mounted, answer);
             match self.json {
-                true => write_json(&mut out, &Line::new(mounted, answer, &holders))?,
-                false => write(&mut out, mounted, answer, holders.of(&mounted.device))?,
+                true => write_json(&mut out, &Line::new(mounted, &shown, answer, &holders))?,
+                false => write(&mut out, mounted, &shown, answer, holders.of(&shown.device))?,
             }
         }
         if !self.json
@@ -82,13 +84,13 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn new(mounted: &'a MountEntry, answer: &'a Answer, holders: &'a Holders) -> Self {
+    fn new(mounted: &'a MountEntry, shown: &MountEntry, answer: &'a Answer, holders: &'a Holders) -> Self {
         let status = match answer {
             Answer::Status(status) => Some(&**status),
             _ => None,
         };
         Self {
-            mountpoint: shown_path(mounted, answer),
+            mountpoint: shown.mountpoint.to_string_lossy().into_owned(),
             state: state(answer),
             uid: mounted.owner.map(|(uid, _)| uid),
             sources: sources(mounted, answer),
@@ -98,7 +100,7 @@ impl<'a> Line<'a> {
             requests: status.map(requests),
             pid: status.map(|it| it.status.pid),
             version: status.map(|it| it.status.version.as_str()),
-            processes: holders.of(&shown_device(mounted, answer)),
+            processes: holders.of(&shown.device),
             unseen_processes: holders.unseen,
             all_processes: holders.is_complete,
         }
@@ -129,22 +131,16 @@ fn sources<'a>(mounted: &'a MountEntry, answer: &'a Answer) -> Vec<&'a str> {
 
 /// By the clock; by the time that has passed where the daemon does not tell.
 fn since(status: &MountStatus) -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let now = unix_seconds(SystemTime::now());
     match status.status.since {
         0 => now.saturating_sub(status.status.uptime),
         since => since,
     }
 }
 
-/// The device number that its files show to those who have them open.
-fn shown_device(mounted: &MountEntry, answer: &Answer) -> String {
-    mount_status::overlay_of(mounted, answer).map_or_else(|| mounted.device.clone(), |overlay| overlay.device)
-}
-
-/// Where users find it: of one that an overlay makes writable, where that is.
-fn shown_path(mounted: &MountEntry, answer: &Answer) -> String {
-    let overlay = mount_status::overlay_of(mounted, answer).map(|overlay| overlay.mountpoint);
-    overlay.as_ref().unwrap_or(&mounted.mountpoint).to_string_lossy().into_owned()
+/// The mount that users find and use: where an overlay makes it writable, that one.
+fn shown(mounted: &MountEntry, answer: &Answer) -> MountEntry {
+    mount_status::overlay_of(mounted, answer).unwrap_or_else(|| mounted.clone())
 }
 
 fn requests(status: &MountStatus) -> u64 {
@@ -154,10 +150,11 @@ fn requests(status: &MountStatus) -> u64 {
 fn write(
     out: &mut impl Write,
     mounted: &MountEntry,
+    shown: &MountEntry,
     answer: &Answer,
     holders: &[Holder],
 ) -> std::io::Result<()> {
-    let path = shown_path(mounted, answer);
+    let path = shown.mountpoint.to_string_lossy();
     writeln!(out, "{path}")?;
     let told = match answer {
         Answer::Status(status) => status.sources_text(),

@@ -66,6 +66,6 @@ pub use presentation::Presentation;
 pub use provenance::Provenance;
 pub use session::{Session, SessionError};
 pub use sources::MountedSource;
-pub use status::{CacheStatus, Status};
+pub use status::{CacheStatus, Status, unix_seconds};
 pub use status_link::Caller;
 pub use view::{Lookup, View};

@@ -65,7 +65,7 @@ impl Status {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime: fs.shared.started.elapsed().as_secs(),
-            since: seconds(fs.shared.since),
+            since: unix_seconds(fs.shared.since),
             overlay: fs.shared.overlay.get().map(|path| path.to_string_lossy().into_owned()),
             archives: fs.store.layers(),
             files: fs.tree.files(),
@@ -85,6 +85,7 @@ impl Status {
     }
 }
 
-fn seconds(time: SystemTime) -> u64 {
+/// A time in whole seconds since 1970, as the status has it.
+pub fn unix_seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
