@@ -61,7 +61,7 @@ impl Store {
         buffer::answer(len as usize, None, |out| {
             // One piece, as nearly always: from the cache it is answered without a copy.
             if let [piece] = &pieces[..] {
-                return Ok(match self.read_piece(id, piece, out, reach)? {
+                return Ok(match self.read_piece(id, piece, true, out, reach)? {
                     PieceBytes::InBuffer => answer(out),
                     PieceBytes::InCache(decoded) => {
                         let answered = answer(&decoded.bytes()[piece.range()]);
@@ -73,7 +73,7 @@ impl Store {
             let mut rest = &mut out[..];
             for piece in &pieces {
                 let (to, others) = rest.split_at_mut(piece.range().len());
-                if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, to, reach)? {
+                if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, false, to, reach)? {
                     to.copy_from_slice(&decoded.bytes()[piece.range()]);
                     self.shared.cache.note_served(&decoded.key, piece.len());
                 }
@@ -127,11 +127,12 @@ impl Store {
         Ok(quirks)
     }
 
-    /// Reads a piece into `out`, which has its length, or leaves it in the cache.
+    /// Reads a piece into `out`, which has its length, or leaves it in the cache; `is_alone` where a read has no other pieces.
     fn read_piece(
         &self,
         id: EntryId,
         piece: &Piece,
+        is_alone: bool,
         out: &mut [u8],
         reach: Reach,
     ) -> Result<PieceBytes, ReadError> {
@@ -146,7 +147,7 @@ impl Store {
             PieceSource::Extent(index) => index,
         };
         let in_buffer = |()| PieceBytes::InBuffer;
-        let read = self.way(id, index, within, reach).and_then(|way| match way {
+        let read = self.way(id, index, within, is_alone, reach).and_then(|way| match way {
             Way::Stored => layer.read_stored(index, within.start, out, reach).map(in_buffer),
             Way::Whole => self.decode(id, index, out, reach).map(in_buffer),
             Way::Prefix => self.decode_prefix(id, index, within, out, reach).map(in_buffer),

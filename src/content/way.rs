@@ -15,6 +15,8 @@ pub(super) const PREFIX_LEN: u64 = 64 << 10;
 /// A prefix is decoded alone only where the whole is at least so many times as long: a reader that goes on has it decoded
 /// again.
 const PREFIX_PART: u64 = 4;
+/// The longest part of an extent after the first that is decoded alone, in bytes: a read by the kernel has no more.
+const ALONE_LEN: u64 = 1 << 20;
 /// In extents longer than this, in bytes, a second read within the prefix is decoded alone too: it costs 0.2 ms at most.
 const LARGE: u64 = 512 << 10;
 
@@ -84,12 +86,14 @@ impl Store {
         pieces
     }
 
-    /// How a range of an extent is read. Its size is checked: whatever the way allocates is within limits.
+    /// How a range of an extent is read; `is_alone` where nothing else is asked for. Its size is checked: whatever the way
+    /// allocates is within limits.
     pub(super) fn way(
         &self,
         id: EntryId,
         index: u32,
         within: &Range<u64>,
+        is_alone: bool,
         reach: Reach,
     ) -> Result<Way, Reason> {
         let layer = self.layer(id.layer);
@@ -101,15 +105,19 @@ impl Store {
         self.check_size(id.layer, index, size)?;
         let key = CacheKey { source: layer.number, offset: extent.offset, size };
         let size = u64::from(size);
-        // A reader of an extent after the file's first has read all that is before it, and will go on.
-        let is_prefix = index == layer.extents(id.entry).start
-            && size > PREFIX_LEN
-            && within.end <= PREFIX_LEN.min(size / PREFIX_PART)
-            && (within.start == 0 || size > LARGE)
-            && codec::has_prefix(extent.codec);
+        let is_prefix = match index == layer.extents(id.entry).start {
+            true => {
+                size > PREFIX_LEN
+                    && within.end <= PREFIX_LEN.min(size / PREFIX_PART)
+                    && (within.start == 0 || size > LARGE)
+            }
+            // A reader in pages has read all that is before it, and will go on. Who begins where it does, which no page of a
+            // texture does, wants one mip: that of a thumbnail.
+            false => is_alone && within.start == 0 && within.end <= ALONE_LEN,
+        };
         Ok(match self.shared.cache.contains(&key) {
             false if *within == (0..size) => Way::Whole,
-            false if is_prefix => Way::Prefix,
+            false if is_prefix && codec::has_prefix(extent.codec) => Way::Prefix,
             _ => Way::Cached(key),
         })
     }

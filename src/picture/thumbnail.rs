@@ -12,6 +12,8 @@ use crate::texture::tiling::{self, Surface};
 /// The longest side of a picture that is made, in pixels.
 pub const SIZE_MAX: u32 = 2048;
 
+/// The first mip of the last chunk as Archive2 makes them (FORMATS.md section 3.4): all smaller ones follow it in one stream.
+const LAST_CHUNK: u32 = 3;
 /// Bytes of texels that are read at once, or a row of them where that has more. A mount decodes from the beginning of
 /// an extent for each read.
 const PIECE: u64 = 4 << 20;
@@ -32,12 +34,7 @@ pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, Pict
     let unsupported = || PictureError::Format(header.format_name());
     let texels = Texels::of(&header).ok_or_else(unsupported)?;
     let size = size.clamp(1, SIZE_MAX);
-    // The smallest that is not smaller than the picture.
-    let is_enough = |mip: &u32| {
-        let (width, height) = header.mip_sides(*mip);
-        width.max(height) >= size
-    };
-    let mip = (0..header.mips).rev().find(is_enough).unwrap_or(0);
+    let mip = needed_mip(&header, size);
     let (row_len, rows) = header.mip_rows(mip).ok_or_else(unsupported)?;
     let offset = header.mip_offset(mip).ok_or_else(unsupported)?;
     if let Some(tile_mode) = header.tile_mode {
@@ -52,6 +49,19 @@ pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, Pict
     }
     file.seek(SeekFrom::Start(start))?;
     decode(file, &texels, header.mip_sides(mip), size, (row_len, rows))
+}
+
+/// The mip that a picture is made of: the smallest that is not smaller.
+fn needed_mip(header: &FileHeader, size: u32) -> u32 {
+    let is_enough = |mip: &u32| {
+        let (width, height) = header.mip_sides(*mip);
+        width.max(height) >= size
+    };
+    match (0..header.mips).rev().find(is_enough).unwrap_or(0) {
+        // The mip before it has to be decoded for it in any case, and is enough.
+        it if it == LAST_CHUNK + 1 => LAST_CHUNK,
+        it => it,
+    }
 }
 
 /// Decodes a mip, which begins at the reader's position: `rows` rows of `row_len` bytes.

@@ -149,6 +149,20 @@ fn a_file_of_several_extents_read_in_sequence_is_decoded_once() {
 }
 
 #[test]
+fn a_mip_at_the_beginning_of_a_later_extent_is_decoded_alone_and_not_what_follows_it() {
+    let chunks = [texels(6, 700_000), texels(7, 350_000)];
+    let file =
+        chunks.iter().fold(Ba2File::general("f/a.bin"), |file, chunk| file.chunk(Chunk::zlib(chunk.clone())));
+    let archive = Ba2::general(1).add(file).build();
+    let opened = Opened::one(&archive);
+    assert!(opened.read("f/a.bin", 700_000, 262_144).unwrap() == chunks[1][..262_144]);
+    assert_eq!((opened.store.decoded_bytes(), opened.store.cached_bytes().0), (262_144, 0));
+    let opened = Opened::one(&archive);
+    assert!(opened.read("f/a.bin", 700_001, 10).unwrap() == chunks[1][1..11]);
+    assert_eq!(opened.store.decoded_bytes(), 350_000, "not at its beginning");
+}
+
+#[test]
 fn whole_and_stored_extents_are_not_cached() {
     let content = text(4, 300_000);
     let archive = zlib_archive()

@@ -35,7 +35,7 @@ fn decoded(mount: &Mounted) -> u64 {
 }
 
 #[test]
-fn a_thumbnail_of_a_large_texture_decodes_the_last_chunk_and_not_the_larger_mips() {
+fn a_thumbnail_of_a_large_texture_decodes_one_mip_and_not_the_larger_ones() {
     let dir = TestDir::new();
     let textures = [
         ("bc1.dds", dds::BC1, 4096),
@@ -51,9 +51,9 @@ fn a_thumbnail_of_a_large_texture_decodes_the_last_chunk_and_not_the_larger_mips
     for (name, format, side) in textures {
         let before = decoded(&mount);
         assert_eq!(dir.run(["thumbnail", "--size", "256", &format!("mnt/{name}"), "out.png"]).sound(), "");
-        let last: usize = mips(format, side)[OF_THEIR_OWN..].iter().sum();
+        let mip = mips(format, side)[OF_THEIR_OWN] as u64;
         let decoded = decoded(&mount) - before;
-        assert!(decoded <= last as u64 + HEADER, "{name}: {decoded} bytes for a chunk of {last}");
+        assert!(decoded <= mip + HEADER, "{name}: {decoded} bytes for a mip of {mip}");
         let from_mount = fs::read(dir.path("out.png")).unwrap();
         assert_eq!(from_mount[16..24], [0, 0, 1, 0, 0, 0, 1, 0], "{name}: its sides");
         // The same file without a mount has the same picture.
