@@ -239,6 +239,8 @@ pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
     let kind = if stderr.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
-    let reason = stderr.trim().trim_start_matches("fusermount3: ").to_owned();
+    let reason = stderr.trim().trim_start_matches("fusermount3: ");
+    let named = format!("failed to unmount {}: ", mountpoint.display());
+    let reason = reason.strip_prefix(&named).unwrap_or(reason);
     Err(MountError::Kernel(mountpoint.to_owned(), io::Error::new(kind, reason)))
 }
