@@ -1,4 +1,4 @@
-//! Errors of a program that was started by a double-click: they are shown on the desktop, where no terminal shows them.
+//! Errors of a program that a file manager started: they are shown on the desktop, where no terminal shows them.
 //!
 //! The text may hold names that a stranger chose. It is passed as an argument, never through a shell, and in the form in which
 //! each program shows it to the letter.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::desktop_message;
 use super::exit::{Exit, Failure};
 use super::holders::{Holder, Holders};
 use super::made_folder::MadeFolder;
@@ -34,6 +35,9 @@ pub(super) struct Umount {
     /// With --all: only mounts below this folder, such as ~/bsafs
     #[arg(long, value_name = "FOLDER", requires = "all")]
     below: Option<PathBuf>,
+    /// Show an error on the desktop where no terminal is connected, as the menus of file managers do
+    #[arg(long)]
+    notify: bool,
 }
 
 /// How long to wait for a daemon's end.
@@ -51,10 +55,17 @@ impl Umount {
             return self.end_all();
         }
         for path in &self.mountpoints {
-            let (mounted, answer) = find(path)?;
-            self.end(path, &mounted, &answer)?;
+            find(path)
+                .and_then(|(mounted, answer)| self.end(path, &mounted, &answer))
+                .inspect_err(|failure| self.notify(failure))?;
         }
         Ok(Exit::Ok)
+    }
+
+    fn notify(&self, failure: &Failure) {
+        if self.notify {
+            desktop_message::show_without_terminal(&failure.what);
+        }
     }
 
     /// Ends what may be ended, the mounts that were made last first.
@@ -72,6 +83,7 @@ impl Umount {
             }
             if let Err(failure) = self.end(path, &mounted, &answer) {
                 log::error!("{}", failure.what);
+                self.notify(&failure);
                 exit = failure.exit;
             }
         }

@@ -272,6 +272,32 @@ fn without_a_terminal_an_error_is_shown_on_the_desktop_as_text() {
 }
 
 #[test]
+fn who_unmounts_from_a_menu_is_shown_on_the_desktop_what_uses_the_mount() {
+    let desktop = Desktop::new();
+    desktop.program("notify-send", "printf '%s|' \"$@\" > shown");
+    desktop.run(["open", "a.bsa"]).sound();
+    let there = desktop.mounted("a");
+    let mut holder = Command::new("cat");
+    let mut holder = holder.current_dir(&there).stdin(Stdio::piped()).spawn().unwrap();
+    let there = there.to_str().unwrap();
+    let busy = |arguments: &[&str]| {
+        let finished = desktop.run(arguments.iter().copied().chain([there]));
+        assert!(finished.code == 73 && finished.err.matches(there).count() == 1, "{finished:?}");
+        assert!(finished.err.contains(&holder.id().to_string()), "{finished:?}");
+    };
+    busy(&["umount"]);
+    assert!(!desktop.dir.path("shown").exists(), "it was not asked for");
+    busy(&["umount", "--notify"]);
+    let shown = fs::read_to_string(desktop.dir.path("shown")).unwrap();
+    assert!(shown.contains(there) && shown.contains(&holder.id().to_string()), "{shown}");
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    fs::remove_file(desktop.dir.path("shown")).unwrap();
+    desktop.run(["umount", "--notify", there]).sound();
+    assert!(!desktop.dir.path("shown").exists() && desktop.mounts().is_empty());
+}
+
+#[test]
 fn without_a_display_nothing_is_opened_or_shown_and_the_mount_is_named() {
     let desktop = Desktop::new();
     desktop.program("notify-send", "touch shown");
