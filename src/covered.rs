@@ -20,9 +20,13 @@ static COVERED: OnceLock<Covered> = OnceLock::new();
 #[derive(Debug)]
 struct Covered {
     path: PathBuf,
-    /// Opened before the mount: paths that begin here do not enter it.
-    folder: OwnedFd,
+    /// Opened before the mount: paths that begin here do not enter it. None of an automount: nothing is in its folder, and while
+    /// somebody has that open, systemd never unmounts for want of use.
+    folder: Option<OwnedFd>,
 }
+
+/// `AUTOFS_SUPER_MAGIC` of linux/magic.h.
+const AUTOFS_MAGIC: rustix::fs::FsWord = 0x0187;
 
 /// Opens the folder that is about to be mounted on, by its path without links.
 ///
@@ -32,8 +36,9 @@ pub fn cover(mountpoint: &Path) -> io::Result<()> {
     // Without O_DIRECTORY: that would have autofs mount, and wait for us.
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::open(mountpoint, flags, Mode::empty())?;
+    let is_automount = rustix::fs::fstatfs(&folder)?.f_type == AUTOFS_MAGIC;
     // A second call changes nothing.
-    let _ = COVERED.set(Covered { path: mountpoint.to_owned(), folder });
+    let _ = COVERED.set(Covered { path: mountpoint.to_owned(), folder: (!is_automount).then_some(folder) });
     Ok(())
 }
 
@@ -125,7 +130,7 @@ impl LinkWalk {
 
 fn beneath(covered: &Covered, path: &Path) -> Option<PathBuf> {
     let within = path.strip_prefix(&covered.path).ok()?;
-    let mut reached = OsString::from(format!("/proc/self/fd/{}", covered.folder.as_raw_fd()));
+    let mut reached = OsString::from(format!("/proc/self/fd/{}", covered.folder.as_ref()?.as_raw_fd()));
     // The slash makes it the folder, and not the link to it.
     reached.push("/");
     reached.push(within);
@@ -142,7 +147,7 @@ mod tests {
         std::fs::create_dir(dir.path().join("sub")).unwrap();
         std::fs::write(dir.path().join("sub/x"), "x").unwrap();
         let folder = rustix::fs::open(dir.path(), OFlags::PATH, Mode::empty()).unwrap();
-        let covered = Covered { path: dir.path().to_owned(), folder };
+        let covered = Covered { path: dir.path().to_owned(), folder: Some(folder) };
         let moved = dir.path().with_extension("moved");
         std::fs::rename(dir.path(), &moved).unwrap();
         assert_eq!(std::fs::read(beneath(&covered, &dir.path().join("sub/x")).unwrap()).unwrap(), b"x");

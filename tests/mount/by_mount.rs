@@ -128,7 +128,7 @@ fn the_mount_is_made_in_the_process_group_of_the_caller_as_autofs_requires() {
 }
 
 #[test]
-fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever() {
+fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever_and_is_not_used_by_its_daemon() {
     let has_autofs = fs::read_to_string("/proc/filesystems").unwrap().contains("\tautofs\n");
     if !is_root() || !has_autofs {
         return eprintln!("SKIPPED: needs root and autofs");
@@ -143,6 +143,10 @@ fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever() {
     mount("test", dir.path("mnt"), "autofs", MountFlags::empty(), data.as_c_str()).unwrap();
     let mounted = dir.mount(["a.bsa"]);
     assert!(mounted.read("readme.txt") == world_files()[4].1);
+    // systemd ends a mount that nobody uses; who has the folder below it open uses it.
+    let open = fs::read_dir(format!("/proc/{}/fd", mounted.pid)).unwrap();
+    let mut open = open.filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
+    assert!(open.all(|path| path != mounted.path), "the daemon uses its own mount");
     assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
     mounted.wait_for_end();
     // Threads of a process that is a zombie may be ending still, and what it had open with them.
