@@ -23,7 +23,7 @@ use super::reopening::Reopening;
 use super::report::report;
 use super::{cache_size, daemon, logging, saved_profile};
 use crate::covered::cover;
-use crate::fs::{FileSystem, MountError, PassedMount, Session, SessionError, unmount};
+use crate::fs::{FileSystem, MountError, MountRequest, PassedMount, Session, SessionError, unmount};
 
 /// Mount archives and folders as one read-only tree
 ///
@@ -208,7 +208,12 @@ impl Mount {
         let overlay = edit.map(|upper| Overlay::prepare(&upper, &mountpoint.path)).transpose()?;
         presentation.is_exact |= overlay.is_some();
         is_static |= overlay.is_some();
-        request.mountpoint = overlay.as_ref().map_or_else(|| mountpoint.path.clone(), Overlay::lower);
+        request.mountpoint.clone_from(&mountpoint.path);
+        if let Some(overlay) = &overlay {
+            request.mountpoint = overlay.lower();
+            // By which it is found when the daemon is dead.
+            request.fsname = mountpoint.path.to_string_lossy().into_owned();
+        }
         let signal = ReloadSignal::handle()?;
         // One that was made before is not mounted over any source.
         if request.passed.is_none() {
@@ -217,9 +222,6 @@ impl Mount {
         }
         let fs = FileSystem::new(opened.tree, opened.store, presentation).with_reasons(opened.reasons);
         let fs = Arc::new(fs.with_sources(plan.mounted_sources));
-        if overlay.is_some() {
-            fs.note_overlay(mountpoint.path.clone());
-        }
         if let Ok(found) = signal.finder() {
             fs.on_change(found);
         }
@@ -227,33 +229,22 @@ impl Mount {
         let follower = if is_static { follower.without_watching() } else { follower };
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
         mountpoint.unlock();
-        if let Some(overlay) = &overlay {
-            let ends_with = || {
-                session.end_with(&mountpoint.path).map_err(|error| {
-                    Failure::new(Exit::Io, format!("the overlay cannot be waited for: {error}"))
-                })
-            };
-            if let Err(failure) = overlay.mount(&mountpoint.path, &request).and_then(|()| ends_with()) {
-                session.take_back();
-                return Err(failure);
-            }
+        if let Some(overlay) = &overlay
+            && let Err(failure) = mount_over(overlay, &session, &mountpoint.path, &request)
+        {
+            session.take_back();
+            return Err(failure);
         }
-        let reported = if let Some(detachment) = detachment {
-            detachment.report(&report)
-        } else {
-            if !is_quiet {
-                // A mount in the foreground serves on when its standard output is closed.
-                let mut out = stdout();
-                let _ = out.write_all(report.as_bytes()).and_then(|()| out.flush());
-            }
-            Ok(())
-        };
+        let reported = tell_mounted(detachment, &report, is_quiet);
         log.into_iter().for_each(logging::set);
         if let Err(error) = reported {
             session.take_back();
             return Err(Failure::new(Exit::Io, format!("the mount was taken back: {error}")));
         }
-        if let Err(error) = follower.start(began) {
+        // What an overlay shows must not change beneath it.
+        if overlay.is_none()
+            && let Err(error) = follower.start(began)
+        {
             log::warn!("changes on the disk are not followed: {error}");
         }
         // Fails without systemd, which is fine.
@@ -264,6 +255,32 @@ impl Mount {
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         Ok(Exit::Ok)
     }
+}
+
+/// Says what is mounted: to the process that waits for it, or in the foreground to the terminal.
+fn tell_mounted(detachment: Option<Detachment>, report: &str, is_quiet: bool) -> std::io::Result<()> {
+    if let Some(detachment) = detachment {
+        return detachment.report(report);
+    }
+    if !is_quiet {
+        // A mount in the foreground serves on when its standard output is closed.
+        let mut out = stdout();
+        let _ = out.write_all(report.as_bytes()).and_then(|()| out.flush());
+    }
+    Ok(())
+}
+
+/// Lays an overlay over a mount, which ends with it.
+fn mount_over(
+    overlay: &Overlay,
+    session: &Session,
+    mountpoint: &Path,
+    request: &MountRequest,
+) -> Result<(), Failure> {
+    overlay.mount(mountpoint, request)?;
+    session
+        .end_with(mountpoint)
+        .map_err(|error| Failure::new(Exit::Io, format!("the overlay cannot be waited for: {error}")))
 }
 
 /// The folder to mount on, or the one that is mounted on already.

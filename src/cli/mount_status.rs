@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::bounded::output_within;
 use super::exit::{Exit, Failure};
 use super::mountpoint::resolve_mountpoint;
+use super::overlay;
 use crate::fs::mountinfo::{self, MountEntry};
 use crate::fs::{self, MountedSource, SOURCES_LINK, STATUS_LINK, read_pages};
 
@@ -33,7 +34,7 @@ impl MountStatus {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mountpoint = resolve_mountpoint(path);
         let ours = match mountinfo::mounted_at(&mountpoint).filter(MountEntry::is_ours) {
-            None => beneath_overlay(&mountpoint).map(|(mounted, _)| mounted),
+            None => overlay::beneath(&mountpoint),
             ours => ours,
         };
         let Some(mounted) = ours else {
@@ -153,28 +154,6 @@ pub(super) fn all() -> Vec<(MountEntry, Answer)> {
         (mounted, answer)
     };
     mounts.into_iter().zip(answers).map(with_answer).collect()
-}
-
-/// The mount of ours that an overlay on a path makes writable. Anybody may serve a mount that tells of one: it must be of the same
-/// user.
-pub(super) fn beneath_overlay(mountpoint: &Path) -> Option<(MountEntry, Answer)> {
-    // Daemons are not asked about mounts of any other kind.
-    mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
-    all().into_iter().find(|(mounted, answer)| {
-        overlay_of(mounted, answer).is_some_and(|overlay| overlay.mountpoint == mountpoint)
-    })
-}
-
-/// The overlay that makes a mount writable, as long as it is mounted.
-pub(super) fn overlay_of(mounted: &MountEntry, answer: &Answer) -> Option<MountEntry> {
-    let Answer::Status(status) = answer else { return None };
-    let overlay = mountinfo::mounted_at(Path::new(status.status.overlay.as_ref()?))?;
-    let user = |it: &MountEntry| it.owner.map_or(0, |(user, _)| user);
-    (is_overlay(&overlay) && user(&overlay) == user(mounted)).then_some(overlay)
-}
-
-fn is_overlay(mounted: &MountEntry) -> bool {
-    ["overlay", "fuse.fuse-overlayfs"].contains(&mounted.kind.as_str())
 }
 
 /// Asks the daemon behind a mount, for [`ANSWER_TIME`] at most. A process of its own asks (`bsafs status --json`), which

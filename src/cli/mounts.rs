@@ -10,6 +10,7 @@ use super::exit::{Exit, Failure};
 use super::holders::{Holder, Holders};
 use super::mount_status::{self, Answer, MountStatus};
 use super::output::{count, duration, quoted, stdout_for, write_json};
+use super::overlay;
 use crate::fs::mountinfo::MountEntry;
 use crate::fs::unix_seconds;
 
@@ -42,7 +43,7 @@ impl Mounts {
         }
         let holders = Holders::find(PROCESSES_TIME);
         for (mounted, answer) in &mounts {
-            let shown = shown(mounted, answer);
+            let shown = shown(mounted);
             match self.json {
                 true => write_json(&mut out, &Line::new(mounted, &shown, answer, &holders))?,
                 false => write(&mut out, mounted, &shown, answer, holders.of(&shown.device))?,
@@ -124,7 +125,7 @@ fn sources<'a>(mounted: &'a MountEntry, answer: &'a Answer) -> Vec<&'a str> {
         Answer::Status(status) if !status.sources.is_empty() => {
             status.sources.iter().map(|source| source.path.as_str()).collect()
         }
-        _ if mounted.source == "bsafs" => Vec::new(),
+        _ if mounted.source == "bsafs" || overlay::over(mounted).is_some() => Vec::new(),
         _ => vec![&mounted.source],
     }
 }
@@ -139,8 +140,8 @@ fn since(status: &MountStatus) -> u64 {
 }
 
 /// The mount that users find and use: where an overlay makes it writable, that one.
-fn shown(mounted: &MountEntry, answer: &Answer) -> MountEntry {
-    mount_status::overlay_of(mounted, answer).unwrap_or_else(|| mounted.clone())
+fn shown(mounted: &MountEntry) -> MountEntry {
+    overlay::over(mounted).unwrap_or_else(|| mounted.clone())
 }
 
 fn requests(status: &MountStatus) -> u64 {

@@ -19,7 +19,8 @@ use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
 use super::exit::{Exit, Failure};
-use crate::fs::{MountRequest, mountinfo, unmount};
+use crate::fs::mountinfo::{self, MountEntry};
+use crate::fs::{MountError, MountRequest, unmount};
 
 /// The folders of an overlay that is to be mounted. Dropped, it removes those that were made for it.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub(super) struct Overlay {
 const PROGRAM: &str = "fuse-overlayfs";
 /// In the folder that is made: where the mount is, and where the overlay prepares what it then renames.
 const LOWER: &str = "lower";
+/// The end of the name of the folder that is made.
+const MADE_END: &str = ".bsafs-work";
 const WORK: &str = "work";
 /// What overlays make in the latter.
 const IN_WORK: [&str; 2] = ["work", "index"];
@@ -66,7 +69,7 @@ impl Overlay {
         }
         let mut made = OsString::from(".");
         made.push(name);
-        made.push(".bsafs-work");
+        made.push(MADE_END);
         let made = parent.join(made);
         let lock = lock_folder(&made).map_err(|what| cannot(format!("{shown}: {what}")))?;
         let overlay = Self { upper, made, lock };
@@ -182,6 +185,44 @@ impl Drop for Overlay {
         self.empty();
         let _ = std::fs::remove_dir(&self.made);
     }
+}
+
+/// The overlay that makes a mount of ours writable, as long as it is mounted: that mount has its path for a source. Anybody may
+/// mount what looks like one; it must be of the same user.
+pub(super) fn over(mounted: &MountEntry) -> Option<MountEntry> {
+    let made = mounted.mountpoint.parent().filter(|_| mounted.mountpoint.ends_with(LOWER));
+    made?.as_os_str().as_bytes().strip_suffix(MADE_END.as_bytes())?;
+    let overlay = mountinfo::mounted_at(Path::new(&mounted.source)).filter(is_overlay)?;
+    (user(&overlay) == user(mounted)).then_some(overlay)
+}
+
+/// The mount of ours that the overlay on a path makes writable.
+pub(super) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
+    mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
+    let is_beneath = |it: &MountEntry| over(it).is_some_and(|overlay| overlay.mountpoint == mountpoint);
+    mountinfo::mounts().into_iter().filter(MountEntry::is_ours).find(is_beneath)
+}
+
+/// Ends a mount whose daemon was killed, once its overlay is gone, and removes the folders that were made for both.
+pub(super) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
+    unmount(&mounted.mountpoint, true)?;
+    // Root makes and opens nothing where another user says.
+    let is_own = user(mounted) == rustix::process::geteuid().as_raw();
+    if let Some(made) = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned)
+        && let Ok(lock) = lock_folder(&made)
+    {
+        drop(Overlay { upper: PathBuf::new(), made, lock });
+    }
+    Ok(())
+}
+
+/// Who mounted it: the kernel's own are root's.
+fn user(mounted: &MountEntry) -> u32 {
+    mounted.owner.map_or(0, |(user, _)| user)
+}
+
+fn is_overlay(mounted: &MountEntry) -> bool {
+    ["overlay", "fuse.fuse-overlayfs"].contains(&mounted.kind.as_str())
 }
 
 /// Whether a path has what separates options or layers.

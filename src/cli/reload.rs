@@ -12,7 +12,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::exit::{Exit, Failure};
 use super::mount_status::MountStatus;
+use super::mountpoint::resolve_mountpoint;
 use super::output::stdout;
+use super::overlay;
 use crate::fs;
 
 /// Have mounts read their archives, folders and settings again now, and print what changed
@@ -48,6 +50,11 @@ impl Reload {
 }
 
 fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
+    if overlay::beneath(&resolve_mountpoint(path)).is_some() {
+        let what =
+            "it is writable, and overlays do not follow changes beneath them; unmount it, and mount it again";
+        return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.display())));
+    }
     let before = status(path)?;
     let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.display()));
     let pid = i32::try_from(before.pid).ok().and_then(Pid::from_raw);

@@ -80,14 +80,10 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         errors,
         views,
         last_reload,
-        overlay,
     } = &status.status;
     writeln!(out, "{}  (bsafs {version}, process {pid}, mounted for {})", path.display(), duration(*uptime))?;
     if let Some(sources) = status.sources_text() {
         writeln!(out, "  sources    {sources}")?;
-    }
-    if let Some(overlay) = overlay {
-        writeln!(out, "  overlay    {overlay}")?;
     }
     writeln!(out, "  holds      {} in {}", count(*files, "file"), count(*archives, "archive"))?;
     let kinds: Vec<String> =

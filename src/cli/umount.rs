@@ -15,6 +15,7 @@ use super::mount_plan::mounted_source;
 use super::mount_status::{self, Answer};
 use super::mountpoint::resolve_mountpoint;
 use super::mounts_folder::LastMount;
+use super::overlay;
 use super::sources::is_game;
 use crate::fs::mountinfo::MountEntry;
 use crate::fs::{MountError, mountinfo, unmount};
@@ -93,19 +94,27 @@ impl Umount {
     /// Ends a mount, and waits for the end of its daemon. `path` is what the user calls it.
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
         check_ours(path, &mounted.mountpoint)?;
-        let overlay = mount_status::overlay_of(mounted, answer);
+        let overlay = overlay::over(mounted);
         // The daemon ends its own mount when the overlay is gone.
         let ended = overlay.as_ref().unwrap_or(mounted);
         unmount_free(&ended.mountpoint, self.lazy).map_err(|error| {
             let advice = if self.lazy { String::new() } else { advice(ended, &error) };
             Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
         })?;
+        if matches!(answer, Answer::Dead) {
+            if overlay.is_some() {
+                overlay::take_back(mounted)
+                    .map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))?;
+            }
+            remove_left(&ended.mountpoint);
+            return Ok(());
+        }
         self.wait_for_daemon(overlay.as_ref().map_or(path, |overlay| &overlay.mountpoint), mounted, answer)
     }
 
     /// Waits for the end of the daemon of a mount that was ended.
     fn wait_for_daemon(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
-        let Answer::Status(status) = answer else { return remove_left(&mounted.mountpoint, answer) };
+        let Answer::Status(status) = answer else { return Ok(()) };
         let daemon = u64::from(status.status.pid);
         // Of several mounts of one daemon the last ends it.
         let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
@@ -152,14 +161,11 @@ fn advice(mounted: &MountEntry, error: &MountError) -> String {
 }
 
 /// What a daemon that was killed made, and could not remove.
-fn remove_left(mountpoint: &Path, answer: &Answer) -> Result<(), Failure> {
-    if matches!(answer, Answer::Dead) {
-        let around = mountpoint.parent().map(|around| LastMount { around: around.to_owned() });
-        // The folder before the one around it.
-        drop(MadeFolder::left_behind(mountpoint));
-        drop(around);
-    }
-    Ok(())
+fn remove_left(mountpoint: &Path) {
+    let around = mountpoint.parent().map(|around| LastMount { around: around.to_owned() });
+    // The folder before the one around it.
+    drop(MadeFolder::left_behind(mountpoint));
+    drop(around);
 }
 
 /// The mount on a path, or the only one that was made from what is at the path, and its daemon's answer.
@@ -168,9 +174,10 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
         let mountpoint = resolve_mountpoint(path);
         if let Some(mounted) = mountinfo::mounted_at(&mountpoint) {
             if !mounted.is_ours()
-                && let Some(found) = mount_status::beneath_overlay(&mountpoint)
+                && let Some(mounted) = overlay::beneath(&mountpoint)
             {
-                return Ok(found);
+                let answer = mount_status::ask(&mounted);
+                return Ok((mounted, answer));
             }
             check_ours(path, &mountpoint)?;
             let answer = mount_status::ask(&mounted);

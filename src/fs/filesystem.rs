@@ -1,7 +1,6 @@
 //! A mounted file system: the current view, and how a later one takes its place.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -100,11 +99,6 @@ impl FileSystem {
     /// Has a function called, which must not wait, whenever a read finds that a source changed. A second call changes nothing.
     pub fn on_change(&self, call: impl Fn() + Send + Sync + 'static) {
         let _ = self.shared.on_change.set(OnChange(Box::new(call)));
-    }
-
-    /// Tells on which folder an overlay makes the mount writable. A second call changes nothing.
-    pub fn note_overlay(&self, mountpoint: PathBuf) {
-        let _ = self.shared.overlay.set(mountpoint);
     }
 
     /// Records how the last reload went.

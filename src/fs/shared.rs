@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -42,8 +41,6 @@ pub(super) struct Shared {
     pub(super) since: SystemTime,
     /// What the mount was made from; set once.
     pub(super) sources: OnceLock<Vec<MountedSource>>,
-    /// The folder on which an overlay makes it writable; set once.
-    pub(super) overlay: OnceLock<PathBuf>,
     pub(super) requests: Requests,
     pub(super) retired: Retired,
     /// The number of the current view. It is stored while `told` is locked.
@@ -79,7 +76,7 @@ impl Shared {
         let (cache_trim, name_trim, requests, retired) = Default::default();
         let (current, announced, told, last_reload, early_numbers, on_change) = Default::default();
         let (started, since) = (Instant::now(), SystemTime::now());
-        let (sources, overlay) = Default::default();
+        let sources = Default::default();
         Self {
             spellings,
             presentation,
@@ -89,7 +86,6 @@ impl Shared {
             started,
             since,
             sources,
-            overlay,
             requests,
             retired,
             current,

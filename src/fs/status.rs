@@ -22,9 +22,6 @@ pub struct Status {
     /// When it was mounted, in seconds since 1970; 0 where the daemon is of a version that does not tell.
     #[serde(default)]
     pub since: u64,
-    /// The folder on which an overlay makes it writable, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overlay: Option<String>,
     /// Archives that are mounted.
     pub archives: usize,
     /// Files that are visible; those hidden by later archives are not counted.
@@ -66,7 +63,6 @@ impl Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime: fs.shared.started.elapsed().as_secs(),
             since: unix_seconds(fs.shared.since),
-            overlay: fs.shared.overlay.get().map(|path| path.to_string_lossy().into_owned()),
             archives: fs.store.layers(),
             files: fs.tree.files(),
             requests: fs.shared.requests.by_operation(),

@@ -47,7 +47,9 @@ fn what_is_written_changed_and_deleted_goes_to_the_folder() {
     assert_eq!(fs::read(dir.path("mod/New/Folder/file.txt")).unwrap(), b"new");
     assert_eq!(fs::read(dir.path("mod").join(changed)).unwrap(), [content, &b" and more"[..]].concat());
     assert!(!mount.join(deleted).exists());
-    assert!(dir.run(["status", "mnt"]).sound().contains(&format!("  overlay    {}", mount.path.display())));
+    assert!(dir.run(["status", "mnt"]).sound().contains("5 files"));
+    let refused = dir.run(["reload", "mnt"]);
+    assert!(refused.code == 2 && refused.err.contains("mount it again"), "{refused:?}");
     let pid = mount.pid;
     mount.umount(&dir);
     assert!(!is_alive(pid));
@@ -81,12 +83,20 @@ fn a_program_that_runs_in_a_deployment_finds_its_files_again_in_the_overwrite_fo
 fn whichever_way_the_view_ends_both_mounts_go_with_all_that_was_made() {
     let dir = prepared();
     let before = names(&dir.path(""));
-    for how in ["signal", "overlay", "killed"] {
+    for how in ["signal", "overlay", "dead", "killed"] {
         let mount = dir.mount(["--edit", "mod", "a.bsa"]);
         let pid = mount.pid;
         match how {
             "signal" => signal(pid, Signal::TERM),
             "overlay" => assert_eq!(run(Command::new("umount").arg(&mount.path)).code, 0),
+            "dead" => {
+                signal(pid, Signal::KILL);
+                until("it has ended", || !is_alive(pid));
+                let listed = dir.run(["mounts"]).sound();
+                let advice = format!("its daemon has ended: bsafs umount {}", mount.path.display());
+                assert!(listed.contains(&advice), "{listed}");
+                assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
+            }
             _ => {
                 signal(pid, Signal::KILL);
                 until("it has ended", || !is_alive(pid));
@@ -118,6 +128,16 @@ fn an_ordinary_user_has_a_writable_view_by_fuse_overlayfs() {
     assert_eq!(changed, [&world_files()[0].1[..], b"more\n"].concat());
     assert_eq!(run(&mut dir.bsafs_as_user(["umount", "mnt"])).code, 0);
     until("both mounts are gone", || mounts_below(&dir.path("")).is_empty());
+    until("nothing is left", || names(&dir.path("")) == before);
+    // Of one whose daemon was killed, too.
+    run(&mut dir.bsafs_as_user(["mount", "--edit", "mod", "a.bsa", "mnt"])).sound();
+    let told = run(&mut dir.bsafs_as_user(["status", "--json", "mnt"])).sound();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let pid = i32::try_from(told["pid"].as_i64().unwrap()).unwrap();
+    signal(pid, Signal::KILL);
+    until("it has ended", || !is_alive(pid));
+    run(&mut dir.bsafs_as_user(["umount", "mnt"])).sound();
+    assert!(mounts_below(&dir.path("")).is_empty());
     until("nothing is left", || names(&dir.path("")) == before);
 }
 
@@ -183,7 +203,8 @@ fn the_overlay_forbids_what_the_mount_forbids() {
     dir.run(["mount", "--edit", "mod", "-o", "noexec", "a.bsa", "mnt"]).sound();
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let path = dir.path("mnt");
-    let lines: Vec<&str> = table.lines().filter(|line| line.contains(path.to_str().unwrap())).collect();
+    let is_there = |line: &&str| line.split(' ').nth(4) == path.to_str();
+    let lines: Vec<&str> = table.lines().filter(is_there).collect();
     let forbids = |line: &&str| ["nosuid", "nodev", "noexec"].iter().all(|option| line.contains(option));
     assert!(lines.len() == 1 && lines.iter().all(forbids), "{lines:?}");
     dir.run(["umount", "mnt"]).sound();
