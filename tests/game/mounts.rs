@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::worlds::{self, World};
-use crate::mounted::{Mounted, TestDir};
+use crate::mounted::{Mounted, TestDir, mount_table};
 use crate::support::Tes3;
 
 /// Mounts by the arguments of a command, on a folder of the test. Warnings are part of the worlds, some of whose files cannot
@@ -176,7 +176,7 @@ fn options_of_games_are_taken_in_the_form_of_fstab() {
     {
         let mount = mount(&world, &dir, &["skyrimse", "mnt", "-o", options], "mnt");
         assert_eq!(shared(&mount), winner, "{options}");
-        let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let table = mount_table("mountinfo");
         let line = table.lines().find(|line| line.contains(mount.path.to_str().unwrap())).unwrap();
         assert!(line.contains(" fuse.bsafs skyrimse "), "{line}");
         mount.umount(&dir);

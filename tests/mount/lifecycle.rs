@@ -10,7 +10,8 @@ use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::mounted::{
-    DROP_OTHER_MOUNTS, Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, status, until,
+    DROP_OTHER_MOUNTS, Mounted, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal,
+    status, until,
 };
 use crate::support::content::texels;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
@@ -267,7 +268,7 @@ fn a_mount_is_of_our_type_and_named_after_its_only_source() {
     dir.archive("b.bsa", &world());
     fs::write(dir.path("both.toml"), "archives = ['a.bsa', 'b.bsa']").unwrap();
     let source = |mount: &Mounted| {
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let mounts = mount_table("mounts");
         let line = mounts.lines().find(|line| line.split(' ').nth(1) == mount.path.to_str()).unwrap();
         let mut fields = line.split(' ');
         let source = fields.next().unwrap().to_owned();

@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{TestDir, finish, is_alive, is_root, mounts_below, run, signal, status, until};
+use crate::mounted::{
+    TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, until,
+};
 
 /// The names in a folder, hidden ones too.
 fn names(folder: &Path) -> Vec<String> {
@@ -201,7 +203,7 @@ fn the_overlay_forbids_what_the_mount_forbids() {
         return eprintln!("SKIPPED: needs root");
     }
     dir.run(["mount", "--edit", "mod", "-o", "noexec", "a.bsa", "mnt"]).sound();
-    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let table = mount_table("mountinfo");
     let path = dir.path("mnt");
     let is_there = |line: &&str| line.split(' ').nth(4) == path.to_str();
     let lines: Vec<&str> = table.lines().filter(is_there).collect();

@@ -8,7 +8,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Mounted, TestDir, is_root, mounts_below, run, signal, until};
+use crate::mounted::{Mounted, TestDir, is_root, mount_table, mounts_below, run, signal, until};
 
 /// The line of a process's `/proc/PID/status` that begins with a key, without the key.
 fn status_of(pid: i32, key: &str) -> String {
@@ -162,7 +162,7 @@ fn nosymfollow_is_in_the_mount_table_and_the_links_are_still_read() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa", "-o", "nosymfollow"]);
-    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let table = mount_table("mountinfo");
     let line = table.lines().find(|line| line.contains(mount.path.to_str().unwrap())).unwrap();
     assert!(line.contains("nosymfollow"), "{line}");
     assert!(dir.run(["which", "mnt/readme.txt"]).sound().contains("a.bsa"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::layers::write_three;
-use crate::mounted::{Finished, Mounted, TestDir, run};
+use crate::mounted::{Finished, Mounted, TestDir, mount_table, run};
 use crate::support::Tes4;
 
 /// Runs the program with settings below `config`.
@@ -89,7 +89,7 @@ fn a_saved_profile_mounts_the_same_from_any_folder() {
     assert!(xattr::get(mount.join("misc/shared.txt"), "user.bsafs.codec").unwrap().is_some());
     let mode = fs::metadata(mount.join("own.txt")).unwrap();
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o777, 0o440);
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mounts = mount_table("mountinfo");
     assert!(
         mounts.lines().any(|line| line.contains(dir.path("mnt").to_str().unwrap()) && line.contains("a,b"))
     );

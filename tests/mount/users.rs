@@ -7,7 +7,9 @@ use std::process::Stdio;
 use rustix::process::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Mounted, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until};
+use crate::mounted::{
+    Mounted, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, until,
+};
 
 /// Whether ordinary users may pass `allow_other` on this machine, so that there is no refusal to test.
 fn users_may_allow_other() -> bool {
@@ -27,7 +29,7 @@ fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
     dir.give_to_user();
     let report = run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
     assert!(report.starts_with("mounted 1 archive, 5 files ("), "{report}");
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let mounts = mount_table("mounts");
     let there = dir.path("mnt");
     let line = mounts.lines().find(|line| line.split(' ').nth(1) == there.to_str()).unwrap();
     let archive = dir.path("a.bsa");

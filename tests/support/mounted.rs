@@ -57,9 +57,15 @@ pub fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
+/// The mount table, `mountinfo` or `mounts`. Whatever else is mounted here may have names that are not UTF-8.
+pub fn mount_table(kind: &str) -> String {
+    let table = fs::read(Path::new("/proc/self").join(kind)).unwrap();
+    String::from_utf8_lossy(&table).into_owned()
+}
+
 /// Mountpoints below `folder`, the innermost first.
 pub fn mounts_below(folder: &Path) -> Vec<PathBuf> {
-    let text = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let text = mount_table("mountinfo");
     let mountpoint = |line: &str| PathBuf::from(line.split(' ').nth(4).unwrap().replace(r"\040", " "));
     let mut found: Vec<PathBuf> = text.lines().map(mountpoint).filter(|it| it.starts_with(folder)).collect();
     found.reverse();
