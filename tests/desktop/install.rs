@@ -94,6 +94,31 @@ fn a_file_that_was_changed_since_it_was_installed_stays() {
 }
 
 #[test]
+fn a_users_own_file_is_neither_overwritten_nor_removed() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("prefix/bin")).unwrap();
+    fs::write(dir.path("prefix/bin/bsafs"), "own").unwrap();
+    let before = tree(&dir.path("prefix"));
+    let refused = install(&dir, &BUILT, "prefix");
+    assert!(refused.code == 1 && refused.err.contains("prefix/bin/bsafs"), "{refused:?}");
+    assert_eq!(tree(&dir.path("prefix")), before);
+    assert_eq!(fs::read(dir.path("prefix/bin/bsafs")).unwrap(), b"own");
+}
+
+#[test]
+fn folders_on_the_way_to_a_prefix_go_with_it_and_its_name_is_in_the_unit_to_the_letter() {
+    let dir = TestDir::new();
+    assert_eq!(install(&dir, &BUILT, "deep/a&b/|c").code, 0);
+    let unit = fs::read_to_string(dir.path("deep/a&b/|c/lib/systemd/user/bsafs@.service")).unwrap();
+    let program = format!("ExecStart={}/bin/bsafs mount", dir.path("deep/a&b/|c").display());
+    assert!(unit.contains(&program), "{unit}");
+    assert_eq!(install(&dir, &["--uninstall"], "deep/a&b/|c").code, 0);
+    assert!(!dir.path("deep").exists(), "{:?}", tree(&dir.path("deep")));
+    let refused = install(&dir, &BUILT, "a b");
+    assert!(refused.code == 2 && refused.err.contains("a b") && !dir.path("a b").exists(), "{refused:?}");
+}
+
+#[test]
 fn packagers_get_the_files_alone() {
     let dir = TestDir::new();
     let mut script = Command::new("scripts/install");
