@@ -127,7 +127,8 @@ impl Store {
         Ok(quirk)
     }
 
-    /// Decodes an extent as far as the end of `within`, a range near its beginning, and fills `out` with that range.
+    /// Decodes an extent as far as the end of `within`, a range near its beginning, and fills `out` with that range. Returns
+    /// whether that was possible: not where the stream ends early, or is of a kind that only its full size proves.
     pub(super) fn decode_prefix(
         &self,
         id: EntryId,
@@ -135,7 +136,7 @@ impl Store {
         within: &Range<u64>,
         out: &mut [u8],
         reach: Reach,
-    ) -> Result<(), Reason> {
+    ) -> Result<bool, Reason> {
         let layer = self.layer(id.layer);
         let codec = layer.extent(index).codec;
         let mut first = vec![0; within.end as usize];
@@ -149,21 +150,12 @@ impl Store {
             self.shared.counters.decoded.fetch_add(decoded as u64, Ordering::Relaxed);
             if decoded == first.len() {
                 out.copy_from_slice(&first[within.start as usize..]);
-                return Ok(());
+                return Ok(true);
             }
-            if is_all {
-                break;
+            if is_all || decoded == 0 {
+                return Ok(false);
             }
             len = len.saturating_mul(2);
         }
-        // The stream ends early, or is of a kind that only its full size proves.
-        let size = layer.size(index, reach)? as usize;
-        self.check_reach(size, reach)?;
-        layer.with_payload(index, u64::MAX, reach, |payload, _| {
-            let mut whole = Buffer::new(size, self.share(size));
-            self.decode_payload(id, index, payload, &mut whole)?;
-            out.copy_from_slice(&whole[within.start as usize..within.end as usize]);
-            Ok(())
-        })
     }
 }

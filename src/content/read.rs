@@ -150,8 +150,10 @@ impl Store {
         let read = self.way(id, index, within, is_alone, reach).and_then(|way| match way {
             Way::Stored => layer.read_stored(index, within.start, out, reach).map(in_buffer),
             Way::Whole => self.decode(id, index, out, reach).map(in_buffer),
-            Way::Prefix => self.decode_prefix(id, index, within, out, reach).map(in_buffer),
-            Way::Cached(key) => self.decode_cached(id, index, key, reach).map(PieceBytes::InCache),
+            Way::Prefix(_) if self.decode_prefix(id, index, within, out, reach)? => Ok(PieceBytes::InBuffer),
+            Way::Prefix(key) | Way::Cached(key) => {
+                self.decode_cached(id, index, key, reach).map(PieceBytes::InCache)
+            }
         });
         read.map_err(|reason| self.fault(id, index, reason))
     }

@@ -27,8 +27,9 @@ pub(super) enum Way {
     Stored,
     /// All of it is asked for: decoded into the answer.
     Whole,
-    /// A range near its beginning: decoded into the answer as far as the range's end.
-    Prefix,
+    /// A range near its beginning: decoded into the answer as far as the range's end; where that is not possible, as
+    /// [`Way::Cached`].
+    Prefix(CacheKey),
     /// Decoded once into the cache, and answered from there.
     Cached(CacheKey),
 }
@@ -117,7 +118,7 @@ impl Store {
         };
         Ok(match self.shared.cache.contains(&key) {
             false if *within == (0..size) => Way::Whole,
-            false if is_prefix && codec::has_prefix(extent.codec) => Way::Prefix,
+            false if is_prefix && codec::has_prefix(extent.codec) => Way::Prefix(key),
             _ => Way::Cached(key),
         })
     }

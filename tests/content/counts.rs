@@ -163,6 +163,18 @@ fn a_mip_at_the_beginning_of_a_later_extent_is_decoded_alone_and_not_what_follow
 }
 
 #[test]
+fn an_extent_that_only_its_full_size_proves_is_decoded_once_however_often_its_beginning_is_read() {
+    let chunks = [texels(6, 700_000), texels(7, 350_000)];
+    let raw = |chunk: &Vec<u8>| Chunk::packed(pack::deflate(chunk), chunk.len());
+    let file = chunks.iter().fold(Ba2File::general("f/a.bin"), |file, chunk| file.chunk(raw(chunk)));
+    let opened = Opened::one(&Ba2::general(1).add(file).build());
+    for _ in 0..5 {
+        assert!(opened.read("f/a.bin", 700_000, 512).unwrap() == chunks[1][..512]);
+    }
+    assert_eq!(opened.store.decoded_bytes(), 350_000);
+}
+
+#[test]
 fn whole_and_stored_extents_are_not_cached() {
     let content = text(4, 300_000);
     let archive = zlib_archive()
