@@ -21,10 +21,12 @@ static COVERED: OnceLock<Covered> = OnceLock::new();
 struct Covered {
     path: PathBuf,
     /// Opened before the mount: paths that begin here do not enter it. None of an automount: nothing is in its folder, and while
-    /// somebody has that open, systemd never unmounts for want of use.
+    /// somebody has that open, systemd never unmounts for want of use. Paths that begin there lead nowhere.
     folder: Option<OwnedFd>,
 }
 
+/// Where nothing is.
+const NOWHERE: &str = "/proc/self/covered";
 /// `AUTOFS_SUPER_MAGIC` of linux/magic.h.
 const AUTOFS_MAGIC: rustix::fs::FsWord = 0x0187;
 
@@ -130,7 +132,10 @@ impl LinkWalk {
 
 fn beneath(covered: &Covered, path: &Path) -> Option<PathBuf> {
     let within = path.strip_prefix(&covered.path).ok()?;
-    let mut reached = OsString::from(format!("/proc/self/fd/{}", covered.folder.as_ref()?.as_raw_fd()));
+    let mut reached = match &covered.folder {
+        Some(folder) => OsString::from(format!("/proc/self/fd/{}", folder.as_raw_fd())),
+        None => OsString::from(NOWHERE),
+    };
     // The slash makes it the folder, and not the link to it.
     reached.push("/");
     reached.push(within);

@@ -136,13 +136,18 @@ fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever_and_is_not_used
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("mnt")).unwrap();
+    fs::create_dir(dir.path("loose")).unwrap();
+    fs::write(dir.path("loose/file"), "loose").unwrap();
+    std::os::unix::fs::symlink(dir.path("mnt"), dir.path("loose/loop")).unwrap();
     // This process is the automounter: whoever is of another process group waits until it has mounted.
     let (_requests, pipe) = std::io::pipe().unwrap();
     let (fd, group) = (pipe.as_raw_fd(), rustix::process::getpgrp().as_raw_pid());
     let data = CString::new(format!("fd={fd},pgrp={group},minproto=5,maxproto=5,direct")).unwrap();
     mount("test", dir.path("mnt"), "autofs", MountFlags::empty(), data.as_c_str()).unwrap();
-    let mounted = dir.mount(["a.bsa"]);
+    let mounted = dir.mount(["a.bsa", "loose", "mnt"]);
     assert!(mounted.read("readme.txt") == world_files()[4].1);
+    dir.run(["reload", "mnt"]).sound();
+    assert!(!mounted.join("loop/file").exists(), "the mount follows a link to itself");
     // systemd ends a mount that nobody uses; who has the folder below it open uses it.
     let open = fs::read_dir(format!("/proc/{}/fd", mounted.pid)).unwrap();
     let mut open = open.filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
