@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use super::overlay;
 use crate::fs::mountinfo;
 use crate::game::find::find;
 use crate::game::{Environment, OPENMW_CFG};
@@ -90,7 +91,7 @@ pub(super) fn sources(typed: &[u8]) -> Vec<Candidate> {
 pub(super) fn mounts(typed: &[u8]) -> Vec<Candidate> {
     let here = std::env::current_dir().unwrap_or_default();
     let ours = mountinfo::mounts().into_iter().filter(mountinfo::MountEntry::is_ours);
-    let paths: BTreeSet<PathBuf> = ours.map(|mount| mount.mountpoint).collect();
+    let paths: BTreeSet<PathBuf> = ours.map(|mount| overlay::mountpoint(&mount)).collect();
     paths.iter().filter_map(|path| Some(Candidate::name(spelt(path, &here, typed)?))).collect()
 }
 

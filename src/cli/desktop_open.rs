@@ -20,6 +20,7 @@ use super::mount_status::{self, Answer};
 use super::mountpoint::resolve_mountpoint;
 use super::mounts_folder::MountsFolder;
 use super::output::{escaped, quoted, stdout};
+use super::overlay;
 use super::profile::expand_home;
 use super::source_set::Expanded;
 use super::sources::is_game;
@@ -132,7 +133,7 @@ impl DesktopOpen {
         mounts
             .iter()
             .find(|(mounted, answer)| mounted.is_whole && is_trusted(mounted) && is_same(answer))
-            .map(|(mounted, _)| mounted.mountpoint.clone())
+            .map(|(mounted, _)| overlay::shown(mounted).mountpoint)
     }
 
     /// A folder of the sources' name that is free to be mounted on, whether or not it exists.

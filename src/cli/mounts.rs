@@ -43,7 +43,7 @@ impl Mounts {
         }
         let holders = Holders::find(PROCESSES_TIME);
         for (mounted, answer) in &mounts {
-            let shown = shown(mounted);
+            let shown = overlay::shown(mounted);
             match self.json {
                 true => write_json(&mut out, &Line::new(mounted, &shown, answer, &holders))?,
                 false => write(&mut out, mounted, &shown, answer, holders.of(&shown.device))?,
@@ -137,11 +137,6 @@ fn since(status: &MountStatus) -> u64 {
         0 => now.saturating_sub(status.status.uptime),
         since => since,
     }
-}
-
-/// The mount that users find and use: where an overlay makes it writable, that one.
-fn shown(mounted: &MountEntry) -> MountEntry {
-    overlay::over(mounted).unwrap_or_else(|| mounted.clone())
 }
 
 fn requests(status: &MountStatus) -> u64 {

@@ -20,7 +20,7 @@ use rustix::mount::MountFlags;
 
 use super::exit::{Exit, Failure};
 use crate::fs::mountinfo::{self, MountEntry};
-use crate::fs::{MountError, MountRequest, unmount};
+use crate::fs::{MountError, MountRequest, is_way_of_root, unmount_entry};
 
 /// The folders of an overlay that is to be mounted. Dropped, it removes those that were made for it.
 #[derive(Debug)]
@@ -71,11 +71,24 @@ impl Overlay {
         made.push(name);
         made.push(MADE_END);
         let made = parent.join(made);
+        if rustix::process::geteuid().is_root() && !is_way_of_root(&made) {
+            let what = "another user may replace a folder on the way to it; mount as that user, or name another folder";
+            return Err(cannot(format!("{shown}: {what}")));
+        }
+        if mountpoint.to_str().is_none() {
+            return Err(cannot(format!("{shown}: the path to mount on is not UTF-8")));
+        }
         let lock = lock_folder(&made).map_err(|what| cannot(format!("{shown}: {what}")))?;
         let overlay = Self { upper, made, lock };
-        // Left by a daemon that was killed: one that lives has the folder locked.
-        if mountinfo::mounted_at(&overlay.lower()).is_some_and(|it| it.is_ours()) {
-            unmount(&overlay.lower(), true).map_err(|error| cannot(error.to_string()))?;
+        // Left by a daemon that was killed: one that lives has the folder locked. The overlay may be there still.
+        if let Some(left) = mountinfo::mounted_at(&overlay.lower()).filter(MountEntry::is_ours) {
+            if let Some(used) = over(&left) {
+                let used = used.mountpoint.display();
+                let what =
+                    format!("{used} still writes to it, though its daemon was killed: `bsafs umount {used}`");
+                return Err(cannot(format!("{}: {what}", overlay.upper.display())));
+            }
+            unmount_entry(&left, true).map_err(|error| cannot(error.to_string()))?;
         }
         overlay.empty();
         for folder in [LOWER, WORK].map(|name| overlay.made.join(name)) {
@@ -190,35 +203,60 @@ impl Drop for Overlay {
 /// The overlay that makes a mount of ours writable, as long as it is mounted: that mount has its path for a source. Anybody may
 /// mount what looks like one; it must be of the same user.
 pub(super) fn over(mounted: &MountEntry) -> Option<MountEntry> {
-    let made = mounted.mountpoint.parent().filter(|_| mounted.mountpoint.ends_with(LOWER));
-    made?.as_os_str().as_bytes().strip_suffix(MADE_END.as_bytes())?;
-    let overlay = mountinfo::mounted_at(Path::new(&mounted.source)).filter(is_overlay)?;
-    (user(&overlay) == user(mounted)).then_some(overlay)
+    let overlay = mountinfo::mounted_at(Path::new(&mounted.source)).filter(|_| is_beneath(mounted));
+    overlay.filter(|overlay| is_overlay(overlay) && overlay.user() == mounted.user())
+}
+
+/// The mount that users find and use: where an overlay makes one writable, the overlay.
+pub(super) fn shown(mounted: &MountEntry) -> MountEntry {
+    over(mounted).unwrap_or_else(|| mounted.clone())
+}
+
+/// Where users find a mount, or found it before the overlay on it was ended.
+pub(super) fn mountpoint(mounted: &MountEntry) -> PathBuf {
+    if is_beneath(mounted) { PathBuf::from(&mounted.source) } else { mounted.mountpoint.clone() }
+}
+
+/// The mount of ours that is left of a writable one on a path, where nothing is mounted any more.
+pub(super) fn left_of(path: &Path) -> Option<MountEntry> {
+    let is_left = |it: &MountEntry| it.is_ours() && is_beneath(it) && Path::new(&it.source) == path;
+    mountinfo::mounts().into_iter().find(is_left)
 }
 
 /// The mount of ours that the overlay on a path makes writable.
 pub(super) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
     mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
-    let is_beneath = |it: &MountEntry| over(it).is_some_and(|overlay| overlay.mountpoint == mountpoint);
-    mountinfo::mounts().into_iter().filter(MountEntry::is_ours).find(is_beneath)
+    let is_there = |it: &MountEntry| over(it).is_some_and(|overlay| overlay.mountpoint == mountpoint);
+    mountinfo::mounts().into_iter().filter(MountEntry::is_ours).find(is_there)
 }
 
-/// Ends a mount whose daemon was killed, once its overlay is gone, and removes the folders that were made for both.
+/// Ends a mount beneath an overlay that is gone, where its daemon does not, and removes the folders that were made for both. Of
+/// any other mount nothing is left to end.
 pub(super) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
-    unmount(&mounted.mountpoint, true)?;
-    // Root makes and opens nothing where another user says.
-    let is_own = user(mounted) == rustix::process::geteuid().as_raw();
-    if let Some(made) = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned)
-        && let Ok(lock) = lock_folder(&made)
-    {
-        drop(Overlay { upper: PathBuf::new(), made, lock });
+    if !is_beneath(mounted) {
+        return Ok(());
     }
+    // Root makes and opens nothing where another user says.
+    let is_own = mounted.user() == rustix::process::geteuid().as_raw();
+    let made = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned);
+    // Held by a daemon that hangs, and by the next mount.
+    let overlay = made.and_then(|made| Some((lock_folder(&made).ok()?, made)));
+    let overlay = overlay.map(|(lock, made)| Overlay { upper: PathBuf::new(), made, lock });
+    if mountinfo::mounted_at(&mounted.mountpoint).is_some_and(|it| it.device == mounted.device) {
+        unmount_entry(mounted, true)?;
+    }
+    drop(overlay);
     Ok(())
 }
 
-/// Who mounted it: the kernel's own are root's.
-fn user(mounted: &MountEntry) -> u32 {
-    mounted.owner.map_or(0, |(user, _)| user)
+fn is_beneath(mounted: &MountEntry) -> bool {
+    is_lower(&mounted.mountpoint)
+}
+
+/// Whether a path is one on which what an overlay makes writable is mounted.
+pub(super) fn is_lower(path: &Path) -> bool {
+    let made = path.parent().filter(|_| path.ends_with(LOWER));
+    made.is_some_and(|made| made.as_os_str().as_bytes().ends_with(MADE_END.as_bytes()))
 }
 
 fn is_overlay(mounted: &MountEntry) -> bool {

@@ -50,7 +50,8 @@ impl Reload {
 }
 
 fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
-    if overlay::beneath(&resolve_mountpoint(path)).is_some() {
+    let mountpoint = resolve_mountpoint(path);
+    if overlay::beneath(&mountpoint).is_some() || overlay::is_lower(&mountpoint) {
         let what =
             "it is writable, and overlays do not follow changes beneath them; unmount it, and mount it again";
         return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.display())));

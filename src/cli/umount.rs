@@ -18,7 +18,7 @@ use super::mounts_folder::LastMount;
 use super::overlay;
 use super::sources::is_game;
 use crate::fs::mountinfo::MountEntry;
-use crate::fs::{MountError, mountinfo, unmount};
+use crate::fs::{MountError, mountinfo, unmount_entry};
 
 /// Unmount, and remove the mountpoint if `bsafs mount` made it
 #[derive(Args, Debug)]
@@ -55,12 +55,18 @@ impl Umount {
         if self.all {
             return self.end_all();
         }
+        let mut outcome = Ok(Exit::Ok);
         for path in &self.mountpoints {
-            find(path)
-                .and_then(|(mounted, answer)| self.end(path, &mounted, &answer))
-                .inspect_err(|failure| self.notify(failure))?;
+            let ended = find(path).and_then(|(mounted, answer)| self.end(path, &mounted, &answer));
+            if let Err(failure) = ended {
+                self.notify(&failure);
+                // Each is told; the last by who called.
+                if let Err(earlier) = std::mem::replace(&mut outcome, Err(failure)) {
+                    log::error!("{}", earlier.what);
+                }
+            }
         }
-        Ok(Exit::Ok)
+        outcome
     }
 
     fn notify(&self, failure: &Failure) {
@@ -74,7 +80,8 @@ impl Umount {
         let below = self.below.as_deref().map(resolve_mountpoint);
         let mut exit = Exit::Ok;
         for (mounted, answer) in mount_status::all().into_iter().rev() {
-            let path = &mounted.mountpoint;
+            let shown = overlay::shown(&mounted);
+            let path = &shown.mountpoint;
             if below.as_ref().is_some_and(|below| !path.starts_with(below)) {
                 continue;
             }
@@ -97,19 +104,20 @@ impl Umount {
         let overlay = overlay::over(mounted);
         // The daemon ends its own mount when the overlay is gone.
         let ended = overlay.as_ref().unwrap_or(mounted);
-        unmount_free(&ended.mountpoint, self.lazy).map_err(|error| {
+        unmount_free(ended, self.lazy).map_err(|error| {
             let advice = if self.lazy { String::new() } else { advice(ended, &error) };
             Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
         })?;
-        if matches!(answer, Answer::Dead) {
-            if overlay.is_some() {
-                overlay::take_back(mounted)
-                    .map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))?;
+        if !matches!(answer, Answer::Status(_)) {
+            // Nobody ends it.
+            overlay::take_back(mounted)
+                .map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))?;
+            if matches!(answer, Answer::Dead) && mounted.user() == rustix::process::geteuid().as_raw() {
+                remove_left(&overlay::mountpoint(mounted));
             }
-            remove_left(&ended.mountpoint);
             return Ok(());
         }
-        self.wait_for_daemon(overlay.as_ref().map_or(path, |overlay| &overlay.mountpoint), mounted, answer)
+        self.wait_for_daemon(&ended.mountpoint, mounted, answer)
     }
 
     /// Waits for the end of the daemon of a mount that was ended.
@@ -132,10 +140,10 @@ impl Umount {
 
 /// Unmounts; one that is busy is tried again for a moment: who asks a daemon for its status holds its mount meanwhile, as a file
 /// manager does that looks at a folder.
-fn unmount_free(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
+fn unmount_free(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
     let began = Instant::now();
     loop {
-        match unmount(mountpoint, lazily) {
+        match unmount_entry(mounted, lazily) {
             Err(MountError::Kernel(_, error))
                 if error.kind() == ErrorKind::ResourceBusy && began.elapsed() < BUSY_TIME =>
             {
@@ -184,6 +192,10 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
             return Ok((mounted, answer));
         }
     }
+    if let Some(mounted) = overlay::left_of(&resolve_mountpoint(path)) {
+        let answer = mount_status::ask(&mounted);
+        return Ok((mounted, answer));
+    }
     let source = mounted_source(path);
     let mounts = mount_status::all();
     let is_of_source = |(mounted, answer): &(MountEntry, Answer)| match answer {
@@ -202,7 +214,7 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
 
 fn several<'a>(path: &Path, found: impl Iterator<Item = &'a (MountEntry, Answer)>) -> Failure {
     let mountpoints: Vec<String> =
-        found.map(|(mounted, _)| format!("\n  {}", mounted.mountpoint.display())).collect();
+        found.map(|(mounted, _)| format!("\n  {}", overlay::shown(mounted).mountpoint.display())).collect();
     let what = format!("{}: it is mounted more than once; name one:{}", path.display(), mountpoints.concat());
     Failure::new(Exit::Usage, what)
 }

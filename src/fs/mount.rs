@@ -9,6 +9,7 @@ use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -16,7 +17,9 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
+use super::mountinfo::MountEntry;
 use super::passed_mount::PassedMount;
+use super::way_of_root::is_way_of_root;
 
 /// What is mounted where, and with which options.
 #[derive(Clone, Debug, Default)]
@@ -231,8 +234,30 @@ pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
         Err(Errno::PERM) => {}
         Err(errno) => return Err(MountError::Kernel(mountpoint.to_owned(), errno.into())),
     }
+    unmount_by_helper(mountpoint, lazily, None)
+}
+
+/// Unmounts one of the table. Root ends another user's mount with that user's rights, where others can redirect the way to it.
+///
+/// # Errors
+/// As of [`unmount`].
+pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
+    let owner = mounted.owner.filter(|(user, _)| *user != 0 && rustix::process::geteuid().is_root());
+    match owner {
+        Some(owner) if !is_way_of_root(&mounted.mountpoint) => {
+            unmount_by_helper(&mounted.mountpoint, lazily, Some(owner))
+        }
+        _ => unmount(&mounted.mountpoint, lazily),
+    }
+}
+
+/// fusermount3 looks at the path with the rights of the user who calls it, and follows no link at its end.
+fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) -> Result<(), MountError> {
     let mut helper = Command::new("fusermount3");
     helper.arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
+    if let Some((user, group)) = user {
+        helper.uid(user).gid(group).current_dir("/");
+    }
     let output = helper.stdin(Stdio::null()).output().map_err(MountError::NoHelper)?;
     if output.status.success() {
         return Ok(());

@@ -26,6 +26,11 @@ impl MountEntry {
     pub fn is_ours(&self) -> bool {
         self.kind == "fuse.bsafs"
     }
+
+    /// Who mounted it, by number. What is no FUSE mount is root's.
+    pub fn user(&self) -> u32 {
+        self.owner.map_or(0, |(user, _)| user)
+    }
 }
 
 /// All mounts in the order of the table, which is that of mounting; none where it cannot be read.

@@ -111,9 +111,10 @@ impl Session {
     /// Has the mount on a folder, which shows this one, end before it, and this one with it.
     ///
     /// # Errors
-    /// The system's: the thread cannot be started that waits for its end.
+    /// It has ended already; or the system's: the thread cannot be started that waits for its end.
     pub fn end_with(&self, mountpoint: &Path) -> io::Result<()> {
-        let Some(upper) = self.unmounter.note_upper(mountpoint) else { return Ok(()) };
+        let gone = || io::Error::other("it is gone already");
+        let upper = self.unmounter.note_upper(mountpoint).ok_or_else(gone)?;
         let unmounter = self.unmounter.clone();
         thread::Builder::new().name("overlay".into()).spawn(move || match upper.wait() {
             Ok(()) => unmounter.unmount_when_free(),

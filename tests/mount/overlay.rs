@@ -175,6 +175,53 @@ fn a_second_mount_that_writes_to_the_same_folder_is_refused_and_the_first_still_
 }
 
 #[test]
+fn while_the_overlay_of_a_killed_daemon_is_there_no_other_mount_writes_to_its_folder() {
+    let dir = prepared();
+    let before = names(&dir.path(""));
+    let mount = dir.mount(["--edit", "mod", "a.bsa"]);
+    signal(mount.pid, Signal::KILL);
+    until("it has ended", || !is_alive(mount.pid));
+    let refused = dir.run(["mount", "--edit", "mod", "a.bsa", "other"]);
+    let advice = format!("bsafs umount {}", mount.path.display());
+    assert!(refused.code == 73 && refused.err.contains(&advice), "{refused:?}");
+    dir.run(["umount", "mnt"]).sound();
+    dir.run(["mount", "--edit", "mod", "a.bsa", "other"]).sound();
+    // Of that one the overlay is ended by hand: what is left goes by the same name.
+    let pid = i32::try_from(status(&dir.path("other"))["pid"].as_i64().unwrap()).unwrap();
+    signal(pid, Signal::KILL);
+    until("it has ended", || !is_alive(pid));
+    rustix::mount::unmount(dir.path("other"), rustix::mount::UnmountFlags::empty()).unwrap();
+    dir.run(["umount", "other"]).sound();
+    assert!(mounts_below(&dir.path("")).is_empty());
+    assert_eq!(names(&dir.path("")), before);
+}
+
+#[test]
+fn writable_mounts_below_a_folder_end_by_where_users_find_them() {
+    let dir = prepared();
+    fs::create_dir(dir.path("view")).unwrap();
+    dir.run(["mount", "--edit", "mod", "a.bsa", "view/mnt"]).sound();
+    let offered = dir.run(["complete", "bash", "bsafs umount view/"]).sound();
+    assert!(offered.contains("view/mnt") && !offered.contains("lower"), "{offered}");
+    dir.run(["umount", "--all", "--below", "view"]).sound();
+    until("both mounts are gone", || mounts_below(&dir.path("")).is_empty());
+}
+
+#[test]
+fn root_writes_to_no_folder_that_another_user_can_replace() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = prepared();
+    let before = names(&dir.path(""));
+    dir.give_to_user();
+    let before = [before, names(&dir.path(""))].concat();
+    let refused = dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]);
+    assert!(refused.code == 73 && refused.err.contains("another user may replace"), "{refused:?}");
+    assert!(names(&dir.path("")).iter().all(|name| before.contains(name)));
+}
+
+#[test]
 fn what_a_crash_left_in_the_work_folder_is_taken_over() {
     let dir = prepared();
     let before = names(&dir.path(""));
