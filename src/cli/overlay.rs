@@ -4,7 +4,7 @@
 //! The mount itself is beside that folder, and not below the overlay on the same path: fusermount3 may not look at a mount of FUSE,
 //! not even to mount over it.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -228,6 +228,20 @@ pub(super) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
     mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
     let is_there = |it: &MountEntry| over(it).is_some_and(|overlay| overlay.mountpoint == mountpoint);
     mountinfo::mounts().into_iter().filter(MountEntry::is_ours).find(is_there)
+}
+
+/// Where a path that leads into a writable mount is in the mount beneath it; `Err` where what is there was written since, with
+/// where that is.
+pub(super) fn path_beneath(path: &Path) -> Option<Result<PathBuf, PathBuf>> {
+    path.ancestors().find_map(|folder| {
+        let mounted = beneath(folder)?;
+        let within = path.strip_prefix(folder).ok()?;
+        let made = mounted.mountpoint.parent()?;
+        let name = made.file_name()?.as_bytes().strip_prefix(b".")?.strip_suffix(MADE_END.as_bytes())?;
+        let written = made.with_file_name(OsStr::from_bytes(name)).join(within);
+        let is_written = written.symlink_metadata().is_ok();
+        Some(if is_written { Err(written) } else { Ok(mounted.mountpoint.join(within)) })
+    })
 }
 
 /// Ends a mount beneath an overlay that is gone, where its daemon does not, and removes the folders that were made for both. Of

@@ -12,6 +12,7 @@ use super::mount_state::Flags;
 use super::open::OpenedArchives;
 use super::open_args::OpenArgs;
 use super::output::stdout_for;
+use super::overlay;
 use super::source_set::SourceSet;
 use crate::fs::{FileSystem, Presentation, Provenance, WHICH_LINK, mountinfo, read_pages};
 use crate::tree::Kind;
@@ -105,13 +106,20 @@ fn read_provenance(path: &Path) -> Result<String, String> {
         std::io::ErrorKind::NotFound => NO_FILE.to_owned(),
         _ => error.to_string(),
     })?;
-    let mounted = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::MountEntry::is_ours);
-    let mounted = mounted.ok_or("it is not inside a mount of bsafs")?;
+    let path = path.canonicalize().map_err(|error| error.to_string())?;
+    let Some(mounted) = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::MountEntry::is_ours) else {
+        return match overlay::path_beneath(&path) {
+            Some(Ok(beneath)) => read_provenance(&beneath),
+            Some(Err(written)) => {
+                Err(format!("it is in no archive: it was written to {}", written.display()))
+            }
+            None => Err("it is not inside a mount of bsafs".into()),
+        };
+    };
     if metadata.is_dir() {
         return Err(FOLDER.into());
     }
     // In the file's own folder: what is mounted may be a bind mount of a folder of the mount.
-    let path = path.canonicalize().map_err(|error| error.to_string())?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     if std::fs::metadata(folder).is_ok_and(|folder| folder.dev() != metadata.dev()) {
         return Err(format!(

@@ -50,6 +50,13 @@ fn what_is_written_changed_and_deleted_goes_to_the_folder() {
     assert_eq!(fs::read(dir.path("mod").join(changed)).unwrap(), [content, &b" and more"[..]].concat());
     assert!(!mount.join(deleted).exists());
     assert!(dir.run(["status", "mnt"]).sound().contains("5 files"));
+    let unchanged = world_files()[4].0;
+    let which = |path: &str| dir.run(["which".to_owned(), format!("mnt/{path}")]);
+    assert!(which(unchanged).sound().contains("a.bsa"));
+    for path in ["New/Folder/file.txt", changed] {
+        let written = which(path);
+        assert!(written.code == 1 && written.err.contains("mod/"), "{written:?}");
+    }
     let refused = dir.run(["reload", "mnt"]);
     assert!(refused.code == 2 && refused.err.contains("mount it again"), "{refused:?}");
     let pid = mount.pid;
