@@ -203,7 +203,7 @@ impl Drop for Overlay {
 /// The overlay that makes a mount of ours writable, as long as it is mounted: that mount has its path for a source. Anybody may
 /// mount what looks like one; it must be of the same user.
 pub(super) fn over(mounted: &MountEntry) -> Option<MountEntry> {
-    let overlay = mountinfo::mounted_at(Path::new(&mounted.source)).filter(|_| is_beneath(mounted));
+    let overlay = mountinfo::mounted_at(Path::new(&mounted.source)).filter(|_| is_lower(&mounted.mountpoint));
     overlay.filter(|overlay| is_overlay(overlay) && overlay.user() == mounted.user())
 }
 
@@ -214,12 +214,12 @@ pub(super) fn shown(mounted: &MountEntry) -> MountEntry {
 
 /// Where users find a mount, or found it before the overlay on it was ended.
 pub(super) fn mountpoint(mounted: &MountEntry) -> PathBuf {
-    if is_beneath(mounted) { PathBuf::from(&mounted.source) } else { mounted.mountpoint.clone() }
+    if is_lower(&mounted.mountpoint) { PathBuf::from(&mounted.source) } else { mounted.mountpoint.clone() }
 }
 
 /// The mount of ours that is left of a writable one on a path, where nothing is mounted any more.
 pub(super) fn left_of(path: &Path) -> Option<MountEntry> {
-    let is_left = |it: &MountEntry| it.is_ours() && is_beneath(it) && Path::new(&it.source) == path;
+    let is_left = |it: &MountEntry| it.is_ours() && is_lower(&it.mountpoint) && Path::new(&it.source) == path;
     mountinfo::mounts().into_iter().find(is_left)
 }
 
@@ -247,24 +247,22 @@ pub(super) fn path_beneath(path: &Path) -> Option<Result<PathBuf, PathBuf>> {
 /// Ends a mount beneath an overlay that is gone, where its daemon does not, and removes the folders that were made for both. Of
 /// any other mount nothing is left to end.
 pub(super) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
-    if !is_beneath(mounted) {
+    if !is_lower(&mounted.mountpoint) {
         return Ok(());
     }
     // Root makes and opens nothing where another user says.
     let is_own = mounted.user() == rustix::process::geteuid().as_raw();
     let made = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned);
-    // Held by a daemon that hangs, and by the next mount.
-    let overlay = made.and_then(|made| Some((lock_folder(&made).ok()?, made)));
-    let overlay = overlay.map(|(lock, made)| Overlay { upper: PathBuf::new(), made, lock });
+    // Locked by a daemon that hangs, and by the next mount.
+    let overlay = made.and_then(|made| {
+        let lock = lock_folder(&made).ok()?;
+        Some(Overlay { upper: PathBuf::new(), made, lock })
+    });
     if mountinfo::mounted_at(&mounted.mountpoint).is_some_and(|it| it.device == mounted.device) {
         unmount_entry(mounted, true)?;
     }
     drop(overlay);
     Ok(())
-}
-
-fn is_beneath(mounted: &MountEntry) -> bool {
-    is_lower(&mounted.mountpoint)
 }
 
 /// Whether a path is one on which what an overlay makes writable is mounted.
