@@ -29,8 +29,8 @@
 //!
 //! The crate is an hourglass. [`mod@format`] parses the bytes of any archive into one plain [`format::Archive`]; nothing
 //! below knows what a BSA is. [`tree`] and [`content`] both use the waist and never each other: names and bytes are joined
-//! in [`fs`]. `picture`, which makes thumbnails, imports [`texture`] alone; the feature `thumbnails` has it. [`read`] and [`texture`] import nothing of the crate; [`source`], [`mod@folder`], [`game`] and [`watch`] open paths by
-//! way of [`covered`], for a mount may cover what it is made of. A loose file is an entry of
+//! in [`fs`]. `picture`, which makes thumbnails, imports [`texture`] alone; the feature `thumbnails` has it. [`read`], [`texture`] and [`mountinfo`] import nothing of the crate; [`source`], [`mod@folder`], [`game`] and [`watch`] open paths by
+//! way of [`covered`], for a mount may cover what it is made of. [`fs`], [`game`] and `cli` read the mount table by [`mountinfo`]. A loose file is an entry of
 //! one stored extent in a file of its own. [`game`] plans which archives and folders a game loads and opens none of them;
 //! `cli` opens what it planned.
 //!
@@ -51,7 +51,7 @@
 //!    |---|---|---|
 //!    | `Stored` | the extent is not compressed | one positioned read |
 //!    | `Whole` | all of the extent is requested | decoded into the reply, not cached |
-//!    | `Prefix` | near the beginning of a file's long first extent, see `PREFIX_LEN` | as much decoded as is requested, not cached |
+//!    | `Prefix` | near the beginning of a file's long first extent, see `PREFIX_LEN`; or from the beginning of a later one, see `ALONE_LEN` | as much decoded as is requested, not cached |
 //!    | `Cached` | any other range, or the extent is cached already | decoded once, kept in the cache |
 //! 5. The cache (`content/cache.rs`) returns the decoded extent or has one reader decode it while others wait.
 //! 6. The codec ([`content::codec`]) decodes a payload into a buffer of the declared size.
@@ -165,6 +165,7 @@ pub mod folder;
 pub mod format;
 pub mod fs;
 pub mod game;
+pub mod mountinfo;
 #[cfg(feature = "thumbnails")]
 pub mod picture;
 pub mod read;

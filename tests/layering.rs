@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 use imports::imports;
 
 /// Each part with the parts that it may import.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("read", &[]),
+    ("mountinfo", &[]),
     ("covered", &[]),
     ("source", &["covered"]),
     ("folder", &["covered"]),
@@ -25,14 +26,25 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ("format", &["read", "texture"]),
     ("tree", &["format", "folder"]),
     ("content", &["format", "source", "folder"]),
-    ("fs", &["tree", "content", "format"]),
-    ("game", &["read", "covered"]),
+    ("fs", &["tree", "content", "format", "mountinfo"]),
+    ("game", &["read", "covered", "mountinfo"]),
     ("watch", &["covered"]),
     (
         "cli",
         &[
-            "read", "covered", "source", "folder", "texture", "picture", "format", "tree", "content", "fs",
-            "game", "watch",
+            "read",
+            "covered",
+            "source",
+            "folder",
+            "texture",
+            "picture",
+            "format",
+            "tree",
+            "content",
+            "fs",
+            "game",
+            "watch",
+            "mountinfo",
         ],
     ),
 ];

@@ -8,9 +8,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::overlay;
-use crate::fs::mountinfo;
 use crate::game::find::find;
 use crate::game::{Environment, OPENMW_CFG};
+use crate::mountinfo;
 use crate::tree::{Kind, Tree};
 
 /// What the word at the cursor may become.

@@ -25,8 +25,8 @@ use super::profile::expand_home;
 use super::source_set::Expanded;
 use super::sources::is_game;
 use super::user_manager;
-use crate::fs::mountinfo::{self, MountEntry};
 use crate::game::Environment;
+use crate::mountinfo::{self, MountEntry};
 
 /// Mount archives, folders or games, and open the file manager on them
 ///

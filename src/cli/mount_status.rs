@@ -16,8 +16,8 @@ use super::bounded::output_within;
 use super::exit::{Exit, Failure};
 use super::mountpoint::resolve_mountpoint;
 use super::overlay;
-use crate::fs::mountinfo::{self, MountEntry};
 use crate::fs::{self, MountedSource, SOURCES_LINK, STATUS_LINK, read_pages};
+use crate::mountinfo::{self, MountEntry};
 
 /// What a daemon tells of its mount.
 #[derive(Clone, Debug, Deserialize, Serialize)]

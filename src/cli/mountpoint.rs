@@ -17,8 +17,8 @@ use super::exit::{Exit, Failure};
 use super::folder_name;
 use super::made_folder::MadeFolder;
 use super::mounts_folder::LastMount;
-use crate::fs::mountinfo::MountEntry;
-use crate::fs::{PassedMount, mountinfo, unmount};
+use crate::fs::{PassedMount, unmount};
+use crate::mountinfo::{self, MountEntry};
 
 /// A folder that is ready to be mounted on. One that was made here is removed when this is dropped.
 #[derive(Debug)]

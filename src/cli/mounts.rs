@@ -11,8 +11,8 @@ use super::holders::{Holder, Holders};
 use super::mount_status::{self, Answer, MountStatus};
 use super::output::{count, duration, quoted, stdout_for, write_json};
 use super::overlay;
-use crate::fs::mountinfo::MountEntry;
 use crate::fs::unix_seconds;
+use crate::mountinfo::MountEntry;
 
 /// List all mounts of bsafs: what they show, since when, how much they were used, and which processes hold them
 ///

@@ -19,8 +19,8 @@ use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
 use super::exit::{Exit, Failure};
-use crate::fs::mountinfo::{self, MountEntry};
 use crate::fs::{MountError, MountRequest, is_way_of_root, unmount_entry};
+use crate::mountinfo::{self, MountEntry};
 
 /// The folders of an overlay that is to be mounted. Dropped, it removes those that were made for it.
 #[derive(Debug)]

@@ -17,8 +17,8 @@ use super::mountpoint::resolve_mountpoint;
 use super::mounts_folder::LastMount;
 use super::overlay;
 use super::sources::is_game;
-use crate::fs::mountinfo::MountEntry;
-use crate::fs::{MountError, mountinfo, unmount_entry};
+use crate::fs::{MountError, unmount_entry};
+use crate::mountinfo::{self, MountEntry};
 
 /// Unmount, and remove the mountpoint if `bsafs mount` made it
 #[derive(Args, Debug)]

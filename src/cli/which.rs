@@ -14,7 +14,8 @@ use super::open_args::OpenArgs;
 use super::output::stdout_for;
 use super::overlay;
 use super::source_set::SourceSet;
-use crate::fs::{FileSystem, Presentation, Provenance, WHICH_LINK, mountinfo, read_pages};
+use crate::fs::{FileSystem, Presentation, Provenance, WHICH_LINK, read_pages};
+use crate::mountinfo;
 use crate::tree::Kind;
 
 /// Print which archive a file inside a mount comes from, and what it hides

@@ -32,7 +32,6 @@ mod json_pages;
 mod last_reload;
 mod listing;
 mod mount;
-pub mod mountinfo;
 mod name_trim;
 mod owner;
 mod passed_mount;

@@ -17,9 +17,9 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use super::mountinfo::MountEntry;
 use super::passed_mount::PassedMount;
 use super::way_of_root::is_way_of_root;
+use crate::mountinfo::MountEntry;
 
 /// What is mounted where, and with which options.
 #[derive(Clone, Debug, Default)]

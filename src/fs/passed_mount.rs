@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{fstat, makedev};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-use super::mountinfo;
+use crate::mountinfo;
 
 /// The device number of `/dev/fuse`, major and minor.
 const DEVICE: (u32, u32) = (10, 229);

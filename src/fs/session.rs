@@ -15,11 +15,11 @@ use super::filesystem::FileSystem;
 use super::fuse::Adaptor;
 use super::io_threads::IoThreads;
 use super::mount::{MountError, MountRequest};
-use super::mountinfo;
 use super::name_trim::NameTrim;
 use super::signals::SignalThread;
 use super::unmounter::Unmounter;
 use super::worker_threads::WorkerThreads;
+use crate::mountinfo;
 
 /// Descriptors that are opened after the mount, beside one for each worker: those of an unmount through fusermount3.
 const SPARE_DESCRIPTORS: usize = 8;

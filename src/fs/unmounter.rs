@@ -1,18 +1,15 @@
 //! The unmount that a signal or a failure asks for.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 use signal_hook::iterator::Signals;
 
 use super::mount::{self, MountError};
-use super::mountinfo;
+use crate::mountinfo;
 
 /// Between attempts to unmount a busy mount.
 const RETRY: Duration = Duration::from_millis(500);
@@ -142,16 +139,7 @@ impl UpperMount {
 
     /// Waits until it is not mounted any more.
     pub(super) fn wait(&self) -> io::Result<()> {
-        // Readable at once, and a priority event after each change of the table (`proc_pid_mountinfo(5)`).
-        let table = File::open("/proc/self/mountinfo")?;
-        while self.is_mounted() {
-            let mut events = [PollFd::new(&table, PollFlags::PRI)];
-            match poll(&mut events, None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(())
+        mountinfo::wait_until(|| !self.is_mounted(), None)
     }
 }
 

@@ -1,16 +1,13 @@
 //! fuser's worker threads, and how their failures are noticed.
 
-use std::fs::File;
 use std::io::{self, PipeReader};
+use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-
 use super::fuse::Adaptor;
-use super::mountinfo;
+use crate::mountinfo;
 
 /// Between looks whether the workers have started.
 const STEP: Duration = Duration::from_micros(200);
@@ -80,19 +77,8 @@ impl WorkerThreads {
 
     /// Waits until no mount has this device number, or all workers have ended.
     fn wait_for_unmount(&self, device: &str) -> io::Result<()> {
-        let mounts = File::open("/proc/self/mountinfo")?;
-        while mountinfo::mounts().iter().any(|mount| mount.device == device) {
-            let mut events =
-                [PollFd::new(&mounts, PollFlags::PRI), PollFd::new(&self.running, PollFlags::IN)];
-            match poll(&mut events, None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-            if !events[1].revents().is_empty() {
-                break;
-            }
-        }
-        Ok(())
+        let is_ended = || !mountinfo::mounts().iter().any(|mount| mount.device == device);
+        mountinfo::wait_until(is_ended, Some(self.running.as_fd()))
     }
 }
 

@@ -9,7 +9,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bsafs::fs::{STATUS_LINK, Status, mountinfo};
+use bsafs::fs::{STATUS_LINK, Status};
+use bsafs::mountinfo;
 use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -1,8 +1,14 @@
 //! The mount table, as `/proc/self/mountinfo` lists it (`proc_pid_mountinfo(5)`).
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 
 /// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +33,11 @@ impl MountEntry {
         self.kind == "fuse.bsafs"
     }
 
+    /// Whether a file system in user space serves it; not one that reads a disk (`fuseblk`).
+    pub fn is_fuse(&self) -> bool {
+        self.kind == "fuse" || self.kind.starts_with("fuse.")
+    }
+
     /// Who mounted it, by number. What is no FUSE mount is root's.
     pub fn user(&self) -> u32 {
         self.owner.map_or(0, |(user, _)| user)
@@ -35,8 +46,7 @@ impl MountEntry {
 
 /// All mounts in the order of the table, which is that of mounting; none where it cannot be read.
 pub fn mounts() -> Vec<MountEntry> {
-    let text = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
-    text.split(|&byte| byte == b'\n').filter_map(line).collect()
+    parse(&std::fs::read("/proc/self/mountinfo").unwrap_or_default())
 }
 
 /// The mount on a path; of several, the topmost. The trigger of an automount (type `autofs`) is none: it is there to be
@@ -49,6 +59,32 @@ pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
 pub fn mounted_as(device: u64) -> Option<MountEntry> {
     let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     mounts().into_iter().rev().find(|mounted| mounted.device == device)
+}
+
+/// Waits until `is_over`, which is asked after each change of the table, or until `other` can be read.
+///
+/// # Errors
+/// The system's.
+pub fn wait_until(is_over: impl Fn() -> bool, other: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    // Readable at once, and a priority event after each change (`proc_pid_mountinfo(5)`).
+    let table = File::open("/proc/self/mountinfo")?;
+    while !is_over() {
+        let mut events = vec![PollFd::new(&table, PollFlags::PRI)];
+        events.extend(other.map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN)));
+        match poll(&mut events, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        if events.get(1).is_some_and(|other| !other.revents().is_empty()) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Bytes: anybody may mount on a name that is not UTF-8.
+fn parse(table: &[u8]) -> Vec<MountEntry> {
+    table.split(|&byte| byte == b'\n').filter_map(line).collect()
 }
 
 /// `id parent major:minor root mountpoint options [optional...] - kind source superoptions`
@@ -110,6 +146,24 @@ mod tests {
         assert!(mounted.is_ours() && mounted.is_whole && mounted.owner == Some((7, 8)));
         assert_eq!(mounted.source, "/a b");
         assert_eq!(line(b""), None);
+    }
+
+    #[test]
+    fn a_mount_is_found_whatever_bytes_are_in_its_path_and_in_those_of_others() {
+        let table = b"29 1 0:1 / /x\xff rw shared:7 - fuse.sshfs a:/ rw\n\
+            30 1 0:2 / /a\\040b\\134\\012c\xfe rw - fuse.bsafs x rw\n\
+            31 1 0:3 / /disk rw - ext4 /dev/sda rw\n32 1 0:4 / /blk rw - fuseblk /dev/sdb rw\n";
+        let mounts = parse(table);
+        for (path, expected) in [
+            (&b"/x\xff"[..], true),
+            (b"/a b\\\nc\xfe", true),
+            (b"/disk", false),
+            (b"/blk", false),
+            (b"/x", false),
+        ] {
+            let is_there = |it: &MountEntry| it.mountpoint.as_os_str().as_bytes() == path && it.is_fuse();
+            assert_eq!(mounts.iter().any(is_there), expected, "{path:?}");
+        }
     }
 
     #[test]
