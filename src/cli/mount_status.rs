@@ -33,11 +33,7 @@ impl MountStatus {
     /// Asks the daemon behind a mount, and waits for it.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mountpoint = resolve_mountpoint(path);
-        let ours = match mountinfo::mounted_at(&mountpoint).filter(MountEntry::is_ours) {
-            None => overlay::beneath(&mountpoint),
-            ours => ours,
-        };
-        let Some(mounted) = ours else {
+        let Some(mounted) = overlay::ours_at(&mountpoint) else {
             let what = format!("{}: no mount of bsafs is there", path.display());
             return Err(Failure::new(Exit::NoInput, what));
         };

@@ -94,7 +94,7 @@ impl<'a> Line<'a> {
             mountpoint: shown.mountpoint.to_string_lossy().into_owned(),
             state: state(answer),
             uid: mounted.owner.map(|(uid, _)| uid),
-            sources: sources(mounted, answer),
+            sources: sources(mounted, shown, answer),
             since: status.map(since),
             files: status.map(|it| it.status.files),
             archives: status.map(|it| it.status.archives),
@@ -120,12 +120,12 @@ fn state(answer: &Answer) -> &'static str {
 }
 
 /// What the daemon tells, or else the mount table, which has a path only where there is a single source.
-fn sources<'a>(mounted: &'a MountEntry, answer: &'a Answer) -> Vec<&'a str> {
+fn sources<'a>(mounted: &'a MountEntry, shown: &MountEntry, answer: &'a Answer) -> Vec<&'a str> {
     match answer {
         Answer::Status(status) if !status.sources.is_empty() => {
             status.sources.iter().map(|source| source.path.as_str()).collect()
         }
-        _ if mounted.source == "bsafs" || overlay::over(mounted).is_some() => Vec::new(),
+        _ if mounted.source == "bsafs" || shown != mounted => Vec::new(),
         _ => vec![&mounted.source],
     }
 }
@@ -156,7 +156,7 @@ fn write(
         Answer::Status(status) => status.sources_text(),
         _ => None,
     };
-    if let Some(sources) = told.or_else(|| sources(mounted, answer).first().map(|&it| it.to_owned())) {
+    if let Some(sources) = told.or_else(|| sources(mounted, shown, answer).first().map(|&it| it.to_owned())) {
         writeln!(out, "  sources    {sources}")?;
     }
     let path = quoted(&path);

@@ -22,12 +22,18 @@ use super::exit::{Exit, Failure};
 use crate::fs::{MountError, MountRequest, is_way_of_root, unmount_entry};
 use crate::mountinfo::{self, MountEntry};
 
-/// The folders of an overlay that is to be mounted. Dropped, it removes those that were made for it.
+/// The folders of an overlay that is to be mounted.
 #[derive(Debug)]
 pub(super) struct Overlay {
     upper: PathBuf,
-    /// The folder that was made: beside `upper`, for part of it must be on the same file system.
-    made: PathBuf,
+    /// Beside `upper`, for part of it must be on the same file system.
+    made: MadeForOverlay,
+}
+
+/// The folder that is made for an overlay. Dropped, it is removed with what is in it.
+#[derive(Debug)]
+struct MadeForOverlay {
+    path: PathBuf,
     /// It, locked: a second overlay with the same folders breaks the first.
     lock: OwnedFd,
 }
@@ -78,8 +84,8 @@ impl Overlay {
         if mountpoint.to_str().is_none() {
             return Err(cannot(format!("{shown}: the path to mount on is not UTF-8")));
         }
-        let lock = lock_folder(&made).map_err(|what| cannot(format!("{shown}: {what}")))?;
-        let overlay = Self { upper, made, lock };
+        let made = MadeForOverlay::lock(made).map_err(|what| cannot(format!("{shown}: {what}")))?;
+        let overlay = Self { upper, made };
         // Left by a daemon that was killed: one that lives has the folder locked. The overlay may be there still.
         if let Some(left) = mountinfo::mounted_at(&overlay.lower()).filter(MountEntry::is_ours) {
             if let Some(used) = over(&left) {
@@ -90,8 +96,8 @@ impl Overlay {
             }
             unmount_entry(&left, true).map_err(|error| cannot(error.to_string()))?;
         }
-        overlay.empty();
-        for folder in [LOWER, WORK].map(|name| overlay.made.join(name)) {
+        overlay.made.empty();
+        for folder in [LOWER, WORK].map(|name| overlay.made.path.join(name)) {
             // The rest, which is left when the system ends, the overlay removes.
             let made = DirBuilder::new().mode(0o700).recursive(true).create(&folder);
             made.map_err(|error| cannot(format!("needs {}: {error}", folder.display())))?;
@@ -101,7 +107,7 @@ impl Overlay {
 
     /// Where the mount is to be.
     pub(super) fn lower(&self) -> PathBuf {
-        self.made.join(LOWER)
+        self.made.path.join(LOWER)
     }
 
     /// Mounts it on a folder. The mount, which was asked for by `request`, must answer, by other threads than this one. What
@@ -166,11 +172,36 @@ impl Overlay {
     }
 
     fn folders(&self) -> [PathBuf; 3] {
-        [self.lower(), self.upper.clone(), self.made.join(WORK)]
+        [self.lower(), self.upper.clone(), self.made.path.join(WORK)]
+    }
+}
+
+impl MadeForOverlay {
+    /// Makes a folder, or takes the one that is left from before, and locks it.
+    fn lock(path: PathBuf) -> Result<Self, String> {
+        let failed =
+            |errno: Errno| format!("needs the folder {}: {}", path.display(), io::Error::from(errno));
+        match rustix::fs::mkdir(&path, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(failed(errno)),
+        }
+        let folder = open(&path, FOLDER, Mode::empty()).map_err(failed)?;
+        let stat = fstat(&folder).map_err(failed)?;
+        if stat.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(format!("needs the folder {}, which is another user's", path.display()));
+        }
+        let in_use = || "another mount with --edit uses it; unmount that one first".to_owned();
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(in_use()),
+            Err(errno) => log::debug!("{}: not locked: {errno}", path.display()),
+        }
+        // The mount that has just ended removed it.
+        let is_there = lstat(&path).is_ok_and(|now| (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino));
+        if is_there { Ok(Self { path, lock: folder }) } else { Err(in_use()) }
     }
 
-    /// Removes what is in the folder that was made: empty folders, and what overlays leave in theirs, a mark of deleted files for
-    /// the next use.
+    /// Removes what is in it: empty folders, and what overlays leave in theirs, a mark of deleted files for the next use.
     fn empty(&self) {
         if let Ok(work) = openat(&self.lock, WORK, FOLDER, Mode::empty()) {
             for name in IN_WORK {
@@ -193,18 +224,21 @@ impl Overlay {
     }
 }
 
-impl Drop for Overlay {
+impl Drop for MadeForOverlay {
     fn drop(&mut self) {
         self.empty();
-        let _ = std::fs::remove_dir(&self.made);
+        let _ = std::fs::remove_dir(&self.path);
     }
 }
 
 /// The overlay that makes a mount of ours writable, as long as it is mounted: that mount has its path for a source. Anybody may
 /// mount what looks like one; it must be of the same user.
 pub(super) fn over(mounted: &MountEntry) -> Option<MountEntry> {
-    let overlay = mountinfo::mounted_at(Path::new(&mounted.source)).filter(|_| is_lower(&mounted.mountpoint));
-    overlay.filter(|overlay| is_overlay(overlay) && overlay.user() == mounted.user())
+    if !is_lower(&mounted.mountpoint) {
+        return None;
+    }
+    let overlay = mountinfo::mounted_at(Path::new(&mounted.source))?;
+    (is_overlay(&overlay) && overlay.user() == mounted.user()).then_some(overlay)
 }
 
 /// The mount that users find and use: where an overlay makes one writable, the overlay.
@@ -221,6 +255,11 @@ pub(super) fn mountpoint(mounted: &MountEntry) -> PathBuf {
 pub(super) fn left_of(path: &Path) -> Option<MountEntry> {
     let is_left = |it: &MountEntry| it.is_ours() && is_lower(&it.mountpoint) && Path::new(&it.source) == path;
     mountinfo::mounts().into_iter().find(is_left)
+}
+
+/// The mount of ours on a path, or beneath the overlay there.
+pub(super) fn ours_at(mountpoint: &Path) -> Option<MountEntry> {
+    mountinfo::mounted_at(mountpoint).filter(MountEntry::is_ours).or_else(|| beneath(mountpoint))
 }
 
 /// The mount of ours that the overlay on a path makes writable.
@@ -254,14 +293,11 @@ pub(super) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
     let is_own = mounted.user() == rustix::process::geteuid().as_raw();
     let made = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned);
     // Locked by a daemon that hangs, and by the next mount.
-    let overlay = made.and_then(|made| {
-        let lock = lock_folder(&made).ok()?;
-        Some(Overlay { upper: PathBuf::new(), made, lock })
-    });
+    let made = made.and_then(|made| MadeForOverlay::lock(made).ok());
     if mountinfo::mounted_at(&mounted.mountpoint).is_some_and(|it| it.device == mounted.device) {
         unmount_entry(mounted, true)?;
     }
-    drop(overlay);
+    drop(made);
     Ok(())
 }
 
@@ -278,27 +314,4 @@ fn is_overlay(mounted: &MountEntry) -> bool {
 /// Whether a path has what separates options or layers.
 fn has_separator(path: &Path) -> bool {
     path.as_os_str().as_bytes().iter().any(|byte| b",:\\".contains(byte))
-}
-
-/// Makes a folder, or takes the one that is left from before, and locks it.
-fn lock_folder(path: &Path) -> Result<OwnedFd, String> {
-    let failed = |errno: Errno| format!("needs the folder {}: {}", path.display(), io::Error::from(errno));
-    match rustix::fs::mkdir(path, Mode::RWXU) {
-        Ok(()) | Err(Errno::EXIST) => {}
-        Err(errno) => return Err(failed(errno)),
-    }
-    let folder = open(path, FOLDER, Mode::empty()).map_err(failed)?;
-    let stat = fstat(&folder).map_err(failed)?;
-    if stat.st_uid != rustix::process::geteuid().as_raw() {
-        return Err(format!("needs the folder {}, which is another user's", path.display()));
-    }
-    let in_use = || "another mount with --edit uses it; unmount that one first".to_owned();
-    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => return Err(in_use()),
-        Err(errno) => log::debug!("{}: not locked: {errno}", path.display()),
-    }
-    // The mount that has just ended removed it.
-    let is_there = lstat(path).is_ok_and(|now| (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino));
-    if is_there { Ok(folder) } else { Err(in_use()) }
 }

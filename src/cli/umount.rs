@@ -108,25 +108,23 @@ impl Umount {
             let advice = if self.lazy { String::new() } else { advice(ended, &error) };
             Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
         })?;
-        if !matches!(answer, Answer::Status(_)) {
-            // Nobody ends it.
-            overlay::take_back(mounted)
-                .map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))?;
-            if matches!(answer, Answer::Dead) && mounted.user() == rustix::process::geteuid().as_raw() {
-                remove_left(&overlay::mountpoint(mounted));
-            }
-            return Ok(());
+        if let Answer::Status(status) = answer {
+            return self.wait_for_daemon(&ended.mountpoint, mounted, status.status.pid);
         }
-        self.wait_for_daemon(&ended.mountpoint, mounted, answer)
+        // Nobody ends it.
+        overlay::take_back(mounted)
+            .map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))?;
+        if matches!(answer, Answer::Dead) && mounted.user() == rustix::process::geteuid().as_raw() {
+            remove_left(&overlay::mountpoint(mounted));
+        }
+        Ok(())
     }
 
     /// Waits for the end of the daemon of a mount that was ended.
-    fn wait_for_daemon(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
-        let Answer::Status(status) = answer else { return Ok(()) };
-        let daemon = u64::from(status.status.pid);
+    fn wait_for_daemon(&self, path: &Path, mounted: &MountEntry, daemon: u32) -> Result<(), Failure> {
         // Of several mounts of one daemon the last ends it.
         let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
-        if !self.lazy && !remains && !wait(daemon) {
+        if !self.lazy && !remains && !wait(daemon.into()) {
             let what = format!(
                 "{}: nothing is mounted there any more, but the daemon (process {daemon}) still serves the mount: \
                  another mount namespace (a container) has a copy of it, or a bind mount is one",
@@ -178,23 +176,15 @@ fn remove_left(mountpoint: &Path) {
 
 /// The mount on a path, or the only one that was made from what is at the path, and its daemon's answer.
 fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
-    if !is_game(path) {
-        let mountpoint = resolve_mountpoint(path);
-        if let Some(mounted) = mountinfo::mounted_at(&mountpoint) {
-            if !mounted.is_ours()
-                && let Some(mounted) = overlay::beneath(&mountpoint)
-            {
-                let answer = mount_status::ask(&mounted);
-                return Ok((mounted, answer));
-            }
-            check_ours(path, &mountpoint)?;
-            let answer = mount_status::ask(&mounted);
-            return Ok((mounted, answer));
-        }
-    }
-    if let Some(mounted) = overlay::left_of(&resolve_mountpoint(path)) {
+    let mountpoint = resolve_mountpoint(path);
+    let is_there = !is_game(path) && mountinfo::mounted_at(&mountpoint).is_some();
+    let found = if is_there { overlay::ours_at(&mountpoint) } else { overlay::left_of(&mountpoint) };
+    if let Some(mounted) = found {
         let answer = mount_status::ask(&mounted);
         return Ok((mounted, answer));
+    }
+    if is_there {
+        check_ours(path, &mountpoint)?;
     }
     let source = mounted_source(path);
     let mounts = mount_status::all();
