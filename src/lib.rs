@@ -2,7 +2,7 @@
 //! folder, and lists, checks and extracts them.
 //!
 //! This page is the map of the crate. The formats are described byte by byte in [`mod@format`], the reasons for the
-//! mount's design in [`fs`]; both pages are files beside the code (`src/format/FORMATS.md`, `src/fs/FUSE.md`).
+//! mount's design in [`fs`]; both pages are files beside the code (`src/format/FORMATS.md`, `src/fuse/FUSE.md`).
 //!
 //! # Layers
 //!
@@ -84,7 +84,7 @@
 //!
 //! | question | place |
 //! |---|---|
-//! | why do opens send no message? | `src/fs/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fs/fuse.rs` |
+//! | why do opens send no message? | `src/fuse/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fs/fuse.rs` |
 //! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
 //! | who wins where two archives have a path? | [`tree::merge()`] |
 //! | which archives does a game load, and why? | its row in `game/titles/`, the plan in `game/plan.rs`; `bsafs order` prints it |
@@ -158,18 +158,21 @@
 //! as root or with `fusermount3`. `scripts/check` is the gate, `scripts/fuzz` mutates inputs, `scripts/soak` compares
 //! every byte of two mounts while daemons, archives and caches come and go, `scripts/bench` measures.
 
+pub mod archive_file;
 pub mod cli;
 pub mod content;
-pub mod covered;
+pub mod daemon;
 pub mod folder;
 pub mod format;
 pub mod fs;
+pub mod fuse;
 pub mod game;
-pub mod mountinfo;
+pub mod mounts;
 #[cfg(feature = "thumbnails")]
 pub mod picture;
 pub mod read;
-pub mod source;
+pub mod system;
 pub mod texture;
 pub mod tree;
+pub mod vfs;
 pub mod watch;

@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use bsafs::archive_file::Source;
 use bsafs::content::{LayerTables, Store};
 use bsafs::format::{EntryId, Head, Limits, Name, parse};
-use bsafs::source::Source;
 
 use crate::support::consoles::gnf;
 use crate::support::content::{noise, texels};

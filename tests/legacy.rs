@@ -2,10 +2,10 @@
 
 use std::fs;
 
+use bsafs::archive_file::Source;
 use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Codec, EntryId, FORMATS, Limits, Name, parse};
-use bsafs::source::Source;
 use bsafs::tree::{Kind as NodeKind, Layer, NodeId, Tree, merge};
 
 use crate::support::legacy::{Kind, Legacy};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use bsafs::archive_file::Source;
 use bsafs::content::{LayerTables, Reason, Store, TextureForm};
 use bsafs::format::{EntryId, Limits, parse};
-use bsafs::source::Source;
 
 use crate::mounted::{Mounted, TestDir};
 use crate::support::consoles::{Shape, gnf, xbox_header};

@@ -2,26 +2,26 @@
 
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
-use super::exit::{Exit, Failure};
 #[cfg(feature = "thumbnails")]
-use super::thumbnail;
-use super::{
-    cat, complete, completions, conflicts, desktop_open, diff, extract, games, info, list, man, mount,
-    mounts, names, order, reload, status, umount, verify, which,
+use super::command::thumbnail;
+use super::command::{
+    cat, complete, completions, conflicts, diff, extract, games, info, list, man, mount, mounts, names, open,
+    order, reload, status, umount, verify, which,
 };
+use super::exit::{Exit, Failure};
 
 /// Mounts Bethesda archives (BSA and BA2, Morrowind to Starfield) as a read-only directory tree.
 #[derive(Debug, Parser)]
 #[command(name = "bsafs", version, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(super) struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(crate) command: Command,
     /// Print more: -v notes on archives, -vv internal steps
     #[arg(short, long, action = ArgAction::Count, global = true)]
-    pub(super) verbose: u8,
+    pub(crate) verbose: u8,
     /// Print only failures
     #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub(super) quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -38,11 +38,11 @@ Paths inside archives may be written in any case and with either slash.
 `bsafs help COMMAND` prints more, `bsafs man` the manual.";
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(crate) enum Command {
     Mount(mount::Mount),
     #[command(visible_alias = "unmount")]
     Umount(umount::Umount),
-    Open(desktop_open::DesktopOpen),
+    Open(open::DesktopOpen),
     Mounts(mounts::Mounts),
     #[command(visible_alias = "ls")]
     List(list::List),
@@ -67,7 +67,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    pub(super) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         match self {
             Self::Mount(it) => it.run(is_quiet),
             Self::Umount(it) => it.run(),

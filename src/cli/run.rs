@@ -12,9 +12,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::args::Cli;
 use super::exit::Exit;
-use super::output::escaped;
-use super::sources::is_game;
-use super::{daemon, logging};
+use super::terminal::output::escaped;
+use crate::daemon::{detach, logging};
+use crate::vfs::sources::is_game;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -39,7 +39,7 @@ pub fn main() -> ExitCode {
     });
     logging::finish();
     // The daemon's exit code goes to the process that started it, which maps it for mount(8).
-    if by_mount && !daemon::is_daemon() { exit.for_mount().into() } else { exit.into() }
+    if by_mount && !detach::is_daemon() { exit.for_mount().into() } else { exit.into() }
 }
 
 /// Prints what clap makes of wrong arguments, and help and version, which come as errors too.

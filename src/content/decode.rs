@@ -11,8 +11,8 @@ use super::decoded::Decoded;
 use super::error::{ReadError, Reason};
 use super::large::Buffer;
 use super::store::Store;
+use crate::archive_file::Reach;
 use crate::format::EntryId;
-use crate::source::Reach;
 
 /// Packed bytes that are read beyond the length of the prefix, for the headers of streams.
 const STREAM_HEADER: u64 = 1024;

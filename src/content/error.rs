@@ -6,8 +6,8 @@ use std::io;
 use rustix::io::Errno;
 
 use super::codec::DecodeError;
+use crate::archive_file::Fault;
 use crate::format::EntryId;
-use crate::source::Fault;
 
 /// A read that failed.
 #[derive(Clone, Debug)]

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 
 use super::layer::Layer;
 use super::store::{LayerContent, Store};
+use crate::archive_file::Source;
 use crate::folder::{Folder, LooseFile, Wait};
 use crate::format::EntryId;
-use crate::source::Source;
 
 impl Store {
     /// An empty store for a later view of the same mount: with the same cache, bounds and counts.

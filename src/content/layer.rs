@@ -12,8 +12,8 @@ use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
 use super::memory::{Memory, Share};
 use super::outage::Outage;
+use crate::archive_file::{Fault, Reach, Source};
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
-use crate::source::{Fault, Reach, Source};
 
 /// The form in which textures are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use super::decoded::Decoded;
 use super::error::{ReadError, Reason};
 use super::large::Buffer;
 use super::store::Store;
+use crate::archive_file::Reach;
 use crate::format::{EntryId, LinearTexture};
-use crate::source::Reach;
 
 /// Set in the offset of such a file's cache key, so that it differs from those of extents, whose offsets are smaller.
 const LINEAR_KEY: u64 = 1 << 63;

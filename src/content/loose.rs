@@ -10,9 +10,9 @@ use rustix::io::Errno;
 use super::buffer;
 use super::error::{ReadError, Reason};
 use super::outage::Outage;
+use crate::archive_file::Reach;
 use crate::folder::{FileFault, FileStat, Folder, Wait};
 use crate::format::EntryId;
-use crate::source::Reach;
 
 /// Bytes of a file that are copied and checked at once.
 const COPY_LEN: u64 = 1 << 20;

@@ -8,8 +8,8 @@ use super::decoded::Decoded;
 use super::error::ReadError;
 use super::store::Store;
 use super::way::{Piece, PieceSource, Way};
+use crate::archive_file::Reach;
 use crate::format::{Codec, EntryId};
-use crate::source::Reach;
 
 /// Pieces in which stored files are copied and checked, in bytes.
 const COPY_LEN: usize = 1 << 20;

@@ -9,8 +9,8 @@ use super::error::{ReadError, Reason};
 use super::extent_prefix;
 use super::layer::Layer;
 use super::store::{LayerContent, Store};
+use crate::archive_file::Reach;
 use crate::format::EntryId;
-use crate::source::Reach;
 
 /// Prefixes that begin within so many bytes are read together: a read of 64 KiB from the page cache costs what some
 /// twenty small ones do, and from a disk hardly more than one.

@@ -14,9 +14,9 @@ use super::layer::{Layer, LayerTables};
 use super::loose::LooseFiles;
 use super::memory::{LARGE, Memory, Share};
 use super::salvage::Salvage;
+use crate::archive_file::{Reach, Source};
 use crate::folder::{Folder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
-use crate::source::{Reach, Source};
 
 /// The bytes of all layers.
 #[derive(Debug)]

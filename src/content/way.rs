@@ -6,8 +6,8 @@ use super::cache::CacheKey;
 use super::codec;
 use super::error::Reason;
 use super::store::Store;
+use crate::archive_file::Reach;
 use crate::format::{Codec, EntryId};
-use crate::source::Reach;
 
 /// The longest prefix that is decoded alone, in bytes: what file managers and `file` look at, of which the kernel makes
 /// a read of 16 KiB. A program that reads all of a file asks for more at once, so that nothing is decoded twice.

@@ -19,7 +19,7 @@ use super::mounts::{Found, Root, path_of, refused};
 use super::names::{FolderNames, FolderRecord, joined, path_from};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
-use crate::covered::{is_mountpoint, uncovered_target};
+use crate::system::covered::{is_mountpoint, uncovered_target};
 
 /// Files and folders of one folder at most, so that whoever names `/` hears of it before memory is full.
 const ENTRIES_MAX: u32 = 1 << 22;

@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 /// At most one number for each loose file.
 #[derive(Debug, Default)]
-pub(super) struct EarlyNumbers(Mutex<HashSet<u64>>);
+pub(crate) struct EarlyNumbers(Mutex<HashSet<u64>>);
 
 impl EarlyNumbers {
     /// The identity of a number's file as `look` has it, which is 0 where it is not known; 0 for ever once that was the answer.
-    pub(super) fn identity(&self, ino: u64, look: impl FnOnce() -> u64) -> u64 {
+    pub(crate) fn identity(&self, ino: u64, look: impl FnOnce() -> u64) -> u64 {
         // Looked at with the lock: what is not known may be known a moment later.
         let mut early = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match look() {

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant, SystemTime};
 use fuser::Notifier;
 
 use super::inode_numbers::CIOPFS_INO;
-use super::invalidation::{Invalidation, changed_answers, everywhere};
 use super::last_reload::LastReload;
 use super::presentation::Presentation;
 use super::shared::{OnChange, Shared};
@@ -16,6 +15,7 @@ use super::sources::MountedSource;
 use super::view::{FolderChange, View};
 use crate::content::Store;
 use crate::format::EntryId;
+use crate::fuse::invalidation::{Invalidation, changed_answers, everywhere};
 use crate::tree::{Changes, Files, Kind, Spellings, Tree, compare};
 
 /// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
@@ -29,9 +29,9 @@ pub struct FileSystem {
     view: RwLock<Arc<View>>,
     /// The view before, for listings that began in it, and when it was replaced or last used.
     previous: Mutex<Option<(Instant, Arc<View>)>>,
-    pub(super) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     /// Set once there is a session.
-    pub(super) notifier: OnceLock<Notifier>,
+    pub(crate) notifier: OnceLock<Notifier>,
     /// Held while a view is replaced.
     replacing: Mutex<()>,
 }

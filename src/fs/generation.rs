@@ -14,7 +14,7 @@ use crate::tree::NodeId;
 
 /// What the generations of the files in a folder are made of: a hash of its path, without case.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ParentPath(u64);
+pub(crate) struct ParentPath(u64);
 
 impl View {
     /// The generation of a number; 0 of the root, and of files that are in no archive.
@@ -35,13 +35,13 @@ impl View {
     }
 
     /// What the generations in a folder are made of.
-    pub(super) fn parent_path(&self, folder: u64) -> ParentPath {
+    pub(crate) fn parent_path(&self, folder: u64) -> ParentPath {
         let path = self.inode(folder).map(|inode| self.shared.spellings.path(&self.tree, inode));
         ParentPath::new(&path.unwrap_or_default())
     }
 
     /// The same as [`View::generation`] of a child that is called `name` in a folder.
-    pub(super) fn generation_in(&self, parent: ParentPath, ino: u64, name: &[u8]) -> u32 {
+    pub(crate) fn generation_in(&self, parent: ParentPath, ino: u64, name: &[u8]) -> u32 {
         let node = self.inode(ino).ok().and_then(|inode| inode.node);
         match node.and_then(|node| self.entry(node)) {
             Some(entry) => self.generation_of_file(parent, ino, name, entry),

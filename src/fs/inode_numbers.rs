@@ -27,22 +27,22 @@ pub const WHICH_LINK: &str = ".bsafs:which:";
 
 /// Where a folder of a FUSE file system has a file of this name, Wine takes it to ignore case, and does not read whole
 /// folders in search of a spelling.
-pub(super) const CIOPFS: &[u8] = b".ciopfs";
+pub(crate) const CIOPFS: &[u8] = b".ciopfs";
 /// Above all nodes and spellings.
-pub(super) const CIOPFS_INO: u64 = u32::MAX as u64;
+pub(crate) const CIOPFS_INO: u64 = u32::MAX as u64;
 /// All numbers from here on are links.
-pub(super) const STATUS_INO: u64 = 1 << 32;
+pub(crate) const STATUS_INO: u64 = 1 << 32;
 /// The first page of the sources.
-pub(super) const SOURCES_INO: u64 = STATUS_INO + 1;
+pub(crate) const SOURCES_INO: u64 = STATUS_INO + 1;
 /// Added to the inode number of the file that the link is about.
-pub(super) const WHICH_INO: u64 = 1 << 33;
+pub(crate) const WHICH_INO: u64 = 1 << 33;
 /// Added for each page.
 const PAGE_INO: u64 = 1 << 34;
 /// Pages that a link may ask for: a million bytes.
 const PAGES_MAX: u64 = 256;
 
 /// The inode number of the link of this name in a folder.
-pub(super) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
+pub(crate) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
     if name == STATUS_LINK.as_bytes() {
         return (parent == NodeId::ROOT_INO).then_some(STATUS_INO);
     }
@@ -60,12 +60,12 @@ pub(super) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
 }
 
 /// Which page of the sources a link's number stands for; `None` where it is another link's.
-pub(super) fn sources_page(link: u64) -> Option<usize> {
+pub(crate) fn sources_page(link: u64) -> Option<usize> {
     usize::try_from(link.checked_sub(SOURCES_INO).filter(|page| *page < PAGES_MAX)?).ok()
 }
 
 /// Which file, by its inode number, and which page a link's number stands for.
-pub(super) fn which(link: u64) -> (u64, usize) {
+pub(crate) fn which(link: u64) -> (u64, usize) {
     let number = link.saturating_sub(WHICH_INO);
     (number % PAGE_INO, usize::try_from(number / PAGE_INO).unwrap_or(usize::MAX))
 }

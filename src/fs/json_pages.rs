@@ -1,7 +1,7 @@
 //! JSON as the targets of links: a target is shorter than a path, so that longer JSON is read in pages.
 
 /// Bytes of JSON at most.
-pub(super) const JSON_MAX: usize = 1_000_000;
+pub(crate) const JSON_MAX: usize = 1_000_000;
 /// Bytes of a page: the longest target of a link is PATH_MAX less the NUL, and one is the mark.
 const PAGE_LEN: usize = 4094;
 /// In front of a page that others follow.
@@ -10,7 +10,7 @@ const FOLLOWED: &str = "+";
 const LAST: &str = "-";
 
 /// A page of JSON as the target of a link; `None` beyond the last.
-pub(super) fn page(json: &str, number: usize) -> Option<String> {
+pub(crate) fn page(json: &str, number: usize) -> Option<String> {
     let mut pages = pages(json).enumerate().skip(number);
     let (number, text) = pages.next()?;
     Some(match pages.next() {

@@ -88,7 +88,7 @@ impl View {
     }
 
     /// Those of the next entries of a folder after `cookie` that are files whose sizes are not known.
-    pub(super) fn unsized_children(&self, ino: u64, cookie: u64) -> Vec<NodeId> {
+    pub(crate) fn unsized_children(&self, ino: u64, cookie: u64) -> Vec<NodeId> {
         let folder = self.inode(ino).ok().and_then(|inode| inode.node);
         let Some(folder) = folder.filter(|_| !self.store.states_sizes()) else { return Vec::new() };
         let next = self.tree.children(folder).skip(children_before(cookie)).take(AT_ONCE as usize);

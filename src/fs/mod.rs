@@ -16,41 +16,28 @@
 //! handles. Lookups are counted of assumed folders, which go when the kernel forgets them (`name_trim`), and of each archive
 //! together, which after it was replaced goes when the kernel forgets its files (`retired`).
 //!
-#![doc = include_str!("FUSE.md")]
 
-mod attr;
-mod cache_trim;
-mod early_numbers;
-mod error;
-mod filesystem;
-mod fuse;
-mod generation;
-mod inode_numbers;
-mod invalidation;
-mod io_threads;
-mod json_pages;
-mod last_reload;
-mod listing;
-mod mount;
-mod name_trim;
-mod owner;
-mod passed_mount;
-mod presentation;
-mod provenance;
-mod requests;
-mod retired;
-mod session;
-mod shared;
-mod signals;
-mod sizes;
-mod sources;
-mod status;
-mod status_link;
-mod unmounter;
-mod view;
-mod way_of_root;
-mod worker_threads;
-mod xattr;
+pub(crate) mod attr;
+pub(crate) mod early_numbers;
+pub(crate) mod error;
+pub(crate) mod filesystem;
+pub(crate) mod generation;
+pub(crate) mod inode_numbers;
+pub(crate) mod json_pages;
+pub(crate) mod last_reload;
+pub(crate) mod listing;
+pub(crate) mod owner;
+pub(crate) mod presentation;
+pub(crate) mod provenance;
+pub(crate) mod requests;
+pub(crate) mod retired;
+pub(crate) mod shared;
+pub(crate) mod sizes;
+pub(crate) mod sources;
+pub(crate) mod status;
+pub(crate) mod status_link;
+pub(crate) mod view;
+pub(crate) mod xattr;
 
 pub use attr::{Attr, NodeKind};
 pub use error::Error;
@@ -59,14 +46,10 @@ pub use inode_numbers::{SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use json_pages::read_pages;
 pub use last_reload::LastReload;
 pub use listing::DirEntry;
-pub use mount::{MountError, MountRequest, unmount, unmount_entry};
 pub use owner::Owner;
-pub use passed_mount::PassedMount;
 pub use presentation::Presentation;
 pub use provenance::Provenance;
-pub use session::{Session, SessionError};
 pub use sources::MountedSource;
 pub use status::{CacheStatus, Status, unix_seconds};
 pub use status_link::Caller;
 pub use view::{Lookup, View};
-pub use way_of_root::is_way_of_root;

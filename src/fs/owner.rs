@@ -27,7 +27,7 @@ impl Owner {
     }
 
     /// Whether a user may list folders. Of groups the primary one counts: the kernel passes no other.
-    pub(super) fn may_list(&self, uid: u32, gid: u32) -> bool {
+    pub(crate) fn may_list(&self, uid: u32, gid: u32) -> bool {
         let shift = match () {
             () if uid == 0 => return true,
             () if uid == self.uid => 6,
@@ -38,7 +38,7 @@ impl Owner {
     }
 
     /// Permission bits of a node.
-    pub(super) fn mode(&self, kind: NodeKind) -> u16 {
+    pub(crate) fn mode(&self, kind: NodeKind) -> u16 {
         match kind {
             NodeKind::File => self.file_mode & !self.file_mask,
             NodeKind::Folder => self.folder_mode & !self.folder_mask,

@@ -10,7 +10,7 @@ use crate::tree::NodeId;
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Lookup,
     GetAttr,
     ReadLink,
@@ -37,33 +37,33 @@ impl Operation {
     ];
 
     /// The name in the counts and in the log: `readdirplus`.
-    pub(super) fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 
     /// What this operation on a name in a folder is counted as.
-    pub(super) fn on_name(self, parent: u64, name: &[u8]) -> Self {
+    pub(crate) fn on_name(self, parent: u64, name: &[u8]) -> Self {
         let is_status = name == STATUS_LINK.as_bytes() || name.starts_with(SOURCES_LINK.as_bytes());
         if is_status && parent == NodeId::ROOT_INO { Self::Status } else { self }
     }
 
     /// What this operation on a node is counted as.
-    pub(super) fn on_node(self, ino: u64) -> Self {
+    pub(crate) fn on_node(self, ino: u64) -> Self {
         if ino == STATUS_INO || sources_page(ino).is_some() { Self::Status } else { self }
     }
 }
 
 /// Requests by operation.
 #[derive(Debug, Default)]
-pub(super) struct Requests([AtomicU64; Operation::ALL.len()]);
+pub(crate) struct Requests([AtomicU64; Operation::ALL.len()]);
 
 impl Requests {
-    pub(super) fn count(&self, operation: Operation) {
+    pub(crate) fn count(&self, operation: Operation) {
         self.0[operation as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// All counts, zeros among them.
-    pub(super) fn by_operation(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn by_operation(&self) -> BTreeMap<String, u64> {
         Operation::ALL.iter().zip(&self.0).map(|(it, n)| (it.name(), n.load(Ordering::Relaxed))).collect()
     }
 }

@@ -15,7 +15,7 @@ const SOURCES_MAX: usize = 8;
 
 /// The files, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Retired(Mutex<Table>);
+pub(crate) struct Retired(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
@@ -36,7 +36,7 @@ enum RetiredFile {
 
 impl Retired {
     /// Keeps a file of a view that is about to be replaced, as far as the kernel may hold it and its bytes can be had.
-    pub(super) fn add(&self, ino: u64, store: &Store, id: EntryId) {
+    pub(crate) fn add(&self, ino: u64, store: &Store, id: EntryId) {
         let Some(source) = store.source(id) else {
             if let Some(file) = store.open_loose(id) {
                 self.table().add_loose(ino, file);
@@ -55,13 +55,13 @@ impl Retired {
     }
 
     /// The number of an entry that was retired.
-    pub(super) fn held(&self, source: u32, entry: u32) -> Option<u64> {
+    pub(crate) fn held(&self, source: u32, entry: u32) -> Option<u64> {
         self.table().held.get(&(source, entry)).copied()
     }
 
     /// Drops what a view has again, what the kernel forgot, and archives beyond the bound. `is_served` tells of a number
     /// whether the view has it, and of an archive.
-    pub(super) fn prune(&self, is_shown: impl Fn(u64) -> bool, is_served: impl Fn(u32) -> bool) {
+    pub(crate) fn prune(&self, is_shown: impl Fn(u64) -> bool, is_served: impl Fn(u32) -> bool) {
         let mut table = self.table();
         let shown: Vec<u64> = table.files.keys().copied().filter(|&ino| is_shown(ino)).collect();
         shown.into_iter().for_each(|ino| table.remove(ino));
@@ -78,7 +78,7 @@ impl Retired {
     }
 
     /// FORGET of a number that the view does not have.
-    pub(super) fn forget(&self, ino: u64, less: i64) {
+    pub(crate) fn forget(&self, ino: u64, less: i64) {
         let mut table = self.table();
         let Some(file) = table.files.get(&ino).cloned() else { return };
         table.remove(ino);
@@ -91,7 +91,7 @@ impl Retired {
     }
 
     /// The attributes of a file.
-    pub(super) fn attr(&self, ino: u64) -> Option<Attr> {
+    pub(crate) fn attr(&self, ino: u64) -> Option<Attr> {
         let (size, modified) = match self.get(ino)? {
             Bytes::Entry(store, id) => {
                 let size = store.known_size(id).unwrap_or_else(|| store.estimated_size(id));
@@ -103,7 +103,7 @@ impl Retired {
     }
 
     /// The device that a file's bytes are on.
-    pub(super) fn device(&self, ino: u64) -> Option<u64> {
+    pub(crate) fn device(&self, ino: u64) -> Option<u64> {
         Some(match self.get(ino)? {
             Bytes::Entry(store, id) => store.device(id),
             Bytes::Loose(file) => file.device(),
@@ -111,7 +111,7 @@ impl Retired {
     }
 
     /// READ.
-    pub(super) fn read<T>(
+    pub(crate) fn read<T>(
         &self,
         ino: u64,
         offset: u64,

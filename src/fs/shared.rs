@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use super::cache_trim::CacheTrim;
 use super::early_numbers::EarlyNumbers;
 use super::last_reload::LastReload;
-use super::name_trim::NameTrim;
 use super::presentation::Presentation;
 use super::requests::Requests;
 use super::retired::Retired;
 use super::sources::MountedSource;
+use crate::fuse::cache_trim::CacheTrim;
+use crate::fuse::name_trim::NameTrim;
 use crate::tree::Spellings;
 
 /// Names that were told to the kernel with a lifetime, and are not found by a comparison of two views: absent ones, and
@@ -23,39 +23,39 @@ const TOLD_MAX: usize = 1 << 18;
 const TOLD_BYTES_MAX: usize = 32 << 20;
 
 /// A folder's number, and a name in it.
-pub(super) type NameIn = (u64, Box<[u8]>);
+pub(crate) type NameIn = (u64, Box<[u8]>);
 
 /// What all views of a mount have together.
 #[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) spellings: Spellings,
-    pub(super) presentation: Presentation,
+pub(crate) struct Shared {
+    pub(crate) spellings: Spellings,
+    pub(crate) presentation: Presentation,
     /// Of folders that only archives have: when the newest archive or loose folder was last changed before the mount.
-    pub(super) modified: SystemTime,
+    pub(crate) modified: SystemTime,
     /// Set once there is a session.
-    pub(super) cache_trim: OnceLock<CacheTrim>,
+    pub(crate) cache_trim: OnceLock<CacheTrim>,
     /// The same.
-    pub(super) name_trim: OnceLock<NameTrim>,
-    pub(super) started: Instant,
+    pub(crate) name_trim: OnceLock<NameTrim>,
+    pub(crate) started: Instant,
     /// When it was mounted, by the clock.
-    pub(super) since: SystemTime,
+    pub(crate) since: SystemTime,
     /// What the mount was made from; set once.
-    pub(super) sources: OnceLock<Vec<MountedSource>>,
-    pub(super) requests: Requests,
-    pub(super) retired: Retired,
+    pub(crate) sources: OnceLock<Vec<MountedSource>>,
+    pub(crate) requests: Requests,
+    pub(crate) retired: Retired,
     /// The number of the current view. It is stored while `told` is locked.
     current: AtomicU32,
     /// The same once the kernel was told of it.
-    pub(super) announced: AtomicU32,
+    pub(crate) announced: AtomicU32,
     told: Mutex<Told>,
-    pub(super) last_reload: Mutex<LastReload>,
-    pub(super) early_numbers: EarlyNumbers,
+    pub(crate) last_reload: Mutex<LastReload>,
+    pub(crate) early_numbers: EarlyNumbers,
     /// Called where a read finds that a source changed; set once.
-    pub(super) on_change: OnceLock<OnChange>,
+    pub(crate) on_change: OnceLock<OnChange>,
 }
 
 /// A function that does not wait.
-pub(super) struct OnChange(pub(super) Box<dyn Fn() + Send + Sync>);
+pub(crate) struct OnChange(pub(crate) Box<dyn Fn() + Send + Sync>);
 
 impl fmt::Debug for OnChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,7 +72,7 @@ struct Told {
 }
 
 impl Shared {
-    pub(super) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
+    pub(crate) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
         let (cache_trim, name_trim, requests, retired) = Default::default();
         let (current, announced, told, last_reload, early_numbers, on_change) = Default::default();
         let (started, since) = (Instant::now(), SystemTime::now());
@@ -98,12 +98,12 @@ impl Shared {
     }
 
     /// Whether a view is the current one.
-    pub(super) fn is_current(&self, view: u32) -> bool {
+    pub(crate) fn is_current(&self, view: u32) -> bool {
         self.current.load(Ordering::SeqCst) == view
     }
 
     /// Records a name whose answer is of a view; returns whether it may have a lifetime.
-    pub(super) fn tell(&self, view: u32, parent: u64, name: &[u8]) -> bool {
+    pub(crate) fn tell(&self, view: u32, parent: u64, name: &[u8]) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         // A later view was told of the names so far, this one not among them.
         let is_lasting = self.is_current(view) && told.insert((parent, Box::from(name)));
@@ -115,7 +115,7 @@ impl Shared {
     }
 
     /// Some of the names, where there is no room for more: the kernel is to drop them.
-    pub(super) fn take_surplus(&self) -> Vec<NameIn> {
+    pub(crate) fn take_surplus(&self) -> Vec<NameIn> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if !told.is_full {
             return Vec::new();
@@ -127,7 +127,7 @@ impl Shared {
     }
 
     /// Makes a view the current one by `swap`, and takes the names that were told of those before.
-    pub(super) fn change_view(&self, view: u32, swap: impl FnOnce()) -> HashSet<NameIn> {
+    pub(crate) fn change_view(&self, view: u32, swap: impl FnOnce()) -> HashSet<NameIn> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         self.current.store(view, Ordering::SeqCst);
         swap();
@@ -135,7 +135,7 @@ impl Shared {
     }
 
     /// Puts names back whose answers are as before.
-    pub(super) fn tell_again(&self, names: impl IntoIterator<Item = NameIn>) -> Vec<NameIn> {
+    pub(crate) fn tell_again(&self, names: impl IntoIterator<Item = NameIn>) -> Vec<NameIn> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         names.into_iter().filter(|name| !told.insert(name.clone())).collect()
     }

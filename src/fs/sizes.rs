@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::io_threads::{IoThreads, Work, WorkJob};
 use super::view::View;
 use crate::content::Reach;
+use crate::fuse::io_threads::{IoThreads, Work, WorkJob};
 use crate::tree::NodeId;
 
 /// Files whose sizes are learnt before a device counts as going on.
@@ -17,18 +17,18 @@ const AT_A_TIME: usize = 8;
 
 impl View {
     /// A node, if it is a file whose size is not known.
-    pub(super) fn unsized_file(&self, ino: u64) -> Option<NodeId> {
+    pub(crate) fn unsized_file(&self, ino: u64) -> Option<NodeId> {
         self.inode(ino).ok()?.node.filter(|node| self.is_unsized(*node))
     }
 
     /// Whether a node is a file whose size is not known, and may be learnt.
-    pub(super) fn is_unsized(&self, node: NodeId) -> bool {
+    pub(crate) fn is_unsized(&self, node: NodeId) -> bool {
         self.entry(node)
             .is_some_and(|entry| self.store.known_size(entry).is_none() && !self.store.is_size_lost(entry))
     }
 
     /// Calls `answer` once the sizes of these files are known, or cannot be learnt in time.
-    pub(super) fn when_sized(
+    pub(crate) fn when_sized(
         self: &Arc<Self>,
         nodes: Vec<NodeId>,
         io: &IoThreads,

@@ -37,7 +37,7 @@ impl MountedSource {
     }
 
     /// As one line of JSON.
-    pub(super) fn to_json(sources: &[Self]) -> String {
+    pub(crate) fn to_json(sources: &[Self]) -> String {
         serde_json::to_string(sources).unwrap_or_default()
     }
 }

@@ -56,7 +56,7 @@ pub struct CacheStatus {
 }
 
 impl Status {
-    pub(super) fn of(fs: &View) -> Self {
+    pub(crate) fn of(fs: &View) -> Self {
         let (bytes, budget) = fs.store.cached_bytes();
         Self {
             pid: std::process::id(),
@@ -76,7 +76,7 @@ impl Status {
     }
 
     /// As one line of JSON.
-    pub(super) fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }

@@ -22,22 +22,22 @@ const DROPPED_AT_ONCE: usize = 64;
 #[derive(Debug)]
 pub struct View {
     /// 0, 1, 2 ...
-    pub(super) number: u32,
-    pub(super) tree: Tree,
-    pub(super) store: Store,
+    pub(crate) number: u32,
+    pub(crate) tree: Tree,
+    pub(crate) store: Store,
     /// Why each layer is one; none, or empty, where a user named it.
-    pub(super) reasons: Vec<String>,
+    pub(crate) reasons: Vec<String>,
     /// How folders were last changed since the mount, by their own numbers.
-    pub(super) changes: HashMap<u64, FolderChange>,
-    pub(super) shared: Arc<Shared>,
+    pub(crate) changes: HashMap<u64, FolderChange>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// The last change of a folder since the mount.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FolderChange {
+pub(crate) struct FolderChange {
     /// The number of the first view that has it.
-    pub(super) view: u32,
-    pub(super) at: SystemTime,
+    pub(crate) view: u32,
+    pub(crate) at: SystemTime,
 }
 
 /// What a name in a folder stands for.
@@ -51,7 +51,7 @@ pub struct Lookup {
 
 /// The child of a folder, before it has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Child {
+pub(crate) enum Child {
     Node(NodeId),
     /// A folder that may contain files which only their hashes can find.
     Assumed,
@@ -123,7 +123,7 @@ impl View {
     }
 
     /// Folders by their numbers, and names in them that the kernel is to drop next.
-    pub(super) fn surplus_names(&self) -> Vec<NameIn> {
+    pub(crate) fn surplus_names(&self) -> Vec<NameIn> {
         let mut names = self.shared.spellings.surplus(ASSUMED_MAX, DROPPED_AT_ONCE);
         names.extend(self.shared.take_surplus());
         names
@@ -205,14 +205,14 @@ impl View {
     }
 
     /// The device that a file's bytes are on.
-    pub(super) fn device(&self, ino: u64) -> Option<u64> {
+    pub(crate) fn device(&self, ino: u64) -> Option<u64> {
         let Ok(inode) = self.inode(ino) else { return self.shared.retired.device(ino) };
         let entry = self.entry(inode.node?)?;
         Some(self.store.device(entry))
     }
 
     /// The entry of a file.
-    pub(super) fn entry(&self, node: NodeId) -> Option<EntryId> {
+    pub(crate) fn entry(&self, node: NodeId) -> Option<EntryId> {
         match self.tree.kind(node) {
             Kind::File(entry) => Some(entry),
             Kind::Folder => None,
@@ -220,13 +220,13 @@ impl View {
     }
 
     /// A file's archive and path, for the log.
-    pub(super) fn path_of(&self, node: NodeId, entry: EntryId) -> String {
+    pub(crate) fn path_of(&self, node: NodeId, entry: EntryId) -> String {
         let (archive, path) = (self.store.path(entry.layer).display(), self.tree.path(node));
         format!("{archive}: {}", String::from_utf8_lossy(&path))
     }
 
     /// The child of a folder, by its name, or by the hash of its path where the archive stores no names.
-    pub(super) fn child(&self, folder: Inode, name: &[u8]) -> Child {
+    pub(crate) fn child(&self, folder: Inode, name: &[u8]) -> Child {
         let is_exact = self.shared.presentation.is_exact;
         if let Some(node) = folder.node.and_then(|node| self.tree.lookup(node, name)) {
             let is_shown = !is_exact || self.tree.name(node) == name;
@@ -258,12 +258,12 @@ impl View {
     }
 
     /// A node of the tree, another spelling of it, or an assumed folder.
-    pub(super) fn inode(&self, ino: u64) -> Result<Inode, Error> {
+    pub(crate) fn inode(&self, ino: u64) -> Result<Inode, Error> {
         self.shared.spellings.inode(&self.tree, ino).ok_or(Error::NoNode)
     }
 
     /// The same, if it is a folder.
-    pub(super) fn folder(&self, ino: u64) -> Result<Inode, Error> {
+    pub(crate) fn folder(&self, ino: u64) -> Result<Inode, Error> {
         if ino >= CIOPFS_INO {
             return Err(Error::NotFolder);
         }
@@ -275,7 +275,7 @@ impl View {
     }
 
     /// The last change of a folder since the mount.
-    pub(super) fn change(&self, folder: Inode) -> Option<FolderChange> {
+    pub(crate) fn change(&self, folder: Inode) -> Option<FolderChange> {
         self.changes.get(&self.tree.ino(folder.node?)).copied()
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::looked;
-use crate::covered::uncovered;
+use crate::system::covered::uncovered;
 
 /// Names of one folder that are looked at; the rest of a larger one is not.
 const NAMES_MAX: usize = 1 << 20;

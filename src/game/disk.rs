@@ -14,7 +14,7 @@ use super::looked;
 use super::note::{Note, NoteCode};
 use super::plugin::{HEADER_FIRST, Header};
 use super::small_file;
-use crate::covered::uncovered;
+use crate::system::covered::uncovered;
 
 /// Bytes of a list of plugins or mods that are read.
 const LIST_MAX: usize = 4 << 20;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::covered::is_mountpoint;
-use crate::mountinfo;
+use crate::system::covered::is_mountpoint;
+use crate::system::mountinfo;
 
 /// Whether a file system in user space is mounted on a folder, other than that of this process, below which plans look.
 pub(super) fn is_fuse(folder: &Path) -> bool {

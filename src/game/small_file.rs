@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use super::looked;
-use crate::covered::uncovered;
+use crate::system::covered::uncovered;
 
 /// The content of a regular file of at most `limit` bytes; a larger one is an error.
 pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {

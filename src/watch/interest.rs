@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::covered::LinkWalk;
+use crate::system::covered::LinkWalk;
 use rustix::fs::inotify::ReadFlags;
 
 /// What of a folder counts as a change.

@@ -1,6 +1,6 @@
 //! Folders that are looked at every few seconds, because the system gives no watches for them.
 
-use crate::covered::uncovered;
+use crate::system::covered::uncovered;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::changed::ChangedFolders;
 use super::interest::{Interest, Interests, Meaning};
 use super::poll::Polled;
-use crate::covered::uncovered;
+use crate::system::covered::uncovered;
 
 /// Bytes of events that are read at once.
 const EVENTS: usize = 1 << 14;

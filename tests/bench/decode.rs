@@ -5,9 +5,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use bsafs::archive_file::Source;
 use bsafs::content::codec;
 use bsafs::format::{Codec, Extent, Limits, Name, parse};
-use bsafs::source::Source;
 
 use crate::{Outcome, at, process};
 

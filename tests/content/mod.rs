@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use bsafs::archive_file::Source;
 use bsafs::content::{LayerTables, ReadError, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{EntryId, Limits, parse};
-use bsafs::source::Source;
 use bsafs::tree::{self, Kind, Layer};
 use proptest::prelude::*;
 use tempfile::TempDir;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use bsafs::source::Source;
+use bsafs::archive_file::Source;
 use rustix::fs::OFlags;
 
 use crate::mounted::{Mounted, TestDir, status, until};

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
 
-use bsafs::fs::{unmount, unmount_entry};
-use bsafs::mountinfo;
+use bsafs::fuse::{unmount, unmount_entry};
+use bsafs::system::mountinfo;
 use rustix::mount::{MountFlags, mount};
 use rustix::process::Signal;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Limits, Name, parse};
-use bsafs::source::Source;
+use bsafs::archive_file::Source;
 use bsafs::tree::{self, Kind, Layer};
 
 use crate::others::key;

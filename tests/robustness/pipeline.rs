@@ -7,11 +7,11 @@
 use std::ops::Range;
 use std::path::Path;
 
+use bsafs::archive_file::Source;
 use bsafs::content::{LayerTables, Store, TextureForm};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{self, Archive, Codec, Entry, EntryId, Extent, Limits, Name, Options, name};
 use bsafs::read::Bytes;
-use bsafs::source::Source;
 use bsafs::tree::{self, Dictionary, Kind, Layer, NodeId, Tree};
 
 /// Bytes of table that an entry takes at least, in any format.

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bsafs::fs::{STATUS_LINK, Status};
-use bsafs::mountinfo;
+use bsafs::system::mountinfo;
 use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -7,7 +7,7 @@ use super::super::caseless::{self, FolderNames, find_file, find_folder};
 use super::super::store::Store;
 use super::super::title::Title;
 use super::super::titles::TITLES;
-use crate::covered::uncovered;
+use crate::system::covered::uncovered;
 
 /// What a folder is.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! File records and the extents that they describe: FORMATS.md sections 1.2, 1.4 and 1.6.
 
+use bsafs::archive_file::Source;
 use bsafs::format::{Codec, Extent, ExtentPrefix};
-use bsafs::source::Source;
 
 use super::{NAMES, notes, parse};
 use crate::support::tes4::{EMBEDDED, PACKED, RUN_TIME_MARK, XMEM};

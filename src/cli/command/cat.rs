@@ -1,0 +1,57 @@
+//! `bsafs cat`: files to standard output, without a mount.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::slice;
+
+use clap::Args;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::mount_state::Flags;
+use crate::cli::options::open_args::{OpenArgs, SALVAGE};
+use crate::cli::terminal::output::raw_stdout;
+use crate::tree::Kind;
+use crate::vfs::open::OpenedArchives;
+use crate::vfs::source_set::SourceSet;
+
+/// Write files of an archive, a folder or a game to standard output
+#[derive(Args, Debug)]
+pub(crate) struct Cat {
+    /// The archive or folder, or whatever else `mount` takes
+    #[arg(value_name = "SOURCE")]
+    archive: PathBuf,
+    /// Paths in it, in any case, with either slash
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<String>,
+    #[arg(long, help = SALVAGE)]
+    salvage: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+}
+
+impl Cat {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let flags = Flags { salvage: self.salvage, ..Flags::of(&self.open) };
+        let opened = OpenedArchives::open(&SourceSet::new(slice::from_ref(&self.archive), &flags)?)?;
+        let mut out = raw_stdout();
+        for path in &self.paths {
+            let missing = |what: &str| {
+                Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()))
+            };
+            let node = opened.tree.resolve(path.as_bytes()).ok_or_else(|| missing("no such file in it"))?;
+            let Kind::File(entry) = opened.tree.kind(node) else { return Err(missing("it is a folder")) };
+            let copied = opened.store.copy(entry, &mut out);
+            if let Some(error) = opened.store.take_salvaged(entry) {
+                log::warn!("{}: {path}: {error}; its bytes are written all the same", self.archive.display());
+            }
+            copied.map_err(|error| match error.kind() {
+                std::io::ErrorKind::Other => {
+                    Failure::new(Exit::Data, format!("{}: {path}: {error}", self.archive.display()))
+                }
+                _ => Failure::output(&error),
+            })?;
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}

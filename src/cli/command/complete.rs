@@ -1,0 +1,196 @@
+//! `bsafs complete`: what the word at the cursor may become; the scripts of `bsafs completions` call it.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+
+use clap::{Args, Command};
+
+use crate::cli::completion::candidates::Candidate;
+use crate::cli::completion::expected::Expected;
+use crate::cli::completion::shell_line::{Shell, Word, words};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::{escaped, raw_stdout};
+
+/// Print what the last word of a command line may become
+#[derive(Args, Debug)]
+pub(crate) struct Complete {
+    /// The shell whose line it is
+    #[arg(value_enum)]
+    shell: Shell,
+    /// The command line up to the cursor, with its quotes
+    line: OsString,
+    /// The characters at which readline cuts words
+    #[arg(default_value = "")]
+    breaks: OsString,
+    /// Whether candidates are listed and not inserted
+    #[arg(long = "listed")]
+    is_listed: bool,
+}
+
+/// As deep as folders of a folder are read.
+const FOLLOWED_MAX: usize = 64;
+
+impl Complete {
+    pub(crate) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
+        let mut words = words(self.shell, self.line.as_bytes(), self.breaks.as_bytes());
+        let Some(word) = words.pop() else { return Ok(Exit::Ok) };
+        let before: Vec<_> = words.into_iter().map(|word| word.text).collect();
+        let expected = Expected::at_end(bsafs, &before, &word.text);
+        let mut candidates = sorted(expected.candidates(&word.text));
+        if self.shell == Shell::Bash && word.quotes.is_some() {
+            candidates = followed(&expected, candidates);
+        }
+        let mut out = raw_stdout();
+        match self.shell {
+            Shell::Bash if self.is_listed => write_listed(&mut out, &candidates, &expected)?,
+            Shell::Bash => write_bash(&mut out, &candidates, &word)?,
+            Shell::Zsh => write_zsh(&mut out, &candidates, &expected)?,
+            Shell::Fish => write_fish(&mut out, &candidates, &word)?,
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}
+
+fn sorted(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    candidates.sort_by(|a, b| a.text.cmp(&b.text));
+    candidates.dedup_by(|a, b| a.text == b.text);
+    candidates
+}
+
+/// In place of a single folder what is in it: readline closes the quotes behind a single word.
+fn followed(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    for _ in 0..FOLLOWED_MAX {
+        let [only] = &candidates[..] else { break };
+        let below = if only.text.ends_with(b"/") { expected.candidates(&only.text) } else { Vec::new() };
+        if below.is_empty() {
+            break;
+        }
+        candidates = sorted(below);
+    }
+    candidates
+}
+
+/// What takes the place of readline's word, quoted: readline's own quoting leaves out `$(...)` and backquotes where a path is not
+/// on the disk, and looks at files, of which a mount may hang. Each ends in a NUL.
+fn write_bash(out: &mut impl Write, found: &[Candidate], word: &Word) -> io::Result<()> {
+    let quoted = |it: &Candidate| quoted(it.text.get(word.last_cut..)?, word.quotes);
+    let quoted: Vec<_> = found.iter().filter_map(quoted).collect();
+    for text in &quoted {
+        out.write_all(text)?;
+        // Readline takes a quote at the end of a single word for the one that closes.
+        if quoted.len() == 1 && text.last().copied() == word.quotes {
+            out.write_all(word.quotes.as_slice())?;
+        }
+        out.write_all(b"\0")?;
+    }
+    Ok(())
+}
+
+/// What bash lists, which it does not insert.
+fn write_listed(out: &mut impl Write, found: &[Candidate], expected: &Expected) -> io::Result<()> {
+    found.iter().try_for_each(|it| write!(out, "{}\0", shown(&it.text, expected)))
+}
+
+/// A name as bash reads it back within these quotes; `None` where it cannot be written there.
+fn quoted(text: &[u8], quotes: Option<u8>) -> Option<Vec<u8>> {
+    let has_control = text.iter().any(u8::is_ascii_control);
+    let mut quoted = Vec::with_capacity(text.len() + 8);
+    match quotes {
+        None if has_control => {
+            quoted.extend_from_slice(b"$'");
+            for &byte in text {
+                match byte {
+                    b'\'' | b'\\' => quoted.extend_from_slice(&[b'\\', byte]),
+                    _ if byte.is_ascii_control() => quoted.extend(format!("\\x{byte:02x}").into_bytes()),
+                    _ => quoted.push(byte),
+                }
+            }
+            quoted.push(b'\'');
+        }
+        None => {
+            for &byte in text {
+                let is_plain =
+                    byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"/._-+,:@%=".contains(&byte);
+                quoted.extend((!is_plain).then_some(b'\\'));
+                quoted.push(byte);
+            }
+        }
+        Some(b'\'') if !has_control => {
+            for &byte in text {
+                quoted.extend_from_slice(if byte == b'\'' { br"'\''" } else { std::slice::from_ref(&byte) });
+            }
+        }
+        // An exclamation mark recalls a line of the history, and has no escape there.
+        Some(b'"') if !has_control && !text.contains(&b'!') => {
+            for &byte in text {
+                quoted.extend(b"$`\"\\".contains(&byte).then_some(b'\\'));
+                quoted.push(byte);
+            }
+        }
+        Some(_) => return None,
+    }
+    Some(quoted)
+}
+
+/// Each word and how it is listed; both end in a NUL.
+fn write_zsh(out: &mut impl Write, found: &[Candidate], expected: &Expected) -> io::Result<()> {
+    for Candidate { text, help } in found {
+        let shown = shown(text, expected);
+        let help = if help.is_empty() { String::new() } else { format!("  -- {help}") };
+        out.write_all(text)?;
+        write!(out, "\0{shown}{help}\0")?;
+    }
+    Ok(())
+}
+
+/// Each word as it was begun, and what it means; both together end in a NUL.
+fn write_fish(out: &mut impl Write, found: &[Candidate], word: &Word) -> io::Result<()> {
+    // Fish takes what is behind a tab for the meaning, whatever is escaped.
+    for Candidate { text, help } in found.iter().filter(|it| !it.text.contains(&b'\t')) {
+        let rest = match word.home_len {
+            0 => &text[..],
+            home_len => {
+                out.write_all(b"~")?;
+                text.get(home_len..).unwrap_or_default()
+            }
+        };
+        out.write_all(rest)?;
+        write!(out, "\t{help}\0")?;
+    }
+    Ok(())
+}
+
+/// A word as it is listed: of paths the last name, but of mounts, many of which have one name, the whole.
+fn shown(text: &[u8], expected: &Expected) -> String {
+    let without_end = text.strip_suffix(b"/").unwrap_or(text);
+    let is_separator = |byte: &u8| *byte == b'/' || (*byte == b'\\' && expected.are_in_tree());
+    let last = without_end.iter().rposition(is_separator).map_or(0, |at| at + 1);
+    let start = if expected.are_mounts() { 0 } else { last };
+    escaped(&String::from_utf8_lossy(&text[start..])).replace(['\n', '\t'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::completion::shell_line::words;
+
+    #[test]
+    fn a_quoted_name_is_read_back_as_it_was() {
+        for name in
+            ["/mnt/a b", "it's $(touch x) `y` \"z\" \\ *?[]{}~#&;|<>()!^", "~", "a\nb'\\\x1b", "é\u{9b}"]
+        {
+            for quotes in [None, Some(b'\''), Some(b'"')] {
+                let Some(quoted) = quoted(name.as_bytes(), quotes) else {
+                    assert!(name.contains(['\n', '!']) && quotes.is_some(), "{name}");
+                    continue;
+                };
+                let line = [quotes.as_slice(), &quoted, quotes.as_slice()].concat();
+                let read = words(Shell::Bash, &line, b"");
+                assert_eq!(read.len(), 1, "{name}");
+                assert_eq!(String::from_utf8_lossy(&read[0].text), name);
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! `bsafs completions`: scripts by which shells complete our arguments.
+
+use std::io::Write;
+
+use clap::Args;
+
+use crate::cli::completion::shell_line::Shell;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::stdout;
+
+/// Print completions for a shell
+///
+/// They call the program, and offer archives, games, mounts and paths inside archives.
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+// Not by clap_complete: its scripts know no paths inside archives; where it calls the program (unstable-dynamic), values do not
+// know the words before them, and the shells expand what it prints.
+impl Completions {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let script = match self.shell {
+            Shell::Bash => include_str!("../completion/scripts/bsafs.bash"),
+            Shell::Zsh => include_str!("../completion/scripts/bsafs.zsh"),
+            Shell::Fish => include_str!("../completion/scripts/bsafs.fish"),
+        };
+        let mut out = stdout();
+        out.write_all(script.as_bytes())?;
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}

@@ -1,0 +1,134 @@
+//! `bsafs games`: the installed games that can be mounted.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::{self, count, stdout_for, write_json};
+use crate::game::caseless::{FolderNames, find_folder, fold};
+use crate::game::find::{Found, find};
+use crate::game::{Environment, Installation};
+use crate::vfs::sources::looked_in;
+
+/// Print which games are installed, where, and from which store
+///
+/// Looks into the lists of Steam, Heroic, Lutris and Bottles, into ~/.wine and ~/Games. The exit status is 1 if no game is
+/// found.
+#[derive(Args, Debug)]
+pub(crate) struct Games {
+    /// One JSON object a line: a game, or with "unusable" what looks like one and why it cannot be used
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of `--json`: a game. Paths that are not UTF-8 have replacement characters.
+#[derive(Serialize)]
+struct Line<'a> {
+    game: &'a str,
+    name: &'a str,
+    store: &'a str,
+    #[serde(serialize_with = "output::lossy")]
+    game_dir: &'a Path,
+    #[serde(serialize_with = "output::lossy_some")]
+    data_dir: Option<PathBuf>,
+    #[serde(serialize_with = "output::lossy_some")]
+    prefix: Option<&'a Path>,
+    #[serde(serialize_with = "output::lossy_some")]
+    my_games: Option<&'a Path>,
+    #[serde(serialize_with = "output::lossy_some")]
+    local_dir: Option<&'a Path>,
+    language: Option<&'a str>,
+    archives: usize,
+    plugins: usize,
+}
+
+/// A line of `--json`: what cannot be used.
+#[derive(Serialize)]
+struct Unusable<'a> {
+    #[serde(serialize_with = "output::lossy")]
+    unusable: &'a Path,
+    why: &'a str,
+}
+
+impl Games {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let mut found = find(&Environment::of_process());
+        found.installations.sort_by(|a, b| (a.title.id, &a.folder).cmp(&(b.title.id, &b.folder)));
+        let mut out = stdout_for(self.json);
+        for installation in &found.installations {
+            let line = line(installation);
+            if self.json {
+                write_json(&mut out, &line)?;
+            } else {
+                write_lines(&mut out, &line)?;
+            }
+        }
+        for (path, why) in &found.unusable {
+            if self.json {
+                write_json(&mut out, &Unusable { unusable: path, why })?;
+            } else {
+                writeln!(out, "not usable  {}\n            {why}", path.display())?;
+            }
+        }
+        out.flush()?;
+        if found.installations.is_empty() {
+            return Err(Failure::new(Exit::No, not_found(&found)));
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+fn line(installation: &Installation) -> Line<'_> {
+    let data_dir = find_folder(&installation.folder, installation.title.data);
+    let names = data_dir.as_deref().and_then(|folder| FolderNames::read(folder).ok()).unwrap_or_default();
+    let number = |extensions: &[&str]| {
+        let is_wanted = |name: &&str| extensions.iter().any(|it| fold(name).ends_with(it));
+        names.iter().filter(is_wanted).count()
+    };
+    Line {
+        game: installation.title.id,
+        name: installation.title.name,
+        store: installation.store.as_str(),
+        game_dir: &installation.folder,
+        prefix: installation.prefix.as_deref(),
+        my_games: installation.my_games.as_deref(),
+        local_dir: installation.local.as_deref(),
+        language: installation.language.as_deref(),
+        archives: number(&[".BSA", ".BA2"]),
+        plugins: number(&[".ESM", ".ESP", ".ESL", ".OMWGAME", ".OMWADDON", ".OMWSCRIPTS"]),
+        data_dir,
+    }
+}
+
+fn write_lines(out: &mut impl Write, line: &Line<'_>) -> std::io::Result<()> {
+    let store = match line.store {
+        "unknown" => "unknown store".to_owned(),
+        store => store.to_owned(),
+    };
+    let language = line.language.map(|it| format!(", {it}")).unwrap_or_default();
+    writeln!(out, "{}  {} ({store}{language})", line.game, line.name)?;
+    writeln!(out, "  folder    {}", line.game_dir.display())?;
+    if let Some(data) = &line.data_dir {
+        let data = data.strip_prefix(line.game_dir).unwrap_or(data).display();
+        let (archives, plugins) = (count(line.archives, "archive"), count(line.plugins, "plugin"));
+        writeln!(out, "  data      {data}: {archives}, {plugins}")?;
+    }
+    for (what, path) in [("prefix", line.prefix), ("settings", line.my_games), ("plugins", line.local_dir)] {
+        if let Some(path) = path {
+            writeln!(out, "  {what:<8}  {}", path.display())?;
+        }
+    }
+    Ok(())
+}
+
+/// What was looked for, and where.
+fn not_found(found: &Found) -> String {
+    format!(
+        "no game was found; looked for the games of Bethesda from Morrowind to Starfield in:{}\n\
+         A game elsewhere is named by its folder.",
+        looked_in(found)
+    )
+}

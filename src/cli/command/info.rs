@@ -1,0 +1,195 @@
+//! `bsafs info`: the header, counts and codecs of an archive, and what is in a folder.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::slice;
+
+use clap::Args;
+use indicatif::BinaryBytes;
+use serde::Serialize;
+
+use super::order;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::mount_state::Flags;
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::terminal::output::{count, stdout_for, write_json};
+use crate::game::LoadOrder;
+use crate::vfs::named_folder::NamedFolder;
+use crate::vfs::open::OpenedArchives;
+use crate::vfs::source_set::SourceSet;
+use crate::vfs::{loose_notes, sources};
+
+/// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
+///
+/// Of a folder: what its loose files take; then its archives, each as if it were named. Of a game: what `bsafs order` prints,
+/// and the names of its active plugins. Of a profile: each source that it names.
+#[derive(Args, Debug)]
+pub(crate) struct Info {
+    /// Archives, folders, games, and whatever else `mount` takes
+    #[arg(required = true, value_name = "SOURCE")]
+    archives: Vec<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+}
+
+/// What is printed about one archive.
+#[derive(Serialize)]
+struct Summary {
+    archive: String,
+    format: &'static str,
+    /// Left out where the format has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u32>,
+    kind: &'static str,
+    games: &'static str,
+    platform: &'static str,
+    flags: u32,
+    flag_names: Vec<&'static str>,
+    folders: usize,
+    files: usize,
+    archive_bytes: u64,
+    /// Bytes of all files as a mount shows them.
+    bytes: u64,
+    /// Files by codec.
+    codecs: BTreeMap<&'static str, usize>,
+    #[serde(rename = "peculiarities")]
+    notes: Vec<String>,
+}
+
+impl Info {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let mut out = stdout_for(self.json);
+        for source in &self.archives {
+            // Each is reported by itself, so that a profile's options are those of what it names.
+            let set = SourceSet::new(slice::from_ref(source), &Flags::of(&self.open))?.in_one_tree();
+            for path in &set.paths {
+                self.write_source(path, &set, &mut out)?;
+            }
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+
+    fn write_source(&self, source: &Path, set: &SourceSet, out: &mut impl Write) -> Result<(), Failure> {
+        if let Some(mut order) = sources::game(source, &set.open.source)? {
+            loose_notes::add(&mut order, &set.open.parse);
+            match self.json {
+                true => order::write_json(out, &order)?,
+                false => write_game(out, &order)?,
+            }
+            return Ok(());
+        }
+        if !source.is_dir() {
+            return Ok(self.write(&summary(source, set)?, out)?);
+        }
+        let NamedFolder { loose, archives } = NamedFolder::open(source, &set.open)?;
+        self.write(&of_folder(source, &loose), out)?;
+        for archive in archives {
+            self.write(&summary(&archive, set)?, out)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+        match self.json {
+            true => write_json(out, summary),
+            false => summary.write(out),
+        }
+    }
+}
+
+/// What a game loads, and its plugins.
+fn write_game(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
+    order::write_lines(out, order)?;
+    if !order.plugins.is_empty() {
+        writeln!(out, "\n{}, in load order", count(order.plugins.len(), "active plugin"))?;
+    }
+    order.plugins.iter().try_for_each(|plugin| writeln!(out, "  {plugin}"))
+}
+
+/// What an archive holds, opened with the options of a set.
+fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
+    let mut opened = OpenedArchives::open(&set.only(archive))?;
+    let (codecs, files, bytes) = contents(&opened);
+    let description = opened.descriptions.remove(0);
+    let about = description.about;
+    Ok(Summary {
+        archive: archive.display().to_string(),
+        format: about.format,
+        version: (about.version != 0).then_some(about.version),
+        kind: about.kind,
+        games: about.games,
+        platform: about.platform,
+        flags: about.flags,
+        flag_names: about.flag_names,
+        folders: opened.tree.len() as usize - files - 1,
+        files,
+        archive_bytes: opened.store.archive_bytes(),
+        bytes,
+        codecs,
+        notes: description.notes.iter().map(|note| format!("{} (offset {})", note.what, note.at)).collect(),
+    })
+}
+
+/// Files by codec, how many there are, and their bytes.
+fn contents(opened: &OpenedArchives) -> (BTreeMap<&'static str, usize>, usize, u64) {
+    let mut codecs = BTreeMap::new();
+    let (mut files, mut bytes) = (0, 0);
+    for (_, entry) in opened.tree.entries() {
+        *codecs.entry(opened.store.packing(entry).codec.name()).or_insert(0) += 1;
+        files += 1;
+        bytes += opened.store.size(entry);
+    }
+    (codecs, files, bytes)
+}
+
+/// The loose files of a folder.
+fn of_folder(path: &Path, loose: &OpenedArchives) -> Summary {
+    let (codecs, files, bytes) = contents(loose);
+    Summary {
+        archive: path.display().to_string(),
+        format: "folder",
+        version: None,
+        kind: "",
+        games: "loose files",
+        platform: "any",
+        flags: 0,
+        flag_names: Vec::new(),
+        folders: loose.tree.len() as usize - files - 1,
+        files,
+        archive_bytes: loose.store.archive_bytes(),
+        bytes,
+        codecs,
+        notes: Vec::new(),
+    }
+}
+
+impl Summary {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let kind = if self.kind.is_empty() { String::new() } else { format!(" {}", self.kind) };
+        writeln!(out, "{}", self.archive)?;
+        let version = self.version.map_or_else(String::new, |version| format!(", version {version}"));
+        writeln!(out, "  format         {}{kind}{version} ({})", self.format, self.games)?;
+        writeln!(out, "  platform       {}", self.platform)?;
+        if !self.flag_names.is_empty() {
+            writeln!(out, "  flags          {:#x}: {}", self.flags, self.flag_names.join(", "))?;
+        }
+        writeln!(out, "  holds          {} in {}", count(self.files, "file"), count(self.folders, "folder"))?;
+        let (bytes, packed) = (BinaryBytes(self.bytes), BinaryBytes(self.archive_bytes));
+        match self.format {
+            "folder" => writeln!(out, "  sizes          {bytes}")?,
+            _ => writeln!(out, "  sizes          {bytes} unpacked, {packed} in the archive")?,
+        }
+        let codecs: Vec<String> =
+            self.codecs.iter().map(|(codec, files)| format!("{codec}: {files}")).collect();
+        writeln!(out, "  codecs         {}", codecs.join(", "))?;
+        for note in &self.notes {
+            writeln!(out, "  peculiar       {note}")?;
+        }
+        Ok(())
+    }
+}

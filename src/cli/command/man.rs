@@ -1,0 +1,107 @@
+//! `bsafs man`: the manual, from the same definitions as `--help`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Command};
+use clap_mangen::Man as Page;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
+use crate::cli::terminal::output::stdout;
+
+/// Print the manual page of bsafs or of one of its commands
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// The command whose page is printed
+    command: Option<String>,
+    /// Write all pages into a folder instead
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    all: Option<PathBuf>,
+}
+
+impl Man {
+    pub(crate) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
+        // `help` has no page, so that none refers to it.
+        let mut bsafs = bsafs.disable_help_subcommand(true);
+        bsafs.build();
+        if let Some(folder) = &self.all {
+            let shown = bsafs.get_subcommands().filter(|it| !it.is_hide_set());
+            for command in std::iter::once(&bsafs).chain(shown) {
+                let page = page(command)?;
+                let path = folder.join(format!("{}.1", name(command)));
+                std::fs::write(&path, page)
+                    .map_err(|error| Failure::io(Exit::CannotCreate, &path, &error))?;
+            }
+            return Ok(Exit::Ok);
+        }
+        let command = match &self.command {
+            None => &bsafs,
+            Some(name) => bsafs.find_subcommand(name).ok_or_else(|| {
+                Failure::new(Exit::Usage, format!("there is no command {name}; `bsafs help` lists them"))
+            })?,
+        };
+        let mut out = stdout();
+        out.write_all(&page(command)?)?;
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}
+
+/// A page's name: `bsafs`, `bsafs-mount`.
+fn name(command: &Command) -> String {
+    match command.get_name() {
+        "bsafs" => "bsafs".into(),
+        name => format!("bsafs-{name}"),
+    }
+}
+
+fn page(command: &Command) -> Result<Vec<u8>, Failure> {
+    let is_mount = command.get_name() == "mount";
+    let mut named = command.clone().name(name(command)).version(env!("CARGO_PKG_VERSION"));
+    if is_mount {
+        // They are a section of their own.
+        named = named.mut_arg("options", |options| options.hide_possible_values(true));
+    }
+    let has_commands = named.has_subcommands();
+    let page = Page::new(named);
+    let mut text = Vec::new();
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    page.render_options_section(&mut text)?;
+    if is_mount {
+        writeln!(text, ".SH \"MOUNT OPTIONS\"")?;
+        for MountOption { name, example, help, .. } in MOUNT_OPTIONS {
+            writeln!(text, ".TP\n\\fB{}\\fR{}\n{}", roff(name), roff(example), roff(help))?;
+        }
+    }
+    if has_commands {
+        page.render_subcommands_section(&mut text)?;
+    }
+    if let Some(help) = command.get_after_help().or(command.get_after_long_help()) {
+        let help = help.to_string();
+        // After the first blank line: what holds for all commands.
+        let (examples, rest) = help.split_once("\n\n").unwrap_or((&help, ""));
+        let lines = examples.lines().skip(1).map(roff).collect::<Vec<_>>().join("\n");
+        writeln!(text, ".SH EXAMPLES\n.nf\n{lines}\n.fi")?;
+        if !rest.is_empty() {
+            writeln!(text, ".PP\n{}", roff(rest))?;
+        }
+    }
+    writeln!(text, ".SH \"EXIT STATUS\"")?;
+    for (exit, meaning) in Exit::ALL {
+        writeln!(text, ".TP\n{}\n{meaning}", exit as i32)?;
+    }
+    writeln!(text, ".PP\nCalled by mount(8), the program exits as mount(8) asks: 0, 1, 2 or 32.")?;
+    if !has_commands {
+        writeln!(text, ".SH \"SEE ALSO\"\nbsafs(1)")?;
+    }
+    Ok(text)
+}
+
+/// Text as groff shows it: a backslash begins a request there, and a minus is a hyphen that cannot be pasted.
+fn roff(text: &str) -> String {
+    text.replace('\\', r"\e").replace('-', r"\-").replace('\'', r"\(aq")
+}

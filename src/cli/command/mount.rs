@@ -1,0 +1,332 @@
+//! `bsafs mount`: archives and folders as a mounted tree.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use clap::Args;
+use sd_notify::NotifyState;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::mount_options::OptionList;
+use crate::cli::options::mount_plan::MountPlan;
+use crate::cli::options::mount_state::{Flags, MountOptions};
+use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
+use crate::cli::options::{cache_size, saved_profile};
+use crate::cli::terminal::output::stdout;
+use crate::cli::terminal::report::report;
+use crate::daemon::detach::Detachment;
+use crate::daemon::follow::{Follower, ReloadSignal};
+use crate::daemon::mountpoint::Mountpoint;
+use crate::daemon::overlay::Overlay;
+use crate::daemon::{detach, logging};
+use crate::fs::FileSystem;
+use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
+use crate::system::covered::cover;
+use crate::vfs::open::OpenedArchives;
+use crate::vfs::reopening::Reopening;
+
+/// Mount archives and folders as one read-only tree
+///
+/// Returns when the mount answers. Paths may be written in any case. Where two sources have a file, the rightmost
+/// wins. Archives that lie directly in a folder are below its loose files, in the order of their names. `bsafs umount
+/// MOUNTPOINT`, SIGINT, SIGTERM or SIGHUP unmount; a second signal does so even while files are open.
+#[derive(Args, Debug)]
+pub(crate) struct Mount {
+    /// Archives, folders, games by their ids or folders, instances of Mod Organizer 2 or profiles in them, openmw.cfg files, or
+    /// profiles (*.toml) that name some; then the folder to mount on. Without it, a folder named after the last source
+    /// is made here, and removed by the unmount. Of several paths a folder at the end is always the one to mount on; a single
+    /// folder is a source
+    #[arg(required = true, value_name = "SOURCE... [MOUNTPOINT]")]
+    paths: Vec<PathBuf>,
+    /// Stay in the foreground
+    #[arg(short, long)]
+    foreground: bool,
+    /// Mount options, as in fstab
+    ///
+    /// Several are separated by commas. What mount(8) and fstab give every file system is accepted too.
+    #[arg(short, value_name = "OPTION,...", allow_hyphen_values = true, value_parser = OptionList)]
+    options: Vec<String>,
+    #[arg(long, help = SALVAGE)]
+    salvage: bool,
+    /// Make the mount writable: what is written, changed or deleted goes to this folder, a mod's perhaps. An overlay of the kernel
+    /// for root, which lets in everybody who may enter that folder, else of fuse-overlayfs, is laid over the mount, which has its
+    /// stored spellings alone then (-o exact) and does not follow the disk (-o static)
+    #[arg(long, value_name = "FOLDER")]
+    edit: Option<PathBuf>,
+    #[command(flatten)]
+    layout: LayoutArg,
+    #[command(flatten)]
+    open: OpenArgs,
+    /// Decoded data that is cached between reads, e.g. 256M. Tables of names, what is being decoded, and for a second after
+    /// their last read up to 256M of files that are read in part come on top [default: 64M]
+    #[arg(long, value_name = "BYTES", value_parser = cache_size::parse)]
+    cache_size: Option<u64>,
+    /// Write the log here once in the background; otherwise it goes to the system's log
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<PathBuf>,
+    /// Mount nothing, and write $XDG_CONFIG_HOME/bsafs/NAME.toml, which `bsafs mount` and the systemd unit `bsafs@NAME` mount
+    #[arg(long, value_name = "NAME", conflicts_with = "log_file")]
+    save_profile: Option<String>,
+    /// File system type, which mount(8) passes on; nothing depends on it
+    #[arg(short = 't', hide = true)]
+    kind: Option<String>,
+    /// Sloppy mount options, do not write mtab: what mount(8) may pass
+    #[arg(short = 's', hide = true)]
+    sloppy: bool,
+    #[arg(short = 'n', hide = true)]
+    no_mtab: bool,
+}
+
+impl Mount {
+    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+        let flags = Flags {
+            open: self.open.clone(),
+            layout: self.layout.layout,
+            salvage: self.salvage,
+            cache_size: self.cache_size,
+            foreground: self.foreground,
+            edit: self.edit.clone(),
+        };
+        let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
+        let reopening = Reopening::new(&plan.sources, &self.options, &flags);
+        if let Some(name) = &self.save_profile {
+            return Self::save_profile(name, &plan, is_quiet);
+        }
+        let options = &mut plan.options;
+        // The daemon leaves the folder that a relative path starts from.
+        if let Some(upper) = &mut options.edit {
+            *upper = std::path::absolute(&*upper).unwrap_or_else(|_| upper.clone());
+        }
+        options.request.passed =
+            detach::passed_mount().or_else(|| PassedMount::at(plan.mountpoint.as_deref()?));
+        if let Some(passed) = &options.request.passed {
+            passed.check().map_err(|what| Failure::new(Exit::CannotCreate, what))?;
+        }
+        if !detach::is_daemon() {
+            match (options.foreground, options.privileges.are_fewer() && options.request.passed.is_none()) {
+                (_, true) if options.edit.is_some() => {
+                    let what =
+                        "--edit: the overlay belongs to who mounts; leave out setuid and drop_privileges";
+                    return Err(Failure::new(Exit::Usage, what));
+                }
+                (true, true) => {
+                    let what = "setuid and drop_privileges are for mounts in the background";
+                    return Err(Failure::new(Exit::Usage, format!("-o {what}")));
+                }
+                (true, false) => {}
+                (false, true) => return self.mount_with_fewer_privileges(plan, is_quiet),
+                (false, false) => return detach::start(is_quiet),
+            }
+        }
+        let passed = plan.options.request.passed.clone();
+        let served = self.open_and_serve(plan, reopening, is_quiet);
+        // Where this program made the mount itself, its first process takes it back.
+        match passed.filter(|_| served.is_err() && detach::passed_mount().is_none()) {
+            None => served,
+            Some(passed) => served.map_err(|failure| take_away(&passed, failure)),
+        }
+    }
+
+    fn save_profile(name: &str, plan: &MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
+        let saved = saved_profile::save(name, plan)?;
+        if !is_quiet {
+            let mut out = stdout();
+            out.write_all(saved.as_bytes()).and_then(|()| out.flush())?;
+        }
+        Ok(Exit::Ok)
+    }
+
+    fn open_and_serve(&self, plan: MountPlan, reopening: Reopening, is_quiet: bool) -> Result<Exit, Failure> {
+        let began = SystemTime::now();
+        if let Some(passed) = &plan.options.request.passed {
+            plan.check_outside(&passed.mountpoint, self.log_file.as_deref())?;
+        }
+        refuse_empty(&plan)?;
+        let cache_size = plan.options.cache_size.unwrap_or(cache_size::DEFAULT);
+        let opened =
+            logging::while_opening(|| OpenedArchives::open_with_cache(&plan.source_set(), cache_size))?;
+        let mut mountpoint = prepare_mountpoint(&plan)?;
+        self.serve(plan, opened, (reopening, began), &mut mountpoint, is_quiet)
+    }
+
+    /// Mounts as root, and has a daemon serve the mount that never had root's rights. It could not remove a folder that was made
+    /// for it, so that the mountpoint must exist.
+    fn mount_with_fewer_privileges(&self, plan: MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(Failure::new(
+                Exit::NoPermission,
+                "-o setuid and drop_privileges: only root can do that",
+            ));
+        }
+        let path = plan.mountpoint.clone().ok_or_else(|| {
+            Failure::new(Exit::Usage, "-o setuid and drop_privileges: name a folder to mount on, and make it")
+        })?;
+        if !path.exists() {
+            let what =
+                format!("{}: no such folder; with setuid and drop_privileges none is made", path.display());
+            return Err(Failure::new(Exit::CannotCreate, what));
+        }
+        let mut mountpoint = Mountpoint::named(&path, plan.options.nonempty)?;
+        plan.check_outside(&mountpoint.path, self.log_file.as_deref())?;
+        let MountOptions { privileges, mut request, .. } = plan.options;
+        let user = privileges.find_user()?;
+        request.mountpoint.clone_from(&mountpoint.path);
+        request.owner = user.as_ref().map(|user| (user.uid, user.gid));
+        let command = privileges
+            .command(user.as_ref())
+            .map_err(|error| Failure::new(Exit::Io, format!("cannot find this program: {error}")))?;
+        let connection =
+            request.mount_directly().map_err(|error| not_mounted(&SessionError::Mount(error)))?;
+        mountpoint.unlock();
+        let started = detach::start_on(command, &connection, (&mountpoint.path, &path), is_quiet);
+        if started.is_err()
+            && let Err(error) = unmount(&mountpoint.path, true)
+        {
+            log::error!("cannot unmount {error}");
+        }
+        started
+    }
+
+    fn serve(
+        &self,
+        plan: MountPlan,
+        opened: OpenedArchives,
+        (reopening, began): (Reopening, SystemTime),
+        mountpoint: &mut Mountpoint,
+        is_quiet: bool,
+    ) -> Result<Exit, Failure> {
+        let report = report(&plan.order_arguments, &opened, mountpoint, plan.options.edit.as_deref());
+        if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
+            let why = "the mount would hide it; name a file outside";
+            return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));
+        }
+        let (detachment, log) = match detach::is_daemon() {
+            true => (Some(Detachment::prepare(self.log_file.as_deref())?), None),
+            false => (None, Some(logging::open_for_foreground()?)),
+        };
+        let MountOptions { mut presentation, mut request, mut is_static, edit, .. } = plan.options;
+        let overlay = edit.map(|upper| Overlay::prepare(&upper, &mountpoint.path)).transpose()?;
+        presentation.is_exact |= overlay.is_some();
+        is_static |= overlay.is_some();
+        request.mountpoint.clone_from(&mountpoint.path);
+        if let Some(overlay) = &overlay {
+            request.mountpoint = overlay.lower();
+            // By which it is found when the daemon is dead.
+            request.fsname = mountpoint.path.to_string_lossy().into_owned();
+        }
+        let signal = ReloadSignal::handle()?;
+        // One that was made before is not mounted over any source.
+        if request.passed.is_none() {
+            cover(&mountpoint.path)
+                .map_err(|error| Failure::io(Exit::CannotCreate, &mountpoint.path, &error))?;
+        }
+        let fs = FileSystem::new(opened.tree, opened.store, presentation).with_reasons(opened.reasons);
+        let fs = Arc::new(fs.with_sources(plan.mounted_sources));
+        if let Ok(found) = signal.finder() {
+            fs.on_change(found);
+        }
+        let follower = Follower::new(&fs, reopening, signal, opened.looked);
+        let follower = if is_static { follower.without_watching() } else { follower };
+        let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
+        mountpoint.unlock();
+        if let Some(overlay) = &overlay
+            && let Err(failure) = mount_over(overlay, &session, &mountpoint.path, &request)
+        {
+            session.take_back();
+            return Err(failure);
+        }
+        let reported = tell_mounted(detachment, &report, is_quiet);
+        log.into_iter().for_each(logging::set);
+        if let Err(error) = reported {
+            session.take_back();
+            return Err(Failure::new(Exit::Io, format!("the mount was taken back: {error}")));
+        }
+        // What an overlay shows must not change beneath it.
+        if overlay.is_none()
+            && let Err(error) = follower.start(began)
+        {
+            log::warn!("changes on the disk are not followed: {error}");
+        }
+        // Fails without systemd, which is fine.
+        let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(report.trim_end())]);
+        session.serve().map_err(|error| {
+            Failure::new(Exit::Io, format!("the connection to the kernel broke: {error}"))
+        })?;
+        let _ = sd_notify::notify(&[NotifyState::Stopping]);
+        Ok(Exit::Ok)
+    }
+}
+
+/// Says what is mounted: to the process that waits for it, or in the foreground to the terminal.
+fn tell_mounted(detachment: Option<Detachment>, report: &str, is_quiet: bool) -> std::io::Result<()> {
+    if let Some(detachment) = detachment {
+        return detachment.report(report);
+    }
+    if !is_quiet {
+        // A mount in the foreground serves on when its standard output is closed.
+        let mut out = stdout();
+        let _ = out.write_all(report.as_bytes()).and_then(|()| out.flush());
+    }
+    Ok(())
+}
+
+/// Lays an overlay over a mount, which ends with it.
+fn mount_over(
+    overlay: &Overlay,
+    session: &Session,
+    mountpoint: &Path,
+    request: &MountRequest,
+) -> Result<(), Failure> {
+    overlay.mount(mountpoint, request)?;
+    session
+        .end_with(mountpoint)
+        .map_err(|error| Failure::new(Exit::Io, format!("the overlay cannot be waited for: {error}")))
+}
+
+/// The folder to mount on, or the one that is mounted on already.
+fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
+    match (&plan.options.request.passed, &plan.mountpoint) {
+        (Some(passed), _) => Ok(Mountpoint::passed(passed)),
+        (None, Some(path)) => Mountpoint::named(path, plan.options.nonempty),
+        (None, None) => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path)),
+    }
+}
+
+/// After a failure: takes away a mount that somebody else made, or tells how, where that takes more rights.
+fn take_away(passed: &PassedMount, failure: Failure) -> Failure {
+    match unmount(&passed.mountpoint, true) {
+        Ok(()) => failure,
+        Err(_) => {
+            let mountpoint = passed.mountpoint.display();
+            let what =
+                format!("{}; the mount that was made for it is dead: `umount {mountpoint}`", failure.what);
+            Failure::new(failure.exit, what)
+        }
+    }
+}
+
+fn not_mounted(error: &SessionError) -> Failure {
+    let exit = match error {
+        SessionError::Mount(MountError::Device(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Exit::NoPermission
+        }
+        SessionError::Mount(MountError::Device(_) | MountError::NoHelper(_)) => Exit::Unavailable,
+        SessionError::Mount(MountError::Helper { .. }) => Exit::NoPermission,
+        SessionError::Mount(MountError::Kernel(..)) => Exit::CannotCreate,
+        SessionError::Io(_) => Exit::Io,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+/// A single empty folder is a mountpoint for which the source was forgotten.
+fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
+    let ([source], None) = (&plan.archives[..], &plan.mountpoint) else { return Ok(()) };
+    let is_empty = std::fs::read_dir(source).is_ok_and(|mut entries| entries.next().is_none());
+    let why = "an empty folder; to mount on it, name archives or folders before it";
+    match is_empty {
+        true => Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.display()))),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,208 @@
+//! `bsafs mounts`: all mounts of ours, what they show, and who holds them.
+
+use std::io::Write;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::{count, duration, quoted, stdout_for, write_json};
+use crate::daemon::overlay;
+use crate::fs::unix_seconds;
+use crate::mounts::holders::{Holder, Holders};
+use crate::mounts::status::{self, Answer, MountStatus};
+use crate::system::mountinfo::MountEntry;
+
+/// List all mounts of bsafs: what they show, since when, how much they were used, and which processes hold them
+///
+/// Mounts of other users are listed with what the system tells of them. A daemon that does not answer is waited for no longer
+/// than a few seconds.
+#[derive(Args, Debug)]
+pub(crate) struct Mounts {
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// How long the processes may take to be looked at.
+const PROCESSES_TIME: Duration = Duration::from_secs(3);
+/// Processes of a mount that are printed for people.
+const SHOWN: usize = 8;
+
+impl Mounts {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let mounts = status::all();
+        let mut out = stdout_for(self.json);
+        if mounts.is_empty() {
+            if !self.json {
+                writeln!(out, "nothing is mounted")?;
+                out.flush()?;
+            }
+            return Ok(Exit::Ok);
+        }
+        let holders = Holders::find(PROCESSES_TIME);
+        for (mounted, answer) in &mounts {
+            let shown = overlay::shown(mounted);
+            match self.json {
+                true => write_json(&mut out, &Line::new(mounted, &shown, answer, &holders))?,
+                false => write(&mut out, mounted, &shown, answer, holders.of(&shown.device))?,
+            }
+        }
+        if !self.json
+            && let Some(text) = unseen(&holders)
+        {
+            writeln!(out, "{text}")?;
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}
+
+/// A mount in JSON.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    /// What is no UTF-8 in it is replaced.
+    mountpoint: String,
+    /// `alive`, or why nothing is known of it: `dead`, `hangs`, `refused`, `covered`, `failed`.
+    state: &'static str,
+    /// The user that mounted it.
+    uid: Option<u32>,
+    sources: Vec<&'a str>,
+    /// Seconds since 1970.
+    since: Option<u64>,
+    files: Option<usize>,
+    archives: Option<usize>,
+    requests: Option<u64>,
+    /// The daemon's process.
+    pid: Option<u32>,
+    version: Option<&'a str>,
+    processes: &'a [Holder],
+    /// Processes that may hold it and could not be looked at.
+    unseen_processes: usize,
+    /// Whether all others were looked at in time.
+    all_processes: bool,
+}
+
+impl<'a> Line<'a> {
+    fn new(mounted: &'a MountEntry, shown: &MountEntry, answer: &'a Answer, holders: &'a Holders) -> Self {
+        let status = match answer {
+            Answer::Status(status) => Some(&**status),
+            _ => None,
+        };
+        Self {
+            mountpoint: shown.mountpoint.to_string_lossy().into_owned(),
+            state: state(answer),
+            uid: mounted.owner.map(|(uid, _)| uid),
+            sources: sources(mounted, shown, answer),
+            since: status.map(since),
+            files: status.map(|it| it.status.files),
+            archives: status.map(|it| it.status.archives),
+            requests: status.map(requests),
+            pid: status.map(|it| it.status.pid),
+            version: status.map(|it| it.status.version.as_str()),
+            processes: holders.of(&shown.device),
+            unseen_processes: holders.unseen,
+            all_processes: holders.is_complete,
+        }
+    }
+}
+
+fn state(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Status(_) => "alive",
+        Answer::Dead => "dead",
+        Answer::Hangs => "hangs",
+        Answer::Refused => "refused",
+        Answer::Covered => "covered",
+        Answer::Failed(_) => "failed",
+    }
+}
+
+/// What the daemon tells, or else the mount table, which has a path only where there is a single source.
+fn sources<'a>(mounted: &'a MountEntry, shown: &MountEntry, answer: &'a Answer) -> Vec<&'a str> {
+    match answer {
+        Answer::Status(status) if !status.sources.is_empty() => {
+            status.sources.iter().map(|source| source.path.as_str()).collect()
+        }
+        _ if mounted.source == "bsafs" || shown != mounted => Vec::new(),
+        _ => vec![&mounted.source],
+    }
+}
+
+/// By the clock; by the time that has passed where the daemon does not tell.
+fn since(status: &MountStatus) -> u64 {
+    let now = unix_seconds(SystemTime::now());
+    match status.status.since {
+        0 => now.saturating_sub(status.status.uptime),
+        since => since,
+    }
+}
+
+fn requests(status: &MountStatus) -> u64 {
+    status.status.requests.values().sum()
+}
+
+fn write(
+    out: &mut impl Write,
+    mounted: &MountEntry,
+    shown: &MountEntry,
+    answer: &Answer,
+    holders: &[Holder],
+) -> std::io::Result<()> {
+    let path = shown.mountpoint.to_string_lossy();
+    writeln!(out, "{path}")?;
+    let told = match answer {
+        Answer::Status(status) => status.sources_text(),
+        _ => None,
+    };
+    if let Some(sources) = told.or_else(|| sources(mounted, shown, answer).first().map(|&it| it.to_owned())) {
+        writeln!(out, "  sources    {sources}")?;
+    }
+    let path = quoted(&path);
+    match answer {
+        Answer::Status(status) => {
+            let fs = &status.status;
+            let held = format!("{} in {}", count(fs.files, "file"), count(fs.archives, "archive"));
+            let (uptime, requests) = (duration(fs.uptime), requests(status));
+            writeln!(out, "  holds      {held}\n  mounted    for {uptime}, {requests} requests")?;
+        }
+        Answer::Dead => writeln!(out, "  dead       its daemon has ended: bsafs umount {path}")?,
+        Answer::Hangs => {
+            let limit = status::ANSWER_TIME.as_secs();
+            writeln!(
+                out,
+                "  hangs      its daemon does not answer within {limit} s: bsafs umount --lazy {path}"
+            )?;
+        }
+        Answer::Refused => {
+            let user = mounted.owner.map_or_else(|| "another".to_owned(), |(uid, _)| uid.to_string());
+            writeln!(out, "  of user    {user}, who alone may look into it")?;
+        }
+        Answer::Covered => writeln!(out, "  covered    by another mount: end that one first")?,
+        Answer::Failed(what) => writeln!(out, "  unknown    {}", what.trim_start_matches("bsafs: "))?,
+    }
+    for holder in holders.iter().take(SHOWN) {
+        writeln!(out, "  used by    {}", holder.text())?;
+    }
+    if holders.len() > SHOWN {
+        writeln!(out, "             and {} more", processes(holders.len() - SHOWN))?;
+    }
+    Ok(())
+}
+
+/// What the list of processes leaves out.
+fn unseen(holders: &Holders) -> Option<String> {
+    if !holders.is_complete {
+        return Some("Not all processes could be looked at in time; more may hold these mounts.".into());
+    }
+    let advice = match rustix::process::geteuid().is_root() {
+        true => "",
+        false => "; root sees whether they hold these mounts",
+    };
+    (holders.unseen > 0).then(|| format!("{} may not be looked into{advice}.", processes(holders.unseen)))
+}
+
+fn processes(number: usize) -> String {
+    format!("{number} process{}", if number == 1 { "" } else { "es" })
+}

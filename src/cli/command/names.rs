@@ -1,0 +1,64 @@
+//! `bsafs names`: the paths that archives store, for archives that store none.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::open_args::ParseArgs;
+use crate::cli::terminal::output::stdout;
+use crate::format::Name;
+use crate::format::encoding::Encoding;
+use crate::vfs::opened_archive::with_archive;
+
+/// Print the paths that archives store, one a line, as a list for `--names`
+///
+/// The list is sorted, in UTF-8, and has every path once, in whatever case. A file whose name is not stored adds nothing.
+#[derive(Args, Debug)]
+pub(crate) struct Names {
+    /// Archives that have names
+    #[arg(required = true, value_name = "ARCHIVE")]
+    archives: Vec<PathBuf>,
+    #[command(flatten)]
+    parse: ParseArgs,
+}
+
+impl Names {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let mut paths = BTreeMap::new();
+        for archive in &self.archives {
+            self.collect(archive, &mut paths)?;
+        }
+        let mut out = stdout();
+        for path in paths.values() {
+            writeln!(out, "{path}")?;
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+
+    /// Adds an archive's paths, each under its folded form.
+    fn collect(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
+        with_archive(archive, &self.parse.options(), |parsed| {
+            for path in parsed.entries().filter_map(|entry| self.path(&entry.name)) {
+                paths.entry(path.to_ascii_lowercase()).or_insert(path);
+            }
+        })
+    }
+
+    /// A whole stored path; `None` where it has no text in the code page, or is not one line.
+    fn path(&self, name: &Name<'_>) -> Option<String> {
+        let path = stored_path(name, self.parse.encoding())?;
+        (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)
+    }
+}
+
+/// A whole stored name as text with `/` between folders; `None` where it has no text in the code page.
+pub(crate) fn stored_path(name: &Name<'_>, encoding: Encoding) -> Option<String> {
+    let (folder, file) = name.parts()?;
+    let parts = [encoding.decode(folder)?, encoding.decode(file)?];
+    let pieces = parts.iter().flat_map(|part| part.split(['/', '\\']));
+    Some(pieces.filter(|piece| !matches!(*piece, "" | ".")).collect::<Vec<_>>().join("/"))
+}

@@ -1,0 +1,282 @@
+//! `bsafs open`: mounts sources below the home folder, or finds their mount, and opens the file manager on it.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use crate::cli::desktop::message;
+use crate::cli::desktop::user_manager;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::mount_plan::mounted_source;
+use crate::cli::options::mount_state::MountOptions;
+use crate::cli::terminal::output::{escaped, quoted, stdout};
+use crate::daemon::mountpoint::resolve_mountpoint;
+use crate::daemon::mounts_folder::MountsFolder;
+use crate::daemon::overlay;
+use crate::game::Environment;
+use crate::mounts::status::{self, Answer};
+use crate::system::mountinfo::{self, MountEntry};
+use crate::system::subprocess::output_within;
+use crate::vfs::folder_name;
+use crate::vfs::profile::expand_home;
+use crate::vfs::source_set::Expanded;
+use crate::vfs::sources::is_game;
+
+/// Mount archives, folders or games, and open the file manager on them
+///
+/// Sources that are mounted already are opened where they are. Others are mounted in a folder of their name below ~/bsafs,
+/// which goes with the mount, or where their profile says; in a session of systemd the mount ends with the session. `bsafs
+/// umount SOURCE` ends it before. Where no terminal is connected, errors are shown on the desktop.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct DesktopOpen {
+    /// Whatever `bsafs mount` takes as sources, of several the last wins; or the folder of a mount
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+    /// The folder in which the folders to mount on are made [default: ~/bsafs]
+    #[arg(long, value_name = "FOLDER", env = "BSAFS_OPEN_BELOW", hide_env_values = true)]
+    below: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bsafs open \"Skyrim - Textures0.bsa\"
+  bsafs open skyrimse
+  bsafs umount skyrimse";
+
+/// Opens folders with the file manager of the desktop (xdg-utils).
+const OPENER: &str = "xdg-open";
+/// After so long the opener has found the file manager, and perhaps has become it.
+const OPENER_TIME: Duration = Duration::from_secs(2);
+/// How long a mount may take. A game on a slow disk takes a minute.
+const MOUNT_TIME: Duration = Duration::from_secs(600);
+
+impl DesktopOpen {
+    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+        let opened = self.find_or_mount().and_then(|mountpoint| {
+            if !is_quiet {
+                let mut out = stdout();
+                let path = quoted(&mountpoint.to_string_lossy());
+                writeln!(out, "{}\nunmount: bsafs umount {path}", mountpoint.display())?;
+                out.flush()?;
+            }
+            open_file_manager(&mountpoint)
+        });
+        if let Err(failure) = &opened {
+            message::show_without_terminal(&failure.what);
+        }
+        opened.map(|()| Exit::Ok)
+    }
+
+    /// The folder on which the sources are mounted.
+    fn find_or_mount(&self) -> Result<PathBuf, Failure> {
+        if let [path] = &self.sources[..]
+            && !is_game(path)
+        {
+            let mountpoint = resolve_mountpoint(path);
+            if let Some(mounted) = mountinfo::mounted_at(&mountpoint).filter(MountEntry::is_ours) {
+                return check_alive(&mounted).map(|()| mountpoint);
+            }
+        }
+        let of_profile = Expanded::new(&self.sources, MountOptions::new())?.mountpoint;
+        let around = match &of_profile {
+            Some(mountpoint) => absolute(mountpoint)?.parent().map(Path::to_owned).unwrap_or_default(),
+            None => self.folder()?,
+        };
+        check_not_ours(&around)?;
+        // Held until it is mounted: a second process finds the mount.
+        let folder = MountsFolder::lock(&around)?;
+        let mounts = status::all();
+        if let Some(mountpoint) = self.find(&mounts) {
+            return Ok(mountpoint);
+        }
+        let mountpoint = match of_profile {
+            Some(mountpoint) => absolute(&mountpoint)?,
+            None => self.free_mountpoint(&folder.path, &mounts)?,
+        };
+        self.mount(&mountpoint)?;
+        Ok(resolve_mountpoint(&mountpoint))
+    }
+
+    /// The folder in which those to mount on are made.
+    fn folder(&self) -> Result<PathBuf, Failure> {
+        match self.below.clone().filter(|below| !below.as_os_str().is_empty()) {
+            Some(below) => absolute(&expand_home(below)),
+            None => {
+                let home = Environment::of_process().home;
+                match home.is_absolute() {
+                    true => Ok(home.join("bsafs")),
+                    false => {
+                        Err(Failure::new(Exit::NoInput, "there is no home folder; name one with --below"))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where these sources, and no others, are mounted, by this user or by root: another one's daemon could tell anything.
+    fn find(&self, mounts: &[(MountEntry, Answer)]) -> Option<PathBuf> {
+        let wanted: Vec<_> = self.sources.iter().map(|source| mounted_source(source)).collect();
+        let is_same = |answer: &Answer| match answer {
+            Answer::Status(status) => {
+                status.sources.len() == wanted.len()
+                    && status.sources.iter().zip(&wanted).all(|(mounted, wanted)| mounted.is_same(wanted))
+            }
+            _ => false,
+        };
+        mounts
+            .iter()
+            .find(|(mounted, answer)| mounted.is_whole && is_trusted(mounted) && is_same(answer))
+            .map(|(mounted, _)| overlay::shown(mounted).mountpoint)
+    }
+
+    /// A folder of the sources' name that is free to be mounted on, whether or not it exists.
+    fn free_mountpoint(&self, folder: &Path, mounts: &[(MountEntry, Answer)]) -> Result<PathBuf, Failure> {
+        let last = self.sources.last().map_or(Path::new("archive"), PathBuf::as_path);
+        let is_free = |path: &PathBuf| match mountinfo::mounted_at(path) {
+            // A dead one is mounted over.
+            Some(top) => {
+                mounts.iter().any(|(it, answer)| it.device == top.device && matches!(answer, Answer::Dead))
+            }
+            None => match path.symlink_metadata() {
+                Ok(metadata) => metadata.is_dir() && is_empty(path),
+                Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+            },
+        };
+        let mut names = folder_name::visible_candidates(last).take(1000).map(|name| folder.join(name));
+        names.find(is_free).ok_or_else(|| {
+            let what = format!("{}: it has 1000 folders named after {}", folder.display(), last.display());
+            Failure::new(Exit::CannotCreate, what)
+        })
+    }
+
+    /// Mounts in the background, where there is one by the user's systemd.
+    fn mount(&self, mountpoint: &Path) -> Result<(), Failure> {
+        let mut paths: Vec<OsString> = Vec::new();
+        for source in &self.sources {
+            paths.push(if is_game(source) { source.clone() } else { absolute(source)? }.into());
+        }
+        paths.push(mountpoint.into());
+        let arguments = |options: &[&str]| -> Vec<OsString> {
+            options.iter().map(OsString::from).chain(paths.iter().cloned()).collect()
+        };
+        if user_manager::is_running() {
+            match user_manager::start(&arguments(&["mount", "--foreground", "--"])) {
+                Ok(()) => return Ok(()),
+                Err(why) => log::info!("not started by systemd: {why}"),
+            }
+        }
+        let mut command = Command::new("/proc/self/exe");
+        command.args(arguments(&["mount", "--"]));
+        let output = output_within(&mut command, MOUNT_TIME)
+            .map_err(|error| Failure::new(Exit::Io, format!("cannot start the mount: {error}")))?;
+        let Some(output) = output else {
+            let what = format!("{}: it was not mounted within minutes", mountpoint.display());
+            return Err(Failure::new(Exit::Io, what));
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            // A failure to print a warning is none of the mount.
+            let _ = write!(std::io::stderr(), "{}", escaped(&said));
+            return Ok(());
+        }
+        let code = output.status.code();
+        let exit = Exit::ALL.into_iter().find(|(exit, _)| Some(*exit as i32) == code);
+        let lines: Vec<&str> =
+            said.lines().map(|line| line.strip_prefix("bsafs: ").unwrap_or(line)).collect();
+        Err(Failure::new(exit.map_or(Exit::Io, |(exit, _)| exit), lines.join("\n")))
+    }
+}
+
+fn is_trusted(mounted: &MountEntry) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    mounted.owner.is_some_and(|(owner, _)| owner == user || owner == 0)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Refuses to look into a mount that shows nothing.
+fn check_alive(mounted: &MountEntry) -> Result<(), Failure> {
+    let path = mounted.mountpoint.display();
+    match status::ask(mounted) {
+        Answer::Dead => {
+            let what =
+                format!("{path}: the daemon has ended; `bsafs umount {path}` takes the dead mount away");
+            Err(Failure::new(Exit::Unavailable, what))
+        }
+        Answer::Hangs => {
+            let what =
+                format!("{path}: the daemon does not answer; `bsafs umount --lazy {path}` ends the mount");
+            Err(Failure::new(Exit::Io, what))
+        }
+        // The file manager shows the rest.
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a folder inside a mount of ours, in which none can be made.
+fn check_not_ours(folder: &Path) -> Result<(), Failure> {
+    let resolved = resolve_mountpoint(folder);
+    let mounted =
+        mountinfo::mounts().into_iter().find(|it| it.is_ours() && resolved.starts_with(&it.mountpoint));
+    mounted.map_or(Ok(()), |mounted| {
+        let mountpoint = mounted.mountpoint.display();
+        let what = format!(
+            "{}: it is in the mount at {mountpoint}; name another folder with --below",
+            folder.display()
+        );
+        Err(Failure::new(Exit::CannotCreate, what))
+    })
+}
+
+fn open_file_manager(mountpoint: &Path) -> Result<(), Failure> {
+    let has_display = ["WAYLAND_DISPLAY", "DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let path = mountpoint.display();
+    let unopened = |what: &str| Failure::new(Exit::Unavailable, format!("mounted at {path}, but {what}"));
+    if !has_display {
+        return Err(unopened("there is no display on which to open it ($WAYLAND_DISPLAY, $DISPLAY)"));
+    }
+    let mut opener = Command::new(OPENER);
+    // A file manager may live on in it: neither Ctrl-C here nor a closed pipe is to end that.
+    opener.arg(mountpoint).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = opener.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            unopened(&format!("there is no {OPENER}: install your distribution's package xdg-utils"))
+        }
+        _ => unopened(&format!("{OPENER}: {error}")),
+    })?;
+    match failure_of(child) {
+        None => Ok(()),
+        // The codes of xdg-open(1).
+        Some(3) => Err(unopened(&format!("{OPENER} found no file manager"))),
+        Some(code) => Err(unopened(&format!("{OPENER} failed with code {code}"))),
+    }
+}
+
+/// The code with which the opener fails; none where it succeeds, or still runs after [`OPENER_TIME`].
+fn failure_of(mut opener: Child) -> Option<i32> {
+    let began = Instant::now();
+    while began.elapsed() < OPENER_TIME {
+        match opener.try_wait() {
+            Ok(Some(status)) if status.success() => return None,
+            Ok(Some(status)) => return Some(status.code().unwrap_or(-1)),
+            Ok(None) => sleep(Duration::from_millis(10)),
+            Err(_) => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,173 @@
+//! `bsafs order`: which archives and folders a game loads, in which order, and why.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::mount_state::Flags;
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::source_args::SourceArgs;
+use crate::cli::terminal::output::{self, count, stdout_for};
+use crate::game::{ArchiveRule, LoadOrder, LooseRule};
+use crate::vfs::loose_notes;
+use crate::vfs::source_set::SourceSet;
+use crate::vfs::sources;
+
+/// Print what a game loads, in which order and why, and what is odd about it
+///
+/// Layers are printed lowest first: of several that have a file, the last one has it.
+#[derive(Args, Debug)]
+pub(crate) struct Order {
+    /// Games by their ids (`bsafs games` prints them), folders of games, instances of Mod Organizer 2 and the folders
+    /// of profiles in them, openmw.cfg files, archives, folders of loose files, and profiles (*.toml); the rightmost wins
+    #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    /// Exit with status 1 if anything is odd
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+/// What `--json` prints. Paths that are not UTF-8 have replacement characters.
+#[derive(Serialize)]
+struct Document<'a> {
+    game: &'a str,
+    layers: Vec<Layer<'a>>,
+    notes: Vec<Remark<'a>>,
+    precedence: Precedence<'a>,
+    confidence: &'a str,
+    plugins: &'a [String],
+    inis: Vec<String>,
+    /// The folder of a profile of Mod Organizer 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Layer<'a> {
+    kind: &'a str,
+    path: String,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct Remark<'a> {
+    code: &'a str,
+    subject: &'a str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Precedence<'a> {
+    archives: &'a str,
+    loose: &'a str,
+    /// Folders below which loose files win where others are not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loose_folders: Option<&'a [String]>,
+}
+
+impl Order {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let open = OpenArgs { source: self.source.clone(), ..OpenArgs::default() };
+        let set = SourceSet::new(&self.sources, &Flags::of(&open))?;
+        let mut orders = sources::plan_each(&set)?;
+        // Of each for itself: the rules of a game are for its own layers.
+        orders.iter_mut().for_each(|order| loose_notes::add(order, &set.open.parse));
+        let order = sources::joined(orders);
+        let mut out = stdout_for(self.json);
+        match self.json {
+            true => write_json(&mut out, &order)?,
+            false => write_lines(&mut out, &order)?,
+        }
+        out.flush()?;
+        Ok(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok })
+    }
+}
+
+/// An order as one JSON object.
+pub(crate) fn write_json(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
+    output::write_json(out, &document(order))
+}
+
+fn document(order: &LoadOrder) -> Document<'_> {
+    let layer = |layer: &'_ crate::game::PlannedLayer| layer.path.to_string_lossy().into_owned();
+    let loose_folders = match &order.precedence.loose {
+        LooseRule::Below(folders) => Some(&folders[..]),
+        _ => None,
+    };
+    Document {
+        game: order.game,
+        layers: (order.layers.iter())
+            .map(|it| Layer { kind: it.what.as_str(), path: layer(it), why: &it.why })
+            .collect(),
+        notes: (order.notes.iter())
+            .map(|it| Remark { code: it.code.as_str(), subject: &it.subject, text: &it.text })
+            .collect(),
+        precedence: Precedence {
+            archives: order.precedence.archives.as_str(),
+            loose: order.precedence.loose.as_str(),
+            loose_folders,
+        },
+        confidence: order.confidence.as_str(),
+        plugins: &order.plugins,
+        inis: order.inis.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+        profile: order.profile.as_ref().map(|path| path.to_string_lossy().into_owned()),
+    }
+}
+
+/// An order as lines for people.
+pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
+    for (at, layer) in order.layers.iter().enumerate() {
+        writeln!(out, "{:>5}  {:<7}  {}", at + 1, layer.what.as_str(), layer.path.display())?;
+        writeln!(out, "                {}", layer.why)?;
+    }
+    writeln!(out)?;
+    if !order.game.is_empty() {
+        writeln!(out, "game        {}", order.game)?;
+        writeln!(out, "plugins     {} active", order.plugins.len())?;
+    }
+    if let Some(profile) = &order.profile {
+        writeln!(out, "profile     {}", profile.display())?;
+    }
+    for ini in &order.inis {
+        writeln!(out, "settings    {}", ini.display())?;
+    }
+    let (archives, loose) = rule(order);
+    writeln!(out, "archives    {archives}")?;
+    writeln!(out, "loose       {loose}")?;
+    writeln!(out, "confidence  {} that these rules are the game's", order.confidence.as_str())?;
+    if !order.notes.is_empty() {
+        writeln!(out, "\n{}", count(order.notes.len(), "note"))?;
+    }
+    for note in &order.notes {
+        writeln!(out, "  {}  {}\n      {}", note.code.as_str(), note.subject, note.text)?;
+    }
+    Ok(())
+}
+
+/// The rules in words.
+fn rule(order: &LoadOrder) -> (&'static str, String) {
+    let archives = match order.precedence.archives {
+        ArchiveRule::LastWins => "the one that is loaded last wins",
+        ArchiveRule::FirstWins => "the one that is loaded first wins",
+        ArchiveRule::NewVegas => {
+            "by rank of the name: mods, add-ons, base game; among equals the first loaded one wins"
+        }
+        ArchiveRule::Oblivion => "the one that is loaded first wins, unless another one answered last",
+    };
+    let loose = match &order.precedence.loose {
+        LooseRule::Always => "win".to_owned(),
+        LooseRule::Never => "lose to every archive".into(),
+        LooseRule::ByDate => "win where they are newer than the archives".into(),
+        LooseRule::Below(folders) if folders.is_empty() => "are not looked at".into(),
+        LooseRule::Below(folders) => format!("are seen below {} alone", folders.join(", ")),
+    };
+    (archives, loose)
+}

@@ -1,0 +1,95 @@
+//! `bsafs reload`: has a mount look at its sources now.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::stdout;
+use crate::daemon::mountpoint::resolve_mountpoint;
+use crate::daemon::overlay;
+use crate::fs;
+use crate::mounts::status::MountStatus;
+
+/// Have mounts read their archives, folders and settings again now, and print what changed
+///
+/// A mount does so of itself, within a second after something changed, unless it is mounted with `-o static`.
+#[derive(Args, Debug)]
+pub(crate) struct Reload {
+    /// Folders that archives are mounted on
+    #[arg(required = true, value_name = "MOUNTPOINT")]
+    mountpoints: Vec<PathBuf>,
+}
+
+/// Between looks whether it is done.
+const STEP: Duration = Duration::from_millis(20);
+/// How long it may take.
+const LONGEST: Duration = Duration::from_secs(120);
+
+impl Reload {
+    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+        let mut exit = Exit::Ok;
+        for path in &self.mountpoints {
+            let reload = reload(path)?;
+            let line = format!("{}: {}", path.display(), reload.what);
+            if reload.is_failed {
+                log::error!("{line}; what was mounted before is served on");
+                exit = Exit::Data;
+            } else if !is_quiet {
+                writeln!(stdout(), "{line}")?;
+            }
+        }
+        Ok(exit)
+    }
+}
+
+fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
+    let mountpoint = resolve_mountpoint(path);
+    if overlay::beneath(&mountpoint).is_some() || overlay::is_lower(&mountpoint) {
+        let what =
+            "it is writable, and overlays do not follow changes beneath them; unmount it, and mount it again";
+        return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.display())));
+    }
+    let before = status(path)?;
+    let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.display()));
+    let pid = i32::try_from(before.pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| cannot("the daemon has no process number".into()))?;
+    let daemon = pidfd_open(pid, PidfdFlags::empty())
+        .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
+    // A process of the same number in another container, or one that came later, would be ended by the signal.
+    if status(path)?.pid != before.pid || !is_ours(before.pid) {
+        return Err(cannot(format!("process {} is not its daemon; is it in a container?", before.pid)));
+    }
+    pidfd_send_signal(&daemon, Signal::USR1)
+        .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
+    let since = Instant::now();
+    // One that is under way may have read what was changed since.
+    let count = before.last_reload.count + 1 + u64::from(before.last_reload.is_running);
+    while since.elapsed() < LONGEST {
+        let now = status(path)?;
+        if now.last_reload.count >= count {
+            return Ok(now.last_reload);
+        }
+        sleep(STEP);
+    }
+    Err(cannot("the daemon is still reading its sources".into()))
+}
+
+fn status(path: &Path) -> Result<fs::Status, Failure> {
+    MountStatus::read(path).map(|it| it.status)
+}
+
+/// Whether a process runs this program, by the name that it was started under.
+fn is_ours(pid: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let name = line.split(|&byte| byte == 0).next().unwrap_or_default();
+    Path::new(OsStr::from_bytes(name))
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().contains("bsafs"))
+}

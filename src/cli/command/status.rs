@@ -1,0 +1,112 @@
+//! `bsafs status`: what a running daemon has done.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use clap::Args;
+use indicatif::BinaryBytes;
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior, setsid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::{count, duration, stdout_for, write_json};
+use crate::fs;
+use crate::mounts::status::MountStatus;
+
+/// Print what the daemon behind a mount has done: requests by kind, cache, bytes decoded and read, errors
+#[derive(Args, Debug)]
+pub(crate) struct Status {
+    /// Folders that archives are mounted on
+    #[arg(required = true, value_name = "MOUNTPOINT")]
+    mountpoints: Vec<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// For root: become this user and this group first, who own the mount and alone may look into it
+    #[arg(long, hide = true, value_name = "UID:GID", value_parser = parse_owner)]
+    as_owner: Option<(u32, u32)>,
+}
+
+impl Status {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        if let Some(owner) = self.as_owner {
+            become_owner(owner)
+                .map_err(|errno| Failure::new(Exit::NoPermission, format!("--as-owner: {errno}")))?;
+        }
+        let mut out = stdout_for(self.json);
+        for path in &self.mountpoints {
+            let status = MountStatus::read(path)?;
+            match self.json {
+                true => write_json(&mut out, &status)?,
+                false => write(&mut out, path, &status)?,
+            }
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}
+
+fn parse_owner(text: &str) -> Result<(u32, u32), &'static str> {
+    let numbers = text.split_once(':').and_then(|(uid, gid)| Some((uid.parse().ok()?, gid.parse().ok()?)));
+    numbers.filter(|&(uid, gid)| uid != u32::MAX && gid != u32::MAX).ok_or("UID:GID are two numbers")
+}
+
+/// Has this process, which has one thread, go on as another user. A process that was started as that user could be traced by him,
+/// and would hand him root's terminal; one that becomes him is not to be traced.
+fn become_owner((uid, gid): (u32, u32)) -> Result<(), Errno> {
+    // Fails where this process leads a group already, which has no terminal then.
+    let _ = setsid();
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+}
+
+fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Result<()> {
+    let fs::Status {
+        pid,
+        version,
+        uptime,
+        since: _,
+        archives,
+        files,
+        requests,
+        cache,
+        decoded_bytes,
+        read_bytes,
+        errors,
+        views,
+        last_reload,
+    } = &status.status;
+    writeln!(out, "{}  (bsafs {version}, process {pid}, mounted for {})", path.display(), duration(*uptime))?;
+    if let Some(sources) = status.sources_text() {
+        writeln!(out, "  sources    {sources}")?;
+    }
+    writeln!(out, "  holds      {} in {}", count(*files, "file"), count(*archives, "archive"))?;
+    let kinds: Vec<String> =
+        requests.iter().filter(|(_, number)| **number > 0).map(|(kind, n)| format!("{kind} {n}")).collect();
+    writeln!(out, "  requests   {} ({})", requests.values().sum::<u64>(), kinds.join(", "))?;
+    writeln!(
+        out,
+        "  cache      {} of {}, {} hits",
+        BinaryBytes(cache.bytes),
+        BinaryBytes(cache.budget),
+        cache.hits
+    )?;
+    writeln!(out, "  decoded    {}", BinaryBytes(*decoded_bytes))?;
+    writeln!(out, "  read       {} from archives", BinaryBytes(*read_bytes))?;
+    writeln!(out, "  errors     {errors}")?;
+    let ago = |at| duration((UNIX_EPOCH + Duration::from_secs(at)).elapsed().unwrap_or_default().as_secs());
+    if last_reload.is_running {
+        let since = ago(last_reload.began);
+        writeln!(out, "  reloading  for {since}; what was mounted before is served meanwhile")?;
+    }
+    if last_reload.count == 0 {
+        return Ok(());
+    }
+    let what = &last_reload.what;
+    writeln!(out, "  views      {}; reloaded {} ago: {what}", views + 1, ago(last_reload.at))
+}

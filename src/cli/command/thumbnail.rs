@@ -1,0 +1,152 @@
+//! `bsafs thumbnail`: a small picture of a texture, as file managers call for it by the freedesktop.org convention.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rustix::fs::{Advice, Mode, OFlags};
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::raw_stdout;
+use crate::picture::{PictureError, SIZE_MAX, thumbnail, write_png};
+
+/// `FUSE_SUPER_MAGIC` of linux/magic.h.
+const FUSE_MAGIC: rustix::fs::FsWord = 0x6573_5546;
+
+/// Write a small picture of a texture as a PNG file, for file managers
+///
+/// The texture is a DDS file, in a mount or not. Of a mounted one the needed mip alone is read. Alpha is shown where it is a
+/// cutout or all that is to be seen; games keep gloss and heights in it, too. File managers find this command by the file
+/// bsafs.thumbnailer.
+#[derive(Args, Debug)]
+pub(crate) struct Thumbnail {
+    /// Its longest side in pixels, unless the texture is smaller
+    #[arg(long, value_name = "PIXELS", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=i64::from(SIZE_MAX)))]
+    size: u32,
+    /// The texture: a path, or a URI that begins with file://
+    #[arg(value_name = "TEXTURE")]
+    input: OsString,
+    /// The picture, which is overwritten; - for standard output
+    #[arg(value_name = "PNG")]
+    output: PathBuf,
+}
+
+impl Thumbnail {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let path = path_of(&self.input);
+        let mut file = open_texture(&path)?;
+        let mut image = thumbnail(&mut file, self.size);
+        if matches!(&image, Err(PictureError::Io(error)) if error.kind() == io::ErrorKind::InvalidInput) {
+            // Of a file system that wants reads to be aligned.
+            set_direct(&file, false);
+            image = thumbnail(&mut file, self.size);
+        }
+        let image = image.map_err(|error| {
+            let exit = if matches!(error, PictureError::Io(_)) { Exit::Io } else { Exit::Data };
+            Failure::new(exit, format!("{}: {error}", path.display()))
+        })?;
+        let mut png = Vec::new();
+        write_png(&image, &mut png).map_err(|error| Failure::output(&error))?;
+        if self.output == Path::new("-") {
+            let mut out = raw_stdout();
+            out.write_all(&png)?;
+            out.flush()?;
+        } else {
+            write_picture(&self.output, &png, &file)?;
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+/// The path that an argument is: itself, or that of a URI.
+fn path_of(argument: &OsStr) -> Cow<'_, Path> {
+    let uri = argument.as_bytes().strip_prefix(b"file://");
+    let path = uri.and_then(|it| it.iter().position(|byte| *byte == b'/').and_then(|host| it.get(host..)));
+    path.map_or(Cow::Borrowed(Path::new(argument)), |path| Cow::Owned(unescaped(path).into()))
+}
+
+/// A path without the escapes of a URI, `%20`; what is none stays.
+fn unescaped(mut path: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(path.len());
+    while let Some((&first, rest)) = path.split_first() {
+        let digit = |at: usize| rest.get(at).and_then(|it| char::from(*it).to_digit(16));
+        let escaped = match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => Some((high * 16 + low) as u8),
+            _ => None,
+        };
+        bytes.push(escaped.unwrap_or(first));
+        path = if escaped.is_some() { &rest[2..] } else { rest };
+    }
+    OsString::from_vec(bytes)
+}
+
+fn open_texture(path: &Path) -> Result<File, Failure> {
+    let failure = |error: &_| Failure::io(Exit::NoInput, path, error);
+    // Without waiting: a pipe has no writer yet.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = rustix::fs::open(path, flags, Mode::empty());
+    let file = File::from(opened.map_err(|errno| failure(&errno.into()))?);
+    if !file.metadata().map_err(|error| failure(&error))?.is_file() {
+        return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.display())));
+    }
+    // What readahead reads in a mount is decoded, and it is the larger mips; a file that refuses advice is read all the same.
+    let _ = rustix::fs::fadvise(&file, 0, None, Advice::Random);
+    if rustix::fs::fstatfs(&file).is_ok_and(|it| it.f_type == FUSE_MAGIC) {
+        set_direct(&file, true);
+    }
+    Ok(file)
+}
+
+/// Has a file read past the page cache, or not: of a mount, the bytes that are asked for and no whole pages. The header puts
+/// mips across the borders of pages, so that the mip before would be decoded for its last bytes.
+fn set_direct(file: &File, is_direct: bool) {
+    let flags = if is_direct { OFlags::DIRECT } else { OFlags::empty() };
+    // What cannot be read so is read in pages.
+    let _ = rustix::fs::fcntl_setfl(file, flags);
+}
+
+/// Writes the picture into the file that the caller named, which may be there: thumbnailers make it before.
+fn write_picture(path: &Path, png: &[u8], texture: &File) -> Result<(), Failure> {
+    let not_made = |error: &_| Failure::not_made("the picture", path, error);
+    // In /tmp anybody can make a link to a file of the user's.
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let opened = rustix::fs::open(path, flags, Mode::from_raw_mode(0o666));
+    let mut file = File::from(opened.map_err(|errno| match errno {
+        rustix::io::Errno::LOOP => refused(path, "it is a link"),
+        _ => not_made(&errno.into()),
+    })?);
+    let [made, read] = [&file, texture].map(File::metadata);
+    let (made, read) = (made.map_err(|error| not_made(&error))?, read.map_err(|error| not_made(&error))?);
+    if !made.is_file() {
+        return Err(refused(path, "it is not a regular file"));
+    }
+    if (made.dev(), made.ino()) == (read.dev(), read.ino()) {
+        return Err(refused(path, "it is the texture itself"));
+    }
+    file.set_len(0).and_then(|()| file.write_all(png)).map_err(|error| Failure::io(Exit::Io, path, &error))
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    Failure::new(Exit::CannotCreate, format!("cannot write the picture {}: {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_is_the_path_that_it_names() {
+        let path = |argument: &str| path_of(OsStr::new(argument)).into_owned();
+        assert_eq!(path("file:///a/b%20c%25%C3%A9.dds"), Path::new("/a/b c%é.dds"));
+        assert_eq!(path("file://localhost/a.dds"), Path::new("/a.dds"));
+        assert_eq!(path("file:///100%.dds"), Path::new("/100%.dds"), "no escape");
+        assert_eq!(path("file:///%zz%+1"), Path::new("/%zz%+1"), "no digits");
+        assert_eq!(path("a%20b.dds"), Path::new("a%20b.dds"), "no URI");
+        assert_eq!(path("file://a"), Path::new("file://a"), "without a path");
+    }
+}

@@ -1,0 +1,282 @@
+//! `bsafs umount`: ends mounts by their mountpoints or sources, and waits until their daemons have ended.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use crate::cli::desktop::message;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::mount_plan::mounted_source;
+use crate::daemon::made_folder::MadeFolder;
+use crate::daemon::mountpoint::resolve_mountpoint;
+use crate::daemon::mounts_folder::LastMount;
+use crate::daemon::overlay;
+use crate::fuse::{MountError, unmount_entry};
+use crate::mounts::holders::{Holder, Holders};
+use crate::mounts::status::{self, Answer};
+use crate::system::mountinfo::{self, MountEntry};
+use crate::vfs::sources::is_game;
+
+/// Unmount, and remove the mountpoint if `bsafs mount` made it
+#[derive(Args, Debug)]
+pub(crate) struct Umount {
+    /// Folders that archives are mounted on; or sources, whose only mount is ended: an archive, a folder, a game or a profile as it
+    /// was mounted
+    #[arg(required_unless_present = "all", value_name = "MOUNTPOINT")]
+    mountpoints: Vec<PathBuf>,
+    /// Unmount even while files are open: the folder is free at once, open files can be read to their end
+    #[arg(short = 'z', long)]
+    lazy: bool,
+    /// End all mounts of bsafs that are yours; of root, everybody's. One that is in use stays, and the others go
+    #[arg(short, long, conflicts_with = "mountpoints")]
+    all: bool,
+    /// With --all: only mounts below this folder, such as ~/bsafs
+    #[arg(long, value_name = "FOLDER", requires = "all")]
+    below: Option<PathBuf>,
+    /// Show an error on the desktop where no terminal is connected, as the menus of file managers do
+    #[arg(long)]
+    notify: bool,
+}
+
+/// How long to wait for a daemon's end.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the processes may take to be looked at.
+const PROCESSES_TIME: Duration = Duration::from_secs(2);
+/// Processes that are named.
+const HOLDERS_SHOWN: usize = 4;
+/// How long a mount may be busy before that is an error.
+const BUSY_TIME: Duration = Duration::from_millis(300);
+
+impl Umount {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        if self.all {
+            return self.end_all();
+        }
+        let mut outcome = Ok(Exit::Ok);
+        for path in &self.mountpoints {
+            let ended = find(path).and_then(|(mounted, answer)| self.end(path, &mounted, &answer));
+            if let Err(failure) = ended {
+                self.notify(&failure);
+                // Each is told; the last by who called.
+                if let Err(earlier) = std::mem::replace(&mut outcome, Err(failure)) {
+                    log::error!("{}", earlier.what);
+                }
+            }
+        }
+        outcome
+    }
+
+    fn notify(&self, failure: &Failure) {
+        if self.notify {
+            message::show_without_terminal(&failure.what);
+        }
+    }
+
+    /// Ends what may be ended, the mounts that were made last first.
+    fn end_all(&self) -> Result<Exit, Failure> {
+        let below = self.below.as_deref().map(resolve_mountpoint);
+        let mut exit = Exit::Ok;
+        for (mounted, answer) in status::all().into_iter().rev() {
+            let shown = overlay::shown(&mounted);
+            let path = &shown.mountpoint;
+            if below.as_ref().is_some_and(|below| !path.starts_with(below)) {
+                continue;
+            }
+            if !is_callers(&mounted) {
+                log::info!("{}: it is another user's mount, and stays", path.display());
+                continue;
+            }
+            if let Err(failure) = self.end(path, &mounted, &answer) {
+                log::error!("{}", failure.what);
+                self.notify(&failure);
+                exit = failure.exit;
+            }
+        }
+        Ok(exit)
+    }
+
+    /// Ends a mount, and waits for the end of its daemon. `path` is what the user calls it.
+    fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
+        check_ours(path, &mounted.mountpoint)?;
+        let overlay = overlay::over(mounted);
+        // The daemon ends its own mount when the overlay is gone.
+        let ended = overlay.as_ref().unwrap_or(mounted);
+        unmount_free(ended, self.lazy).map_err(|error| {
+            let advice = if self.lazy { String::new() } else { advice(ended, &error) };
+            Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
+        })?;
+        if let Answer::Status(status) = answer {
+            return self.wait_for_daemon(&ended.mountpoint, mounted, status.status.pid);
+        }
+        // Nobody ends it.
+        overlay::take_back(mounted)
+            .map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))?;
+        if matches!(answer, Answer::Dead) && mounted.user() == rustix::process::geteuid().as_raw() {
+            remove_left(&overlay::mountpoint(mounted));
+        }
+        Ok(())
+    }
+
+    /// Waits for the end of the daemon of a mount that was ended.
+    fn wait_for_daemon(&self, path: &Path, mounted: &MountEntry, daemon: u32) -> Result<(), Failure> {
+        // Of several mounts of one daemon the last ends it.
+        let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
+        if !self.lazy && !remains && !wait(daemon.into()) {
+            let what = format!(
+                "{}: nothing is mounted there any more, but the daemon (process {daemon}) still serves the mount: \
+                 another mount namespace (a container) has a copy of it, or a bind mount is one",
+                path.display()
+            );
+            return Err(Failure::new(Exit::CannotCreate, what));
+        }
+        Ok(())
+    }
+}
+
+/// Unmounts; one that is busy is tried again for a moment: who asks a daemon for its status holds its mount meanwhile, as a file
+/// manager does that looks at a folder.
+fn unmount_free(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
+    let began = Instant::now();
+    loop {
+        match unmount_entry(mounted, lazily) {
+            Err(MountError::Kernel(_, error))
+                if error.kind() == ErrorKind::ResourceBusy && began.elapsed() < BUSY_TIME =>
+            {
+                sleep(Duration::from_millis(20));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// What to do about a mount that stays, and who uses it.
+fn advice(mounted: &MountEntry, error: &MountError) -> String {
+    let is_busy = matches!(error, MountError::Kernel(_, error) if error.kind() == ErrorKind::ResourceBusy);
+    let holders = if is_busy { Holders::find(PROCESSES_TIME) } else { Holders::default() };
+    let holders = holders.of(&mounted.device);
+    let shown: Vec<String> = holders.iter().take(HOLDERS_SHOWN).map(Holder::text).collect();
+    let more = holders.len().saturating_sub(HOLDERS_SHOWN);
+    match (shown.is_empty(), more) {
+        (true, _) => "; close what uses it, or add --lazy".into(),
+        (false, 0) => format!("; close what uses it, or add --lazy: {}", shown.join(", ")),
+        (false, _) => format!("; close what uses it, or add --lazy: {}, and {more} more", shown.join(", ")),
+    }
+}
+
+/// What a daemon that was killed made, and could not remove.
+fn remove_left(mountpoint: &Path) {
+    let around = mountpoint.parent().map(|around| LastMount { around: around.to_owned() });
+    // The folder before the one around it.
+    drop(MadeFolder::left_behind(mountpoint));
+    drop(around);
+}
+
+/// The mount on a path, or the only one that was made from what is at the path, and its daemon's answer.
+fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
+    let mountpoint = resolve_mountpoint(path);
+    let is_there = !is_game(path) && mountinfo::mounted_at(&mountpoint).is_some();
+    let found = if is_there { overlay::ours_at(&mountpoint) } else { overlay::left_of(&mountpoint) };
+    if let Some(mounted) = found {
+        let answer = status::ask(&mounted);
+        return Ok((mounted, answer));
+    }
+    if is_there {
+        check_ours(path, &mountpoint)?;
+    }
+    let source = mounted_source(path);
+    let mounts = status::all();
+    let is_of_source = |(mounted, answer): &(MountEntry, Answer)| match answer {
+        Answer::Status(status) => is_callers(mounted) && status.sources.iter().any(|it| it.is_same(&source)),
+        _ => false,
+    };
+    let is_silent =
+        mounts.iter().any(|(mounted, answer)| is_callers(mounted) && matches!(answer, Answer::Hangs));
+    let mut found: Vec<(MountEntry, Answer)> = mounts.into_iter().filter(is_of_source).collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(found), true) => Ok(found),
+        (Some(last), false) => Err(several(path, found.iter().chain([&last]))),
+        (None, _) => Err(none(path, is_silent)),
+    }
+}
+
+fn several<'a>(path: &Path, found: impl Iterator<Item = &'a (MountEntry, Answer)>) -> Failure {
+    let mountpoints: Vec<String> =
+        found.map(|(mounted, _)| format!("\n  {}", overlay::shown(mounted).mountpoint.display())).collect();
+    let what = format!("{}: it is mounted more than once; name one:{}", path.display(), mountpoints.concat());
+    Failure::new(Exit::Usage, what)
+}
+
+fn none(path: &Path, is_silent: bool) -> Failure {
+    let (name, is_source) = (path.display(), is_game(path) || path.exists());
+    let what = match (is_source, is_silent) {
+        (false, _) => format!("{name}: nothing is mounted there"),
+        (true, false) => format!("{name}: it is not mounted by itself; `bsafs mounts` lists what is"),
+        (true, true) => {
+            format!("{name}: no daemon that answers mounts it by itself; `bsafs mounts` lists all")
+        }
+    };
+    Failure::new(Exit::NoInput, what)
+}
+
+/// Whether the user that runs this command may end a mount.
+fn is_callers(mounted: &MountEntry) -> bool {
+    let user = rustix::process::geteuid();
+    user.is_root() || mounted.owner.is_some_and(|(owner, _)| owner == user.as_raw())
+}
+
+/// Refuses mounts of other file systems, which root could unmount by mistake.
+fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
+    let path = path.display();
+    match mountinfo::mounted_at(mountpoint) {
+        None => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
+        Some(mounted) if !mounted.is_ours() => Err(Failure::new(
+            Exit::CannotCreate,
+            format!("{path}: what is mounted there ({}) is not of bsafs; `umount` ends it", mounted.kind),
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Waits until a process is gone; `false` when it is not within [`TIMEOUT`].
+fn wait(process: u64) -> bool {
+    let start = Instant::now();
+    while is_running(process) {
+        if start.elapsed() > TIMEOUT {
+            return false;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// Whether a process has not ended. A zombie has ended: in containers the parent that adopts a daemon may reap it late or
+/// never.
+fn is_running(process: u64) -> bool {
+    // The state follows the name, which is in parentheses and may hold any character (`proc_pid_stat(5)`).
+    std::fs::read_to_string(format!("/proc/{process}/stat"))
+        .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zombie_has_ended() {
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().expect("cat");
+        let process = u64::from(child.id());
+        assert!(is_running(process));
+        drop(child.stdin.take());
+        let stat = format!("/proc/{process}/stat");
+        while !std::fs::read_to_string(&stat).expect("not waited for yet").contains(") Z ") {
+            sleep(Duration::from_millis(1));
+        }
+        assert!(!is_running(process));
+        child.wait().expect("its end");
+        assert!(!is_running(process));
+    }
+}

@@ -1,0 +1,171 @@
+//! `bsafs verify`: decodes every file and names those that are damaged.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::slice;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::mount_state::Flags;
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::selection;
+use crate::cli::terminal::output::{count, stdout_for, write_json};
+use crate::format::hash::Family;
+use crate::format::{self, EntryId};
+use crate::game::LayerKind;
+use crate::vfs::named_folder::NamedFolder;
+use crate::vfs::open::OpenedArchives;
+use crate::vfs::opened_archive::with_archive;
+use crate::vfs::parallel::in_parallel;
+use crate::vfs::source_set::SourceSet;
+use crate::vfs::sources;
+
+/// Decode every file of archives, and name those that are bad
+///
+/// Checksums are compared where there are any: zlib streams have one, LZ4 frames have those that their flags name. Stored
+/// files, LZ4 blocks (some of Starfield's textures) and XMem (Xbox 360) have none: of these, damage is found only where
+/// it changes the length or makes data that cannot be decoded. A checksum that is missing is odd, not bad.
+///
+/// The exit status is 0 if all files are sound, 1 if any is not, and that of the failure where an archive cannot be
+/// opened at all.
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    /// Archives, folders, games, and whatever else `mount` takes
+    #[arg(required = true, value_name = "SOURCE")]
+    archives: Vec<PathBuf>,
+    /// One JSON object a line, an archive each
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+}
+
+/// Games look a file up by its hash alone, so that a wrong hash hides it from them. Mod managers wrote such hashes on
+/// purpose, to let loose textures win in Oblivion.
+const HASH_DIFFERS: &str = "hash differs from that of its name (archive invalidation?)";
+
+/// What was found in one archive.
+#[derive(Serialize)]
+struct Findings {
+    archive: String,
+    files: usize,
+    bad: Vec<Finding>,
+    /// Files that are whole but break a rule of their format.
+    odd: Vec<Finding>,
+}
+
+/// What was found in one file.
+#[derive(Serialize)]
+struct Finding {
+    path: String,
+    what: String,
+}
+
+impl Verify {
+    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+        let mut out = stdout_for(self.json);
+        let mut exit = Exit::Ok;
+        let mut report = |findings: Findings| {
+            if !findings.bad.is_empty() {
+                exit = Exit::No;
+            }
+            match self.json {
+                true => write_json(&mut out, &findings)?,
+                false => findings.write(&mut out, is_quiet)?,
+            }
+            out.flush()
+        };
+        for source in &self.archives {
+            // Each is checked by itself, so that a profile's options are those of what it names.
+            let set = SourceSet::new(slice::from_ref(source), &Flags::of(&self.open))?.in_one_tree();
+            // A profile that has suspect files served does not make them sound.
+            let set = SourceSet { salvage: false, ..set };
+            for path in &set.paths {
+                verify_source(path, &set, &mut report)?;
+            }
+        }
+        Ok(exit)
+    }
+}
+
+/// Checks a game's archives, a folder, or an archive, and reports each.
+fn verify_source(
+    source: &Path,
+    set: &SourceSet,
+    report: &mut impl FnMut(Findings) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if let Some(order) = sources::game(source, &set.open.source)? {
+        for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
+            report(verify_archive(&layer.path, set)?)?;
+        }
+        return Ok(());
+    }
+    if !source.is_dir() {
+        return Ok(report(verify_archive(source, set)?)?);
+    }
+    let NamedFolder { loose, archives } = NamedFolder::open(source, &set.open)?;
+    for archive in &archives {
+        report(verify_archive(archive, set)?)?;
+    }
+    Ok(report(findings(source, &loose, &[])?)?)
+}
+
+fn verify_archive(archive: &Path, set: &SourceSet) -> Result<Findings, Failure> {
+    let opened = OpenedArchives::open(&set.only(archive))?;
+    findings(archive, &opened, &misnamed(archive, &set.open)?)
+}
+
+/// The files whose stored hash is that of their stored name on no platform; ascending.
+fn misnamed(archive: &Path, args: &OpenArgs) -> Result<Vec<EntryId>, Failure> {
+    with_archive(archive, &args.parse.options(), |parsed| {
+        let is_misnamed = |entry: &format::Entry<'_>| {
+            entry.name.parts().is_some_and(|(folder, file)| {
+                parsed.hashes != Family::None
+                    && !parsed.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
+            })
+        };
+        let entries = (0_u32..).zip(parsed.entries()).filter(|(_, entry)| is_misnamed(entry));
+        entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect()
+    })
+}
+
+/// Checks all files of one archive or folder; `misnamed` are ascending.
+fn findings(source: &Path, opened: &OpenedArchives, misnamed: &[EntryId]) -> Result<Findings, Failure> {
+    let mut files: Vec<_> = opened.tree.entries().collect();
+    // In stored order, so that the disk is read sequentially.
+    files.sort_unstable_by_key(|(_, entry)| *entry);
+    let checked = in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
+    let (mut bad, mut odd) = (Vec::new(), Vec::new());
+    for ((node, entry), checked) in files.iter().zip(checked) {
+        let path = selection::path(&opened.tree, *node);
+        if misnamed.binary_search(entry).is_ok() {
+            odd.push(Finding { path: path.clone(), what: HASH_DIFFERS.into() });
+        }
+        match checked {
+            Err(error) => bad.push(Finding { path, what: error.to_string() }),
+            Ok(quirks) => {
+                odd.extend(quirks.iter().map(|it| Finding { path: path.clone(), what: it.to_string() }))
+            }
+        }
+    }
+    Ok(Findings { archive: source.display().to_string(), files: files.len(), bad, odd })
+}
+
+impl Findings {
+    fn write(&self, out: &mut impl Write, is_quiet: bool) -> std::io::Result<()> {
+        for Finding { path, what } in &self.bad {
+            writeln!(out, "bad: {path}: {what}")?;
+        }
+        if is_quiet {
+            return Ok(());
+        }
+        for Finding { path, what } in &self.odd {
+            writeln!(out, "odd: {path}: {what}")?;
+        }
+        let verdict =
+            if self.bad.is_empty() { "all sound".into() } else { format!("{} bad", self.bad.len()) };
+        writeln!(out, "{}: {}, {verdict}", self.archive, count(self.files, "file"))
+    }
+}

@@ -1,0 +1,162 @@
+//! `bsafs which`: which archive a file in a mount, or in sources that are not mounted, comes from, and what it hides.
+
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::BinaryBytes;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::mount_state::Flags;
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::terminal::output::stdout_for;
+use crate::daemon::overlay;
+use crate::fs::{FileSystem, Presentation, Provenance, WHICH_LINK, read_pages};
+use crate::system::mountinfo;
+use crate::tree::Kind;
+use crate::vfs::open::OpenedArchives;
+use crate::vfs::source_set::SourceSet;
+
+/// Print which archive a file inside a mount comes from, and what it hides
+///
+/// With --in, of files that a mount of the named sources would have: nothing is mounted, and paths are those in it.
+///
+/// The exit status is 1 if a path is no file of a mount, or of the sources.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Which {
+    /// Files inside mounts of bsafs; with --in, their paths inside the mount, in any case, with either slash
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// A source instead of a mount: a game by its id, an instance of Mod Organizer 2 or the folder of a profile in it, an
+    /// openmw.cfg file, an archive, a folder or a profile (*.toml); given several times, the last one wins
+    #[arg(long = "in", value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bsafs which ~/mnt/textures/clutter/bucket.dds
+  bsafs which --in skyrimse textures/clutter/bucket.dds
+  bsafs which --in ~/MO2 --mo2-profile Default 'Interface\\HUDMenu.swf' --json";
+
+const NO_FILE: &str = "no such file";
+const FOLDER: &str = "it is a folder; folders come from all archives that have it";
+
+impl Which {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let unmounted = self.open_sources()?;
+        let provenance = |path: &Path| match &unmounted {
+            None => read_provenance(path),
+            Some(fs) => find_provenance(fs, path),
+        };
+        let mut out = stdout_for(self.json);
+        let mut exit = Exit::Ok;
+        for path in &self.paths {
+            match provenance(path) {
+                Ok(text) if self.json => writeln!(out, "{text}")?,
+                Ok(text) => match serde_json::from_str::<Provenance>(&text) {
+                    Ok(provenance) => write(&mut out, &provenance)?,
+                    Err(error) => {
+                        return Err(Failure::new(
+                            Exit::Data,
+                            format!("the daemon's answer cannot be read: {error}"),
+                        ));
+                    }
+                },
+                Err(what) => {
+                    log::error!("{}: {what}", path.display());
+                    exit = Exit::No;
+                }
+            }
+        }
+        out.flush()?;
+        Ok(exit)
+    }
+
+    /// What a mount of the sources would serve, where some are named.
+    fn open_sources(&self) -> Result<Option<FileSystem>, Failure> {
+        if self.sources.is_empty() && self.open.source.game_dir.is_none() {
+            return Ok(None);
+        }
+        let opened = OpenedArchives::open(&SourceSet::new(&self.sources, &Flags::of(&self.open))?)?;
+        let fs = FileSystem::new(opened.tree, opened.store, Presentation::default());
+        Ok(Some(fs.with_reasons(opened.reasons)))
+    }
+}
+
+/// The provenance of a file that is not mounted, in JSON.
+fn find_provenance(fs: &FileSystem, path: &Path) -> Result<String, String> {
+    let view = fs.view();
+    let node = view.tree().resolve(path.as_os_str().as_encoded_bytes()).ok_or(NO_FILE)?;
+    let Kind::File(entry) = view.tree().kind(node) else { return Err(FOLDER.into()) };
+    // Learns it, as the look of a program at a mounted file does.
+    view.store().size(entry);
+    Provenance::of(&view, node).map(Provenance::to_json).ok_or_else(|| FOLDER.into())
+}
+
+/// The provenance as the daemon sends it, in JSON.
+fn read_provenance(path: &Path) -> Result<String, String> {
+    let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => NO_FILE.to_owned(),
+        _ => error.to_string(),
+    })?;
+    let path = path.canonicalize().map_err(|error| error.to_string())?;
+    let Some(mounted) = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::MountEntry::is_ours) else {
+        return match overlay::path_beneath(&path) {
+            Some(Ok(beneath)) => read_provenance(&beneath),
+            Some(Err(written)) => {
+                Err(format!("it is in no archive: it was written to {}", written.display()))
+            }
+            None => Err("it is not inside a mount of bsafs".into()),
+        };
+    };
+    if metadata.is_dir() {
+        return Err(FOLDER.into());
+    }
+    // In the file's own folder: what is mounted may be a bind mount of a folder of the mount.
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    if std::fs::metadata(folder).is_ok_and(|folder| folder.dev() != metadata.dev()) {
+        return Err(format!(
+            "it is mounted alone, without its folder; ask in {}",
+            mounted.mountpoint.display()
+        ));
+    }
+    let read = |page| match page {
+        0 => std::fs::read_link(folder.join(format!("{WHICH_LINK}{}", metadata.ino()))),
+        _ => std::fs::read_link(folder.join(format!("{WHICH_LINK}{}:{page}", metadata.ino()))),
+    };
+    read_pages(|page| read(page).map(|text| text.to_string_lossy().into_owned())).map_err(|error| match error
+        .kind()
+    {
+        std::io::ErrorKind::PermissionDenied => "who may not list its folder may not know".to_owned(),
+        _ => format!("the daemon does not answer: {error}"),
+    })
+}
+
+fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
+    let Provenance { path, size, from, hides, hides_more } = provenance;
+    writeln!(out, "{path}  ({})", BinaryBytes(*size))?;
+    for (role, copy) in std::iter::once(("from  ", from)).chain(hides.iter().map(|copy| ("hides ", copy))) {
+        let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
+        let stored = match &copy.stored_name[..] {
+            "" => format!("stored without a name, hash {}", copy.hash),
+            name => format!("stored as {name}"),
+        };
+        let (archive, codec, packed) = (&copy.archive, &copy.codec, BinaryBytes(copy.packed));
+        writeln!(out, "  {role} {archive}  {codec}, {packed} packed, {stored}{}", tiled.unwrap_or_default())?;
+        if !copy.why.is_empty() {
+            writeln!(out, "         {}", copy.why)?;
+        }
+    }
+    if *hides_more > 0 {
+        writeln!(out, "  hides  {hides_more} more")?;
+    }
+    Ok(())
+}

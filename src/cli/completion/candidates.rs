@@ -1,0 +1,230 @@
+//! What a word of a command line may become: sources, mounts, files, and paths inside archives, of one
+//! folder.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::daemon::overlay;
+use crate::game::find::find;
+use crate::game::{Environment, OPENMW_CFG};
+use crate::system::mountinfo;
+use crate::tree::{Kind, Tree};
+
+/// What the word at the cursor may become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// The whole word, without quotes.
+    pub(crate) text: Vec<u8>,
+    /// What it means, in a line; empty for names.
+    pub(crate) help: String,
+}
+
+impl Candidate {
+    /// A name that needs no explanation.
+    pub(crate) fn name(text: impl Into<Vec<u8>>) -> Self {
+        Self { text: text.into(), help: String::new() }
+    }
+}
+
+/// Which files on the disk are candidates; folders always are, for what is in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DiskFiles {
+    /// Archives, profiles, and settings of OpenMW.
+    Sources,
+    All,
+    /// None.
+    Folders,
+}
+
+/// Files and folders whose paths begin with a text.
+pub(crate) fn on_disk(typed: &[u8], files: DiskFiles) -> Vec<Candidate> {
+    let name_at = typed.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
+    let (parent, name) = typed.split_at(name_at);
+    let folder = if parent.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(parent)) };
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let candidate = |entry: fs::DirEntry| {
+        let found = entry.file_name().into_vec();
+        // Hidden ones for who asks for them.
+        if !found.starts_with(name) || (name.is_empty() && found.starts_with(b".")) {
+            return None;
+        }
+        let kind = entry.file_type().ok()?;
+        let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
+        let is_file = match files {
+            DiskFiles::Sources => is_source(Path::new(OsStr::from_bytes(&found))),
+            DiskFiles::All => true,
+            DiskFiles::Folders => false,
+        };
+        let mut text = [parent, &found].concat();
+        if is_folder {
+            text.push(b'/');
+        }
+        (is_folder || is_file).then(|| Candidate::name(text))
+    };
+    entries.filter_map(Result::ok).filter_map(candidate).collect()
+}
+
+/// Whether a file is a source by its name.
+fn is_source(path: &Path) -> bool {
+    let is = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
+    ["bsa", "ba2", "snd", "toml"].iter().any(|known| is(known))
+        || path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(OPENMW_CFG))
+}
+
+/// What can be mounted: files and folders, and games that are installed.
+pub(crate) fn sources(typed: &[u8]) -> Vec<Candidate> {
+    let mut found = on_disk(typed, DiskFiles::Sources);
+    if !typed.contains(&b'/') {
+        let games = find(&Environment::of_process()).installations;
+        let names: BTreeSet<_> = games.iter().map(|game| (game.title.id, game.title.name)).collect();
+        let games = names.into_iter().filter(|(id, _)| id.as_bytes().starts_with(typed));
+        found.extend(games.map(|(id, name)| Candidate { text: id.into(), help: name.into() }));
+    }
+    found
+}
+
+/// Folders on which archives are mounted, by their absolute paths, or from the current folder. The mounts themselves are not
+/// asked: one may hang.
+pub(crate) fn mounts(typed: &[u8]) -> Vec<Candidate> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let ours = mountinfo::mounts().into_iter().filter(mountinfo::MountEntry::is_ours);
+    let paths: BTreeSet<PathBuf> = ours.map(|mount| overlay::mountpoint(&mount)).collect();
+    paths.iter().filter_map(|path| Some(Candidate::name(spelt(path, &here, typed)?))).collect()
+}
+
+/// A path in the spelling that was begun.
+fn spelt(path: &Path, here: &Path, typed: &[u8]) -> Option<Vec<u8>> {
+    let below = path.strip_prefix(here).ok().filter(|below| !below.as_os_str().is_empty());
+    let below = below.map(|below| below.as_os_str().as_bytes().to_owned());
+    let dotted = below.as_ref().map(|below| [b"./", &below[..]].concat());
+    let spellings = [below, dotted, Some(path.as_os_str().as_bytes().to_owned())];
+    spellings.into_iter().flatten().find(|spelling| spelling.starts_with(typed))
+}
+
+/// What [`mounts`] has and, for files in them, [`on_disk`].
+pub(crate) fn in_mounts(typed: &[u8]) -> Vec<Candidate> {
+    let mut found = on_disk(typed, DiskFiles::All);
+    let known: BTreeSet<Vec<u8>> = found.iter().map(|it| it.text.clone()).collect();
+    let into = |mut mount: Candidate| {
+        mount.text.push(b'/');
+        mount
+    };
+    found.extend(mounts(typed).into_iter().map(into).filter(|mount| !known.contains(&mount.text)));
+    found
+}
+
+/// Files and folders of a tree, one level of it. What was typed stays as it was, in any case and with either slash.
+pub(crate) fn in_tree(tree: &Tree, typed: &[u8]) -> Vec<Candidate> {
+    let name_at = typed.iter().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(0, |at| at + 1);
+    let (parent, name) = typed.split_at(name_at);
+    let Some(folder) = tree.resolve(parent) else { return Vec::new() };
+    let candidate = |child| {
+        let found = tree.name(child);
+        let rest = match found.split_at_checked(name.len()) {
+            Some((begun, rest)) if begun.eq_ignore_ascii_case(name) => rest,
+            _ => return None,
+        };
+        let end: &[u8] = if tree.kind(child) == Kind::Folder { b"/" } else { b"" };
+        Some(Candidate::name([typed, rest, end].concat()))
+    };
+    tree.children(folder).filter_map(candidate).collect()
+}
+
+/// The same as patterns, in which the characters of a pattern are themselves.
+pub(crate) fn patterns_in_tree(tree: &Tree, typed: &[u8]) -> Vec<Candidate> {
+    let Some(path) = unescaped(typed) else { return Vec::new() };
+    let found = in_tree(tree, &path).into_iter();
+    let pattern = |it: Candidate| Candidate::name([typed, &pattern_of(&it.text[path.len()..])].concat());
+    found.map(pattern).collect()
+}
+
+/// A pattern for one path: each special character is a class of its own.
+fn pattern_of(path: &[u8]) -> Vec<u8> {
+    let mut pattern = Vec::with_capacity(path.len());
+    for &byte in path {
+        match byte {
+            b'*' | b'?' | b'[' | b']' | b'{' | b'}' => pattern.extend_from_slice(&[b'[', byte, b']']),
+            _ => pattern.push(byte),
+        }
+    }
+    pattern
+}
+
+/// The path that [`pattern_of`] made a pattern of; `None` for any other pattern.
+fn unescaped(pattern: &[u8]) -> Option<Vec<u8>> {
+    let (mut path, mut rest) = (Vec::with_capacity(pattern.len()), pattern);
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = match (byte, after) {
+            (b'[', [special, b']', after @ ..]) => {
+                path.push(*special);
+                after
+            }
+            (b'*' | b'?' | b'[' | b'{', _) => return None,
+            _ => {
+                path.push(byte);
+                after
+            }
+        };
+    }
+    Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(candidates: Vec<Candidate>) -> BTreeSet<String> {
+        candidates.into_iter().map(|it| String::from_utf8_lossy(&it.text).into_owned()).collect()
+    }
+
+    #[test]
+    fn of_a_folder_archives_profiles_and_folders_are_offered_and_what_is_hidden_if_it_is_begun() {
+        let dir = tempfile::TempDir::new().expect("a folder");
+        for name in ["Skyrim - A.BSA", "Skyrim.txt", "b.ba2", "p.toml", "openmw.cfg", ".hidden.bsa"] {
+            fs::write(dir.path().join(name), "").expect("written");
+        }
+        fs::create_dir(dir.path().join("Sub")).expect("made");
+        std::os::unix::fs::symlink("Sub", dir.path().join("Skylink")).expect("linked");
+        let path = |name: &str| format!("{}/{name}", dir.path().display());
+        let found = |typed: &str, files| texts(on_disk(path(typed).as_bytes(), files));
+        let set = |names: &[&str]| names.iter().map(|name| path(name)).collect::<BTreeSet<_>>();
+        assert_eq!(found("S", DiskFiles::Sources), set(&["Skyrim - A.BSA", "Skylink/", "Sub/"]));
+        assert_eq!(
+            found("", DiskFiles::Sources),
+            set(&["Skyrim - A.BSA", "Skylink/", "Sub/", "b.ba2", "openmw.cfg", "p.toml"])
+        );
+        assert_eq!(found("", DiskFiles::Folders), set(&["Skylink/", "Sub/"]));
+        assert_eq!(found(".h", DiskFiles::Sources), set(&[".hidden.bsa"]));
+        assert!(found("Sky", DiskFiles::All).contains(&path("Skyrim.txt")));
+        assert!(found("none/", DiskFiles::All).is_empty());
+    }
+
+    #[test]
+    fn a_mount_is_spelt_as_it_was_begun() {
+        let spell = |typed: &str| {
+            let found = spelt(Path::new("/home/me/mnt"), Path::new("/home/me"), typed.as_bytes());
+            found.map(|it| String::from_utf8(it).expect("UTF-8"))
+        };
+        assert_eq!(spell("").as_deref(), Some("mnt"));
+        assert_eq!(spell("./").as_deref(), Some("./mnt"));
+        assert_eq!(spell("/ho").as_deref(), Some("/home/me/mnt"));
+        assert_eq!(spell("x"), None);
+        assert_eq!(spelt(Path::new("/mnt"), Path::new("/mnt"), b""), Some(b"/mnt".to_vec()));
+    }
+
+    #[test]
+    fn a_path_with_special_characters_is_offered_as_a_pattern_that_matches_it_alone() {
+        for path in ["a*b[c]{d}?", "plain/path", "]x"] {
+            let pattern = pattern_of(path.as_bytes());
+            assert_eq!(unescaped(&pattern).as_deref(), Some(path.as_bytes()));
+            let text = String::from_utf8(pattern).expect("UTF-8");
+            let glob = globset::GlobBuilder::new(&text).backslash_escape(false).build().expect("a pattern");
+            assert!(glob.compile_matcher().is_match(path), "{text}");
+        }
+        assert_eq!(unescaped(b"scripts/**"), None);
+        assert_eq!(unescaped(b"a[bc]"), None);
+    }
+}

@@ -1,0 +1,369 @@
+//! What the command line expects at its end: a command, an option, or the value of an argument, by the definitions from which
+//! `--help` is made.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
+
+use super::candidates::{self, Candidate, DiskFiles};
+use crate::cli::options::mount_state::Flags;
+use crate::cli::options::open_args::{Layout, OpenArgs};
+use crate::game::ArchiveRule;
+use crate::tree::Tree;
+use crate::vfs::open::OpenedArchives;
+use crate::vfs::source_set::SourceSet;
+
+/// What a word may become.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    /// What stands before the value in the word: `--glob=`, or options that a comma ended.
+    prefix: Vec<u8>,
+    value: Value,
+}
+
+#[derive(Debug)]
+enum Value {
+    Words(Vec<Candidate>),
+    Kind(Kind),
+    Tree { tree: Box<Tree>, is_pattern: bool },
+}
+
+/// What an argument takes, by the name of its value in `--help`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// What only the user knows.
+    Unknown,
+    Source,
+    Mount,
+    /// A file in a mount, or where sources are named a path in these.
+    Path,
+    /// A pattern for paths in the sources.
+    Pattern,
+    File,
+    Folder,
+    CodePage,
+    Precedence,
+    Command,
+}
+
+/// The names of values in `--help`, and what they stand for.
+const KINDS: [(&str, Kind); 23] = [
+    ("SOURCE", Kind::Source),
+    ("SOURCE... [MOUNTPOINT]", Kind::Source),
+    ("ARCHIVE", Kind::Source),
+    ("A", Kind::Source),
+    ("B", Kind::Source),
+    ("MOUNTPOINT", Kind::Mount),
+    ("PATH", Kind::Path),
+    ("PATTERN", Kind::Pattern),
+    ("FILE", Kind::File),
+    ("LIST", Kind::File),
+    ("TEXTURE", Kind::File),
+    ("PNG", Kind::File),
+    ("LINE", Kind::Unknown),
+    ("BREAKS", Kind::Unknown),
+    ("FOLDER", Kind::Folder),
+    ("DIR", Kind::Folder),
+    ("CODE PAGE", Kind::CodePage),
+    ("RULE", Kind::Precedence),
+    ("COMMAND", Kind::Command),
+    ("NAME", Kind::Unknown),
+    ("LAYER", Kind::Unknown),
+    ("BYTES", Kind::Unknown),
+    ("PIXELS", Kind::Unknown),
+];
+
+impl Expected {
+    /// What the word behind these words may become; the first is the program. `word` is what it is so far.
+    pub(crate) fn at_end(mut bsafs: Command, before: &[Vec<u8>], word: &[u8]) -> Self {
+        bsafs.build();
+        let line = Line::read(&bsafs, before.get(1..).unwrap_or_default());
+        let words = |words| Self { prefix: Vec::new(), value: Value::Words(words) };
+        if let Some(argument) = line.pending {
+            return line.value(&bsafs, argument, word, 0);
+        }
+        if !line.is_escaped && word.starts_with(b"-") {
+            return match word.iter().position(|&byte| byte == b'=').filter(|_| word.starts_with(b"--")) {
+                Some(at) => match line.long(&word[2..at]) {
+                    Some(argument) => line.value(&bsafs, argument, word, at + 1),
+                    None => words(Vec::new()),
+                },
+                None => match word.get(1).and_then(|&byte| line.short(byte)).filter(|_| word.len() > 2) {
+                    Some(argument) if takes_value(argument) => line.value(&bsafs, argument, word, 2),
+                    _ => words(line.options()),
+                },
+            };
+        }
+        if line.command.has_subcommands() {
+            return words(commands(line.command));
+        }
+        match line.positional() {
+            Some(argument) => line.value(&bsafs, argument, word, 0),
+            None => words(Vec::new()),
+        }
+    }
+
+    /// Whether candidates are mounts.
+    pub(crate) fn are_mounts(&self) -> bool {
+        matches!(self.value, Value::Kind(Kind::Mount))
+    }
+
+    /// Whether candidates are paths inside archives.
+    pub(crate) fn are_in_tree(&self) -> bool {
+        matches!(self.value, Value::Tree { .. })
+    }
+
+    /// What a word may become that begins like this.
+    pub(crate) fn candidates(&self, word: &[u8]) -> Vec<Candidate> {
+        let Some(typed) = word.strip_prefix(&self.prefix[..]) else { return Vec::new() };
+        let found = match &self.value {
+            Value::Words(words) => words.iter().filter(|it| it.text.starts_with(typed)).cloned().collect(),
+            Value::Tree { tree, is_pattern: false } => candidates::in_tree(tree, typed),
+            Value::Tree { tree, is_pattern: true } => candidates::patterns_in_tree(tree, typed),
+            Value::Kind(kind) => match kind {
+                Kind::Source => candidates::sources(typed),
+                Kind::Mount => candidates::mounts(typed),
+                Kind::Path => candidates::in_mounts(typed),
+                Kind::File => candidates::on_disk(typed, DiskFiles::All),
+                Kind::Folder => candidates::on_disk(typed, DiskFiles::Folders),
+                Kind::Unknown | Kind::Pattern | Kind::CodePage | Kind::Precedence | Kind::Command => {
+                    Vec::new()
+                }
+            },
+        };
+        let whole = |it: Candidate| Candidate { text: [&self.prefix, &it.text[..]].concat(), ..it };
+        found.into_iter().map(whole).collect()
+    }
+}
+
+/// A command line, as far as it was read.
+struct Line<'a> {
+    command: &'a Command,
+    /// Words behind the program's name.
+    words: &'a [Vec<u8>],
+    /// The option whose value comes next.
+    pending: Option<&'a Arg>,
+    /// Whether `--` ended the options.
+    is_escaped: bool,
+    /// Values that stand by themselves.
+    positionals: Vec<&'a [u8]>,
+    /// The sources among all values.
+    sources: Vec<&'a [u8]>,
+}
+
+impl<'a> Line<'a> {
+    fn read(bsafs: &'a Command, words: &'a [Vec<u8>]) -> Self {
+        let (positionals, sources) = Default::default();
+        let mut line = Self { command: bsafs, words, pending: None, is_escaped: false, positionals, sources };
+        for word in words {
+            line.read_word(word);
+        }
+        line
+    }
+
+    fn read_word(&mut self, word: &'a [u8]) {
+        if let Some(argument) = self.pending.take() {
+            return self.note(argument, word);
+        }
+        match word {
+            _ if self.is_escaped => self.read_positional(word),
+            b"--" => self.is_escaped = true,
+            [b'-', b'-', name @ ..] => {
+                let end = name.iter().position(|&byte| byte == b'=');
+                let argument = self.long(&name[..end.unwrap_or(name.len())]);
+                match (argument.filter(|it| takes_value(it)), end) {
+                    (Some(argument), Some(end)) => self.note(argument, &name[end + 1..]),
+                    (argument, _) => self.pending = argument,
+                }
+            }
+            [b'-', letters @ ..] if !letters.is_empty() => {
+                let takes = |byte: &u8| self.short(*byte).is_some_and(takes_value);
+                let Some(at) = letters.iter().position(takes) else { return };
+                match (self.short(letters[at]), &letters[at + 1..]) {
+                    (argument, []) => self.pending = argument,
+                    (Some(argument), value) => self.note(argument, value),
+                    (None, _) => {}
+                }
+            }
+            _ => self.read_positional(word),
+        }
+    }
+
+    fn read_positional(&mut self, word: &'a [u8]) {
+        if !self.command.has_subcommands() {
+            if let Some(argument) = self.positional() {
+                self.note(argument, word);
+            }
+            return self.positionals.push(word);
+        }
+        let name = OsStr::from_bytes(word);
+        // What is no command is the source of a mount, as mount(8) calls us.
+        match self.command.find_subcommand(name) {
+            Some(command) => self.command = command,
+            None => {
+                self.command = self.command.find_subcommand("mount").unwrap_or(self.command);
+                self.positionals.push(word);
+            }
+        }
+    }
+
+    fn note(&mut self, argument: &Arg, value: &'a [u8]) {
+        if kind(argument) == Some(Kind::Source) {
+            self.sources.push(value);
+        }
+    }
+
+    fn long(&self, name: &[u8]) -> Option<&'a Arg> {
+        let is_named = |argument: &&Arg| {
+            let aliases = argument.get_all_aliases().unwrap_or_default();
+            argument.get_long().into_iter().chain(aliases).any(|it| it.as_bytes() == name)
+        };
+        self.command.get_arguments().find(is_named)
+    }
+
+    fn short(&self, letter: u8) -> Option<&'a Arg> {
+        self.command.get_arguments().find(|it| it.get_short() == Some(char::from(letter)))
+    }
+
+    /// The argument that the next word by itself is.
+    fn positional(&self) -> Option<&'a Arg> {
+        let all: Vec<&Arg> = self.command.get_positionals().collect();
+        let takes_many = |it: &&&Arg| it.get_num_args().is_some_and(|number| number.max_values() > 1);
+        let repeats = |it: &&&Arg| takes_many(it) || matches!(it.get_action(), clap::ArgAction::Append);
+        all.get(self.positionals.len()).or(all.last().filter(repeats)).copied()
+    }
+
+    /// The options of the command, those of one letter where they have no other name.
+    fn options(&self) -> Vec<Candidate> {
+        let shown = self.command.get_arguments().filter(|it| !it.is_hide_set() && !it.is_positional());
+        let option = |argument: &Arg| {
+            let name = match (argument.get_long(), argument.get_short()) {
+                (Some(long), _) => format!("--{long}"),
+                (None, letter) => format!("-{}", letter?),
+            };
+            Some(Candidate { text: name.into(), help: first_line(argument.get_help()) })
+        };
+        shown.filter_map(option).collect()
+    }
+
+    /// What the value of an argument may become that begins at `start` in its word.
+    fn value(&self, bsafs: &Command, argument: &Arg, word: &[u8], start: usize) -> Expected {
+        let possible = argument.get_possible_values();
+        // Of a list, the last one.
+        let last = word.iter().rposition(|&byte| byte == b',').map_or(start, |at| at + 1);
+        let is_list = value_name(argument).is_some_and(|name| name.ends_with(",..."));
+        let start = if is_list { last.max(start) } else { start };
+        let of = |value| Expected { prefix: word[..start].to_vec(), value };
+        if !possible.is_empty() {
+            let shown = possible.iter().filter(|it| !it.is_hide_set());
+            let word = |it: &clap::builder::PossibleValue| Candidate {
+                text: it.get_name().into(),
+                help: first_line(it.get_help()),
+            };
+            return of(Value::Words(shown.map(word).collect()));
+        }
+        let names = |names: &[&str]| Value::Words(names.iter().map(|it| Candidate::name(*it)).collect());
+        of(match kind(argument).unwrap_or(Kind::Unknown) {
+            Kind::CodePage => names(&["1250", "1251", "1252", "utf-8"]),
+            Kind::Precedence => names(&ArchiveRule::ALL.map(|(name, _)| name)),
+            Kind::Command => Value::Words(commands(bsafs)),
+            // Of a command that makes its mountpoint.
+            Kind::Mount if self.command.get_name() == "mount" => Value::Kind(Kind::Folder),
+            kind @ (Kind::Path | Kind::Pattern) if kind == Kind::Pattern || !self.sources.is_empty() => {
+                match self.tree(bsafs) {
+                    Some(tree) => Value::Tree { tree: Box::new(tree), is_pattern: kind == Kind::Pattern },
+                    None => Value::Kind(Kind::Unknown),
+                }
+            }
+            kind => Value::Kind(kind),
+        })
+    }
+
+    /// The tree of the sources, by the options that the line has.
+    fn tree(&self, bsafs: &Command) -> Option<Tree> {
+        let words = self.words.iter().map(|word| OsStr::from_bytes(word));
+        let parsed = bsafs.clone().ignore_errors(true).no_binary_name(true).try_get_matches_from(words).ok();
+        let parsed = parsed.as_ref().and_then(|it| it.subcommand()).map(|(_, parsed)| parsed);
+        // A command without these arguments has no ids of them, and asking for one panics.
+        let has_open = |it: &&ArgMatches| it.try_contains_id("encoding").is_ok();
+        let open = parsed.filter(has_open).and_then(|it| OpenArgs::from_arg_matches(it).ok());
+        let open = open.unwrap_or_default();
+        let layout = parsed.and_then(|it| it.try_get_one::<Layout>("layout").ok()?.copied());
+        let sources: Vec<PathBuf> = self.sources.iter().map(|it| OsStr::from_bytes(it).into()).collect();
+        let set = SourceSet::new(&sources, &Flags { layout, ..Flags::of(&open) }).ok()?;
+        OpenedArchives::open(&set).ok().map(|opened| opened.tree)
+    }
+}
+
+fn takes_value(argument: &Arg) -> bool {
+    argument.get_action().takes_values()
+}
+
+fn value_name(argument: &Arg) -> Option<&str> {
+    argument.get_value_names()?.first().map(clap::builder::Str::as_str)
+}
+
+fn kind(argument: &Arg) -> Option<Kind> {
+    let name = value_name(argument)?;
+    KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+}
+
+fn commands(bsafs: &Command) -> Vec<Candidate> {
+    let shown = bsafs.get_subcommands().filter(|it| !it.is_hide_set());
+    let command = |it: &Command| Candidate { text: it.get_name().into(), help: first_line(it.get_about()) };
+    shown.map(command).collect()
+}
+
+/// A help text up to its end of line.
+fn first_line(help: Option<&clap::builder::StyledStr>) -> String {
+    help.map(|help| help.to_string().lines().next().unwrap_or_default().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::args::Cli;
+
+    #[test]
+    fn every_value_of_every_command_is_known() {
+        let mut bsafs = Cli::command();
+        bsafs.build();
+        for command in bsafs.get_subcommands().filter(|it| it.get_name() != "help") {
+            for argument in command.get_arguments().filter(|it| takes_value(it) && !it.is_hide_set()) {
+                let is_known = !argument.get_possible_values().is_empty() || kind(argument).is_some();
+                assert!(is_known, "{} {}: {:?}", command.get_name(), argument.get_id(), value_name(argument));
+            }
+        }
+    }
+
+    /// The words that may follow a line, and what they begin with.
+    fn words(line: &[&str], word: &str) -> Vec<String> {
+        let before: Vec<_> = line.iter().map(|word| word.as_bytes().to_vec()).collect();
+        let expected = Expected::at_end(Cli::command(), &before, word.as_bytes());
+        let found = expected.candidates(word.as_bytes()).into_iter();
+        found.map(|it| String::from_utf8(it.text).expect("UTF-8")).collect()
+    }
+
+    #[test]
+    fn commands_options_and_their_values_are_those_of_the_help() {
+        assert_eq!(words(&["bsafs"], "mou"), ["mount", "mounts"]);
+        assert_eq!(words(&["bsafs", "help"], "uno"), [""; 0]);
+        assert_eq!(words(&["bsafs", "help"], "umo"), ["umount"]);
+        assert_eq!(words(&["bsafs", "-q", "list"], "--lay"), ["--layout"]);
+        assert_eq!(words(&["bsafs", "list", "--layout"], "per"), ["per-archive"]);
+        assert_eq!(words(&["bsafs", "list"], "--layout=u"), ["--layout=union"]);
+        assert_eq!(words(&["bsafs", "mount", "-o"], "xattr,allow"), ["xattr,allow_other"]);
+        assert_eq!(words(&["bsafs", "mount"], "-oallow"), ["-oallow_other"]);
+        assert_eq!(words(&["bsafs", "x.bsa", "mnt"], "-o"), ["-o"]);
+        assert_eq!(words(&["bsafs", "x.bsa", "mnt", "-o"], "xa"), ["xattr"]);
+        assert_eq!(words(&["bsafs", "order", "--precedence"], "o"), ["oblivion"]);
+        assert_eq!(words(&["bsafs", "man"], "cat"), ["cat"]);
+        assert_eq!(words(&["bsafs", "completions"], "z"), ["zsh"]);
+        assert_eq!(words(&["bsafs", "umount", "--"], "--la"), [""; 0]);
+        assert!(!words(&["bsafs"], "").contains(&"complete".to_owned()));
+    }
+}

@@ -1,0 +1,150 @@
+//! Errors of a program that a file manager started: they are shown on the desktop, where no terminal shows them.
+//!
+//! The text may hold names that a stranger chose. It is passed as an argument, never through a shell, and in the form in which
+//! each program shows it to the letter.
+
+use std::io::IsTerminal;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::cli::terminal::output::escaped;
+use crate::system::subprocess::output_within;
+
+/// How long a message may stay: nobody may be there to close it.
+const SHOWN_TIME: Duration = Duration::from_secs(120);
+/// A program that ran for longer showed its message.
+const FAILURE_TIME: Duration = Duration::from_secs(2);
+/// Characters that are shown; the beginning says what is wrong.
+const TEXT_MAX: usize = 1500;
+const TITLE: &str = "bsafs";
+
+/// A program that shows a message.
+struct Viewer {
+    program: &'static str,
+    /// The arguments in front of the text.
+    arguments: &'static [&'static str],
+    /// The text as the program shows it to the letter.
+    form: fn(&str) -> String,
+}
+
+/// In the order in which they are tried.
+const VIEWERS: [Viewer; 4] = [
+    Viewer {
+        program: "notify-send",
+        arguments: &["--app-name=bsafs", "--icon=dialog-error", "--", TITLE],
+        // Servers may take the body for markup.
+        form: |text| backslashes(&markup(text)),
+    },
+    Viewer {
+        program: "zenity",
+        arguments: &["--error", "--no-markup", "--title=bsafs", "--text"],
+        // Without markup it knows no escapes either (3.44).
+        form: str::to_owned,
+    },
+    Viewer {
+        program: "kdialog",
+        arguments: &["--title", TITLE, "--error"],
+        // Left to itself it guesses whether a text is markup.
+        form: |text| format!("<qt>{}</qt>", backslashes(&markup(text)).replace('\n', "<br/>")),
+    },
+    Viewer { program: "xmessage", arguments: &["-center", "-title", TITLE], form: in_lines },
+];
+
+/// Shows an error on the desktop, if there is one and no terminal is connected. Waits until it is read, for minutes at most.
+pub(crate) fn show_without_terminal(what: &str) {
+    let has_display = ["WAYLAND_DISPLAY", "DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let has_terminal =
+        std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
+    if !has_display || has_terminal {
+        return;
+    }
+    let text = text(what);
+    let is_shown = VIEWERS.iter().any(|viewer| viewer.show(&text));
+    if !is_shown {
+        log::debug!("no program on this desktop shows messages");
+    }
+}
+
+impl Viewer {
+    /// Whether a person had the time to see it.
+    fn show(&self, text: &str) -> bool {
+        let mut command = Command::new(self.program);
+        command.args(self.arguments).arg((self.form)(text));
+        let began = Instant::now();
+        match output_within(&mut command, SHOWN_TIME) {
+            Ok(None) => true,
+            // Without a display, or a server of notifications, they fail at once; zenity fails, too, where it is closed.
+            Ok(Some(output)) => output.status.success() || began.elapsed() > FAILURE_TIME,
+            Err(_) => false,
+        }
+    }
+}
+
+/// What is shown: begins with a word, so that no program takes it for an option, and has no control characters.
+fn text(what: &str) -> String {
+    let text = format!("bsafs: {}", escaped(what));
+    match text.char_indices().nth(TEXT_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// `\n` and the like are escapes to notify-send and kdialog.
+fn backslashes(text: &str) -> String {
+    text.replace('\\', r"\\")
+}
+
+/// xmessage breaks no lines.
+fn in_lines(text: &str) -> String {
+    const WIDTH: usize = 80;
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in text.split_inclusive([' ', '\n']) {
+        let length = word.chars().count();
+        if width > 0 && width + length > WIDTH {
+            lines.push('\n');
+            width = 0;
+        }
+        lines.push_str(word);
+        width = if word.ends_with('\n') { 0 } else { width + length };
+    }
+    lines
+}
+
+fn markup(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(program: &str, what: &str) -> String {
+        let viewer = VIEWERS.iter().find(|viewer| viewer.program == program).expect("a viewer");
+        (viewer.form)(&text(what))
+    }
+
+    #[test]
+    fn a_hostile_name_is_shown_to_the_letter_and_is_no_markup_option_or_escape() {
+        let what = "-x <b>&\\n.bsa\x1b[2J: no";
+        assert_eq!(shown("notify-send", what), r"bsafs: -x &lt;b&gt;&amp;\\n.bsa\\x1B[2J: no");
+        assert_eq!(shown("zenity", what), r"bsafs: -x <b>&\n.bsa\x1B[2J: no");
+        assert_eq!(shown("kdialog", what), r"<qt>bsafs: -x &lt;b&gt;&amp;\\n.bsa\\x1B[2J: no</qt>");
+        assert_eq!(shown("xmessage", what), r"bsafs: -x <b>&\n.bsa\x1B[2J: no");
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let lines = in_lines(&"word ".repeat(40));
+        assert!(lines.lines().count() == 3 && lines.lines().all(|line| line.len() <= 80), "{lines}");
+        assert_eq!(in_lines("a b\nc"), "a b\nc");
+    }
+
+    #[test]
+    fn a_text_without_end_is_cut() {
+        let text = text(&"ü".repeat(100_000));
+        assert_eq!(text.chars().count(), TEXT_MAX + 3);
+    }
+}

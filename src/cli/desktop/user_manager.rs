@@ -1,0 +1,77 @@
+//! The systemd manager of a user's session: what it starts ends with the session.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use crate::system::subprocess::output_within;
+
+/// How long a service may take to start, in seconds: reading a game on a slow disk takes a minute.
+const START_SECONDS: u64 = 300;
+/// What programs look for files by, and the log's level. The manager's own environment may be older than a user's settings.
+const VARIABLES: [&str; 5] = ["HOME", "PATH", "RUST_LOG", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
+
+/// Whether a manager of this user runs.
+pub(crate) fn is_running() -> bool {
+    let Some(folder) = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|it| it.is_absolute())
+    else {
+        return false;
+    };
+    let user = rustix::process::geteuid().as_raw();
+    // The folder of another user is what `su` leaves in the environment.
+    std::fs::symlink_metadata(folder.join("systemd/private"))
+        .is_ok_and(|socket| socket.file_type().is_socket() && socket.uid() == user)
+}
+
+/// Runs this program as a transient service, and returns once that has told that it is ready.
+///
+/// # Errors
+/// Why it is not, as a sentence; the service's own errors are in the journal.
+pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+    let mut run = Command::new("systemd-run");
+    run.args(["--user", "--quiet", "--collect", "--service-type=notify"]);
+    run.arg(format!("--unit=bsafs-open-{}-{now}", std::process::id()));
+    run.arg("--description=Bethesda archives that were opened on the desktop");
+    // SIGTERM unmounts once nothing is open, the SIGHUP that follows at once: as in systemd/bsafs@.service.
+    run.args(["--property=SendSIGHUP=yes".to_owned(), format!("--property=TimeoutStartSec={START_SECONDS}")]);
+    for name in VARIABLES {
+        if let Some(value) = std::env::var_os(name) {
+            let mut setting = OsString::from(format!("--setenv={name}="));
+            setting.push(value);
+            run.arg(setting);
+        }
+    }
+    run.arg("--").arg(program).args(arguments.iter().map(without_variables));
+    match output_within(&mut run, Duration::from_secs(START_SECONDS + 10)) {
+        Ok(Some(output)) if output.status.success() => Ok(()),
+        Ok(Some(output)) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Ok(None) => Err("systemd-run did not end".into()),
+        Err(error) => Err(format!("systemd-run: {error}")),
+    }
+}
+
+/// The manager replaces `$NAME` in arguments by variables, and `$$` by `$`.
+fn without_variables(argument: &OsString) -> OsString {
+    let mut bytes = Vec::with_capacity(argument.len());
+    for &byte in argument.as_bytes() {
+        bytes.extend_from_slice(if byte == b'$' { b"$$" } else { std::slice::from_ref(&byte) });
+    }
+    OsString::from_vec(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dollar_in_a_name_is_no_variable_of_the_manager() {
+        let passed = |argument: &str| without_variables(&argument.into());
+        assert_eq!(passed("/games/$HOME ${x}.bsa"), "/games/$$HOME $${x}.bsa");
+        assert_eq!(passed("/games/a.bsa"), "/games/a.bsa");
+    }
+}

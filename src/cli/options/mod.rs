@@ -1,0 +1,11 @@
+//! Arguments and mount options that commands share.
+
+pub(crate) mod cache_size;
+pub(crate) mod mount_options;
+pub(crate) mod mount_plan;
+pub(crate) mod mount_state;
+pub(crate) mod open_args;
+pub(crate) mod option_table;
+pub(crate) mod saved_profile;
+pub(crate) mod selection;
+pub(crate) mod source_args;

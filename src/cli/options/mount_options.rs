@@ -1,0 +1,213 @@
+//! Mount options, as mount(8) and fstab write them after `-o`.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
+
+use super::mount_state::MountOptions;
+use super::option_table::{MOUNT_OPTIONS, MountOption};
+use crate::cli::exit::{Exit, Failure};
+
+/// Options that mount(8) passes to every file system, or whose effect the mount has in any case. `rw` is among them
+/// because mount(8) passes it by default; the mount is read-only nevertheless.
+const IGNORED: &str = "ro rw dev nodev suid nosuid exec atime relatime norelatime strictatime diratime nodiratime \
+                       sync async dirsync auto noauto user users nouser owner group nofail _netdev _rnetdev defaults \
+                       lazytime nolazytime iversion noiversion mand nomand silent loud symfollow auto_unmount \
+                       default_permissions debug subtype";
+
+const REMOUNT: &str =
+    "the options of a mount stay as they are: `bsafs umount MOUNTPOINT`, then mount again with others";
+
+impl MountOptions {
+    /// Applies the value of one more `-o`, which outranks those before it. Paths in it are relative to `folder`.
+    pub(crate) fn add(&mut self, options: &str, folder: &Path) -> Result<(), Failure> {
+        split(options)
+            .iter()
+            .filter(|option| !option.is_empty())
+            .try_for_each(|option| self.apply(option, folder))
+    }
+
+    fn apply(&mut self, option: &str, folder: &Path) -> Result<(), Failure> {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let is_ignored =
+            IGNORED.split(' ').any(|it| it == name) || name.starts_with("x-") || name.starts_with("X-");
+        let row = MOUNT_OPTIONS.iter().find(|row| row.name.trim_end_matches('=') == name);
+        let done = match row {
+            Some(row) => (row.set)(self, value, folder),
+            None if is_ignored => Ok(()),
+            None if name == "remount" => Err(REMOUNT.into()),
+            None if name == "allow_root" => Err("not offered; allow_other lets root in as well".into()),
+            None => Err("unknown option; `bsafs help mount` lists them".into()),
+        };
+        done.map_err(|error| Failure::new(Exit::Usage, format!("-o {option}: {error}")))
+    }
+}
+
+impl MountOptions {
+    /// As after `-o`: what gives these options where others are the defaults.
+    pub(crate) fn text(&self, defaults: &Self) -> String {
+        let mut options: Vec<String> = Vec::new();
+        for row in MOUNT_OPTIONS {
+            let values = (row.values)(self);
+            if values != (row.values)(defaults) {
+                options.extend(values.iter().map(|value| format!("{}{}", row.name, escaped(value))));
+            }
+        }
+        options.join(",")
+    }
+}
+
+impl MountOptions {
+    /// What gives these options where others are given already, as flags of a command; `is_flag` tells which it has.
+    pub(crate) fn flags(&self, given: &Self, is_flag: impl Fn(&str) -> bool) -> Vec<String> {
+        let mut flags = Vec::new();
+        for row in MOUNT_OPTIONS {
+            let name = row.name.trim_end_matches('=').replace('_', "-");
+            let values = (row.values)(self);
+            if is_flag(&name) && values != (row.values)(given) {
+                let flag = |value: &String| match value.is_empty() {
+                    true => format!("--{name}"),
+                    false => format!("--{name}={value}"),
+                };
+                flags.extend(values.iter().map(flag));
+            }
+        }
+        flags
+    }
+}
+
+/// Gives clap the table, for `--help`, the manual and completions. It takes any text: options are parsed after those of
+/// profiles, which they outrank.
+#[derive(Clone)]
+pub(crate) struct OptionList;
+
+impl TypedValueParser for OptionList {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(MOUNT_OPTIONS.iter().map(|MountOption { name, example, help, .. }| {
+            let example = if example.is_empty() { String::new() } else { format!(" (e.g. {example})") };
+            PossibleValue::new(*name).help(format!("{help}{example}"))
+        })))
+    }
+}
+
+/// Splits at commas; `\,` is a comma within a value.
+fn split(options: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut characters = options.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            ',' => parts.push(String::new()),
+            _ => {
+                let character = if character == '\\' { characters.next().unwrap_or('\\') } else { character };
+                if let Some(last) = parts.last_mut() {
+                    last.push(character);
+                }
+            }
+        }
+    }
+    parts
+}
+
+/// A value that [`split`] leaves whole.
+fn escaped(value: &str) -> String {
+    value.replace('\\', r"\\").replace(',', r"\,")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::fs::Owner;
+
+    fn parse<const N: usize>(values: [&str; N]) -> Result<MountOptions, Failure> {
+        let mut options = MountOptions::new();
+        values.iter().try_for_each(|value| options.add(value, Path::new("")))?;
+        Ok(options)
+    }
+
+    #[test]
+    fn every_option_is_accepted_with_its_example_and_has_an_effect() {
+        let before = format!("{:?}", parse([]).expect("defaults"));
+        for row in MOUNT_OPTIONS {
+            let option = format!("{}{}", row.name, row.example);
+            let after = parse([&*option]).unwrap_or_else(|failure| panic!("{}", failure.what));
+            assert_ne!(format!("{after:?}"), before, "{option}");
+            assert_eq!(row.name.ends_with('='), !row.example.is_empty(), "{option}");
+        }
+    }
+
+    #[test]
+    fn every_option_has_a_text_that_gives_it_again() {
+        let defaults = parse([]).expect("defaults");
+        assert_eq!(defaults.text(&defaults), "");
+        let all: Vec<String> =
+            MOUNT_OPTIONS.iter().map(|row| format!("{}{}", row.name, row.example)).collect();
+        for option in all.iter().chain(
+            [&all.join(","), r"names=/a\,b\\c,names=/d,max_read=7,max_read=8"].map(str::to_owned).iter(),
+        ) {
+            let options = parse([&**option]).expect("accepted");
+            let text = options.text(&defaults);
+            let again = parse([&*text]).unwrap_or_else(|failure| panic!("{}", failure.what));
+            assert_ne!(text, "", "{option}");
+            assert_eq!(again.text(&defaults), text, "{option}");
+        }
+        // Relative paths become absolute; all else is the same to the letter.
+        let options =
+            parse([r"names=/a\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"]).expect("ok");
+        let again = parse([&*options.text(&defaults)]).expect("accepted");
+        assert_eq!(format!("{again:?}"), format!("{options:?}"));
+    }
+
+    #[test]
+    fn what_mount_and_fstab_pass_is_accepted() {
+        let passed =
+            "rw,dev,suid,nofail,noauto,user,_netdev,x-systemd.automount,X-mount.mkdir,relatime,fsname=a";
+        assert!(parse([passed]).is_ok());
+        assert!(parse(["lazytime,iversion,mand,silent,_rnetdev,auto_unmount,nosymfollow"]).is_ok());
+        let failure = parse(["remount,ro"]).expect_err("refused");
+        assert!(failure.what.contains("mount again"), "{}", failure.what);
+    }
+
+    #[test]
+    fn an_unknown_option_is_named() {
+        let failure = parse(["ro,dirsynk"]).expect_err("refused");
+        assert!(failure.what.contains("dirsynk"), "{}", failure.what);
+        assert_eq!(failure.exit, Exit::Usage);
+    }
+
+    #[test]
+    fn masks_remove_permissions() {
+        let parsed = |options| parse(["uid=7,gid=8", options]).expect("accepted").presentation.owner;
+        let owner = Owner::new(7, 8);
+        assert_eq!(parsed("umask=077,dmask=022"), Owner { file_mask: 0o077, folder_mask: 0o022, ..owner });
+        // In any order.
+        for options in ["fmode=666,dmode=777,umask=022", "umask=022,dmode=777,fmode=666"] {
+            let masks = Owner { file_mask: 0o022, folder_mask: 0o022, ..owner };
+            assert_eq!(parsed(options), Owner { file_mode: 0o666, folder_mode: 0o777, ..masks });
+        }
+        assert!(parse(["fmode=1777"]).is_err() && parse(["umask=8"]).is_err());
+    }
+
+    #[test]
+    fn lists_of_names_add_up() {
+        let mut options = parse(["names=a,force", "names=b"]).expect("accepted");
+        options.add("names=c,names=/d", Path::new("/etc/bsafs")).expect("accepted");
+        assert_eq!(options.open.names, ["a", "b", "/etc/bsafs/c", "/d"].map(Path::new));
+        assert!(options.open.parse.force);
+    }
+
+    #[test]
+    fn a_comma_may_be_part_of_a_value() {
+        let options = parse([r"fsname=a\,b,xattr"]).expect("accepted");
+        assert_eq!((options.request.fsname.as_str(), options.presentation.xattrs), ("a,b", true));
+    }
+}

@@ -1,0 +1,158 @@
+//! What is mounted where and how: command line, profiles and `-o` taken together.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command};
+
+use super::mount_state::{Flags, MountOptions};
+use super::source_args::SourceArgs;
+use crate::cli::exit::{Exit, Failure};
+use crate::fs::{MountedSource, Presentation};
+use crate::fuse::MountRequest;
+use crate::game::title;
+use crate::vfs::source_set::{Expanded, SourceSet};
+use crate::vfs::sources::is_game;
+
+/// A mount before anything is opened.
+#[derive(Debug)]
+pub(crate) struct MountPlan {
+    /// In load order.
+    pub(crate) archives: Vec<PathBuf>,
+    /// The same as they were named: profiles among them.
+    pub(crate) sources: Vec<PathBuf>,
+    /// Without one a folder is made.
+    pub(crate) mountpoint: Option<PathBuf>,
+    pub(crate) options: MountOptions,
+    /// The same as other processes are told of them.
+    pub(crate) mounted_sources: Vec<MountedSource>,
+    /// What is shown as its source, unless an option says otherwise.
+    pub(crate) shown_source: String,
+    /// The arguments by which `bsafs order` plans the same layers.
+    pub(crate) order_arguments: Vec<String>,
+}
+
+impl MountPlan {
+    /// Plans a mount from the command line's paths, its values of `-o`, and the options that its flags set.
+    pub(crate) fn new(paths: &[PathBuf], option_lists: &[String], flags: &Flags) -> Result<Self, Failure> {
+        let (sources, mountpoint) = sources_and_mountpoint(paths);
+        let shown_source = shown_source(sources);
+        let mut options = MountOptions::new();
+        options.request.fsname.clone_from(&shown_source);
+        let expanded = Expanded::new(sources, options)?;
+        let mut options = expanded.options.clone();
+        // The command line comes last and outranks profiles.
+        options.outrank_by(flags);
+        option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
+        let mountpoint = mountpoint.or(expanded.mountpoint);
+        let order_arguments = order_arguments(sources, &options, &expanded.options);
+        let mounted_sources = sources.iter().map(|source| mounted_source(source)).collect();
+        let (archives, sources) = (expanded.paths, sources.to_owned());
+        Ok(Self { archives, sources, mountpoint, options, mounted_sources, shown_source, order_arguments })
+    }
+
+    /// What is opened, and how.
+    pub(crate) fn source_set(&self) -> SourceSet {
+        SourceSet::of_options(self.archives.clone(), &self.options)
+    }
+
+    /// Refuses files beneath a mountpoint that is mounted before they are opened, and folders around it: the daemon would wait
+    /// for itself.
+    pub(crate) fn check_outside(&self, mountpoint: &Path, log_file: Option<&Path>) -> Result<(), Failure> {
+        let files =
+            self.archives.iter().chain(&self.options.open.names).map(PathBuf::as_path).chain(log_file);
+        for file in files {
+            let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+            // Links are resolved once the path itself is known to be elsewhere.
+            if absolute.starts_with(mountpoint)
+                || absolute.canonicalize().is_ok_and(|path| path.starts_with(mountpoint))
+            {
+                let what = format!("{}: the mount would hide it; move it out", file.display());
+                return Err(Failure::new(Exit::CannotCreate, what));
+            }
+            if mountpoint.starts_with(&absolute) {
+                let what = "the mountpoint is in it, which does not answer yet; mount elsewhere";
+                return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.display())));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A source as other processes are told of it: a game by its id, all else by its path.
+pub(crate) fn mounted_source(source: &Path) -> MountedSource {
+    match source.to_str().and_then(title) {
+        Some(title) => MountedSource::named(title.id),
+        None => MountedSource::file(source),
+    }
+}
+
+/// What `mount`, `df` and file managers show as the source: a single one as given, so that `mount -a` finds it mounted;
+/// several have no path in common.
+fn shown_source(sources: &[PathBuf]) -> String {
+    match sources {
+        [game] if is_game(game) => game.display().to_string(),
+        [source] => std::path::absolute(source).as_ref().unwrap_or(source).display().to_string(),
+        _ => "bsafs".into(),
+    }
+}
+
+/// Sources as a user gave them, behind the options that their profiles do not have, as flags.
+fn order_arguments(sources: &[PathBuf], options: &MountOptions, of_profiles: &MountOptions) -> Vec<String> {
+    let order = SourceArgs::augment_args(Command::new("order"));
+    let is_flag = |name: &str| order.get_arguments().any(|argument| argument.get_long() == Some(name));
+    let mut arguments = options.flags(of_profiles, is_flag);
+    arguments.extend(sources.iter().map(|source| source.to_string_lossy().into_owned()));
+    arguments
+}
+
+/// A [`MountPlan`] in types that tests outside the crate have.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct PlannedMount {
+    pub archives: Vec<PathBuf>,
+    pub mountpoint: Option<PathBuf>,
+    pub presentation: Presentation,
+    pub request: MountRequest,
+    /// All options as text, to be compared.
+    pub options: String,
+}
+
+/// Plans the mount of `paths` with values of `-o` and no flag, for the fuzz target of profiles and options.
+#[doc(hidden)]
+pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedMount, Failure> {
+    let MountPlan { archives, mountpoint, options, .. } =
+        MountPlan::new(paths, option_lists, &Flags::default())?;
+    let text = format!("{options:?}");
+    let MountOptions { presentation, request, .. } = options;
+    Ok(PlannedMount { archives, mountpoint, presentation, request, options: text })
+}
+
+/// The last of several paths is the mountpoint if it is a folder, or does not exist and has no extension of a source. Whether
+/// the folder is empty is no question here: a mountpoint that is not is refused with the advice what to do, while mounting
+/// it as one more source elsewhere would surprise who forgot that something is in it.
+fn sources_and_mountpoint(paths: &[PathBuf]) -> (&[PathBuf], Option<PathBuf>) {
+    let Some((last, sources)) = paths.split_last().filter(|(_, sources)| !sources.is_empty()) else {
+        return (paths, None);
+    };
+    let looks_like_source = last.extension().is_some_and(|extension| {
+        ["bsa", "ba2", "toml"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    });
+    match std::fs::metadata(last) {
+        Ok(metadata) if metadata.is_file() => (paths, None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && looks_like_source => (paths, None),
+        _ => (sources, Some(last.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_archive_is_no_mountpoint() {
+        let paths = [PathBuf::from("a.bsa"), "no-such.ba2".into()];
+        assert_eq!(sources_and_mountpoint(&paths), (&paths[..], None));
+        let paths = [PathBuf::from("a.bsa"), "no-such-folder".into()];
+        assert_eq!(sources_and_mountpoint(&paths), (&paths[..1], Some("no-such-folder".into())));
+    }
+}

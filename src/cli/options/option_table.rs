@@ -1,0 +1,350 @@
+//! The table of mount options, from which parsing, `--help`, the manual, completions and saved profiles are made.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use super::cache_size;
+use super::mount_state::MountOptions;
+use super::open_args::parse_encoding;
+use super::source_args::parse_precedence;
+use crate::game::ArchiveRule;
+use crate::vfs::profile::expand_home;
+
+/// A mount option.
+#[derive(Debug)]
+pub struct MountOption {
+    /// Its name, with a `=` behind it where a value follows.
+    pub name: &'static str,
+    /// A value that is accepted; empty where none is taken.
+    pub example: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    /// Applies a value; paths in it are relative to the folder.
+    pub(crate) set: SetOption,
+    /// The values that would give the state it has; an empty one of a flag that is set.
+    pub(crate) values: OptionValues,
+}
+
+type SetOption = fn(&mut MountOptions, &str, &Path) -> Result<(), String>;
+type OptionValues = fn(&MountOptions) -> Vec<String>;
+
+/// All options that have an effect, in the order of `--help`.
+pub const MOUNT_OPTIONS: &[MountOption] = &[
+    flag(
+        "allow_other",
+        "let other users in (users need user_allow_other in /etc/fuse.conf)",
+        |it, _, _| set(&mut it.request.allow_other, true),
+        |it| given(it.request.allow_other),
+    ),
+    value(
+        "uid=",
+        "1000",
+        "the files' user; default: who mounts",
+        |it, text, _| set(&mut it.presentation.owner.uid, number(text, 10)?),
+        |it| vec![it.presentation.owner.uid.to_string()],
+    ),
+    value(
+        "gid=",
+        "1000",
+        "the files' group; default: that of who mounts",
+        |it, text, _| set(&mut it.presentation.owner.gid, number(text, 10)?),
+        |it| vec![it.presentation.owner.gid.to_string()],
+    ),
+    value(
+        "fmode=",
+        "444",
+        "permissions of files, in octal; default: 644",
+        |it, text, _| set(&mut it.presentation.owner.file_mode, permissions(text)?),
+        |it| octal(it.presentation.owner.file_mode),
+    ),
+    value(
+        "dmode=",
+        "555",
+        "permissions of folders, in octal; default: 755",
+        |it, text, _| set(&mut it.presentation.owner.folder_mode, permissions(text)?),
+        |it| octal(it.presentation.owner.folder_mode),
+    ),
+    value(
+        "umask=",
+        "077",
+        "permissions to remove from files and folders, in octal",
+        |it, text, folder| set_fmask(it, text, folder).and_then(|()| set_dmask(it, text, folder)),
+        // The two that follow have it.
+        |_| Vec::new(),
+    ),
+    value("fmask=", "077", "permissions to remove from files, in octal", set_fmask, |it| {
+        octal(it.presentation.owner.file_mask)
+    }),
+    value("dmask=", "077", "permissions to remove from folders, in octal", set_dmask, |it| {
+        octal(it.presentation.owner.folder_mask)
+    }),
+    flag(
+        "xattr",
+        XATTR_HELP,
+        |it, _, _| set(&mut it.presentation.xattrs, true),
+        |it| given(it.presentation.xattrs),
+    ),
+    flag(
+        "exact",
+        "find names in their stored spelling alone, as overlays need it",
+        |it, _, _| set(&mut it.presentation.is_exact, true),
+        |it| given(it.presentation.is_exact),
+    ),
+    flag(
+        "nonempty",
+        "mount over a folder that is not empty",
+        |it, _, _| set(&mut it.nonempty, true),
+        |it| given(it.nonempty),
+    ),
+    flag(
+        "static",
+        "do not follow changes on the disk; `bsafs reload MOUNTPOINT` does by hand",
+        |it, _, _| set(&mut it.is_static, true),
+        |it| given(it.is_static),
+    ),
+    value(
+        "edit=",
+        "MyMod",
+        "as --edit",
+        |it, text, folder| set(&mut it.edit, Some(path(text, folder))),
+        |it| paths(&it.edit),
+    ),
+    value(
+        "encoding=",
+        "utf-8",
+        "as --encoding",
+        |it, text, _| set(&mut it.open.parse.encoding, Some(parse_encoding(text)?)),
+        |it| it.open.parse.encoding.iter().map(|it| it.name().to_owned()).collect(),
+    ),
+    value(
+        "layout=",
+        "per-archive",
+        "as --layout",
+        |it, text, _| set(&mut it.layout, Some(one_of(text)?)),
+        |it| name_of(it.layout.as_ref()),
+    ),
+    value(
+        "archives=",
+        "files",
+        "as --archives",
+        |it, text, _| set(&mut it.open.source.folder_archives, Some(one_of(text)?)),
+        |it| name_of(it.open.source.folder_archives.as_ref()),
+    ),
+    value(
+        "textures=",
+        "dds",
+        "as --textures",
+        |it, text, _| set(&mut it.open.textures, Some(one_of(text)?)),
+        |it| name_of(it.open.textures.as_ref()),
+    ),
+    value("names=", "names.txt", "as --names", add_names, |it| paths(&it.open.names)),
+    value(
+        "game_dir=",
+        "game",
+        "as --game-dir",
+        |it, text, folder| set(&mut it.open.source.game_dir, Some(path(text, folder))),
+        |it| paths(&it.open.source.game_dir),
+    ),
+    value(
+        "prefix=",
+        "pfx",
+        "as --prefix",
+        |it, text, folder| set(&mut it.open.source.prefix, Some(path(text, folder))),
+        |it| paths(&it.open.source.prefix),
+    ),
+    value("ini=", "Skyrim.ini", "as --ini", add_ini, |it| paths(&it.open.source.inis)),
+    value(
+        "plugins=",
+        "plugins.txt",
+        "as --plugins",
+        |it, text, folder| set(&mut it.open.source.plugins, Some(path(text, folder))),
+        |it| paths(&it.open.source.plugins),
+    ),
+    value(
+        "precedence=",
+        "last",
+        "as --precedence",
+        |it, text, _| set(&mut it.open.source.precedence, Some(parse_precedence(text)?)),
+        precedence,
+    ),
+    value(
+        "mo2_profile=",
+        "Default",
+        "as --mo2-profile",
+        |it, text, _| set(&mut it.open.source.mo2_profile, Some(text.to_owned())),
+        |it| it.open.source.mo2_profile.iter().cloned().collect(),
+    ),
+    flag(
+        "force",
+        "as --force",
+        |it, _, _| set(&mut it.open.parse.force, true),
+        |it| given(it.open.parse.force),
+    ),
+    flag("salvage", "as --salvage", |it, _, _| set(&mut it.salvage, true), |it| given(it.salvage)),
+    value(
+        "cache_size=",
+        "256M",
+        "as --cache-size",
+        |it, text, _| set(&mut it.cache_size, Some(cache_size::parse(text)?)),
+        |it| it.cache_size.iter().map(u64::to_string).collect(),
+    ),
+    value(
+        "fsname=",
+        "skyrim",
+        "source that `mount` and `df` show; default: the archive or profile, of several `bsafs`",
+        |it, text, _| set(&mut it.request.fsname, text.to_owned()),
+        |it| vec![it.request.fsname.clone()],
+    ),
+    value(
+        "readahead=",
+        "512",
+        "KiB that the kernel reads ahead (root only; default: 1024)",
+        |it, text, _| set(&mut it.request.read_ahead, Some(read_ahead(text)?)),
+        |it| it.request.read_ahead.iter().map(u32::to_string).collect(),
+    ),
+    value("max_read=", "131072", "bytes of a read request at most", add_max_read, |it| {
+        let max_read = it.request.kernel_options.iter().filter_map(|it| it.strip_prefix("max_read="));
+        max_read.map(str::to_owned).collect()
+    }),
+    flag(
+        "noexec",
+        "refuse to run programs in the mount",
+        |it, _, _| set(&mut it.request.noexec, true),
+        |it| given(it.request.noexec),
+    ),
+    flag(
+        "noatime",
+        "show noatime in the mount table; access times never change",
+        |it, _, _| set(&mut it.request.noatime, true),
+        |it| given(it.request.noatime),
+    ),
+    flag(
+        "nosymfollow",
+        "follow no symbolic link in the mount",
+        |it, _, _| set(&mut it.request.nosymfollow, true),
+        |it| given(it.request.nosymfollow),
+    ),
+    value(
+        "setuid=",
+        "games",
+        "user that the daemon becomes once root has made the mount, which then belongs to that user",
+        |it, text, _| set(&mut it.privileges.user, Some(text.to_owned())),
+        |it| it.privileges.user.iter().cloned().collect(),
+    ),
+    flag(
+        "drop_privileges",
+        "the daemon gives up all capabilities once root has made the mount; `umount` ends it",
+        |it, _, _| set(&mut it.privileges.are_dropped, true),
+        |it| given(it.privileges.are_dropped),
+    ),
+    flag(
+        "foreground",
+        "as --foreground",
+        |it, _, _| set(&mut it.foreground, true),
+        |it| given(it.foreground),
+    ),
+];
+
+const XATTR_HELP: &str = "\
+answer user.bsafs.archive, .codec, .hash, .hides, .packed_size, .stored_name, and .tile_mode of textures that are \
+tiled for a console's GPU; off by default, for then `ls -l` asks for two attributes of each file";
+
+const fn flag(name: &'static str, help: &'static str, set: SetOption, values: OptionValues) -> MountOption {
+    MountOption { name, example: "", help, set, values }
+}
+
+const fn value(
+    name: &'static str,
+    example: &'static str,
+    help: &'static str,
+    set: SetOption,
+    values: OptionValues,
+) -> MountOption {
+    MountOption { name, example, help, set, values }
+}
+
+fn set<T>(field: &mut T, value: T) -> Result<(), String> {
+    *field = value;
+    Ok(())
+}
+
+/// A path as a profile or the command line writes it.
+fn path(text: &str, folder: &Path) -> PathBuf {
+    folder.join(expand_home(text.into()))
+}
+
+fn number(text: &str, radix: u32) -> Result<u32, String> {
+    u32::from_str_radix(text, radix).map_err(|_| format!("\"{text}\" is not a number"))
+}
+
+/// Permission bits; those beyond (setuid, setgid, sticky) are nothing that a mount should show.
+fn permissions(text: &str) -> Result<u16, String> {
+    match u16::try_from(number(text, 8)?) {
+        Ok(bits) if bits <= 0o777 => Ok(bits),
+        _ => Err(format!("\"{text}\" is more than the permissions 777")),
+    }
+}
+
+/// The kernel takes any number and rounds one that is too large to another.
+fn read_ahead(text: &str) -> Result<u32, String> {
+    const MAX_KIB: u32 = 1024;
+    let kib = number(text, 10)?;
+    if kib <= MAX_KIB { Ok(kib) } else { Err(format!("a request carries {MAX_KIB} KiB at most")) }
+}
+
+fn set_fmask(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), String> {
+    set(&mut options.presentation.owner.file_mask, permissions(text)?)
+}
+
+fn set_dmask(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), String> {
+    set(&mut options.presentation.owner.folder_mask, permissions(text)?)
+}
+
+fn one_of<T: ValueEnum>(text: &str) -> Result<T, String> {
+    T::from_str(text, true).map_err(|_| {
+        let values = T::value_variants().iter().filter_map(T::to_possible_value);
+        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        format!("not one of {}", names.join(", "))
+    })
+}
+
+fn add_names(options: &mut MountOptions, text: &str, folder: &Path) -> Result<(), String> {
+    options.open.names.push(path(text, folder));
+    Ok(())
+}
+
+fn add_ini(options: &mut MountOptions, text: &str, folder: &Path) -> Result<(), String> {
+    options.open.source.inis.push(path(text, folder));
+    Ok(())
+}
+
+fn add_max_read(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), String> {
+    options.request.kernel_options.push(format!("max_read={}", number(text, 10)?));
+    Ok(())
+}
+
+/// The value of a flag: one that is empty where it is set.
+fn given(is_set: bool) -> Vec<String> {
+    if is_set { vec![String::new()] } else { Vec::new() }
+}
+
+fn octal(bits: u16) -> Vec<String> {
+    vec![format!("{bits:o}")]
+}
+
+fn name_of(value: Option<&impl ValueEnum>) -> Vec<String> {
+    let value = value.and_then(ValueEnum::to_possible_value);
+    value.iter().map(|value| value.get_name().to_owned()).collect()
+}
+
+fn precedence(options: &MountOptions) -> Vec<String> {
+    let named = ArchiveRule::ALL.iter().filter(|(_, rule)| options.open.source.precedence == Some(*rule));
+    named.map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// Paths as they are found from every folder.
+fn paths<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<String> {
+    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    paths.into_iter().map(|path| absolute(path).to_string_lossy().into_owned()).collect()
+}

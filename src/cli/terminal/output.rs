@@ -1,0 +1,144 @@
+//! Standard output: its buffer, what a terminal is kept from, and the forms in which counts and JSON are printed.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::Path;
+
+use crate::format::name::is_printable;
+
+/// Standard output with a buffer of 64 KiB. Names in it may be a stranger's: a terminal gets them [`escaped`].
+pub(crate) struct Output {
+    out: BufWriter<StdoutLock<'static>>,
+    is_escaped: bool,
+}
+
+/// Standard output for people.
+pub(crate) fn stdout() -> Output {
+    Output { is_escaped: io::stdout().is_terminal(), ..raw_stdout() }
+}
+
+/// Standard output for bytes as they are: contents of files, names for `xargs -0`, JSON.
+pub(crate) fn raw_stdout() -> Output {
+    Output { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), is_escaped: false }
+}
+
+/// [`raw_stdout`] where that is asked for, and else [`stdout`].
+pub(crate) fn stdout_for(is_raw: bool) -> Output {
+    if is_raw { raw_stdout() } else { stdout() }
+}
+
+impl Write for Output {
+    /// Takes whole characters.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_escaped {
+            return self.out.write(bytes);
+        }
+        self.out.write_all(escaped(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Text without what would command a terminal: control characters but line ends and tabs, and what turns the direction of
+/// text, are written `\x1B` or `\u{202E}`.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    let is_shown = |c| is_printable(c) || matches!(c, '\n' | '\t');
+    if text.chars().all(is_shown) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        // Writing to a string cannot fail.
+        let _ = match u8::try_from(c) {
+            _ if is_shown(c) => shown.write_char(c),
+            Ok(byte) => write!(shown, "\\x{byte:02X}"),
+            Err(_) => write!(shown, "\\u{{{:X}}}", u32::from(c)),
+        };
+    }
+    Cow::Owned(shown)
+}
+
+/// Writes `value` as JSON on one line.
+pub(crate) fn write_json(out: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// A path in JSON, which cannot have one that is not UTF-8: it has replacement characters.
+pub(crate) fn lossy<S: serde::Serializer>(path: impl AsRef<Path>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.as_ref().display())
+}
+
+/// [`lossy`] where there may be none.
+pub(crate) fn lossy_some<P: AsRef<Path>, S: serde::Serializer>(
+    path: &Option<P>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(path) => lossy(path, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A number of seconds in units that are read easily.
+pub(crate) fn duration(seconds: u64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
+        (0, ..) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+/// A path as a shell reads it back.
+pub(crate) fn quoted(path: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~=".contains(character);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        path.to_owned()
+    } else if !path.chars().all(is_printable) {
+        // As bash, zsh and ksh read it; a terminal would not show it otherwise.
+        let bytes = path.bytes().map(|byte| match byte {
+            b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+            0x20..0x7f => char::from(byte).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        });
+        format!("$'{}'", bytes.collect::<String>())
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_command_a_terminal_is_escaped_and_other_text_is_not_copied() {
+        assert!(matches!(escaped("Ünï\tcode\n\u{200d}"), Cow::Borrowed(_)));
+        assert_eq!(escaped("a\x1b[2J\r\x07\x7f\u{9b}b"), r"a\x1B[2J\x0D\x07\x7F\x9Bb");
+        assert_eq!(escaped("exe\u{202e}txt\u{2067}\u{2028}"), r"exe\u{202E}txt\u{2067}\u{2028}");
+    }
+
+    #[test]
+    fn a_path_with_spaces_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("/mnt/a"), "/mnt/a");
+        assert_eq!(quoted("/mnt/it's here"), r"'/mnt/it'\''s here'");
+        assert_eq!(quoted("/mnt/it's\n\u{9b}"), r"$'/mnt/it\'s\x0a\xc2\x9b'");
+    }
+
+    #[test]
+    fn a_duration_is_printed_in_its_two_largest_units() {
+        let printed = [0, 59, 61, 3661, 90_061].map(duration);
+        assert_eq!(printed, ["0 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h"]);
+    }
+}

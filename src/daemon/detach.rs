@@ -1,0 +1,166 @@
+//! The background form of a mount.
+//!
+//! Nothing forks. The foreground process starts the program again with the same arguments; this daemon process mounts,
+//! writes one byte and its report to a pipe, and goes on serving. Whatever fails before that byte the daemon prints on
+//! the terminal itself, and its exit code becomes that of the foreground process, so that `bsafs mount` returns exactly
+//! when the mount answers.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::io::FdFlags;
+
+use super::log_thread::LogThread;
+use super::logging;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::stdout;
+use crate::fuse::PassedMount;
+
+/// Set in the daemon's environment; its standard output is the pipe. The value is the number of the descriptor and the path of
+/// a mount that was made for it, or empty.
+const ROLE: &str = "BSAFS_DAEMON";
+/// For glibc: the size from which memory is a map of its own, and goes back to the system when it is freed. Left alone, glibc
+/// raises it to 32 MiB and keeps the memory of views that were replaced: 80 MB instead of 38 with 200,000 loose files. Smaller
+/// buffers of decoders are to stay on the heap (`content/large.rs`).
+const MAPPED_FROM: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
+/// Precedes the daemon's report.
+const MOUNTED: u8 = b'+';
+
+/// Whether this process is the daemon.
+pub(crate) fn is_daemon() -> bool {
+    std::env::var_os(ROLE).is_some()
+}
+
+/// The mount that the foreground process made for this daemon.
+pub(crate) fn passed_mount() -> Option<PassedMount> {
+    let role = std::env::var_os(ROLE)?.into_vec();
+    let at = role.iter().position(|&byte| byte == b':')?;
+    let descriptor = std::str::from_utf8(&role[..at]).ok()?.parse().ok()?;
+    Some(PassedMount { descriptor, mountpoint: OsString::from_vec(role[at + 1..].to_vec()).into() })
+}
+
+/// Starts the daemon, and waits until it has mounted or failed.
+pub(crate) fn start(is_quiet: bool) -> Result<Exit, Failure> {
+    let name = std::env::args_os().next().unwrap_or_else(|| "bsafs".into());
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(name).env(ROLE, "");
+    // A caller's lock, pipe or mount would stay in use until the unmount. Those that arguments name are inherited.
+    close_fds::set_fds_cloexec(3, &named_descriptors());
+    command.args(std::env::args_os().skip(1));
+    wait_for_mount(command, is_quiet)
+}
+
+/// The same for a mount that was made, by a command that runs this program again. `named` is the mountpoint as an argument
+/// names it: the daemon must not look at it, for it is the daemon who would answer.
+pub(crate) fn start_on(
+    mut command: Command,
+    connection: &OwnedFd,
+    (mountpoint, named): (&Path, &Path),
+    is_quiet: bool,
+) -> Result<Exit, Failure> {
+    let descriptor = connection.as_raw_fd();
+    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(argument) = arguments.iter_mut().rfind(|argument| *argument == named) {
+        *argument = format!("/dev/fd/{descriptor}").into();
+    }
+    command.args(arguments);
+    let mut role = OsString::from(format!("{descriptor}:"));
+    role.push(mountpoint);
+    command.env(ROLE, role);
+    let mut inherited = named_descriptors();
+    inherited.push(descriptor);
+    inherited.sort_unstable();
+    close_fds::set_fds_cloexec(3, &inherited);
+    rustix::io::fcntl_setfd(connection, FdFlags::empty())
+        .map_err(|errno| Failure::new(Exit::Io, format!("cannot start the daemon: {errno}")))?;
+    wait_for_mount(command, is_quiet)
+}
+
+fn wait_for_mount(mut command: Command, is_quiet: bool) -> Result<Exit, Failure> {
+    let cannot = |error: io::Error| Failure::new(Exit::Io, format!("cannot start the daemon: {error}"));
+    if std::env::var_os(MAPPED_FROM.0).is_none() {
+        command.env(MAPPED_FROM.0, MAPPED_FROM.1);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut daemon = command.spawn().map_err(cannot)?;
+    let mut report = Vec::new();
+    if let Some(pipe) = &mut daemon.stdout {
+        pipe.read_to_end(&mut report).map_err(cannot)?;
+    }
+    if let Some((&MOUNTED, report)) = report.split_first() {
+        if !is_quiet {
+            // A failure to print the report is ignored: its exit code would deny a mount that exists.
+            let mut out = stdout();
+            let _ = out.write_all(report).and_then(|()| out.flush());
+        }
+        return Ok(Exit::Ok);
+    }
+    let status = daemon.wait().map_err(cannot)?;
+    match status.code().and_then(|code| Exit::ALL.into_iter().find(|(exit, _)| *exit as i32 == code)) {
+        Some((exit, _)) if exit != Exit::Ok => Err(Failure::new(exit, "")),
+        _ => Err(Failure::new(Exit::Io, format!("the daemon ended before it had mounted: {status}"))),
+    }
+}
+
+/// The descriptors that the program's arguments name as paths.
+fn named_descriptors() -> Vec<RawFd> {
+    let number = |argument: OsString| {
+        // `--log-file=/dev/fd/3` too.
+        let path = argument.to_str()?;
+        let path = path.rsplit_once('=').map_or(path, |(_, value)| value);
+        let number = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?;
+        number.parse().ok()
+    };
+    let mut named: Vec<RawFd> = std::env::args_os().filter_map(number).collect();
+    // Sorted, as `close_fds` asks.
+    named.sort_unstable();
+    named
+}
+
+/// What the daemon needs to leave its terminal. It is opened before the mount: afterwards nothing may fail, and a path
+/// could lead into the mount, which does not answer yet.
+#[derive(Debug)]
+pub(crate) struct Detachment {
+    log: LogThread,
+    null: File,
+}
+
+impl Detachment {
+    /// Opens the log and `/dev/null`, and leaves the current folder.
+    ///
+    /// # Errors
+    /// The log file cannot be written, or the system refuses.
+    pub(crate) fn prepare(log_file: Option<&Path>) -> Result<Self, Failure> {
+        let cannot = |error: io::Error| Failure::new(Exit::Io, format!("cannot leave the terminal: {error}"));
+        let log = logging::open_for_daemon(log_file)?;
+        let null = File::options().read(true).write(true).open("/dev/null").map_err(cannot)?;
+        std::env::set_current_dir("/").map_err(cannot)?;
+        Ok(Self { log, null })
+    }
+
+    /// Once mounted: leaves the terminal's session, so that neither Ctrl-C nor closing the terminal ends the mount, sends the
+    /// report, and closes the terminal. Not before: autofs lets only processes of its own group through to the mountpoint.
+    ///
+    /// # Errors
+    /// The foreground process is gone, and with it whoever wanted the mount.
+    pub(crate) fn report(self, text: &str) -> io::Result<()> {
+        // Fails only for the leader of a group, which a process that was just started is not.
+        let _ = rustix::process::setsid();
+        let mut pipe = io::stdout().lock();
+        pipe.write_all(&[&[MOUNTED], text.as_bytes()].concat())?;
+        pipe.flush()?;
+        drop(pipe);
+        logging::set(self.log);
+        rustix::stdio::dup2_stdin(&self.null)?;
+        rustix::stdio::dup2_stderr(&self.null)?;
+        // Last: the foreground process waits until the pipe is closed.
+        rustix::stdio::dup2_stdout(&self.null)?;
+        Ok(())
+    }
+}

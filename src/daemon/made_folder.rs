@@ -1,0 +1,128 @@
+//! A folder that we made, and remove again: beneath the descriptor of its parent, so that neither a link that was put in its
+//! way since nor a parent that was moved leads elsewhere.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, mkdirat, open, openat, statat, unlinkat,
+};
+
+/// The extended attribute of folders that we made: the next mount on one that a killed daemon left behind removes it, too.
+const MARK: &str = "user.bsafs.made";
+
+/// Removed when this is dropped, if it is empty and still the one that was made.
+#[derive(Debug)]
+pub(crate) struct MadeFolder {
+    parent: OwnedFd,
+    name: OsString,
+    /// Device and inode number.
+    identity: (u64, u64),
+}
+
+impl MadeFolder {
+    /// Makes a folder. Links on the way to it are followed: the user named it.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::AlreadyExists`] where something has its name.
+    pub(crate) fn make(path: &Path) -> io::Result<Self> {
+        let (parent, name) = parent_and_name(path)?;
+        mkdirat(&parent, &name, Mode::from_raw_mode(0o777))?;
+        let made = openat(&parent, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+        let stat = rustix::fs::fstat(&made)?;
+        // Where there are no such attributes, what a killed daemon leaves behind stays.
+        let _ = openat(&parent, &name, READABLE, Mode::empty())
+            .and_then(|made| fsetxattr(&made, MARK, b"1", XattrFlags::empty()));
+        Ok(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
+    }
+
+    /// A folder that exists, if it was made by us once.
+    pub(crate) fn left_behind(path: &Path) -> Option<Self> {
+        let (parent, name) = parent_and_name(path).ok()?;
+        let left = openat(&parent, &name, READABLE, Mode::empty()).ok()?;
+        let mut value = [0; 8];
+        fgetxattr(&left, MARK, &mut value[..]).ok()?;
+        let stat = rustix::fs::fstat(&left).ok()?;
+        Some(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
+    }
+
+    /// Leaves the folder where it is.
+    pub(crate) fn keep(self) {
+        // It holds a descriptor and a name: nothing else is lost with it.
+        std::mem::forget(self);
+    }
+}
+
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+/// Attributes need more than O_PATH.
+const READABLE: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+fn parent_and_name(path: &Path) -> io::Result<(OwnedFd, OsString)> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or(OsStr::new(".")).to_owned();
+    Ok((open(parent, FOLDER, Mode::empty())?, name))
+}
+
+impl Drop for MadeFolder {
+    fn drop(&mut self) {
+        let now = statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+        if now.is_ok_and(|now| (now.st_dev, now.st_ino) == self.identity) {
+            // Fails where it is in use again, and then it stays.
+            let _ = unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_made_folder_is_removed_from_a_parent_that_was_moved_and_not_through_a_link_in_its_place() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir_all(path("parent")).unwrap();
+        fs::create_dir_all(path("victim/mnt")).unwrap();
+        let made = MadeFolder::make(&path("parent/mnt")).unwrap();
+        fs::rename(path("parent"), path("moved")).unwrap();
+        symlink(path("victim"), path("parent")).unwrap();
+        drop(made);
+        assert!(path("victim/mnt").exists() && !path("moved/mnt").exists());
+    }
+
+    #[test]
+    fn a_folder_that_was_left_behind_is_known_again_and_a_users_is_not() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        MadeFolder::make(&path("left")).unwrap().keep();
+        fs::create_dir(path("users")).unwrap();
+        symlink(path("left"), path("link")).unwrap();
+        for name in ["users", "link", "missing"] {
+            assert!(MadeFolder::left_behind(&path(name)).is_none(), "{name}");
+        }
+        fs::write(path("left/file"), "a user's").unwrap();
+        drop(MadeFolder::left_behind(&path("left")).unwrap());
+        assert!(path("left/file").exists());
+        fs::remove_file(path("left/file")).unwrap();
+        drop(MadeFolder::left_behind(&path("left")).unwrap());
+        assert!(!path("left").exists() && path("users").exists());
+    }
+
+    #[test]
+    fn what_has_the_name_of_a_made_folder_since_stays() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = dir.path().join("mnt");
+        let made = MadeFolder::make(&path).unwrap();
+        // The first keeps its inode number in use.
+        fs::rename(&path, dir.path().join("first")).unwrap();
+        fs::create_dir(&path).unwrap();
+        drop(made);
+        assert!(path.exists() && dir.path().join("first").exists());
+        assert_eq!(MadeFolder::make(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    }
+}

@@ -1,0 +1,266 @@
+//! The folder to mount on: found, checked, made, cleared of a dead mount, and removed again if we made it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::{getegid, geteuid};
+
+use super::made_folder::MadeFolder;
+use super::mounts_folder::LastMount;
+use crate::cli::exit::{Exit, Failure};
+use crate::fuse::{PassedMount, unmount};
+use crate::system::mountinfo::{self, MountEntry};
+use crate::vfs::folder_name;
+
+/// A folder that is ready to be mounted on. One that was made here is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Mountpoint {
+    /// Absolute and without links.
+    pub(crate) path: PathBuf,
+    made: Option<MadeFolder>,
+    lock: Option<File>,
+    /// Dropped after `made`, which lies in it.
+    _around: Option<LastMount>,
+}
+
+impl Mountpoint {
+    /// Prepares a folder that the user named. It is made if it is missing and its parent exists.
+    pub(crate) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
+        clear_if_dead(path)?;
+        match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => match left_behind(path) {
+                Some(left) => Self::claim_made(path, left, nonempty),
+                None => Ok(Self::claim(path, nonempty)?),
+            },
+            Ok(_) => Err(refused(path, "it is not a folder")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match MadeFolder::make(path) {
+                Ok(made) => Self::claim_made(path, made, nonempty),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match path.is_symlink() {
+                    true => Err(refused(path, "it is a link to nothing")),
+                    false => Err(refused(path, AT_ONCE)),
+                },
+                Err(error) => Err(Failure::not_made("the mountpoint", path, &error)),
+            },
+            Err(error) if is_disconnected(&error) => {
+                Err(refused(path, "a dead mount of another program is there; `umount` it first"))
+            }
+            Err(error) => Err(Failure::io(Exit::CannotCreate, path, &error)),
+        }
+    }
+
+    /// The folder of a mount that exists already.
+    pub(crate) fn passed(mount: &PassedMount) -> Self {
+        Self { path: mount.mountpoint.clone(), made: None, lock: None, _around: None }
+    }
+
+    /// Makes a folder named after an archive or folder, in the current folder; numbered if that name is taken.
+    pub(crate) fn after(archive: &Path) -> Result<Self, Failure> {
+        for name in folder_name::candidates(archive).take(1000) {
+            let path = PathBuf::from(name);
+            clear_if_dead(&path)?;
+            let made = match MadeFolder::make(&path) {
+                Ok(made) => Some(made),
+                // An empty folder of that name is meant for this, or was left by a killed daemon.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => left_behind(&path),
+                Err(error) => return Err(Failure::not_made("the mountpoint", &path, &error)),
+            };
+            let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
+            if is_folder
+                && let Ok(mountpoint) = match made {
+                    Some(made) => Self::claim_made(&path, made, false),
+                    None => Self::claim(&path, false).map_err(Failure::from),
+                }
+            {
+                return Ok(mountpoint);
+            }
+        }
+        Err(Failure::new(
+            Exit::CannotCreate,
+            format!("there are 1000 folders named after {}; name a mountpoint", archive.display()),
+        ))
+    }
+
+    /// Whether the folder was made here.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.made.is_some()
+    }
+
+    /// Whether a file, which perhaps does not exist yet, is below the folder.
+    pub(crate) fn will_hide(&self, file: &Path) -> bool {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let resolved = file.canonicalize().or_else(|_| file.parent().unwrap_or(&file).canonicalize());
+        resolved.is_ok_and(|resolved| resolved.starts_with(&self.path))
+    }
+
+    /// The same with a folder that was made. One that another process locked meanwhile stays: that process mounts on it.
+    fn claim_made(path: &Path, made: MadeFolder, nonempty: bool) -> Result<Self, Failure> {
+        match Self::claim(path, nonempty) {
+            Ok(claimed) => {
+                let around = claimed.path.parent().map(|parent| LastMount { around: parent.to_owned() });
+                Ok(Self { made: Some(made), _around: around, ..claimed })
+            }
+            Err(refusal) => {
+                if matches!(refusal, Refusal::Locked(_)) {
+                    made.keep();
+                }
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Checks a folder and locks it until [`Mountpoint::unlock`]: of two mounts at once on one folder, which the kernel
+    /// would stack, the second is refused. A folder that may not be read cannot be locked, and is not.
+    fn claim(path: &Path, nonempty: bool) -> Result<Self, Refusal> {
+        let path = canonical(path)?;
+        // Before the folder is opened, which a mount whose daemon hangs would not answer.
+        check_unmounted(&path)?;
+        let lock = File::open(&path).ok();
+        let locked = lock.as_ref().map(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive));
+        if locked == Some(Err(Errno::WOULDBLOCK)) {
+            return Err(Refusal::Locked(refused(&path, AT_ONCE)));
+        }
+        check_unmounted(&path)?;
+        if !nonempty {
+            check_empty(&path)?;
+        }
+        Ok(Self { path, made: None, lock, _around: None })
+    }
+
+    /// Once mounted: a further mount sees this one.
+    pub(crate) fn unlock(&mut self) {
+        self.lock = None;
+    }
+}
+
+/// Why a folder is not claimed.
+enum Refusal {
+    /// Another process is mounting on it.
+    Locked(Failure),
+    Other(Failure),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Locked(failure) | Refusal::Other(failure) => failure,
+        }
+    }
+}
+
+/// Another process locked the folder, or made it after we had looked.
+const AT_ONCE: &str = "another mount is being made there at this moment";
+
+/// The error of every access to a mount whose daemon was killed.
+fn is_disconnected(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error())
+}
+
+/// Unmounts the dead mount of a killed daemon of ours. Mounts of other programs may recover, and stay.
+fn clear_if_dead(path: &Path) -> Result<(), Failure> {
+    let mountpoint = resolve_mountpoint(path);
+    match mountinfo::mounted_at(&mountpoint) {
+        Some(mounted) if mounted.is_ours() && is_dead(&mounted) => {}
+        _ => return Ok(()),
+    }
+    log::warn!("{}: a daemon that was killed left its mount behind; it is taken away", path.display());
+    unmount(&mountpoint, true)
+        .map_err(|error| refused(path, &format!("a dead mount is there and stays: {error}")))
+}
+
+/// Whether a mount has no daemon any more. Attributes are cached for ever and prove nothing: the kernel asks the daemon
+/// itself for statfs, if the mount is the caller's or has `allow_other`, and else answers with zeros; so root asks as the
+/// mount's owner. A daemon that does not answer within a second is alive: a dead one fails at once.
+fn is_dead(mounted: &MountEntry) -> bool {
+    let (sender, answer) = mpsc::channel();
+    let (path, owner) = (mounted.mountpoint.clone(), mounted.owner);
+    let own = (geteuid().as_raw(), getegid().as_raw());
+    let ask = move || match owner.filter(|owner| *owner != own && geteuid().is_root()) {
+        Some(owner) => is_dead_for(owner, &path),
+        // ECONNABORTED: it died while it was asked.
+        None => matches!(rustix::fs::statfs(&path), Err(Errno::NOTCONN | Errno::CONNABORTED)),
+    };
+    // Nobody receives the answer where it comes too late.
+    let asked = thread::Builder::new().spawn(move || sender.send(ask()));
+    asked.is_ok() && answer.recv_timeout(Duration::from_secs(1)) == Ok(true)
+}
+
+/// The same by a process of the mount's owner.
+fn is_dead_for((user, group): (u32, u32), mountpoint: &Path) -> bool {
+    let mut stat = Command::new("stat");
+    stat.args(["-f", "--"]).arg(mountpoint).uid(user).gid(group).env("LC_ALL", "C");
+    let output = stat.stdin(Stdio::null()).output();
+    output.is_ok_and(|output| {
+        let error = String::from_utf8_lossy(&output.stderr);
+        ["Transport endpoint is not connected", "Software caused connection abort"]
+            .iter()
+            .any(|text| error.contains(text))
+    })
+}
+
+/// The absolute path of a mountpoint, without links. The mountpoint itself is not resolved unless it is a link: that fails
+/// on a dead mount.
+pub(crate) fn resolve_mountpoint(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let absolute: PathBuf = absolute.components().collect();
+    match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
+        // What is mounted is not looked at: its daemon may hang.
+        (Some(Ok(parent)), Some(name))
+            if mountinfo::mounted_at(&parent.join(name)).is_some() || !absolute.is_symlink() =>
+        {
+            parent.join(name)
+        }
+        _ => absolute.canonicalize().unwrap_or(absolute),
+    }
+}
+
+fn check_unmounted(path: &Path) -> Result<(), Failure> {
+    mountinfo::mounted_at(path).map_or(Ok(()), |mounted| {
+        let kind = mounted.kind;
+        Err(refused(
+            path,
+            &format!("something ({kind}) is mounted there already; `bsafs umount` ends a mount of ours"),
+        ))
+    })
+}
+
+/// A folder that a killed daemon left. What is mounted is not opened: its daemon may hang.
+fn left_behind(path: &Path) -> Option<MadeFolder> {
+    let is_mounted = mountinfo::mounted_at(&path.canonicalize().ok()?).is_some();
+    (!is_mounted).then(|| MadeFolder::left_behind(path)).flatten()
+}
+
+fn check_empty(path: &Path) -> Result<(), Failure> {
+    let advice = "-o nonempty mounts all the same; to mount the folder itself, name a mountpoint behind it";
+    match std::fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            Err(refused(path, &format!("it is not empty; what is in it would be hidden ({advice})")))
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(refused(path, &format!("it may not be read, and is perhaps not empty ({advice})")))
+        }
+        Err(error) => Err(Failure::io(Exit::CannotCreate, path, &error)),
+    }
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, Failure> {
+    path.canonicalize().map_err(|error| Failure::io(Exit::CannotCreate, path, &error))
+}
+
+fn refused(path: &Path, why: &str) -> Failure {
+    Failure::new(Exit::CannotCreate, format!("cannot mount on {}: {why}", path.display()))
+}

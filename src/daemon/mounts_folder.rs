@@ -1,0 +1,152 @@
+//! The folder in which `bsafs open` makes its mountpoints: made, locked while one is made, and removed with the last.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::io::Errno;
+
+use super::made_folder::MadeFolder;
+use crate::cli::exit::{Exit, Failure};
+
+/// How long another process may mount.
+const LOCK_TIME: Duration = Duration::from_secs(120);
+/// Between looks whether it has.
+const STEP: Duration = Duration::from_millis(20);
+
+/// A folder for mountpoints, locked: of two processes at once, the second sees what the first mounted. Dropped, it is removed
+/// if we made it and nothing was mounted.
+#[derive(Debug)]
+pub(crate) struct MountsFolder {
+    /// Absolute and without links.
+    pub(crate) path: PathBuf,
+    lock: Option<File>,
+}
+
+impl MountsFolder {
+    /// Locks a folder, which is made if it is missing.
+    ///
+    /// # Errors
+    /// The system's, and where another process holds the lock for minutes.
+    pub(crate) fn lock(path: &Path) -> Result<Self, Failure> {
+        let began = Instant::now();
+        while began.elapsed() < LOCK_TIME {
+            match MadeFolder::make(path) {
+                Ok(made) => made.keep(),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Failure::not_made("the folder for mounts", path, &error)),
+            }
+            match lock_existing(path) {
+                Ok(Some(lock)) => {
+                    let path =
+                        path.canonicalize().map_err(|error| Failure::io(Exit::CannotCreate, path, &error))?;
+                    return Ok(Self { path, lock });
+                }
+                // Another process has it, or removed it since.
+                Ok(None) => sleep(STEP),
+                Err(error) => return Err(Failure::io(Exit::CannotCreate, path, &error)),
+            }
+        }
+        let what = "another `bsafs open` has been mounting there for minutes; end it, or try again later";
+        Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", path.display())))
+    }
+}
+
+impl Drop for MountsFolder {
+    fn drop(&mut self) {
+        self.lock = None;
+        remove_if_left(&self.path);
+    }
+}
+
+/// For a mount on a folder that was made: removes the folder around it with the last mount, if that is one for mountpoints.
+#[derive(Debug)]
+pub(crate) struct LastMount {
+    pub(crate) around: PathBuf,
+}
+
+impl Drop for LastMount {
+    fn drop(&mut self) {
+        remove_if_left(&self.around);
+    }
+}
+
+/// Removes a folder that we made, if it is empty and nobody is about to mount in it.
+fn remove_if_left(path: &Path) {
+    let Some(left) = MadeFolder::left_behind(path) else { return };
+    match lock_existing(path) {
+        Ok(Some(_lock)) => drop(left),
+        _ => left.keep(),
+    }
+}
+
+/// Locks a folder; the inner `None` is one that cannot be locked on its file system, the outer one is locked by another
+/// process, or not at its path any more.
+fn lock_existing(path: &Path) -> io::Result<Option<Option<File>>> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = match open(path, flags, Mode::empty()) {
+        Ok(folder) => File::from(folder),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(errno) => return Err(errno.into()),
+    };
+    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => return Ok(None),
+        Err(errno) => {
+            log::debug!("{}: not locked: {errno}", path.display());
+            return Ok(Some(None));
+        }
+    }
+    let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    let is_there = std::fs::metadata(path).map(identity).ok() == folder.metadata().map(identity).ok();
+    Ok(is_there.then_some(Some(folder)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_for_mounts_goes_when_it_is_empty_and_was_made_for_them() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = dir.path().join("bsafs");
+        let last = || drop(LastMount { around: path.clone() });
+        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{}", it.what)));
+        assert!(!path.exists(), "nothing was mounted");
+        let folder = MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{}", it.what));
+        last();
+        assert!(path.exists(), "it is locked");
+        fs::create_dir(path.join("a")).unwrap();
+        drop(folder);
+        last();
+        assert!(path.exists(), "something is in it");
+        fs::remove_dir(path.join("a")).unwrap();
+        last();
+        assert!(!path.exists());
+        fs::create_dir(&path).unwrap();
+        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{}", it.what)));
+        last();
+        assert!(path.exists(), "the user made it");
+    }
+
+    #[test]
+    fn a_folder_that_was_removed_while_it_was_waited_for_is_made_again() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = dir.path().join("bsafs");
+        for _ in 0..20 {
+            let folders: Vec<_> = std::thread::scope(|scope| {
+                let lock = || MountsFolder::lock(&path).map(|it| it.path.exists()).map_err(|it| it.what);
+                let locks: Vec<_> = (0..4).map(|_| scope.spawn(lock)).collect();
+                locks.into_iter().map(|it| it.join().unwrap()).collect()
+            });
+            assert_eq!(folders, [Ok(true), Ok(true), Ok(true), Ok(true)]);
+            assert!(!path.exists());
+        }
+    }
+}

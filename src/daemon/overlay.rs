@@ -1,0 +1,317 @@
+//! A writable view: an overlay that shows a mount and a folder of the user's as one. The mount stays as it is; what is written,
+//! changed or deleted goes to that folder. Root's is one of the kernel, everybody else's one of fuse-overlayfs.
+//!
+//! The mount itself is beside that folder, and not below the overlay on the same path: fusermount3 may not look at a mount of FUSE,
+//! not even to mount over it.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{flock, fstat, lstat, open, openat, statat, unlinkat};
+use rustix::io::Errno;
+use rustix::mount::MountFlags;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::fuse::{MountError, MountRequest, is_way_of_root, unmount_entry};
+use crate::system::mountinfo::{self, MountEntry};
+
+/// The folders of an overlay that is to be mounted.
+#[derive(Debug)]
+pub(crate) struct Overlay {
+    upper: PathBuf,
+    /// Beside `upper`, for part of it must be on the same file system.
+    made: MadeForOverlay,
+}
+
+/// The folder that is made for an overlay. Dropped, it is removed with what is in it.
+#[derive(Debug)]
+struct MadeForOverlay {
+    path: PathBuf,
+    /// It, locked: a second overlay with the same folders breaks the first.
+    lock: OwnedFd,
+}
+
+/// The program that makes overlays for ordinary users.
+const PROGRAM: &str = "fuse-overlayfs";
+/// In the folder that is made: where the mount is, and where the overlay prepares what it then renames.
+const LOWER: &str = "lower";
+/// The end of the name of the folder that is made.
+const MADE_END: &str = ".bsafs-work";
+const WORK: &str = "work";
+/// What overlays make in the latter.
+const IN_WORK: [&str; 2] = ["work", "index"];
+/// A path that is not much shorter than a page, which is all that the kernel takes of options.
+const LONG: usize = 1000;
+/// Not through a link: somebody else may be allowed to write beside it.
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+impl Overlay {
+    /// Makes what an overlay with this upper layer needs.
+    pub(crate) fn prepare(upper: &Path, mountpoint: &Path) -> Result<Self, Failure> {
+        let cannot = |what: String| Failure::new(Exit::CannotCreate, format!("--edit {what}"));
+        let upper = upper.canonicalize().map_err(|error| cannot(format!("{}: {error}", upper.display())))?;
+        let shown = upper.display();
+        let (Some(parent), Some(name)) = (upper.parent(), upper.file_name()) else {
+            return Err(cannot(format!("{shown}: name a folder in another one")));
+        };
+        let device = |path: &Path| path.metadata().map(|it| it.dev());
+        match (device(parent), device(&upper)) {
+            _ if !upper.is_dir() => return Err(cannot(format!("{shown}: not a folder"))),
+            _ if upper.starts_with(mountpoint) || mountpoint.starts_with(&upper) => {
+                return Err(cannot(format!("{shown}: the mount would hide it; name a folder elsewhere")));
+            }
+            (Ok(around), Ok(within)) if around == within => {}
+            _ => {
+                let what = "a file system is mounted there; name a folder in it";
+                return Err(cannot(format!("{shown}: {what}")));
+            }
+        }
+        let mut made = OsString::from(".");
+        made.push(name);
+        made.push(MADE_END);
+        let made = parent.join(made);
+        if rustix::process::geteuid().is_root() && !is_way_of_root(&made) {
+            let what = "another user may replace a folder on the way to it; mount as that user, or name another folder";
+            return Err(cannot(format!("{shown}: {what}")));
+        }
+        if mountpoint.to_str().is_none() {
+            return Err(cannot(format!("{shown}: the path to mount on is not UTF-8")));
+        }
+        let made = MadeForOverlay::lock(made).map_err(|what| cannot(format!("{shown}: {what}")))?;
+        let overlay = Self { upper, made };
+        // Left by a daemon that was killed: one that lives has the folder locked. The overlay may be there still.
+        if let Some(left) = mountinfo::mounted_at(&overlay.lower()).filter(MountEntry::is_ours) {
+            if let Some(used) = over(&left) {
+                let used = used.mountpoint.display();
+                let what =
+                    format!("{used} still writes to it, though its daemon was killed: `bsafs umount {used}`");
+                return Err(cannot(format!("{}: {what}", overlay.upper.display())));
+            }
+            unmount_entry(&left, true).map_err(|error| cannot(error.to_string()))?;
+        }
+        overlay.made.empty();
+        for folder in [LOWER, WORK].map(|name| overlay.made.path.join(name)) {
+            // The rest, which is left when the system ends, the overlay removes.
+            let made = DirBuilder::new().mode(0o700).recursive(true).create(&folder);
+            made.map_err(|error| cannot(format!("needs {}: {error}", folder.display())))?;
+        }
+        Ok(overlay)
+    }
+
+    /// Where the mount is to be.
+    pub(crate) fn lower(&self) -> PathBuf {
+        self.made.path.join(LOWER)
+    }
+
+    /// Mounts it on a folder. The mount, which was asked for by `request`, must answer, by other threads than this one. What
+    /// files may not do there, they may not do here.
+    pub(crate) fn mount(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), Failure> {
+        let failed = |what: String| Failure::new(Exit::CannotCreate, format!("--edit: {what}"));
+        let mut reason = String::new();
+        if rustix::process::geteuid().is_root() {
+            match self.mount_by_kernel(mountpoint, request.restrictions()) {
+                Ok(()) => return Ok(()),
+                Err(error) => reason = format!("the kernel makes no overlay ({error}), and "),
+            }
+        }
+        self.mount_by_program(mountpoint, request).map_err(|error| failed(format!("{reason}{error}")))
+    }
+
+    fn mount_by_kernel(&self, mountpoint: &Path, flags: MountFlags) -> io::Result<()> {
+        let (options, _open) = self.options()?;
+        let options = CString::new(options.as_bytes())?;
+        Ok(rustix::mount::mount("bsafs", mountpoint, "overlay", flags, options.as_c_str())?)
+    }
+
+    fn mount_by_program(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), String> {
+        if let Some(path) = self.folders().iter().find(|path| has_separator(path)) {
+            let why = "takes no path with a comma, a colon or a backslash";
+            return Err(format!("{PROGRAM} {why}: {}", path.display()));
+        }
+        let (mut options, _open) = self.options().map_err(|error| error.to_string())?;
+        options.push(",nosuid,nodev");
+        for (is_set, option) in [(request.noexec, ",noexec"), (request.allow_other, ",allow_other")] {
+            options.push(if is_set { option } else { "" });
+        }
+        // It goes to the background once it has mounted, and closes its output then.
+        let mut command = Command::new(PROGRAM);
+        command.arg("-o").arg(options).arg(mountpoint).stdin(Stdio::null()).stdout(Stdio::null());
+        let run = command.stderr(Stdio::piped()).output().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => format!("{PROGRAM} is missing; install it"),
+            _ => format!("{PROGRAM}: {error}"),
+        })?;
+        match run.status.success() {
+            true => Ok(()),
+            false => Err(format!("{PROGRAM}: {}", String::from_utf8_lossy(&run.stderr).trim())),
+        }
+    }
+
+    /// The options of either kind, and what must be open meanwhile.
+    fn options(&self) -> io::Result<(OsString, Vec<File>)> {
+        let (mut options, mut open) = (OsString::new(), Vec::new());
+        for (name, path) in ["lowerdir=", ",upperdir=", ",workdir="].into_iter().zip(self.folders()) {
+            options.push(name);
+            // No two kernels agree how these are escaped.
+            match has_separator(&path) || path.as_os_str().len() > LONG {
+                false => options.push(path),
+                true => {
+                    let folder = File::open(path)?;
+                    options.push(format!("/proc/{}/fd/{}", std::process::id(), folder.as_raw_fd()));
+                    open.push(folder);
+                }
+            }
+        }
+        Ok((options, open))
+    }
+
+    fn folders(&self) -> [PathBuf; 3] {
+        [self.lower(), self.upper.clone(), self.made.path.join(WORK)]
+    }
+}
+
+impl MadeForOverlay {
+    /// Makes a folder, or takes the one that is left from before, and locks it.
+    fn lock(path: PathBuf) -> Result<Self, String> {
+        let failed =
+            |errno: Errno| format!("needs the folder {}: {}", path.display(), io::Error::from(errno));
+        match rustix::fs::mkdir(&path, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(failed(errno)),
+        }
+        let folder = open(&path, FOLDER, Mode::empty()).map_err(failed)?;
+        let stat = fstat(&folder).map_err(failed)?;
+        if stat.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(format!("needs the folder {}, which is another user's", path.display()));
+        }
+        let in_use = || "another mount with --edit uses it; unmount that one first".to_owned();
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(in_use()),
+            Err(errno) => log::debug!("{}: not locked: {errno}", path.display()),
+        }
+        // The mount that has just ended removed it.
+        let is_there = lstat(&path).is_ok_and(|now| (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino));
+        if is_there { Ok(Self { path, lock: folder }) } else { Err(in_use()) }
+    }
+
+    /// Removes what is in it: empty folders, and what overlays leave in theirs, a mark of deleted files for the next use.
+    fn empty(&self) {
+        if let Ok(work) = openat(&self.lock, WORK, FOLDER, Mode::empty()) {
+            for name in IN_WORK {
+                let Ok(left) = openat(&work, name, FOLDER, Mode::empty()) else { continue };
+                for entry in Dir::read_from(&left).into_iter().flatten().flatten() {
+                    let stat = statat(&left, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW);
+                    let is_mark = |it: Stat| {
+                        FileType::from_raw_mode(it.st_mode) == FileType::CharacterDevice && it.st_rdev == 0
+                    };
+                    if stat.is_ok_and(is_mark) {
+                        let _ = unlinkat(&left, entry.file_name(), AtFlags::empty());
+                    }
+                }
+                let _ = unlinkat(&work, name, AtFlags::REMOVEDIR);
+            }
+        }
+        for name in [WORK, LOWER] {
+            let _ = unlinkat(&self.lock, name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+impl Drop for MadeForOverlay {
+    fn drop(&mut self) {
+        self.empty();
+        let _ = std::fs::remove_dir(&self.path);
+    }
+}
+
+/// The overlay that makes a mount of ours writable, as long as it is mounted: that mount has its path for a source. Anybody may
+/// mount what looks like one; it must be of the same user.
+pub(crate) fn over(mounted: &MountEntry) -> Option<MountEntry> {
+    if !is_lower(&mounted.mountpoint) {
+        return None;
+    }
+    let overlay = mountinfo::mounted_at(Path::new(&mounted.source))?;
+    (is_overlay(&overlay) && overlay.user() == mounted.user()).then_some(overlay)
+}
+
+/// The mount that users find and use: where an overlay makes one writable, the overlay.
+pub(crate) fn shown(mounted: &MountEntry) -> MountEntry {
+    over(mounted).unwrap_or_else(|| mounted.clone())
+}
+
+/// Where users find a mount, or found it before the overlay on it was ended.
+pub(crate) fn mountpoint(mounted: &MountEntry) -> PathBuf {
+    if is_lower(&mounted.mountpoint) { PathBuf::from(&mounted.source) } else { mounted.mountpoint.clone() }
+}
+
+/// The mount of ours that is left of a writable one on a path, where nothing is mounted any more.
+pub(crate) fn left_of(path: &Path) -> Option<MountEntry> {
+    let is_left = |it: &MountEntry| it.is_ours() && is_lower(&it.mountpoint) && Path::new(&it.source) == path;
+    mountinfo::mounts().into_iter().find(is_left)
+}
+
+/// The mount of ours on a path, or beneath the overlay there.
+pub(crate) fn ours_at(mountpoint: &Path) -> Option<MountEntry> {
+    mountinfo::mounted_at(mountpoint).filter(MountEntry::is_ours).or_else(|| beneath(mountpoint))
+}
+
+/// The mount of ours that the overlay on a path makes writable.
+pub(crate) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
+    mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
+    let is_there = |it: &MountEntry| over(it).is_some_and(|overlay| overlay.mountpoint == mountpoint);
+    mountinfo::mounts().into_iter().filter(MountEntry::is_ours).find(is_there)
+}
+
+/// Where a path that leads into a writable mount is in the mount beneath it; `Err` where what is there was written since, with
+/// where that is.
+pub(crate) fn path_beneath(path: &Path) -> Option<Result<PathBuf, PathBuf>> {
+    path.ancestors().find_map(|folder| {
+        let mounted = beneath(folder)?;
+        let within = path.strip_prefix(folder).ok()?;
+        let made = mounted.mountpoint.parent()?;
+        let name = made.file_name()?.as_bytes().strip_prefix(b".")?.strip_suffix(MADE_END.as_bytes())?;
+        let written = made.with_file_name(OsStr::from_bytes(name)).join(within);
+        let is_written = written.symlink_metadata().is_ok();
+        Some(if is_written { Err(written) } else { Ok(mounted.mountpoint.join(within)) })
+    })
+}
+
+/// Ends a mount beneath an overlay that is gone, where its daemon does not, and removes the folders that were made for both. Of
+/// any other mount nothing is left to end.
+pub(crate) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
+    if !is_lower(&mounted.mountpoint) {
+        return Ok(());
+    }
+    // Root makes and opens nothing where another user says.
+    let is_own = mounted.user() == rustix::process::geteuid().as_raw();
+    let made = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned);
+    // Locked by a daemon that hangs, and by the next mount.
+    let made = made.and_then(|made| MadeForOverlay::lock(made).ok());
+    if mountinfo::mounted_at(&mounted.mountpoint).is_some_and(|it| it.device == mounted.device) {
+        unmount_entry(mounted, true)?;
+    }
+    drop(made);
+    Ok(())
+}
+
+/// Whether a path is one on which what an overlay makes writable is mounted.
+pub(crate) fn is_lower(path: &Path) -> bool {
+    let made = path.parent().filter(|_| path.ends_with(LOWER));
+    made.is_some_and(|made| made.as_os_str().as_bytes().ends_with(MADE_END.as_bytes()))
+}
+
+fn is_overlay(mounted: &MountEntry) -> bool {
+    ["overlay", "fuse.fuse-overlayfs"].contains(&mounted.kind.as_str())
+}
+
+/// Whether a path has what separates options or layers.
+fn has_separator(path: &Path) -> bool {
+    path.as_os_str().as_bytes().iter().any(|byte| b",:\\".contains(byte))
+}

@@ -1,0 +1,408 @@
+//! The adaptor between fuser and [`FileSystem`]: a request in, an operation, a reply out; no logic.
+//!
+//! The kernel caches all that it can, so that a second look at anything sends no request until something is evicted
+//! (FUSE.md section 2): names, negative entries and attributes have a TTL of years, OPEN and OPENDIR are switched off,
+//! listings bring the attributes along (READDIRPLUS), and the page cache is kept across opens.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
+    InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr,
+    Request,
+};
+
+use super::io_threads::IoThreads;
+use crate::content::Reach;
+use crate::fs::attr::{Attr, NodeKind};
+use crate::fs::error::Error;
+use crate::fs::filesystem::FileSystem;
+use crate::fs::owner::Owner;
+use crate::fs::requests::Operation;
+use crate::fs::status_link::Caller;
+use crate::fs::view::{Lookup, View};
+
+/// The TTL (timeout) of what holds until the kernel is told otherwise, negative entries included (FUSE.md section 2.1).
+const TTL_FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+/// READs that the kernel may have under way. It keeps further ones to itself: so many readers of a disk that hangs would
+/// stop those of all others. (The kernel allows ordinary users fewer.)
+const MAX_BACKGROUND: u16 = 4096;
+/// The kernel takes no attributes with such a size: it lists the name, and asks again by LOOKUP.
+const NO_SIZE: u64 = u64::MAX;
+/// `st_blksize`, and the unit of sizes in `statfs`, in bytes.
+const BLOCK: u32 = 4096;
+/// Unit of `st_blocks`, in bytes, whatever the block size.
+const SECTOR: u64 = 512;
+
+/// Implements fuser's trait.
+#[derive(Debug)]
+pub(crate) struct Adaptor {
+    fs: Arc<FileSystem>,
+    io: IoThreads,
+    /// Whether the kernel offers FUSE_NO_OPEN_SUPPORT. Then the first OPEN is answered with ENOSYS: from then on the
+    /// kernel opens every file without a message, keeps its page cache across opens as FOPEN_KEEP_CACHE would, and
+    /// sends no RELEASE (FUSE.md section 2.2). Without it, ENOSYS would fail the open.
+    no_open: bool,
+    /// The same for folders (FUSE_NO_OPENDIR_SUPPORT): no OPENDIR and no RELEASEDIR, and listings are cached as with
+    /// FOPEN_CACHE_DIR (FUSE.md section 2.3).
+    no_opendir: bool,
+}
+
+impl Adaptor {
+    pub(crate) fn new(fs: Arc<FileSystem>, io: IoThreads) -> Self {
+        Self { fs, io, no_open: false, no_opendir: false }
+    }
+
+    /// Counts a request and runs its handler.
+    fn answer(&self, operation: Operation, handler: impl FnOnce()) {
+        self.fs.shared.requests.count(operation);
+        let _ = guard(operation, handler);
+    }
+
+    /// Runs a handler with the attributes of a node; first its size is learnt, where that is not known. One that cannot be
+    /// learnt in time is an error.
+    fn answer_sized(
+        &self,
+        operation: Operation,
+        view: &Arc<View>,
+        attr: Attr,
+        handler: impl FnOnce(&View, Result<Attr, Error>) + Send + 'static,
+    ) {
+        // What is lasting is known: the common case looks no further.
+        match (!attr.is_lasting).then(|| view.unsized_file(attr.ino)).flatten() {
+            None => handler(view, Ok(attr)),
+            Some(node) => {
+                let of_answer = view.clone();
+                let answer = move || {
+                    let view = of_answer;
+                    let is_unsized = view.unsized_file(attr.ino).is_some();
+                    handler(&view, if is_unsized { Err(Error::Damaged) } else { view.attr(attr.ino) });
+                };
+                let answer = move || {
+                    let _ = guard(operation, answer);
+                };
+                view.when_sized(vec![node], &self.io, answer);
+            }
+        }
+    }
+}
+
+/// Runs a handler; `None` where it panics.
+///
+/// A panic would end the worker's thread, and that of the first worker would end the mount (FUSE.md section 1.2);
+/// caught here, it drops the reply, which fuser then sends as EIO.
+fn guard<T>(operation: Operation, handler: impl FnOnce() -> T) -> Option<T> {
+    let handled = catch_unwind(AssertUnwindSafe(handler)).ok();
+    if handled.is_none() {
+        let name = operation.name();
+        log::error!("a defect in bsafs: {name} panicked; the request failed with EIO; please report it");
+    }
+    handled
+}
+
+fn file_attr(owner: &Owner, attr: &Attr) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(attr.ino),
+        size: attr.size,
+        blocks: attr.size.div_ceil(SECTOR),
+        atime: attr.modified,
+        mtime: attr.modified,
+        ctime: attr.modified,
+        crtime: attr.modified,
+        kind: file_type(attr.kind),
+        perm: owner.mode(attr.kind),
+        nlink: if attr.kind == NodeKind::Folder { 2 } else { 1 },
+        uid: owner.uid,
+        gid: owner.gid,
+        rdev: 0,
+        blksize: BLOCK,
+        flags: 0,
+    }
+}
+
+/// A negative entry: inode number 0 with a TTL, so that the kernel caches that the name does not exist.
+fn negative_entry(owner: &Owner) -> FileAttr {
+    let modified = SystemTime::UNIX_EPOCH;
+    file_attr(owner, &Attr { ino: 0, kind: NodeKind::File, size: 0, modified, is_lasting: true })
+}
+
+fn file_type(kind: NodeKind) -> FileType {
+    match kind {
+        NodeKind::File => FileType::RegularFile,
+        NodeKind::Folder => FileType::Directory,
+        NodeKind::StatusLink => FileType::Symlink,
+    }
+}
+
+fn lifetime(is_lasting: bool) -> Duration {
+    if is_lasting { TTL_FOREVER } else { Duration::ZERO }
+}
+
+impl Filesystem for Adaptor {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+        let offered = config.capabilities();
+        let wanted = InitFlags::FUSE_ABORT_ERROR
+            | InitFlags::FUSE_ASYNC_READ
+            | InitFlags::FUSE_PARALLEL_DIROPS
+            | InitFlags::FUSE_DO_READDIRPLUS
+            | InitFlags::FUSE_EXPLICIT_INVAL_DATA
+            | InitFlags::FUSE_EXPORT_SUPPORT
+            | InitFlags::FUSE_NO_OPEN_SUPPORT
+            | InitFlags::FUSE_NO_OPENDIR_SUPPORT;
+        self.no_open = offered.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
+        self.no_opendir = offered.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
+        // Older kernels offer fewer, and are served with more requests.
+        let _ = config.add_capabilities(wanted & offered);
+        let _ = config.set_max_background(MAX_BACKGROUND);
+        let _ = config.set_congestion_threshold(MAX_BACKGROUND);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let operation = Operation::Lookup.on_name(parent.0, name.as_bytes());
+        self.answer(operation, || {
+            let view = self.fs.view();
+            let Lookup { attr, is_lasting } = match view.lookup(parent.0, name.as_bytes()) {
+                Ok(found) => found,
+                Err(error) => return reply.error(error.into()),
+            };
+            let Some(attr) = attr else {
+                let entry = negative_entry(&view.shared.presentation.owner);
+                return reply.entry(&lifetime(is_lasting), &entry, Generation(0));
+            };
+            self.answer_sized(operation, &view, attr, move |view, attr| match attr {
+                Ok(attr) => {
+                    view.count_lookup(attr.ino);
+                    let entry = file_attr(&view.shared.presentation.owner, &attr);
+                    // A view may have come meanwhile that the kernel was told of.
+                    let is_lasting = is_lasting && attr.is_lasting && view.is_current();
+                    let generation = Generation(view.generation(attr.ino).into());
+                    reply.entry(&lifetime(is_lasting), &entry, generation);
+                }
+                Err(error) => reply.error(error.into()),
+            });
+        });
+    }
+
+    fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
+        self.fs.view().forget(ino.0, lookups);
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        let operation = Operation::GetAttr.on_node(ino.0);
+        self.answer(operation, || {
+            let view = self.fs.view();
+            match view.attr(ino.0) {
+                Ok(attr) => self.answer_sized(operation, &view, attr, |view, attr| match attr {
+                    Ok(attr) => {
+                        let lifetime = lifetime(attr.is_lasting && view.is_current());
+                        reply.attr(&lifetime, &file_attr(&view.shared.presentation.owner, &attr));
+                    }
+                    Err(error) => reply.error(error.into()),
+                }),
+                Err(error) => reply.error(error.into()),
+            }
+        });
+    }
+
+    fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
+        let caller = Caller { uid: request.uid(), gid: request.gid() };
+        self.answer(Operation::ReadLink.on_node(ino.0), || match self.fs.view().read_link(ino.0, caller) {
+            Ok(target) => reply.data(target.as_bytes()),
+            Err(error) => reply.error(error.into()),
+        });
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        self.fs.shared.requests.count(Operation::Open);
+        match self.no_open {
+            true => reply.error(Errno::ENOSYS),
+            false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
+        }
+    }
+
+    fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        self.fs.shared.requests.count(Operation::OpenDir);
+        match self.no_opendir {
+            true => reply.error(Errno::ENOSYS),
+            false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR),
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        self.fs.shared.requests.count(Operation::Read);
+        let read = ReadRequest { ino: ino.0, offset, size };
+        let permit = self.io.permit();
+        let reach = if permit.is_some() { Reach::Device } else { Reach::PageCache };
+        let view = self.fs.view();
+        let left = guard(Operation::Read, || read.answer(&view, reach, reply)).flatten();
+        if let (Some(reply), Some(device)) = (left, view.device(ino.0)) {
+            let answer = move || {
+                let _ = guard(Operation::Read, || read.answer(&view, Reach::Device, reply));
+            };
+            self.io.run(device, Box::new(answer));
+        }
+    }
+
+    fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
+        self.answer(Operation::ReadDir, || {
+            let Some(view) = self.fs.view_of_listing(ino.0, cookie) else { return reply.error(Errno::EIO) };
+            let listed = view.list(ino.0, cookie, |entry| {
+                let name = OsStr::from_bytes(entry.name);
+                !reply.add(INodeNo(entry.ino), entry.cookie, file_type(entry.kind), name)
+            });
+            match listed {
+                Ok(()) => reply.ok(),
+                Err(error) => reply.error(error.into()),
+            }
+        });
+    }
+
+    fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, reply: ReplyDirectoryPlus) {
+        self.fs.shared.requests.count(Operation::ReadDirPlus);
+        let Some(view) = self.fs.view_of_listing(ino.0, cookie) else { return reply.error(Errno::EIO) };
+        let of_answer = view.clone();
+        let answer = move || answer_readdirplus(&of_answer, ino.0, cookie, reply);
+        let answer = move || {
+            let _ = guard(Operation::ReadDirPlus, answer);
+        };
+        view.when_sized(view.unsized_children(ino.0, cookie), &self.io, answer);
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        self.answer(Operation::StatFs, || {
+            let view = self.fs.view();
+            let blocks = view.store().archive_bytes().div_ceil(u64::from(BLOCK));
+            reply.statfs(blocks, 0, 0, u64::from(view.tree().len()), 0, BLOCK, 255, BLOCK);
+        });
+    }
+
+    /// ENOSYS makes the kernel stop sending GETXATTR and LISTXATTR for the whole mount. Where they are answered, `ls -l`
+    /// sends two for every file, each time (FUSE.md section 3).
+    fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        self.answer(Operation::GetXattr, || match self.fs.view().has_xattrs() {
+            true => answer_xattr(self.fs.view().xattr(ino.0, name.as_bytes()), size, reply),
+            false => reply.error(Errno::ENOSYS),
+        });
+    }
+
+    fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        self.answer(Operation::ListXattr, || match self.fs.view().has_xattrs() {
+            true => answer_xattr(Ok(self.fs.view().xattr_names(ino.0)), size, reply),
+            false => reply.error(Errno::ENOSYS),
+        });
+    }
+
+    // What follows is answered as fuser's default methods do, which also log a warning each time.
+
+    fn access(&self, _: &Request, _: INodeNo, _: AccessFlags, reply: ReplyEmpty) {
+        self.fs.shared.requests.count(Operation::Other);
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        self.fs.shared.requests.count(Operation::Other);
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn lseek(&self, _: &Request, _: INodeNo, _: FileHandle, _: i64, _: i32, reply: ReplyLseek) {
+        self.fs.shared.requests.count(Operation::Other);
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn ioctl(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        _: IoctlFlags,
+        _: u32,
+        _: &[u8],
+        _: u32,
+        reply: ReplyIoctl,
+    ) {
+        self.fs.shared.requests.count(Operation::Other);
+        reply.error(Errno::ENOTTY);
+    }
+}
+
+/// What a READ asks for.
+#[derive(Clone, Copy)]
+struct ReadRequest {
+    ino: u64,
+    offset: u64,
+    size: u32,
+}
+
+impl ReadRequest {
+    /// Answers; gives the reply back where `reach` does not suffice.
+    fn answer(self, view: &View, reach: Reach, reply: ReplyData) -> Option<ReplyData> {
+        let mut reply = Some(reply);
+        let answered = view.read(self.ino, self.offset, self.size, reach, |bytes| {
+            if let Some(reply) = reply.take() {
+                reply.data(bytes);
+            }
+        });
+        match answered {
+            Err(Error::OutOfReach) if reach == Reach::PageCache => return reply,
+            Err(error) => reply?.error(error.into()),
+            Ok(()) => {}
+        }
+        None
+    }
+}
+
+fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirectoryPlus) {
+    let owner = view.shared.presentation.owner;
+    let parent = view.parent_path(ino);
+    let mut listed_inos = Vec::new();
+    let listed = view.list_with_attrs(ino, cookie, |entry, attr| {
+        let name = OsStr::from_bytes(entry.name);
+        let lifetime = lifetime(attr.is_lasting && view.is_current());
+        let is_unsized = !attr.is_lasting && view.unsized_file(entry.ino).is_some();
+        let attr = match is_unsized {
+            true => FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) },
+            false => file_attr(&owner, &attr),
+        };
+        let generation = Generation(view.generation_in(parent, entry.ino, entry.name).into());
+        let is_added = !reply.add(INodeNo(entry.ino), entry.cookie, name, &lifetime, &attr, generation);
+        listed_inos.extend(is_added.then_some(entry.ino));
+        is_added
+    });
+    match listed {
+        Ok(()) => {
+            // Each is a lookup to the kernel, but for `.` and `..`, which are folders and not counted.
+            listed_inos.into_iter().for_each(|ino| view.count_lookup(ino));
+            reply.ok();
+        }
+        Err(error) => reply.error(error.into()),
+    }
+}
+
+/// Replies with a value, or with its length in bytes where the caller's buffer is empty.
+fn answer_xattr(value: Result<Vec<u8>, Error>, size: u32, reply: ReplyXattr) {
+    let fits = |value: Vec<u8>| match u32::try_from(value.len()) {
+        Ok(len) if size == 0 || len <= size => Ok((value, len)),
+        _ => Err(Error::TooSmall),
+    };
+    match value.and_then(fits) {
+        Ok((_, len)) if size == 0 => reply.size(len),
+        Ok((value, _)) => reply.data(&value),
+        Err(error) => reply.error(error.into()),
+    }
+}

@@ -1,0 +1,21 @@
+//! The kernel's side of a mount: the FUSE session, its workers, and invalidation.
+//!
+#![doc = include_str!("FUSE.md")]
+
+pub(crate) mod adaptor;
+pub(crate) mod cache_trim;
+pub(crate) mod invalidation;
+pub(crate) mod io_threads;
+pub(crate) mod mount;
+pub(crate) mod name_trim;
+pub(crate) mod passed_mount;
+pub(crate) mod session;
+pub(crate) mod signals;
+pub(crate) mod unmounter;
+pub(crate) mod way_of_root;
+pub(crate) mod worker_threads;
+
+pub use mount::{MountError, MountRequest, unmount, unmount_entry};
+pub use passed_mount::PassedMount;
+pub use session::{Session, SessionError};
+pub use way_of_root::is_way_of_root;

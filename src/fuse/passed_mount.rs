@@ -1,0 +1,86 @@
+//! A mount that somebody made for us, who passes its open `/dev/fuse`: what mount.fuse3 does for `-o drop_privileges`, with
+//! `/dev/fd/N` where the mountpoint would be.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{fstat, makedev};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+
+use crate::system::mountinfo;
+
+/// The device number of `/dev/fuse`, major and minor.
+const DEVICE: (u32, u32) = (10, 229);
+/// Where `/proc/self/fdinfo` of `/dev/fuse` has the minor device number of the mount, since Linux 6.7.
+const CONNECTION: &str = "fuse_connection:";
+
+/// A descriptor of `/dev/fuse` whose requests nobody has read yet, and where it is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedMount {
+    /// The number of the descriptor, which stays open.
+    pub descriptor: i32,
+    /// The path of the mount; that of the descriptor where the kernel does not tell.
+    pub mountpoint: PathBuf,
+}
+
+impl PassedMount {
+    /// The mount that a path of the form `/dev/fd/N` stands for; `None` for any other path.
+    pub fn at(path: &Path) -> Option<Self> {
+        let descriptor = path.to_str()?.strip_prefix("/dev/fd/")?.parse::<u16>().ok()?;
+        let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).unwrap_or_default();
+        let minor = info.lines().find_map(|line| Some(line.strip_prefix(CONNECTION)?.trim().to_owned()));
+        let mounted = minor.and_then(|minor| {
+            mountinfo::mounts().into_iter().rev().find(|mounted| mounted.device == format!("0:{minor}"))
+        });
+        let mountpoint = mounted.map_or(path.to_owned(), |mounted| mounted.mountpoint);
+        Some(Self { descriptor: descriptor.into(), mountpoint })
+    }
+
+    /// A duplicate of the descriptor.
+    ///
+    /// # Errors
+    /// There is none of this number, it is not `/dev/fuse`, or the kernel is older than Linux 5.6.
+    pub(crate) fn connection(&self) -> io::Result<OwnedFd> {
+        // Numbers of descriptors have no other way to an owner without `unsafe`.
+        let process = pidfd_open(getpid(), PidfdFlags::empty())?;
+        let duplicate = pidfd_getfd(process, self.descriptor, PidfdGetfdFlags::empty())?;
+        if fstat(&duplicate)?.st_rdev != makedev(DEVICE.0, DEVICE.1) {
+            return Err(io::Error::other("it is not /dev/fuse"));
+        }
+        Ok(duplicate)
+    }
+
+    /// Whether there is such a descriptor of `/dev/fuse`.
+    ///
+    /// # Errors
+    /// As a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        self.connection()
+            .map(drop)
+            .map_err(|error| format!("/dev/fd/{} is no mount: {error}", self.descriptor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn a_path_of_a_descriptor_is_a_passed_mount_if_that_is_of_dev_fuse() {
+        assert_eq!(PassedMount::at(Path::new("/mnt/fd/3")), None);
+        assert_eq!(PassedMount::at(Path::new("/dev/fd/x")), None);
+        let file = tempfile::tempfile().unwrap();
+        let path = PathBuf::from(format!("/dev/fd/{}", file.as_raw_fd()));
+        let passed = PassedMount::at(&path).unwrap();
+        assert_eq!(passed, PassedMount { descriptor: file.as_raw_fd(), mountpoint: path });
+        assert!(passed.check().unwrap_err().ends_with(" is no mount: it is not /dev/fuse"));
+        let device = std::fs::File::options().read(true).write(true).open("/dev/fuse").unwrap();
+        assert!(PassedMount { descriptor: device.as_raw_fd(), ..passed.clone() }.check().is_ok());
+        assert!(
+            PassedMount { descriptor: 60_000, ..passed }.check().unwrap_err().contains("Bad file descriptor")
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! The thread that waits for SIGTERM, SIGINT and SIGHUP, and unmounts.
+
+use std::io;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+
+use super::unmounter::Unmounter;
+
+/// The thread. It ends with the mount, and where nothing is mounted when this is dropped.
+#[derive(Debug)]
+pub(crate) struct SignalThread {
+    handle: Handle,
+    unmounter: SyncSender<Unmounter>,
+    thread: JoinHandle<()>,
+}
+
+impl SignalThread {
+    /// Starts the thread before the mount: a signal whose handler is not yet there would end the process and leave the
+    /// mount behind. Signals that arrive before [`SignalThread::listen`] are kept until then.
+    pub(crate) fn start() -> io::Result<Self> {
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let (handle, (unmounter, mounted)) = (signals.handle(), sync_channel::<Unmounter>(1));
+        let thread = thread::Builder::new().name("signals".into()).spawn(move || {
+            if let Ok(unmounter) = mounted.recv() {
+                unmounter.run(&mut signals);
+            }
+        })?;
+        Ok(Self { handle, unmounter, thread })
+    }
+
+    /// From now on a signal ends this mount.
+    pub(crate) fn listen(&self, unmounter: Unmounter) {
+        // Received for as long as the thread runs, which is until `stop`.
+        let _ = self.unmounter.send(unmounter);
+    }
+
+    /// Ends the thread.
+    pub(crate) fn stop(self) {
+        let Self { handle, unmounter, thread } = self;
+        drop(unmounter);
+        handle.close();
+        let _ = thread.join();
+    }
+}

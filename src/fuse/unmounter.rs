@@ -1,0 +1,157 @@
+//! The unmount that a signal or a failure asks for.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::iterator::Signals;
+
+use super::mount::{self, MountError};
+use crate::system::mountinfo;
+
+/// Between attempts to unmount a busy mount.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// Unmounts one mount.
+#[derive(Clone, Debug)]
+pub(crate) struct Unmounter {
+    mountpoint: PathBuf,
+    device: Option<String>,
+    /// A mount that shows this one, and ends first.
+    upper: Arc<OnceLock<UpperMount>>,
+}
+
+/// A mount by its path, as long as it is there.
+#[derive(Clone, Debug)]
+pub(crate) struct UpperMount {
+    mountpoint: PathBuf,
+    device: String,
+}
+
+impl Unmounter {
+    /// Of the mount with a device number, where that is known, and else of whatever is mounted on the path.
+    pub(crate) fn new(mountpoint: PathBuf, device: Option<String>) -> Self {
+        Self { mountpoint, device, upper: Arc::default() }
+    }
+
+    /// The device number of the mount, where it is known.
+    pub(crate) fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
+    /// Has the mount on a path end first; returns it.
+    pub(crate) fn note_upper(&self, mountpoint: &Path) -> Option<UpperMount> {
+        let device = mountinfo::mounted_at(mountpoint)?.device;
+        Some(self.upper.get_or_init(|| UpperMount { mountpoint: mountpoint.to_owned(), device }).clone())
+    }
+
+    /// Unmounts as soon as nothing uses it. On its own path alone: once it is gone, its device number may be another mount's.
+    pub(crate) fn unmount_when_free(&self) {
+        let is_there =
+            || mountinfo::mounted_at(&self.mountpoint).is_some_and(|it| Some(it.device) == self.device);
+        while is_there() && mount::unmount(&self.mountpoint, false).is_err() {
+            thread::sleep(RETRY / 10);
+        }
+    }
+
+    /// Waits for a signal; then tries to unmount until that succeeds or `signals` is closed. After a second signal
+    /// unmounts even while files are open.
+    pub(crate) fn run(&self, signals: &mut Signals) {
+        if signals.forever().next().is_none() {
+            return;
+        }
+        let (mut is_lazy, mut is_reported) = (false, false);
+        while !signals.is_closed()
+            && let Some(path) = self.current_path()
+        {
+            is_lazy |= signals.pending().next().is_some();
+            if let Some(upper) = self.upper.get().filter(|upper| upper.is_mounted()) {
+                match mount::unmount(&upper.mountpoint, is_lazy) {
+                    Ok(()) => continue,
+                    Err(error) if !is_reported => {
+                        log::warn!("{error}; unmounting when it is free. A second signal unmounts at once");
+                        is_reported = true;
+                    }
+                    Err(_) => {}
+                }
+                is_lazy |= wait(signals, is_lazy);
+                continue;
+            }
+            let is_covered = !self.is_topmost(&path);
+            // umount2 would end the mount that covers ours.
+            let unmounted = match is_covered {
+                true => Err(MountError::Kernel(path, io::ErrorKind::ResourceBusy.into())),
+                false => mount::unmount(&path, is_lazy),
+            };
+            match unmounted {
+                Ok(()) => return,
+                Err(error) if is_lazy && !is_covered => return log::error!("cannot unmount: {error}"),
+                Err(error) if !is_reported => {
+                    let advice = match is_covered {
+                        true => "Another mount covers it",
+                        false => "A second signal unmounts at once",
+                    };
+                    log::warn!("{error}; unmounting when it is free. {advice}");
+                    is_reported = true;
+                }
+                Err(_) => {}
+            }
+            is_lazy |= wait(signals, is_lazy);
+        }
+    }
+
+    /// Detaches the mount at once, if it is still there: what serves it has failed.
+    pub(crate) fn take_back(&self) {
+        if let Some(upper) = self.upper.get().filter(|upper| upper.is_mounted()) {
+            let _ = mount::unmount(&upper.mountpoint, true);
+        }
+        match self.current_path() {
+            Some(path) if self.is_topmost(&path) => match mount::unmount(&path, true) {
+                Ok(()) => {}
+                Err(error) => log::error!("cannot unmount: {error}"),
+            },
+            Some(path) => log::error!("{}: cannot unmount: another mount covers it", path.display()),
+            None => {}
+        }
+    }
+
+    /// Where the mount is now: it may have been moved (`mount --move`). `None` once it is unmounted.
+    fn current_path(&self) -> Option<PathBuf> {
+        let Some(device) = &self.device else { return Some(self.mountpoint.clone()) };
+        let mut mounts = mountinfo::mounts().into_iter().filter(|it| it.device == *device);
+        let first = mounts.next()?.mountpoint;
+        let is_in_place = first == self.mountpoint || mounts.any(|it| it.mountpoint == self.mountpoint);
+        Some(if is_in_place { self.mountpoint.clone() } else { first })
+    }
+
+    /// Whether the topmost mount on a path is this one.
+    fn is_topmost(&self, path: &Path) -> bool {
+        self.device.is_none() || mountinfo::mounted_at(path).map(|mounted| mounted.device) == self.device
+    }
+}
+
+impl UpperMount {
+    fn is_mounted(&self) -> bool {
+        mountinfo::mounts().iter().any(|it| it.mountpoint == self.mountpoint && it.device == self.device)
+    }
+
+    /// Waits until it is not mounted any more.
+    pub(crate) fn wait(&self) -> io::Result<()> {
+        mountinfo::wait_until(|| !self.is_mounted(), None)
+    }
+}
+
+/// Waits in small steps, so that a second signal takes effect at once; returns whether one came.
+fn wait(signals: &mut Signals, is_lazy: bool) -> bool {
+    let is_over =
+        |signals: &mut Signals| signals.is_closed() || (!is_lazy && signals.pending().next().is_some());
+    for _ in 0..10 {
+        if is_over(signals) {
+            return true;
+        }
+        thread::sleep(RETRY / 10);
+    }
+    false
+}

@@ -1,0 +1,235 @@
+//! Which processes hold a mount: by the folder that they are in, their program, the files that they have open or mapped.
+//!
+//! Mounts are told apart by device numbers, which need no daemon: neither a mount that does not answer nor a network disk is
+//! asked for anything.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{File, read_dir};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use serde::Serialize;
+
+use crate::cli::terminal::output::count;
+
+/// Bytes of a list of maps that are read.
+const MAPS_MAX: u64 = 16 << 20;
+
+/// A process that holds a mount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Holder {
+    pub(crate) pid: u32,
+    /// Its name, which it may have chosen itself.
+    pub(crate) name: String,
+    /// What it has of the mount, each with how many.
+    pub(crate) uses: BTreeMap<Use, usize>,
+}
+
+impl Holder {
+    /// `thunar (process 4711: current folder, 2 open files)`
+    pub(crate) fn text(&self) -> String {
+        let uses: Vec<String> = self
+            .uses
+            .iter()
+            .map(|(how, &number)| match how {
+                Use::OpenFile | Use::MappedFile => count(number, how.text()),
+                Use::CurrentFolder | Use::RootFolder | Use::Program => how.text().to_owned(),
+            })
+            .collect();
+        format!("{} (process {}: {})", self.name, self.pid, uses.join(", "))
+    }
+}
+
+/// How a process holds a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Use {
+    CurrentFolder,
+    RootFolder,
+    Program,
+    OpenFile,
+    MappedFile,
+}
+
+impl Use {
+    /// As people are told, one or several of it.
+    fn text(self) -> &'static str {
+        match self {
+            Self::CurrentFolder => "current folder",
+            Self::RootFolder => "root folder",
+            Self::Program => "program",
+            Self::OpenFile => "open file",
+            Self::MappedFile => "mapped file",
+        }
+    }
+}
+
+/// A device number, major and minor.
+type Device = (u32, u32);
+
+/// The processes that hold some mounts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holders {
+    by_device: HashMap<Device, Vec<Holder>>,
+    /// Processes that this one may not look into, or not wholly.
+    pub(crate) unseen: usize,
+    /// Whether all others were looked at in time.
+    pub(crate) is_complete: bool,
+}
+
+impl Holders {
+    /// Looks at all processes but this one, for `limit` at most.
+    pub(crate) fn find(limit: Duration) -> Self {
+        let found = Arc::new(Mutex::new(Self::default()));
+        let (sender, finished) = mpsc::channel();
+        let for_thread = found.clone();
+        // Left behind where it takes too long: reading of a process waits for its memory.
+        let started = thread::Builder::new().spawn(move || {
+            let is_complete = look_at_all(&for_thread).is_ok();
+            for_thread.lock().unwrap_or_else(PoisonError::into_inner).is_complete = is_complete;
+            let _ = sender.send(());
+        });
+        if started.is_ok() {
+            let _ = finished.recv_timeout(limit);
+        }
+        let found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.clone()
+    }
+
+    /// Those of a mount with this device number, as the mount table writes it.
+    pub(crate) fn of(&self, device: &str) -> &[Holder] {
+        let number = device
+            .split_once(':')
+            .and_then(|(major, minor)| Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?)));
+        number.and_then(|number| self.by_device.get(&number)).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn look_at_all(found: &Mutex<Holders>) -> io::Result<()> {
+    for entry in read_dir("/proc")? {
+        let Ok(entry) = entry else { continue };
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        if pid == std::process::id() {
+            continue;
+        }
+        let seen = look_at(&entry.path());
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.unseen += usize::from(!seen.is_whole && has_command_line(&entry.path()));
+        for (device, uses) in seen.uses {
+            let name = name_of(&entry.path());
+            found.by_device.entry(device).or_default().push(Holder { pid, name, uses });
+        }
+    }
+    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    found.by_device.values_mut().for_each(|holders| holders.sort_unstable_by_key(|it| it.pid));
+    Ok(())
+}
+
+/// What was seen of a process.
+#[derive(Default)]
+struct Seen {
+    uses: HashMap<Device, BTreeMap<Use, usize>>,
+    is_whole: bool,
+}
+
+impl Seen {
+    fn add(&mut self, device: io::Result<Device>, how: Use) {
+        match device {
+            // Mounts without a disk have major number 0.
+            Ok(device @ (0, _)) => *self.uses.entry(device).or_default().entry(how).or_default() += 1,
+            Ok(_) => {}
+            Err(error) => self.note(&error),
+        }
+    }
+
+    /// A process that has ended, and a thread of the kernel, which has no program, hold nothing.
+    fn note(&mut self, error: &io::Error) {
+        self.is_whole &= error.kind() != io::ErrorKind::PermissionDenied;
+    }
+}
+
+fn look_at(process: &Path) -> Seen {
+    let mut seen = Seen { is_whole: true, ..Seen::default() };
+    for (name, how) in [("cwd", Use::CurrentFolder), ("root", Use::RootFolder), ("exe", Use::Program)] {
+        seen.add(device_of(&process.join(name)), how);
+    }
+    match read_dir(process.join("fd")) {
+        Ok(files) => files.flatten().for_each(|file| seen.add(device_of(&file.path()), Use::OpenFile)),
+        Err(error) => seen.note(&error),
+    }
+    match File::open(process.join("maps")) {
+        Ok(maps) => {
+            let mut program_and_files: Vec<(Device, u64)> = BufReader::new(maps.take(MAPS_MAX))
+                .split(b'\n')
+                .map_while(Result::ok)
+                .filter_map(|line| mapped_file(&line))
+                .collect();
+            program_and_files.sort_unstable();
+            program_and_files.dedup();
+            program_and_files.into_iter().for_each(|(device, _)| seen.add(Ok(device), Use::MappedFile));
+        }
+        Err(error) => seen.note(&error),
+    }
+    seen
+}
+
+/// The device that what a link of `/proc` stands for is on. Nobody is asked for more than the kernel knows.
+fn device_of(link: &Path) -> io::Result<Device> {
+    let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+    let stat = statx(CWD, link, flags, StatxFlags::empty())?;
+    Ok((stat.stx_dev_major, stat.stx_dev_minor))
+}
+
+/// Device and inode number of a mapped file: `begin-end permissions offset major:minor inode path`, the device in hexadecimal.
+fn mapped_file(line: &[u8]) -> Option<(Device, u64)> {
+    let mut fields = line.split(|&byte| byte == b' ').filter(|field| !field.is_empty()).skip(3);
+    let (major, minor) = std::str::from_utf8(fields.next()?).ok()?.split_once(':')?;
+    let device = (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
+    let inode = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    (inode != 0).then_some((device, inode))
+}
+
+/// Threads of the kernel and processes that have ended have none; everybody may read it.
+fn has_command_line(process: &Path) -> bool {
+    let mut byte = [0];
+    File::open(process.join("cmdline")).and_then(|mut file| file.read(&mut byte)).is_ok_and(|len| len > 0)
+}
+
+fn name_of(process: &Path) -> String {
+    let name = std::fs::read(process.join("comm")).unwrap_or_default();
+    String::from_utf8_lossy(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_of_a_mapped_file_is_read_and_other_maps_have_none() {
+        let line = b"7f00-7f01 r--p 00000000 00:1f 42                         /mnt/a b.dds";
+        assert_eq!(mapped_file(line), Some(((0, 0x1f), 42)));
+        assert_eq!(mapped_file(b"7f00-7f01 rw-p 00000000 00:00 0 [heap]"), None);
+        assert_eq!(mapped_file(b""), None);
+    }
+
+    #[test]
+    fn a_process_is_found_by_the_folder_that_it_is_in() {
+        // Of proc itself, which has no disk either.
+        let mut child = std::process::Command::new("cat")
+            .current_dir("/proc/self")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("cat");
+        let seen = look_at(Path::new(&format!("/proc/{}", child.id())));
+        let proc = device_of(Path::new("/proc")).expect("its device");
+        assert_eq!(seen.uses.get(&proc).and_then(|uses| uses.get(&Use::CurrentFolder)), Some(&1));
+        drop(child.stdin.take());
+        child.wait().expect("its end");
+    }
+}

@@ -1,0 +1,4 @@
+//! All mounts of bsafs on this machine: their status, and which processes use them.
+
+pub(crate) mod holders;
+pub(crate) mod status;

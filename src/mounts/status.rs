@@ -1,0 +1,189 @@
+//! The status of a mount as its daemon tells it, read from the mount: at once, or from all mounts in a bounded time.
+
+use std::io;
+
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags, fstat, major, minor, open, readlinkat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::exit::{Exit, Failure};
+use crate::daemon::mountpoint::resolve_mountpoint;
+use crate::daemon::overlay;
+use crate::fs::{self, MountedSource, SOURCES_LINK, STATUS_LINK, read_pages};
+use crate::system::mountinfo::{self, MountEntry};
+use crate::system::subprocess::output_within;
+
+/// What a daemon tells of its mount.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct MountStatus {
+    #[serde(flatten)]
+    pub(crate) status: fs::Status,
+    /// What it was made from; none where the daemon is of a version that does not tell, or the caller may not know.
+    #[serde(default)]
+    pub(crate) sources: Vec<MountedSource>,
+}
+
+impl MountStatus {
+    /// Asks the daemon behind a mount, and waits for it.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let mountpoint = resolve_mountpoint(path);
+        let Some(mounted) = overlay::ours_at(&mountpoint) else {
+            let what = format!("{}: no mount of bsafs is there", path.display());
+            return Err(Failure::new(Exit::NoInput, what));
+        };
+        let read = |name: &str| read_in(&mounted, name).map_err(|errno| unanswered(path, errno));
+        let text = read(STATUS_LINK)?;
+        let unreadable = |error: serde_json::Error| {
+            let what = format!("{}: the daemon's answer cannot be read: {error}", path.display());
+            Failure::new(Exit::Data, what)
+        };
+        let status = serde_json::from_str(&text).map_err(unreadable)?;
+        let sources = read_pages(|page| match page {
+            0 => read_in(&mounted, SOURCES_LINK),
+            _ => read_in(&mounted, &format!("{SOURCES_LINK}:{page}")),
+        });
+        let sources = match sources {
+            Ok(sources) => serde_json::from_str(&sources).map_err(unreadable)?,
+            Err(errno) => {
+                log::debug!("{}: what it was made from is not told: {errno}", path.display());
+                Vec::new()
+            }
+        };
+        Ok(Self { status, sources })
+    }
+
+    /// The sources, in a line that is not too long.
+    pub(crate) fn sources_text(&self) -> Option<String> {
+        const SHOWN: usize = 4;
+        let shown: Vec<&str> = self.sources.iter().take(SHOWN).map(|it| it.path.as_str()).collect();
+        let more = self.sources.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        (!shown.is_empty()).then(|| shown.join(", ") + &more)
+    }
+}
+
+/// The target of a link in the root of a mount, provided that its path leads to it.
+fn read_in(mounted: &MountEntry, name: &str) -> Result<String, Errno> {
+    let root = open(&mounted.mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let device = fstat(&root)?.st_dev;
+    if format!("{}:{}", major(device), minor(device)) != mounted.device {
+        // Another mount covers a folder on the way.
+        return Err(Errno::NOENT);
+    }
+    let target = readlinkat(&root, name, Vec::new())?;
+    Ok(target.to_string_lossy().into_owned())
+}
+
+fn unanswered(path: &Path, errno: Errno) -> Failure {
+    let path = path.display();
+    match errno {
+        Errno::NOTCONN | Errno::CONNABORTED => {
+            let what =
+                format!("{path}: the daemon has ended; `bsafs umount {path}` takes the dead mount away");
+            Failure::new(Exit::Unavailable, what)
+        }
+        Errno::ACCESS | Errno::PERM => Failure::new(
+            Exit::NoPermission,
+            format!("{path}: it is another user's mount, who alone may look"),
+        ),
+        _ => {
+            Failure::new(Exit::Io, format!("{path}: the daemon does not answer: {}", io::Error::from(errno)))
+        }
+    }
+}
+
+/// What came of asking the daemon behind a mount.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Status(Box<MountStatus>),
+    /// It has ended.
+    Dead,
+    /// It does not answer in time.
+    Hangs,
+    /// The mount is another user's.
+    Refused,
+    /// Another mount covers it.
+    Covered,
+    /// Something else failed.
+    Failed(String),
+}
+
+/// How long a daemon may take to answer. One that lives takes a millisecond.
+pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(3);
+/// Mounts that are asked at the same time.
+const AT_ONCE: usize = 64;
+
+/// All mounts of ours, each with its daemon's answer, in the order of mounting.
+pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
+    let mounts: Vec<MountEntry> = mountinfo::mounts().into_iter().filter(MountEntry::is_ours).collect();
+    let mut answers = Vec::with_capacity(mounts.len());
+    for mounts in mounts.chunks(AT_ONCE) {
+        thread::scope(|scope| {
+            let asked: Vec<_> = mounts
+                .iter()
+                .map(|mounted| thread::Builder::new().spawn_scoped(scope, || ask(mounted)))
+                .collect();
+            answers.extend(asked.into_iter().map(|asked| match asked.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(_)) => Answer::Failed("a defect in bsafs; please report it".into()),
+                Err(error) => Answer::Failed(error.to_string()),
+            }));
+        });
+    }
+    let told: Vec<(String, Answer)> = mounts
+        .iter()
+        .zip(&answers)
+        .filter(|(_, answer)| matches!(answer, Answer::Status(_)))
+        .map(|(mounted, answer)| (mounted.device.clone(), answer.clone()))
+        .collect();
+    let with_answer = |(mounted, answer): (MountEntry, Answer)| {
+        let is_told = matches!(answer, Answer::Status(_) | Answer::Covered);
+        let others = told.iter().find(|(device, _)| !is_told && *device == mounted.device);
+        // A bind mount of a folder has no root to be asked in.
+        let answer = others.map_or(answer, |(_, answer)| answer.clone());
+        (mounted, answer)
+    };
+    mounts.into_iter().zip(answers).map(with_answer).collect()
+}
+
+/// Asks the daemon behind a mount, for [`ANSWER_TIME`] at most. A process of its own asks (`bsafs status --json`), which
+/// is left behind where it hangs; that of root asks as the mount's owner, who alone may look.
+pub(crate) fn ask(mounted: &MountEntry) -> Answer {
+    let topmost = mountinfo::mounted_at(&mounted.mountpoint);
+    if topmost.is_none_or(|topmost| topmost.device != mounted.device) {
+        return Answer::Covered;
+    }
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["status", "--json"]).env("RUST_LOG", "error").current_dir("/");
+    if let Some((uid, gid)) = mounted.owner
+        && geteuid().is_root()
+        && uid != 0
+    {
+        // Neither what root's environment tells nor what root has open is for that user.
+        command.env_clear().env("RUST_LOG", "error").arg(format!("--as-owner={uid}:{gid}"));
+        close_fds::set_fds_cloexec(3, &[]);
+    }
+    command.arg("--").arg(&mounted.mountpoint);
+    let output = match output_within(&mut command, ANSWER_TIME) {
+        Ok(Some(output)) => output,
+        Ok(None) => return Answer::Hangs,
+        Err(error) => return Answer::Failed(error.to_string()),
+    };
+    let is = |exit: Exit| output.status.code() == Some(exit as i32);
+    if is(Exit::Unavailable) {
+        return Answer::Dead;
+    }
+    if is(Exit::NoPermission) {
+        return Answer::Refused;
+    }
+    match serde_json::from_slice(&output.stdout) {
+        Ok(status) if is(Exit::Ok) => Answer::Status(Box::new(status)),
+        _ => Answer::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    }
+}

@@ -1,0 +1,5 @@
+//! The operating system: the mount table, paths under our own mount, and subprocesses with a time limit.
+
+pub mod covered;
+pub mod mountinfo;
+pub(crate) mod subprocess;

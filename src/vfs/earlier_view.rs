@@ -1,0 +1,147 @@
+//! What is mounted already, for whoever opens the same sources again: what cannot be opened now is kept as it was, so that one
+//! damaged archive does not hold back what changed elsewhere.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use super::opened_archive::{Content, OpenedArchive};
+use crate::cli::exit::Failure;
+use crate::folder::{Filter, Folder};
+use crate::fs::{View, unix_seconds};
+use crate::system::covered::uncovered;
+use crate::tree::Layer;
+
+/// The view that is served while sources are opened again.
+pub(crate) struct EarlierView<'a> {
+    pub(crate) view: &'a View,
+    /// Whether nothing happened in a folder since its files were looked at.
+    is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
+    /// Whether archives that seem to be half written are taken as they are.
+    takes_unfinished: bool,
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// A source that could not be opened anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// What is wrong, with its path.
+    pub(crate) what: String,
+    /// Whether it may be an archive that is being written.
+    pub(crate) is_unfinished: bool,
+    /// Whether it is a folder that was not walked.
+    pub(crate) is_folder: bool,
+}
+
+/// For so long after the last write an archive that ends before its data does may be half written, in seconds.
+pub(crate) const SETTLED: u64 = 3;
+
+impl<'a> EarlierView<'a> {
+    pub(crate) fn new(
+        view: &'a View,
+        is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
+        takes_unfinished: bool,
+    ) -> Self {
+        Self { view, is_quiet, takes_unfinished, kept: Mutex::default() }
+    }
+
+    /// What could not be opened so far, each once.
+    pub(crate) fn kept(self) -> Vec<Kept> {
+        let mut kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        kept.sort_unstable_by(|a, b| a.what.cmp(&b.what));
+        kept.dedup();
+        kept
+    }
+
+    /// An archive as it was opened, or as it is mounted where that is not possible or it is half written; `None` where it is
+    /// not mounted either. Its files lie in `base`, where that is given.
+    pub(crate) fn archive(
+        &self,
+        path: &Path,
+        base: Option<&str>,
+        opened: Result<OpenedArchive, Failure>,
+    ) -> Option<OpenedArchive> {
+        let (what, is_unfinished) = match opened {
+            Ok(archive) if self.is_whole(&archive) => return Some(archive),
+            Ok(_) => (format!("{} is not whole yet", path.display()), true),
+            Err(failure) => (failure.what, false),
+        };
+        self.note(Kept { what, is_unfinished, is_folder: false });
+        let store = self.view.store();
+        let named = store.layers_at(path).filter(|&layer| !store.is_folder(layer));
+        // One that is named twice is two layers: the one in the same folder, or the one whose files are shown.
+        let mut named: Vec<(u16, Layer)> =
+            named.map(|layer| (layer, self.view.tree().layer(layer))).collect();
+        let same = named.iter().position(|(_, names)| base.is_some_and(|base| names.is_in_folder(base)));
+        let (layer, names) = named.swap_remove(same.or(named.len().checked_sub(1))?);
+        let names = match base {
+            Some(base) => names.in_folder(base).ok()?,
+            None => names,
+        };
+        Some(OpenedArchive {
+            path: path.to_owned(),
+            modified: store.modified(layer),
+            content: Content::Mounted(layer),
+            layer: names,
+            description: None,
+        })
+    }
+
+    /// Whether a path is that of a layer.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.view.store().layer_at(path).is_some()
+    }
+
+    /// A folder as it is mounted, after it could not be walked: of two layers that one folder makes, the one of the same part.
+    pub(crate) fn folder(&self, path: &Path, filter: &Filter, failure: &Failure) -> Option<Arc<Folder>> {
+        self.note(Kept { what: failure.what.clone(), is_unfinished: false, is_folder: true });
+        let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
+        let store = self.view.store();
+        let mut folders = store.layers_at(path).filter_map(|layer| store.folder(layer));
+        folders.find(|folder| part(folder.filter()) == part(filter)).cloned()
+    }
+
+    /// Whether a folder is one that is mounted, and was not walked again.
+    pub(crate) fn has_folder(&self, folder: &Arc<Folder>) -> bool {
+        let store = self.view.store();
+        let mut mounted = store.layers_at(folder.path()).filter_map(|layer| store.folder(layer));
+        mounted.any(|mounted| Arc::ptr_eq(mounted, folder))
+    }
+
+    /// The archives that are mounted and lie directly in a folder, lowest first.
+    pub(crate) fn archives_in(&self, folder: &Path) -> Vec<PathBuf> {
+        let (archives, _) = self.view.store().paths();
+        archives.into_iter().filter(|path| path.parent() == Some(folder)).map(Path::to_owned).collect()
+    }
+
+    /// Has a folder that was walked again know what is known of its files where nothing happened.
+    pub(crate) fn teach(&self, folder: &Folder) {
+        let (_, folders) = self.view.store().paths();
+        for earlier in folders.into_iter().filter(|earlier| earlier.path() == folder.path()) {
+            folder.learn_from(earlier, self.is_quiet);
+        }
+    }
+
+    fn is_whole(&self, archive: &OpenedArchive) -> bool {
+        let Content::Opened(source, tables) = &archive.content else { return true };
+        self.takes_unfinished
+            || !tables.is_cut_off(source.len())
+            || self.view.store().has_open(source)
+            || !is_written(&archive.path)
+    }
+
+    fn note(&self, kept: Kept) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+    }
+}
+
+/// Whether somebody may still be writing a file, by its times.
+fn is_written(path: &Path) -> bool {
+    let now = unix_seconds(SystemTime::now());
+    uncovered(path).metadata().is_ok_and(|it| {
+        let changed = u64::try_from(it.ctime()).unwrap_or(0);
+        // Clocks of servers may be ahead.
+        now.abs_diff(changed) < SETTLED
+    })
+}

@@ -1,0 +1,38 @@
+//! Folders of loose files that have folders whose names differ in case alone, of which Wine shows a game one.
+
+use crate::folder::FolderNames;
+use crate::game::Note;
+use crate::game::caseless::fold;
+
+/// A note for each set of such names, but for those directly in the folder, which the plan notes.
+pub(crate) fn notes(names: &FolderNames) -> Vec<Note> {
+    let mut folders: Vec<(u32, String, u32)> = (0_u32..)
+        .zip(names.folders())
+        .filter(|(_, (parent, ..))| *parent != 0)
+        .filter_map(|(at, (parent, name, _))| Some((parent, fold(std::str::from_utf8(name.bytes).ok()?), at)))
+        .collect();
+    folders.sort_unstable();
+    let twice = folders.chunk_by(|a, b| (a.0, &a.1) == (b.0, &b.1)).filter(|same| same.len() > 1);
+    let path =
+        |folder: &(u32, String, u32)| String::from_utf8_lossy(&names.folder_path(folder.2)).into_owned();
+    twice.map(|same| Note::folder_case(same.iter().map(path).collect())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::folder::{Filter, OpenFiles, scan};
+
+    #[test]
+    fn folders_below_the_top_that_differ_in_case_alone_are_noted_together() {
+        let dir = tempfile::tempdir().expect("a folder");
+        for path in ["A/x/Ä", "A/X/ä", "A/x/Ü", "A/x/ü", "A/y", "B/x", "a/Y"] {
+            std::fs::create_dir_all(dir.path().join(path)).expect("made");
+        }
+        let folder = scan(dir.path(), &Filter::default(), &Arc::new(OpenFiles::default())).expect("scanned");
+        let notes = super::notes(folder.names());
+        let subjects: Vec<&str> = notes.iter().map(|note| note.subject.as_str()).collect();
+        assert_eq!(subjects, ["A/x, A/X", "A/x/ü, A/x/Ü"]);
+    }
+}

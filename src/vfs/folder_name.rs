@@ -1,0 +1,68 @@
+//! Folders that are named after archives or other folders: new mountpoints, and the folders of `--layout per-archive`.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::format::encoding::Encoding;
+use crate::format::name;
+use crate::game::title;
+use crate::tree;
+
+/// Names for the folder of an archive: its stem, then the stem with a number. A stem of dots, as of `...bsa`, is escaped.
+/// Those for a folder: its name.
+pub(crate) fn candidates(source: &Path) -> impl Iterator<Item = String> {
+    numbered(stem(source))
+}
+
+/// Names for the mountpoint of a source on a desktop, where a name that begins with a dot is hidden, and one that ends like an
+/// archive's is taken for one.
+pub(crate) fn visible_candidates(source: &Path) -> impl Iterator<Item = String> {
+    let stem = match source.to_str().and_then(title) {
+        Some(title) => title.name.to_owned(),
+        None => stem(source),
+    };
+    let mut name = stem.trim_start_matches('.');
+    while let Some((shorter, extension)) = name.rsplit_once('.')
+        && EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
+    {
+        name = shorter;
+    }
+    numbered(if name.trim().is_empty() { "archive".to_owned() } else { name.to_owned() })
+}
+
+/// Those of sources.
+const EXTENSIONS: [&str; 3] = ["bsa", "ba2", "toml"];
+
+fn numbered(stem: String) -> impl Iterator<Item = String> {
+    std::iter::once(stem.clone()).chain((2..).map(move |number| tree::numbered(&stem, number)))
+}
+
+fn stem(source: &Path) -> String {
+    // What `.` and `..` are called.
+    let folder = source.canonicalize().ok().filter(|path| path.is_dir());
+    let stem = folder.as_ref().map_or_else(|| source.file_stem(), |folder| folder.file_name());
+    let stem = stem.unwrap_or_default().to_string_lossy();
+    name::component(stem.as_bytes(), Encoding::UTF_8).into_owned()
+}
+
+/// A folder for each archive and folder, distinct in any case.
+pub(crate) fn distinct(sources: &[PathBuf]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut is_free = |name: &String| taken.insert(name.to_ascii_lowercase());
+    sources.iter().filter_map(|source| candidates(source).find(&mut is_free)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mountpoint_on_a_desktop_has_a_name_that_is_seen_and_is_no_archives() {
+        let first_two = |source: &str| visible_candidates(Path::new(source)).take(2).collect::<Vec<_>>();
+        assert_eq!(first_two("/x/Skyrim - Textures0.bsa"), ["Skyrim - Textures0", "Skyrim - Textures0 (2)"]);
+        assert_eq!(first_two("/x/.hidden.ba2")[0], "hidden");
+        assert_eq!(first_two("/x/a.BSA.ba2.toml")[0], "a");
+        assert_eq!(first_two("/x/....bsa")[0], "archive");
+        assert_eq!(first_two("skyrimse")[0], "Skyrim Special Edition");
+    }
+}

@@ -1,0 +1,167 @@
+//! Notes that need the names of all loose files, or those in archives: folders whose names differ in case alone; loose files
+//! that lose to archives by date, or that the game does not look at.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::folder_case;
+use super::layer_plan::filter_of;
+use super::open::nanoseconds;
+use super::opened_archive::with_archive;
+use super::parallel::in_parallel;
+use crate::cli::command::names::stored_path;
+use crate::cli::options::open_args::ParseArgs;
+use crate::folder::{self, Folder, OpenFiles, Wait};
+use crate::format::Entry;
+use crate::game::{LayerKind, LoadOrder, LooseRule, Note, NoteCode, PlannedLayer, Shown};
+
+/// Notes of one code that are made; a further one says how many there would be.
+const NOTES_MAX: usize = 1_000;
+
+/// Nanoseconds since 1970.
+type Time = i64;
+
+/// Adds the notes of what a source was planned to: a game, or a folder or an archive, of which there are none.
+pub(crate) fn add(order: &mut LoadOrder, parse: &ParseArgs) {
+    // OpenMW takes names in any case, and loose files before archives.
+    if order.game.is_empty() || order.game == "openmw" {
+        return;
+    }
+    let hiding = Hiding::of(order, parse);
+    let files = Arc::new(OpenFiles::default());
+    let is_asked = |layer: &&PlannedLayer| !layer.is_managed || hiding.is_some();
+    let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
+    let layers: Vec<&PlannedLayer> = folders.filter(is_asked).collect();
+    let notes = in_parallel(layers.len(), "listing folders", |index| {
+        let PlannedLayer { path, shown, is_managed, .. } = layers[index];
+        // As a mount walks it. What cannot be walked is a note of the plan.
+        Ok(match folder::scan(path, &filter_of(shown), &files) {
+            Ok(folder) => (
+                if *is_managed { Vec::new() } else { folder_case::notes(folder.names()) },
+                hiding.as_ref().map(|it| it.notes(&folder, shown)).unwrap_or_default(),
+            ),
+            Err(_) => Default::default(),
+        })
+    });
+    let (twice, hidden): (Vec<_>, Vec<_>) = notes.unwrap_or_default().into_iter().unzip();
+    add_some(twice.into_iter().flatten().collect(), &mut order.notes);
+    add_some(hidden.into_iter().flatten().collect(), &mut order.notes);
+    order.notes.extend(hiding.into_iter().flat_map(|it| it.archives.unreadable));
+}
+
+/// A rule that hides loose files.
+struct Hiding {
+    code: NoteCode,
+    archives: Archives,
+}
+
+impl Hiding {
+    /// That of an order. Archives are opened for no other rule.
+    fn of(order: &LoadOrder, parse: &ParseArgs) -> Option<Self> {
+        let code = match &order.precedence.loose {
+            LooseRule::ByDate => NoteCode::LooseOlder,
+            LooseRule::Below(_) => NoteCode::LooseDisabled,
+            LooseRule::Always | LooseRule::Never => return None,
+        };
+        Some(Self { code, archives: Archives::read(order, parse) })
+    }
+
+    /// Notes on the files of a folder that it hides.
+    fn notes(&self, folder: &Folder, shown: &Shown) -> Vec<Note> {
+        let text = match self.code {
+            NoteCode::LooseOlder => "an archive that has it is not older: the game takes the archive's",
+            _ => {
+                "the game does not look at loose files: bInvalidateOlderFiles=1 with an empty sResourceDataDirsFinal= lets it"
+            }
+        };
+        let paths = (0..folder.names().file_count())
+            .filter_map(|file| Some((file, String::from_utf8(folder.names().file_path(file)).ok()?)));
+        let hidden =
+            paths.filter(|(file, path)| self.hides(folder, *file, &path.to_ascii_lowercase(), shown));
+        hidden.map(|(_, path)| Note::new(self.code, path, text)).collect()
+    }
+
+    fn hides(&self, folder: &Folder, file: u32, folded: &str, shown: &Shown) -> bool {
+        match (self.code, &shown.only) {
+            (NoteCode::LooseOlder, _) => self.archives.newest.get(folded).is_some_and(|archive| {
+                folder.look(file, Wait::Yes).is_ok_and(|stat| *archive >= stat.modified)
+            }),
+            (_, Some(named)) => self.archives.hide(folded, named),
+            _ => false,
+        }
+    }
+}
+
+/// Adds notes of one code in the order of their subjects, as many as are made.
+fn add_some(mut some: Vec<Note>, notes: &mut Vec<Note>) {
+    some.sort_by(|a, b| a.subject.cmp(&b.subject));
+    let more = some.len().saturating_sub(NOTES_MAX);
+    some.truncate(NOTES_MAX);
+    let last = some.last().map(|last| Note::new(last.code, format!("{more} more"), last.text.clone()));
+    notes.append(&mut some);
+    notes.extend(last.filter(|_| more > 0));
+}
+
+/// What is known of all archives of an order. Paths are in small letters, `/` between names.
+#[derive(Default)]
+struct Archives {
+    /// The time of the newest archive that has a path.
+    newest: HashMap<String, Time>,
+    /// The first folders of paths.
+    folders: HashSet<String>,
+    unreadable: Vec<Note>,
+}
+
+impl Archives {
+    fn read(order: &LoadOrder, parse: &ParseArgs) -> Self {
+        let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
+        let paths: Vec<&PathBuf> = layers.map(|layer| &layer.path).collect();
+        let read = |index: usize| Ok(paths_in(paths[index], parse));
+        let invalidated: HashSet<&str> = order.invalidated.iter().map(String::as_str).collect();
+        let mut archives = Self::default();
+        for (path, read) in
+            paths.iter().zip(in_parallel(paths.len(), "reading names", read).unwrap_or_default())
+        {
+            match read {
+                Ok((changed, names)) => {
+                    for name in names {
+                        if let Some((first, _)) = name.split_once('/') {
+                            archives.folders.insert(first.to_owned());
+                        }
+                        if invalidated.contains(name.as_str()) {
+                            continue;
+                        }
+                        let newest = archives.newest.entry(name).or_insert(changed);
+                        *newest = changed.max(*newest);
+                    }
+                }
+                Err(what) => {
+                    let note = Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), what);
+                    archives.unreadable.push(note);
+                }
+            }
+        }
+        archives
+    }
+
+    /// Whether a game that looks at the named folders alone does not see a loose file. Files directly in the data folder
+    /// are not looked up in archives, and folders that no archive has are not the game's.
+    fn hide(&self, path: &str, named: &[String]) -> bool {
+        let Some((first, _)) = path.split_once('/') else { return false };
+        let is_below =
+            |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|it| it.starts_with('/'));
+        self.folders.contains(first) && !named.iter().any(is_below)
+    }
+}
+
+/// An archive's time and the paths that it stores; the error says why it cannot be read.
+fn paths_in(archive: &Path, parse: &ParseArgs) -> Result<(Time, Vec<String>), String> {
+    let changed =
+        std::fs::metadata(archive).and_then(|it| it.modified()).map_err(|error| error.to_string())?;
+    let names = with_archive(archive, &parse.options(), |parsed| {
+        let path = |entry: Entry<'_>| Some(stored_path(&entry.name, parse.encoding())?.to_ascii_lowercase());
+        parsed.entries().filter_map(path).collect()
+    });
+    Ok((nanoseconds(changed), names.map_err(|failure| failure.what)?))
+}

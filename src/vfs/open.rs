@@ -1,0 +1,404 @@
+//! Opens, parses and merges archives and folders, for every command alike.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::case_twins::case_twins;
+use super::earlier_view::EarlierView;
+use super::layer_plan::{FoundLayer, LayerRules, PlannedFolder, PlannedLayer};
+use super::opened_archive::{Content, Description, OpenedArchive};
+use super::parallel::in_parallel;
+use super::source_set::SourceSet;
+use super::sources::OpenPlan;
+use super::{dictionary, folder_name, layer_names, sources};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::cache_size;
+use crate::cli::options::open_args::{Layout, OpenArgs};
+use crate::content::Store;
+use crate::folder::{Folder, OpenFiles, Wait};
+use crate::game::{LoadOrder, Looked, recorded};
+use crate::tree::{self, Dictionary, Layer, Rule, TooManyPaths, Tree};
+
+/// Archives and folders that were opened and merged.
+#[derive(Debug)]
+pub(crate) struct OpenedArchives {
+    pub(crate) tree: Tree,
+    pub(crate) store: Store,
+    /// One for each archive, lowest first; none for folders.
+    pub(crate) descriptions: Vec<Description>,
+    /// Why each layer is one; empty where a user named it.
+    pub(crate) reasons: Vec<String>,
+    /// What was planned for the games among the sources.
+    pub(crate) order: LoadOrder,
+    /// What that took of the disk.
+    pub(crate) looked: Looked,
+}
+
+impl OpenedArchives {
+    /// Opens sources, the last of which wins.
+    pub(crate) fn open(set: &SourceSet) -> Result<Self, Failure> {
+        Self::open_with_cache(set, cache_size::DEFAULT)
+    }
+
+    /// The same, with a cache of at most `cache_size` bytes.
+    pub(crate) fn open_with_cache(set: &SourceSet, cache_size: u64) -> Result<Self, Failure> {
+        let store = Store::new(cache_size, set.open.parse.options().limits).with_salvage(set.salvage);
+        Self::open_into(store, set, None)
+    }
+
+    /// The same into an empty store, perhaps beside a view that is served.
+    pub(crate) fn open_into(
+        store: Store,
+        set: &SourceSet,
+        earlier: Option<&EarlierView<'_>>,
+    ) -> Result<Self, Failure> {
+        let (planned, looked) = recorded(|| sources::layers(set));
+        let OpenPlan { layers, rule, order } = planned?;
+        let opened = Self::open_layers(&layers, rule, &set.open, set.layout, store, earlier)?;
+        Ok(Self { order, looked, ..opened })
+    }
+
+    /// Opens planned layers, merged by a rule.
+    pub(crate) fn open_layers(
+        planned: &[PlannedLayer],
+        rule: Rule,
+        args: &OpenArgs,
+        layout: Layout,
+        store: Store,
+        earlier: Option<&EarlierView<'_>>,
+    ) -> Result<Self, Failure> {
+        let names = dictionary::read(&args.names, args.parse.encoding())?;
+        let files = Arc::new(OpenFiles::default());
+        // An archive's folder has a name once all are known.
+        let names_of_archives = (layout == Layout::Union).then_some(&names);
+        let opener = Opener { earlier, args };
+        let (found, archives) = find_layers(planned, &files, &opener, names_of_archives)?;
+        let bases = match layout {
+            Layout::Union => Vec::new(),
+            Layout::PerArchive => {
+                folder_name::distinct(&found.iter().map(FoundLayer::path).collect::<Vec<_>>())
+            }
+        };
+        let base = &|index: usize| bases.get(index).map(String::as_str);
+        let archives = opener.open_rest(&found, archives, base, names)?;
+        let mut opened = Opening::new(rule, store, earlier);
+        opened.archives = archives.iter().flatten().map(|archive| archive.path.clone()).collect();
+        opened.deep_archives = deep_archives(&opened.archives);
+        if found.iter().any(|layer| matches!(layer, FoundLayer::Later(_))) {
+            opened.note_served(archives.iter().flatten());
+        }
+        for (index, (found, archive)) in found.into_iter().zip(archives).enumerate() {
+            match found {
+                FoundLayer::Archive { why, rules, .. } => {
+                    archive.into_iter().for_each(|it| opened.add_archive(it, why.clone(), &rules));
+                }
+                FoundLayer::Folder { folder, lists_archives, why, rules } => {
+                    opened.add_folder(folder, lists_archives, base(index), why, &rules)?;
+                }
+                FoundLayer::Later(planned) => {
+                    if let Some(folder) = opened.scan_unserved(&planned, &files)? {
+                        let PlannedFolder { lists_archives, why, rules, .. } = planned;
+                        opened.add_folder(folder, lists_archives, base(index), why, &rules)?;
+                    }
+                }
+            }
+        }
+        opened.merge()
+    }
+}
+
+/// Layers, and for each its archive, where that is open by now.
+type FoundLayers = (Vec<FoundLayer>, Vec<Option<OpenedArchive>>);
+
+/// Walks the folders among the layers, and where there are `names` opens the planned archives meanwhile.
+fn find_layers(
+    planned: &[PlannedLayer],
+    files: &Arc<OpenFiles>,
+    opener: &Opener<'_>,
+    names: Option<&Dictionary>,
+) -> Result<FoundLayers, Failure> {
+    // Folders first: a walk takes longer than the opening of most archives, and one thread does it.
+    let mut order: Vec<usize> = (0..planned.len()).collect();
+    order.sort_by_key(|&index| matches!(planned[index], PlannedLayer::Archive { .. }));
+    let find = |at: usize| match &planned[order[at]] {
+        PlannedLayer::Archive { path, is_needed, why, rules } => {
+            let (path, why, rules) = (path.clone(), why.clone(), rules.clone());
+            let layer = FoundLayer::Archive { path, is_needed: *is_needed, why, rules };
+            let Some(names) = names else { return Ok(vec![(layer, None)]) };
+            let opened = opener.open(&layer, None, names)?;
+            Ok(opened.map(|archive| vec![(layer, Some(archive))]).unwrap_or_default())
+        }
+        PlannedLayer::Folder(folder) => {
+            Ok(folder.find(files, opener.earlier)?.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
+        }
+    };
+    let found = in_parallel(planned.len(), "opening sources", find)?;
+    let mut in_order: Vec<_> = order.into_iter().zip(found).collect();
+    in_order.sort_unstable_by_key(|(index, _)| *index);
+    Ok(in_order.into_iter().flat_map(|(_, found)| found).unzip())
+}
+
+/// Opens the archives among layers.
+struct Opener<'a> {
+    earlier: Option<&'a EarlierView<'a>>,
+    args: &'a OpenArgs,
+}
+
+impl Opener<'_> {
+    /// Opens an archive; `None` for folders, and for an archive that cannot be opened and need not be.
+    fn open(
+        &self,
+        layer: &FoundLayer,
+        base: Option<&str>,
+        names: &Dictionary,
+    ) -> Result<Option<OpenedArchive>, Failure> {
+        let FoundLayer::Archive { path, is_needed, .. } = layer else { return Ok(None) };
+        let opened = OpenedArchive::open(path, base, names, self.args);
+        match self.earlier {
+            Some(earlier) if *is_needed || opened.is_ok() || earlier.has(path) => {
+                Ok(earlier.archive(path, base, opened))
+            }
+            _ if *is_needed => opened.map(Some),
+            _ => Ok(opened.inspect_err(|failure| log::warn!("{}; it is no layer", failure.what)).ok()),
+        }
+    }
+
+    /// Opens those that are not open. Where one stores only hashes, `names` and the other layers name its files.
+    fn open_rest<'b>(
+        &self,
+        found: &[FoundLayer],
+        mut archives: Vec<Option<OpenedArchive>>,
+        base: &(dyn Fn(usize) -> Option<&'b str> + Sync),
+        mut names: Dictionary,
+    ) -> Result<Vec<Option<OpenedArchive>>, Failure> {
+        let rest: Vec<usize> = (0..found.len()).filter(|&index| archives[index].is_none()).collect();
+        let open = |indices: &[usize], names: &Dictionary| {
+            in_parallel(indices.len(), "opening archives", |at| {
+                self.open(&found[indices[at]], base(indices[at]), names)
+            })
+        };
+        for (index, archive) in rest.iter().zip(open(&rest, &names)?) {
+            archives[*index] = archive;
+        }
+        let is_unnamed =
+            |archive: &Option<OpenedArchive>| archive.as_ref().is_some_and(|it| it.layer.has_unnamed());
+        let unnamed: Vec<usize> = (0..archives.len()).filter(|&index| is_unnamed(&archives[index])).collect();
+        if !unnamed.is_empty() && found.len() > 1 {
+            if let Err(error) = add_names(&mut names, found, &archives) {
+                log::info!(
+                    "not all files that are known by their hash alone are looked for in other layers: {error}"
+                );
+            }
+            let named = open(&unnamed, &names)?;
+            unnamed.into_iter().zip(named).for_each(|(index, archive)| archives[index] = archive);
+        }
+        for (found, archive) in found.iter().zip(&archives) {
+            archive.iter().for_each(|archive| archive.report(&found.path()));
+        }
+        Ok(archives)
+    }
+}
+
+/// Adds the paths of all layers to a dictionary.
+fn add_names(
+    names: &mut Dictionary,
+    found: &[FoundLayer],
+    archives: &[Option<OpenedArchive>],
+) -> Result<(), TooManyPaths> {
+    for (found, archive) in found.iter().zip(archives) {
+        match (found, archive) {
+            (_, Some(archive)) => layer_names::add(names, archive.layer.known_paths())?,
+            (FoundLayer::Folder { folder, .. }, None) => {
+                let files = 0..folder.names().file_count();
+                layer_names::add(names, files.map(|file| folder.names().file_path(file)))?;
+            }
+            (FoundLayer::Archive { .. } | FoundLayer::Later(_), None) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Layers that are being put together, lowest first.
+struct Opening<'a> {
+    rule: Rule,
+    earlier: Option<&'a EarlierView<'a>>,
+    store: Store,
+    layers: Vec<Layer>,
+    descriptions: Vec<Description>,
+    reasons: Vec<String>,
+    /// The paths of the archives that are layers; absolute, as folders have theirs.
+    archives: HashSet<PathBuf>,
+    /// Those that lie in folders of a folder, for each such folder: their paths in it in small letters.
+    deep_archives: HashMap<PathBuf, HashSet<Vec<u8>>>,
+    /// The names of the folders directly in them, where a layer asks for these.
+    served: HashSet<String>,
+}
+
+impl<'a> Opening<'a> {
+    fn new(rule: Rule, store: Store, earlier: Option<&'a EarlierView<'a>>) -> Self {
+        let (archives, deep_archives, served) = Default::default();
+        let (layers, descriptions, reasons) = Default::default();
+        Self { rule, earlier, store, layers, descriptions, reasons, archives, deep_archives, served }
+    }
+
+    fn note_served<'b>(&mut self, archives: impl Iterator<Item = &'b OpenedArchive>) {
+        for archive in archives {
+            let names = archive.layer.top_folders();
+            self.served.extend(names.map(|name| String::from_utf8_lossy(name).to_ascii_lowercase()));
+        }
+    }
+
+    /// Walks a folder without those of its folders that archives have.
+    fn scan_unserved(
+        &self,
+        planned: &PlannedFolder,
+        files: &Arc<OpenFiles>,
+    ) -> Result<Option<Arc<Folder>>, Failure> {
+        let mut planned = planned.clone();
+        planned.filter.not_at_root.extend(self.served.iter().cloned());
+        planned.scan_or_warn(files, self.earlier)
+    }
+
+    fn add_archive(&mut self, archive: OpenedArchive, why: String, rules: &LayerRules) {
+        let mut layer = archive.layer;
+        if let Some(game) = rules.by_date.filter(|_| self.rule == Rule::Dates) {
+            layer = layer.modified(nanoseconds(archive.modified)).of_game(game);
+        }
+        if !rules.invalidated.is_empty() {
+            layer = layer.without(|path| rules.invalidated.contains(path));
+        }
+        match (archive.content, self.earlier) {
+            (Content::Opened(source, tables), _) => self.store.add(source, tables),
+            (Content::Mounted(layer), Some(earlier)) => self.store.add_kept(earlier.view.store(), layer),
+            (Content::Mounted(_), None) => unreachable!("only what was mounted earlier is kept"),
+        }
+        self.layers.push(layer);
+        self.descriptions.extend(archive.description);
+        self.reasons.push(why);
+    }
+
+    fn add_folder(
+        &mut self,
+        mut folder: Arc<Folder>,
+        lists_archives: bool,
+        base: Option<&str>,
+        why: String,
+        rules: &LayerRules,
+    ) -> Result<(), Failure> {
+        // One that is kept is shared, was without them before, and knows what it knows.
+        if let Some(folder) = Arc::get_mut(&mut folder) {
+            if !lists_archives {
+                let parent = folder.path().to_owned();
+                folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
+            }
+            // Only now: its files have other numbers than before.
+            self.earlier.into_iter().for_each(|earlier| earlier.teach(folder));
+        }
+        let layer = Layer::of_folder(folder.names(), base)
+            .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", folder.path().display())))?;
+        let layer = match self.deep_archives.get(folder.path()).filter(|_| !lists_archives) {
+            Some(deep) => layer.without(|path| deep.contains(path)),
+            None => layer,
+        };
+        let layer = match rules.by_date.filter(|_| self.rule == Rule::Dates) {
+            Some(game) => layer.modified_each(times(&folder)).of_game(game),
+            None => layer,
+        };
+        self.store.add_folder(folder);
+        self.layers.push(layer);
+        self.reasons.push(why);
+        Ok(())
+    }
+
+    fn merge(self) -> Result<OpenedArchives, Failure> {
+        let Self { rule, store, layers, descriptions, reasons, .. } = self;
+        let tree = tree::merge(layers, rule).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
+        for (first, second) in case_twins(&tree) {
+            log::warn!(
+                "{first} and {second} differ in case alone: a game takes them for one, here they are two"
+            );
+        }
+        let (order, looked) = Default::default();
+        Ok(OpenedArchives { tree, store, descriptions, reasons, order, looked })
+    }
+}
+
+/// For each folder that archives lie in folders of, their paths in it in small letters.
+fn deep_archives(archives: &HashSet<PathBuf>) -> HashMap<PathBuf, HashSet<Vec<u8>>> {
+    let mut deep: HashMap<PathBuf, HashSet<Vec<u8>>> = HashMap::new();
+    for archive in archives {
+        // The first is the archive, the second the folder in which it lies directly.
+        for folder in archive.ancestors().skip(2) {
+            let path = archive.strip_prefix(folder).unwrap_or(archive).as_os_str().as_bytes();
+            deep.entry(folder.to_owned()).or_default().insert(path.to_ascii_lowercase());
+        }
+    }
+    deep
+}
+
+/// The times of all files of a folder. One that cannot be looked at is older than every archive.
+fn times(folder: &Folder) -> Vec<i64> {
+    let time = |file| folder.look(file, Wait::Yes).map_or(i64::MIN, |stat| stat.modified);
+    (0..folder.names().file_count()).map(time).collect()
+}
+
+/// A time in nanoseconds since 1970.
+pub(crate) fn nanoseconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, FileTimes};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cli::options::source_args::FolderArchives;
+    use crate::format::Options;
+
+    /// A Morrowind archive of one file, `a.txt`, which contains `archive`.
+    fn archive() -> Vec<u8> {
+        let numbers = |numbers: &[u32]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+        let (names, hash) = (b"a.txt\0", [0; 8]);
+        let header = numbers(&[0x100, 8 + 4 + 6, 1]);
+        [&header[..], &numbers(&[7, 0]), &numbers(&[0]), names, &hash, b"archive"].concat()
+    }
+
+    #[test]
+    fn by_dates_a_loose_file_that_is_older_than_the_archive_loses() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("x.bsa"), archive()).expect("written");
+        fs::write(path("A.txt"), b"loose").expect("written");
+        let date = |name: &str, seconds| {
+            let times = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+            File::open(path(name)).and_then(|file| file.set_times(times)).expect("times");
+        };
+        date("x.bsa", 2_000);
+        for (loose, winner) in [(1_999, "archive"), (2_000, "archive"), (2_001, "loose")] {
+            date("A.txt", loose);
+            let mut planned = PlannedFolder::named(folder.path(), FolderArchives::Open);
+            planned.rules.by_date = Some(0);
+            let layers = [PlannedLayer::Folder(planned)];
+            let opened = OpenedArchives::open_layers(
+                &layers,
+                Rule::Dates,
+                &OpenArgs::default(),
+                Layout::Union,
+                Store::new(1 << 20, Options::default().limits),
+                None,
+            );
+            let opened = opened.unwrap_or_else(|failure| panic!("{}", failure.what));
+            assert_eq!(opened.tree.files(), 1);
+            let (_, entry) = opened.tree.entries().next().expect("a file");
+            let mut bytes = Vec::new();
+            opened.store.copy(entry, &mut bytes).expect("read");
+            assert_eq!(String::from_utf8_lossy(&bytes), winner, "loose file of {loose}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! One archive that was opened and parsed.
+
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::SystemTime;
+
+use crate::archive_file::Source;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::terminal::output::count;
+use crate::content::LayerTables;
+use crate::format::{self, About, Archive, Note, Options};
+use crate::read::Bytes;
+use crate::tree::{Dictionary, Layer, TooManyNames};
+
+/// What an archive's header states, and what its parser noted.
+#[derive(Debug)]
+pub(crate) struct Description {
+    pub(crate) about: About,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Files of an archive from which on names and tables are made in parallel.
+const PARALLEL_FROM: usize = 1 << 14;
+
+/// One archive; nothing in it refers to the map of its file.
+pub(crate) struct OpenedArchive {
+    /// Absolute.
+    pub(crate) path: PathBuf,
+    /// When its content was last changed.
+    pub(crate) modified: SystemTime,
+    pub(crate) content: Content,
+    pub(crate) layer: Layer,
+    /// None of one that was mounted before.
+    pub(crate) description: Option<Description>,
+}
+
+/// The bytes of an archive.
+#[expect(clippy::large_enum_variant, reason = "a mount has some thousand archives at most")]
+pub(crate) enum Content {
+    /// It was opened.
+    Opened(Source, LayerTables),
+    /// Those of a layer of the view that is mounted.
+    Mounted(u16),
+}
+
+impl OpenedArchive {
+    /// Opens and parses an archive, whose files get names from a dictionary and lie in `folder`, where one is given.
+    pub(crate) fn open(
+        path: &Path,
+        folder: Option<&str>,
+        dictionary: &Dictionary,
+        args: &OpenArgs,
+    ) -> Result<Self, Failure> {
+        let mut source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+        let parsed = with_source(&source, path, &args.parse.options(), |archive| {
+            let layer = || Layer::with_names(&archive, args.parse.encoding(), folder, dictionary);
+            let (layer, tables) = names_and_tables(&archive, layer);
+            (layer, tables, Description { about: archive.about, notes: archive.notes }, archive.tables)
+        });
+        let (layer, tables, description, parsed) = parsed?;
+        source.record_tables(parsed).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+        let layer =
+            layer.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
+        let tables = tables.presented(args.textures.unwrap_or_default());
+        Ok(Self {
+            path: source.path().to_owned(),
+            modified: source.modified(),
+            content: Content::Opened(source, tables),
+            layer,
+            description: Some(description),
+        })
+    }
+
+    /// Tells what is peculiar about it, by the path by which it is named.
+    pub(crate) fn report(&self, path: &Path) {
+        let path = path.display();
+        for note in self.description.iter().flat_map(|description| &description.notes) {
+            log::info!("{path}: {} (offset {})", note.what, note.at);
+        }
+        let Content::Opened(_, tables) = &self.content else { return };
+        if let Some(what) = still_tiled(tables) {
+            log::warn!("{path}: {what}");
+        }
+    }
+}
+
+/// Opens and parses an archive for one use of its tables.
+pub(crate) fn with_archive<T>(
+    path: &Path,
+    options: &Options,
+    use_archive: impl FnOnce(Archive<'_>) -> T,
+) -> Result<T, Failure> {
+    let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+    with_source(&source, path, options, use_archive)
+}
+
+/// Whether a file can be opened as an archive.
+pub(crate) fn is_archive(path: &Path, args: &OpenArgs) -> Result<(), Failure> {
+    with_archive(path, &args.parse.options(), |_| ())
+}
+
+fn with_source<T>(
+    source: &Source,
+    path: &Path,
+    options: &Options,
+    use_archive: impl FnOnce(Archive<'_>) -> T,
+) -> Result<T, Failure> {
+    source
+        .with_map(|bytes, fetch| format::parse_with(Bytes::mapped(bytes, fetch), options).map(use_archive))
+        .map_err(|error| Failure::io(Exit::NoInput, path, &error))?
+        .map_err(|error| Failure::unreadable(path, &error))
+}
+
+/// Names and tables of an archive, of a large one in parallel.
+fn names_and_tables(
+    archive: &Archive<'_>,
+    names: impl FnOnce() -> Result<Layer, TooManyNames>,
+) -> (Result<Layer, TooManyNames>, LayerTables) {
+    if archive.files.len() < PARALLEL_FROM {
+        return (names(), LayerTables::new(archive));
+    }
+    thread::scope(|scope| {
+        let tables = thread::Builder::new().spawn_scoped(scope, || LayerTables::new(archive));
+        let names = names();
+        // A thread that cannot be started is done without.
+        let tables = tables.map(|tables| tables.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        (names, tables.unwrap_or_else(|_| LayerTables::new(archive)))
+    })
+}
+
+/// The textures that `--textures dds` could not put into rows, in one line.
+fn still_tiled(tables: &LayerTables) -> Option<String> {
+    let tiled = tables.still_tiled();
+    let modes: Vec<String> =
+        tiled.iter().map(|(mode, textures)| format!("{textures} of tile mode {mode}")).collect();
+    let textures = count(tiled.values().sum(), "texture");
+    let what = "cannot be put into rows for a PC and keep a console's header";
+    (!tiled.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
+}

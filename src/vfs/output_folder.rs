@@ -1,0 +1,247 @@
+//! A folder that files are written to: beneath its descriptor, beside what is there, and never through a link.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, BufWriter, Write};
+use std::num::NonZero;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::tree::{NodeId, Tree};
+
+/// Folders that are kept open.
+const OPEN_MAX: NonZero<usize> = NonZero::new(128).unwrap();
+
+/// The folder, and those below it that were made or found.
+#[derive(Debug)]
+pub(crate) struct OutputFolder {
+    root: Arc<OwnedFd>,
+    /// Device and inode number of files that are not to be replaced, and of folders that are not to be written to.
+    kept: Vec<(u64, u64)>,
+    folders: Mutex<Folders>,
+    /// Whether the file system makes no files without a name.
+    needs_names: AtomicBool,
+}
+
+/// A file that is being written. Removed when this is dropped, unless it was placed.
+struct Part<'f> {
+    folder: &'f OwnedFd,
+    file: File,
+    /// Which it has, or is given for a moment.
+    name: String,
+    has_name: bool,
+}
+
+/// By the inode numbers of their nodes.
+#[derive(Debug)]
+struct Folders {
+    made: HashSet<NodeId>,
+    open: LruCache<NodeId, Arc<OwnedFd>>,
+}
+
+impl OutputFolder {
+    /// Opens the folder, which is made if it is missing. Links on the way to it are followed: the user named it. Files in it
+    /// that are `kept`, by device and inode number, are never replaced.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn open(path: &Path, kept: Vec<(u64, u64)>) -> io::Result<Self> {
+        std::fs::create_dir_all(path)?;
+        let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let folders = Folders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
+        // By which a file without a name gets one.
+        let needs_names = !Path::new(&format!("/proc/self/fd/{}", root.as_raw_fd())).exists();
+        Ok(Self {
+            root: Arc::new(root),
+            kept,
+            folders: Mutex::new(folders),
+            needs_names: AtomicBool::new(needs_names),
+        })
+    }
+
+    /// Whether the folder itself is one of those that are kept.
+    pub(crate) fn is_kept(&self) -> bool {
+        let stat = rustix::fs::fstat(&*self.root);
+        stat.is_ok_and(|stat| self.kept.contains(&(stat.st_dev, stat.st_ino)))
+    }
+
+    /// Has `write` write a file beside its place, and puts it there once it is whole; returns what `write` does, or `None`
+    /// where something is there already and `skip_existing` is set.
+    ///
+    /// # Errors
+    /// Those of `write`, and the system's; [`io::ErrorKind::AlreadyExists`] where what is there is no regular file. What is
+    /// there then stays as it is.
+    pub(crate) fn write<T>(
+        &self,
+        tree: &Tree,
+        node: NodeId,
+        skip_existing: bool,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+    ) -> io::Result<Option<T>> {
+        let folder = self.folder(tree, tree.parent(node))?;
+        let name = tree.name(node);
+        let existing = stat(&folder, name)?;
+        match existing.map(|stat| (FileType::from_raw_mode(stat.st_mode), (stat.st_dev, stat.st_ino))) {
+            Some(_) if skip_existing => return Ok(None),
+            Some((_, identity)) if self.kept.contains(&identity) => {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the archive itself is in the way"));
+            }
+            None | Some((FileType::RegularFile, _)) => {}
+            Some((kind, _)) => return Err(in_the_way(kind)),
+        }
+        let part = self.part(&folder)?;
+        let mut out = BufWriter::with_capacity(1 << 16, &part.file);
+        let written = write(&mut out).and_then(|written| out.flush().map(|()| written));
+        drop(out);
+        written.and_then(|written| {
+            part.place(name, existing.as_ref())?;
+            Ok(Some(written))
+        })
+    }
+
+    /// A new file to write to: without a name where the file system can make one, so that nothing is left of a process that
+    /// is killed, or beside its place.
+    fn part<'f>(&self, folder: &'f OwnedFd) -> io::Result<Part<'f>> {
+        let mut name = part_name();
+        let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
+        if !self.needs_names.load(Ordering::Relaxed) {
+            match rustix::fs::openat(folder, c".", flags | OFlags::TMPFILE, mode) {
+                Ok(file) => return Ok(Part { folder, file: file.into(), name, has_name: false }),
+                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
+                    self.needs_names.store(true, Ordering::Relaxed);
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        loop {
+            let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+            match rustix::fs::openat(folder, &name, flags, mode) {
+                Ok(file) => return Ok(Part { folder, file: file.into(), name, has_name: true }),
+                // Left of a process that was killed.
+                Err(Errno::EXIST) => name = part_name(),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// The descriptor of a folder of the tree, which is made where it is missing, once.
+    fn folder(&self, tree: &Tree, node: NodeId) -> io::Result<Arc<OwnedFd>> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner).open(&self.root, tree, node)
+    }
+}
+
+impl Folders {
+    /// Beneath the descriptor of its parent, so that neither links nor the length of the path matter.
+    fn open(&mut self, root: &Arc<OwnedFd>, tree: &Tree, node: NodeId) -> io::Result<Arc<OwnedFd>> {
+        if node == NodeId::ROOT {
+            return Ok(root.clone());
+        }
+        if let Some(folder) = self.open.get(&node) {
+            return Ok(folder.clone());
+        }
+        // As deep as names are split into folders.
+        let parent = self.open(root, tree, tree.parent(node))?;
+        let name = tree.name(node);
+        if !self.made.contains(&node) {
+            match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
+            Ok(folder) => Arc::new(folder),
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                let stat = stat(&parent, name)?;
+                return Err(in_the_way(
+                    stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                ));
+            }
+            Err(errno) => return Err(errno.into()),
+        };
+        self.made.insert(node);
+        self.open.put(node, folder.clone());
+        Ok(folder)
+    }
+}
+
+/// What has a name in a folder, links not followed; `None` where nothing has.
+fn stat(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+impl Part<'_> {
+    /// Puts the file in its place; over another only where one was found there, whose permissions it takes.
+    fn place(mut self, name: &[u8], replaced: Option<&Stat>) -> io::Result<()> {
+        // Of a file of our own, and no setuid bit: what another user marked must not become a program of ours.
+        if let Some(stat) = replaced.filter(|stat| stat.st_uid == geteuid().as_raw()) {
+            // Refused by file systems without permissions, which then have nothing to keep.
+            let _ = rustix::fs::fchmod(&self.file, Mode::from_raw_mode(stat.st_mode & 0o777));
+        }
+        if !self.has_name {
+            // Never over another.
+            let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+            let link = |name: &[u8]| {
+                rustix::fs::linkat(rustix::fs::CWD, &own, self.folder, name, AtFlags::SYMLINK_FOLLOW)
+            };
+            if replaced.is_none() {
+                return Ok(link(name)?);
+            }
+            while let Err(errno) = link(self.name.as_bytes()) {
+                match errno {
+                    Errno::EXIST => self.name = part_name(),
+                    errno => return Err(errno.into()),
+                }
+            }
+            self.has_name = true;
+        }
+        let (folder, part) = (self.folder, self.name.as_bytes());
+        let plainly = || rustix::fs::renameat(folder, part, folder, name);
+        match replaced {
+            Some(_) => plainly(),
+            None => match rustix::fs::renameat_with(folder, part, folder, name, RenameFlags::NOREPLACE) {
+                // File systems that do not know the flag.
+                Err(Errno::INVAL | Errno::NOSYS) => plainly(),
+                placed => placed,
+            },
+        }?;
+        self.has_name = false;
+        Ok(())
+    }
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        if self.has_name {
+            let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// A name that nobody foresees: of two processes with one number, or of an archive that has such names.
+fn part_name() -> String {
+    // The standard library's source of random numbers is that of its maps.
+    format!(".bsafs-{:016x}", std::hash::RandomState::new().build_hasher().finish())
+}
+
+fn in_the_way(kind: FileType) -> io::Error {
+    let what = match kind {
+        FileType::Directory => "a folder is in the way",
+        FileType::Symlink => "a link is in the way",
+        FileType::RegularFile => "a file is in the way of a folder",
+        _ => "a special file is in the way",
+    };
+    io::Error::new(io::ErrorKind::AlreadyExists, what)
+}

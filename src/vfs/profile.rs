@@ -1,0 +1,211 @@
+//! Profiles: files that describe a mount, for fstab and systemd, where a list of archives does not fit on a line.
+//!
+//! ```toml
+//! mountpoint = "~/mnt/skyrim"
+//! archives = ["Skyrim - *.bsa", "MyMod.bsa", "Loose files"]        # the last one wins
+//! folder = "/games/Skyrim Special Edition/Data"                    # where they are; default: beside the profile
+//! options = "xattr,names=list.txt"                                 # as after -o; lists are beside the profile
+//! ```
+//!
+//! Every command takes a profile with its options, but for those that are of a mount alone.
+//!
+//! `archives` are whatever `mount` takes as sources: archives, folders, games by id, instances of Mod Organizer 2, openmw.cfg.
+//! A file name with `*` or `?` stands for the files of that folder that match it, in any case and in the order of their names.
+
+use std::path::{Path, PathBuf};
+
+use globset::GlobBuilder;
+use serde::Deserialize;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::game::caseless::FolderNames;
+use crate::game::title;
+
+/// A mount as a file describes it.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profile {
+    /// The archives in load order, the last of which wins.
+    pub(crate) archives: Vec<PathBuf>,
+    /// Where to mount them, unless the command line says.
+    pub(crate) mountpoint: Option<PathBuf>,
+    /// Where the archives are.
+    folder: Option<PathBuf>,
+    /// As after `-o`.
+    #[serde(default)]
+    pub(crate) options: String,
+    /// The folder of the profile's file.
+    #[serde(skip)]
+    pub(crate) parent: PathBuf,
+}
+
+impl Profile {
+    /// Whether a source is a profile and not an archive.
+    pub(crate) fn is_one(source: &Path) -> bool {
+        source.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+    }
+
+    /// Reads a profile; its paths come back absolute, or relative to the current folder if the profile's was.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let metadata = std::fs::metadata(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            // Reading a pipe would block until somebody writes to it.
+            return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.display())));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let mut profile = Self::parse(&text, parent)
+            .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))?;
+        let mut archives = Vec::with_capacity(profile.archives.len());
+        for archive in profile.archives {
+            match has_pattern(&archive) {
+                true => archives.append(&mut matches(&archive, path)?),
+                false => archives.push(archive),
+            }
+        }
+        if let Some(other) = archives.iter().find(|it| Self::is_one(it)) {
+            let what = "a profile names no other profile; name what is in that one";
+            let what = format!("{}: {}: {what}", path.display(), other.display());
+            return Err(Failure::new(Exit::Usage, what));
+        }
+        profile.archives = archives;
+        Ok(profile)
+    }
+
+    fn parse(text: &str, parent: &Path) -> Result<Self, String> {
+        let mut profile: Self =
+            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        if profile.archives.is_empty() {
+            return Err("it names no archives".into());
+        }
+        let folder = profile
+            .folder
+            .take()
+            .map_or_else(|| parent.to_owned(), |folder| parent.join(expand_home(folder)));
+        for archive in &mut profile.archives {
+            // The id of a game is no path.
+            if archive.to_str().and_then(title).is_none() {
+                *archive = folder.join(expand_home(std::mem::take(archive)));
+            }
+        }
+        profile.parent = parent.to_owned();
+        profile.mountpoint = profile.mountpoint.map(|mountpoint| parent.join(expand_home(mountpoint)));
+        Ok(profile)
+    }
+}
+
+/// Whether a path's file name is a pattern. Windows has neither character in names; on Linux a file may have that very name.
+fn has_pattern(path: &Path) -> bool {
+    let has = path.file_name().is_some_and(|name| name.to_string_lossy().contains(['*', '?']));
+    has && path.symlink_metadata().is_err()
+}
+
+/// The files that a pattern stands for, in the order of their names.
+fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failure = |exit, what: String| Failure::new(exit, format!("{}: {what}", profile.display()));
+    let name = pattern.file_name().unwrap_or_default().to_string_lossy();
+    // Names of mods have brackets; of a pattern, `*` and `?` alone are special.
+    let literal: String = name.chars().map(bracketed).collect();
+    let matcher = GlobBuilder::new(&literal).case_insensitive(true).backslash_escape(false).build();
+    let matcher = matcher.map_err(|error| failure(Exit::Usage, error.to_string()))?.compile_matcher();
+    let folder = pattern.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let names = FolderNames::read(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
+    let mut found: Vec<&str> = names.iter().filter(|name| matcher.is_match(name)).collect();
+    found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
+    let found: Vec<PathBuf> =
+        found.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
+    if found.is_empty() {
+        let what = format!("no file matches {}; correct it, or leave it out", pattern.display());
+        return Err(failure(Exit::NoInput, what));
+    }
+    Ok(found)
+}
+
+/// A character of a pattern, in brackets where it would be special otherwise.
+fn bracketed(character: char) -> String {
+    match character {
+        '[' | ']' | '{' | '}' => format!("[{character}]"),
+        _ => character.to_string(),
+    }
+}
+
+/// Replaces a leading `~` by the home folder, as a shell does.
+pub(crate) fn expand_home(path: PathBuf) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archives_are_in_their_folder_and_the_mountpoint_beside_the_profile() {
+        let text = "archives = ['a.bsa', '/b.bsa']\nfolder = 'Data'\nmountpoint = 'mnt'\noptions = 'xattr'";
+        let profile = Profile::parse(text, Path::new("/etc/bsafs")).expect("a profile");
+        assert_eq!(profile.archives, [PathBuf::from("/etc/bsafs/Data/a.bsa"), "/b.bsa".into()]);
+        assert_eq!(profile.mountpoint, Some("/etc/bsafs/mnt".into()));
+        assert_eq!((profile.options.as_str(), profile.parent), ("xattr", "/etc/bsafs".into()));
+    }
+
+    #[test]
+    fn a_misspelt_key_is_named() {
+        let error =
+            Profile::parse("archives = ['a.bsa']\nmountpiont = 'x'", Path::new("")).expect_err("refused");
+        assert!(error.contains("mountpiont"), "{error}");
+    }
+
+    #[test]
+    fn a_profile_that_names_a_profile_is_refused() {
+        let dir = tempfile::TempDir::new().expect("a folder");
+        let path = dir.path().join("p.toml");
+        for archives in ["['p.toml']", "['*.toml']", "['skyrimse', 'Other.TOML']"] {
+            std::fs::write(&path, format!("archives = {archives}")).expect("written");
+            let failure = Profile::read(&path).expect_err("refused");
+            assert!(failure.what.contains("no other profile"), "{}", failure.what);
+        }
+    }
+
+    #[test]
+    fn a_pattern_stands_for_the_files_that_match_it_in_the_order_of_their_names() {
+        let dir = tempfile::TempDir::new().expect("a folder");
+        for name in
+            ["b.BSA", "A.bsa", "[Set] b.bsa", "[Set] a.bsa", "c.ba2", "S.bsa", "what?.bsa", "x{1}!.txt"]
+        {
+            std::fs::write(dir.path().join(name), "").expect("written");
+        }
+        std::fs::create_dir(dir.path().join("folder.bsa")).expect("made");
+        let read = |archives: &str| {
+            let path = dir.path().join("p.toml");
+            std::fs::write(&path, format!("archives = {archives}")).expect("written");
+            let found = Profile::read(&path).map(|profile| profile.archives);
+            found.map(|it| {
+                it.iter().map(|it| it.strip_prefix(dir.path()).expect("in it").to_owned()).collect()
+            })
+        };
+        let names = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(PathBuf::from).collect() };
+        let found: Vec<PathBuf> = read("['c.ba2', '*.bsa']").expect("found");
+        let all = ["c.ba2", "[Set] a.bsa", "[Set] b.bsa", "A.bsa", "b.BSA", "S.bsa", "what?.bsa"];
+        assert_eq!(found, names(&all));
+        assert_eq!(read("['[set] ?.bsa']").expect("found"), names(&["[Set] a.bsa", "[Set] b.bsa"]));
+        assert_eq!(read("['x{1}!*']").expect("found"), names(&["x{1}!.txt"]));
+        // A file of that very name.
+        assert_eq!(read("['what?.bsa']").expect("found"), names(&["what?.bsa"]));
+        let failure = read("['A.bsa', 'none/*.bsa']").expect_err("refused");
+        assert_eq!(failure.exit, Exit::NoInput);
+        let failure = read("['A.bsa', '*.bsa2']").expect_err("refused");
+        assert!(
+            failure.what.contains("no file matches") && failure.what.contains("*.bsa2"),
+            "{}",
+            failure.what
+        );
+    }
+
+    #[test]
+    fn a_leading_tilde_is_the_home_folder() {
+        assert_eq!(expand_home("~/x".into()), std::env::home_dir().expect("a home").join("x"));
+        assert_eq!(expand_home("/~/x".into()), PathBuf::from("/~/x"));
+    }
+}

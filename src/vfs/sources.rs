@@ -1,0 +1,317 @@
+//! What the sources of a command are, and the layers that they stand for: archives, folders, games, instances of Mod
+//! Organizer 2, and settings of OpenMW.
+
+use std::path::{Path, PathBuf};
+
+use super::layer_plan;
+use super::source_set::SourceSet;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::source_args::{FolderArchives, SourceArgs};
+use crate::game::caseless::{FolderNames, find_file, same};
+use crate::game::find::{Found, find, recognise, with_prefix};
+use crate::game::{
+    Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, Overrides, PlanError,
+    PlannedLayer, TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw, title,
+};
+use crate::system::covered::uncovered;
+use crate::tree::Rule;
+
+/// Plans the layers of sources, lowest first; those of a later source are above.
+pub(crate) fn plan(set: &SourceSet) -> Result<LoadOrder, Failure> {
+    plan_each(set).map(joined)
+}
+
+/// The same, each source for itself.
+pub(crate) fn plan_each(set: &SourceSet) -> Result<Vec<LoadOrder>, Failure> {
+    let archives = set.open.source.folder_archives();
+    let orders = resolve(&set.paths, &set.open.source)?.into_iter().map(|source| match source {
+        Source::Planned(mut order) => {
+            keep_files(&mut order, archives);
+            Ok(*order)
+        }
+        Source::Folder(folder) => loose_folder(&folder, archives),
+        Source::Archive(path) => {
+            let path =
+                std::path::absolute(&path).map_err(|error| Failure::io(Exit::NoInput, &path, &error))?;
+            let layers = vec![PlannedLayer::archive(path, "named as a source")];
+            Ok(LoadOrder { layers, ..LoadOrder::default() })
+        }
+    });
+    orders.collect()
+}
+
+/// The layers of sources as they are opened, and the rule by which they are merged.
+#[derive(Debug)]
+pub(crate) struct OpenPlan {
+    pub(crate) layers: Vec<layer_plan::PlannedLayer>,
+    pub(crate) rule: Rule,
+    /// What the games among the sources load.
+    pub(crate) order: LoadOrder,
+}
+
+/// The same, to be opened.
+pub(crate) fn layers(set: &SourceSet) -> Result<OpenPlan, Failure> {
+    let archives = set.open.source.folder_archives();
+    let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
+    for source in resolve(&set.paths, &set.open.source)? {
+        match source {
+            Source::Planned(mut order) => {
+                keep_files(&mut order, archives);
+                // Dates decide within each game, whatever else is among the sources.
+                if order.precedence.loose == LooseRule::ByDate {
+                    rule = Rule::Dates;
+                }
+                let number = u16::try_from(orders.len()).unwrap_or(u16::MAX);
+                layers.extend(layer_plan::of_order(&order, number, archives));
+                orders.push(*order);
+            }
+            Source::Folder(path) | Source::Archive(path) => {
+                layers.push(layer_plan::PlannedLayer::named(&path, archives));
+            }
+        }
+    }
+    Ok(OpenPlan { layers, rule, order: joined(orders) })
+}
+
+/// Leaves out the archives of a game where those in folders stay files: what is left is its merged data folder.
+fn keep_files(order: &mut LoadOrder, archives: FolderArchives) {
+    if archives == FolderArchives::Files {
+        order.layers.retain(|layer| layer.what == LayerKind::Folder);
+    }
+}
+
+/// What a game loads, where a path is one; it is none of a profile.
+pub(crate) fn game(source: &Path, args: &SourceArgs) -> Result<Option<LoadOrder>, Failure> {
+    let mut resolved = resolve(std::slice::from_ref(&source.to_owned()), args)?;
+    Ok(match (resolved.pop(), resolved.is_empty()) {
+        (Some(Source::Planned(order)), true) => Some(*order),
+        _ => None,
+    })
+}
+
+/// Whether a name stands for a game and for no path: one without a slash that is a game's id.
+pub(crate) fn is_game(source: &Path) -> bool {
+    source.to_str().and_then(title).is_some()
+}
+
+/// What a source turned out to be.
+enum Source {
+    /// What a game loads, or an instance of Mod Organizer 2, or OpenMW.
+    Planned(Box<LoadOrder>),
+    Folder(PathBuf),
+    Archive(PathBuf),
+}
+
+fn resolve(sources: &[PathBuf], args: &SourceArgs) -> Result<Vec<Source>, Failure> {
+    let planner = Planner { args, overrides: args.overrides(), environment: Environment::of_process() };
+    if let ([], Some(folder)) = (sources, &args.game_dir) {
+        let order = planner.installation(&planner.recognised(folder)?)?;
+        return Ok(vec![Source::Planned(Box::new(order))]);
+    }
+    sources.iter().map(|source| planner.source(source)).collect()
+}
+
+/// Orders as one: that of a single source, or a mix, in which the rules of a game stay those of its own layers.
+pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
+    if orders.len() == 1 {
+        return orders.remove(0);
+    }
+    let mut games = orders.iter().filter(|order| !order.game.is_empty());
+    let (game, other) = (games.next(), games.next());
+    // Two games in one tree follow no game's rule.
+    let precedence = game.filter(|_| other.is_none()).map(|game| game.precedence.clone());
+    let mut mix = LoadOrder { precedence: precedence.unwrap_or_default(), ..LoadOrder::default() };
+    for mut order in orders {
+        mix.layers.append(&mut order.layers);
+        mix.notes.append(&mut order.notes);
+        mix.plugins.append(&mut order.plugins);
+        mix.inis.append(&mut order.inis);
+        mix.confidence = mix.confidence.min(order.confidence);
+    }
+    mix
+}
+
+struct Planner<'a> {
+    args: &'a SourceArgs,
+    overrides: Overrides,
+    environment: Environment,
+}
+
+impl Planner<'_> {
+    fn source(&self, source: &Path) -> Result<Source, Failure> {
+        // `./skyrim` is a folder of that name.
+        if let Some(title) = source.to_str().and_then(title) {
+            return self.game(title).map(|order| Source::Planned(Box::new(order)));
+        }
+        let metadata = match std::fs::metadata(uncovered(source)) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(no_source(source)),
+            Err(error) => return Err(Failure::io(Exit::NoInput, source, &error)),
+        };
+        let path = std::path::absolute(source).map_err(|error| Failure::io(Exit::NoInput, source, &error))?;
+        if metadata.is_dir() {
+            let planned = self.folder(&path)?.map(|order| Source::Planned(Box::new(order)));
+            return Ok(planned.unwrap_or_else(|| Source::Folder(source.to_owned())));
+        }
+        let is_named =
+            |name: &str| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
+        let planned = match () {
+            () if is_named(MO2_INI) => self.mo2(path.parent().unwrap_or(&path), &self.overrides)?,
+            () if is_named(OPENMW_CFG) => self.openmw(&path)?,
+            () => return Ok(Source::Archive(source.to_owned())),
+        };
+        Ok(Source::Planned(Box::new(planned)))
+    }
+
+    /// A game by its id.
+    fn game(&self, title: &'static Title) -> Result<LoadOrder, Failure> {
+        if let Some(folder) = &self.args.game_dir {
+            let installation = self.recognised(folder)?;
+            if installation.title.id != title.id {
+                let (folder, found) = (folder.display(), installation.title.id);
+                let what = format!("{folder}: this is {found}, and not {}", title.id);
+                return Err(Failure::new(Exit::NoInput, what));
+            }
+            return self.installation(&installation);
+        }
+        let found = find(&self.environment);
+        let these: Vec<&Installation> =
+            found.installations.iter().filter(|it| it.title.id == title.id).collect();
+        match these[..] {
+            [installation] => self.installation(installation),
+            [] => Err(not_found(title, &found)),
+            ref several => Err(found_twice(title, several)),
+        }
+    }
+
+    /// What a folder leads to; `None` where it is one of loose files.
+    fn folder(&self, folder: &Path) -> Result<Option<LoadOrder>, Failure> {
+        if find_file(folder, MO2_INI).is_some() {
+            return self.mo2(folder, &self.overrides).map(Some);
+        }
+        if let Some((instance, name)) = instance_of_profile(folder, &self.overrides) {
+            let overrides = Overrides { mo2_profile: Some(name), ..self.overrides.clone() };
+            return self.mo2(&instance, &overrides).map(Some);
+        }
+        match recognise(folder, &self.environment) {
+            // The data folder of a game, named for itself, is a folder like any other.
+            Ok(installation)
+                if installation.folder == *folder || !folder.starts_with(&installation.folder) =>
+            {
+                self.installation(&installation).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn recognised(&self, folder: &Path) -> Result<Installation, Failure> {
+        recognise(folder, &self.environment).map_err(|what| Failure::new(Exit::NoInput, what))
+    }
+
+    fn installation(&self, installation: &Installation) -> Result<LoadOrder, Failure> {
+        if installation.title.id == "openmw" {
+            let cfg = installation.folder.join(OPENMW_CFG);
+            return planned(plan_openmw(&cfg, &self.environment, &self.overrides));
+        }
+        let with_prefix =
+            self.with_prefix(installation.clone()).map_err(|it| Failure::new(Exit::NoInput, it))?;
+        planned(plan_game(&with_prefix, &self.overrides))
+    }
+
+    fn with_prefix(&self, installation: Installation) -> Result<Installation, String> {
+        match &self.overrides.prefix {
+            Some(prefix) => with_prefix(&installation, prefix, &self.environment),
+            None => Ok(installation),
+        }
+    }
+
+    fn mo2(&self, instance: &Path, overrides: &Overrides) -> Result<LoadOrder, Failure> {
+        let find = |folder: Option<&Path>| {
+            let named = self.args.game_dir.as_deref();
+            let folder = named.or(folder).ok_or("the game's folder is not known")?;
+            let of_ini = || if named.is_none() { format!(" (gamePath of {MO2_INI})") } else { String::new() };
+            let game = recognise(folder, &self.environment).map_err(|what| what + &of_ini());
+            game.and_then(|it| self.with_prefix(it))
+        };
+        planned(plan_mo2(instance, &find, overrides))
+    }
+
+    /// The chain of a settings file. The user's own are part of the chain of the OpenMW that is installed.
+    fn openmw(&self, cfg: &Path) -> Result<LoadOrder, Failure> {
+        let users = self.environment.xdg_config_home.join("openmw");
+        let mut first = cfg.to_owned();
+        if cfg.parent() == Some(users.as_path()) {
+            let installed = find(&self.environment).installations.into_iter();
+            let mut global = installed.filter(|it| it.title.id == "openmw" && it.folder != users);
+            first = global.next().map_or(first, |it| it.folder.join(OPENMW_CFG));
+        }
+        planned(plan_openmw(&first, &self.environment, &self.overrides))
+    }
+}
+
+/// A folder of loose files above the archives that lie directly in it, those in the order of their names.
+fn loose_folder(folder: &Path, archives: FolderArchives) -> Result<LoadOrder, Failure> {
+    let folder = &std::path::absolute(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
+    let names = FolderNames::read(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
+    let is_layer =
+        |name: &str| archives != FolderArchives::Files && layer_plan::is_called_archive(name.as_bytes());
+    let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();
+    archives.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
+    let why = format!("lies in {}", folder.display());
+    let paths = archives.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file());
+    let mut layers: Vec<_> = paths.map(|path| PlannedLayer::archive(path, &*why)).collect();
+    layers.push(PlannedLayer::folder(folder, "named as a source"));
+    Ok(LoadOrder { layers, ..LoadOrder::default() })
+}
+
+fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, Failure> {
+    order.map_err(|error| Failure::new(Exit::NoInput, error.to_string()))
+}
+
+fn no_source(source: &Path) -> Failure {
+    // An id of a game has neither a slash nor an extension.
+    if source.extension().is_some() || source.components().count() != 1 {
+        return Failure::new(Exit::NoInput, format!("{}: no such file or folder", source.display()));
+    }
+    let ids: Vec<&str> = TITLES.iter().map(|title| title.id).collect();
+    let what = "no such file, folder or game; games are";
+    Failure::new(Exit::NoInput, format!("{}: {what} {}", source.display(), ids.join(", ")))
+}
+
+fn found_twice(title: &Title, several: &[&Installation]) -> Failure {
+    let folders: Vec<String> =
+        several.iter().map(|it| format!("\n  {} ({})", it.folder.display(), it.store.as_str())).collect();
+    let what =
+        format!("{} is installed more than once; name one of these folders:{}", title.id, folders.concat());
+    Failure::new(Exit::NoInput, what)
+}
+
+fn not_found(title: &Title, found: &Found) -> Failure {
+    let identity = &title.identity;
+    let mut marks: Vec<String> = vec![identity.executables.join(" or ")];
+    marks.extend(identity.also.iter().map(|it| (*it).to_owned()));
+    marks.extend(identity.masters.iter().map(|master| format!("{}/{master}", title.data)));
+    let mut what = format!("{} was not found: a folder with {}; looked in:", title.id, marks.join(", "));
+    what += &looked_in(found);
+    for (path, why) in &found.unusable {
+        what += &format!("\n  {}: {why}", path.display());
+    }
+    what += "\nA game elsewhere is named by its folder, or with --game-dir.";
+    // At the end, where it is seen below the places: `skyrim` where `skyrimse` is meant.
+    let mut others: Vec<&str> = found.installations.iter().map(|it| it.title.id).collect();
+    others.sort_unstable();
+    others.dedup();
+    if !others.is_empty() {
+        what += &format!("\nGames that were found: {}.", others.join(", "));
+    }
+    Failure::new(Exit::NoInput, what)
+}
+
+/// Where games were looked for, a line each.
+pub(crate) fn looked_in(found: &Found) -> String {
+    let line = |path: &PathBuf| {
+        let missing = if path.is_dir() { "" } else { "  (does not exist)" };
+        format!("\n  {}{missing}", path.display())
+    };
+    found.looked.iter().map(line).collect()
+}
