@@ -57,11 +57,9 @@ const ALLOWED: [(&str, &[&str]); 17] = [
 
 /// Imports that still run the wrong way.
 const TO_BE_CUT: &[(&str, &str)] = &[
-    ("daemon", "cli"),
     ("fs", "fuse"),
     ("fuse", "content"),
     ("fuse", "tree"),
-    ("mounts", "cli"),
     ("vfs", "cli"),
     ("vfs", "fs"),
 ];

@@ -4,7 +4,10 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::daemon::error::DaemonError;
 use crate::format::{ParseError, ParseErrorKind};
+use crate::mounts::error::{StatusError, StatusErrorKind};
+use crate::system::text::{reason, reason_not_made};
 
 /// Exit codes; those of `sysexits.h` where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,34 +85,14 @@ impl Failure {
 
     /// A path that could not be opened, read or written.
     pub fn io(exit: Exit, path: &Path, error: &io::Error) -> Self {
-        let what = match error.kind() {
-            _ if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
-                "too many open files: every archive stays open; raise the limit with `ulimit -n`".to_owned()
-            }
-            io::ErrorKind::NotFound => "no such file or folder".to_owned(),
-            io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-            io::ErrorKind::IsADirectory => "it is a folder; name the archives in it".to_owned(),
-            _ => error.to_string(),
-        };
+        let what = reason(error);
         Self::new(exit, format!("{}: {what}", path.display()))
     }
 
     /// Something that was to be made and could not be.
     pub fn not_made(what: &str, path: &Path, error: &io::Error) -> Self {
-        let why = match (Self::missing_parent(path), error.kind()) {
-            (Some(missing), io::ErrorKind::NotFound) => missing,
-            (_, io::ErrorKind::PermissionDenied) => "permission denied".to_owned(),
-            (_, io::ErrorKind::AlreadyExists) => "something else has its name".to_owned(),
-            _ => error.to_string(),
-        };
+        let why = reason_not_made(path, error);
         Self::new(Exit::CannotCreate, format!("cannot make {what} {}: {why}", path.display()))
-    }
-
-    /// The first folder on the way to a path that is missing, as a message; `None` where its parent exists.
-    pub fn missing_parent(path: &Path) -> Option<String> {
-        let absolute = std::path::absolute(path).ok()?;
-        let missing = absolute.ancestors().skip(1).take_while(|folder| !folder.exists()).last()?;
-        Some(format!("there is no folder {}", missing.display()))
     }
 
     /// An archive whose tables cannot be read.
@@ -136,5 +119,44 @@ impl Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::output(&error)
+    }
+}
+
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Self {
+        let exit = match &error {
+            DaemonError::Mountpoint { .. }
+            | DaemonError::NoFreeName(_)
+            | DaemonError::NotMade { .. }
+            | DaemonError::Folder { .. }
+            | DaemonError::Locked(_)
+            | DaemonError::Overlay(_) => Exit::CannotCreate,
+            DaemonError::NoUsers(_) => Exit::Unavailable,
+            DaemonError::NoUser(_) => Exit::Usage,
+            DaemonError::Reported(code) => {
+                let known = Exit::ALL.into_iter().find(|(exit, _)| *exit as i32 == *code);
+                known.map_or(Exit::Io, |(exit, _)| exit)
+            }
+            DaemonError::Start(_)
+            | DaemonError::Ended(_)
+            | DaemonError::Terminal(_)
+            | DaemonError::Signals(_)
+            | DaemonError::LogFile { .. }
+            | DaemonError::LogThread(_) => Exit::Io,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+impl From<StatusError> for Failure {
+    fn from(error: StatusError) -> Self {
+        let exit = match &error.kind {
+            StatusErrorKind::NotMounted => Exit::NoInput,
+            StatusErrorKind::Dead => Exit::Unavailable,
+            StatusErrorKind::Refused => Exit::NoPermission,
+            StatusErrorKind::Unanswered(_) => Exit::Io,
+            StatusErrorKind::Unreadable(_) => Exit::Data,
+        };
+        Self::new(exit, error.to_string())
     }
 }

@@ -12,6 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::args::Cli;
 use super::exit::Exit;
+use super::terminal::logger;
 use super::terminal::output::escaped;
 use crate::daemon::{detach, logging};
 use crate::vfs::sources::is_game;
@@ -27,12 +28,12 @@ pub fn main() -> ExitCode {
             return if by_mount { exit.for_mount().into() } else { exit.into() };
         }
     };
-    logging::start(cli.verbose, cli.quiet);
+    logger::start(cli.verbose, cli.quiet);
     raise_open_files();
     let exit = cli.command.run(cli.quiet).unwrap_or_else(|failure| {
         match failure.what.as_str() {
             "" => {}
-            what if logging::is_read() => log::error!("{what}"),
+            what if logger::is_read() => log::error!("{what}"),
             what => drop(writeln!(std::io::stderr(), "bsafs: {}", escaped(what))),
         }
         failure.exit

@@ -16,10 +16,9 @@ use std::process::{Command, Stdio};
 
 use rustix::io::FdFlags;
 
+use super::error::DaemonError;
 use super::log_thread::LogThread;
 use super::logging;
-use crate::cli::exit::{Exit, Failure};
-use crate::cli::terminal::output::stdout;
 use crate::fuse::PassedMount;
 
 /// Set in the daemon's environment; its standard output is the pipe. The value is the number of the descriptor and the path of
@@ -45,15 +44,15 @@ pub(crate) fn passed_mount() -> Option<PassedMount> {
     Some(PassedMount { descriptor, mountpoint: OsString::from_vec(role[at + 1..].to_vec()).into() })
 }
 
-/// Starts the daemon, and waits until it has mounted or failed.
-pub(crate) fn start(is_quiet: bool) -> Result<Exit, Failure> {
+/// Starts the daemon, and waits until it has mounted or failed; returns its report.
+pub(crate) fn start() -> Result<Vec<u8>, DaemonError> {
     let name = std::env::args_os().next().unwrap_or_else(|| "bsafs".into());
     let mut command = Command::new("/proc/self/exe");
     command.arg0(name).env(ROLE, "");
     // A caller's lock, pipe or mount would stay in use until the unmount. Those that arguments name are inherited.
     close_fds::set_fds_cloexec(3, &named_descriptors());
     command.args(std::env::args_os().skip(1));
-    wait_for_mount(command, is_quiet)
+    wait_for_mount(command)
 }
 
 /// The same for a mount that was made, by a command that runs this program again. `named` is the mountpoint as an argument
@@ -62,8 +61,7 @@ pub(crate) fn start_on(
     mut command: Command,
     connection: &OwnedFd,
     (mountpoint, named): (&Path, &Path),
-    is_quiet: bool,
-) -> Result<Exit, Failure> {
+) -> Result<Vec<u8>, DaemonError> {
     let descriptor = connection.as_raw_fd();
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(argument) = arguments.iter_mut().rfind(|argument| *argument == named) {
@@ -78,34 +76,29 @@ pub(crate) fn start_on(
     inherited.sort_unstable();
     close_fds::set_fds_cloexec(3, &inherited);
     rustix::io::fcntl_setfd(connection, FdFlags::empty())
-        .map_err(|errno| Failure::new(Exit::Io, format!("cannot start the daemon: {errno}")))?;
-    wait_for_mount(command, is_quiet)
+        .map_err(|errno| DaemonError::Start(errno.into()))?;
+    wait_for_mount(command)
 }
 
-fn wait_for_mount(mut command: Command, is_quiet: bool) -> Result<Exit, Failure> {
-    let cannot = |error: io::Error| Failure::new(Exit::Io, format!("cannot start the daemon: {error}"));
+fn wait_for_mount(mut command: Command) -> Result<Vec<u8>, DaemonError> {
     if std::env::var_os(MAPPED_FROM.0).is_none() {
         command.env(MAPPED_FROM.0, MAPPED_FROM.1);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut daemon = command.spawn().map_err(cannot)?;
+    let mut daemon = command.spawn().map_err(DaemonError::Start)?;
     let mut report = Vec::new();
     if let Some(pipe) = &mut daemon.stdout {
-        pipe.read_to_end(&mut report).map_err(cannot)?;
+        pipe.read_to_end(&mut report).map_err(DaemonError::Start)?;
     }
     if let Some((&MOUNTED, report)) = report.split_first() {
-        if !is_quiet {
-            // A failure to print the report is ignored: its exit code would deny a mount that exists.
-            let mut out = stdout();
-            let _ = out.write_all(report).and_then(|()| out.flush());
-        }
-        return Ok(Exit::Ok);
+        return Ok(report.to_owned());
     }
-    let status = daemon.wait().map_err(cannot)?;
-    match status.code().and_then(|code| Exit::ALL.into_iter().find(|(exit, _)| *exit as i32 == code)) {
-        Some((exit, _)) if exit != Exit::Ok => Err(Failure::new(exit, "")),
-        _ => Err(Failure::new(Exit::Io, format!("the daemon ended before it had mounted: {status}"))),
-    }
+    let status = daemon.wait().map_err(DaemonError::Start)?;
+    // A panic ends it with 101, which is not an exit code of its own.
+    Err(match status.code() {
+        Some(code @ 1..=100) => DaemonError::Reported(code),
+        _ => DaemonError::Ended(status),
+    })
 }
 
 /// The descriptors that the program's arguments name as paths.
@@ -136,8 +129,8 @@ impl Detachment {
     ///
     /// # Errors
     /// The log file cannot be written, or the system refuses.
-    pub(crate) fn prepare(log_file: Option<&Path>) -> Result<Self, Failure> {
-        let cannot = |error: io::Error| Failure::new(Exit::Io, format!("cannot leave the terminal: {error}"));
+    pub(crate) fn prepare(log_file: Option<&Path>) -> Result<Self, DaemonError> {
+        let cannot = DaemonError::Terminal;
         let log = logging::open_for_daemon(log_file)?;
         let null = File::options().read(true).write(true).open("/dev/null").map_err(cannot)?;
         std::env::set_current_dir("/").map_err(cannot)?;

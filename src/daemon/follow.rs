@@ -13,11 +13,11 @@ use std::time::{Duration, Instant, SystemTime};
 use sd_notify::NotifyState;
 use signal_hook::consts::SIGUSR1;
 
+use super::error::DaemonError;
 use super::logging;
 use super::reload_line::reload_line;
 use crate::archive_file::COARSEST_TICK;
 use crate::archive_file::copy_tables;
-use crate::cli::exit::{Exit, Failure};
 use crate::fs::{FileSystem, LastReload, unix_seconds};
 use crate::game::Looked;
 use crate::system::covered::uncovered;
@@ -48,9 +48,8 @@ impl ReloadSignal {
     ///
     /// # Errors
     /// The system has no more descriptors.
-    pub(crate) fn handle() -> Result<Self, Failure> {
-        let cannot =
-            |error: std::io::Error| Failure::new(Exit::Io, format!("cannot handle signals: {error}"));
+    pub(crate) fn handle() -> Result<Self, DaemonError> {
+        let cannot = DaemonError::Signals;
         let (received, found) = UnixStream::pair().map_err(cannot)?;
         received.set_nonblocking(true).map_err(cannot)?;
         found.set_nonblocking(true).map_err(cannot)?;

@@ -1,20 +1,18 @@
-//! Log lines: to the terminal, to journald with its level prefix, and from a mount through a thread of its own, to a file,
-//! to syslog or to standard error.
+//! The log of a mount: a file, the system's log or standard error, written by a thread of its own; and which lines of a reload
+//! are left out because the opening before had them.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
-use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use log::{Level, LevelFilter};
 use rustix::fs::OFlags;
 
+use super::error::DaemonError;
 use super::log_thread::{LogTarget, LogThread};
-use crate::cli::exit::{Exit, Failure};
-use crate::cli::terminal::output::escaped;
+use crate::system::text::missing_parent;
 
 /// Set once mounted.
 static MOUNT_LOG: OnceLock<LogThread> = OnceLock::new();
@@ -41,7 +39,7 @@ pub(crate) fn while_opening<T>(open: impl FnOnce() -> T) -> T {
 }
 
 /// Whether a line is one of an opening that the opening before had, too.
-fn is_repeated(text: &str) -> bool {
+pub(crate) fn is_repeated(text: &str) -> bool {
     let mut opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(lines) = opening.as_mut() else { return false };
     if lines.len() < REMEMBERED {
@@ -50,49 +48,11 @@ fn is_repeated(text: &str) -> bool {
     OPENED.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
 }
 
-/// Starts logging: warnings and errors, more with `verbose`, errors alone with `quiet`; `RUST_LOG` outranks both.
-pub(crate) fn start(verbose: u8, quiet: bool) {
-    let level = match (quiet, verbose) {
-        (true, _) => LevelFilter::Error,
-        (false, 0) => LevelFilter::Warn,
-        (false, 1) => LevelFilter::Info,
-        (false, _) => LevelFilter::Debug,
-    };
-    let for_journal = is_for_journal();
-    env_logger::Builder::new()
-        // fuser's warnings are about its internals.
-        .filter_module("fuser", level.min(LevelFilter::Error))
-        .filter_module(NEWS, if quiet { level } else { level.max(LevelFilter::Info) })
-        .filter_level(level)
-        .parse_default_env()
-        .target(env_logger::Target::Pipe(Box::new(Lines)))
-        .format(move |out, record| {
-            // Names of archives and of what is in them may be a stranger's.
-            let text = record.args().to_string();
-            if is_repeated(&text) {
-                return Ok(());
-            }
-            let text = escaped(&text);
-            match (MOUNT_LOG.get(), record.level()) {
-                (Some(log), _) if log.is_file => {
-                    let now = out.timestamp_millis();
-                    writeln!(out, "{now} {text}")
-                }
-                (log, level) if for_journal || log.is_some_and(|log| log.has_priority) => {
-                    writeln!(out, "<{}>{text}", priority(level))
-                }
-                (_, Level::Error) => writeln!(out, "bsafs: {text}"),
-                (_, level) => writeln!(out, "bsafs: {}: {text}", level.as_str().to_ascii_lowercase()),
-            }
-        })
-        .init();
-}
-
 /// Opens the log of a daemon: `file`, or else the system's.
 ///
 /// # Errors
 /// The file cannot be written, or is none; the system has no more threads.
-pub(crate) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, Failure> {
+pub(crate) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, DaemonError> {
     let target = match file {
         Some(path) => LogTarget::File(open_file(path)?),
         None => {
@@ -109,7 +69,7 @@ pub(crate) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, Failure>
 ///
 /// # Errors
 /// The system has no more threads.
-pub(crate) fn open_for_foreground() -> Result<LogThread, Failure> {
+pub(crate) fn open_for_foreground() -> Result<LogThread, DaemonError> {
     start_thread(LogTarget::Stderr)
 }
 
@@ -126,28 +86,22 @@ pub(crate) fn finish() {
     }
 }
 
+/// The log of this process's mount, once it is mounted.
+pub(crate) fn of_mount() -> Option<&'static LogThread> {
+    MOUNT_LOG.get()
+}
+
 /// Whether this process is a mount that serves.
 pub(crate) fn is_of_mount() -> bool {
     MOUNT_LOG.get().is_some()
 }
 
-/// Whether the last error is to go to the log: that of a mount, or the journal, where it has a priority.
-pub(crate) fn is_read() -> bool {
-    MOUNT_LOG.get().is_some() || is_for_journal()
+fn start_thread(target: LogTarget) -> Result<LogThread, DaemonError> {
+    LogThread::start(target).map_err(DaemonError::LogThread)
 }
 
-/// Whether the journal reads standard error.
-fn is_for_journal() -> bool {
-    std::env::var("JOURNAL_STREAM").is_ok_and(|stream| is_stderr(&stream))
-}
-
-fn start_thread(target: LogTarget) -> Result<LogThread, Failure> {
-    LogThread::start(target)
-        .map_err(|error| Failure::new(Exit::Io, format!("the log's thread cannot be started: {error}")))
-}
-
-fn open_file(path: &Path) -> Result<File, Failure> {
-    let refused = |what: &str| Failure::new(Exit::Io, format!("--log-file {}: {what}", path.display()));
+fn open_file(path: &Path) -> Result<File, DaemonError> {
+    let refused = |why: &str| DaemonError::LogFile { path: path.to_owned(), why: why.to_owned() };
     // Opening a pipe would wait for its reader, and a pipe without one would end the daemon.
     let is_pipe = |metadata: Metadata| metadata.file_type().is_fifo();
     let pipe = "it is a pipe; name a file, or use --foreground, which logs to standard error";
@@ -156,46 +110,12 @@ fn open_file(path: &Path) -> Result<File, Failure> {
     }
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let opened = File::options().create(true).append(true).custom_flags(flags).open(path);
-    let file = opened.map_err(|error| match Failure::missing_parent(path) {
+    let file = opened.map_err(|error| match missing_parent(path) {
         Some(missing) => refused(&missing),
         None => refused(&error.to_string()),
     })?;
     match file.metadata().is_ok_and(is_pipe) {
         true => Err(refused(pipe)),
         false => Ok(file),
-    }
-}
-
-/// Whether `JOURNAL_STREAM` names standard error, by device and inode number; a program that we run under, or a shell that
-/// redirected it, leaves the variable as it is (`systemd.exec(5)`).
-fn is_stderr(stream: &str) -> bool {
-    let stderr = rustix::fs::fstat(rustix::stdio::stderr());
-    stderr.is_ok_and(|stat| stream == format!("{}:{}", stat.st_dev, stat.st_ino))
-}
-
-/// Syslog's level numbers, which journald reads from the prefix of a line.
-fn priority(level: Level) -> u8 {
-    match level {
-        Level::Error => 3,
-        Level::Warn => 4,
-        Level::Info => 6,
-        Level::Debug | Level::Trace => 7,
-    }
-}
-
-/// The writer behind the logger, which calls it once a line.
-struct Lines;
-
-impl Write for Lines {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        match MOUNT_LOG.get() {
-            None => io::stderr().write_all(line)?,
-            Some(log) => log.write(line),
-        }
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

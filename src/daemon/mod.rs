@@ -1,6 +1,7 @@
 //! The life of a mount: its mountpoint, detaching, privileges, the log, following the disk, and the overlay of a writable mount.
 
 pub(crate) mod detach;
+pub(crate) mod error;
 pub(crate) mod follow;
 pub(crate) mod log_thread;
 pub(crate) mod logging;

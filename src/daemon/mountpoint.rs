@@ -13,9 +13,9 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
+use super::error::DaemonError;
 use super::made_folder::MadeFolder;
 use super::mounts_folder::LastMount;
-use crate::cli::exit::{Exit, Failure};
 use crate::fuse::{PassedMount, unmount};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::vfs::folder_name;
@@ -33,7 +33,7 @@ pub(crate) struct Mountpoint {
 
 impl Mountpoint {
     /// Prepares a folder that the user named. It is made if it is missing and its parent exists.
-    pub(crate) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
+    pub(crate) fn named(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
         clear_if_dead(path)?;
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => match left_behind(path) {
@@ -47,12 +47,12 @@ impl Mountpoint {
                     true => Err(refused(path, "it is a link to nothing")),
                     false => Err(refused(path, AT_ONCE)),
                 },
-                Err(error) => Err(Failure::not_made("the mountpoint", path, &error)),
+                Err(error) => Err(DaemonError::not_made("the mountpoint", path, error)),
             },
             Err(error) if is_disconnected(&error) => {
                 Err(refused(path, "a dead mount of another program is there; `umount` it first"))
             }
-            Err(error) => Err(Failure::io(Exit::CannotCreate, path, &error)),
+            Err(error) => Err(DaemonError::folder(path, error)),
         }
     }
 
@@ -62,7 +62,7 @@ impl Mountpoint {
     }
 
     /// Makes a folder named after an archive or folder, in the current folder; numbered if that name is taken.
-    pub(crate) fn after(archive: &Path) -> Result<Self, Failure> {
+    pub(crate) fn after(archive: &Path) -> Result<Self, DaemonError> {
         for name in folder_name::candidates(archive).take(1000) {
             let path = PathBuf::from(name);
             clear_if_dead(&path)?;
@@ -70,22 +70,19 @@ impl Mountpoint {
                 Ok(made) => Some(made),
                 // An empty folder of that name is meant for this, or was left by a killed daemon.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => left_behind(&path),
-                Err(error) => return Err(Failure::not_made("the mountpoint", &path, &error)),
+                Err(error) => return Err(DaemonError::not_made("the mountpoint", &path, error)),
             };
             let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
             if is_folder
                 && let Ok(mountpoint) = match made {
                     Some(made) => Self::claim_made(&path, made, false),
-                    None => Self::claim(&path, false).map_err(Failure::from),
+                    None => Self::claim(&path, false).map_err(DaemonError::from),
                 }
             {
                 return Ok(mountpoint);
             }
         }
-        Err(Failure::new(
-            Exit::CannotCreate,
-            format!("there are 1000 folders named after {}; name a mountpoint", archive.display()),
-        ))
+        Err(DaemonError::NoFreeName(archive.to_owned()))
     }
 
     /// Whether the folder was made here.
@@ -101,7 +98,7 @@ impl Mountpoint {
     }
 
     /// The same with a folder that was made. One that another process locked meanwhile stays: that process mounts on it.
-    fn claim_made(path: &Path, made: MadeFolder, nonempty: bool) -> Result<Self, Failure> {
+    fn claim_made(path: &Path, made: MadeFolder, nonempty: bool) -> Result<Self, DaemonError> {
         match Self::claim(path, nonempty) {
             Ok(claimed) => {
                 let around = claimed.path.parent().map(|parent| LastMount { around: parent.to_owned() });
@@ -143,17 +140,17 @@ impl Mountpoint {
 /// Why a folder is not claimed.
 enum Refusal {
     /// Another process is mounting on it.
-    Locked(Failure),
-    Other(Failure),
+    Locked(DaemonError),
+    Other(DaemonError),
 }
 
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
+impl From<DaemonError> for Refusal {
+    fn from(failure: DaemonError) -> Self {
         Self::Other(failure)
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for DaemonError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Locked(failure) | Refusal::Other(failure) => failure,
@@ -170,7 +167,7 @@ fn is_disconnected(error: &io::Error) -> bool {
 }
 
 /// Unmounts the dead mount of a killed daemon of ours. Mounts of other programs may recover, and stay.
-fn clear_if_dead(path: &Path) -> Result<(), Failure> {
+fn clear_if_dead(path: &Path) -> Result<(), DaemonError> {
     let mountpoint = resolve_mountpoint(path);
     match mountinfo::mounted_at(&mountpoint) {
         Some(mounted) if mounted.is_ours() && is_dead(&mounted) => {}
@@ -227,7 +224,7 @@ pub(crate) fn resolve_mountpoint(path: &Path) -> PathBuf {
     }
 }
 
-fn check_unmounted(path: &Path) -> Result<(), Failure> {
+fn check_unmounted(path: &Path) -> Result<(), DaemonError> {
     mountinfo::mounted_at(path).map_or(Ok(()), |mounted| {
         let kind = mounted.kind;
         Err(refused(
@@ -243,7 +240,7 @@ fn left_behind(path: &Path) -> Option<MadeFolder> {
     (!is_mounted).then(|| MadeFolder::left_behind(path)).flatten()
 }
 
-fn check_empty(path: &Path) -> Result<(), Failure> {
+fn check_empty(path: &Path) -> Result<(), DaemonError> {
     let advice = "-o nonempty mounts all the same; to mount the folder itself, name a mountpoint behind it";
     match std::fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
@@ -253,14 +250,14 @@ fn check_empty(path: &Path) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             Err(refused(path, &format!("it may not be read, and is perhaps not empty ({advice})")))
         }
-        Err(error) => Err(Failure::io(Exit::CannotCreate, path, &error)),
+        Err(error) => Err(DaemonError::folder(path, error)),
     }
 }
 
-fn canonical(path: &Path) -> Result<PathBuf, Failure> {
-    path.canonicalize().map_err(|error| Failure::io(Exit::CannotCreate, path, &error))
+fn canonical(path: &Path) -> Result<PathBuf, DaemonError> {
+    path.canonicalize().map_err(|error| DaemonError::folder(path, error))
 }
 
-fn refused(path: &Path, why: &str) -> Failure {
-    Failure::new(Exit::CannotCreate, format!("cannot mount on {}: {why}", path.display()))
+fn refused(path: &Path, why: &str) -> DaemonError {
+    DaemonError::mountpoint(path, why)
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
 
+use super::error::DaemonError;
 use super::made_folder::MadeFolder;
-use crate::cli::exit::{Exit, Failure};
 
 /// How long another process may mount.
 const LOCK_TIME: Duration = Duration::from_secs(120);
@@ -32,27 +32,25 @@ impl MountsFolder {
     ///
     /// # Errors
     /// The system's, and where another process holds the lock for minutes.
-    pub(crate) fn lock(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn lock(path: &Path) -> Result<Self, DaemonError> {
         let began = Instant::now();
         while began.elapsed() < LOCK_TIME {
             match MadeFolder::make(path) {
                 Ok(made) => made.keep(),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Failure::not_made("the folder for mounts", path, &error)),
+                Err(error) => return Err(DaemonError::not_made("the folder for mounts", path, error)),
             }
             match lock_existing(path) {
                 Ok(Some(lock)) => {
-                    let path =
-                        path.canonicalize().map_err(|error| Failure::io(Exit::CannotCreate, path, &error))?;
+                    let path = path.canonicalize().map_err(|error| DaemonError::folder(path, error))?;
                     return Ok(Self { path, lock });
                 }
                 // Another process has it, or removed it since.
                 Ok(None) => sleep(STEP),
-                Err(error) => return Err(Failure::io(Exit::CannotCreate, path, &error)),
+                Err(error) => return Err(DaemonError::folder(path, error)),
             }
         }
-        let what = "another `bsafs open` has been mounting there for minutes; end it, or try again later";
-        Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", path.display())))
+        Err(DaemonError::Locked(path.to_owned()))
     }
 }
 
@@ -117,9 +115,9 @@ mod tests {
         let dir = tempfile::TempDir::new().unwrap();
         let path = dir.path().join("bsafs");
         let last = || drop(LastMount { around: path.clone() });
-        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{}", it.what)));
+        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{it}")));
         assert!(!path.exists(), "nothing was mounted");
-        let folder = MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{}", it.what));
+        let folder = MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{it}"));
         last();
         assert!(path.exists(), "it is locked");
         fs::create_dir(path.join("a")).unwrap();
@@ -130,7 +128,7 @@ mod tests {
         last();
         assert!(!path.exists());
         fs::create_dir(&path).unwrap();
-        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{}", it.what)));
+        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{it}")));
         last();
         assert!(path.exists(), "the user made it");
     }
@@ -141,7 +139,8 @@ mod tests {
         let path = dir.path().join("bsafs");
         for _ in 0..20 {
             let folders: Vec<_> = std::thread::scope(|scope| {
-                let lock = || MountsFolder::lock(&path).map(|it| it.path.exists()).map_err(|it| it.what);
+                let lock =
+                    || MountsFolder::lock(&path).map(|it| it.path.exists()).map_err(|it| it.to_string());
                 let locks: Vec<_> = (0..4).map(|_| scope.spawn(lock)).collect();
                 locks.into_iter().map(|it| it.join().unwrap()).collect()
             });

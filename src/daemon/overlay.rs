@@ -18,7 +18,7 @@ use rustix::fs::{flock, fstat, lstat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
-use crate::cli::exit::{Exit, Failure};
+use super::error::DaemonError;
 use crate::fuse::{MountError, MountRequest, is_way_of_root, unmount_entry};
 use crate::system::mountinfo::{self, MountEntry};
 
@@ -54,8 +54,8 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::C
 
 impl Overlay {
     /// Makes what an overlay with this upper layer needs.
-    pub(crate) fn prepare(upper: &Path, mountpoint: &Path) -> Result<Self, Failure> {
-        let cannot = |what: String| Failure::new(Exit::CannotCreate, format!("--edit {what}"));
+    pub(crate) fn prepare(upper: &Path, mountpoint: &Path) -> Result<Self, DaemonError> {
+        let cannot = |what: String| DaemonError::Overlay(format!(" {what}"));
         let upper = upper.canonicalize().map_err(|error| cannot(format!("{}: {error}", upper.display())))?;
         let shown = upper.display();
         let (Some(parent), Some(name)) = (upper.parent(), upper.file_name()) else {
@@ -112,8 +112,8 @@ impl Overlay {
 
     /// Mounts it on a folder. The mount, which was asked for by `request`, must answer, by other threads than this one. What
     /// files may not do there, they may not do here.
-    pub(crate) fn mount(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), Failure> {
-        let failed = |what: String| Failure::new(Exit::CannotCreate, format!("--edit: {what}"));
+    pub(crate) fn mount(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), DaemonError> {
+        let failed = |what: String| DaemonError::Overlay(format!(": {what}"));
         let mut reason = String::new();
         if rustix::process::geteuid().is_root() {
             match self.mount_by_kernel(mountpoint, request.restrictions()) {

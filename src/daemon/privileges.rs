@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::cli::exit::{Exit, Failure};
+use super::error::DaemonError;
 
 /// Which rights the daemon keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,14 +33,13 @@ impl Privileges {
     ///
     /// # Errors
     /// There is none of this name.
-    pub(crate) fn find_user(&self) -> Result<Option<User>, Failure> {
+    pub(crate) fn find_user(&self) -> Result<Option<User>, DaemonError> {
         let Some(name) = &self.user else { return Ok(None) };
         let mut getent = Command::new("getent");
         let output = getent.args(["passwd", "--", name]).stdin(Stdio::null()).output();
         let line = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        let line = line
-            .map_err(|error| Failure::new(Exit::Unavailable, format!("getent cannot be started: {error}")))?;
-        let unknown = || Failure::new(Exit::Usage, format!("-o setuid={name}: there is no such user"));
+        let line = line.map_err(DaemonError::NoUsers)?;
+        let unknown = || DaemonError::NoUser(name.clone());
         parse_passwd(&line).ok_or_else(unknown).map(Some)
     }
 
@@ -77,6 +76,6 @@ mod tests {
         assert_eq!(find("0").unwrap().unwrap(), root);
         assert_eq!(find("root").unwrap().unwrap(), root);
         let unknown = find("no-such-user").unwrap_err();
-        assert_eq!(unknown.what, "-o setuid=no-such-user: there is no such user");
+        assert_eq!(unknown.to_string(), "-o setuid=no-such-user: there is no such user");
     }
 }

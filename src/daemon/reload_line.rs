@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::cli::terminal::output::count;
 use crate::fs::{Replaced, View};
+use crate::system::text::count;
 
 /// Sources that are named; of further ones the number.
 const NAMED: usize = 3;

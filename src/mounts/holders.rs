@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use serde::Serialize;
 
-use crate::cli::terminal::output::count;
+use crate::system::text::count;
 
 /// Bytes of a list of maps that are read.
 const MAPS_MAX: u64 = 16 << 20;

@@ -1,4 +1,5 @@
 //! All mounts of bsafs on this machine: their status, and which processes use them.
 
+pub(crate) mod error;
 pub(crate) mod holders;
 pub(crate) mod status;

@@ -1,7 +1,5 @@
 //! The status of a mount as its daemon tells it, read from the mount: at once, or from all mounts in a bounded time.
 
-use std::io;
-
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -12,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::exit::{Exit, Failure};
+use super::error::{StatusError, StatusErrorKind};
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
 use crate::fs::{self, MountedSource, SOURCES_LINK, STATUS_LINK, read_pages};
@@ -31,18 +29,13 @@ pub(crate) struct MountStatus {
 
 impl MountStatus {
     /// Asks the daemon behind a mount, and waits for it.
-    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(path: &Path) -> Result<Self, StatusError> {
         let mountpoint = resolve_mountpoint(path);
-        let Some(mounted) = overlay::ours_at(&mountpoint) else {
-            let what = format!("{}: no mount of bsafs is there", path.display());
-            return Err(Failure::new(Exit::NoInput, what));
-        };
-        let read = |name: &str| read_in(&mounted, name).map_err(|errno| unanswered(path, errno));
+        let error = |kind| StatusError { path: path.to_owned(), kind };
+        let mounted = overlay::ours_at(&mountpoint).ok_or_else(|| error(StatusErrorKind::NotMounted))?;
+        let read = |name: &str| read_in(&mounted, name).map_err(|errno| error(StatusErrorKind::of(errno)));
         let text = read(STATUS_LINK)?;
-        let unreadable = |error: serde_json::Error| {
-            let what = format!("{}: the daemon's answer cannot be read: {error}", path.display());
-            Failure::new(Exit::Data, what)
-        };
+        let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
         let status = serde_json::from_str(&text).map_err(unreadable)?;
         let sources = read_pages(|page| match page {
             0 => read_in(&mounted, SOURCES_LINK),
@@ -80,24 +73,6 @@ fn read_in(mounted: &MountEntry, name: &str) -> Result<String, Errno> {
     Ok(target.to_string_lossy().into_owned())
 }
 
-fn unanswered(path: &Path, errno: Errno) -> Failure {
-    let path = path.display();
-    match errno {
-        Errno::NOTCONN | Errno::CONNABORTED => {
-            let what =
-                format!("{path}: the daemon has ended; `bsafs umount {path}` takes the dead mount away");
-            Failure::new(Exit::Unavailable, what)
-        }
-        Errno::ACCESS | Errno::PERM => Failure::new(
-            Exit::NoPermission,
-            format!("{path}: it is another user's mount, who alone may look"),
-        ),
-        _ => {
-            Failure::new(Exit::Io, format!("{path}: the daemon does not answer: {}", io::Error::from(errno)))
-        }
-    }
-}
-
 /// What came of asking the daemon behind a mount.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
@@ -116,6 +91,10 @@ pub(crate) enum Answer {
 
 /// How long a daemon may take to answer. One that lives takes a millisecond.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(3);
+/// The exit code of `bsafs status` if the daemon has ended.
+pub(crate) const DEAD_CODE: i32 = 69;
+/// The exit code of `bsafs status` if the mount is another user's.
+pub(crate) const REFUSED_CODE: i32 = 77;
 /// Mounts that are asked at the same time.
 const AT_ONCE: usize = 64;
 
@@ -175,15 +154,11 @@ pub(crate) fn ask(mounted: &MountEntry) -> Answer {
         Ok(None) => return Answer::Hangs,
         Err(error) => return Answer::Failed(error.to_string()),
     };
-    let is = |exit: Exit| output.status.code() == Some(exit as i32);
-    if is(Exit::Unavailable) {
-        return Answer::Dead;
-    }
-    if is(Exit::NoPermission) {
-        return Answer::Refused;
-    }
+    let code = output.status.code();
     match serde_json::from_slice(&output.stdout) {
-        Ok(status) if is(Exit::Ok) => Answer::Status(Box::new(status)),
+        _ if code == Some(DEAD_CODE) => Answer::Dead,
+        _ if code == Some(REFUSED_CODE) => Answer::Refused,
+        Ok(status) if output.status.success() => Answer::Status(Box::new(status)),
         _ => Answer::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
     }
 }

@@ -3,3 +3,4 @@
 pub mod covered;
 pub mod mountinfo;
 pub(crate) mod subprocess;
+pub(crate) mod text;

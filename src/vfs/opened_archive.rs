@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use crate::archive_file::Source;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::open_args::OpenArgs;
-use crate::cli::terminal::output::count;
 use crate::content::LayerTables;
 use crate::format::{self, About, Archive, Note, Options};
 use crate::read::Bytes;
+use crate::system::text::count;
 use crate::tree::{Dictionary, Layer, TooManyNames};
 
 /// What an archive's header states, and what its parser noted.

@@ -7,10 +7,11 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::terminal::output::{self, count, stdout_for, write_json};
+use crate::cli::terminal::output::{self, stdout_for, write_json};
 use crate::game::caseless::{FolderNames, find_folder, fold};
 use crate::game::find::{Found, find};
 use crate::game::{Environment, Installation};
+use crate::system::text::count;
 use crate::vfs::sources::looked_in;
 
 /// Print which games are installed, where, and from which store

@@ -117,7 +117,7 @@ impl Mount {
                 }
                 (true, false) => {}
                 (false, true) => return self.mount_with_fewer_privileges(plan, is_quiet),
-                (false, false) => return detach::start(is_quiet),
+                (false, false) => return Ok(print_report(&detach::start()?, is_quiet)),
             }
         }
         let passed = plan.options.request.passed.clone();
@@ -180,13 +180,13 @@ impl Mount {
         let connection =
             request.mount_directly().map_err(|error| not_mounted(&SessionError::Mount(error)))?;
         mountpoint.unlock();
-        let started = detach::start_on(command, &connection, (&mountpoint.path, &path), is_quiet);
+        let started = detach::start_on(command, &connection, (&mountpoint.path, &path));
         if started.is_err()
             && let Err(error) = unmount(&mountpoint.path, true)
         {
             log::error!("cannot unmount {error}");
         }
-        started
+        Ok(print_report(&started?, is_quiet))
     }
 
     fn serve(
@@ -264,12 +264,17 @@ fn tell_mounted(detachment: Option<Detachment>, report: &str, is_quiet: bool) ->
     if let Some(detachment) = detachment {
         return detachment.report(report);
     }
-    if !is_quiet {
-        // A mount in the foreground serves on when its standard output is closed.
-        let mut out = stdout();
-        let _ = out.write_all(report.as_bytes()).and_then(|()| out.flush());
-    }
+    print_report(report.as_bytes(), is_quiet);
     Ok(())
+}
+
+/// Prints what is mounted. A failure to print is ignored: its exit code would deny a mount that exists.
+fn print_report(report: &[u8], is_quiet: bool) -> Exit {
+    if !is_quiet {
+        let mut out = stdout();
+        let _ = out.write_all(report).and_then(|()| out.flush());
+    }
+    Exit::Ok
 }
 
 /// Lays an overlay over a mount, which ends with it.
@@ -287,11 +292,11 @@ fn mount_over(
 
 /// The folder to mount on, or the one that is mounted on already.
 fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
-    match (&plan.options.request.passed, &plan.mountpoint) {
-        (Some(passed), _) => Ok(Mountpoint::passed(passed)),
-        (None, Some(path)) => Mountpoint::named(path, plan.options.nonempty),
-        (None, None) => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path)),
-    }
+    Ok(match (&plan.options.request.passed, &plan.mountpoint) {
+        (Some(passed), _) => Mountpoint::passed(passed),
+        (None, Some(path)) => Mountpoint::named(path, plan.options.nonempty)?,
+        (None, None) => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path))?,
+    })
 }
 
 /// After a failure: takes away a mount that somebody else made, or tells how, where that takes more rights.

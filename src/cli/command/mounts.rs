@@ -7,12 +7,13 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::terminal::output::{count, duration, quoted, stdout_for, write_json};
+use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
 use crate::daemon::overlay;
 use crate::fs::unix_seconds;
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::status::{self, Answer, MountStatus};
 use crate::system::mountinfo::MountEntry;
+use crate::system::text::count;
 
 /// List all mounts of bsafs: what they show, since when, how much they were used, and which processes hold them
 ///

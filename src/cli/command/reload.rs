@@ -82,7 +82,7 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
 }
 
 fn status(path: &Path) -> Result<fs::Status, Failure> {
-    MountStatus::read(path).map(|it| it.status)
+    Ok(MountStatus::read(path)?.status)
 }
 
 /// Whether a process runs this program, by the name that it was started under.

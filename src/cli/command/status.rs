@@ -11,9 +11,10 @@ use rustix::process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior, setsid}
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::terminal::output::{count, duration, stdout_for, write_json};
+use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::fs;
 use crate::mounts::status::MountStatus;
+use crate::system::text::count;
 
 /// Print what the daemon behind a mount has done: requests by kind, cache, bytes decoded and read, errors
 #[derive(Args, Debug)]

@@ -84,11 +84,6 @@ pub(crate) fn lossy_some<P: AsRef<Path>, S: serde::Serializer>(
     }
 }
 
-/// `1 file`, `2 files`.
-pub(crate) fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
 /// A number of seconds in units that are read easily.
 pub(crate) fn duration(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);

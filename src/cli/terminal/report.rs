@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use indicatif::BinaryBytes;
 
-use super::output::{count, quoted};
+use super::output::quoted;
 use crate::content::Store;
 use crate::daemon::mountpoint::Mountpoint;
 use crate::format::EntryId;
 use crate::game::{ArchiveRule, LoadOrder, LooseRule, NoteCode};
+use crate::system::text::count;
 use crate::tree::NodeId;
 use crate::vfs::open::OpenedArchives;
 

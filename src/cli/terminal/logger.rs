@@ -1,0 +1,90 @@
+//! The logger: log lines go to the terminal, to journald with its level prefix, or to the log of a mount.
+
+use std::io::{self, Write};
+
+use log::{Level, LevelFilter};
+
+use super::output::escaped;
+use crate::daemon::logging::{NEWS, is_repeated, of_mount};
+
+/// Starts logging: warnings and errors, more with `verbose`, errors alone with `quiet`; `RUST_LOG` outranks both.
+pub(crate) fn start(verbose: u8, quiet: bool) {
+    let level = match (quiet, verbose) {
+        (true, _) => LevelFilter::Error,
+        (false, 0) => LevelFilter::Warn,
+        (false, 1) => LevelFilter::Info,
+        (false, _) => LevelFilter::Debug,
+    };
+    let for_journal = is_for_journal();
+    env_logger::Builder::new()
+        // fuser's warnings are about its internals.
+        .filter_module("fuser", level.min(LevelFilter::Error))
+        .filter_module(NEWS, if quiet { level } else { level.max(LevelFilter::Info) })
+        .filter_level(level)
+        .parse_default_env()
+        .target(env_logger::Target::Pipe(Box::new(Lines)))
+        .format(move |out, record| {
+            // Names of archives and of what is in them may be a stranger's.
+            let text = record.args().to_string();
+            if is_repeated(&text) {
+                return Ok(());
+            }
+            let text = escaped(&text);
+            match (of_mount(), record.level()) {
+                (Some(log), _) if log.is_file => {
+                    let now = out.timestamp_millis();
+                    writeln!(out, "{now} {text}")
+                }
+                (log, level) if for_journal || log.is_some_and(|log| log.has_priority) => {
+                    writeln!(out, "<{}>{text}", priority(level))
+                }
+                (_, Level::Error) => writeln!(out, "bsafs: {text}"),
+                (_, level) => writeln!(out, "bsafs: {}: {text}", level.as_str().to_ascii_lowercase()),
+            }
+        })
+        .init();
+}
+
+/// Whether the last error is to go to the log: that of a mount, or the journal, where it has a priority.
+pub(crate) fn is_read() -> bool {
+    of_mount().is_some() || is_for_journal()
+}
+
+/// Whether the journal reads standard error.
+fn is_for_journal() -> bool {
+    std::env::var("JOURNAL_STREAM").is_ok_and(|stream| is_stderr(&stream))
+}
+
+/// Whether `JOURNAL_STREAM` names standard error, by device and inode number; a program that we run under, or a shell that
+/// redirected it, leaves the variable as it is (`systemd.exec(5)`).
+fn is_stderr(stream: &str) -> bool {
+    let stderr = rustix::fs::fstat(rustix::stdio::stderr());
+    stderr.is_ok_and(|stat| stream == format!("{}:{}", stat.st_dev, stat.st_ino))
+}
+
+/// Syslog's level numbers, which journald reads from the prefix of a line.
+fn priority(level: Level) -> u8 {
+    match level {
+        Level::Error => 3,
+        Level::Warn => 4,
+        Level::Info => 6,
+        Level::Debug | Level::Trace => 7,
+    }
+}
+
+/// The writer behind the logger, which calls it once a line.
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match of_mount() {
+            None => io::stderr().write_all(line)?,
+            Some(log) => log.write(line),
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

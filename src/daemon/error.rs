@@ -1,0 +1,115 @@
+//! Why a mount could not be prepared, detached or served.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use crate::system::text::{reason, reason_not_made};
+
+/// Why a mount could not be prepared, detached or served.
+#[derive(Debug)]
+pub(crate) enum DaemonError {
+    /// The folder cannot be mounted on.
+    Mountpoint {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        why: String,
+    },
+    /// All names for a new mountpoint are taken.
+    NoFreeName(PathBuf),
+    /// A folder that the mount needs could not be made.
+    NotMade {
+        /// What the folder is for.
+        what: &'static str,
+        path: PathBuf,
+        cause: io::Error,
+    },
+    /// A folder that the mount needs cannot be used.
+    Folder { path: PathBuf, cause: io::Error },
+    /// Another process holds the lock of the folder for mounts for minutes.
+    Locked(PathBuf),
+    /// The writable view cannot be made.
+    Overlay(String),
+    /// The database of users cannot be asked.
+    NoUsers(io::Error),
+    /// There is no such user.
+    NoUser(String),
+    /// The daemon's process cannot be started.
+    Start(io::Error),
+    /// The daemon ended before it had mounted, without an exit code of its own.
+    Ended(ExitStatus),
+    /// The daemon failed before it had mounted, has printed why, and ended with this exit code.
+    Reported(i32),
+    /// The daemon cannot leave the terminal.
+    Terminal(io::Error),
+    /// Signals cannot be handled.
+    Signals(io::Error),
+    /// The log file cannot be written.
+    LogFile { path: PathBuf, why: String },
+    /// The thread that writes the log cannot be started.
+    LogThread(io::Error),
+}
+
+impl DaemonError {
+    /// A folder that cannot be mounted on.
+    pub(crate) fn mountpoint(path: &Path, why: impl Into<String>) -> Self {
+        Self::Mountpoint { path: path.to_owned(), why: why.into() }
+    }
+
+    /// A folder that could not be made.
+    pub(crate) fn not_made(what: &'static str, path: &Path, cause: io::Error) -> Self {
+        Self::NotMade { what, path: path.to_owned(), cause }
+    }
+
+    /// A folder that cannot be used.
+    pub(crate) fn folder(path: &Path, cause: io::Error) -> Self {
+        Self::Folder { path: path.to_owned(), cause }
+    }
+}
+
+impl fmt::Display for DaemonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mountpoint { path, why } => write!(f, "cannot mount on {}: {why}", path.display()),
+            Self::NoFreeName(source) => {
+                write!(f, "there are 1000 folders named after {}; name a mountpoint", source.display())
+            }
+            Self::NotMade { what, path, cause } => {
+                write!(f, "cannot make {what} {}: {}", path.display(), reason_not_made(path, cause))
+            }
+            Self::Folder { path, cause } => write!(f, "{}: {}", path.display(), reason(cause)),
+            Self::Locked(path) => {
+                let what =
+                    "another `bsafs open` has been mounting there for minutes; end it, or try again later";
+                write!(f, "{}: {what}", path.display())
+            }
+            Self::Overlay(what) => write!(f, "--edit{what}"),
+            Self::NoUsers(cause) => write!(f, "getent cannot be started: {cause}"),
+            Self::NoUser(name) => write!(f, "-o setuid={name}: there is no such user"),
+            Self::Start(cause) => write!(f, "cannot start the daemon: {cause}"),
+            Self::Ended(status) => write!(f, "the daemon ended before it had mounted: {status}"),
+            Self::Reported(_) => Ok(()),
+            Self::Terminal(cause) => write!(f, "cannot leave the terminal: {cause}"),
+            Self::Signals(cause) => write!(f, "cannot handle signals: {cause}"),
+            Self::LogFile { path, why } => write!(f, "--log-file {}: {why}", path.display()),
+            Self::LogThread(cause) => write!(f, "the log's thread cannot be started: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for DaemonError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::NotMade { cause, .. }
+            | Self::Folder { cause, .. }
+            | Self::NoUsers(cause)
+            | Self::Start(cause)
+            | Self::Terminal(cause)
+            | Self::Signals(cause)
+            | Self::LogThread(cause) => Some(cause),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Why a mount's daemon gave no status.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+
+/// Why a mount's daemon gave no status.
+#[derive(Debug)]
+pub(crate) struct StatusError {
+    /// The folder that was asked about.
+    pub(crate) path: PathBuf,
+    pub(crate) kind: StatusErrorKind,
+}
+
+/// What went wrong.
+#[derive(Debug)]
+pub(crate) enum StatusErrorKind {
+    /// No mount of bsafs is there.
+    NotMounted,
+    /// The daemon has ended; the dead mount remains.
+    Dead,
+    /// The mount is another user's.
+    Refused,
+    /// The daemon does not answer.
+    Unanswered(Errno),
+    /// The daemon's answer cannot be read.
+    Unreadable(serde_json::Error),
+}
+
+impl StatusErrorKind {
+    /// From the error of a system call in the mount.
+    pub(crate) fn of(errno: Errno) -> Self {
+        match errno {
+            Errno::NOTCONN | Errno::CONNABORTED => Self::Dead,
+            Errno::ACCESS | Errno::PERM => Self::Refused,
+            _ => Self::Unanswered(errno),
+        }
+    }
+}
+
+impl fmt::Display for StatusError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.kind {
+            StatusErrorKind::NotMounted => write!(f, "{path}: no mount of bsafs is there"),
+            StatusErrorKind::Dead => {
+                write!(f, "{path}: the daemon has ended; `bsafs umount {path}` takes the dead mount away")
+            }
+            StatusErrorKind::Refused => write!(f, "{path}: it is another user's mount, who alone may look"),
+            StatusErrorKind::Unanswered(errno) => {
+                write!(f, "{path}: the daemon does not answer: {}", std::io::Error::from(*errno))
+            }
+            StatusErrorKind::Unreadable(cause) => {
+                write!(f, "{path}: the daemon's answer cannot be read: {cause}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StatusError {}

@@ -1,0 +1,39 @@
+//! Words that messages share: counts, and the reasons of the system's errors.
+
+use std::io;
+use std::path::Path;
+
+/// `1 file`, `2 files`.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Why a path could not be opened, read or written.
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        _ if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
+            "too many open files: every archive stays open; raise the limit with `ulimit -n`".to_owned()
+        }
+        io::ErrorKind::NotFound => "no such file or folder".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder; name the archives in it".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Why a file or folder could not be made.
+pub(crate) fn reason_not_made(path: &Path, error: &io::Error) -> String {
+    match (missing_parent(path), error.kind()) {
+        (Some(missing), io::ErrorKind::NotFound) => missing,
+        (_, io::ErrorKind::PermissionDenied) => "permission denied".to_owned(),
+        (_, io::ErrorKind::AlreadyExists) => "something else has its name".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The first folder on the way to a path that is missing, as a message; `None` if its parent exists.
+pub(crate) fn missing_parent(path: &Path) -> Option<String> {
+    let absolute = std::path::absolute(path).ok()?;
+    let missing = absolute.ancestors().skip(1).take_while(|folder| !folder.exists()).last()?;
+    Some(format!("there is no folder {}", missing.display()))
+}
