@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::daemon::error::DaemonError;
-use crate::format::{ParseError, ParseErrorKind};
 use crate::mounts::error::{StatusError, StatusErrorKind};
 use crate::system::text::{reason, reason_not_made};
+use crate::vfs::{OpenError, OpenErrorKind};
 
 /// Exit codes; those of `sysexits.h` where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,18 +95,6 @@ impl Failure {
         Self::new(Exit::CannotCreate, format!("cannot make {what} {}: {why}", path.display()))
     }
 
-    /// An archive whose tables cannot be read.
-    pub fn unreadable(path: &Path, error: &ParseError) -> Self {
-        // Bytes that match no format are refused at offset 0; --force does not help there.
-        let advice = match error.kind {
-            ParseErrorKind::Unsupported(_) if error.at > 0 => {
-                "; --force reads it by the nearest layout that is known"
-            }
-            _ => "",
-        };
-        Self::new(Exit::Data, format!("{}: {error}{advice}", path.display()))
-    }
-
     /// Output that failed. A closed pipe is success, as in `bsafs list X.bsa | head`.
     pub fn output(error: &io::Error) -> Self {
         match error.kind() {
@@ -156,6 +144,17 @@ impl From<StatusError> for Failure {
             StatusErrorKind::Refused => Exit::NoPermission,
             StatusErrorKind::Unanswered(_) => Exit::Io,
             StatusErrorKind::Unreadable(_) => Exit::Data,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let exit = match error.kind() {
+            OpenErrorKind::Unreadable(_) | OpenErrorKind::NotFound(_) => Exit::NoInput,
+            OpenErrorKind::Archive(_) | OpenErrorKind::TooLarge(_) => Exit::Data,
+            OpenErrorKind::Profile(_) => Exit::Usage,
         };
         Self::new(exit, error.to_string())
     }

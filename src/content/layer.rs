@@ -30,6 +30,14 @@ pub enum TextureForm {
 }
 
 impl TextureForm {
+    /// Each with its name.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("default", Self::Default),
+        ("dds", Self::Dds),
+        ("compatible", Self::Compatible),
+        ("raw", Self::Raw),
+    ];
+
     /// Whether textures of consoles are put into rows.
     fn is_linear(self) -> bool {
         matches!(self, Self::Dds | Self::Compatible)

@@ -18,11 +18,12 @@ use super::logging;
 use super::reload_line::reload_line;
 use crate::archive_file::COARSEST_TICK;
 use crate::archive_file::copy_tables;
-use crate::fs::{FileSystem, LastReload, unix_seconds};
+use crate::fs::{FileSystem, LastReload};
 use crate::game::Looked;
+use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
-use crate::vfs::earlier_view::{EarlierView, Kept, SETTLED};
 use crate::vfs::reopening::Reopening;
+use crate::vfs::reuse::{Kept, Reuse, SETTLED};
 use crate::watch::{ChangedFolders, Interests, Watcher};
 
 /// After the last write: until then a program may go on writing.
@@ -216,10 +217,10 @@ impl Follower {
         let view = fs.view();
         self.folders.extend(self.watcher.take_changed());
         let is_quiet = |folder: &Path| self.watcher.is_reported(folder) && !self.folders.includes(folder);
-        let earlier = EarlierView::new(&view, &is_quiet, is_asked);
+        let earlier = Reuse::new((view.tree(), view.store()), &is_quiet, is_asked);
         let opened = match logging::while_opening(|| self.reopening.open(&earlier)) {
             Ok(opened) => opened,
-            Err(failure) => return Outcome::Failed(failure.what),
+            Err(error) => return Outcome::Failed(error.to_string()),
         };
         let kept = earlier.kept();
         drop(view);

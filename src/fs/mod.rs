@@ -50,6 +50,6 @@ pub use owner::Owner;
 pub use presentation::Presentation;
 pub use provenance::Provenance;
 pub use sources::MountedSource;
-pub use status::{CacheStatus, Status, unix_seconds};
+pub use status::{CacheStatus, Status};
 pub use status_link::Caller;
 pub use view::{Lookup, View};

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
 use super::last_reload::LastReload;
 use super::view::View;
+use crate::system::clock::unix_seconds;
 
 /// The daemon's status. Counts are since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -79,9 +79,4 @@ impl Status {
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
-}
-
-/// A time in whole seconds since 1970, as the status has it.
-pub fn unix_seconds(time: SystemTime) -> u64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }

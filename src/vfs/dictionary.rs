@@ -5,29 +5,28 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
-use crate::cli::exit::{Exit, Failure};
+use super::error::OpenError;
 use crate::format::encoding::Encoding;
 use crate::tree::{Dictionary, TooManyPaths};
 
 /// Reads all lists into one dictionary of names in the archives' code page.
-pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, Failure> {
+pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, OpenError> {
     let mut dictionary = Dictionary::new(encoding);
     for path in lists {
         // Reading a pipe would wait for whoever writes to it, and end with the first of two readers: a daemon reads it anew.
         if std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo()) {
             let what = "it is a pipe; write the list to a file first";
-            return Err(Failure::new(Exit::NoInput, format!("{}: {what}", path.display())));
+            return Err(OpenError::not_found(path, what));
         }
         let mut text = Vec::new();
         File::open(path)
             .and_then(|file| file.take(Dictionary::TEXT_MAX as u64 + 1).read_to_end(&mut text))
-            .map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+            .map_err(|error| OpenError::unreadable(path, error))?;
         let skipped = match text.len() > Dictionary::TEXT_MAX {
             true => Err(TooManyPaths),
             false => dictionary.add(&text),
         };
-        let skipped =
-            skipped.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
+        let skipped = skipped.map_err(|error| OpenError::too_large(path, error))?;
         if skipped > 0 {
             log::warn!("{}: {skipped} lines are no text that {} has", path.display(), encoding.name());
         }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::earlier_view::EarlierView;
-use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::source_args::FolderArchives;
+use super::error::OpenError;
+use super::options::FolderArchives;
+use super::reuse::Reuse;
 use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
 use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
 use crate::system::covered::uncovered;
@@ -172,12 +172,12 @@ impl PlannedFolder {
     }
 
     /// Walks it.
-    pub(crate) fn scan(&self, files: &Arc<OpenFiles>) -> Result<Folder, Failure> {
+    pub(crate) fn scan(&self, files: &Arc<OpenFiles>) -> Result<Folder, OpenError> {
         folder::scan(&self.path, &self.filter, files).map_err(|error| match error {
             folder::ScanError::Io(error) if error.raw_os_error() != Some(Errno::NOSYS.raw_os_error()) => {
-                Failure::io(Exit::NoInput, &self.path, &error)
+                OpenError::unreadable(&self.path, error)
             }
-            error => Failure::new(Exit::Data, format!("{}: {error}", self.path.display())),
+            error => OpenError::too_large(&self.path, error),
         })
     }
 
@@ -186,18 +186,18 @@ impl PlannedFolder {
     pub(crate) fn scan_or_warn(
         &self,
         files: &Arc<OpenFiles>,
-        earlier: Option<&EarlierView<'_>>,
-    ) -> Result<Option<Arc<Folder>>, Failure> {
+        earlier: Option<&Reuse<'_>>,
+    ) -> Result<Option<Arc<Folder>>, OpenError> {
         match self.scan(files) {
             Ok(folder) => {
                 report_notes(&folder);
                 Ok(Some(Arc::new(folder)))
             }
-            Err(failure) => match earlier.filter(|it| it.has(&self.path)) {
-                Some(earlier) => Ok(earlier.folder(&self.path, &self.filter, &failure)),
-                None if self.why.is_empty() => Err(failure),
+            Err(error) => match earlier.filter(|it| it.contains(&self.path)) {
+                Some(earlier) => Ok(earlier.folder(&self.path, &self.filter, &error)),
+                None if self.why.is_empty() => Err(error),
                 None => {
-                    log::warn!("{}; it is no layer", failure.what);
+                    log::warn!("{error}; it is no layer");
                     Ok(None)
                 }
             },
@@ -208,13 +208,13 @@ impl PlannedFolder {
     pub(crate) fn find(
         &self,
         files: &Arc<OpenFiles>,
-        earlier: Option<&EarlierView<'_>>,
-    ) -> Result<Vec<FoundLayer>, Failure> {
+        earlier: Option<&Reuse<'_>>,
+    ) -> Result<Vec<FoundLayer>, OpenError> {
         if self.hides_served {
             return Ok(vec![FoundLayer::Later(self.clone())]);
         }
         let Some(folder) = self.scan_or_warn(files, earlier)? else { return Ok(Vec::new()) };
-        let archives = match (self.opens_archives, earlier.filter(|it| it.has_folder(&folder))) {
+        let archives = match (self.opens_archives, earlier.filter(|it| it.contains_folder(&folder))) {
             (false, _) => Vec::new(),
             (true, None) => archives_in(folder.path(), folder.names()),
             // Their names were taken out of its own.

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use super::folder_case;
 use super::layer_plan::filter_of;
-use super::open::nanoseconds;
 use super::opened_archive::with_archive;
+use super::options::OpenOptions;
 use super::parallel::in_parallel;
-use crate::cli::command::names::stored_path;
-use crate::cli::options::open_args::ParseArgs;
+use super::stored_path::stored_path;
 use crate::folder::{self, Folder, OpenFiles, Wait};
 use crate::format::Entry;
 use crate::game::{LayerKind, LoadOrder, LooseRule, Note, NoteCode, PlannedLayer, Shown};
+use crate::system::clock::unix_nanoseconds;
 
 /// Notes of one code that are made; a further one says how many there would be.
 const NOTES_MAX: usize = 1_000;
@@ -23,28 +23,28 @@ const NOTES_MAX: usize = 1_000;
 type Time = i64;
 
 /// Adds the notes of what a source was planned to: a game, or a folder or an archive, of which there are none.
-pub(crate) fn add(order: &mut LoadOrder, parse: &ParseArgs) {
+pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     // OpenMW takes names in any case, and loose files before archives.
     if order.game.is_empty() || order.game == "openmw" {
         return;
     }
-    let hiding = Hiding::of(order, parse);
+    let hiding = Hiding::of(order, options);
     let files = Arc::new(OpenFiles::default());
     let is_asked = |layer: &&PlannedLayer| !layer.is_managed || hiding.is_some();
     let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
     let layers: Vec<&PlannedLayer> = folders.filter(is_asked).collect();
-    let notes = in_parallel(layers.len(), "listing folders", |index| {
+    let notes = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let PlannedLayer { path, shown, is_managed, .. } = layers[index];
         // As a mount walks it. What cannot be walked is a note of the plan.
-        Ok(match folder::scan(path, &filter_of(shown), &files) {
+        match folder::scan(path, &filter_of(shown), &files) {
             Ok(folder) => (
                 if *is_managed { Vec::new() } else { folder_case::notes(folder.names()) },
                 hiding.as_ref().map(|it| it.notes(&folder, shown)).unwrap_or_default(),
             ),
             Err(_) => Default::default(),
-        })
+        }
     });
-    let (twice, hidden): (Vec<_>, Vec<_>) = notes.unwrap_or_default().into_iter().unzip();
+    let (twice, hidden): (Vec<_>, Vec<_>) = notes.into_iter().unzip();
     add_some(twice.into_iter().flatten().collect(), &mut order.notes);
     add_some(hidden.into_iter().flatten().collect(), &mut order.notes);
     order.notes.extend(hiding.into_iter().flat_map(|it| it.archives.unreadable));
@@ -58,13 +58,13 @@ struct Hiding {
 
 impl Hiding {
     /// That of an order. Archives are opened for no other rule.
-    fn of(order: &LoadOrder, parse: &ParseArgs) -> Option<Self> {
+    fn of(order: &LoadOrder, options: &OpenOptions) -> Option<Self> {
         let code = match &order.precedence.loose {
             LooseRule::ByDate => NoteCode::LooseOlder,
             LooseRule::Below(_) => NoteCode::LooseDisabled,
             LooseRule::Always | LooseRule::Never => return None,
         };
-        Some(Self { code, archives: Archives::read(order, parse) })
+        Some(Self { code, archives: Archives::read(order, options) })
     }
 
     /// Notes on the files of a folder that it hides.
@@ -114,14 +114,14 @@ struct Archives {
 }
 
 impl Archives {
-    fn read(order: &LoadOrder, parse: &ParseArgs) -> Self {
+    fn read(order: &LoadOrder, options: &OpenOptions) -> Self {
         let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
         let paths: Vec<&PathBuf> = layers.map(|layer| &layer.path).collect();
-        let read = |index: usize| Ok(paths_in(paths[index], parse));
+        let read = |index: usize| paths_in(paths[index], options);
         let invalidated: HashSet<&str> = order.invalidated.iter().map(String::as_str).collect();
         let mut archives = Self::default();
         for (path, read) in
-            paths.iter().zip(in_parallel(paths.len(), "reading names", read).unwrap_or_default())
+            paths.iter().zip(in_parallel(paths.len(), &options.steps("reading names", paths.len()), read))
         {
             match read {
                 Ok((changed, names)) => {
@@ -156,12 +156,13 @@ impl Archives {
 }
 
 /// An archive's time and the paths that it stores; the error says why it cannot be read.
-fn paths_in(archive: &Path, parse: &ParseArgs) -> Result<(Time, Vec<String>), String> {
+fn paths_in(archive: &Path, options: &OpenOptions) -> Result<(Time, Vec<String>), String> {
     let changed =
         std::fs::metadata(archive).and_then(|it| it.modified()).map_err(|error| error.to_string())?;
-    let names = with_archive(archive, &parse.options(), |parsed| {
-        let path = |entry: Entry<'_>| Some(stored_path(&entry.name, parse.encoding())?.to_ascii_lowercase());
+    let names = with_archive(archive, &options.parse_options(), |parsed| {
+        let path =
+            |entry: Entry<'_>| Some(stored_path(&entry.name, options.code_page())?.to_ascii_lowercase());
         parsed.entries().filter_map(path).collect()
     });
-    Ok((nanoseconds(changed), names.map_err(|failure| failure.what)?))
+    Ok((unix_nanoseconds(changed), names.map_err(|error| error.to_string())?))
 }

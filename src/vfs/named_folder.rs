@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::error::OpenError;
 use super::layer_plan::{PlannedFolder, PlannedLayer, archives_in};
-use super::open::OpenedArchives;
+use super::open::Opened;
 use super::opened_archive::is_archive;
-use crate::cli::exit::Failure;
-use crate::cli::options::cache_size;
-use crate::cli::options::open_args::{Layout, OpenArgs};
-use crate::cli::options::source_args::FolderArchives;
+use super::options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions};
 use crate::content::Store;
 use crate::folder::{Filter, OpenFiles};
 use crate::tree::Rule;
@@ -16,24 +14,24 @@ use crate::tree::Rule;
 /// What is in a folder.
 pub(crate) struct NamedFolder {
     /// Its loose files; archives are among them where they are listed, or cannot be opened.
-    pub(crate) loose: OpenedArchives,
+    pub(crate) loose: Opened,
     /// The archives that lie directly in it and would be layers, in the order of their names.
     pub(crate) archives: Vec<PathBuf>,
 }
 
 impl NamedFolder {
     /// Walks a folder. An archive in it that cannot be opened is a warning.
-    pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Self, Failure> {
-        let how = args.source.folder_archives();
+    pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
+        let how = options.folder_archives();
         let mut planned = PlannedFolder::named(path, how);
         let mut archives = Vec::new();
         if planned.opens_archives {
             let scanned = planned.scan(&OpenFiles::default().into())?;
             archives = archives_in(scanned.path(), scanned.names());
-            archives.retain(|archive| match is_archive(archive, args) {
+            archives.retain(|archive| match is_archive(archive, options) {
                 Ok(()) => true,
-                Err(failure) => {
-                    log::warn!("{}; it is no layer", failure.what);
+                Err(error) => {
+                    log::warn!("{error}; it is no layer");
                     false
                 }
             });
@@ -45,8 +43,8 @@ impl NamedFolder {
         }
         let planned = PlannedFolder { opens_archives: false, ..planned };
         let layers = [PlannedLayer::Folder(planned)];
-        let store = Store::new(cache_size::DEFAULT, args.parse.options().limits);
-        let loose = OpenedArchives::open_layers(&layers, Rule::LastWins, args, Layout::Union, store, None)?;
+        let store = Store::new(CACHE_SIZE, options.parse_options().limits);
+        let loose = Opened::open_layers(&layers, Rule::LastWins, options, Layout::Union, store, None)?;
         Ok(Self { loose, archives })
     }
 }

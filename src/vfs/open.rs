@@ -5,27 +5,25 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use super::case_twins::case_twins;
-use super::earlier_view::EarlierView;
+use super::error::OpenError;
 use super::layer_plan::{FoundLayer, LayerRules, PlannedFolder, PlannedLayer};
 use super::opened_archive::{Content, Description, OpenedArchive};
-use super::parallel::in_parallel;
-use super::source_set::SourceSet;
+use super::options::{CACHE_SIZE, Layout, OpenOptions};
+use super::parallel::try_in_parallel;
+use super::reuse::Reuse;
 use super::sources::OpenPlan;
 use super::{dictionary, folder_name, layer_names, sources};
-use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::cache_size;
-use crate::cli::options::open_args::{Layout, OpenArgs};
 use crate::content::Store;
 use crate::folder::{Folder, OpenFiles, Wait};
 use crate::game::{LoadOrder, Looked, recorded};
+use crate::system::clock::unix_nanoseconds;
 use crate::tree::{self, Dictionary, Layer, Rule, TooManyPaths, Tree};
 
 /// Archives and folders that were opened and merged.
 #[derive(Debug)]
-pub(crate) struct OpenedArchives {
+pub(crate) struct Opened {
     pub(crate) tree: Tree,
     pub(crate) store: Store,
     /// One for each archive, lowest first; none for folders.
@@ -38,27 +36,25 @@ pub(crate) struct OpenedArchives {
     pub(crate) looked: Looked,
 }
 
-impl OpenedArchives {
-    /// Opens sources, the last of which wins.
-    pub(crate) fn open(set: &SourceSet) -> Result<Self, Failure> {
-        Self::open_with_cache(set, cache_size::DEFAULT)
+impl Opened {
+    /// Opens sources, the last of which wins. None of them is a profile.
+    pub(crate) fn open(sources: &[PathBuf], options: &OpenOptions) -> Result<Self, OpenError> {
+        let cache_size = options.cache_size.unwrap_or(CACHE_SIZE);
+        let store = Store::new(cache_size, options.parse_options().limits).with_salvage(options.salvage);
+        Self::open_into(store, sources, options, None)
     }
 
-    /// The same, with a cache of at most `cache_size` bytes.
-    pub(crate) fn open_with_cache(set: &SourceSet, cache_size: u64) -> Result<Self, Failure> {
-        let store = Store::new(cache_size, set.open.parse.options().limits).with_salvage(set.salvage);
-        Self::open_into(store, set, None)
-    }
-
-    /// The same into an empty store, perhaps beside a view that is served.
+    /// Opens sources into an empty store, perhaps beside a tree that is served.
     pub(crate) fn open_into(
         store: Store,
-        set: &SourceSet,
-        earlier: Option<&EarlierView<'_>>,
-    ) -> Result<Self, Failure> {
-        let (planned, looked) = recorded(|| sources::layers(set));
+        sources: &[PathBuf],
+        options: &OpenOptions,
+        earlier: Option<&Reuse<'_>>,
+    ) -> Result<Self, OpenError> {
+        let (planned, looked) = recorded(|| sources::layers(sources, options));
         let OpenPlan { layers, rule, order } = planned?;
-        let opened = Self::open_layers(&layers, rule, &set.open, set.layout, store, earlier)?;
+        let layout = options.layout.unwrap_or_default();
+        let opened = Self::open_layers(&layers, rule, options, layout, store, earlier)?;
         Ok(Self { order, looked, ..opened })
     }
 
@@ -66,16 +62,16 @@ impl OpenedArchives {
     pub(crate) fn open_layers(
         planned: &[PlannedLayer],
         rule: Rule,
-        args: &OpenArgs,
+        options: &OpenOptions,
         layout: Layout,
         store: Store,
-        earlier: Option<&EarlierView<'_>>,
-    ) -> Result<Self, Failure> {
-        let names = dictionary::read(&args.names, args.parse.encoding())?;
+        earlier: Option<&Reuse<'_>>,
+    ) -> Result<Self, OpenError> {
+        let names = dictionary::read(&options.names, options.code_page())?;
         let files = Arc::new(OpenFiles::default());
         // An archive's folder has a name once all are known.
         let names_of_archives = (layout == Layout::Union).then_some(&names);
-        let opener = Opener { earlier, args };
+        let opener = Opener { earlier, options };
         let (found, archives) = find_layers(planned, &files, &opener, names_of_archives)?;
         let bases = match layout {
             Layout::Union => Vec::new(),
@@ -120,7 +116,7 @@ fn find_layers(
     files: &Arc<OpenFiles>,
     opener: &Opener<'_>,
     names: Option<&Dictionary>,
-) -> Result<FoundLayers, Failure> {
+) -> Result<FoundLayers, OpenError> {
     // Folders first: a walk takes longer than the opening of most archives, and one thread does it.
     let mut order: Vec<usize> = (0..planned.len()).collect();
     order.sort_by_key(|&index| matches!(planned[index], PlannedLayer::Archive { .. }));
@@ -136,7 +132,8 @@ fn find_layers(
             Ok(folder.find(files, opener.earlier)?.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
         }
     };
-    let found = in_parallel(planned.len(), "opening sources", find)?;
+    let found =
+        try_in_parallel(planned.len(), &opener.options.steps("opening sources", planned.len()), find)?;
     let mut in_order: Vec<_> = order.into_iter().zip(found).collect();
     in_order.sort_unstable_by_key(|(index, _)| *index);
     Ok(in_order.into_iter().flat_map(|(_, found)| found).unzip())
@@ -144,8 +141,8 @@ fn find_layers(
 
 /// Opens the archives among layers.
 struct Opener<'a> {
-    earlier: Option<&'a EarlierView<'a>>,
-    args: &'a OpenArgs,
+    earlier: Option<&'a Reuse<'a>>,
+    options: &'a OpenOptions,
 }
 
 impl Opener<'_> {
@@ -155,15 +152,15 @@ impl Opener<'_> {
         layer: &FoundLayer,
         base: Option<&str>,
         names: &Dictionary,
-    ) -> Result<Option<OpenedArchive>, Failure> {
+    ) -> Result<Option<OpenedArchive>, OpenError> {
         let FoundLayer::Archive { path, is_needed, .. } = layer else { return Ok(None) };
-        let opened = OpenedArchive::open(path, base, names, self.args);
+        let opened = OpenedArchive::open(path, base, names, self.options);
         match self.earlier {
-            Some(earlier) if *is_needed || opened.is_ok() || earlier.has(path) => {
+            Some(earlier) if *is_needed || opened.is_ok() || earlier.contains(path) => {
                 Ok(earlier.archive(path, base, opened))
             }
             _ if *is_needed => opened.map(Some),
-            _ => Ok(opened.inspect_err(|failure| log::warn!("{}; it is no layer", failure.what)).ok()),
+            _ => Ok(opened.inspect_err(|error| log::warn!("{error}; it is no layer")).ok()),
         }
     }
 
@@ -174,10 +171,10 @@ impl Opener<'_> {
         mut archives: Vec<Option<OpenedArchive>>,
         base: &(dyn Fn(usize) -> Option<&'b str> + Sync),
         mut names: Dictionary,
-    ) -> Result<Vec<Option<OpenedArchive>>, Failure> {
+    ) -> Result<Vec<Option<OpenedArchive>>, OpenError> {
         let rest: Vec<usize> = (0..found.len()).filter(|&index| archives[index].is_none()).collect();
         let open = |indices: &[usize], names: &Dictionary| {
-            in_parallel(indices.len(), "opening archives", |at| {
+            try_in_parallel(indices.len(), &self.options.steps("opening archives", indices.len()), |at| {
                 self.open(&found[indices[at]], base(indices[at]), names)
             })
         };
@@ -225,7 +222,7 @@ fn add_names(
 /// Layers that are being put together, lowest first.
 struct Opening<'a> {
     rule: Rule,
-    earlier: Option<&'a EarlierView<'a>>,
+    earlier: Option<&'a Reuse<'a>>,
     store: Store,
     layers: Vec<Layer>,
     descriptions: Vec<Description>,
@@ -239,7 +236,7 @@ struct Opening<'a> {
 }
 
 impl<'a> Opening<'a> {
-    fn new(rule: Rule, store: Store, earlier: Option<&'a EarlierView<'a>>) -> Self {
+    fn new(rule: Rule, store: Store, earlier: Option<&'a Reuse<'a>>) -> Self {
         let (archives, deep_archives, served) = Default::default();
         let (layers, descriptions, reasons) = Default::default();
         Self { rule, earlier, store, layers, descriptions, reasons, archives, deep_archives, served }
@@ -257,7 +254,7 @@ impl<'a> Opening<'a> {
         &self,
         planned: &PlannedFolder,
         files: &Arc<OpenFiles>,
-    ) -> Result<Option<Arc<Folder>>, Failure> {
+    ) -> Result<Option<Arc<Folder>>, OpenError> {
         let mut planned = planned.clone();
         planned.filter.not_at_root.extend(self.served.iter().cloned());
         planned.scan_or_warn(files, self.earlier)
@@ -266,14 +263,14 @@ impl<'a> Opening<'a> {
     fn add_archive(&mut self, archive: OpenedArchive, why: String, rules: &LayerRules) {
         let mut layer = archive.layer;
         if let Some(game) = rules.by_date.filter(|_| self.rule == Rule::Dates) {
-            layer = layer.modified(nanoseconds(archive.modified)).of_game(game);
+            layer = layer.modified(unix_nanoseconds(archive.modified)).of_game(game);
         }
         if !rules.invalidated.is_empty() {
             layer = layer.without(|path| rules.invalidated.contains(path));
         }
         match (archive.content, self.earlier) {
             (Content::Opened(source, tables), _) => self.store.add(source, tables),
-            (Content::Mounted(layer), Some(earlier)) => self.store.add_kept(earlier.view.store(), layer),
+            (Content::Mounted(layer), Some(earlier)) => self.store.add_kept(earlier.store(), layer),
             (Content::Mounted(_), None) => unreachable!("only what was mounted earlier is kept"),
         }
         self.layers.push(layer);
@@ -288,7 +285,7 @@ impl<'a> Opening<'a> {
         base: Option<&str>,
         why: String,
         rules: &LayerRules,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), OpenError> {
         // One that is kept is shared, was without them before, and knows what it knows.
         if let Some(folder) = Arc::get_mut(&mut folder) {
             if !lists_archives {
@@ -296,10 +293,10 @@ impl<'a> Opening<'a> {
                 folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
             }
             // Only now: its files have other numbers than before.
-            self.earlier.into_iter().for_each(|earlier| earlier.teach(folder));
+            self.earlier.into_iter().for_each(|earlier| earlier.reuse_folder(folder));
         }
         let layer = Layer::of_folder(folder.names(), base)
-            .map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", folder.path().display())))?;
+            .map_err(|error| OpenError::too_large(folder.path(), error))?;
         let layer = match self.deep_archives.get(folder.path()).filter(|_| !lists_archives) {
             Some(deep) => layer.without(|path| deep.contains(path)),
             None => layer,
@@ -314,16 +311,16 @@ impl<'a> Opening<'a> {
         Ok(())
     }
 
-    fn merge(self) -> Result<OpenedArchives, Failure> {
+    fn merge(self) -> Result<Opened, OpenError> {
         let Self { rule, store, layers, descriptions, reasons, .. } = self;
-        let tree = tree::merge(layers, rule).map_err(|error| Failure::new(Exit::Data, error.to_string()))?;
+        let tree = tree::merge(layers, rule).map_err(OpenError::all_too_large)?;
         for (first, second) in case_twins(&tree) {
             log::warn!(
                 "{first} and {second} differ in case alone: a game takes them for one, here they are two"
             );
         }
         let (order, looked) = Default::default();
-        Ok(OpenedArchives { tree, store, descriptions, reasons, order, looked })
+        Ok(Opened { tree, store, descriptions, reasons, order, looked })
     }
 }
 
@@ -346,20 +343,14 @@ fn times(folder: &Folder) -> Vec<i64> {
     (0..folder.names().file_count()).map(time).collect()
 }
 
-/// A time in nanoseconds since 1970.
-pub(crate) fn nanoseconds(time: SystemTime) -> i64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File, FileTimes};
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::cli::options::source_args::FolderArchives;
     use crate::format::Options;
+    use crate::vfs::options::FolderArchives;
 
     /// A Morrowind archive of one file, `a.txt`, which contains `archive`.
     fn archive() -> Vec<u8> {
@@ -385,15 +376,15 @@ mod tests {
             let mut planned = PlannedFolder::named(folder.path(), FolderArchives::Open);
             planned.rules.by_date = Some(0);
             let layers = [PlannedLayer::Folder(planned)];
-            let opened = OpenedArchives::open_layers(
+            let opened = Opened::open_layers(
                 &layers,
                 Rule::Dates,
-                &OpenArgs::default(),
+                &OpenOptions::default(),
                 Layout::Union,
                 Store::new(1 << 20, Options::default().limits),
                 None,
             );
-            let opened = opened.unwrap_or_else(|failure| panic!("{}", failure.what));
+            let opened = opened.unwrap_or_else(|failure| panic!("{failure}"));
             assert_eq!(opened.tree.files(), 1);
             let (_, entry) = opened.tree.entries().next().expect("a file");
             let mut bytes = Vec::new();

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::SystemTime;
 
+use super::error::{OpenError, OpenErrorKind};
+use super::options::OpenOptions;
 use crate::archive_file::Source;
-use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::open_args::OpenArgs;
 use crate::content::LayerTables;
 use crate::format::{self, About, Archive, Note, Options};
 use crate::read::Bytes;
@@ -51,19 +51,18 @@ impl OpenedArchive {
         path: &Path,
         folder: Option<&str>,
         dictionary: &Dictionary,
-        args: &OpenArgs,
-    ) -> Result<Self, Failure> {
-        let mut source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
-        let parsed = with_source(&source, path, &args.parse.options(), |archive| {
-            let layer = || Layer::with_names(&archive, args.parse.encoding(), folder, dictionary);
+        options: &OpenOptions,
+    ) -> Result<Self, OpenError> {
+        let mut source = Source::open(path).map_err(|error| OpenError::unreadable(path, error))?;
+        let parsed = with_source(&source, path, &options.parse_options(), |archive| {
+            let layer = || Layer::with_names(&archive, options.code_page(), folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
             (layer, tables, Description { about: archive.about, notes: archive.notes }, archive.tables)
         });
         let (layer, tables, description, parsed) = parsed?;
-        source.record_tables(parsed).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
-        let layer =
-            layer.map_err(|error| Failure::new(Exit::Data, format!("{}: {error}", path.display())))?;
-        let tables = tables.presented(args.textures.unwrap_or_default());
+        source.record_tables(parsed).map_err(|error| OpenError::unreadable(path, error))?;
+        let layer = layer.map_err(|error| OpenError::too_large(path, error))?;
+        let tables = tables.presented(options.textures.unwrap_or_default());
         Ok(Self {
             path: source.path().to_owned(),
             modified: source.modified(),
@@ -91,14 +90,14 @@ pub(crate) fn with_archive<T>(
     path: &Path,
     options: &Options,
     use_archive: impl FnOnce(Archive<'_>) -> T,
-) -> Result<T, Failure> {
-    let source = Source::open(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+) -> Result<T, OpenError> {
+    let source = Source::open(path).map_err(|error| OpenError::unreadable(path, error))?;
     with_source(&source, path, options, use_archive)
 }
 
 /// Whether a file can be opened as an archive.
-pub(crate) fn is_archive(path: &Path, args: &OpenArgs) -> Result<(), Failure> {
-    with_archive(path, &args.parse.options(), |_| ())
+pub(crate) fn is_archive(path: &Path, options: &OpenOptions) -> Result<(), OpenError> {
+    with_archive(path, &options.parse_options(), |_| ())
 }
 
 fn with_source<T>(
@@ -106,11 +105,11 @@ fn with_source<T>(
     path: &Path,
     options: &Options,
     use_archive: impl FnOnce(Archive<'_>) -> T,
-) -> Result<T, Failure> {
+) -> Result<T, OpenError> {
     source
         .with_map(|bytes, fetch| format::parse_with(Bytes::mapped(bytes, fetch), options).map(use_archive))
-        .map_err(|error| Failure::io(Exit::NoInput, path, &error))?
-        .map_err(|error| Failure::unreadable(path, &error))
+        .map_err(|error| OpenError::unreadable(path, error))?
+        .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))
 }
 
 /// Names and tables of an archive, of a large one in parallel.

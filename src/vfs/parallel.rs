@@ -1,25 +1,29 @@
 //! Independent pieces of work on all processors.
 
+use std::convert::Infallible;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use indicatif::ProgressBar;
-
-use crate::cli::exit::Failure;
-use crate::cli::terminal::progress;
-
-/// Pieces of work from which on a progress bar is shown.
-const BAR_FROM: usize = 24;
-
-/// Runs `work` for every index below `count`; returns the results in order, or the first failure in order.
+/// Runs `work` for every index below `count`, and calls `step` after each; returns the results in order.
 pub(crate) fn in_parallel<T: Send>(
     count: usize,
-    what: &'static str,
-    work: impl Fn(usize) -> Result<T, Failure> + Sync,
-) -> Result<Vec<T>, Failure> {
-    let bar = if count >= BAR_FROM { progress::bar(count as u64, what) } else { ProgressBar::hidden() };
+    step: &(dyn Fn() + Sync),
+    work: impl Fn(usize) -> T + Sync,
+) -> Vec<T> {
+    match try_in_parallel(count, step, |index| Ok::<_, Infallible>(work(index))) {
+        Ok(done) => done,
+    }
+}
+
+/// Runs `work` for every index below `count`, and calls `step` after each; returns the results in order, or the first
+/// failure in order.
+pub(crate) fn try_in_parallel<T: Send, E: Send>(
+    count: usize,
+    step: &(dyn Fn() + Sync),
+    work: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(count));
     let failed = AtomicUsize::new(usize::MAX);
@@ -34,17 +38,16 @@ pub(crate) fn in_parallel<T: Send>(
             if result.is_err() {
                 failed.fetch_min(index, Ordering::Relaxed);
             }
-            bar.inc(1);
+            step();
             done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
         }
     };
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(count);
     thread::scope(|scope| {
-        // A thread that cannot be started is done without.
+        // If a thread cannot be started, the others do its work.
         (1..threads).for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, worker)));
         worker();
     });
-    bar.finish_and_clear();
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 use serde::Deserialize;
 
-use crate::cli::exit::{Exit, Failure};
+use super::error::OpenError;
 use crate::game::caseless::FolderNames;
 use crate::game::title;
 
@@ -33,7 +33,7 @@ pub(crate) struct Profile {
     folder: Option<PathBuf>,
     /// As after `-o`.
     #[serde(default)]
-    pub(crate) options: String,
+    options: String,
     /// The folder of the profile's file.
     #[serde(skip)]
     pub(crate) parent: PathBuf,
@@ -46,16 +46,15 @@ impl Profile {
     }
 
     /// Reads a profile; its paths come back absolute, or relative to the current folder if the profile's was.
-    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let metadata = std::fs::metadata(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+    pub(crate) fn read(path: &Path) -> Result<Self, OpenError> {
+        let metadata = std::fs::metadata(path).map_err(|error| OpenError::unreadable(path, error))?;
         if !metadata.is_file() && !metadata.is_dir() {
             // Reading a pipe would block until somebody writes to it.
-            return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.display())));
+            return Err(OpenError::not_found(path, "not a regular file"));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))?;
+        let text = std::fs::read_to_string(path).map_err(|error| OpenError::unreadable(path, error))?;
         let parent = path.parent().unwrap_or(Path::new(""));
-        let mut profile = Self::parse(&text, parent)
-            .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))?;
+        let mut profile = Self::parse(&text, parent).map_err(|error| OpenError::profile(path, error))?;
         let mut archives = Vec::with_capacity(profile.archives.len());
         for archive in profile.archives {
             match has_pattern(&archive) {
@@ -65,11 +64,15 @@ impl Profile {
         }
         if let Some(other) = archives.iter().find(|it| Self::is_one(it)) {
             let what = "a profile names no other profile; name what is in that one";
-            let what = format!("{}: {}: {what}", path.display(), other.display());
-            return Err(Failure::new(Exit::Usage, what));
+            return Err(OpenError::profile(path, format!("{}: {what}", other.display())));
         }
         profile.archives = archives;
         Ok(profile)
+    }
+
+    /// The options of the mount that it describes, uninterpreted: names, and values, which are empty for flags.
+    pub(crate) fn options(&self) -> Vec<(String, String)> {
+        split_options(&self.options)
     }
 
     fn parse(text: &str, parent: &Path) -> Result<Self, String> {
@@ -94,6 +97,28 @@ impl Profile {
     }
 }
 
+/// Splits options as they stand after `-o` at commas, and each at its `=`; `\,` is a comma within a value.
+pub(crate) fn split_options(options: &str) -> Vec<(String, String)> {
+    let mut parts = vec![String::new()];
+    let mut characters = options.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            ',' => parts.push(String::new()),
+            _ => {
+                let character = if character == '\\' { characters.next().unwrap_or('\\') } else { character };
+                if let Some(last) = parts.last_mut() {
+                    last.push(character);
+                }
+            }
+        }
+    }
+    let pair = |part: String| match part.split_once('=') {
+        Some((name, value)) => (name.to_owned(), value.to_owned()),
+        None => (part, String::new()),
+    };
+    parts.into_iter().filter(|part| !part.is_empty()).map(pair).collect()
+}
+
 /// Whether a path's file name is a pattern. Windows has neither character in names; on Linux a file may have that very name.
 fn has_pattern(path: &Path) -> bool {
     let has = path.file_name().is_some_and(|name| name.to_string_lossy().contains(['*', '?']));
@@ -101,22 +126,21 @@ fn has_pattern(path: &Path) -> bool {
 }
 
 /// The files that a pattern stands for, in the order of their names.
-fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failure = |exit, what: String| Failure::new(exit, format!("{}: {what}", profile.display()));
+fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, OpenError> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
     // Names of mods have brackets; of a pattern, `*` and `?` alone are special.
     let literal: String = name.chars().map(bracketed).collect();
     let matcher = GlobBuilder::new(&literal).case_insensitive(true).backslash_escape(false).build();
-    let matcher = matcher.map_err(|error| failure(Exit::Usage, error.to_string()))?.compile_matcher();
+    let matcher = matcher.map_err(|error| OpenError::profile(profile, error.to_string()))?.compile_matcher();
     let folder = pattern.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let names = FolderNames::read(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
+    let names = FolderNames::read(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let mut found: Vec<&str> = names.iter().filter(|name| matcher.is_match(name)).collect();
     found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
     let found: Vec<PathBuf> =
         found.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
     if found.is_empty() {
         let what = format!("no file matches {}; correct it, or leave it out", pattern.display());
-        return Err(failure(Exit::NoInput, what));
+        return Err(OpenError::not_found(profile, what));
     }
     Ok(found)
 }
@@ -140,6 +164,7 @@ pub(crate) fn expand_home(path: PathBuf) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vfs::error::OpenErrorKind;
 
     #[test]
     fn archives_are_in_their_folder_and_the_mountpoint_beside_the_profile() {
@@ -164,7 +189,7 @@ mod tests {
         for archives in ["['p.toml']", "['*.toml']", "['skyrimse', 'Other.TOML']"] {
             std::fs::write(&path, format!("archives = {archives}")).expect("written");
             let failure = Profile::read(&path).expect_err("refused");
-            assert!(failure.what.contains("no other profile"), "{}", failure.what);
+            assert!(failure.to_string().contains("no other profile"), "{failure}");
         }
     }
 
@@ -194,13 +219,10 @@ mod tests {
         // A file of that very name.
         assert_eq!(read("['what?.bsa']").expect("found"), names(&["what?.bsa"]));
         let failure = read("['A.bsa', 'none/*.bsa']").expect_err("refused");
-        assert_eq!(failure.exit, Exit::NoInput);
+        assert!(matches!(failure.kind(), OpenErrorKind::Unreadable(_)), "{failure}");
         let failure = read("['A.bsa', '*.bsa2']").expect_err("refused");
-        assert!(
-            failure.what.contains("no file matches") && failure.what.contains("*.bsa2"),
-            "{}",
-            failure.what
-        );
+        let what = failure.to_string();
+        assert!(what.contains("no file matches") && what.contains("*.bsa2"), "{what}");
     }
 
     #[test]

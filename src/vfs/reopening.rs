@@ -3,64 +3,55 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::earlier_view::EarlierView;
-use super::open::OpenedArchives;
+use super::error::OpenError;
+use super::open::Opened;
+use super::options::OpenOptions;
 use super::profile::Profile;
-use super::source_set::{Expanded, SourceSet};
+use super::reuse::Reuse;
+use super::source_set::SourceSet;
 use super::sources::is_game;
-use crate::cli::exit::Failure;
-use crate::cli::options::mount_state::{Flags, MountOptions};
-use crate::cli::options::open_args::OpenArgs;
-use crate::cli::options::source_args::SourceArgs;
 use crate::system::covered::{uncovered, without_links};
 
-/// What a mount was told to open. All paths are absolute: the daemon leaves the folder that it was started in.
+/// What a mount was asked to open. All paths are absolute: the daemon leaves the folder that it was started in.
 #[derive(Debug)]
 pub(crate) struct Reopening {
     sources: Vec<PathBuf>,
-    /// Values of `-o`, and the folder that paths in them are relative to.
-    option_lists: Vec<String>,
-    folder: PathBuf,
-    flags: Flags,
+    options: OpenOptions,
     /// The sources that profiles among these name, as they were last read; those that are gone, too.
     expanded: Vec<PathBuf>,
 }
 
 impl Reopening {
-    /// From the arguments of the mount, in the folder that they are relative to.
-    pub(crate) fn new(sources: &[PathBuf], option_lists: &[String], flags: &Flags) -> Self {
+    /// From the sources and options of the mount, which outrank those of profiles. Paths begin in the current folder.
+    pub(crate) fn new(sources: &[PathBuf], options: &OpenOptions) -> Self {
         let folder = std::env::current_dir().unwrap_or_default();
         let is_name = |source: &Path| is_game(source) && !source.exists();
         let sources = sources
             .iter()
             .map(|source| if is_name(source) { source.clone() } else { folder.join(source) })
             .collect();
-        let open = in_folder(&flags.open, &folder);
-        let flags = Flags { open, ..flags.clone() };
-        Self { sources, option_lists: option_lists.to_owned(), folder, flags, expanded: Vec::new() }
+        Self { sources, options: options.clone().in_folder(&folder), expanded: Vec::new() }
     }
 
     /// What is opened now: without named archives and folders that are gone.
-    fn source_set(&mut self) -> Result<SourceSet, Failure> {
-        let mut expanded = Expanded::new(&self.sources, MountOptions::new())?;
-        expanded.options.outrank_by(&self.flags);
-        self.option_lists.iter().try_for_each(|list| expanded.options.add(list, &self.folder))?;
-        let mut paths: Vec<PathBuf> = expanded.paths.iter().map(|path| past_mount(path)).collect();
-        self.expanded.clone_from(&paths);
-        paths.retain(|path| !is_gone(path));
-        Ok(SourceSet::of_options(paths, &expanded.options))
+    fn source_set(&mut self) -> Result<SourceSet, OpenError> {
+        let mut set = SourceSet::new(&self.sources, self.options.clone())?;
+        set.paths = set.paths.iter().map(|path| past_mount(path)).collect();
+        self.expanded.clone_from(&set.paths);
+        set.paths.retain(|path| !is_gone(path));
+        Ok(set)
     }
 
-    /// Opens them beside a view that is served.
-    pub(crate) fn open(&mut self, earlier: &EarlierView<'_>) -> Result<OpenedArchives, Failure> {
-        let set = self.source_set()?;
-        OpenedArchives::open_into(earlier.view.store().emptied(), &set, Some(earlier))
+    /// Opens them beside a tree that is served.
+    pub(crate) fn open(&mut self, earlier: &Reuse<'_>) -> Result<Opened, OpenError> {
+        let SourceSet { paths, options } = self.source_set()?;
+        Opened::open_into(earlier.store().emptied(), &paths, &options, Some(earlier))
     }
 
     /// The files that say what is opened: profiles, and lists of names.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let profiles = self.sources.iter().filter(|source| Profile::is_one(source));
-        profiles.chain(&self.flags.open.names).cloned().collect()
+        profiles.chain(&self.options.names).cloned().collect()
     }
 
     /// The sources that are named, by the user and by profiles.
@@ -82,17 +73,4 @@ fn is_gone(path: &Path) -> bool {
     path.is_absolute()
         && uncovered(path).symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
         && path.parent().is_some_and(|parent| uncovered(parent).is_dir())
-}
-
-fn in_folder(open: &OpenArgs, folder: &Path) -> OpenArgs {
-    let one = |path: &Option<PathBuf>| path.as_ref().map(|path| folder.join(path));
-    let all = |paths: &[PathBuf]| paths.iter().map(|path| folder.join(path)).collect();
-    let source = SourceArgs {
-        game_dir: one(&open.source.game_dir),
-        prefix: one(&open.source.prefix),
-        inis: all(&open.source.inis),
-        plugins: one(&open.source.plugins),
-        ..open.source.clone()
-    };
-    OpenArgs { source, names: all(&open.names), ..open.clone() }
 }

@@ -3,10 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::error::OpenError;
 use super::layer_plan;
-use super::source_set::SourceSet;
-use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::source_args::{FolderArchives, SourceArgs};
+use super::options::{FolderArchives, OpenOptions};
 use crate::game::caseless::{FolderNames, find_file, same};
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
@@ -17,22 +16,21 @@ use crate::system::covered::uncovered;
 use crate::tree::Rule;
 
 /// Plans the layers of sources, lowest first; those of a later source are above.
-pub(crate) fn plan(set: &SourceSet) -> Result<LoadOrder, Failure> {
-    plan_each(set).map(joined)
+pub(crate) fn plan(sources: &[PathBuf], options: &OpenOptions) -> Result<LoadOrder, OpenError> {
+    plan_each(sources, options).map(joined)
 }
 
 /// The same, each source for itself.
-pub(crate) fn plan_each(set: &SourceSet) -> Result<Vec<LoadOrder>, Failure> {
-    let archives = set.open.source.folder_archives();
-    let orders = resolve(&set.paths, &set.open.source)?.into_iter().map(|source| match source {
+pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<LoadOrder>, OpenError> {
+    let archives = options.folder_archives();
+    let orders = resolve(sources, options)?.into_iter().map(|source| match source {
         Source::Planned(mut order) => {
             keep_files(&mut order, archives);
             Ok(*order)
         }
         Source::Folder(folder) => loose_folder(&folder, archives),
         Source::Archive(path) => {
-            let path =
-                std::path::absolute(&path).map_err(|error| Failure::io(Exit::NoInput, &path, &error))?;
+            let path = std::path::absolute(&path).map_err(|error| OpenError::unreadable(&path, error))?;
             let layers = vec![PlannedLayer::archive(path, "named as a source")];
             Ok(LoadOrder { layers, ..LoadOrder::default() })
         }
@@ -50,10 +48,10 @@ pub(crate) struct OpenPlan {
 }
 
 /// The same, to be opened.
-pub(crate) fn layers(set: &SourceSet) -> Result<OpenPlan, Failure> {
-    let archives = set.open.source.folder_archives();
+pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenPlan, OpenError> {
+    let archives = options.folder_archives();
     let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
-    for source in resolve(&set.paths, &set.open.source)? {
+    for source in resolve(sources, options)? {
         match source {
             Source::Planned(mut order) => {
                 keep_files(&mut order, archives);
@@ -81,8 +79,8 @@ fn keep_files(order: &mut LoadOrder, archives: FolderArchives) {
 }
 
 /// What a game loads, where a path is one; it is none of a profile.
-pub(crate) fn game(source: &Path, args: &SourceArgs) -> Result<Option<LoadOrder>, Failure> {
-    let mut resolved = resolve(std::slice::from_ref(&source.to_owned()), args)?;
+pub(crate) fn game(source: &Path, options: &OpenOptions) -> Result<Option<LoadOrder>, OpenError> {
+    let mut resolved = resolve(std::slice::from_ref(&source.to_owned()), options)?;
     Ok(match (resolved.pop(), resolved.is_empty()) {
         (Some(Source::Planned(order)), true) => Some(*order),
         _ => None,
@@ -102,9 +100,9 @@ enum Source {
     Archive(PathBuf),
 }
 
-fn resolve(sources: &[PathBuf], args: &SourceArgs) -> Result<Vec<Source>, Failure> {
-    let planner = Planner { args, overrides: args.overrides(), environment: Environment::of_process() };
-    if let ([], Some(folder)) = (sources, &args.game_dir) {
+fn resolve(sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<Source>, OpenError> {
+    let planner = Planner { options, overrides: options.overrides(), environment: Environment::of_process() };
+    if let ([], Some(folder)) = (sources, &options.game_dir) {
         let order = planner.installation(&planner.recognised(folder)?)?;
         return Ok(vec![Source::Planned(Box::new(order))]);
     }
@@ -132,13 +130,13 @@ pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
 }
 
 struct Planner<'a> {
-    args: &'a SourceArgs,
+    options: &'a OpenOptions,
     overrides: Overrides,
     environment: Environment,
 }
 
 impl Planner<'_> {
-    fn source(&self, source: &Path) -> Result<Source, Failure> {
+    fn source(&self, source: &Path) -> Result<Source, OpenError> {
         // `./skyrim` is a folder of that name.
         if let Some(title) = source.to_str().and_then(title) {
             return self.game(title).map(|order| Source::Planned(Box::new(order)));
@@ -146,9 +144,9 @@ impl Planner<'_> {
         let metadata = match std::fs::metadata(uncovered(source)) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(no_source(source)),
-            Err(error) => return Err(Failure::io(Exit::NoInput, source, &error)),
+            Err(error) => return Err(OpenError::unreadable(source, error)),
         };
-        let path = std::path::absolute(source).map_err(|error| Failure::io(Exit::NoInput, source, &error))?;
+        let path = std::path::absolute(source).map_err(|error| OpenError::unreadable(source, error))?;
         if metadata.is_dir() {
             let planned = self.folder(&path)?.map(|order| Source::Planned(Box::new(order)));
             return Ok(planned.unwrap_or_else(|| Source::Folder(source.to_owned())));
@@ -164,13 +162,12 @@ impl Planner<'_> {
     }
 
     /// A game by its id.
-    fn game(&self, title: &'static Title) -> Result<LoadOrder, Failure> {
-        if let Some(folder) = &self.args.game_dir {
+    fn game(&self, title: &'static Title) -> Result<LoadOrder, OpenError> {
+        if let Some(folder) = &self.options.game_dir {
             let installation = self.recognised(folder)?;
             if installation.title.id != title.id {
                 let (folder, found) = (folder.display(), installation.title.id);
-                let what = format!("{folder}: this is {found}, and not {}", title.id);
-                return Err(Failure::new(Exit::NoInput, what));
+                return Err(OpenError::game(format!("{folder}: this is {found}, and not {}", title.id)));
             }
             return self.installation(&installation);
         }
@@ -185,7 +182,7 @@ impl Planner<'_> {
     }
 
     /// What a folder leads to; `None` where it is one of loose files.
-    fn folder(&self, folder: &Path) -> Result<Option<LoadOrder>, Failure> {
+    fn folder(&self, folder: &Path) -> Result<Option<LoadOrder>, OpenError> {
         if find_file(folder, MO2_INI).is_some() {
             return self.mo2(folder, &self.overrides).map(Some);
         }
@@ -204,17 +201,16 @@ impl Planner<'_> {
         }
     }
 
-    fn recognised(&self, folder: &Path) -> Result<Installation, Failure> {
-        recognise(folder, &self.environment).map_err(|what| Failure::new(Exit::NoInput, what))
+    fn recognised(&self, folder: &Path) -> Result<Installation, OpenError> {
+        recognise(folder, &self.environment).map_err(OpenError::game)
     }
 
-    fn installation(&self, installation: &Installation) -> Result<LoadOrder, Failure> {
+    fn installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
         if installation.title.id == "openmw" {
             let cfg = installation.folder.join(OPENMW_CFG);
             return planned(plan_openmw(&cfg, &self.environment, &self.overrides));
         }
-        let with_prefix =
-            self.with_prefix(installation.clone()).map_err(|it| Failure::new(Exit::NoInput, it))?;
+        let with_prefix = self.with_prefix(installation.clone()).map_err(OpenError::game)?;
         planned(plan_game(&with_prefix, &self.overrides))
     }
 
@@ -225,9 +221,9 @@ impl Planner<'_> {
         }
     }
 
-    fn mo2(&self, instance: &Path, overrides: &Overrides) -> Result<LoadOrder, Failure> {
+    fn mo2(&self, instance: &Path, overrides: &Overrides) -> Result<LoadOrder, OpenError> {
         let find = |folder: Option<&Path>| {
-            let named = self.args.game_dir.as_deref();
+            let named = self.options.game_dir.as_deref();
             let folder = named.or(folder).ok_or("the game's folder is not known")?;
             let of_ini = || if named.is_none() { format!(" (gamePath of {MO2_INI})") } else { String::new() };
             let game = recognise(folder, &self.environment).map_err(|what| what + &of_ini());
@@ -237,7 +233,7 @@ impl Planner<'_> {
     }
 
     /// The chain of a settings file. The user's own are part of the chain of the OpenMW that is installed.
-    fn openmw(&self, cfg: &Path) -> Result<LoadOrder, Failure> {
+    fn openmw(&self, cfg: &Path) -> Result<LoadOrder, OpenError> {
         let users = self.environment.xdg_config_home.join("openmw");
         let mut first = cfg.to_owned();
         if cfg.parent() == Some(users.as_path()) {
@@ -250,9 +246,9 @@ impl Planner<'_> {
 }
 
 /// A folder of loose files above the archives that lie directly in it, those in the order of their names.
-fn loose_folder(folder: &Path, archives: FolderArchives) -> Result<LoadOrder, Failure> {
-    let folder = &std::path::absolute(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
-    let names = FolderNames::read(folder).map_err(|error| Failure::io(Exit::NoInput, folder, &error))?;
+fn loose_folder(folder: &Path, archives: FolderArchives) -> Result<LoadOrder, OpenError> {
+    let folder = &std::path::absolute(folder).map_err(|error| OpenError::unreadable(folder, error))?;
+    let names = FolderNames::read(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let is_layer =
         |name: &str| archives != FolderArchives::Files && layer_plan::is_called_archive(name.as_bytes());
     let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();
@@ -264,29 +260,29 @@ fn loose_folder(folder: &Path, archives: FolderArchives) -> Result<LoadOrder, Fa
     Ok(LoadOrder { layers, ..LoadOrder::default() })
 }
 
-fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, Failure> {
-    order.map_err(|error| Failure::new(Exit::NoInput, error.to_string()))
+fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, OpenError> {
+    order.map_err(|error| OpenError::game(error.to_string()))
 }
 
-fn no_source(source: &Path) -> Failure {
+fn no_source(source: &Path) -> OpenError {
     // An id of a game has neither a slash nor an extension.
     if source.extension().is_some() || source.components().count() != 1 {
-        return Failure::new(Exit::NoInput, format!("{}: no such file or folder", source.display()));
+        return OpenError::not_found(source, "no such file or folder");
     }
     let ids: Vec<&str> = TITLES.iter().map(|title| title.id).collect();
     let what = "no such file, folder or game; games are";
-    Failure::new(Exit::NoInput, format!("{}: {what} {}", source.display(), ids.join(", ")))
+    OpenError::not_found(source, format!("{what} {}", ids.join(", ")))
 }
 
-fn found_twice(title: &Title, several: &[&Installation]) -> Failure {
+fn found_twice(title: &Title, several: &[&Installation]) -> OpenError {
     let folders: Vec<String> =
         several.iter().map(|it| format!("\n  {} ({})", it.folder.display(), it.store.as_str())).collect();
     let what =
         format!("{} is installed more than once; name one of these folders:{}", title.id, folders.concat());
-    Failure::new(Exit::NoInput, what)
+    OpenError::game(what)
 }
 
-fn not_found(title: &Title, found: &Found) -> Failure {
+fn not_found(title: &Title, found: &Found) -> OpenError {
     let identity = &title.identity;
     let mut marks: Vec<String> = vec![identity.executables.join(" or ")];
     marks.extend(identity.also.iter().map(|it| (*it).to_owned()));
@@ -304,7 +300,7 @@ fn not_found(title: &Title, found: &Found) -> Failure {
     if !others.is_empty() {
         what += &format!("\nGames that were found: {}.", others.join(", "));
     }
-    Failure::new(Exit::NoInput, what)
+    OpenError::game(what)
 }
 
 /// Where games were looked for, a line each.

@@ -7,12 +7,10 @@ use std::slice;
 use clap::Args;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_state::Flags;
+use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
 use crate::cli::terminal::output::raw_stdout;
 use crate::tree::Kind;
-use crate::vfs::open::OpenedArchives;
-use crate::vfs::source_set::SourceSet;
 
 /// Write files of an archive, a folder or a game to standard output
 #[derive(Args, Debug)]
@@ -31,8 +29,8 @@ pub(crate) struct Cat {
 
 impl Cat {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let flags = Flags { salvage: self.salvage, ..Flags::of(&self.open) };
-        let opened = OpenedArchives::open(&SourceSet::new(slice::from_ref(&self.archive), &flags)?)?;
+        let options = self.open.options().salvage(self.salvage);
+        let opened = source_set(slice::from_ref(&self.archive), options)?.open()?;
         let mut out = raw_stdout();
         for path in &self.paths {
             let missing = |what: &str| {

@@ -8,19 +8,19 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_state::Flags;
+use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::{Selection, path};
 use crate::cli::terminal::output::{stdout_for, write_json};
+use crate::cli::terminal::progress::steps;
 use crate::content::Reach;
 use crate::format::EntryId;
 use crate::game::{ArchiveRule, NoteCode};
 use crate::system::text::count;
 use crate::tree::NodeId;
 use crate::vfs::comparison::{Compared, StoredFile, compare};
-use crate::vfs::open::OpenedArchives;
+use crate::vfs::open::Opened;
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::source_set::SourceSet;
 
 /// Print the files that several layers have: which layer wins, and which are hidden
 ///
@@ -115,8 +115,8 @@ struct LayerLine<'a> {
 
 impl Conflicts {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let set = SourceSet::new(&self.sources, &Flags::of(&self.open))?;
-        let opened = OpenedArchives::open(&set.in_one_tree())?;
+        let set = source_set(&self.sources, self.open.options())?;
+        let opened = set.in_one_tree().open()?;
         let layers = self.layers(&opened)?;
         let files = self.selection.files(&opened.tree)?;
         let mut conflicts = conflicts(&opened, &files);
@@ -145,7 +145,7 @@ impl Conflicts {
     }
 
     /// For each layer whether it is asked for.
-    fn layers(&self, opened: &OpenedArchives) -> Result<Vec<bool>, Failure> {
+    fn layers(&self, opened: &Opened) -> Result<Vec<bool>, Failure> {
         let paths: Vec<&Path> = layers(opened).map(|layer| opened.store.path(layer)).collect();
         let Some(of) = &self.of else { return Ok(vec![true; paths.len()]) };
         let found = named(&paths, of);
@@ -161,7 +161,7 @@ impl Conflicts {
     fn write_json(
         &self,
         out: &mut impl Write,
-        opened: &OpenedArchives,
+        opened: &Opened,
         conflicts: &[Conflict],
         tallies: &[Tally],
         is_asked: &[bool],
@@ -192,7 +192,7 @@ impl Conflicts {
     fn write(
         &self,
         out: &mut impl Write,
-        opened: &OpenedArchives,
+        opened: &Opened,
         conflicts: &[Conflict],
         tallies: &[Tally],
         is_asked: &[bool],
@@ -243,7 +243,7 @@ impl Tally {
 }
 
 /// The conflicts among files.
-fn conflicts(opened: &OpenedArchives, files: &[(NodeId, EntryId)]) -> Vec<Conflict> {
+fn conflicts(opened: &Opened, files: &[(NodeId, EntryId)]) -> Vec<Conflict> {
     let conflict = |&(node, winner): &(NodeId, EntryId)| {
         let hidden: Vec<_> = opened.tree.hidden(node).iter().map(|hidden| hidden.entry).collect();
         (!hidden.is_empty()).then_some(Conflict { node, winner, hidden, compared: Vec::new() })
@@ -252,7 +252,7 @@ fn conflicts(opened: &OpenedArchives, files: &[(NodeId, EntryId)]) -> Vec<Confli
 }
 
 /// Compares what is hidden with what hides it, on all processors.
-fn compare_all(opened: &OpenedArchives, conflicts: &mut [Conflict]) -> Result<(), Failure> {
+fn compare_all(opened: &Opened, conflicts: &mut [Conflict]) -> Result<(), Failure> {
     let store = &opened.store;
     // What cannot be learnt is found when the file is read.
     let _ = store.learn_sizes(conflicts.iter().flat_map(Conflict::entries), Reach::Device);
@@ -263,11 +263,11 @@ fn compare_all(opened: &OpenedArchives, conflicts: &mut [Conflict]) -> Result<()
         (winner.layer, store.offset(winner))
     });
     let file = |entry| StoredFile { store, entry };
-    let compared = in_parallel(order.len(), "comparing", |index| {
+    let compared = in_parallel(order.len(), &steps("comparing", order.len()), |index| {
         let Conflict { winner, hidden, .. } = &conflicts[order[index]];
         let hidden: Vec<_> = hidden.iter().map(|entry| file(*entry)).collect();
-        Ok(compare(file(*winner), &hidden))
-    })?;
+        compare(file(*winner), &hidden)
+    });
     for (index, compared) in order.into_iter().zip(compared) {
         conflicts[index].compared = compared;
     }
@@ -275,7 +275,7 @@ fn compare_all(opened: &OpenedArchives, conflicts: &mut [Conflict]) -> Result<()
 }
 
 /// How many files of each layer win, and how many are hidden.
-fn tallies(opened: &OpenedArchives, files: &[(NodeId, EntryId)], conflicts: &[Conflict]) -> Vec<Tally> {
+fn tallies(opened: &Opened, files: &[(NodeId, EntryId)], conflicts: &[Conflict]) -> Vec<Tally> {
     let mut tallies = vec![Tally::default(); opened.store.layers()];
     for (node, winner) in files {
         tallies[usize::from(winner.layer)].winning += 1;
@@ -293,7 +293,7 @@ fn tallies(opened: &OpenedArchives, files: &[(NodeId, EntryId)], conflicts: &[Co
 
 /// What is said where the game itself does not always take the winner. Not a note of an order: hardly an order of Oblivion
 /// would be without it.
-fn unsure(opened: &OpenedArchives, conflicts: &[Conflict]) -> Option<String> {
+fn unsure(opened: &Opened, conflicts: &[Conflict]) -> Option<String> {
     if opened.order.precedence.archives != ArchiveRule::Oblivion {
         return None;
     }
@@ -310,11 +310,11 @@ fn unsure(opened: &OpenedArchives, conflicts: &[Conflict]) -> Option<String> {
 }
 
 /// The layers, lowest first.
-fn layers(opened: &OpenedArchives) -> impl Iterator<Item = u16> {
+fn layers(opened: &Opened) -> impl Iterator<Item = u16> {
     0..u16::try_from(opened.store.layers()).unwrap_or(u16::MAX)
 }
 
-fn layer_name(opened: &OpenedArchives, layer: u16) -> LayerName<'_> {
+fn layer_name(opened: &Opened, layer: u16) -> LayerName<'_> {
     let why = opened.reasons.get(usize::from(layer)).map_or("", String::as_str);
     LayerName { layer: opened.store.path(layer).to_string_lossy().into_owned(), why }
 }

@@ -9,17 +9,16 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_state::Flags;
+use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::{Selection, path};
 use crate::cli::terminal::output::{stdout_for, write_json};
+use crate::cli::terminal::progress::steps;
 use crate::content::{Reach, Store};
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId, Tree};
 use crate::vfs::comparison::{Compared, StoredFile, compare};
-use crate::vfs::open::OpenedArchives;
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::source_set::SourceSet;
 
 /// Print the files that one source has and another lacks, and those that differ
 ///
@@ -115,8 +114,8 @@ impl Diff {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         // Of two profiles each has its own options.
         let open = |source: &PathBuf| {
-            let set = SourceSet::new(slice::from_ref(source), &Flags::of(&self.open))?;
-            OpenedArchives::open(&set.in_one_tree())
+            let set = source_set(slice::from_ref(source), self.open.options())?;
+            Ok::<_, Failure>(set.in_one_tree().open()?)
         };
         let (a, b) = (open(&self.a)?, open(&self.b)?);
         let pairs = pairs(&a.tree, &b.tree, &self.selection)?;
@@ -156,8 +155,8 @@ impl Diff {
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         // So that a disk is read in one pass, of A at least.
         order.sort_by_cached_key(|&index| pairs[index].a.map(|it| (it.layer, a.offset(it))));
-        let found = in_parallel(order.len(), "comparing", |index| {
-            Ok(match pairs[order[index]] {
+        let found =
+            in_parallel(order.len(), &steps("comparing", order.len()), |index| match pairs[order[index]] {
                 Pair { a: None, .. } => Change::Added,
                 Pair { b: None, .. } => Change::Removed,
                 Pair { a: Some(in_a), b: Some(in_b), .. } => {
@@ -165,8 +164,7 @@ impl Diff {
                     let in_b = StoredFile { store: b, entry: in_b };
                     if self.compare { with_reading(in_a, in_b) } else { without_reading(in_a, in_b) }
                 }
-            })
-        })?;
+            });
         let mut changes = vec![Change::Equal; pairs.len()];
         order.into_iter().zip(found).for_each(|(index, change)| changes[index] = change);
         Ok(changes)

@@ -7,17 +7,18 @@ use clap::Args;
 use indicatif::BinaryBytes;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_state::Flags;
+use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::selection::{Selection, path};
 use crate::cli::terminal::output::stdout;
+use crate::cli::terminal::progress::steps;
 use crate::format::EntryId;
 use crate::system::text::count;
 use crate::tree::NodeId;
-use crate::vfs::open::OpenedArchives;
+use crate::vfs::OpenOptions;
+use crate::vfs::open::Opened;
 use crate::vfs::output_folder::OutputFolder;
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::source_set::SourceSet;
 
 /// Write files of archives and folders to a folder
 ///
@@ -56,8 +57,9 @@ enum Outcome {
 
 impl Extract {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
-        let flags = Flags { layout: self.layout.layout, salvage: self.salvage, ..Flags::of(&self.open) };
-        let opened = OpenedArchives::open(&SourceSet::new(&self.archives, &flags)?)?;
+        let options =
+            OpenOptions { layout: self.layout.layout, salvage: self.salvage, ..self.open.options() };
+        let opened = source_set(&self.archives, options)?.open()?;
         let mut files = self.selection.files(&opened.tree)?;
         // So that a disk is read in one pass.
         files.sort_by_key(|(_, entry)| (entry.layer, opened.store.offset(*entry)));
@@ -67,10 +69,10 @@ impl Extract {
             let why = "it is one of the sources, whose files would be replaced; name another folder";
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", self.directory.display())));
         }
-        let outcomes = in_parallel(files.len(), "extracting", |index| {
+        let outcomes = in_parallel(files.len(), &steps("extracting", files.len()), |index| {
             let (node, entry) = files[index];
-            Ok(self.write(&opened, &folder, node, entry))
-        })?;
+            self.write(&opened, &folder, node, entry)
+        });
         let (mut written, mut bytes, mut failed) = (0, 0, Vec::new());
         for outcome in outcomes {
             match outcome {
@@ -100,7 +102,7 @@ impl Extract {
         Ok(if failed.is_empty() { Exit::Ok } else { Exit::No })
     }
 
-    fn write(&self, opened: &OpenedArchives, folder: &OutputFolder, node: NodeId, entry: EntryId) -> Outcome {
+    fn write(&self, opened: &Opened, folder: &OutputFolder, node: NodeId, entry: EntryId) -> Outcome {
         let (store, tree) = (&opened.store, &opened.tree);
         let written = folder.write(tree, node, self.skip_existing, |out| store.copy(entry, out));
         if let Some(error) = store.take_salvaged(entry) {

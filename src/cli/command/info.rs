@@ -11,13 +11,13 @@ use serde::Serialize;
 
 use super::order;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_state::Flags;
+use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::game::LoadOrder;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
-use crate::vfs::open::OpenedArchives;
+use crate::vfs::open::Opened;
 use crate::vfs::source_set::SourceSet;
 use crate::vfs::{loose_notes, sources};
 
@@ -66,7 +66,7 @@ impl Info {
         let mut out = stdout_for(self.json);
         for source in &self.archives {
             // Each is reported by itself, so that a profile's options are those of what it names.
-            let set = SourceSet::new(slice::from_ref(source), &Flags::of(&self.open))?.in_one_tree();
+            let set = source_set(slice::from_ref(source), self.open.options())?.in_one_tree();
             for path in &set.paths {
                 self.write_source(path, &set, &mut out)?;
             }
@@ -76,8 +76,8 @@ impl Info {
     }
 
     fn write_source(&self, source: &Path, set: &SourceSet, out: &mut impl Write) -> Result<(), Failure> {
-        if let Some(mut order) = sources::game(source, &set.open.source)? {
-            loose_notes::add(&mut order, &set.open.parse);
+        if let Some(mut order) = sources::game(source, &set.options)? {
+            loose_notes::add(&mut order, &set.options);
             match self.json {
                 true => order::write_json(out, &order)?,
                 false => write_game(out, &order)?,
@@ -87,7 +87,7 @@ impl Info {
         if !source.is_dir() {
             return Ok(self.write(&summary(source, set)?, out)?);
         }
-        let NamedFolder { loose, archives } = NamedFolder::open(source, &set.open)?;
+        let NamedFolder { loose, archives } = NamedFolder::open(source, &set.options)?;
         self.write(&of_folder(source, &loose), out)?;
         for archive in archives {
             self.write(&summary(&archive, set)?, out)?;
@@ -114,7 +114,7 @@ fn write_game(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
 
 /// What an archive holds, opened with the options of a set.
 fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
-    let mut opened = OpenedArchives::open(&set.only(archive))?;
+    let mut opened = set.only(archive).open()?;
     let (codecs, files, bytes) = contents(&opened);
     let description = opened.descriptions.remove(0);
     let about = description.about;
@@ -137,7 +137,7 @@ fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
 }
 
 /// Files by codec, how many there are, and their bytes.
-fn contents(opened: &OpenedArchives) -> (BTreeMap<&'static str, usize>, usize, u64) {
+fn contents(opened: &Opened) -> (BTreeMap<&'static str, usize>, usize, u64) {
     let mut codecs = BTreeMap::new();
     let (mut files, mut bytes) = (0, 0);
     for (_, entry) in opened.tree.entries() {
@@ -149,7 +149,7 @@ fn contents(opened: &OpenedArchives) -> (BTreeMap<&'static str, usize>, usize, u
 }
 
 /// The loose files of a folder.
-fn of_folder(path: &Path, loose: &OpenedArchives) -> Summary {
+fn of_folder(path: &Path, loose: &Opened) -> Summary {
     let (codecs, files, bytes) = contents(loose);
     Summary {
         archive: path.display().to_string(),

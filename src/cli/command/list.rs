@@ -7,14 +7,14 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_state::Flags;
+use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs};
 use crate::cli::options::selection::{Selection, path};
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::format::EntryId;
 use crate::tree::NodeId;
-use crate::vfs::open::OpenedArchives;
-use crate::vfs::source_set::SourceSet;
+use crate::vfs::OpenOptions;
+use crate::vfs::open::Opened;
 
 /// List the files in archives and folders, as a mount would show them
 #[derive(Args, Debug)]
@@ -55,8 +55,8 @@ struct Line {
 
 impl List {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let flags = Flags { layout: self.layout.layout, ..Flags::of(&self.open) };
-        let opened = OpenedArchives::open(&SourceSet::new(&self.archives, &flags)?)?;
+        let options = OpenOptions { layout: self.layout.layout, ..self.open.options() };
+        let opened = source_set(&self.archives, options)?.open()?;
         let mut out = stdout_for(self.json || self.zero);
         for (node, entry) in self.selection.files(&opened.tree)? {
             if self.json {
@@ -80,7 +80,7 @@ impl List {
     }
 }
 
-fn line(opened: &OpenedArchives, node: NodeId, entry: EntryId) -> Line {
+fn line(opened: &Opened, node: NodeId, entry: EntryId) -> Line {
     // Of a loose file the look at its size tells both.
     let size = opened.store.size(entry);
     let packing = opened.store.packing(entry);

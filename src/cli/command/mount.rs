@@ -24,7 +24,8 @@ use crate::daemon::{detach, logging};
 use crate::fs::FileSystem;
 use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
 use crate::system::covered::cover;
-use crate::vfs::open::OpenedArchives;
+use crate::vfs::OpenOptions;
+use crate::vfs::open::Opened;
 use crate::vfs::reopening::Reopening;
 
 /// Mount archives and folders as one read-only tree
@@ -82,15 +83,17 @@ pub(crate) struct Mount {
 impl Mount {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let flags = Flags {
-            open: self.open.clone(),
-            layout: self.layout.layout,
-            salvage: self.salvage,
-            cache_size: self.cache_size,
+            open: OpenOptions {
+                layout: self.layout.layout,
+                salvage: self.salvage,
+                cache_size: self.cache_size,
+                ..self.open.options()
+            },
             foreground: self.foreground,
             edit: self.edit.clone(),
         };
         let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
-        let reopening = Reopening::new(&plan.sources, &self.options, &flags);
+        let reopening = Reopening::new(&plan.sources, &plan.given);
         if let Some(name) = &self.save_profile {
             return Self::save_profile(name, &plan, is_quiet);
         }
@@ -144,9 +147,7 @@ impl Mount {
             plan.check_outside(&passed.mountpoint, self.log_file.as_deref())?;
         }
         refuse_empty(&plan)?;
-        let cache_size = plan.options.cache_size.unwrap_or(cache_size::DEFAULT);
-        let opened =
-            logging::while_opening(|| OpenedArchives::open_with_cache(&plan.source_set(), cache_size))?;
+        let opened = logging::while_opening(|| plan.source_set().open())?;
         let mut mountpoint = prepare_mountpoint(&plan)?;
         self.serve(plan, opened, (reopening, began), &mut mountpoint, is_quiet)
     }
@@ -192,7 +193,7 @@ impl Mount {
     fn serve(
         &self,
         plan: MountPlan,
-        opened: OpenedArchives,
+        opened: Opened,
         (reopening, began): (Reopening, SystemTime),
         mountpoint: &mut Mountpoint,
         is_quiet: bool,

@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
 use crate::daemon::overlay;
-use crate::fs::unix_seconds;
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::status::{self, Answer, MountStatus};
+use crate::system::clock::unix_seconds;
 use crate::system::mountinfo::MountEntry;
 use crate::system::text::count;
 

@@ -10,8 +10,8 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::open_args::ParseArgs;
 use crate::cli::terminal::output::stdout;
 use crate::format::Name;
-use crate::format::encoding::Encoding;
 use crate::vfs::opened_archive::with_archive;
+use crate::vfs::stored_path::stored_path;
 
 /// Print the paths that archives store, one a line, as a list for `--names`
 ///
@@ -41,24 +41,16 @@ impl Names {
 
     /// Adds an archive's paths, each under its folded form.
     fn collect(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
-        with_archive(archive, &self.parse.options(), |parsed| {
+        Ok(with_archive(archive, &self.parse.options().parse_options(), |parsed| {
             for path in parsed.entries().filter_map(|entry| self.path(&entry.name)) {
                 paths.entry(path.to_ascii_lowercase()).or_insert(path);
             }
-        })
+        })?)
     }
 
     /// A whole stored path; `None` where it has no text in the code page, or is not one line.
     fn path(&self, name: &Name<'_>) -> Option<String> {
-        let path = stored_path(name, self.parse.encoding())?;
+        let path = stored_path(name, self.parse.options().code_page())?;
         (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)
     }
-}
-
-/// A whole stored name as text with `/` between folders; `None` where it has no text in the code page.
-pub(crate) fn stored_path(name: &Name<'_>, encoding: Encoding) -> Option<String> {
-    let (folder, file) = name.parts()?;
-    let parts = [encoding.decode(folder)?, encoding.decode(file)?];
-    let pieces = parts.iter().flat_map(|part| part.split(['/', '\\']));
-    Some(pieces.filter(|piece| !matches!(*piece, "" | ".")).collect::<Vec<_>>().join("/"))
 }

@@ -15,6 +15,7 @@ use crate::cli::desktop::user_manager;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::options::mount_state::MountOptions;
+use crate::cli::options::named_sources::NamedSources;
 use crate::cli::terminal::output::{escaped, quoted, stdout};
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::MountsFolder;
@@ -25,7 +26,6 @@ use crate::system::mountinfo::{self, MountEntry};
 use crate::system::subprocess::output_within;
 use crate::vfs::folder_name;
 use crate::vfs::profile::expand_home;
-use crate::vfs::source_set::Expanded;
 use crate::vfs::sources::is_game;
 
 /// Mount archives, folders or games, and open the file manager on them
@@ -84,7 +84,7 @@ impl DesktopOpen {
                 return check_alive(&mounted).map(|()| mountpoint);
             }
         }
-        let of_profile = Expanded::new(&self.sources, MountOptions::new())?.mountpoint;
+        let of_profile = NamedSources::new(&self.sources, MountOptions::new())?.mountpoint;
         let around = match &of_profile {
             Some(mountpoint) => absolute(mountpoint)?.parent().map(Path::to_owned).unwrap_or_default(),
             None => self.folder()?,

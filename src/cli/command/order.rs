@@ -7,14 +7,12 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_state::Flags;
-use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::named_sources::source_set;
 use crate::cli::options::source_args::SourceArgs;
 use crate::cli::terminal::output::{self, stdout_for};
 use crate::game::{ArchiveRule, LoadOrder, LooseRule};
 use crate::system::text::count;
 use crate::vfs::loose_notes;
-use crate::vfs::source_set::SourceSet;
 use crate::vfs::sources;
 
 /// Print what a game loads, in which order and why, and what is odd about it
@@ -76,11 +74,10 @@ struct Precedence<'a> {
 
 impl Order {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let open = OpenArgs { source: self.source.clone(), ..OpenArgs::default() };
-        let set = SourceSet::new(&self.sources, &Flags::of(&open))?;
-        let mut orders = sources::plan_each(&set)?;
+        let set = source_set(&self.sources, self.source.options())?;
+        let mut orders = sources::plan_each(&set.paths, &set.options)?;
         // Of each for itself: the rules of a game are for its own layers.
-        orders.iter_mut().for_each(|order| loose_notes::add(order, &set.open.parse));
+        orders.iter_mut().for_each(|order| loose_notes::add(order, &set.options));
         let order = sources::joined(orders);
         let mut out = stdout_for(self.json);
         match self.json {

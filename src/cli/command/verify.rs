@@ -8,16 +8,18 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_state::Flags;
+use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
+use crate::cli::terminal::progress::steps;
 use crate::format::hash::Family;
 use crate::format::{self, EntryId};
 use crate::game::LayerKind;
 use crate::system::text::count;
+use crate::vfs::OpenOptions;
 use crate::vfs::named_folder::NamedFolder;
-use crate::vfs::open::OpenedArchives;
+use crate::vfs::open::Opened;
 use crate::vfs::opened_archive::with_archive;
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::source_set::SourceSet;
@@ -80,9 +82,9 @@ impl Verify {
         };
         for source in &self.archives {
             // Each is checked by itself, so that a profile's options are those of what it names.
-            let set = SourceSet::new(slice::from_ref(source), &Flags::of(&self.open))?.in_one_tree();
+            let set = source_set(slice::from_ref(source), self.open.options())?.in_one_tree();
             // A profile that has suspect files served does not make them sound.
-            let set = SourceSet { salvage: false, ..set };
+            let set = SourceSet { options: set.options.salvage(false), ..set };
             for path in &set.paths {
                 verify_source(path, &set, &mut report)?;
             }
@@ -97,7 +99,7 @@ fn verify_source(
     set: &SourceSet,
     report: &mut impl FnMut(Findings) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    if let Some(order) = sources::game(source, &set.open.source)? {
+    if let Some(order) = sources::game(source, &set.options)? {
         for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
             report(verify_archive(&layer.path, set)?)?;
         }
@@ -106,7 +108,7 @@ fn verify_source(
     if !source.is_dir() {
         return Ok(report(verify_archive(source, set)?)?);
     }
-    let NamedFolder { loose, archives } = NamedFolder::open(source, &set.open)?;
+    let NamedFolder { loose, archives } = NamedFolder::open(source, &set.options)?;
     for archive in &archives {
         report(verify_archive(archive, set)?)?;
     }
@@ -114,13 +116,13 @@ fn verify_source(
 }
 
 fn verify_archive(archive: &Path, set: &SourceSet) -> Result<Findings, Failure> {
-    let opened = OpenedArchives::open(&set.only(archive))?;
-    findings(archive, &opened, &misnamed(archive, &set.open)?)
+    let opened = set.only(archive).open()?;
+    findings(archive, &opened, &misnamed(archive, &set.options)?)
 }
 
 /// The files whose stored hash is that of their stored name on no platform; ascending.
-fn misnamed(archive: &Path, args: &OpenArgs) -> Result<Vec<EntryId>, Failure> {
-    with_archive(archive, &args.parse.options(), |parsed| {
+fn misnamed(archive: &Path, options: &OpenOptions) -> Result<Vec<EntryId>, Failure> {
+    Ok(with_archive(archive, &options.parse_options(), |parsed| {
         let is_misnamed = |entry: &format::Entry<'_>| {
             entry.name.parts().is_some_and(|(folder, file)| {
                 parsed.hashes != Family::None
@@ -129,15 +131,17 @@ fn misnamed(archive: &Path, args: &OpenArgs) -> Result<Vec<EntryId>, Failure> {
         };
         let entries = (0_u32..).zip(parsed.entries()).filter(|(_, entry)| is_misnamed(entry));
         entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect()
-    })
+    })?)
 }
 
 /// Checks all files of one archive or folder; `misnamed` are ascending.
-fn findings(source: &Path, opened: &OpenedArchives, misnamed: &[EntryId]) -> Result<Findings, Failure> {
+fn findings(source: &Path, opened: &Opened, misnamed: &[EntryId]) -> Result<Findings, Failure> {
     let mut files: Vec<_> = opened.tree.entries().collect();
     // In stored order, so that the disk is read sequentially.
     files.sort_unstable_by_key(|(_, entry)| *entry);
-    let checked = in_parallel(files.len(), "verifying", |index| Ok(opened.store.check(files[index].1)))?;
+    let checked = in_parallel(files.len(), &steps("verifying", files.len()), |index| {
+        opened.store.check(files[index].1)
+    });
     let (mut bad, mut odd) = (Vec::new(), Vec::new());
     for ((node, entry), checked) in files.iter().zip(checked) {
         let path = selection::path(&opened.tree, *node);

@@ -8,15 +8,13 @@ use clap::Args;
 use indicatif::BinaryBytes;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_state::Flags;
+use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::stdout_for;
 use crate::daemon::overlay;
 use crate::fs::{FileSystem, Presentation, Provenance, WHICH_LINK, read_pages};
 use crate::system::mountinfo;
 use crate::tree::Kind;
-use crate::vfs::open::OpenedArchives;
-use crate::vfs::source_set::SourceSet;
 
 /// Print which archive a file inside a mount comes from, and what it hides
 ///
@@ -82,10 +80,10 @@ impl Which {
 
     /// What a mount of the sources would serve, where some are named.
     fn open_sources(&self) -> Result<Option<FileSystem>, Failure> {
-        if self.sources.is_empty() && self.open.source.game_dir.is_none() {
+        if self.sources.is_empty() && self.open.game_dir().is_none() {
             return Ok(None);
         }
-        let opened = OpenedArchives::open(&SourceSet::new(&self.sources, &Flags::of(&self.open))?)?;
+        let opened = source_set(&self.sources, self.open.options())?.open()?;
         let fs = FileSystem::new(opened.tree, opened.store, Presentation::default());
         Ok(Some(fs.with_reasons(opened.reasons)))
     }

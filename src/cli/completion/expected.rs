@@ -8,12 +8,11 @@ use std::path::PathBuf;
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 
 use super::candidates::{self, Candidate, DiskFiles};
-use crate::cli::options::mount_state::Flags;
-use crate::cli::options::open_args::{Layout, OpenArgs};
+use crate::cli::options::named_sources::source_set;
+use crate::cli::options::open_args::OpenArgs;
 use crate::game::ArchiveRule;
 use crate::tree::Tree;
-use crate::vfs::open::OpenedArchives;
-use crate::vfs::source_set::SourceSet;
+use crate::vfs::{Layout, OpenOptions};
 
 /// What a word may become.
 #[derive(Debug)]
@@ -292,8 +291,8 @@ impl<'a> Line<'a> {
         let open = open.unwrap_or_default();
         let layout = parsed.and_then(|it| it.try_get_one::<Layout>("layout").ok()?.copied());
         let sources: Vec<PathBuf> = self.sources.iter().map(|it| OsStr::from_bytes(it).into()).collect();
-        let set = SourceSet::new(&sources, &Flags { layout, ..Flags::of(&open) }).ok()?;
-        OpenedArchives::open(&set).ok().map(|opened| opened.tree)
+        let set = source_set(&sources, OpenOptions { layout, ..open.options() }).ok()?;
+        set.open().ok().map(|opened| opened.tree)
     }
 }
 

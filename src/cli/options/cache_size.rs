@@ -1,7 +1,4 @@
-//! How much decoded data is kept: the default, and how a user writes another size.
-
-/// Bytes of decoded extents that are kept by default.
-pub(crate) const DEFAULT: u64 = 64 << 20;
+//! Sizes as a user writes them.
 
 /// Parses a number of bytes with an optional unit: K, M or G, of 1024.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
@@ -25,7 +22,7 @@ mod tests {
 
     #[test]
     fn units_are_powers_of_1024() {
-        assert_eq!(parse("64M"), Ok(DEFAULT));
+        assert_eq!(parse("64M"), Ok(crate::vfs::CACHE_SIZE));
         assert_eq!(parse("1GiB"), Ok(1 << 30));
         assert_eq!(parse("4096"), Ok(4096));
         assert!(parse("many").is_err() && parse("99999999999G").is_err());

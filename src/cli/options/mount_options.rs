@@ -9,6 +9,7 @@ use clap::{Arg, Command};
 use super::mount_state::MountOptions;
 use super::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::exit::{Exit, Failure};
+use crate::vfs::profile::split_options;
 
 /// Options that mount(8) passes to every file system, or whose effect the mount has in any case. `rw` is among them
 /// because mount(8) passes it by default; the mount is read-only nevertheless.
@@ -23,14 +24,15 @@ const REMOUNT: &str =
 impl MountOptions {
     /// Applies the value of one more `-o`, which outranks those before it. Paths in it are relative to `folder`.
     pub(crate) fn add(&mut self, options: &str, folder: &Path) -> Result<(), Failure> {
-        split(options)
-            .iter()
-            .filter(|option| !option.is_empty())
-            .try_for_each(|option| self.apply(option, folder))
+        self.add_all(&split_options(options), folder)
     }
 
-    fn apply(&mut self, option: &str, folder: &Path) -> Result<(), Failure> {
-        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+    /// Applies options by their names and values.
+    pub(crate) fn add_all(&mut self, options: &[(String, String)], folder: &Path) -> Result<(), Failure> {
+        options.iter().try_for_each(|(name, value)| self.apply(name, value, folder))
+    }
+
+    fn apply(&mut self, name: &str, value: &str, folder: &Path) -> Result<(), Failure> {
         let is_ignored =
             IGNORED.split(' ').any(|it| it == name) || name.starts_with("x-") || name.starts_with("X-");
         let row = MOUNT_OPTIONS.iter().find(|row| row.name.trim_end_matches('=') == name);
@@ -41,7 +43,10 @@ impl MountOptions {
             None if name == "allow_root" => Err("not offered; allow_other lets root in as well".into()),
             None => Err("unknown option; `bsafs help mount` lists them".into()),
         };
-        done.map_err(|error| Failure::new(Exit::Usage, format!("-o {option}: {error}")))
+        done.map_err(|error| {
+            let option = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
+            Failure::new(Exit::Usage, format!("-o {option}: {error}"))
+        })
     }
 }
 
@@ -98,25 +103,7 @@ impl TypedValueParser for OptionList {
     }
 }
 
-/// Splits at commas; `\,` is a comma within a value.
-fn split(options: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut characters = options.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            ',' => parts.push(String::new()),
-            _ => {
-                let character = if character == '\\' { characters.next().unwrap_or('\\') } else { character };
-                if let Some(last) = parts.last_mut() {
-                    last.push(character);
-                }
-            }
-        }
-    }
-    parts
-}
-
-/// A value that [`split`] leaves whole.
+/// A value that [`split_options`] leaves whole.
 fn escaped(value: &str) -> String {
     value.replace('\\', r"\\").replace(',', r"\,")
 }
@@ -202,7 +189,7 @@ mod tests {
         let mut options = parse(["names=a,force", "names=b"]).expect("accepted");
         options.add("names=c,names=/d", Path::new("/etc/bsafs")).expect("accepted");
         assert_eq!(options.open.names, ["a", "b", "/etc/bsafs/c", "/d"].map(Path::new));
-        assert!(options.open.parse.force);
+        assert!(options.open.force);
     }
 
     #[test]

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 
 use super::mount_state::{Flags, MountOptions};
+use super::named_sources::NamedSources;
 use super::source_args::SourceArgs;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::progress;
 use crate::fs::{MountedSource, Presentation};
 use crate::fuse::MountRequest;
 use crate::game::title;
-use crate::vfs::source_set::{Expanded, SourceSet};
+use crate::vfs::OpenOptions;
+use crate::vfs::source_set::SourceSet;
 use crate::vfs::sources::is_game;
 
 /// A mount before anything is opened.
@@ -23,6 +26,8 @@ pub(crate) struct MountPlan {
     /// Without one a folder is made.
     pub(crate) mountpoint: Option<PathBuf>,
     pub(crate) options: MountOptions,
+    /// How sources are opened, as the command line says; profiles, which it outranks, are read again when they change.
+    pub(crate) given: OpenOptions,
     /// The same as other processes are told of them.
     pub(crate) mounted_sources: Vec<MountedSource>,
     /// What is shown as its source, unless an option says otherwise.
@@ -38,21 +43,34 @@ impl MountPlan {
         let shown_source = shown_source(sources);
         let mut options = MountOptions::new();
         options.request.fsname.clone_from(&shown_source);
-        let expanded = Expanded::new(sources, options)?;
+        let expanded = NamedSources::new(sources, options)?;
         let mut options = expanded.options.clone();
         // The command line comes last and outranks profiles.
         options.outrank_by(flags);
+        let mut given = MountOptions::default();
+        option_lists.iter().try_for_each(|list| given.add(list, Path::new("")))?;
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
         let mountpoint = mountpoint.or(expanded.mountpoint);
         let order_arguments = order_arguments(sources, &options, &expanded.options);
         let mounted_sources = sources.iter().map(|source| mounted_source(source)).collect();
         let (archives, sources) = (expanded.paths, sources.to_owned());
-        Ok(Self { archives, sources, mountpoint, options, mounted_sources, shown_source, order_arguments })
+        let given = given.open.over(flags.open.clone());
+        Ok(Self {
+            archives,
+            sources,
+            mountpoint,
+            options,
+            given,
+            mounted_sources,
+            shown_source,
+            order_arguments,
+        })
     }
 
     /// What is opened, and how.
     pub(crate) fn source_set(&self) -> SourceSet {
-        SourceSet::of_options(self.archives.clone(), &self.options)
+        let options = OpenOptions { progress: Some(progress::steps), ..self.options.open.clone() };
+        SourceSet { paths: self.archives.clone(), options }
     }
 
     /// Refuses files beneath a mountpoint that is mounted before they are opened, and folders around it: the daemon would wait

@@ -2,20 +2,15 @@
 
 use std::path::PathBuf;
 
-use super::open_args::{Layout, OpenArgs};
 use crate::daemon::privileges::Privileges;
 use crate::fs::{Owner, Presentation};
 use crate::fuse::MountRequest;
+use crate::vfs::OpenOptions;
 
 /// The state that command line, profiles and `-o` set together. `None` is the default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MountOptions {
-    pub(crate) open: OpenArgs,
-    pub(crate) layout: Option<Layout>,
-    /// Whether suspect files are served.
-    pub(crate) salvage: bool,
-    /// In bytes.
-    pub(crate) cache_size: Option<u64>,
+    pub(crate) open: OpenOptions,
     pub(crate) foreground: bool,
     pub(crate) nonempty: bool,
     /// Whether changes on the disk are not followed.
@@ -31,19 +26,9 @@ pub(crate) struct MountOptions {
 /// The flags of a command that have an option of the same name; a command without one leaves it out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flags {
-    pub(crate) open: OpenArgs,
-    pub(crate) layout: Option<Layout>,
-    pub(crate) salvage: bool,
-    pub(crate) cache_size: Option<u64>,
+    pub(crate) open: OpenOptions,
     pub(crate) foreground: bool,
     pub(crate) edit: Option<PathBuf>,
-}
-
-impl Flags {
-    /// Those of a command that has no others.
-    pub(crate) fn of(open: &OpenArgs) -> Self {
-        Self { open: open.clone(), ..Self::default() }
-    }
 }
 
 impl MountOptions {
@@ -56,9 +41,6 @@ impl MountOptions {
     /// Applies the flags that are given.
     pub(crate) fn outrank_by(&mut self, flags: &Flags) {
         self.open = flags.open.clone().over(std::mem::take(&mut self.open));
-        self.layout = flags.layout.or(self.layout);
-        self.salvage |= flags.salvage;
-        self.cache_size = flags.cache_size.or(self.cache_size);
         self.foreground |= flags.foreground;
         self.edit = flags.edit.clone().or_else(|| self.edit.take());
     }

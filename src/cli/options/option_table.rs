@@ -6,8 +6,6 @@ use clap::ValueEnum;
 
 use super::cache_size;
 use super::mount_state::MountOptions;
-use super::open_args::parse_encoding;
-use super::source_args::parse_precedence;
 use crate::game::ArchiveRule;
 use crate::vfs::profile::expand_home;
 
@@ -114,80 +112,97 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         "encoding=",
         "utf-8",
         "as --encoding",
-        |it, text, _| set(&mut it.open.parse.encoding, Some(parse_encoding(text)?)),
-        |it| it.open.parse.encoding.iter().map(|it| it.name().to_owned()).collect(),
+        |it, text, folder| open(it, "encoding", text, folder),
+        |it| it.open.encoding.iter().map(|it| it.name().to_owned()).collect(),
     ),
     value(
         "layout=",
         "per-archive",
         "as --layout",
-        |it, text, _| set(&mut it.layout, Some(one_of(text)?)),
-        |it| name_of(it.layout.as_ref()),
+        |it, text, folder| open(it, "layout", text, folder),
+        |it| name_of(it.open.layout.as_ref()),
     ),
     value(
         "archives=",
         "files",
         "as --archives",
-        |it, text, _| set(&mut it.open.source.folder_archives, Some(one_of(text)?)),
-        |it| name_of(it.open.source.folder_archives.as_ref()),
+        |it, text, folder| open(it, "archives", text, folder),
+        |it| name_of(it.open.archives.as_ref()),
     ),
     value(
         "textures=",
         "dds",
         "as --textures",
-        |it, text, _| set(&mut it.open.textures, Some(one_of(text)?)),
+        |it, text, folder| open(it, "textures", text, folder),
         |it| name_of(it.open.textures.as_ref()),
     ),
-    value("names=", "names.txt", "as --names", add_names, |it| paths(&it.open.names)),
+    value(
+        "names=",
+        "names.txt",
+        "as --names",
+        |it, text, folder| open(it, "names", text, folder),
+        |it| paths(&it.open.names),
+    ),
     value(
         "game_dir=",
         "game",
         "as --game-dir",
-        |it, text, folder| set(&mut it.open.source.game_dir, Some(path(text, folder))),
-        |it| paths(&it.open.source.game_dir),
+        |it, text, folder| open(it, "game_dir", text, folder),
+        |it| paths(&it.open.game_dir),
     ),
     value(
         "prefix=",
         "pfx",
         "as --prefix",
-        |it, text, folder| set(&mut it.open.source.prefix, Some(path(text, folder))),
-        |it| paths(&it.open.source.prefix),
+        |it, text, folder| open(it, "prefix", text, folder),
+        |it| paths(&it.open.prefix),
     ),
-    value("ini=", "Skyrim.ini", "as --ini", add_ini, |it| paths(&it.open.source.inis)),
+    value(
+        "ini=",
+        "Skyrim.ini",
+        "as --ini",
+        |it, text, folder| open(it, "ini", text, folder),
+        |it| paths(&it.open.inis),
+    ),
     value(
         "plugins=",
         "plugins.txt",
         "as --plugins",
-        |it, text, folder| set(&mut it.open.source.plugins, Some(path(text, folder))),
-        |it| paths(&it.open.source.plugins),
+        |it, text, folder| open(it, "plugins", text, folder),
+        |it| paths(&it.open.plugins),
     ),
     value(
         "precedence=",
         "last",
         "as --precedence",
-        |it, text, _| set(&mut it.open.source.precedence, Some(parse_precedence(text)?)),
+        |it, text, folder| open(it, "precedence", text, folder),
         precedence,
     ),
     value(
         "mo2_profile=",
         "Default",
         "as --mo2-profile",
-        |it, text, _| set(&mut it.open.source.mo2_profile, Some(text.to_owned())),
-        |it| it.open.source.mo2_profile.iter().cloned().collect(),
+        |it, text, folder| open(it, "mo2_profile", text, folder),
+        |it| it.open.mo2_profile.iter().cloned().collect(),
     ),
     flag(
         "force",
         "as --force",
-        |it, _, _| set(&mut it.open.parse.force, true),
-        |it| given(it.open.parse.force),
+        |it, text, folder| open(it, "force", text, folder),
+        |it| given(it.open.force),
     ),
-    flag("salvage", "as --salvage", |it, _, _| set(&mut it.salvage, true), |it| given(it.salvage)),
+    flag(
+        "salvage",
+        "as --salvage",
+        |it, text, folder| open(it, "salvage", text, folder),
+        |it| given(it.open.salvage),
+    ),
     value(
         "cache_size=",
         "256M",
         "as --cache-size",
-        |it, text, _| set(&mut it.cache_size, Some(cache_size::parse(text)?)),
-        |it| it.cache_size.iter().map(u64::to_string).collect(),
+        |it, text, _| set(&mut it.open.cache_size, Some(cache_size::parse(text)?)),
+        |it| it.open.cache_size.iter().map(u64::to_string).collect(),
     ),
     value(
         "fsname=",
@@ -264,6 +279,11 @@ const fn value(
     MountOption { name, example, help, set, values }
 }
 
+/// Sets an option that opening knows.
+fn open(options: &mut MountOptions, name: &str, text: &str, folder: &Path) -> Result<(), String> {
+    options.open.set(name, text, folder).map(|_| ())
+}
+
 fn set<T>(field: &mut T, value: T) -> Result<(), String> {
     *field = value;
     Ok(())
@@ -301,24 +321,6 @@ fn set_dmask(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), Str
     set(&mut options.presentation.owner.folder_mask, permissions(text)?)
 }
 
-fn one_of<T: ValueEnum>(text: &str) -> Result<T, String> {
-    T::from_str(text, true).map_err(|_| {
-        let values = T::value_variants().iter().filter_map(T::to_possible_value);
-        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
-        format!("not one of {}", names.join(", "))
-    })
-}
-
-fn add_names(options: &mut MountOptions, text: &str, folder: &Path) -> Result<(), String> {
-    options.open.names.push(path(text, folder));
-    Ok(())
-}
-
-fn add_ini(options: &mut MountOptions, text: &str, folder: &Path) -> Result<(), String> {
-    options.open.source.inis.push(path(text, folder));
-    Ok(())
-}
-
 fn add_max_read(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), String> {
     options.request.kernel_options.push(format!("max_read={}", number(text, 10)?));
     Ok(())
@@ -339,7 +341,7 @@ fn name_of(value: Option<&impl ValueEnum>) -> Vec<String> {
 }
 
 fn precedence(options: &MountOptions) -> Vec<String> {
-    let named = ArchiveRule::ALL.iter().filter(|(_, rule)| options.open.source.precedence == Some(*rule));
+    let named = ArchiveRule::ALL.iter().filter(|(_, rule)| options.open.precedence == Some(*rule));
     named.map(|(name, _)| (*name).to_owned()).collect()
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     check_name(name)?;
     // What cannot be planned now could not be mounted later.
-    sources::plan(&plan.source_set())?;
+    sources::plan(&plan.archives, &plan.options.open)?;
     let mut defaults = MountOptions::new();
     defaults.request.fsname.clone_from(&plan.shown_source);
     let profile = SavedProfile {

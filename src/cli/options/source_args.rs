@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::game::{ArchiveRule, Overrides};
+use crate::game::ArchiveRule;
+use crate::vfs::options::parse_precedence;
+use crate::vfs::{FolderArchives, OpenOptions};
 
 /// Where a game's files are, where they were not found or others are wanted, and which files are layers.
 #[derive(Args, Clone, Debug, Default)]
@@ -34,50 +36,17 @@ pub(crate) struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// These, and where they say nothing, others. INI files are those of both, and these outrank the others'.
-    pub(crate) fn over(self, lower: Self) -> Self {
-        Self {
-            game_dir: self.game_dir.or(lower.game_dir),
-            prefix: self.prefix.or(lower.prefix),
-            inis: [lower.inis, self.inis].concat(),
-            plugins: self.plugins.or(lower.plugins),
-            precedence: self.precedence.or(lower.precedence),
-            mo2_profile: self.mo2_profile.or(lower.mo2_profile),
-            folder_archives: self.folder_archives.or(lower.folder_archives),
-        }
-    }
-
-    /// What becomes of archives in folders.
-    pub(crate) fn folder_archives(&self) -> FolderArchives {
-        self.folder_archives.unwrap_or_default()
-    }
-
-    /// What of them outranks what is found.
-    pub(crate) fn overrides(&self) -> Overrides {
-        Overrides {
+    /// What they set.
+    pub(crate) fn options(&self) -> OpenOptions {
+        OpenOptions {
+            game_dir: self.game_dir.clone(),
             prefix: self.prefix.clone(),
             inis: self.inis.clone(),
             plugins: self.plugins.clone(),
             precedence: self.precedence,
             mo2_profile: self.mo2_profile.clone(),
+            archives: self.folder_archives,
+            ..OpenOptions::default()
         }
     }
-}
-
-/// What becomes of the archives that lie directly in a folder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FolderArchives {
-    /// They are layers below its loose files, in the order of their names, and not listed
-    #[default]
-    Open,
-    /// They are files like others: the folder in any case, merged
-    Files,
-    /// They are layers, and listed too
-    Both,
-}
-
-/// Parses the name of a rule.
-pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
-    let found = ArchiveRule::ALL.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
-    found.map(|(_, rule)| *rule).ok_or_else(|| "it is one of last, first, fnv and oblivion".to_owned())
 }

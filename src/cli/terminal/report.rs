@@ -13,12 +13,12 @@ use crate::format::EntryId;
 use crate::game::{ArchiveRule, LoadOrder, LooseRule, NoteCode};
 use crate::system::text::count;
 use crate::tree::NodeId;
-use crate::vfs::open::OpenedArchives;
+use crate::vfs::open::Opened;
 
 /// What was mounted, and how to undo it.
 pub(crate) fn report(
     order_arguments: &[String],
-    opened: &OpenedArchives,
+    opened: &Opened,
     mountpoint: &Mountpoint,
     edit: Option<&Path>,
 ) -> String {
@@ -110,7 +110,7 @@ fn folders(store: &Store) -> usize {
 }
 
 /// How many loose files an archive hides because it is not older.
-fn older(opened: &OpenedArchives) -> usize {
+fn older(opened: &Opened) -> usize {
     if opened.order.precedence.loose != LooseRule::ByDate {
         return 0;
     }
@@ -123,7 +123,7 @@ fn older(opened: &OpenedArchives) -> usize {
 }
 
 /// What is odd, by its codes.
-fn oddities(order_arguments: &[String], opened: &OpenedArchives) -> String {
+fn oddities(order_arguments: &[String], opened: &Opened) -> String {
     let mut codes = BTreeMap::new();
     for note in &opened.order.notes {
         *codes.entry(note.code.as_str()).or_insert(0) += 1;

@@ -1,21 +1,23 @@
-//! What is mounted already, for whoever opens the same sources again: what cannot be opened now is kept as it was, so that one
-//! damaged archive does not hold back what changed elsewhere.
+//! Reusing what is open already when the same sources are opened again. A source that cannot be opened now is kept as it was,
+//! so that one damaged archive does not hold back what changed elsewhere.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use super::error::OpenError;
 use super::opened_archive::{Content, OpenedArchive};
-use crate::cli::exit::Failure;
+use crate::content::Store;
 use crate::folder::{Filter, Folder};
-use crate::fs::{View, unix_seconds};
+use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
-use crate::tree::Layer;
+use crate::tree::{Layer, Tree};
 
-/// The view that is served while sources are opened again.
-pub(crate) struct EarlierView<'a> {
-    pub(crate) view: &'a View,
+/// What is served while sources are opened again.
+pub(crate) struct Reuse<'a> {
+    tree: &'a Tree,
+    store: &'a Store,
     /// Whether nothing happened in a folder since its files were looked at.
     is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
     /// Whether archives that seem to be half written are taken as they are.
@@ -37,13 +39,18 @@ pub(crate) struct Kept {
 /// For so long after the last write an archive that ends before its data does may be half written, in seconds.
 pub(crate) const SETTLED: u64 = 3;
 
-impl<'a> EarlierView<'a> {
+impl<'a> Reuse<'a> {
     pub(crate) fn new(
-        view: &'a View,
+        (tree, store): (&'a Tree, &'a Store),
         is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
         takes_unfinished: bool,
     ) -> Self {
-        Self { view, is_quiet, takes_unfinished, kept: Mutex::default() }
+        Self { tree, store, is_quiet, takes_unfinished, kept: Mutex::default() }
+    }
+
+    /// The bytes that are served.
+    pub(crate) fn store(&self) -> &Store {
+        self.store
     }
 
     /// What could not be opened so far, each once.
@@ -60,19 +67,18 @@ impl<'a> EarlierView<'a> {
         &self,
         path: &Path,
         base: Option<&str>,
-        opened: Result<OpenedArchive, Failure>,
+        opened: Result<OpenedArchive, OpenError>,
     ) -> Option<OpenedArchive> {
         let (what, is_unfinished) = match opened {
             Ok(archive) if self.is_whole(&archive) => return Some(archive),
             Ok(_) => (format!("{} is not whole yet", path.display()), true),
-            Err(failure) => (failure.what, false),
+            Err(error) => (error.to_string(), false),
         };
         self.note(Kept { what, is_unfinished, is_folder: false });
-        let store = self.view.store();
+        let store = self.store;
         let named = store.layers_at(path).filter(|&layer| !store.is_folder(layer));
         // One that is named twice is two layers: the one in the same folder, or the one whose files are shown.
-        let mut named: Vec<(u16, Layer)> =
-            named.map(|layer| (layer, self.view.tree().layer(layer))).collect();
+        let mut named: Vec<(u16, Layer)> = named.map(|layer| (layer, self.tree.layer(layer))).collect();
         let same = named.iter().position(|(_, names)| base.is_some_and(|base| names.is_in_folder(base)));
         let (layer, names) = named.swap_remove(same.or(named.len().checked_sub(1))?);
         let names = match base {
@@ -89,35 +95,35 @@ impl<'a> EarlierView<'a> {
     }
 
     /// Whether a path is that of a layer.
-    pub(crate) fn has(&self, path: &Path) -> bool {
-        self.view.store().layer_at(path).is_some()
+    pub(crate) fn contains(&self, path: &Path) -> bool {
+        self.store.layer_at(path).is_some()
     }
 
     /// A folder as it is mounted, after it could not be walked: of two layers that one folder makes, the one of the same part.
-    pub(crate) fn folder(&self, path: &Path, filter: &Filter, failure: &Failure) -> Option<Arc<Folder>> {
-        self.note(Kept { what: failure.what.clone(), is_unfinished: false, is_folder: true });
+    pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<Folder>> {
+        self.note(Kept { what: error.to_string(), is_unfinished: false, is_folder: true });
         let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
-        let store = self.view.store();
+        let store = self.store;
         let mut folders = store.layers_at(path).filter_map(|layer| store.folder(layer));
         folders.find(|folder| part(folder.filter()) == part(filter)).cloned()
     }
 
     /// Whether a folder is one that is mounted, and was not walked again.
-    pub(crate) fn has_folder(&self, folder: &Arc<Folder>) -> bool {
-        let store = self.view.store();
+    pub(crate) fn contains_folder(&self, folder: &Arc<Folder>) -> bool {
+        let store = self.store;
         let mut mounted = store.layers_at(folder.path()).filter_map(|layer| store.folder(layer));
         mounted.any(|mounted| Arc::ptr_eq(mounted, folder))
     }
 
     /// The archives that are mounted and lie directly in a folder, lowest first.
     pub(crate) fn archives_in(&self, folder: &Path) -> Vec<PathBuf> {
-        let (archives, _) = self.view.store().paths();
+        let (archives, _) = self.store.paths();
         archives.into_iter().filter(|path| path.parent() == Some(folder)).map(Path::to_owned).collect()
     }
 
-    /// Has a folder that was walked again know what is known of its files where nothing happened.
-    pub(crate) fn teach(&self, folder: &Folder) {
-        let (_, folders) = self.view.store().paths();
+    /// Copies what is known of the files of a folder that was walked again, in folders in which nothing happened.
+    pub(crate) fn reuse_folder(&self, folder: &Folder) {
+        let (_, folders) = self.store.paths();
         for earlier in folders.into_iter().filter(|earlier| earlier.path() == folder.path()) {
             folder.learn_from(earlier, self.is_quiet);
         }
@@ -127,7 +133,7 @@ impl<'a> EarlierView<'a> {
         let Content::Opened(source, tables) = &archive.content else { return true };
         self.takes_unfinished
             || !tables.is_cut_off(source.len())
-            || self.view.store().has_open(source)
+            || self.store.has_open(source)
             || !is_written(&archive.path)
     }
 

@@ -1,0 +1,81 @@
+//! The sources and options of a command, with those of the profiles that it names.
+
+use std::path::PathBuf;
+
+use super::mount_state::MountOptions;
+use crate::cli::exit::Failure;
+use crate::cli::terminal::progress;
+use crate::vfs::OpenOptions;
+use crate::vfs::source_set::{Expanded, SourceSet};
+
+/// Sources without profiles, and what the profiles among them say.
+#[derive(Debug)]
+pub(crate) struct NamedSources {
+    /// In load order.
+    pub(crate) paths: Vec<PathBuf>,
+    /// The mountpoint of the first profile that has one.
+    pub(crate) mountpoint: Option<PathBuf>,
+    pub(crate) options: MountOptions,
+}
+
+impl NamedSources {
+    /// Replaces profiles by what they name. Their options outrank `options`, and a later one those before it.
+    pub(crate) fn new(sources: &[PathBuf], mut options: MountOptions) -> Result<Self, Failure> {
+        let Expanded { paths, profiles } = Expanded::new(sources)?;
+        let mountpoint = profiles.iter().find_map(|profile| profile.mountpoint.clone());
+        for profile in &profiles {
+            options.add_all(&profile.options(), &profile.parent)?;
+        }
+        Ok(Self { paths, mountpoint, options })
+    }
+}
+
+/// What a command opens that mounts nothing. The options of profiles that are of a mount alone have no effect.
+pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
+    let NamedSources { paths, options: lower, .. } = NamedSources::new(sources, MountOptions::new())?;
+    let options = OpenOptions { progress: Some(progress::steps), ..options.over(lower.open) };
+    Ok(SourceSet { paths, options })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::format::encoding::Encoding;
+    use crate::vfs::Layout;
+
+    #[test]
+    fn flags_outrank_a_later_profile_and_that_an_earlier_one_and_lists_add_up() {
+        let dir = tempfile::TempDir::new().expect("a folder");
+        let profile = |name: &str, options: &str| {
+            let path = dir.path().join(name);
+            fs::write(&path, format!("archives = ['{name}.bsa']\noptions = '{options}'")).expect("written");
+            path
+        };
+        let one = profile("one.toml", "encoding=1250,prefix=a,ini=a.ini,names=a.txt,uid=7,force");
+        let two = profile("two.toml", "encoding=1251,prefix=b,ini=b.ini,mo2_profile=P,layout=per-archive");
+        let sources = [one, PathBuf::from("c.bsa"), two];
+        let inside = |names: &[&str]| names.iter().map(|name| dir.path().join(name)).collect::<Vec<_>>();
+        let set = source_set(&sources, OpenOptions::default()).unwrap_or_else(|it| panic!("{}", it.what));
+        assert_eq!(
+            set.paths,
+            [inside(&["one.toml.bsa"]), vec!["c.bsa".into()], inside(&["two.toml.bsa"])].concat()
+        );
+        assert_eq!(set.options.code_page().name(), "windows-1251");
+        assert_eq!(set.options.prefix.as_deref(), Some(&*dir.path().join("b")));
+        assert_eq!((set.options.inis, set.options.names), (inside(&["a.ini", "b.ini"]), inside(&["a.txt"])));
+        assert_eq!((set.options.layout, set.options.force), (Some(Layout::PerArchive), true));
+
+        // The default, where it is given, outranks too.
+        let mut open = OpenOptions { encoding: Encoding::from_label("1252"), ..OpenOptions::default() };
+        open.inis.push("c.ini".into());
+        let set = source_set(&sources, open.layout(Layout::Union)).unwrap_or_else(|it| panic!("{}", it.what));
+        assert_eq!(set.options.code_page().name(), "windows-1252");
+        assert_eq!(set.options.inis.last(), Some(&"c.ini".into()));
+        assert_eq!(
+            (set.options.layout, set.options.mo2_profile.as_deref()),
+            (Some(Layout::Union), Some("P"))
+        );
+    }
+}

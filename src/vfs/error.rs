@@ -1,0 +1,110 @@
+//! Why sources could not be opened.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::format::{ParseError, ParseErrorKind};
+use crate::system::text::reason;
+
+/// Why a source could not be opened: the path, and what is wrong with it.
+#[derive(Debug)]
+pub struct OpenError {
+    path: Option<PathBuf>,
+    kind: OpenErrorKind,
+}
+
+/// What is wrong with a source.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenErrorKind {
+    /// A source, or a file that says what to open, cannot be read.
+    Unreadable(io::Error),
+    /// There is no such file, folder or game, the file is not one that can be opened, or a game cannot be found. The text
+    /// says what, and what to do.
+    NotFound(String),
+    /// The archive is damaged or of an unknown kind.
+    Archive(ParseError),
+    /// Sources have more or longer names than fit into the tree, or another limit is exceeded.
+    TooLarge(Box<dyn Error + Send + Sync>),
+    /// A profile is invalid; the text says what to correct.
+    Profile(String),
+}
+
+impl OpenError {
+    pub(crate) fn new(path: &Path, kind: OpenErrorKind) -> Self {
+        Self { path: Some(path.to_owned()), kind }
+    }
+
+    /// The source cannot be read.
+    pub(crate) fn unreadable(path: &Path, cause: io::Error) -> Self {
+        Self::new(path, OpenErrorKind::Unreadable(cause))
+    }
+
+    /// The source is not there, or not what it should be.
+    pub(crate) fn not_found(path: &Path, what: impl Into<String>) -> Self {
+        Self::new(path, OpenErrorKind::NotFound(what.into()))
+    }
+
+    /// A game cannot be planned; the text names it.
+    pub(crate) fn game(what: impl Into<String>) -> Self {
+        Self { path: None, kind: OpenErrorKind::NotFound(what.into()) }
+    }
+
+    /// A profile is invalid.
+    pub(crate) fn profile(path: &Path, what: impl Into<String>) -> Self {
+        Self::new(path, OpenErrorKind::Profile(what.into()))
+    }
+
+    /// The source exceeds a limit.
+    pub(crate) fn too_large(path: &Path, cause: impl Error + Send + Sync + 'static) -> Self {
+        Self::new(path, OpenErrorKind::TooLarge(Box::new(cause)))
+    }
+
+    /// All sources together exceed a limit.
+    pub(crate) fn all_too_large(cause: impl Error + Send + Sync + 'static) -> Self {
+        Self { path: None, kind: OpenErrorKind::TooLarge(Box::new(cause)) }
+    }
+
+    /// The source, or the file that says what to open; none if the error is not about one.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &OpenErrorKind {
+        &self.kind
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{}: ", path.display())?;
+        }
+        match &self.kind {
+            OpenErrorKind::Unreadable(cause) => f.write_str(&reason(cause)),
+            OpenErrorKind::NotFound(what) | OpenErrorKind::Profile(what) => f.write_str(what),
+            // Bytes that match no format are refused at offset 0; --force does not help there.
+            OpenErrorKind::Archive(cause) => match cause.kind {
+                ParseErrorKind::Unsupported(_) if cause.at > 0 => {
+                    write!(f, "{cause}; --force reads it by the nearest layout that is known")
+                }
+                _ => cause.fmt(f),
+            },
+            OpenErrorKind::TooLarge(cause) => cause.fmt(f),
+        }
+    }
+}
+
+impl Error for OpenError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.kind {
+            OpenErrorKind::Unreadable(cause) => Some(cause),
+            OpenErrorKind::Archive(cause) => Some(cause),
+            OpenErrorKind::TooLarge(cause) => Some(&**cause),
+            OpenErrorKind::NotFound(_) | OpenErrorKind::Profile(_) => None,
+        }
+    }
+}

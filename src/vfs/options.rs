@@ -1,0 +1,269 @@
+//! How sources are opened: what a caller, a command line or a profile may choose.
+
+use std::path::{Path, PathBuf};
+
+use super::profile::expand_home;
+use crate::content::TextureForm;
+use crate::format::encoding::Encoding;
+use crate::format::{Limits, Options};
+use crate::game::{ArchiveRule, Overrides};
+
+/// How sources are opened. What is not set has its default, and a profile among the sources may set it.
+///
+/// ```no_run
+/// let vfs = bsafs::OpenOptions::new().encoding("windows-1251").force(true).open(["Morrowind.bsa"])?;
+/// # Ok::<(), bsafs::OpenError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    pub(crate) encoding: Option<Encoding>,
+    pub(crate) force: bool,
+    pub(crate) textures: Option<TextureForm>,
+    pub(crate) names: Vec<PathBuf>,
+    pub(crate) layout: Option<Layout>,
+    pub(crate) salvage: bool,
+    pub(crate) cache_size: Option<u64>,
+    pub(crate) read_limit: Option<u64>,
+    pub(crate) archives: Option<FolderArchives>,
+    pub(crate) game_dir: Option<PathBuf>,
+    pub(crate) prefix: Option<PathBuf>,
+    pub(crate) inis: Vec<PathBuf>,
+    pub(crate) plugins: Option<PathBuf>,
+    pub(crate) precedence: Option<ArchiveRule>,
+    pub(crate) mo2_profile: Option<String>,
+    pub(crate) progress: Option<Progress>,
+}
+
+/// Called when work begins, with its name and its number of steps; what it returns is called after each step, from any
+/// thread, and dropped at the end.
+pub type Progress = fn(&'static str, usize) -> Box<dyn Fn() + Sync>;
+
+/// How several archives share a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// One tree. If two layers have a file, the file of the rightmost is shown.
+    #[default]
+    Union,
+    /// Each archive and folder in a folder of its own, named after it.
+    PerArchive,
+}
+
+/// What becomes of the archives that lie directly in a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FolderArchives {
+    /// They are layers below its loose files, in the order of their names, and not listed.
+    #[default]
+    Open,
+    /// They are files like others.
+    Files,
+    /// They are layers, and listed too.
+    Both,
+}
+
+impl Layout {
+    /// Each with its name.
+    pub const ALL: [(&'static str, Self); 2] = [("union", Self::Union), ("per-archive", Self::PerArchive)];
+}
+
+impl FolderArchives {
+    /// Each with its name.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("open", Self::Open), ("files", Self::Files), ("both", Self::Both)];
+}
+
+/// Bytes of decoded extents that are kept by default.
+pub const CACHE_SIZE: u64 = 64 << 20;
+/// Bytes of the largest file that is read whole by default.
+pub const READ_LIMIT: u64 = 1 << 30;
+
+impl OpenOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The code page of stored names, by a label of the WHATWG's Encoding Standard: `"1252"` (the default), `"utf-8"` …
+    /// An unknown label is refused by [`OpenOptions::set`]; here it changes nothing.
+    #[must_use]
+    pub fn encoding(mut self, label: &str) -> Self {
+        self.encoding = Encoding::from_label(label).or(self.encoding);
+        self
+    }
+
+    /// Whether archives of unknown versions and kinds are read by the nearest layout that is known.
+    #[must_use]
+    pub fn force(mut self, is_on: bool) -> Self {
+        self.force = is_on;
+        self
+    }
+
+    /// How textures are shown.
+    #[must_use]
+    pub fn textures(mut self, form: TextureForm) -> Self {
+        self.textures = Some(form);
+        self
+    }
+
+    /// Adds a list of paths, one a line, from which files of archives without names get theirs.
+    #[must_use]
+    pub fn names(mut self, list: impl Into<PathBuf>) -> Self {
+        self.names.push(list.into());
+        self
+    }
+
+    /// Whether several archives become one tree, or a folder each.
+    #[must_use]
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = Some(layout);
+        self
+    }
+
+    /// Whether files whose checksum is wrong are served instead of refused.
+    #[must_use]
+    pub fn salvage(mut self, is_on: bool) -> Self {
+        self.salvage = is_on;
+        self
+    }
+
+    /// Bytes of decoded data that are kept between reads; [`CACHE_SIZE`] by default.
+    #[must_use]
+    pub fn cache_size(mut self, bytes: u64) -> Self {
+        self.cache_size = Some(bytes);
+        self
+    }
+
+    /// Bytes of the largest file that [`VfsFile::read`](crate::VfsFile::read) reads; [`READ_LIMIT`] by default.
+    #[must_use]
+    pub fn read_limit(mut self, bytes: u64) -> Self {
+        self.read_limit = Some(bytes);
+        self
+    }
+
+    /// What becomes of archives that lie directly in a folder, or that a game loads.
+    #[must_use]
+    pub fn archives(mut self, how: FolderArchives) -> Self {
+        self.archives = Some(how);
+        self
+    }
+
+    /// The folder of the game that is a source, if it is installed twice or was not found.
+    #[must_use]
+    pub fn game_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.game_dir = Some(folder.into());
+        self
+    }
+
+    /// Sets an option by the name that profiles and `-o` use, to a value as they write it. Relative paths begin in
+    /// `folder`. Returns whether the name is one of an option that opening knows.
+    ///
+    /// # Errors
+    /// What is wrong with the value.
+    pub fn set(&mut self, name: &str, value: &str, folder: &Path) -> Result<bool, String> {
+        let path = || folder.join(expand_home(value.into()));
+        match name {
+            "encoding" => self.encoding = Some(parse_encoding(value)?),
+            "force" => self.force = true,
+            "textures" => self.textures = Some(named(&TextureForm::ALL, value)?),
+            "names" => self.names.push(path()),
+            "layout" => self.layout = Some(named(&Layout::ALL, value)?),
+            "salvage" => self.salvage = true,
+            "archives" => self.archives = Some(named(&FolderArchives::ALL, value)?),
+            "game_dir" => self.game_dir = Some(path()),
+            "prefix" => self.prefix = Some(path()),
+            "ini" => self.inis.push(path()),
+            "plugins" => self.plugins = Some(path()),
+            "precedence" => self.precedence = Some(parse_precedence(value)?),
+            "mo2_profile" => self.mo2_profile = Some(value.to_owned()),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// These options, and others for what these leave open. Lists are those of both, the others' first.
+    pub(crate) fn over(self, lower: Self) -> Self {
+        Self {
+            encoding: self.encoding.or(lower.encoding),
+            force: self.force || lower.force,
+            textures: self.textures.or(lower.textures),
+            names: [lower.names, self.names].concat(),
+            layout: self.layout.or(lower.layout),
+            salvage: self.salvage || lower.salvage,
+            cache_size: self.cache_size.or(lower.cache_size),
+            read_limit: self.read_limit.or(lower.read_limit),
+            archives: self.archives.or(lower.archives),
+            game_dir: self.game_dir.or(lower.game_dir),
+            prefix: self.prefix.or(lower.prefix),
+            inis: [lower.inis, self.inis].concat(),
+            plugins: self.plugins.or(lower.plugins),
+            precedence: self.precedence.or(lower.precedence),
+            mo2_profile: self.mo2_profile.or(lower.mo2_profile),
+            progress: self.progress.or(lower.progress),
+        }
+    }
+
+    /// These options with paths that begin in a folder.
+    pub(crate) fn in_folder(self, folder: &Path) -> Self {
+        let one = |path: Option<PathBuf>| path.map(|path| folder.join(path));
+        let all = |paths: Vec<PathBuf>| paths.into_iter().map(|path| folder.join(path)).collect();
+        Self {
+            names: all(self.names),
+            game_dir: one(self.game_dir),
+            prefix: one(self.prefix),
+            inis: all(self.inis),
+            plugins: one(self.plugins),
+            ..self
+        }
+    }
+
+    /// The code page of stored names.
+    pub(crate) fn code_page(&self) -> Encoding {
+        self.encoding.unwrap_or_default()
+    }
+
+    /// What the parsers need.
+    pub(crate) fn parse_options(&self) -> Options {
+        Options { limits: Limits::default(), force: self.force }
+    }
+
+    /// What becomes of archives in folders.
+    pub(crate) fn folder_archives(&self) -> FolderArchives {
+        self.archives.unwrap_or_default()
+    }
+
+    /// What outranks the settings that are found of a game.
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides {
+            prefix: self.prefix.clone(),
+            inis: self.inis.clone(),
+            plugins: self.plugins.clone(),
+            precedence: self.precedence,
+            mo2_profile: self.mo2_profile.clone(),
+        }
+    }
+
+    /// Reports the beginning of work; returns what is called after each step.
+    pub(crate) fn steps(&self, what: &'static str, count: usize) -> Box<dyn Fn() + Sync> {
+        self.progress.map_or_else(|| Box::new(|| {}) as Box<dyn Fn() + Sync>, |begin| begin(what, count))
+    }
+}
+
+/// Parses the name of a code page.
+pub(crate) fn parse_encoding(label: &str) -> Result<Encoding, String> {
+    Encoding::from_label(label)
+        .ok_or_else(|| format!("\"{label}\" is no code page; try 1250, 1251, 1252 or utf-8"))
+}
+
+/// Parses the name of a rule.
+pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
+    let found = ArchiveRule::ALL.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
+    found.map(|(_, rule)| *rule).ok_or_else(|| "it is one of last, first, fnv and oblivion".to_owned())
+}
+
+/// The value of a name, in any case.
+fn named<T: Copy>(all: &[(&'static str, T)], name: &str) -> Result<T, String> {
+    let found = all.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        format!("not one of {}", names.join(", "))
+    })
+}
