@@ -55,9 +55,6 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     ),
 ];
 
-/// Imports that still run the wrong way.
-const TO_BE_CUT: &[(&str, &str)] = &[("fs", "fuse"), ("fuse", "content"), ("fuse", "tree")];
-
 /// Files that belong to no part: the crate's documentation, and the program.
 const OUTSIDE: [&str; 2] = ["lib.rs", "main.rs"];
 
@@ -165,7 +162,7 @@ fn wrong_between_parts(sources: &Sources) -> Vec<String> {
         };
         for import in imports(&module, text) {
             let part = import.path.first().map_or("", String::as_str);
-            if part != module[0] && !allowed.contains(&part) && !TO_BE_CUT.contains(&(&*module[0], part)) {
+            if part != module[0] && !allowed.contains(&part) {
                 wrong.insert(format!("src/{path} imports crate::{part}"));
             }
         }

@@ -1,6 +1,4 @@
-//! Errors of file system operations, and their error numbers.
-
-use fuser::Errno;
+//! Errors of file system operations. The error numbers that programs get are in `fuse/adaptor.rs`.
 
 /// Why an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,21 +25,4 @@ pub enum Error {
     TooSmall,
     /// The node does not support the operation.
     Invalid,
-}
-
-impl From<Error> for Errno {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Damaged | Error::OutOfReach => Self::EIO,
-            Error::IsFolder => Self::EISDIR,
-            Error::NoNode => Self::ESTALE,
-            Error::NoNumber => Self::EOVERFLOW,
-            Error::NotPermitted => Self::EACCES,
-            Error::NoXattr => Self::ENODATA,
-            Error::NotFound => Self::ENOENT,
-            Error::NotFolder => Self::ENOTDIR,
-            Error::TooSmall => Self::ERANGE,
-            Error::Invalid => Self::EINVAL,
-        }
-    }
 }

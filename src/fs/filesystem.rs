@@ -1,21 +1,19 @@
 //! A mounted file system: the current view, and how a later one takes its place.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use fuser::Notifier;
-
 use super::inode_numbers::CIOPFS_INO;
+use super::invalidation::{Invalidation, NameIn, everywhere};
 use super::last_reload::LastReload;
 use super::presentation::Presentation;
-use super::shared::{OnChange, Shared};
+use super::shared::{Host, OnChange, Shared};
 use super::sources::MountedSource;
-use super::view::{FolderChange, View};
+use super::view::{Child, FolderChange, View};
 use crate::content::Store;
 use crate::format::EntryId;
-use crate::fuse::invalidation::{Invalidation, changed_answers, everywhere};
 use crate::tree::{Changes, Files, Kind, Spellings, Tree, compare};
 
 /// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
@@ -30,8 +28,6 @@ pub struct FileSystem {
     /// The view before, for listings that began in it, and when it was replaced or last used.
     previous: Mutex<Option<(Instant, Arc<View>)>>,
     pub(crate) shared: Arc<Shared>,
-    /// Set once there is a session.
-    pub(crate) notifier: OnceLock<Notifier>,
     /// Held while a view is replaced.
     replacing: Mutex<()>,
 }
@@ -49,8 +45,8 @@ impl FileSystem {
         let shared = Arc::new(Shared::new(spellings, presentation, modified));
         let (reasons, changes) = Default::default();
         let view = View { number: 0, tree, store, reasons, changes, shared: shared.clone() };
-        let (previous, notifier, replacing) = Default::default();
-        Self { view: RwLock::new(Arc::new(view)), previous, shared, notifier, replacing }
+        let (previous, replacing) = Default::default();
+        Self { view: RwLock::new(Arc::new(view)), previous, shared, replacing }
     }
 
     /// The same with the reasons for which its layers were planned, lowest first.
@@ -99,6 +95,11 @@ impl FileSystem {
     /// Has a function called, which must not wait, whenever a read finds that a source changed. A second call changes nothing.
     pub fn on_change(&self, call: impl Fn() + Send + Sync + 'static) {
         let _ = self.shared.on_change.set(OnChange(Box::new(call)));
+    }
+
+    /// Sets what serves it, before the first request. A second call changes nothing.
+    pub(crate) fn connect(&self, host: impl Host + 'static) {
+        let _ = self.shared.host.set(Box::new(host));
     }
 
     /// Records how the last reload went.
@@ -152,8 +153,8 @@ impl FileSystem {
         self.shared.spellings.keep_those_of(&now.tree);
         let sources: Vec<u32> = now.store.sources();
         self.shared.retired.prune(|ino| now.tree.node(ino).is_some(), |source| sources.contains(&source));
-        if let Some(notifier) = self.notifier.get() {
-            invalidation.send(notifier);
+        if let Some(host) = self.shared.host.get() {
+            host.invalidate(&invalidation);
         }
         self.shared.announced.store(now.number, Ordering::Relaxed);
         Ok(Replaced { then, now, changes })
@@ -213,4 +214,34 @@ fn folder_changes(then: &View, tree: &Tree, changes: &Changes, view: u32) -> Has
         .chain(changes.folders.iter().map(|&ino| (ino, now)))
         .filter(|(ino, _)| tree.node(*ino).is_some())
         .collect()
+}
+
+/// Names that were told in a view, by whether a later one answers otherwise: those that do first.
+fn changed_answers(then: &View, now: &View, told: HashSet<NameIn>) -> (Vec<NameIn>, Vec<NameIn>) {
+    told.into_iter().partition(|(folder, name)| answer(then, *folder, name) != answer(now, *folder, name))
+}
+
+/// What a name in a folder stands for.
+#[derive(PartialEq, Eq)]
+enum Answer {
+    /// A number that was given.
+    Given(u64),
+    /// A folder that would get a number.
+    NotGiven,
+    Assumed,
+    Nothing,
+    /// The folder itself is gone.
+    NoFolder,
+}
+
+fn answer(view: &View, folder: u64, name: &[u8]) -> Answer {
+    let Ok(folder) = view.folder(folder) else { return Answer::NoFolder };
+    match view.child(folder, name) {
+        Child::Node(node) => {
+            let given = view.shared.spellings.given(&view.tree, folder, name, node);
+            given.map_or(Answer::NotGiven, Answer::Given)
+        }
+        Child::Assumed => Answer::Assumed,
+        Child::None => Answer::Nothing,
+    }
 }

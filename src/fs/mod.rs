@@ -23,6 +23,7 @@ pub(crate) mod error;
 pub(crate) mod filesystem;
 pub(crate) mod generation;
 pub(crate) mod inode_numbers;
+pub(crate) mod invalidation;
 pub(crate) mod json_pages;
 pub(crate) mod last_reload;
 pub(crate) mod listing;
@@ -53,3 +54,10 @@ pub use sources::MountedSource;
 pub use status::{CacheStatus, Status};
 pub use status_link::Caller;
 pub use view::{Lookup, View};
+
+// For `fuse`, which may not import `content`.
+pub(crate) use crate::content::Reach;
+pub(crate) use invalidation::{Invalidation, NameIn};
+pub(crate) use requests::Operation;
+pub(crate) use shared::Host;
+pub(crate) use sizes::SizeJob;

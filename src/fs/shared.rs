@@ -7,13 +7,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::early_numbers::EarlyNumbers;
+use super::invalidation::{Invalidation, NameIn};
 use super::last_reload::LastReload;
 use super::presentation::Presentation;
 use super::requests::Requests;
 use super::retired::Retired;
 use super::sources::MountedSource;
-use crate::fuse::cache_trim::CacheTrim;
-use crate::fuse::name_trim::NameTrim;
 use crate::tree::Spellings;
 
 /// Names that were told to the kernel with a lifetime, and are not found by a comparison of two views: absent ones, and
@@ -22,8 +21,17 @@ const TOLD_MAX: usize = 1 << 18;
 /// Bytes that these may take.
 const TOLD_BYTES_MAX: usize = 32 << 20;
 
-/// A folder's number, and a name in it.
-pub(crate) type NameIn = (u64, Box<[u8]>);
+/// What serves a mounted file system: the connection to the kernel, and threads for work that no request waits for.
+pub(crate) trait Host: fmt::Debug + Send + Sync {
+    /// Has the kernel drop something. Waits until the kernel has no LOOKUP and no listing of these folders under way.
+    fn invalidate(&self, invalidation: &Invalidation);
+
+    /// Has the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon; does not wait.
+    fn drop_surplus_names(&self);
+
+    /// Has the [cache of decoded extents](crate::content::Store::trim) brought back to its size soon; does not wait.
+    fn trim_cache(&self);
+}
 
 /// What all views of a mount have together.
 #[derive(Debug)]
@@ -32,10 +40,8 @@ pub(crate) struct Shared {
     pub(crate) presentation: Presentation,
     /// Of folders that only archives have: when the newest archive or loose folder was last changed before the mount.
     pub(crate) modified: SystemTime,
-    /// Set once there is a session.
-    pub(crate) cache_trim: OnceLock<CacheTrim>,
-    /// The same.
-    pub(crate) name_trim: OnceLock<NameTrim>,
+    /// Set once it is mounted; tests have none.
+    pub(crate) host: OnceLock<Box<dyn Host>>,
     pub(crate) started: Instant,
     /// When it was mounted, by the clock.
     pub(crate) since: SystemTime,
@@ -73,7 +79,7 @@ struct Told {
 
 impl Shared {
     pub(crate) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
-        let (cache_trim, name_trim, requests, retired) = Default::default();
+        let (host, requests, retired) = Default::default();
         let (current, announced, told, last_reload, early_numbers, on_change) = Default::default();
         let (started, since) = (Instant::now(), SystemTime::now());
         let sources = Default::default();
@@ -81,8 +87,7 @@ impl Shared {
             spellings,
             presentation,
             modified,
-            cache_trim,
-            name_trim,
+            host,
             started,
             since,
             sources,
@@ -108,8 +113,8 @@ impl Shared {
         // A later view was told of the names so far, this one not among them.
         let is_lasting = self.is_current(view) && told.insert((parent, Box::from(name)));
         drop(told);
-        if !is_lasting && let Some(trim) = self.name_trim.get() {
-            trim.wake();
+        if !is_lasting && let Some(host) = self.host.get() {
+            host.drop_surplus_names();
         }
         is_lasting
     }

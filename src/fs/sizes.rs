@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use super::view::View;
 use crate::content::Reach;
-use crate::fuse::io_threads::{IoThreads, Work, WorkJob};
 use crate::tree::NodeId;
+
+/// Reads a device, and calls the function that it is passed whenever the device has done something.
+pub(crate) type SizeJob = Box<dyn FnOnce(&dyn Fn()) + Send>;
 
 /// Files whose sizes are learnt before a device counts as going on.
 const AT_A_TIME: usize = 8;
@@ -27,17 +29,10 @@ impl View {
             .is_some_and(|entry| self.store.known_size(entry).is_none() && !self.store.is_size_lost(entry))
     }
 
-    /// Calls `answer` once the sizes of these files are known, or cannot be learnt in time.
-    pub(crate) fn when_sized(
-        self: &Arc<Self>,
-        nodes: Vec<NodeId>,
-        io: &IoThreads,
-        answer: impl FnOnce() + Send + 'static,
-    ) {
+    /// Learns the sizes of these files from the page cache. Returns a job for each device that the other files are on, with
+    /// the number of the device: the job waits for it and learns their sizes.
+    pub(crate) fn size_jobs(self: &Arc<Self>, nodes: Vec<NodeId>) -> Vec<(u64, SizeJob)> {
         let nodes = self.not_in_page_cache(nodes);
-        if nodes.is_empty() {
-            return answer();
-        }
         let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();
         for node in nodes {
             let device = self.entry(node).map_or(0, |entry| self.store.device(entry));
@@ -45,19 +40,19 @@ impl View {
         }
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
             let fs = self.clone();
-            let job: WorkJob = Box::new(move |work: &Work| {
+            let job: SizeJob = Box::new(move |note_progress| {
                 // As few at a time as a slow disk reads while an answer waits.
                 nodes.sort_by_cached_key(|node| {
                     fs.entry(*node).map(|entry| (entry.layer, fs.store.offset(entry)))
                 });
                 for some in nodes.chunks(AT_A_TIME) {
                     fs.learn_sizes(some);
-                    work.note_progress();
+                    note_progress();
                 }
             });
             (device, job)
         };
-        io.run_before(by_device.into_iter().map(learn).collect(), answer);
+        by_device.into_iter().map(learn).collect()
     }
 
     /// Learns sizes from the page cache; returns the files for which that does not do.

@@ -8,7 +8,8 @@ use std::time::SystemTime;
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
 use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
-use super::shared::{NameIn, Shared};
+use super::invalidation::NameIn;
+use super::shared::Shared;
 use crate::content::{Reach, Reason, Store};
 use crate::format::EntryId;
 use crate::tree::{Inode, Kind, NodeId, Tree};
@@ -187,9 +188,9 @@ impl View {
             answer(bytes)
         });
         if self.store.is_to_be_trimmed()
-            && let Some(trim) = self.shared.cache_trim.get()
+            && let Some(host) = self.shared.host.get()
         {
-            trim.wake();
+            host.trim_cache();
         }
         read.map_err(|error| {
             if error.is_new {
@@ -250,9 +251,9 @@ impl View {
     fn assume_folder(&self, folder: Inode, name: &[u8]) -> Result<Inode, Error> {
         let assumed = self.shared.spellings.assume_folder(folder, name).ok_or(Error::NoNumber)?;
         if self.shared.spellings.assumed() > ASSUMED_MAX
-            && let Some(trim) = self.shared.name_trim.get()
+            && let Some(host) = self.shared.host.get()
         {
-            trim.wake();
+            host.drop_surplus_names();
         }
         Ok(assumed)
     }

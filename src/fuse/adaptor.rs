@@ -17,15 +17,8 @@ use fuser::{
     Request,
 };
 
-use super::io_threads::IoThreads;
-use crate::content::Reach;
-use crate::fs::attr::{Attr, NodeKind};
-use crate::fs::error::Error;
-use crate::fs::filesystem::FileSystem;
-use crate::fs::owner::Owner;
-use crate::fs::requests::Operation;
-use crate::fs::status_link::Caller;
-use crate::fs::view::{Lookup, View};
+use super::io_threads::{IoThreads, Work, WorkJob};
+use crate::fs::{Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, Reach, SizeJob, View};
 
 /// The TTL (timeout) of what holds until the kernel is told otherwise, negative entries included (FUSE.md section 2.1).
 const TTL_FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
@@ -86,9 +79,20 @@ impl Adaptor {
                 let answer = move || {
                     let _ = guard(operation, answer);
                 };
-                view.when_sized(vec![node], &self.io, answer);
+                self.when_sized(view.size_jobs(vec![node]), answer);
             }
         }
+    }
+
+    /// Calls `answer` once these jobs have learnt sizes, or after a second at the latest.
+    fn when_sized(&self, jobs: Vec<(u64, SizeJob)>, answer: impl FnOnce() + Send + 'static) {
+        if jobs.is_empty() {
+            return answer();
+        }
+        let work = |(device, job): (u64, SizeJob)| -> (u64, WorkJob) {
+            (device, Box::new(move |work: &Work| job(&|| work.note_progress())))
+        };
+        self.io.run_before(jobs.into_iter().map(work).collect(), answer);
     }
 }
 
@@ -281,7 +285,7 @@ impl Filesystem for Adaptor {
         let answer = move || {
             let _ = guard(Operation::ReadDirPlus, answer);
         };
-        view.when_sized(view.unsized_children(ino.0, cookie), &self.io, answer);
+        self.when_sized(view.size_jobs(view.unsized_children(ino.0, cookie)), answer);
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
@@ -404,5 +408,23 @@ fn answer_xattr(value: Result<Vec<u8>, Error>, size: u32, reply: ReplyXattr) {
         Ok((_, len)) if size == 0 => reply.size(len),
         Ok((value, _)) => reply.data(&value),
         Err(error) => reply.error(error.into()),
+    }
+}
+
+/// The error number that a program gets. The one place that decides it.
+impl From<Error> for Errno {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Damaged | Error::OutOfReach => Self::EIO,
+            Error::IsFolder => Self::EISDIR,
+            Error::NoNode => Self::ESTALE,
+            Error::NoNumber => Self::EOVERFLOW,
+            Error::NotPermitted => Self::EACCES,
+            Error::NoXattr => Self::ENODATA,
+            Error::NotFound => Self::ENOENT,
+            Error::NotFolder => Self::ENOTDIR,
+            Error::TooSmall => Self::ERANGE,
+            Error::Invalid => Self::EINVAL,
+        }
     }
 }

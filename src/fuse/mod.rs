@@ -3,11 +3,9 @@
 #![doc = include_str!("FUSE.md")]
 
 pub(crate) mod adaptor;
-pub(crate) mod cache_trim;
-pub(crate) mod invalidation;
 pub(crate) mod io_threads;
 pub(crate) mod mount;
-pub(crate) mod name_trim;
+pub(crate) mod notify;
 pub(crate) mod passed_mount;
 pub(crate) mod session;
 pub(crate) mod signals;

@@ -11,14 +11,13 @@ use std::thread;
 use fuser::{Config, SessionACL};
 
 use super::adaptor::Adaptor;
-use super::cache_trim::CacheTrim;
 use super::io_threads::IoThreads;
 use super::mount::{MountError, MountRequest};
-use super::name_trim::NameTrim;
+use super::notify::Notify;
 use super::signals::SignalThread;
 use super::unmounter::Unmounter;
 use super::worker_threads::WorkerThreads;
-use crate::fs::filesystem::FileSystem;
+use crate::fs::FileSystem;
 use crate::system::mountinfo;
 
 /// Descriptors that are opened after the mount, beside one for each worker: those of an unmount through fusermount3.
@@ -63,12 +62,7 @@ impl Session {
         let signals = SignalThread::start().map_err(SessionError::Io)?;
         let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
         let io = IoThreads::start(count).map_err(SessionError::Io)?;
-        let weak = Arc::downgrade(&fs);
-        let trim = move || weak.upgrade().is_none_or(|fs| fs.view().store().trim());
-        fs.shared.cache_trim.set(CacheTrim::start(trim).map_err(SessionError::Io)?).ok();
-        let weak = Arc::downgrade(&fs);
-        let surplus = move || weak.upgrade().map_or_else(Vec::new, |fs| fs.view().surplus_names());
-        fs.shared.name_trim.set(NameTrim::start(surplus).map_err(SessionError::Io)?).ok();
+        let notify = Notify::start(&fs).map_err(SessionError::Io)?;
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
         drop(reserved);
@@ -76,7 +70,7 @@ impl Session {
         let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
         let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
         let session = Self { signals, workers, unmounter };
-        match session.connect(&fs, io, connection) {
+        match session.connect(&fs, io, notify, connection) {
             Ok(()) => {
                 if let Some(device) = &device {
                     set_read_ahead(device, request.read_ahead);
@@ -92,17 +86,21 @@ impl Session {
 
     /// Completes the INIT handshake and starts the workers. Until they run, a thread of this process that accesses the
     /// mountpoint blocks.
-    fn connect(&self, fs: &Arc<FileSystem>, io: IoThreads, connection: OwnedFd) -> io::Result<()> {
+    fn connect(
+        &self,
+        fs: &Arc<FileSystem>,
+        io: IoThreads,
+        notify: Notify,
+        connection: OwnedFd,
+    ) -> io::Result<()> {
         let mut config = Config::default();
         config.n_threads = Some(self.workers.count);
         config.clone_fd = true;
         // The kernel keeps other users out unless `allow_other` is set; fuser need not check again.
         let adaptor = Adaptor::new(fs.clone(), io);
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
-        if let Some(trim) = fs.shared.name_trim.get() {
-            trim.connect(session.notifier());
-        }
-        let _ = fs.notifier.set(session.notifier());
+        notify.connect(session.notifier());
+        fs.connect(notify);
         self.workers.start(session)?;
         self.signals.listen(self.unmounter.clone());
         Ok(())
