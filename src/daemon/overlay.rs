@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
 use super::error::DaemonError;
-use crate::fuse::{MountError, MountRequest, is_way_of_root, unmount_entry};
+use crate::fuse::{MountError, MountRequest, is_root_controlled, unmount_entry};
 use crate::system::mountinfo::{self, MountEntry};
 
 /// The folders of an overlay that is to be mounted.
@@ -77,7 +77,7 @@ impl Overlay {
         made.push(name);
         made.push(MADE_END);
         let made = parent.join(made);
-        if rustix::process::geteuid().is_root() && !is_way_of_root(&made) {
+        if rustix::process::geteuid().is_root() && !is_root_controlled(&made) {
             let what = "another user may replace a folder on the way to it; mount as that user, or name another folder";
             return Err(cannot(format!("{shown}: {what}")));
         }

@@ -18,7 +18,7 @@ use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::passed_mount::PassedMount;
-use super::way_of_root::is_way_of_root;
+use super::root_controlled::is_root_controlled;
 use crate::system::mountinfo::MountEntry;
 
 /// What is mounted where, and with which options.
@@ -237,14 +237,14 @@ pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     unmount_by_helper(mountpoint, lazily, None)
 }
 
-/// Unmounts one of the table. Root ends another user's mount with that user's rights, where others can redirect the way to it.
+/// Unmounts a mount of the table. Root ends another user's mount with that user's rights if other users can redirect its path.
 ///
 /// # Errors
 /// As of [`unmount`].
 pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
     let owner = mounted.owner.filter(|(user, _)| *user != 0 && rustix::process::geteuid().is_root());
     match owner {
-        Some(owner) if !is_way_of_root(&mounted.mountpoint) => {
+        Some(owner) if !is_root_controlled(&mounted.mountpoint) => {
             unmount_by_helper(&mounted.mountpoint, lazily, Some(owner))
         }
         _ => unmount(&mounted.mountpoint, lazily),
