@@ -121,7 +121,7 @@
 //! | state of decoders | some 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | 65,536 spellings, some 10 MiB |
-//! | names that were told and are not stored (`fs/shared.rs`) | 60 and the name | 262,144 names, 32 MiB |
+//! | names that the kernel may have cached and that are not stored (`fs/shared.rs`) | 60 and the name | 262,144 names, 32 MiB |
 //! | numbers of nodes, once something changed | 8 a node | nodes |
 //! | archives that were replaced, and their files that the kernel may hold | their extents; 70 a file | eight |
 //! | watches of folders, unless `-o static` | some 250 and the path of each (`watch/`) | folders |

@@ -108,8 +108,8 @@ impl FileSystem {
     }
 
     /// Serves names and bytes of the changed sources from now on, and has the kernel drop what it remembers of those that
-    /// changed. The store must be one that was [emptied](Store::emptied) and filled again. To be called by a thread that
-    /// holds nothing: the kernel waits for readers of the folders that it is told of.
+    /// changed. The store must be one that was [emptied](Store::emptied) and filled again. The calling thread must hold no
+    /// lock: the kernel waits for readers of the folders that it invalidates.
     ///
     /// # Errors
     /// [`NoNumbers`]; nothing is changed then.
@@ -139,17 +139,17 @@ impl FileSystem {
             *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((Instant::now(), then.clone()));
         }
-        let told = self.shared.change_view(now.number, || {
+        let exposed = self.shared.change_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });
         // From here on no answer of the earlier view has a lifetime.
         learn_kept(&then, &now);
-        let (changed, same) = changed_answers(&then, &now, told);
+        let (changed, same) = changed_answers(&then, &now, exposed);
         let mut invalidation = Invalidation::of(&self.shared.spellings, &changes);
         invalidation.names.extend(changed);
-        // The kernel heard of these by their folders until now.
+        // The change of their folder covered these names as long as they were the stored ones.
         let respelled = everywhere(&self.shared.spellings, &changes.respelled);
-        invalidation.names.extend(self.shared.tell_again(same.into_iter().chain(respelled)));
+        invalidation.names.extend(self.shared.record_exposed_again(same.into_iter().chain(respelled)));
         self.shared.spellings.keep_those_of(&now.tree);
         let sources: Vec<u32> = now.store.sources();
         self.shared.retired.prune(|ino| now.tree.node(ino).is_some(), |source| sources.contains(&source));
@@ -216,9 +216,9 @@ fn folder_changes(then: &View, tree: &Tree, changes: &Changes, view: u32) -> Has
         .collect()
 }
 
-/// Names that were told in a view, by whether a later one answers otherwise: those that do first.
-fn changed_answers(then: &View, now: &View, told: HashSet<NameIn>) -> (Vec<NameIn>, Vec<NameIn>) {
-    told.into_iter().partition(|(folder, name)| answer(then, *folder, name) != answer(now, *folder, name))
+/// Parts names that the kernel may have cached in a view: those that a later view answers differently, and the others.
+fn changed_answers(then: &View, now: &View, exposed: HashSet<NameIn>) -> (Vec<NameIn>, Vec<NameIn>) {
+    exposed.into_iter().partition(|(folder, name)| answer(then, *folder, name) != answer(now, *folder, name))
 }
 
 /// What a name in a folder stands for.

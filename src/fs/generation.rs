@@ -51,12 +51,12 @@ impl View {
     }
 
     fn generation_of_file(&self, parent: ParentPath, ino: u64, name: &[u8], entry: EntryId) -> u32 {
-        let seed = parent.0 ^ self.told_identity(ino, entry);
+        let seed = parent.0 ^ self.exposed_identity(ino, entry);
         upper_half(XxHash3_64::oneshot_with_seed(seed, &name.to_ascii_lowercase()))
     }
 
-    /// The identity of a file's source; 0 for ever where it was not known when the kernel was first told of the number.
-    fn told_identity(&self, ino: u64, entry: EntryId) -> u64 {
+    /// The identity of a file's source; 0 for ever if it was not known when the kernel was first sent the number.
+    fn exposed_identity(&self, ino: u64, entry: EntryId) -> u64 {
         if self.store.source(entry).is_some() {
             return self.store.identity(entry);
         }

@@ -15,11 +15,11 @@ use super::retired::Retired;
 use super::sources::MountedSource;
 use crate::tree::Spellings;
 
-/// Names that were told to the kernel with a lifetime, and are not found by a comparison of two views: absent ones, and
-/// spellings that are not the stored ones. Beyond this many, names have no lifetime, until the kernel was asked to drop some.
-const TOLD_MAX: usize = 1 << 18;
+/// Maximum number of names that the kernel may have cached and that a comparison of two views does not find: absent ones, and
+/// spellings that are not the stored ones. Further names get no lifetime until the kernel was asked to drop some.
+const EXPOSED_MAX: usize = 1 << 18;
 /// Bytes that these may take.
-const TOLD_BYTES_MAX: usize = 32 << 20;
+const EXPOSED_BYTES_MAX: usize = 32 << 20;
 
 /// What serves a mounted file system: the connection to the kernel, and threads for work that no request waits for.
 pub(crate) trait Host: fmt::Debug + Send + Sync {
@@ -49,11 +49,11 @@ pub(crate) struct Shared {
     pub(crate) sources: OnceLock<Vec<MountedSource>>,
     pub(crate) requests: Requests,
     pub(crate) retired: Retired,
-    /// The number of the current view. It is stored while `told` is locked.
+    /// The number of the current view. It is stored while `exposed` is locked.
     current: AtomicU32,
-    /// The same once the kernel was told of it.
+    /// The number of the last view whose changes the kernel was notified of.
     pub(crate) announced: AtomicU32,
-    told: Mutex<Told>,
+    exposed: Mutex<ExposedNames>,
     pub(crate) last_reload: Mutex<LastReload>,
     pub(crate) early_numbers: EarlyNumbers,
     /// Called where a read finds that a source changed; set once.
@@ -69,8 +69,9 @@ impl fmt::Debug for OnChange {
     }
 }
 
+/// Names that the kernel may have cached.
 #[derive(Debug, Default)]
-struct Told {
+struct ExposedNames {
     names: HashSet<NameIn>,
     bytes: usize,
     /// Whether a name was refused.
@@ -80,7 +81,7 @@ struct Told {
 impl Shared {
     pub(crate) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
         let (host, requests, retired) = Default::default();
-        let (current, announced, told, last_reload, early_numbers, on_change) = Default::default();
+        let (current, announced, exposed, last_reload, early_numbers, on_change) = Default::default();
         let (started, since) = (Instant::now(), SystemTime::now());
         let sources = Default::default();
         Self {
@@ -95,7 +96,7 @@ impl Shared {
             retired,
             current,
             announced,
-            told,
+            exposed,
             last_reload,
             early_numbers,
             on_change,
@@ -107,53 +108,53 @@ impl Shared {
         self.current.load(Ordering::SeqCst) == view
     }
 
-    /// Records a name whose answer is of a view; returns whether it may have a lifetime.
-    pub(crate) fn tell(&self, view: u32, parent: u64, name: &[u8]) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        // A later view was told of the names so far, this one not among them.
-        let is_lasting = self.is_current(view) && told.insert((parent, Box::from(name)));
-        drop(told);
+    /// Records that the kernel may cache the answer that a view gives for a name; returns whether it may.
+    pub(crate) fn record_exposed(&self, view: u32, parent: u64, name: &[u8]) -> bool {
+        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        // A later view took the names that were recorded before it, and this name was not among them.
+        let is_lasting = self.is_current(view) && exposed.insert((parent, Box::from(name)));
+        drop(exposed);
         if !is_lasting && let Some(host) = self.host.get() {
             host.drop_surplus_names();
         }
         is_lasting
     }
 
-    /// Some of the names, where there is no room for more: the kernel is to drop them.
+    /// Takes some of the names if there is no room for more: the kernel must drop them.
     pub(crate) fn take_surplus(&self) -> Vec<NameIn> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if !told.is_full {
+        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !exposed.is_full {
             return Vec::new();
         }
-        told.is_full = false;
-        let taken: Vec<NameIn> = told.names.iter().take(told.names.len() / 4).cloned().collect();
-        taken.iter().for_each(|name| told.remove(name));
+        exposed.is_full = false;
+        let taken: Vec<NameIn> = exposed.names.iter().take(exposed.names.len() / 4).cloned().collect();
+        taken.iter().for_each(|name| exposed.remove(name));
         taken
     }
 
-    /// Makes a view the current one by `swap`, and takes the names that were told of those before.
+    /// Makes a view the current one by `swap`, and takes the names that were recorded for earlier views.
     pub(crate) fn change_view(&self, view: u32, swap: impl FnOnce()) -> HashSet<NameIn> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
         self.current.store(view, Ordering::SeqCst);
         swap();
-        std::mem::take(&mut *told).names
+        std::mem::take(&mut *exposed).names
     }
 
-    /// Puts names back whose answers are as before.
-    pub(crate) fn tell_again(&self, names: impl IntoIterator<Item = NameIn>) -> Vec<NameIn> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        names.into_iter().filter(|name| !told.insert(name.clone())).collect()
+    /// Records names again whose answers are as before; returns those for which there is no room.
+    pub(crate) fn record_exposed_again(&self, names: impl IntoIterator<Item = NameIn>) -> Vec<NameIn> {
+        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        names.into_iter().filter(|name| !exposed.insert(name.clone())).collect()
     }
 }
 
-impl Told {
+impl ExposedNames {
     /// Whether there was room for it.
     fn insert(&mut self, name: NameIn) -> bool {
         if self.names.contains(&name) {
             return true;
         }
         let bytes = self.bytes + bytes(&name);
-        self.is_full |= self.names.len() >= TOLD_MAX || bytes > TOLD_BYTES_MAX;
+        self.is_full |= self.names.len() >= EXPOSED_MAX || bytes > EXPOSED_BYTES_MAX;
         if self.is_full {
             return false;
         }
@@ -179,13 +180,13 @@ mod tests {
 
     #[test]
     fn a_table_that_is_full_has_room_again_once_some_of_its_names_were_taken() {
-        let mut told = Told::default();
+        let mut exposed = ExposedNames::default();
         let name = |n: u64| (n, Box::from(vec![b'x'; 1 << 20]));
-        let fit = (0..).take_while(|&n| told.insert(name(n))).count();
-        assert!(told.bytes <= TOLD_BYTES_MAX && fit == 31, "{fit}");
-        assert!(told.insert(name(0)) && !told.insert(name(99)), "what was told is told");
-        told.is_full = false;
-        told.remove(&name(0));
-        assert!(told.insert(name(99)) && !told.insert(name(100)));
+        let fit = (0..).take_while(|&n| exposed.insert(name(n))).count();
+        assert!(exposed.bytes <= EXPOSED_BYTES_MAX && fit == 31, "{fit}");
+        assert!(exposed.insert(name(0)) && !exposed.insert(name(99)), "a recorded name is recorded");
+        exposed.is_full = false;
+        exposed.remove(&name(0));
+        assert!(exposed.insert(name(99)) && !exposed.insert(name(100)));
     }
 }

@@ -102,7 +102,7 @@ impl View {
         };
         // The kernel hears of a stored name by the change of its folder.
         let is_stored = matches!(child, Child::Node(node) if self.tree.name(node) == name);
-        let is_lasting = is_constant || is_stored || self.shared.tell(self.number, parent, name);
+        let is_lasting = is_constant || is_stored || self.shared.record_exposed(self.number, parent, name);
         Ok(Lookup { attr, is_lasting })
     }
 
