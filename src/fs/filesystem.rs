@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::attr::Presentation;
 use super::inode_numbers::CIOPFS_INO;
 use super::invalidation::{Invalidation, NameIn, everywhere};
-use super::last_reload::LastReload;
-use super::presentation::Presentation;
 use super::shared::{Host, OnChange, Shared};
 use super::sources::MountedSource;
+use super::status::LastReload;
 use super::view::{Child, FolderChange, View};
 use crate::content::Store;
 use crate::format::EntryId;

@@ -18,17 +18,14 @@
 //!
 
 pub(crate) mod attr;
-pub(crate) mod early_numbers;
 pub(crate) mod error;
+pub(crate) mod exposed;
 pub(crate) mod filesystem;
 pub(crate) mod generation;
 pub(crate) mod inode_numbers;
 pub(crate) mod invalidation;
 pub(crate) mod json_pages;
-pub(crate) mod last_reload;
 pub(crate) mod listing;
-pub(crate) mod owner;
-pub(crate) mod presentation;
 pub(crate) mod provenance;
 pub(crate) mod requests;
 pub(crate) mod retired;
@@ -40,18 +37,15 @@ pub(crate) mod status_link;
 pub(crate) mod view;
 pub(crate) mod xattr;
 
-pub use attr::{Attr, NodeKind};
+pub use attr::{Attr, NodeKind, Owner, Presentation};
 pub use error::Error;
 pub use filesystem::{FileSystem, NoNumbers, Replaced};
 pub use inode_numbers::{SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use json_pages::read_pages;
-pub use last_reload::LastReload;
 pub use listing::DirEntry;
-pub use owner::Owner;
-pub use presentation::Presentation;
 pub use provenance::Provenance;
 pub use sources::MountedSource;
-pub use status::{CacheStatus, Status};
+pub use status::{CacheStatus, LastReload, Status};
 pub use status_link::Caller;
 pub use view::{Lookup, View};
 

@@ -6,20 +6,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use super::early_numbers::EarlyNumbers;
+use super::attr::Presentation;
+use super::exposed::{EarlyNumbers, ExposedNames};
 use super::invalidation::{Invalidation, NameIn};
-use super::last_reload::LastReload;
-use super::presentation::Presentation;
 use super::requests::Requests;
 use super::retired::Retired;
 use super::sources::MountedSource;
+use super::status::LastReload;
 use crate::tree::Spellings;
-
-/// Maximum number of names that the kernel may have cached and that a comparison of two views does not find: absent ones, and
-/// spellings that are not the stored ones. Further names get no lifetime until the kernel was asked to drop some.
-const EXPOSED_MAX: usize = 1 << 18;
-/// Bytes that these may take.
-const EXPOSED_BYTES_MAX: usize = 32 << 20;
 
 /// What serves a mounted file system: the connection to the kernel, and threads for work that no request waits for.
 pub(crate) trait Host: fmt::Debug + Send + Sync {
@@ -69,15 +63,6 @@ impl fmt::Debug for OnChange {
     }
 }
 
-/// Names that the kernel may have cached.
-#[derive(Debug, Default)]
-struct ExposedNames {
-    names: HashSet<NameIn>,
-    bytes: usize,
-    /// Whether a name was refused.
-    is_full: bool,
-}
-
 impl Shared {
     pub(crate) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
         let (host, requests, retired) = Default::default();
@@ -122,14 +107,7 @@ impl Shared {
 
     /// Takes some of the names if there is no room for more: the kernel must drop them.
     pub(crate) fn take_surplus(&self) -> Vec<NameIn> {
-        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
-        if !exposed.is_full {
-            return Vec::new();
-        }
-        exposed.is_full = false;
-        let taken: Vec<NameIn> = exposed.names.iter().take(exposed.names.len() / 4).cloned().collect();
-        taken.iter().for_each(|name| exposed.remove(name));
-        taken
+        self.exposed.lock().unwrap_or_else(PoisonError::into_inner).take_surplus()
     }
 
     /// Makes a view the current one by `swap`, and takes the names that were recorded for earlier views.
@@ -137,56 +115,12 @@ impl Shared {
         let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
         self.current.store(view, Ordering::SeqCst);
         swap();
-        std::mem::take(&mut *exposed).names
+        std::mem::take(&mut *exposed).into_names()
     }
 
     /// Records names again whose answers are as before; returns those for which there is no room.
     pub(crate) fn record_exposed_again(&self, names: impl IntoIterator<Item = NameIn>) -> Vec<NameIn> {
         let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
         names.into_iter().filter(|name| !exposed.insert(name.clone())).collect()
-    }
-}
-
-impl ExposedNames {
-    /// Whether there was room for it.
-    fn insert(&mut self, name: NameIn) -> bool {
-        if self.names.contains(&name) {
-            return true;
-        }
-        let bytes = self.bytes + bytes(&name);
-        self.is_full |= self.names.len() >= EXPOSED_MAX || bytes > EXPOSED_BYTES_MAX;
-        if self.is_full {
-            return false;
-        }
-        self.bytes = bytes;
-        self.names.insert(name)
-    }
-
-    fn remove(&mut self, name: &NameIn) {
-        if self.names.remove(name) {
-            self.bytes -= bytes(name);
-        }
-    }
-}
-
-/// What a name takes, without the table.
-fn bytes(name: &NameIn) -> usize {
-    size_of::<NameIn>() + name.1.len()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_that_is_full_has_room_again_once_some_of_its_names_were_taken() {
-        let mut exposed = ExposedNames::default();
-        let name = |n: u64| (n, Box::from(vec![b'x'; 1 << 20]));
-        let fit = (0..).take_while(|&n| exposed.insert(name(n))).count();
-        assert!(exposed.bytes <= EXPOSED_BYTES_MAX && fit == 31, "{fit}");
-        assert!(exposed.insert(name(0)) && !exposed.insert(name(99)), "a recorded name is recorded");
-        exposed.is_full = false;
-        exposed.remove(&name(0));
-        assert!(exposed.insert(name(99)) && !exposed.insert(name(100)));
     }
 }

@@ -1,14 +1,8 @@
 //! The daemon's status, as `bsafs status` and the benchmark read it.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
-
-use super::last_reload::LastReload;
-use super::view::View;
-use crate::system::clock::unix_seconds;
 
 /// The daemon's status. Counts are since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -55,26 +49,26 @@ pub struct CacheStatus {
     pub hits: u64,
 }
 
-impl Status {
-    pub(crate) fn of(fs: &View) -> Self {
-        let (bytes, budget) = fs.store.cached_bytes();
-        Self {
-            pid: std::process::id(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            uptime: fs.shared.started.elapsed().as_secs(),
-            since: unix_seconds(fs.shared.since),
-            archives: fs.store.layers(),
-            files: fs.tree.files(),
-            requests: fs.shared.requests.by_operation(),
-            cache: CacheStatus { bytes, budget, hits: fs.store.cache_hits() },
-            decoded_bytes: fs.store.decoded_bytes(),
-            read_bytes: fs.store.bytes_read(),
-            errors: fs.store.faults(),
-            views: fs.shared.announced.load(Ordering::Relaxed),
-            last_reload: fs.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        }
-    }
+/// How a reload went.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub struct LastReload {
+    /// Reloads so far, those that found no change or failed among them.
+    pub count: u64,
+    /// When it ended, in whole seconds since 1970.
+    pub at: u64,
+    /// What it changed, or why it failed.
+    pub what: String,
+    /// Whether it failed: the view before is served on.
+    pub is_failed: bool,
+    /// Whether a further one is under way.
+    #[serde(default)]
+    pub is_running: bool,
+    /// When the last one began, the one that is under way if there is one; in whole seconds since 1970.
+    #[serde(default)]
+    pub began: u64,
+}
 
+impl Status {
     /// As one line of JSON.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -1,13 +1,17 @@
 //! READLINK of the symbolic links whose targets are JSON: the daemon's status, what the mount was made from, and where a file
 //! comes from.
 
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
 use super::error::Error;
 use super::inode_numbers::{STATUS_INO, WHICH_INO, sources_page, which};
 use super::json_pages::page;
 use super::provenance::Provenance;
 use super::sources::MountedSource;
-use super::status::Status;
+use super::status::{CacheStatus, Status};
 use super::view::View;
+use crate::system::clock::unix_seconds;
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +30,7 @@ impl View {
     /// there is no such page, [`Error::NotPermitted`] where the caller may not list folders, and so not know the file.
     pub fn read_link(&self, ino: u64, caller: Caller) -> Result<String, Error> {
         match ino {
-            STATUS_INO => Ok(Status::of(self).to_json()),
+            STATUS_INO => Ok(self.status().to_json()),
             WHICH_INO.. => {
                 self.check_may_list(caller)?;
                 let (file, number) = which(ino);
@@ -40,6 +44,25 @@ impl View {
                 page(&MountedSource::to_json(self.shared.sources.get().map_or(&[], Vec::as_slice)), number)
                     .ok_or(Error::NoNode)
             }
+        }
+    }
+
+    fn status(&self) -> Status {
+        let (bytes, budget) = self.store.cached_bytes();
+        Status {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            uptime: self.shared.started.elapsed().as_secs(),
+            since: unix_seconds(self.shared.since),
+            archives: self.store.layers(),
+            files: self.tree.files(),
+            requests: self.shared.requests.by_operation(),
+            cache: CacheStatus { bytes, budget, hits: self.store.cache_hits() },
+            decoded_bytes: self.store.decoded_bytes(),
+            read_bytes: self.store.bytes_read(),
+            errors: self.store.faults(),
+            views: self.shared.announced.load(Ordering::Relaxed),
+            last_reload: self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 

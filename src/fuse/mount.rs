@@ -1,4 +1,4 @@
-//! Mounting and unmounting: as root by the system call, as an ordinary user through fusermount3.
+//! Mounting: as root by the system call, as an ordinary user through fusermount3.
 //!
 //! fuser can do both, but as root its mounts have the wrong type, it never retries an unmount that was busy, drops what
 //! fusermount3 wrote, and at its end unmounts whatever is on the path by then (FUSE.md section 1.2).
@@ -9,17 +9,14 @@ use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::mount::MountFlags;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::passed_mount::PassedMount;
-use super::root_controlled::is_root_controlled;
-use crate::system::mountinfo::MountEntry;
 
 /// What is mounted where, and with which options.
 #[derive(Clone, Debug, Default)]
@@ -219,53 +216,4 @@ fn receive(socket: &UnixStream) -> Option<OwnedFd> {
         RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
         _ => None,
     })
-}
-
-/// Unmounts what is mounted on a path. `lazily` detaches it at once, even while files are open; the mount ends when the
-/// last of them is closed.
-///
-/// # Errors
-/// [`MountError::Kernel`] where it is busy, not mounted, or somebody else's; [`MountError::NoHelper`].
-pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
-    let flags = if lazily { UnmountFlags::DETACH } else { UnmountFlags::empty() };
-    match rustix::mount::unmount(mountpoint, flags | UnmountFlags::NOFOLLOW) {
-        Ok(()) => return Ok(()),
-        // fusermount3 is setuid root.
-        Err(Errno::PERM) => {}
-        Err(errno) => return Err(MountError::Kernel(mountpoint.to_owned(), errno.into())),
-    }
-    unmount_by_helper(mountpoint, lazily, None)
-}
-
-/// Unmounts a mount of the table. Root ends another user's mount with that user's rights if other users can redirect its path.
-///
-/// # Errors
-/// As of [`unmount`].
-pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
-    let owner = mounted.owner.filter(|(user, _)| *user != 0 && rustix::process::geteuid().is_root());
-    match owner {
-        Some(owner) if !is_root_controlled(&mounted.mountpoint) => {
-            unmount_by_helper(&mounted.mountpoint, lazily, Some(owner))
-        }
-        _ => unmount(&mounted.mountpoint, lazily),
-    }
-}
-
-/// fusermount3 looks at the path with the rights of the user who calls it, and follows no link at its end.
-fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) -> Result<(), MountError> {
-    let mut helper = Command::new("fusermount3");
-    helper.arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
-    if let Some((user, group)) = user {
-        helper.uid(user).gid(group).current_dir("/");
-    }
-    let output = helper.stdin(Stdio::null()).output().map_err(MountError::NoHelper)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let kind = if stderr.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
-    let reason = stderr.trim().trim_start_matches("fusermount3: ");
-    let named = format!("failed to unmount {}: ", mountpoint.display());
-    let reason = reason.strip_prefix(&named).unwrap_or(reason);
-    Err(MountError::Kernel(mountpoint.to_owned(), io::Error::new(kind, reason)))
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use signal_hook::iterator::Signals;
 
-use super::mount::{self, MountError};
+use super::mount::MountError;
+use super::unmount::unmount;
 use crate::system::mountinfo;
 
 /// Between attempts to unmount a busy mount.
@@ -51,7 +52,7 @@ impl Unmounter {
     pub(crate) fn unmount_when_free(&self) {
         let is_there =
             || mountinfo::mounted_at(&self.mountpoint).is_some_and(|it| Some(it.device) == self.device);
-        while is_there() && mount::unmount(&self.mountpoint, false).is_err() {
+        while is_there() && unmount(&self.mountpoint, false).is_err() {
             thread::sleep(RETRY / 10);
         }
     }
@@ -68,7 +69,7 @@ impl Unmounter {
         {
             is_lazy |= signals.pending().next().is_some();
             if let Some(upper) = self.upper.get().filter(|upper| upper.is_mounted()) {
-                match mount::unmount(&upper.mountpoint, is_lazy) {
+                match unmount(&upper.mountpoint, is_lazy) {
                     Ok(()) => continue,
                     Err(error) if !is_reported => {
                         log::warn!("{error}; unmounting when it is free. A second signal unmounts at once");
@@ -83,7 +84,7 @@ impl Unmounter {
             // umount2 would end the mount that covers ours.
             let unmounted = match is_covered {
                 true => Err(MountError::Kernel(path, io::ErrorKind::ResourceBusy.into())),
-                false => mount::unmount(&path, is_lazy),
+                false => unmount(&path, is_lazy),
             };
             match unmounted {
                 Ok(()) => return,
@@ -105,10 +106,10 @@ impl Unmounter {
     /// Detaches the mount at once, if it is still there: what serves it has failed.
     pub(crate) fn take_back(&self) {
         if let Some(upper) = self.upper.get().filter(|upper| upper.is_mounted()) {
-            let _ = mount::unmount(&upper.mountpoint, true);
+            let _ = unmount(&upper.mountpoint, true);
         }
         match self.current_path() {
-            Some(path) if self.is_topmost(&path) => match mount::unmount(&path, true) {
+            Some(path) if self.is_topmost(&path) => match unmount(&path, true) {
                 Ok(()) => {}
                 Err(error) => log::error!("cannot unmount: {error}"),
             },

@@ -1,0 +1,102 @@
+//! What the kernel was sent and may have cached, as far as answering and invalidating depends on it.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::invalidation::NameIn;
+
+/// Maximum number of names that the kernel may have cached and that a comparison of two views does not find: absent ones, and
+/// spellings that are not the stored ones. Further names get no lifetime until the kernel was asked to drop some.
+const EXPOSED_MAX: usize = 1 << 18;
+/// Bytes that these may take.
+const EXPOSED_BYTES_MAX: usize = 32 << 20;
+
+/// Names that the kernel may have cached.
+#[derive(Debug, Default)]
+pub(crate) struct ExposedNames {
+    names: HashSet<NameIn>,
+    bytes: usize,
+    /// Whether a name was refused.
+    is_full: bool,
+}
+
+impl ExposedNames {
+    /// Records a name; returns whether there was room for it.
+    pub(crate) fn insert(&mut self, name: NameIn) -> bool {
+        if self.names.contains(&name) {
+            return true;
+        }
+        let bytes = self.bytes + bytes(&name);
+        self.is_full |= self.names.len() >= EXPOSED_MAX || bytes > EXPOSED_BYTES_MAX;
+        if self.is_full {
+            return false;
+        }
+        self.bytes = bytes;
+        self.names.insert(name)
+    }
+
+    /// Takes some of the names if there is no room for more.
+    pub(crate) fn take_surplus(&mut self) -> Vec<NameIn> {
+        if !self.is_full {
+            return Vec::new();
+        }
+        self.is_full = false;
+        let taken: Vec<NameIn> = self.names.iter().take(self.names.len() / 4).cloned().collect();
+        taken.iter().for_each(|name| self.remove(name));
+        taken
+    }
+
+    /// All names.
+    pub(crate) fn into_names(self) -> HashSet<NameIn> {
+        self.names
+    }
+
+    fn remove(&mut self, name: &NameIn) {
+        if self.names.remove(name) {
+            self.bytes -= bytes(name);
+        }
+    }
+}
+
+/// What a name takes, without the table.
+fn bytes(name: &NameIn) -> usize {
+    size_of::<NameIn>() + name.1.len()
+}
+
+/// Numbers of loose files that the kernel was sent before their disk had answered, when only their paths were known; at most one
+/// number for each loose file.
+#[derive(Debug, Default)]
+pub(crate) struct EarlyNumbers(Mutex<HashSet<u64>>);
+
+impl EarlyNumbers {
+    /// The identity of a number's file, as `look` returns it: 0 if it is not known, and then 0 for ever.
+    pub(crate) fn identity(&self, ino: u64, look: impl FnOnce() -> u64) -> u64 {
+        // Under the lock: an identity that is not known now may be known a moment later.
+        let mut early = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match look() {
+            0 => {
+                early.insert(ino);
+                0
+            }
+            _ if early.contains(&ino) => 0,
+            identity => identity,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_full_has_room_again_once_some_of_its_names_were_taken() {
+        let mut exposed = ExposedNames::default();
+        let name = |n: u64| (n, Box::from(vec![b'x'; 1 << 20]));
+        let fit = (0..).take_while(|&n| exposed.insert(name(n))).count();
+        assert!(exposed.bytes <= EXPOSED_BYTES_MAX && fit == 31, "{fit}");
+        assert!(exposed.insert(name(0)) && !exposed.insert(name(99)), "a recorded name is recorded");
+        exposed.is_full = false;
+        exposed.remove(&name(0));
+        assert!(exposed.insert(name(99)) && !exposed.insert(name(100)));
+    }
+}

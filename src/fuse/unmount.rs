@@ -1,0 +1,92 @@
+//! Unmounting: as root by the system call, as an ordinary user through fusermount3.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+
+use super::mount::MountError;
+use crate::system::mountinfo::MountEntry;
+
+/// Unmounts what is mounted on a path. `lazily` detaches it at once, even while files are open; the mount ends when the
+/// last of them is closed.
+///
+/// # Errors
+/// [`MountError::Kernel`] where it is busy, not mounted, or somebody else's; [`MountError::NoHelper`].
+pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
+    let flags = if lazily { UnmountFlags::DETACH } else { UnmountFlags::empty() };
+    match rustix::mount::unmount(mountpoint, flags | UnmountFlags::NOFOLLOW) {
+        Ok(()) => return Ok(()),
+        // fusermount3 is setuid root.
+        Err(Errno::PERM) => {}
+        Err(errno) => return Err(MountError::Kernel(mountpoint.to_owned(), errno.into())),
+    }
+    unmount_by_helper(mountpoint, lazily, None)
+}
+
+/// Unmounts a mount of the table. Root ends another user's mount with that user's rights if other users can redirect its path.
+///
+/// # Errors
+/// As of [`unmount`].
+pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
+    let owner = mounted.owner.filter(|(user, _)| *user != 0 && rustix::process::geteuid().is_root());
+    match owner {
+        Some(owner) if !is_root_controlled(&mounted.mountpoint) => {
+            unmount_by_helper(&mounted.mountpoint, lazily, Some(owner))
+        }
+        _ => unmount(&mounted.mountpoint, lazily),
+    }
+}
+
+/// fusermount3 looks at the path with the rights of the user who calls it, and follows no link at its end.
+fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) -> Result<(), MountError> {
+    let mut helper = Command::new("fusermount3");
+    helper.arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
+    if let Some((user, group)) = user {
+        helper.uid(user).gid(group).current_dir("/");
+    }
+    let output = helper.stdin(Stdio::null()).output().map_err(MountError::NoHelper)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let kind = if stderr.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
+    let reason = stderr.trim().trim_start_matches("fusermount3: ");
+    let named = format!("failed to unmount {}: ", mountpoint.display());
+    let reason = reason.strip_prefix(&named).unwrap_or(reason);
+    Err(MountError::Kernel(mountpoint.to_owned(), io::Error::new(kind, reason)))
+}
+
+/// Whether only root can replace a folder above the end of an absolute path without links. If other users can, they choose
+/// what root acts on.
+pub fn is_root_controlled(path: &Path) -> bool {
+    let ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
+    // From the root on: nothing is read below the first folder that another user controls.
+    ancestors.iter().rev().all(|folder| {
+        folder.symlink_metadata().is_ok_and(|it| it.is_dir() && it.uid() == 0 && is_kept(it.mode()))
+    })
+}
+
+/// Whether only root can rename root's files in a folder that root owns and that has this mode.
+fn is_kept(mode: u32) -> bool {
+    const STICKY: u32 = 0o1000;
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+    mode & WRITABLE_BY_OTHERS == 0 || mode & STICKY != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_may_write_to_is_kept_by_the_sticky_bit_alone() {
+        assert!(is_kept(0o40755) && is_kept(0o41777));
+        assert!(!is_kept(0o40777) && !is_kept(0o40775));
+        assert!(is_root_controlled(Path::new("/tmp")) && is_root_controlled(Path::new("/")));
+        assert!(!is_root_controlled(Path::new("/missing/folder")));
+    }
+}
