@@ -1,41 +1,26 @@
-//! The mount: names from the tree and bytes from the store, joined into a read-only file system.
+//! File system operations on a view of the sources, in plain types: names from the tree, bytes from the store. No file here
+//! knows FUSE; [`crate::fuse`] calls these operations and implements the trait `Host`.
 //!
-//! A request is read as a walk down these files, each of which imports only files below it:
+//! | question | file |
+//! |---|---|
+//! | which view is served, and how does a later one replace it? | `filesystem.rs` |
+//! | what is a view? LOOKUP, GETATTR and READ | `view.rs` |
+//! | READDIR and READDIRPLUS | `listing.rs` |
+//! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `json_pages.rs` |
+//! | GETXATTR and LISTXATTR | `xattr.rs` |
+//! | how are sizes learnt that an answer needs? | `sizes.rs` |
+//! | what must the kernel drop after a change? | `invalidation.rs`; which names it may have cached: `exposed.rs` |
+//! | how does an open file of a replaced archive go on? | `retired.rs` |
+//! | which inode numbers and generations are there? | `inode_numbers.rs`, `generation.rs` |
+//! | what do all views of a mount have in common? | `shared.rs` |
+//! | what is reported? | `status.rs`, `sources.rs`, `provenance.rs`, `requests.rs` |
+//! | what does `stat` report? | `attr.rs` |
+//! | why did an operation fail? | `error.rs` |
 //!
-//! 1. `session` mounts, starts the worker threads (`worker_threads`), and unmounts (`unmounter`) when a signal asks for it
-//!    (`signals`) or a failure does.
-//! 2. `fuse` is the adaptor: fuser calls it with a request; it calls an operation and sends the reply. No logic.
-//! 3. [`FileSystem`] has the current [`View`], and replaces it by a later one; the kernel is told by `invalidation`.
-//!    Operations of a view in plain types, without FUSE: `listing` (READDIR, READDIRPLUS), `xattr` (GETXATTR, LISTXATTR),
-//!    `status_link` (READLINK), and in `view` LOOKUP, GETATTR and READ.
-//! 4. What waits for a device waits in `io_threads`; `sizes` has it learn the sizes that an answer needs.
-//! 5. The rest is types: attributes, inode numbers, errors, request counts.
-//!
-//! A view is immutable. Locks guard what is not (`shared`): spellings of folders (read, or written for a new one), names that were
-//! told, the cache of decoded extents, faults that were reported, and a source whose change time moved. There are no file
-//! handles. Lookups are counted of assumed folders, which go when the kernel forgets them (`name_trim`), and of each archive
-//! together, which after it was replaced goes when the kernel forgets its files (`retired`).
-//!
-
-pub(crate) mod attr;
-pub(crate) mod error;
-pub(crate) mod exposed;
-pub(crate) mod filesystem;
-pub(crate) mod generation;
-pub(crate) mod inode_numbers;
-pub(crate) mod invalidation;
-pub(crate) mod json_pages;
-pub(crate) mod listing;
-pub(crate) mod provenance;
-pub(crate) mod requests;
-pub(crate) mod retired;
-pub(crate) mod shared;
-pub(crate) mod sizes;
-pub(crate) mod sources;
-pub(crate) mod status;
-pub(crate) mod status_link;
-pub(crate) mod view;
-pub(crate) mod xattr;
+//! A view is immutable, and its operations take no lock for what it holds. Locks guard what outlives a view (`shared.rs`):
+//! spellings of folders, names that the kernel may have cached, files that the kernel may still hold. There are no file handles.
+//! Lookups are counted for assumed folders, which go when the kernel forgets them, and for each archive as a whole, which goes
+//! after its replacement when the kernel forgets its files.
 
 pub use attr::{Attr, NodeKind, Owner, Presentation};
 pub use error::Error;
@@ -55,3 +40,23 @@ pub(crate) use invalidation::{Invalidation, NameIn};
 pub(crate) use requests::Operation;
 pub(crate) use shared::Host;
 pub(crate) use sizes::SizeJob;
+
+mod attr;
+mod error;
+mod exposed;
+mod filesystem;
+mod generation;
+mod inode_numbers;
+mod invalidation;
+mod json_pages;
+mod listing;
+mod provenance;
+mod requests;
+mod retired;
+mod shared;
+mod sizes;
+mod sources;
+mod status;
+mod status_link;
+mod view;
+mod xattr;

@@ -1,19 +1,29 @@
-//! The kernel's side of a mount: the FUSE session, its workers, and invalidation.
+//! The kernel's side of a mount: mounting, answering the kernel's requests with the operations of [`crate::fs`], notifying the
+//! kernel of changes, and unmounting.
+//!
+//! | question | file |
+//! |---|---|
+//! | what happens from the mount to the unmount, in order? | `session.rs` |
+//! | how is a request answered? | `adaptor.rs`: one method for each request, and the error number for each [`crate::fs::Error`] |
+//! | which threads answer? | `worker_threads.rs`; if they must wait for a device: `io_threads.rs` |
+//! | what is the kernel notified of, and by which thread? | `notify.rs` |
+//! | how is mounted? | `mount.rs`; through a descriptor that the caller passes: `passed_mount.rs` |
+//! | how is unmounted? | `unmount.rs`; because of a signal (`signals.rs`) or a failure: `unmounter.rs` |
 //!
 #![doc = include_str!("FUSE.md")]
-
-pub(crate) mod adaptor;
-pub(crate) mod io_threads;
-pub(crate) mod mount;
-pub(crate) mod notify;
-pub(crate) mod passed_mount;
-pub(crate) mod session;
-pub(crate) mod signals;
-pub(crate) mod unmount;
-pub(crate) mod unmounter;
-pub(crate) mod worker_threads;
 
 pub use mount::{MountError, MountRequest};
 pub use passed_mount::PassedMount;
 pub use session::{Session, SessionError};
 pub use unmount::{is_root_controlled, unmount, unmount_entry};
+
+mod adaptor;
+mod io_threads;
+mod mount;
+mod notify;
+mod passed_mount;
+mod session;
+mod signals;
+mod unmount;
+mod unmounter;
+mod worker_threads;
