@@ -100,9 +100,9 @@ impl View {
                 None => (None, false),
             },
         };
-        // The kernel hears of a stored name by the change of its folder.
-        let is_stored = matches!(child, Child::Node(node) if self.tree.name(node) == name);
-        let is_lasting = is_constant || is_stored || self.shared.record_exposed(self.number, parent, name);
+        // If the shown name changes, the comparison of two views finds it.
+        let is_shown = matches!(child, Child::Node(node) if self.tree.name(node) == name);
+        let is_lasting = is_constant || is_shown || self.shared.record_exposed(self.number, parent, name);
         Ok(Lookup { attr, is_lasting })
     }
 

@@ -33,11 +33,11 @@ impl Inode {
         Self { ino: tree.ino(node), node: Some(node) }
     }
 
-    /// Whether a node has its own number under a name in a folder: a file always, a folder as it is stored.
+    /// Whether a node has its own number under a name in a folder: a file always, a folder under the name that is shown.
     fn is_called(self, tree: &Tree, parent: Self, name: &[u8]) -> bool {
         let Some(node) = self.node else { return false };
-        let is_stored = parent.node.is_some_and(|folder| tree.ino(folder) == parent.ino);
-        tree.kind(node) != Kind::Folder || (is_stored && tree.name(node) == name)
+        let is_shown = parent.node.is_some_and(|folder| tree.ino(folder) == parent.ino);
+        tree.kind(node) != Kind::Folder || (is_shown && tree.name(node) == name)
     }
 }
 

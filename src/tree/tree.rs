@@ -113,7 +113,9 @@ impl Tree {
         }
     }
 
-    /// A node's name in UTF-8; the root has none.
+    /// The name that is shown for a node, in UTF-8; the root has none. Nothing else decides it: lookups, listings, paths,
+    /// spellings of folders, comparisons of trees and reports about a file ask here. [`Tree::lookup`] finds a node under
+    /// every name that folds like this one, so a shown name must fold like the stored one.
     pub fn name(&self, node: NodeId) -> &[u8] {
         let node = self.get(node);
         self.layers.get(usize::from(node.layer)).map_or(&[], |layer| layer.name(node.name))
