@@ -1,54 +1,35 @@
-//! JSON as the targets of links: a target is shorter than a path, so that longer JSON is read in pages.
+//! JSON as the targets of links. A target is shorter than a path, so longer JSON is read in pages. The last page is shorter than
+//! all others.
 
-/// Bytes of JSON at most.
+/// Maximum number of bytes of JSON.
 pub(crate) const JSON_MAX: usize = 1_000_000;
-/// Bytes of a page: the longest target of a link is PATH_MAX less the NUL, and one is the mark.
-const PAGE_LEN: usize = 4094;
-/// In front of a page that others follow.
-const FOLLOWED: &str = "+";
-/// In front of the last page. JSON of one page has no mark.
-const LAST: &str = "-";
+/// Bytes of a page: the longest target of a link, which is PATH_MAX without the NUL.
+const PAGE_LEN: usize = 4095;
 
 /// A page of JSON as the target of a link; `None` beyond the last.
-pub(crate) fn page(json: &str, number: usize) -> Option<String> {
-    let mut pages = pages(json).enumerate().skip(number);
-    let (number, text) = pages.next()?;
-    Some(match pages.next() {
-        Some(_) => format!("{FOLLOWED}{text}"),
-        None if number > 0 => format!("{LAST}{text}"),
-        None => text.to_owned(),
-    })
+pub(crate) fn page(mut json: String, number: usize) -> Option<Vec<u8>> {
+    if json.len().is_multiple_of(PAGE_LEN) {
+        // JSON may end in blanks, and a target may not be empty.
+        json.push(' ');
+    }
+    json.as_bytes().chunks(PAGE_LEN).nth(number).map(<[u8]>::to_vec)
 }
 
-/// The JSON that `read` returns the pages of, by their numbers.
+/// The JSON whose pages `read` returns by their numbers.
 ///
 /// # Errors
 /// That of the first page that cannot be read.
-pub fn read_pages<E>(mut read: impl FnMut(usize) -> Result<String, E>) -> Result<String, E> {
-    let mut json = String::new();
-    // More pages than that are none of ours: they could go on for ever.
-    for number in 0..=JSON_MAX / PAGE_LEN + 1 {
+pub fn read_pages<E>(mut read: impl FnMut(usize) -> Result<Vec<u8>, E>) -> Result<String, E> {
+    let mut json = Vec::new();
+    // bsafs never writes more pages; another file system could send pages for ever.
+    for number in 0..=JSON_MAX / PAGE_LEN {
         let page = read(number)?;
-        match (page.strip_prefix(FOLLOWED), page.strip_prefix(LAST)) {
-            (Some(text), _) => json.push_str(text),
-            (None, last) => {
-                json.push_str(last.unwrap_or(&page));
-                break;
-            }
+        json.extend_from_slice(&page);
+        if page.len() < PAGE_LEN {
+            break;
         }
     }
-    Ok(json)
-}
-
-/// Text in pieces of whole characters.
-fn pages(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let end = (0..=PAGE_LEN.min(rest.len())).rev().find(|&at| rest.is_char_boundary(at))?;
-        let (page, others) = rest.split_at(end);
-        rest = others;
-        (!page.is_empty()).then_some(page)
-    })
+    Ok(String::from_utf8_lossy(json.trim_ascii_end()).into_owned())
 }
 
 #[cfg(test)]
@@ -61,12 +42,12 @@ mod tests {
             let mut asked = 0;
             let read = read_pages(|number| {
                 asked += 1;
-                let page = page(&text, number).ok_or(())?;
-                assert!(page.len() <= 4095);
+                let page = page(text.clone(), number).ok_or(())?;
+                assert!((1..=4095).contains(&page.len()));
                 Ok::<_, ()>(page)
             });
-            assert_eq!((read, page(&text, asked)), (Ok(text.clone()), None));
+            assert_eq!((read, page(text.clone(), asked)), (Ok(text), None));
         }
-        assert_eq!(page("{}", 0).as_deref(), Some("{}"), "what fits has no mark");
+        assert_eq!(page("{}".into(), 0).as_deref(), Some(&b"{}"[..]), "what fits is as it is");
     }
 }

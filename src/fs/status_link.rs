@@ -28,20 +28,20 @@ impl View {
     /// # Errors
     /// [`Error::Invalid`] where the node is no link or a link about a folder, [`Error::NoNode`] where it is about no node or
     /// there is no such page, [`Error::NotPermitted`] where the caller may not list folders, and so not know the file.
-    pub fn read_link(&self, ino: u64, caller: Caller) -> Result<String, Error> {
+    pub fn read_link(&self, ino: u64, caller: Caller) -> Result<Vec<u8>, Error> {
         match ino {
-            STATUS_INO => Ok(self.status().to_json()),
+            STATUS_INO => Ok(self.status().to_json().into_bytes()),
             WHICH_INO.. => {
                 self.check_may_list(caller)?;
                 let (file, number) = which(ino);
                 let node = self.inode(file)?.node.ok_or(Error::Invalid)?;
                 let provenance = Provenance::of(self, node).ok_or(Error::Invalid)?;
-                page(&provenance.to_json(), number).ok_or(Error::NoNode)
+                page(provenance.to_json(), number).ok_or(Error::NoNode)
             }
             _ => {
                 let number = sources_page(ino).ok_or(Error::Invalid)?;
                 self.check_may_list(caller)?;
-                page(&MountedSource::to_json(self.shared.sources.get().map_or(&[], Vec::as_slice)), number)
+                page(MountedSource::to_json(self.shared.sources.get().map_or(&[], Vec::as_slice)), number)
                     .ok_or(Error::NoNode)
             }
         }

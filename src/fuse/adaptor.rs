@@ -217,7 +217,7 @@ impl Filesystem for Adaptor {
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
         let caller = Caller { uid: request.uid(), gid: request.gid() };
         self.answer(Operation::ReadLink.on_node(ino.0), || match self.fs.view().read_link(ino.0, caller) {
-            Ok(target) => reply.data(target.as_bytes()),
+            Ok(target) => reply.data(&target),
             Err(error) => reply.error(error.into()),
         });
     }

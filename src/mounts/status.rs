@@ -1,5 +1,6 @@
 //! The status of a mount as its daemon tells it, read from the mount: at once, or from all mounts in a bounded time.
 
+use std::ffi::CString;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -36,11 +37,8 @@ impl MountStatus {
         let read = |name: &str| read_in(&mounted, name).map_err(|errno| error(StatusErrorKind::of(errno)));
         let text = read(STATUS_LINK)?;
         let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
-        let status = serde_json::from_str(&text).map_err(unreadable)?;
-        let sources = read_pages(|page| match page {
-            0 => read_in(&mounted, SOURCES_LINK),
-            _ => read_in(&mounted, &format!("{SOURCES_LINK}:{page}")),
-        });
+        let status = serde_json::from_slice(&text).map_err(unreadable)?;
+        let sources = read_pages(|page| read_in(&mounted, &format!("{SOURCES_LINK}:{page}")));
         let sources = match sources {
             Ok(sources) => serde_json::from_str(&sources).map_err(unreadable)?,
             Err(errno) => {
@@ -62,15 +60,14 @@ impl MountStatus {
 }
 
 /// The target of a link in the root of a mount, provided that its path leads to it.
-fn read_in(mounted: &MountEntry, name: &str) -> Result<String, Errno> {
+fn read_in(mounted: &MountEntry, name: &str) -> Result<Vec<u8>, Errno> {
     let root = open(&mounted.mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let device = fstat(&root)?.st_dev;
     if format!("{}:{}", major(device), minor(device)) != mounted.device {
         // Another mount covers a folder on the way.
         return Err(Errno::NOENT);
     }
-    let target = readlinkat(&root, name, Vec::new())?;
-    Ok(target.to_string_lossy().into_owned())
+    readlinkat(&root, name, Vec::new()).map(CString::into_bytes)
 }
 
 /// What came of asking the daemon behind a mount.

@@ -126,13 +126,10 @@ fn read_provenance(path: &Path) -> Result<String, String> {
             mounted.mountpoint.display()
         ));
     }
-    let read = |page| match page {
-        0 => std::fs::read_link(folder.join(format!("{WHICH_LINK}{}", metadata.ino()))),
-        _ => std::fs::read_link(folder.join(format!("{WHICH_LINK}{}:{page}", metadata.ino()))),
-    };
-    read_pages(|page| read(page).map(|text| text.to_string_lossy().into_owned())).map_err(|error| match error
-        .kind()
-    {
+    let link = |page| folder.join(format!("{WHICH_LINK}{}:{page}", metadata.ino()));
+    let read =
+        |page| std::fs::read_link(link(page)).map(|target| target.into_os_string().into_encoded_bytes());
+    read_pages(read).map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => "who may not list its folder may not know".to_owned(),
         _ => format!("the daemon does not answer: {error}"),
     })
