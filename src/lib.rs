@@ -2,7 +2,7 @@
 //! folder, and lists, checks and extracts them.
 //!
 //! This page is the map of the crate. The formats are described byte by byte in [`mod@format`], the reasons for the
-//! mount's design in [`fs`]; both pages are files beside the code (`src/format/FORMATS.md`, `src/fuse/FUSE.md`).
+//! mount's design in [`fuse`]; both pages are files beside the code (`src/format/FORMATS.md`, `src/fuse/FUSE.md`).
 //!
 //! # Layers
 //!
@@ -39,8 +39,8 @@
 //!
 //! # The walk of a read
 //!
-//! 1. The kernel sends READ for an inode number. A worker thread of fuser calls the adaptor (`fs/fuse.rs`), which runs it
-//!    there, or on a thread of the archive's device where no other worker would stay free (`fs/io_threads.rs`).
+//! 1. The kernel sends READ for an inode number. A worker thread of fuser calls the adaptor (`fuse/adaptor.rs`), which runs it
+//!    there, or on a thread of the archive's device where no other worker would stay free (`fuse/io_threads.rs`).
 //! 2. The operation (`fs/view.rs`, of the current view) finds the node of the number and the entry of the node: an archive and a file
 //!    in it.
 //! 3. The store (`content/read.rs`) has the range cut at the borders of the file's head and extents (`content/way.rs`). The
@@ -59,7 +59,7 @@
 //!    looks whether the archive was changed (device, inode, size, mtime; where only the ctime moved, a digest of the tables):
 //!    if so the read is an error.
 //! 8. The reply is sent from where the bytes are. A cache that exceeds its size meanwhile is brought back by a thread of its
-//!    own (`fs/cache_trim.rs`).
+//!    own (`fuse/notify.rs`).
 //!
 //! A second read of the same bytes does not reach the daemon.
 //!
@@ -68,7 +68,7 @@
 //! parse arguments, `-o` and profiles (`cli/mount_plan.rs`, `cli/source_set.rs`) -> plan what games load ([`game`], by `cli/sources.rs`) -> walk
 //! folders (`cli/layer_plan.rs`) -> open and parse all archives in parallel (`cli/open.rs`) -> merge their names in load order
 //! and freeze the tree ([`tree::merge()`]) -> open and start everything that can fail: the log (`cli/logging.rs`), threads and
-//! descriptors (`fs/session.rs`) -> mount(2) or fusermount3 (`fs/mount.rs`) -> INIT and worker threads -> detach from the terminal and the process group, report success (`cli/daemon.rs`) -> serve until `umount`
+//! descriptors (`fuse/session.rs`) -> mount(2) or fusermount3 (`fuse/mount.rs`) -> INIT and worker threads -> detach from the terminal and the process group, report success (`cli/daemon.rs`) -> serve until `umount`
 //! or a signal -> unmount -> remove the mountpoint if it was made. After mount(2) every failure unmounts.
 //!
 //! # The walk of a change
@@ -77,14 +77,14 @@
 //! opened anew beside those that are served (`cli/reopening.rs`); what is known of loose files where nothing happened is carried
 //! over (`folder/carry_over.rs`), and what cannot be opened is kept as it is mounted (`cli/earlier_view.rs`) -> archives that did
 //! not change are taken over (`content/later_view.rs`) -> both trees are compared, and the later one is numbered (`tree/comparison.rs`) -> the view is
-//! replaced, and the kernel told name by name (`fs/filesystem.rs`, `fs/invalidation.rs`) -> what is open goes on from the old
+//! replaced, and the kernel is notified name by name (`fs/filesystem.rs`, `fs/invalidation.rs`, `fuse/notify.rs`) -> what is open goes on from the old
 //! sources (`fs/retired.rs`). `FUSE.md` 9 has the reasons.
 //!
 //! # Where to find
 //!
 //! | question | place |
 //! |---|---|
-//! | why do opens send no message? | `src/fuse/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fs/fuse.rs` |
+//! | why do opens send no message? | `src/fuse/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fuse/adaptor.rs` |
 //! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
 //! | who wins where two archives have a path? | [`tree::merge()`] |
 //! | which archives does a game load, and why? | its row in `game/titles/`, the plan in `game/plan.rs`; `bsafs order` prints it |
@@ -94,10 +94,11 @@
 //! | where does `--salvage` act? | `decode` in `content/decode.rs`, alone |
 //! | where is a damaged extent noticed? | [`content::codec::decode`]; its size is checked before, in `content/store.rs` |
 //! | how are links in folders of loose files followed, and what keeps a read out of our own mount? | [`mod@folder`] |
-//! | which error does a program get? | `fs/error.rs`, one match |
+//! | which error does a program get? | the end of `fuse/adaptor.rs`, one match |
+//! | which name is shown for a node? | [`tree::Tree::name`] alone decides it |
 //! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
 //! | what happens when an archive changes? | the walk of a change, above; [`source`]: EIO meanwhile |
-//! | what when its disk fails or hangs? | EIO, and a line in the log for each outage; `fs/io_threads.rs` keeps a worker free, `fs/sizes.rs` tells no size that is not known |
+//! | what when its disk fails or hangs? | EIO, and a line in the log for each outage; `fuse/io_threads.rs` keeps a worker free, `fs/sizes.rs` tells no size that is not known |
 //! | how are all mounts listed, though a daemon hangs? | `cli/mount_status.rs`: each is asked by a process of its own, in a bounded time; `cli/holders.rs` finds who uses a mount by device numbers alone |
 //! | where does `bsafs open` mount, and what ends that? | `~/bsafs/NAME`: GLib shows no mounts below dot folders or the runtime directory; `cli/desktop_open.rs`, `cli/mounts_folder.rs`, `cli/user_manager.rs` |
 //! | what is measured, and what was tried and left out? | `tests/bench/RESULTS.md` |
@@ -121,7 +122,7 @@
 //! | state of decoders | some 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | 65,536 spellings, some 10 MiB |
-//! | names that the kernel may have cached and that are not stored (`fs/shared.rs`) | 60 and the name | 262,144 names, 32 MiB |
+//! | names that the kernel may have cached and that are not stored (`fs/exposed.rs`) | 60 and the name | 262,144 names, 32 MiB |
 //! | numbers of nodes, once something changed | 8 a node | nodes |
 //! | archives that were replaced, and their files that the kernel may hold | their extents; 70 a file | eight |
 //! | watches of folders, unless `-o static` | some 250 and the path of each (`watch/`) | folders |
@@ -146,7 +147,7 @@
 //!   `cli/expected.rs` until the name of each value is known to completion.
 //! * **A mount option**: one row of the table in `src/cli/option_table.rs`, from which parsing, `--help`, the manual,
 //!   completions and the tests are made; then the code that acts on it: [`fs::Presentation`] is how nodes appear,
-//!   [`fs::MountRequest`] what the kernel gets.
+//!   [`fuse::MountRequest`] what the kernel gets.
 //! * **A texture format**: one row in `src/texture/pixel_format.rs`; its picture follows from its name, unless it is of
 //!   another make than the others: then an arm of `src/picture/texels.rs`.
 //! * **A game**: one row in `src/game/titles/`; the lists of its unchanged INI files in `vanilla.rs` there.

@@ -57,8 +57,8 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Of files that everybody may read. Their user may write, too, although a read-only mount refuses that: copies made
-    /// by `cp -r` and `rsync -a` could not be changed and removed otherwise.
+    /// Every user may read the files. Their owner may also write, although a read-only mount refuses that:
+    /// otherwise copies that `cp -r` and `rsync -a` make could not be changed and removed.
     pub fn new(uid: u32, gid: u32) -> Self {
         Self { uid, gid, file_mode: 0o644, folder_mode: 0o755, file_mask: 0, folder_mask: 0 }
     }

@@ -5,8 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::invalidation::NameIn;
 
-/// Maximum number of names that the kernel may have cached and that a comparison of two views does not find: absent ones, and
-/// spellings that are not the stored ones. Further names get no lifetime until the kernel was asked to drop some.
+/// Maximum number of names that the kernel may have cached and that a comparison of two views does not find:
+/// absent ones, and spellings that are not the stored ones. Further names get no lifetime until the kernel
+/// was asked to drop some.
 const EXPOSED_MAX: usize = 1 << 18;
 /// Bytes that these may take.
 const EXPOSED_BYTES_MAX: usize = 32 << 20;
@@ -63,8 +64,8 @@ fn bytes(name: &NameIn) -> usize {
     size_of::<NameIn>() + name.1.len()
 }
 
-/// Numbers of loose files that the kernel was sent before their disk had answered, when only their paths were known; at most one
-/// number for each loose file.
+/// Numbers of loose files that the kernel was sent before their disk had answered, when only their paths were
+/// known; at most one number for each loose file.
 #[derive(Debug, Default)]
 pub(crate) struct EarlyNumbers(Mutex<HashSet<u64>>);
 

@@ -49,7 +49,7 @@ impl FileSystem {
         Self { view: RwLock::new(Arc::new(view)), previous, shared, replacing }
     }
 
-    /// The same with the reasons for which its layers were planned, lowest first.
+    /// Adds the reasons for which the layers were planned, lowest first.
     #[must_use]
     pub fn with_reasons(self, reasons: Vec<String>) -> Self {
         let mut view = self.view.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +59,7 @@ impl FileSystem {
         Self { view: RwLock::new(view), ..self }
     }
 
-    /// The same with what it was made from.
+    /// Adds what the file system was made from.
     #[must_use]
     pub fn with_sources(self, sources: Vec<MountedSource>) -> Self {
         // A second call changes nothing.
@@ -72,7 +72,8 @@ impl FileSystem {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A view in which a listing of a folder that is at `cookie` can be continued; `None` if there is none any more.
+    /// A view in which a listing of a folder that is at `cookie` can be continued; `None` if there is none
+    /// any more.
     pub fn view_of_listing(&self, ino: u64, cookie: u64) -> Option<Arc<View>> {
         let current = self.view();
         if cookie == 0 || current.continues(ino, cookie) {
@@ -84,7 +85,7 @@ impl FileSystem {
         Some(view.clone())
     }
 
-    /// Drops the view before once no listing is to be continued in it any more; returns whether there is none.
+    /// Drops the view before if no listing has used it for a while; returns whether there is none.
     pub fn drop_previous(&self) -> bool {
         let mut previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
         // Dropped once the lock is free again.
@@ -92,7 +93,8 @@ impl FileSystem {
         previous.is_none()
     }
 
-    /// Has a function called, which must not wait, whenever a read finds that a source changed. A second call changes nothing.
+    /// Has a function called whenever a read finds that a source changed. The function must not wait. A
+    /// second call changes nothing.
     pub fn on_change(&self, call: impl Fn() + Send + Sync + 'static) {
         let _ = self.shared.on_change.set(OnChange(Box::new(call)));
     }
@@ -107,9 +109,9 @@ impl FileSystem {
         *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner) = reload;
     }
 
-    /// Serves names and bytes of the changed sources from now on, and has the kernel drop what it remembers of those that
-    /// changed. The store must be one that was [emptied](Store::emptied) and filled again. The calling thread must hold no
-    /// lock: the kernel waits for readers of the folders that it invalidates.
+    /// Serves names and bytes of the changed sources from now on, and has the kernel drop what it remembers
+    /// of those that changed. The store must be one that was [emptied](Store::emptied) and filled again. The
+    /// calling thread must hold no lock: the kernel waits for readers of the folders that it invalidates.
     ///
     /// # Errors
     /// [`NoNumbers`]; nothing is changed then.
@@ -206,7 +208,8 @@ fn learn_kept(then: &View, now: &View) {
     }
 }
 
-/// How the folders of a view were last changed since the mount: by the change before it, if that is what changed them.
+/// How the folders of a view were last changed since the mount: by the change before it, if that is what
+/// changed them.
 fn folder_changes(then: &View, tree: &Tree, changes: &Changes, view: u32) -> HashMap<u64, FolderChange> {
     let now = FolderChange { view, at: SystemTime::now() };
     let before = then.changes.iter().map(|(&ino, &change)| (ino, change));
@@ -216,7 +219,8 @@ fn folder_changes(then: &View, tree: &Tree, changes: &Changes, view: u32) -> Has
         .collect()
 }
 
-/// Parts names that the kernel may have cached in a view: those that a later view answers differently, and the others.
+/// Parts names that the kernel may have cached in a view: those that a later view answers differently, and
+/// the others.
 fn changed_answers(then: &View, now: &View, exposed: HashSet<NameIn>) -> (Vec<NameIn>, Vec<NameIn>) {
     exposed.into_iter().partition(|(folder, name)| answer(then, *folder, name) != answer(now, *folder, name))
 }

@@ -1,9 +1,11 @@
-//! Generations of inode numbers, by which a handle of an NFS client is held against what has the number now.
+//! Generations of inode numbers: they decide whether a handle of an NFS client still stands for the node that
+//! has the number.
 //!
-//! A generation is made of the path and, of a file, of its source, and stays as long as the number does (the kernel takes an inode
-//! whose generation moved for another one, and whoever has it open gets EIO). So the same sources give the same handles after
-//! a restart, and other sources, or another spelling of a folder, none that are taken for these. A file has one number under all
-//! spellings, and a layer that goes may take the stored one along: its path counts without case.
+//! A generation is a hash of the path and, for a file, of the identity of its source. It stays as long as the
+//! number does: if it changed, the kernel would take the inode for another one, and programs that have it
+//! open would get EIO. After a restart the same sources give the same handles. Other sources, or another
+//! spelling of a folder, give different ones. A file has one number under all spellings, and the stored
+//! spelling may go with its layer, so its path is hashed without case.
 
 use twox_hash::XxHash3_64;
 
@@ -55,7 +57,8 @@ impl View {
         upper_half(XxHash3_64::oneshot_with_seed(seed, &name.to_ascii_lowercase()))
     }
 
-    /// The identity of a file's source; 0 for ever if it was not known when the kernel was first sent the number.
+    /// The identity of a file's source; 0 for ever if it was not known when the kernel was first sent the
+    /// number.
     fn exposed_identity(&self, ino: u64, entry: EntryId) -> u64 {
         if self.store.source(entry).is_some() {
             return self.store.identity(entry);

@@ -13,20 +13,20 @@
 
 use crate::tree::NodeId;
 
-/// The symbolic link in the root whose target is the daemon's status as JSON. Lookups find it, listings leave it out.
-/// A link needs no open file, its target is never cached, and reading it takes no privilege and no `unsafe` (an ioctl
-/// would).
+/// The symbolic link in the root whose target is the daemon's status as JSON. Lookups find it, listings leave
+/// it out. A link needs no open file, its target is never cached, and reading it takes no privilege and no
+/// `unsafe` (an ioctl would).
 pub const STATUS_LINK: &str = ".bsafs:status";
-/// The links in the root whose target is what the mount was made from, as JSON; behind a colon follows the number of a page
-/// ([`crate::fs::read_pages`]), where that is not 0.
+/// The links in the root whose target is what the mount was made from, as JSON; behind a colon follows the
+/// number of a page ([`crate::fs::read_pages`]), where that is not 0.
 pub const SOURCES_LINK: &str = ".bsafs:sources";
-/// Prefix of the links in every folder whose target is where a file comes from, as JSON; the file's inode number follows, and
-/// behind a further colon the number of a page ([`crate::fs::read_pages`]), where that is not 0. In every folder,
-/// because a bind mount of a folder has no other root.
+/// Prefix of the links in every folder whose target is where a file comes from, as JSON; the file's inode
+/// number follows, and behind a further colon the number of a page ([`crate::fs::read_pages`]), where that is
+/// not 0. In every folder, because a bind mount of a folder has no other root.
 pub const WHICH_LINK: &str = ".bsafs:which:";
 
-/// Where a folder of a FUSE file system has a file of this name, Wine takes it to ignore case, and does not read whole
-/// folders in search of a spelling.
+/// Where a folder of a FUSE file system has a file of this name, Wine takes it to ignore case, and does not
+/// read whole folders in search of a spelling.
 pub(crate) const CIOPFS: &[u8] = b".ciopfs";
 /// Above all nodes and spellings.
 pub(crate) const CIOPFS_INO: u64 = u32::MAX as u64;

@@ -1,9 +1,9 @@
-//! What the kernel must drop after a change: names that stand for something else now, folders whose listings differ, and files
-//! whose bytes may differ.
+//! What the kernel must drop after a change: names that stand for something else now, folders whose listings
+//! differ, and files whose bytes may differ.
 //!
-//! Names are dropped one by one, and a folder is never dropped instead of its children: a program that holds a child open would
-//! get old bytes. The kernel is not asked to drop everything (FUSE_NOTIFY_INC_EPOCH) either: with the names of unchanged files
-//! it would drop their cached pages.
+//! Names are dropped one by one, and a folder is never dropped instead of its children: a program that holds
+//! a child open would get old bytes. The kernel is not asked to drop everything (FUSE_NOTIFY_INC_EPOCH)
+//! either: with the names of unchanged files it would drop their cached pages.
 
 use std::collections::HashSet;
 

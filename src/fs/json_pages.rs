@@ -1,5 +1,5 @@
-//! JSON as the targets of links. A target is shorter than a path, so longer JSON is read in pages. The last page is shorter than
-//! all others.
+//! JSON as the targets of links. A target is shorter than a path, so longer JSON is read in pages. The last
+//! page is shorter than all others.
 
 /// Maximum number of bytes of JSON.
 pub(crate) const JSON_MAX: usize = 1_000_000;

@@ -1,8 +1,8 @@
 //! Listings of folders: READDIR and READDIRPLUS.
 //!
-//! A cookie is the position after an entry: 1 after `.`, 2 after `..`, then counted on through the children. Its upper half
-//! is the number of the view in which the listing began, and is continued: in one that lists the folder otherwise, names would
-//! be skipped.
+//! A cookie is the position after an entry: 1 after `.`, 2 after `..`, then counted on through the children.
+//! Its upper half is the number of the view in which the listing began, and is continued: in one that lists
+//! the folder otherwise, names would be skipped.
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
@@ -26,12 +26,13 @@ pub struct DirEntry<'a> {
 const DOTS: u64 = 2;
 /// Above the position in a cookie.
 const VIEW_SHIFT: u32 = 32;
-/// Entries of one READDIRPLUS, whose sizes are learnt together. A program that lists by the usual 32 KiB asks for 200.
+/// Entries of one READDIRPLUS, whose sizes are learnt together. A program that lists by the usual 32 KiB asks
+/// for 200.
 const AT_ONCE: u64 = 512;
 
 impl View {
-    /// Whether a listing of a folder that is at `cookie` can be continued in this view: it began in it, or in one that lists the
-    /// folder alike. The kernel goes on with cookies that it cached years ago.
+    /// Whether a listing of a folder that is at `cookie` can be continued in this view: it began in it, or in
+    /// one that lists the folder alike. The kernel goes on with cookies that it cached years ago.
     pub fn continues(&self, ino: u64, cookie: u64) -> bool {
         let (began, now) = (cookie >> VIEW_SHIFT, u64::from(self.number));
         let is_alike = |folder| self.change(folder).is_none_or(|change| u64::from(change.view) <= began);

@@ -1,5 +1,5 @@
-//! File system operations on a view of the sources, in plain types: names from the tree, bytes from the store. No file here
-//! knows FUSE; [`crate::fuse`] calls these operations and implements the trait `Host`.
+//! File system operations on a view of the sources, in plain types: names from the tree, bytes from the
+//! store. No file here knows FUSE; [`crate::fuse`] calls these operations and implements the trait `Host`.
 //!
 //! | question | file |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `json_pages.rs` |
 //! | GETXATTR and LISTXATTR | `xattr.rs` |
 //! | how are sizes learnt that an answer needs? | `sizes.rs` |
-//! | what must the kernel drop after a change? | `invalidation.rs`; which names it may have cached: `exposed.rs` |
+//! | what must the kernel drop after a change? | `invalidation.rs`; what it may have cached: `exposed.rs` |
 //! | how does an open file of a replaced archive go on? | `retired.rs` |
 //! | which inode numbers and generations are there? | `inode_numbers.rs`, `generation.rs` |
 //! | what do all views of a mount have in common? | `shared.rs` |
@@ -17,10 +17,11 @@
 //! | what does `stat` report? | `attr.rs` |
 //! | why did an operation fail? | `error.rs` |
 //!
-//! A view is immutable, and its operations take no lock for what it holds. Locks guard what outlives a view (`shared.rs`):
-//! spellings of folders, names that the kernel may have cached, files that the kernel may still hold. There are no file handles.
-//! Lookups are counted for assumed folders, which go when the kernel forgets them, and for each archive as a whole, which goes
-//! after its replacement when the kernel forgets its files.
+//! A view is immutable, and its operations take no lock for what it holds. Locks guard what outlives a view
+//! (`shared.rs`): spellings of folders, names that the kernel may have cached, files that the kernel may
+//! still hold. There are no file handles. Lookups are counted for assumed folders, which go when the kernel
+//! forgets them, and for each archive as a whole, which goes after its replacement when the kernel forgets
+//! its files.
 
 pub use attr::{Attr, NodeKind, Owner, Presentation};
 pub use error::Error;

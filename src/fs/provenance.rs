@@ -30,9 +30,11 @@ pub struct FileCopy {
     /// Why a game loads the archive or folder; empty where a user named it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// The stored name, empty where there is none; where it is no UTF-8, bytes beyond printable ASCII are escaped as `\x..`.
+    /// The stored name, empty where there is none; where it is no UTF-8, bytes beyond printable ASCII are
+    /// escaped as `\x..`.
     pub stored_name: String,
-    /// The hash of the name, written as in the listings of archives without names; empty where the format has none.
+    /// The hash of the name, written as in the listings of archives without names; empty where the format has
+    /// none.
     pub hash: String,
     /// The name of its codec.
     pub codec: String,
@@ -43,7 +45,7 @@ pub struct FileCopy {
     pub tile_mode: Option<u8>,
 }
 
-/// Bytes of a stored name that are told. In JSON each may take six.
+/// Maximum bytes of a stored name that are reported. In JSON each may take six.
 const NAME_MAX: usize = 100_000;
 
 impl Provenance {
@@ -66,7 +68,8 @@ impl Provenance {
         })
     }
 
-    /// As one line of JSON of at most a million bytes, without the last of the hidden copies where it would be longer.
+    /// As one line of JSON of at most a million bytes, without the last of the hidden copies where it would
+    /// be longer.
     pub fn to_json(mut self) -> String {
         loop {
             let text = serde_json::to_string(&self).unwrap_or_default();

@@ -59,8 +59,8 @@ impl Retired {
         self.table().held.get(&(source, entry)).copied()
     }
 
-    /// Drops what a view has again, what the kernel forgot, and archives beyond the bound. `is_served` tells of a number
-    /// whether the view has it, and of an archive.
+    /// Drops what a view has again, what the kernel forgot, and archives beyond the bound. `is_shown` says whether the
+    /// view has a number, and `is_served` whether it has an archive.
     pub(crate) fn prune(&self, is_shown: impl Fn(u64) -> bool, is_served: impl Fn(u32) -> bool) {
         let mut table = self.table();
         let shown: Vec<u64> = table.files.keys().copied().filter(|&ino| is_shown(ino)).collect();

@@ -15,15 +15,18 @@ use super::sources::MountedSource;
 use super::status::LastReload;
 use crate::tree::Spellings;
 
-/// What serves a mounted file system: the connection to the kernel, and threads for work that no request waits for.
+/// What serves a mounted file system: the connection to the kernel, and threads for work that no request
+/// waits for.
 pub(crate) trait Host: fmt::Debug + Send + Sync {
-    /// Has the kernel drop something. Waits until the kernel has no LOOKUP and no listing of these folders under way.
+    /// Has the kernel drop something. Waits until the kernel has no LOOKUP and no listing of these folders
+    /// under way.
     fn invalidate(&self, invalidation: &Invalidation);
 
     /// Has the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon; does not wait.
     fn drop_surplus_names(&self);
 
-    /// Has the [cache of decoded extents](crate::content::Store::trim) brought back to its size soon; does not wait.
+    /// Has the [cache of decoded extents](crate::content::Store::trim) brought back to its size soon; does
+    /// not wait.
     fn trim_cache(&self);
 }
 
@@ -32,7 +35,8 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
 pub(crate) struct Shared {
     pub(crate) spellings: Spellings,
     pub(crate) presentation: Presentation,
-    /// Of folders that only archives have: when the newest archive or loose folder was last changed before the mount.
+    /// The time of folders that only archives have: when the newest archive or loose folder was last changed
+    /// before the mount.
     pub(crate) modified: SystemTime,
     /// Set once it is mounted; tests have none.
     pub(crate) host: OnceLock<Box<dyn Host>>,

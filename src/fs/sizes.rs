@@ -29,8 +29,8 @@ impl View {
             .is_some_and(|entry| self.store.known_size(entry).is_none() && !self.store.is_size_lost(entry))
     }
 
-    /// Learns the sizes of these files from the page cache. Returns a job for each device that the other files are on, with
-    /// the number of the device: the job waits for it and learns their sizes.
+    /// Learns the sizes of these files from the page cache. Returns a job for each device that the other files are on,
+    /// with the number of the device: the job waits for the device and learns their sizes.
     pub(crate) fn size_jobs(self: &Arc<Self>, nodes: Vec<NodeId>) -> Vec<(u64, SizeJob)> {
         let nodes = self.not_in_page_cache(nodes);
         let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();

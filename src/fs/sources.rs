@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 pub struct MountedSource {
     /// The absolute path, or the id of a game; what is not UTF-8 is replaced.
     pub path: String,
-    /// What identifies it: the path without links, where there was a file. In it `%` and bytes that are not UTF-8 are `%XX`,
-    /// so that different paths differ.
+    /// What identifies it: the path without links, if a file was there. `%` and bytes that are not UTF-8 are
+    /// written `%XX`, so that different paths differ.
     pub identity: String,
 }
 
 impl MountedSource {
-    /// A file or folder. Its links are followed, so this is to be called before the mount.
+    /// A file or folder. Links in the path are followed, so call this before the mount.
     pub fn file(path: &Path) -> Self {
         let absolute: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let resolved = absolute.canonicalize();
@@ -30,8 +30,8 @@ impl MountedSource {
         Self { path: name.to_owned(), identity: name.to_owned() }
     }
 
-    /// Whether both are the same file or game. One may be hidden by a mount since, so that its links cannot be followed any
-    /// more: then its path decides.
+    /// Whether both are the same file or game. If a mount has covered one since, its links cannot be followed
+    /// any more, and its path decides.
     pub fn is_same(&self, other: &Self) -> bool {
         self.identity == other.identity
     }

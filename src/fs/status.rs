@@ -13,7 +13,7 @@ pub struct Status {
     pub version: String,
     /// Whole seconds since the mount.
     pub uptime: u64,
-    /// When it was mounted, in seconds since 1970; 0 where the daemon is of a version that does not tell.
+    /// When it was mounted, in seconds since 1970; 0 if the daemon is of a version that does not report it.
     #[serde(default)]
     pub since: u64,
     /// Archives that are mounted.

@@ -1,5 +1,5 @@
-//! READLINK of the symbolic links whose targets are JSON: the daemon's status, what the mount was made from, and where a file
-//! comes from.
+//! READLINK of the symbolic links whose targets are JSON: the daemon's status, what the mount was made from,
+//! and where a file comes from.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -26,8 +26,9 @@ impl View {
     /// The target of a link, which is one line of JSON, or a page of one.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where the node is no link or a link about a folder, [`Error::NoNode`] where it is about no node or
-    /// there is no such page, [`Error::NotPermitted`] where the caller may not list folders, and so not know the file.
+    /// [`Error::Invalid`] where the node is no link or a link about a folder, [`Error::NoNode`] where it is
+    /// about no node or there is no such page, [`Error::NotPermitted`] where the caller may not list folders,
+    /// and so not know the file.
     pub fn read_link(&self, ino: u64, caller: Caller) -> Result<Vec<u8>, Error> {
         match ino {
             STATUS_INO => Ok(self.status().to_json().into_bytes()),

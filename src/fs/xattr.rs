@@ -10,7 +10,8 @@ const PREFIX: &str = "user.bsafs.";
 /// A name behind the prefix, and its value; a file for which there is none does not have the attribute.
 type Xattr = (&'static str, fn(&Provenance) -> Option<String>);
 
-/// All extended attributes. Their values need no I/O and stay short: some programs read all of them for every file.
+/// All extended attributes. Their values need no I/O and stay short: some programs read all of them for every
+/// file.
 const XATTRS: [Xattr; 7] = [
     ("archive", |it| Some(it.from.archive.clone())),
     ("codec", |it| Some(it.from.codec.clone())),

@@ -1,10 +1,10 @@
-//! The kernel's side of a mount: mounting, answering the kernel's requests with the operations of [`crate::fs`], notifying the
-//! kernel of changes, and unmounting.
+//! The kernel's side of a mount: mounting, answering the kernel's requests with the operations of
+//! [`crate::fs`], notifying the kernel of changes, and unmounting.
 //!
 //! | question | file |
 //! |---|---|
 //! | what happens from the mount to the unmount, in order? | `session.rs` |
-//! | how is a request answered? | `adaptor.rs`: one method for each request, and the error number for each [`crate::fs::Error`] |
+//! | how is a request answered? | `adaptor.rs`: a method for each request, an error number for each error |
 //! | which threads answer? | `worker_threads.rs`; if they must wait for a device: `io_threads.rs` |
 //! | what is the kernel notified of, and by which thread? | `notify.rs` |
 //! | how is mounted? | `mount.rs`; through a descriptor that the caller passes: `passed_mount.rs` |

@@ -1,7 +1,8 @@
 //! Mounting: as root by the system call, as an ordinary user through fusermount3.
 //!
-//! fuser can do both, but as root its mounts have the wrong type, it never retries an unmount that was busy, drops what
-//! fusermount3 wrote, and at its end unmounts whatever is on the path by then (FUSE.md section 1.2).
+//! fuser can do both, but as root its mounts have the wrong type, it never retries an unmount that was busy,
+//! drops what fusermount3 wrote, and at its end unmounts whatever is on the path by then (FUSE.md section
+//! 1.2).
 
 use std::ffi::CString;
 use std::fs::File;
@@ -35,7 +36,7 @@ pub struct MountRequest {
     pub noatime: bool,
     /// Whether no symbolic link in it is followed.
     pub nosymfollow: bool,
-    /// The user and the group that it belongs to, where root mounts for somebody else.
+    /// The user and the group that it belongs to, if root mounts for another user.
     pub owner: Option<(u32, u32)>,
     /// The mount that exists already, instead of a new one.
     pub passed: Option<PassedMount>,
@@ -116,8 +117,8 @@ fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, stderr: &str) -> 
 }
 
 impl MountRequest {
-    /// Mounts, and returns the descriptor of `/dev/fuse` that requests are read from. Until they are, a thread of this
-    /// process that accesses the mountpoint blocks.
+    /// Mounts, and returns the descriptor of `/dev/fuse` that requests are read from. Until they are, a
+    /// thread of this process that accesses the mountpoint blocks.
     ///
     /// # Errors
     /// See [`MountError`].
@@ -136,7 +137,7 @@ impl MountRequest {
         self.mount_through_helper()
     }
 
-    /// The same by the system call, which takes root. The descriptor is closed on exec.
+    /// Mounts by the system call, which only root may make. The descriptor is closed on exec.
     ///
     /// # Errors
     /// [`MountError::Device`] and [`MountError::Kernel`].

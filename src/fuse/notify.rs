@@ -1,7 +1,7 @@
 //! Notifications: what the daemon sends to the kernel beside replies, and the two threads that requests wake.
 //!
-//! A notification waits for locks of the folder that it names. No worker sends one, because the request that holds the lock
-//! may be waiting for that worker.
+//! A notification waits for locks of the folder that it names. No worker sends one, because the request that
+//! holds the lock may be waiting for that worker.
 
 use std::ffi::OsStr;
 use std::io;
@@ -23,11 +23,11 @@ const TRIM_STEP: Duration = Duration::from_secs(1);
 pub(crate) struct Notify {
     /// Set once there is a connection.
     notifier: Arc<OnceLock<Notifier>>,
-    /// Has the kernel drop names beyond their bounds: assumed folders, whose numbers it then forgets, and names that are
-    /// remembered because the kernel may have cached them.
+    /// Has the kernel drop names beyond their bounds: assumed folders, whose numbers it then forgets, and
+    /// names that are remembered because the kernel may have cached them.
     name_trim: Wake,
-    /// Brings the cache of decoded extents back to its size and gives back large buffers, so that an idle daemon takes no more
-    /// memory than before.
+    /// Brings the cache of decoded extents back to its size and gives back large buffers, so that an idle
+    /// daemon takes no more memory than before.
     cache_trim: Wake,
 }
 

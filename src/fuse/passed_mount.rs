@@ -1,5 +1,5 @@
-//! A mount that somebody made for us, who passes its open `/dev/fuse`: what mount.fuse3 does for `-o drop_privileges`, with
-//! `/dev/fd/N` where the mountpoint would be.
+//! A mount that another program made, which passes its open `/dev/fuse` to us: mount.fuse3 does so for `-o
+//! drop_privileges`, with `/dev/fd/N` instead of the mountpoint.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,12 +15,12 @@ const DEVICE: (u32, u32) = (10, 229);
 /// Where `/proc/self/fdinfo` of `/dev/fuse` has the minor device number of the mount, since Linux 6.7.
 const CONNECTION: &str = "fuse_connection:";
 
-/// A descriptor of `/dev/fuse` whose requests nobody has read yet, and where it is mounted.
+/// A descriptor of `/dev/fuse` from which no request was read yet, and where it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedMount {
     /// The number of the descriptor, which stays open.
     pub descriptor: i32,
-    /// The path of the mount; that of the descriptor where the kernel does not tell.
+    /// The path of the mount; that of the descriptor if the kernel does not report it.
     pub mountpoint: PathBuf,
 }
 

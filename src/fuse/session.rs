@@ -20,7 +20,8 @@ use super::worker_threads::WorkerThreads;
 use crate::fs::FileSystem;
 use crate::system::mountinfo;
 
-/// Descriptors that are opened after the mount, beside one for each worker: those of an unmount through fusermount3.
+/// Descriptors that are opened after the mount, beside one for each worker: those of an unmount through
+/// fusermount3.
 const SPARE_DESCRIPTORS: usize = 8;
 
 /// A mount whose requests this process answers.
@@ -36,7 +37,8 @@ pub struct Session {
 pub enum SessionError {
     /// fusermount3 or the kernel refused the mount.
     Mount(MountError),
-    /// Another call to the system failed: threads or descriptors are not to be had, or the kernel ended the mount.
+    /// Another call to the system failed: threads or descriptors are not to be had, or the kernel ended the
+    /// mount.
     Io(io::Error),
 }
 
@@ -52,8 +54,8 @@ impl std::fmt::Display for SessionError {
 impl std::error::Error for SessionError {}
 
 impl Session {
-    /// Mounts a file system, and returns when all workers answer requests. Threads and descriptors are obtained before the
-    /// mount; what fails after it takes the mount back.
+    /// Mounts a file system, and returns when all workers answer requests. Threads and descriptors are
+    /// obtained before the mount; what fails after it takes the mount back.
     ///
     /// # Errors
     /// See [`SessionError`].
@@ -84,8 +86,8 @@ impl Session {
         }
     }
 
-    /// Completes the INIT handshake and starts the workers. Until they run, a thread of this process that accesses the
-    /// mountpoint blocks.
+    /// Completes the INIT handshake and starts the workers. Until they run, a thread of this process that
+    /// accesses the mountpoint blocks.
     fn connect(
         &self,
         fs: &Arc<FileSystem>,
@@ -121,8 +123,8 @@ impl Session {
         Ok(())
     }
 
-    /// Answers requests until the mount ends, by `umount` or by a signal. The first signal unmounts as soon as no file
-    /// is open; a second unmounts lazily, at once, and open files can be read to their end.
+    /// Answers requests until the mount ends, by `umount` or by a signal. The first signal unmounts as soon
+    /// as no file is open; a second unmounts lazily, at once, and open files can be read to their end.
     ///
     /// # Errors
     /// Why the connection to the kernel broke; the mount is taken back.
@@ -133,7 +135,7 @@ impl Session {
             return Ok(());
         };
         self.take_back();
-        // Aborted by somebody else, and told apart from an unmount by FUSE_ABORT_ERROR.
+        // Another process aborted the connection. FUSE_ABORT_ERROR distinguishes that from an unmount.
         if error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error()) {
             return Ok(());
         }
@@ -153,9 +155,9 @@ fn reserve_descriptors(count: usize) -> io::Result<Vec<File>> {
     (0..count).map(|_| File::open("/dev/null")).collect()
 }
 
-/// Sets how far the kernel reads ahead (prefetch), by default 1 MiB, which is the largest READ, and not the 128 KiB that
-/// INIT can ask for: an eighth as many READs (FUSE.md section 2.5). Programs with random access to mapped files then
-/// read pages that they do not use; `-o readahead=128` is for them.
+/// Sets how far the kernel reads ahead (prefetch), by default 1 MiB, which is the largest READ, and not the
+/// 128 KiB that INIT can ask for: an eighth as many READs (FUSE.md section 2.5). Programs with random access
+/// to mapped files then read pages that they do not use; `-o readahead=128` is for them.
 fn set_read_ahead(device: &str, asked: Option<u32>) {
     const DEFAULT_KIB: u32 = 1024;
     let kib = asked.unwrap_or(DEFAULT_KIB);
@@ -168,9 +170,9 @@ fn set_read_ahead(device: &str, asked: Option<u32>) {
     }
 }
 
-/// Worker threads, one for each processor: with fewer, processors are idle while one decodes; with more, requests wake
-/// threads on further processors (FUSE.md section 1.1). A worker blocks in read(2) between requests: what busy polling
-/// brought is in `tests/bench/RESULTS.md`.
+/// Worker threads, one for each processor: with fewer, processors are idle while one decodes; with more,
+/// requests wake threads on further processors (FUSE.md section 1.1). A worker blocks in read(2) between
+/// requests: what busy polling brought is in `tests/bench/RESULTS.md`.
 fn workers(processors: usize) -> usize {
     processors.clamp(2, 8)
 }

@@ -18,8 +18,8 @@ pub(crate) struct SignalThread {
 }
 
 impl SignalThread {
-    /// Starts the thread before the mount: a signal whose handler is not yet there would end the process and leave the
-    /// mount behind. Signals that arrive before [`SignalThread::listen`] are kept until then.
+    /// Starts the thread before the mount: a signal whose handler is not yet there would end the process and
+    /// leave the mount behind. Signals that arrive before [`SignalThread::listen`] are kept until then.
     pub(crate) fn start() -> io::Result<Self> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let (handle, (unmounter, mounted)) = (signals.handle(), sync_channel::<Unmounter>(1));

@@ -12,11 +12,11 @@ use rustix::mount::UnmountFlags;
 use super::mount::MountError;
 use crate::system::mountinfo::MountEntry;
 
-/// Unmounts what is mounted on a path. `lazily` detaches it at once, even while files are open; the mount ends when the
-/// last of them is closed.
+/// Unmounts what is mounted on a path. `lazily` detaches it at once, even while files are open; the mount
+/// ends when the last of them is closed.
 ///
 /// # Errors
-/// [`MountError::Kernel`] where it is busy, not mounted, or somebody else's; [`MountError::NoHelper`].
+/// [`MountError::Kernel`] if it is busy, not mounted, or another user's; [`MountError::NoHelper`].
 pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     let flags = if lazily { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     match rustix::mount::unmount(mountpoint, flags | UnmountFlags::NOFOLLOW) {
@@ -28,10 +28,11 @@ pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     unmount_by_helper(mountpoint, lazily, None)
 }
 
-/// Unmounts a mount of the table. Root ends another user's mount with that user's rights if other users can redirect its path.
+/// Unmounts a mount of the table. Root ends another user's mount with that user's rights if other users can
+/// redirect its path.
 ///
 /// # Errors
-/// As of [`unmount`].
+/// Those of [`unmount`].
 pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
     let owner = mounted.owner.filter(|(user, _)| *user != 0 && rustix::process::geteuid().is_root());
     match owner {
@@ -42,7 +43,8 @@ pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountErro
     }
 }
 
-/// fusermount3 looks at the path with the rights of the user who calls it, and follows no link at its end.
+/// Unmounts through fusermount3, which resolves the path with the rights of the user who calls it, and
+/// follows no link at its end.
 fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) -> Result<(), MountError> {
     let mut helper = Command::new("fusermount3");
     helper.arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
@@ -61,8 +63,8 @@ fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) 
     Err(MountError::Kernel(mountpoint.to_owned(), io::Error::new(kind, reason)))
 }
 
-/// Whether only root can replace a folder above the end of an absolute path without links. If other users can, they choose
-/// what root acts on.
+/// Whether only root can replace a folder above the end of an absolute path without links. If other users
+/// can, they choose what root acts on.
 pub fn is_root_controlled(path: &Path) -> bool {
     let ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
     // From the root on: nothing is read below the first folder that another user controls.

@@ -32,7 +32,7 @@ pub(crate) struct UpperMount {
 }
 
 impl Unmounter {
-    /// Of the mount with a device number, where that is known, and else of whatever is mounted on the path.
+    /// Unmounts the mount with this device number, or any mount on the path if the number is not known.
     pub(crate) fn new(mountpoint: PathBuf, device: Option<String>) -> Self {
         Self { mountpoint, device, upper: Arc::default() }
     }
@@ -48,7 +48,8 @@ impl Unmounter {
         Some(self.upper.get_or_init(|| UpperMount { mountpoint: mountpoint.to_owned(), device }).clone())
     }
 
-    /// Unmounts as soon as nothing uses it. On its own path alone: once it is gone, its device number may be another mount's.
+    /// Unmounts as soon as nothing uses it. On its own path alone: once it is gone, its device number may be
+    /// another mount's.
     pub(crate) fn unmount_when_free(&self) {
         let is_there =
             || mountinfo::mounted_at(&self.mountpoint).is_some_and(|it| Some(it.device) == self.device);
@@ -57,8 +58,8 @@ impl Unmounter {
         }
     }
 
-    /// Waits for a signal; then tries to unmount until that succeeds or `signals` is closed. After a second signal
-    /// unmounts even while files are open.
+    /// Waits for a signal; then tries to unmount until that succeeds or `signals` is closed. After a second
+    /// signal unmounts even while files are open.
     pub(crate) fn run(&self, signals: &mut Signals) {
         if signals.forever().next().is_none() {
             return;

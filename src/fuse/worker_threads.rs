@@ -17,7 +17,7 @@ const ENDING: Duration = Duration::from_secs(1);
 /// The thread that starts fuser's workers and waits for their end.
 #[derive(Debug)]
 pub(crate) struct WorkerThreads {
-    /// How many workers there are to be.
+    /// How many workers it starts.
     pub(crate) count: usize,
     session: SyncSender<fuser::Session<Adaptor>>,
     ended: Receiver<io::Result<()>>,
@@ -33,7 +33,7 @@ impl WorkerThreads {
         let (running, ending) = io::pipe()?;
         thread::Builder::new().name("session".into()).spawn(move || {
             if let Ok(session) = mounted.recv() {
-                // Nobody receives it where the process is ending.
+                // Not received if the process is ending.
                 let _ = end.send(session.run());
             }
             drop(ending);
@@ -41,9 +41,9 @@ impl WorkerThreads {
         Ok(Self { count, session, ended, running })
     }
 
-    /// Starts the workers, and returns when all of them run. `fuser::Session::run` returns early where it cannot
-    /// clone the device or start a thread, and leaves the workers that it has started; it does not report success. They have
-    /// started when threads of their names exist.
+    /// Starts the workers, and returns when all of them run. `fuser::Session::run` returns early where it
+    /// cannot clone the device or start a thread, and leaves the workers that it has started; it does not
+    /// report success. They have started when threads of their names exist.
     pub(crate) fn start(&self, session: fuser::Session<Adaptor>) -> io::Result<()> {
         // Received for as long as the thread runs, whose end is noticed below.
         let _ = self.session.send(session);
@@ -58,12 +58,14 @@ impl WorkerThreads {
         }
     }
 
-    /// Waits until the mount with this device number ends. Workers that wait for a disk then are not waited for.
+    /// Waits until the mount with this device number ends. Workers that wait for a disk then are not waited
+    /// for.
     pub(crate) fn wait(&self, device: Option<&str>) -> io::Result<()> {
         if device.is_none_or(|device| self.wait_for_unmount(device).is_err()) {
             return self.ended.recv().unwrap_or_else(|_| Err(panicked()));
         }
-        // Unmounted, the mount lives on while files are open, or in another mount namespace; then workers end together.
+        // Unmounted, the mount lives on while files are open, or in another mount namespace; then workers end
+        // together.
         let mut is_ending = false;
         loop {
             match self.ended.recv_timeout(ENDING) {
