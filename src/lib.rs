@@ -177,3 +177,9 @@ pub mod texture;
 pub mod tree;
 pub mod vfs;
 pub mod watch;
+
+pub use vfs::{
+    BadPattern, CACHE_SIZE, Change, Comparing, Conflict, Difference, FileCopy, FileReader, FolderArchives,
+    Layout, OpenError, OpenErrorKind, OpenOptions, Patterns, Progress, Provenance, READ_LIMIT, ReadError,
+    ReadErrorKind, Vfs, VfsEntry, VfsFile, VfsFolder, VfsLayer,
+};

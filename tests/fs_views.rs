@@ -2,33 +2,21 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use bsafs::content::{Reach, Store};
-use bsafs::folder::{Filter, OpenFiles, scan};
-use bsafs::format::Limits;
+use bsafs::Vfs;
+use bsafs::content::Reach;
 use bsafs::fs::{FileSystem, Presentation};
-use bsafs::tree::{Layer, NodeId, Rule, Tree, merge};
+use bsafs::tree::NodeId;
 use tempfile::TempDir;
 
-/// The tree of a folder, whose content is added to a store.
-fn opened(path: &Path, mut store: Store) -> (Tree, Store) {
-    let folder = scan(path, &Filter::default(), &Arc::new(OpenFiles::default())).unwrap();
-    let layer = Layer::of_folder(folder.names(), None).unwrap();
-    store.add_folder(Arc::new(folder));
-    (merge(vec![layer], Rule::LastWins).unwrap(), store)
-}
-
 fn mounted(path: &Path) -> FileSystem {
-    let (tree, store) = opened(path, Store::new(1 << 20, Limits::default()));
-    FileSystem::new(tree, store, Presentation::default())
+    FileSystem::new(Vfs::open([path]).unwrap(), Presentation::default())
 }
 
-fn reload(fs: &FileSystem, path: &Path) {
-    let (tree, store) = opened(path, fs.view().store().emptied());
-    fs.replace(tree, store, Vec::new()).unwrap();
+fn reload(fs: &FileSystem) {
+    fs.replace(fs.view().vfs().reopened().unwrap()).unwrap();
 }
 
 #[test]
@@ -58,7 +46,7 @@ fn a_file_that_is_first_looked_at_during_a_reload_is_known_after_it() {
         });
         for n in 0..5 {
             fs::write(dir.path().join(format!("new {n}")), "x").unwrap();
-            reload(&fs, dir.path());
+            reload(&fs);
         }
         ends.store(true, Ordering::Relaxed);
         reader.join().unwrap()
@@ -78,7 +66,7 @@ fn loose_files_that_are_replaced_while_nobody_holds_them_leave_few_descriptors()
         fs.view().read(ino, 0, 1, Reach::Device, |_| ()).unwrap();
         fs::write(dir.path().join("b"), "longer".repeat(n)).unwrap();
         fs::rename(dir.path().join("b"), &path).unwrap();
-        reload(&fs, dir.path());
+        reload(&fs);
     }
     let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
     let open = open.filter(|it| fs::read_link(it.path()).is_ok_and(|to| to.starts_with(dir.path()))).count();
@@ -104,10 +92,10 @@ fn a_file_that_was_changed_with_size_and_mtime_put_back_is_another_one() {
     // Other times than the first, however coarse the clock is.
     thread::sleep(std::time::Duration::from_millis(20));
     write("tan");
-    reload(&fs, dir.path());
+    reload(&fs);
     let tan = look();
     assert_eq!((&*red.1, &*tan.1, red.0 == tan.0), (&b"red"[..], &b"tan"[..], false));
-    reload(&fs, dir.path());
+    reload(&fs);
     assert_eq!(look(), tan);
 }
 
@@ -136,7 +124,7 @@ fn a_listing_of_a_folder_that_did_not_change_is_continued_in_any_later_view() {
     let (of_a, of_b) = (fourth(a), fourth(b));
     for n in 0..3 {
         fs::write(dir.path().join(format!("b/0{n}")), "x").unwrap();
-        reload(&fs, dir.path());
+        reload(&fs);
     }
     assert_eq!(next(a, of_a).map(|it| it.0), Some("4".into()));
     assert_eq!(next(b, of_b), None, "other positions");
@@ -169,11 +157,11 @@ fn a_generation_lasts_as_long_as_its_number_and_is_the_same_after_a_restart() {
     assert_eq!(nonzero.len(), 5, "{before:?}");
     assert_eq!(fs.view().generation(NodeId::ROOT_INO), 0);
     fs::write(dir.path().join("Low/Sub/0"), "x").unwrap();
-    reload(&fs, dir.path());
+    reload(&fs);
     assert_eq!(all(&fs), before, "what did not change has both still");
     // Its folder is spelled otherwise now, and the file is the same.
     fs::rename(dir.path().join("Low"), dir.path().join("LOW")).unwrap();
-    reload(&fs, dir.path());
+    reload(&fs);
     assert_eq!(generation(&fs, "low/sub/a"), before[2]);
     fs::rename(dir.path().join("LOW"), dir.path().join("Low")).unwrap();
     fs::remove_file(dir.path().join("Low/Sub/0")).unwrap();
@@ -199,7 +187,7 @@ fn the_generation_of_a_file_that_a_slow_disk_tells_of_later_does_not_change() {
     view.read(ino, 0, 1, Reach::Device, |_| ()).unwrap();
     assert_eq!(view.generation(ino), told);
     fs::write(dir.path().join("other"), "x").unwrap();
-    reload(&fs, dir.path());
+    reload(&fs);
     assert_eq!(generation(&fs, "Low/b"), (ino, told), "in a later view");
 }
 

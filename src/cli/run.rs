@@ -15,7 +15,7 @@ use super::exit::Exit;
 use super::terminal::logger;
 use super::terminal::output::escaped;
 use crate::daemon::{detach, logging};
-use crate::vfs::sources::is_game;
+use crate::vfs::sources::resolve::is_game;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {

@@ -132,13 +132,9 @@ impl Change {
 }
 
 impl Follower {
-    /// For a file system that was made from what `reopening` opens; `looked` is what planning that took.
-    pub(crate) fn new(
-        fs: &Arc<FileSystem>,
-        reopening: Reopening,
-        signal: ReloadSignal,
-        looked: Looked,
-    ) -> Self {
+    /// For a file system that was made from what `reopening` opens.
+    pub(crate) fn new(fs: &Arc<FileSystem>, reopening: Reopening, signal: ReloadSignal) -> Self {
+        let looked = fs.view().vfs().opened().looked.clone();
         let fs = Arc::downgrade(fs);
         let (watcher, last, changed, folders, kept) = Default::default();
         Self { fs, reopening, signal, watcher, is_watching: true, looked, last, changed, folders, kept }
@@ -217,15 +213,15 @@ impl Follower {
         let view = fs.view();
         self.folders.extend(self.watcher.take_changed());
         let is_quiet = |folder: &Path| self.watcher.is_reported(folder) && !self.folders.includes(folder);
-        let earlier = Reuse::new((view.tree(), view.store()), &is_quiet, is_asked);
+        let earlier = Reuse::new(view.vfs().opened(), &is_quiet, is_asked);
         let opened = match logging::while_opening(|| self.reopening.open(&earlier)) {
             Ok(opened) => opened,
             Err(error) => return Outcome::Failed(error.to_string()),
         };
         let kept = earlier.kept();
         drop(view);
-        self.looked = opened.looked;
-        let Ok(replaced) = fs.replace(opened.tree, opened.store, opened.reasons) else {
+        self.looked = opened.looked.clone();
+        let Ok(replaced) = fs.replace(opened) else {
             return Outcome::Failed("all inode numbers were given; unmount, and mount again".into());
         };
         // What is known of the files of a folder that was not walked is from before what happened in it.

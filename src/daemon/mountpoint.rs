@@ -18,7 +18,7 @@ use super::made_folder::MadeFolder;
 use super::mounts_folder::LastMount;
 use crate::fuse::{PassedMount, unmount};
 use crate::system::mountinfo::{self, MountEntry};
-use crate::vfs::folder_name;
+use crate::vfs::sources::folder_name;
 
 /// A folder that is ready to be mounted on. One that was made here is removed when this is dropped.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ use super::view::{Child, FolderChange, View};
 use crate::content::Store;
 use crate::format::EntryId;
 use crate::tree::{Changes, Files, Kind, Spellings, Tree, compare};
+use crate::vfs::{Opened, Vfs};
 
 /// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
 const SPELLINGS_MAX: usize = 65_536;
@@ -37,26 +38,17 @@ pub struct FileSystem {
 pub struct NoNumbers;
 
 impl FileSystem {
-    /// Joins names and bytes that were made from the same sources in the same order.
-    pub fn new(tree: Tree, store: Store, presentation: Presentation) -> Self {
-        let spellings = Spellings::new(&tree, SPELLINGS_MAX, CIOPFS_INO);
+    /// Serves a tree.
+    pub fn new(vfs: Vfs, presentation: Presentation) -> Self {
+        let store = vfs.store();
+        let spellings = Spellings::new(vfs.tree(), SPELLINGS_MAX, CIOPFS_INO);
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
         let shared = Arc::new(Shared::new(spellings, presentation, modified));
-        let (reasons, changes) = Default::default();
-        let view = View { number: 0, tree, store, reasons, changes, shared: shared.clone() };
+        let changes = HashMap::new();
+        let view = View { number: 0, vfs, changes, shared: shared.clone() };
         let (previous, replacing) = Default::default();
         Self { view: RwLock::new(Arc::new(view)), previous, shared, replacing }
-    }
-
-    /// Adds the reasons for which the layers were planned, lowest first.
-    #[must_use]
-    pub fn with_reasons(self, reasons: Vec<String>) -> Self {
-        let mut view = self.view.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(view) = Arc::get_mut(&mut view) {
-            view.reasons = reasons;
-        }
-        Self { view: RwLock::new(view), ..self }
     }
 
     /// Adds what the file system was made from.
@@ -115,26 +107,25 @@ impl FileSystem {
     ///
     /// # Errors
     /// [`NoNumbers`]; nothing is changed then.
-    pub fn replace(&self, tree: Tree, mut store: Store, reasons: Vec<String>) -> Result<Replaced, NoNumbers> {
+    pub fn replace(&self, mut opened: Opened) -> Result<Replaced, NoNumbers> {
         let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
         let then = self.view();
-        store.take_over(&then.store);
-        let files = ViewFiles { then: &then, store: &store };
-        let (tree, changes) = compare(&then.tree, tree, &self.shared.spellings, &files).ok_or(NoNumbers)?;
+        opened.store.take_over(then.store());
+        let files = ViewFiles { then: &then, store: &opened.store };
+        let (tree, changes) =
+            compare(then.tree(), opened.tree, &self.shared.spellings, &files).ok_or(NoNumbers)?;
         let is_changed = !changes.is_empty();
         // Positions are the same where nothing that is listed changed.
         let number = then.number + u32::from(is_changed);
         let view = View {
             number,
             changes: folder_changes(&then, &tree, &changes, number),
-            tree,
-            store,
-            reasons,
+            vfs: Opened { tree, ..opened }.into(),
             shared: self.shared.clone(),
         };
         let now = Arc::new(view);
         for &(ino, entry) in &changes.retired {
-            self.shared.retired.add(ino, &then.store, entry);
+            self.shared.retired.add(ino, then.store(), entry);
         }
         if is_changed {
             // Before it is replaced: listings are continued at any time.
@@ -152,9 +143,9 @@ impl FileSystem {
         // The change of their folder covered these names as long as they were the stored ones.
         let respelled = everywhere(&self.shared.spellings, &changes.respelled);
         invalidation.names.extend(self.shared.record_exposed_again(same.into_iter().chain(respelled)));
-        self.shared.spellings.keep_those_of(&now.tree);
-        let sources: Vec<u32> = now.store.sources();
-        self.shared.retired.prune(|ino| now.tree.node(ino).is_some(), |source| sources.contains(&source));
+        self.shared.spellings.keep_those_of(now.tree());
+        let sources: Vec<u32> = now.store().sources();
+        self.shared.retired.prune(|ino| now.tree().node(ino).is_some(), |source| sources.contains(&source));
         if let Some(host) = self.shared.host.get() {
             host.invalidate(&invalidation);
         }
@@ -182,11 +173,11 @@ struct ViewFiles<'a> {
 
 impl Files for ViewFiles<'_> {
     fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool {
-        self.store.is_kept(later, &self.then.store, earlier)
+        self.store.is_kept(later, &self.then.store(), earlier)
     }
 
     fn is_certain(&self, later: EntryId, earlier: EntryId) -> bool {
-        self.store.is_certain(later, &self.then.store, earlier)
+        self.store.is_certain(later, &self.then.store(), earlier)
     }
 
     fn held(&self, later: EntryId) -> Option<u64> {
@@ -196,14 +187,14 @@ impl Files for ViewFiles<'_> {
 
 /// Has the later view know what the earlier one learnt of loose files after they were compared.
 fn learn_kept(then: &View, now: &View) {
-    for node in now.tree.nodes() {
-        let Kind::File(later) = now.tree.kind(node) else { continue };
-        if !now.store.is_folder(later.layer) {
+    for node in now.tree().nodes() {
+        let Kind::File(later) = now.tree().kind(node) else { continue };
+        if !now.store().is_folder(later.layer) {
             continue;
         }
-        let earlier = then.tree.node(now.tree.ino(node)).map(|node| then.tree.kind(node));
+        let earlier = then.tree().node(now.tree().ino(node)).map(|node| then.tree().kind(node));
         if let Some(Kind::File(earlier)) = earlier {
-            now.store.learn_kept(later, &then.store, earlier);
+            now.store().learn_kept(later, then.store(), earlier);
         }
     }
 }
@@ -242,7 +233,7 @@ fn answer(view: &View, folder: u64, name: &[u8]) -> Answer {
     let Ok(folder) = view.folder(folder) else { return Answer::NoFolder };
     match view.child(folder, name) {
         Child::Node(node) => {
-            let given = view.shared.spellings.given(&view.tree, folder, name, node);
+            let given = view.shared.spellings.given(view.tree(), folder, name, node);
             given.map_or(Answer::NotGiven, Answer::Given)
         }
         Child::Assumed => Answer::Assumed,

@@ -28,17 +28,17 @@ impl View {
         if let Some(node) = inode.node
             && let Some(entry) = self.entry(node)
         {
-            let path = self.tree.path(node);
+            let path = self.tree().path(node);
             let at = path.iter().rposition(|&byte| byte == b'/');
             let (parent, name) = at.map_or((&b""[..], &path[..]), |at| (&path[..at], &path[at + 1..]));
             return self.generation_of_file(ParentPath::new(parent), ino, name, entry);
         }
-        upper_half(XxHash3_64::oneshot(&self.shared.spellings.path(&self.tree, inode)))
+        upper_half(XxHash3_64::oneshot(&self.shared.spellings.path(self.tree(), inode)))
     }
 
     /// What the generations in a folder are made of.
     pub(crate) fn parent_path(&self, folder: u64) -> ParentPath {
-        let path = self.inode(folder).map(|inode| self.shared.spellings.path(&self.tree, inode));
+        let path = self.inode(folder).map(|inode| self.shared.spellings.path(self.tree(), inode));
         ParentPath::new(&path.unwrap_or_default())
     }
 
@@ -60,10 +60,10 @@ impl View {
     /// The identity of a file's source; 0 for ever if it was not known when the kernel was first sent the
     /// number.
     fn exposed_identity(&self, ino: u64, entry: EntryId) -> u64 {
-        if self.store.source(entry).is_some() {
-            return self.store.identity(entry);
+        if self.store().source(entry).is_some() {
+            return self.store().identity(entry);
         }
-        self.shared.early_numbers.identity(ino, || self.store.identity(entry))
+        self.shared.early_numbers.identity(ino, || self.store().identity(entry))
     }
 }
 

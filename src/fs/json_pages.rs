@@ -1,8 +1,8 @@
 //! JSON as the targets of links. A target is shorter than a path, so longer JSON is read in pages. The last
 //! page is shorter than all others.
 
-/// Maximum number of bytes of JSON.
-pub(crate) const JSON_MAX: usize = 1_000_000;
+use crate::vfs::provenance::JSON_MAX;
+
 /// Bytes of a page: the longest target of a link, which is PATH_MAX without the NUL.
 const PAGE_LEN: usize = 4095;
 

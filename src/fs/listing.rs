@@ -50,7 +50,7 @@ impl View {
         mut add: impl FnMut(DirEntry<'_>) -> bool,
     ) -> Result<(), Error> {
         let folder = self.folder(ino)?;
-        let parent = self.shared.spellings.parent(&self.tree, folder);
+        let parent = self.shared.spellings.parent(self.tree(), folder);
         let (view, cookie) = (u64::from(self.number) << VIEW_SHIFT, position(cookie));
         for (next, (name, ino)) in (1..).zip([(&b"."[..], folder.ino), (b"..", parent)]) {
             if next > cookie && !add(DirEntry { ino, cookie: view | next, kind: NodeKind::Folder, name }) {
@@ -58,13 +58,13 @@ impl View {
             }
         }
         let Some(node) = folder.node else { return Ok(()) };
-        for (next, child) in (DOTS + 1..).zip(self.tree.children(node)).skip(children_before(cookie)) {
-            let name = self.tree.name(child);
-            let kind = match self.tree.kind(child) {
+        for (next, child) in (DOTS + 1..).zip(self.tree().children(node)).skip(children_before(cookie)) {
+            let name = self.tree().name(child);
+            let kind = match self.tree().kind(child) {
                 Kind::Folder => NodeKind::Folder,
                 Kind::File(_) => NodeKind::File,
             };
-            let ino = self.shared.spellings.child(&self.tree, folder, name, child).ino;
+            let ino = self.shared.spellings.child(self.tree(), folder, name, child).ino;
             if !add(DirEntry { ino, cookie: view | next, kind, name }) {
                 break;
             }
@@ -91,8 +91,8 @@ impl View {
     /// Those of the next entries of a folder after `cookie` that are files whose sizes are not known.
     pub(crate) fn unsized_children(&self, ino: u64, cookie: u64) -> Vec<NodeId> {
         let folder = self.inode(ino).ok().and_then(|inode| inode.node);
-        let Some(folder) = folder.filter(|_| !self.store.states_sizes()) else { return Vec::new() };
-        let next = self.tree.children(folder).skip(children_before(cookie)).take(AT_ONCE as usize);
+        let Some(folder) = folder.filter(|_| !self.store().states_sizes()) else { return Vec::new() };
+        let next = self.tree().children(folder).skip(children_before(cookie)).take(AT_ONCE as usize);
         next.filter(|node| self.is_unsized(*node)).collect()
     }
 }

@@ -25,8 +25,9 @@ impl View {
 
     /// Whether a node is a file whose size is not known, and may be learnt.
     pub(crate) fn is_unsized(&self, node: NodeId) -> bool {
-        self.entry(node)
-            .is_some_and(|entry| self.store.known_size(entry).is_none() && !self.store.is_size_lost(entry))
+        self.entry(node).is_some_and(|entry| {
+            self.store().known_size(entry).is_none() && !self.store().is_size_lost(entry)
+        })
     }
 
     /// Learns the sizes of these files from the page cache. Returns a job for each device that the other files are on,
@@ -35,7 +36,7 @@ impl View {
         let nodes = self.not_in_page_cache(nodes);
         let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();
         for node in nodes {
-            let device = self.entry(node).map_or(0, |entry| self.store.device(entry));
+            let device = self.entry(node).map_or(0, |entry| self.store().device(entry));
             by_device.entry(device).or_default().push(node);
         }
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
@@ -43,7 +44,7 @@ impl View {
             let job: SizeJob = Box::new(move |note_progress| {
                 // As few at a time as a slow disk reads while an answer waits.
                 nodes.sort_by_cached_key(|node| {
-                    fs.entry(*node).map(|entry| (entry.layer, fs.store.offset(entry)))
+                    fs.entry(*node).map(|entry| (entry.layer, fs.store().offset(entry)))
                 });
                 for some in nodes.chunks(AT_A_TIME) {
                     fs.learn_sizes(some);
@@ -58,14 +59,14 @@ impl View {
     /// Learns sizes from the page cache; returns the files for which that does not do.
     fn not_in_page_cache(&self, mut nodes: Vec<NodeId>) -> Vec<NodeId> {
         // Nothing is refused: what is not in the page cache is left.
-        let _ = self.store.learn_sizes(nodes.iter().filter_map(|node| self.entry(*node)), Reach::PageCache);
+        let _ = self.store().learn_sizes(nodes.iter().filter_map(|node| self.entry(*node)), Reach::PageCache);
         nodes.retain(|node| self.is_unsized(*node));
         nodes
     }
 
     fn learn_sizes(&self, nodes: &[NodeId]) {
         let entries = nodes.iter().filter_map(|node| self.entry(*node));
-        let Err(error) = self.store.learn_sizes(entries, Reach::Device) else { return };
+        let Err(error) = self.store().learn_sizes(entries, Reach::Device) else { return };
         let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
         if let Some(&node) = node.filter(|_| error.is_new) {
             log::error!("{}: its size is not known: {error}", self.path_of(node, error.entry));

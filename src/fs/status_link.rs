@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use super::error::Error;
 use super::inode_numbers::{STATUS_INO, WHICH_INO, sources_page, which};
 use super::json_pages::page;
-use super::provenance::Provenance;
 use super::sources::MountedSource;
 use super::status::{CacheStatus, Status};
 use super::view::View;
@@ -36,7 +35,7 @@ impl View {
                 self.check_may_list(caller)?;
                 let (file, number) = which(ino);
                 let node = self.inode(file)?.node.ok_or(Error::Invalid)?;
-                let provenance = Provenance::of(self, node).ok_or(Error::Invalid)?;
+                let provenance = self.vfs.file_of(node).ok_or(Error::Invalid)?.provenance();
                 page(provenance.to_json(), number).ok_or(Error::NoNode)
             }
             _ => {
@@ -49,19 +48,19 @@ impl View {
     }
 
     fn status(&self) -> Status {
-        let (bytes, budget) = self.store.cached_bytes();
+        let (bytes, budget) = self.store().cached_bytes();
         Status {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime: self.shared.started.elapsed().as_secs(),
             since: unix_seconds(self.shared.since),
-            archives: self.store.layers(),
-            files: self.tree.files(),
+            archives: self.store().layers(),
+            files: self.tree().files(),
             requests: self.shared.requests.by_operation(),
-            cache: CacheStatus { bytes, budget, hits: self.store.cache_hits() },
-            decoded_bytes: self.store.decoded_bytes(),
-            read_bytes: self.store.bytes_read(),
-            errors: self.store.faults(),
+            cache: CacheStatus { bytes, budget, hits: self.store().cache_hits() },
+            decoded_bytes: self.store().decoded_bytes(),
+            read_bytes: self.store().bytes_read(),
+            errors: self.store().faults(),
             views: self.shared.announced.load(Ordering::Relaxed),
             last_reload: self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }

@@ -13,6 +13,7 @@ use super::shared::Shared;
 use crate::content::{Reach, Reason, Store};
 use crate::format::EntryId;
 use crate::tree::{Inode, Kind, NodeId, Tree};
+use crate::vfs::Vfs;
 
 /// Assumed folders that the kernel may hold. It is asked to drop those beyond.
 const ASSUMED_MAX: usize = 65_536;
@@ -24,10 +25,7 @@ const DROPPED_AT_ONCE: usize = 64;
 pub struct View {
     /// 0, 1, 2 ...
     pub(crate) number: u32,
-    pub(crate) tree: Tree,
-    pub(crate) store: Store,
-    /// Why each layer is one; none, or empty, where a user named it.
-    pub(crate) reasons: Vec<String>,
+    pub(crate) vfs: Vfs,
     /// How folders were last changed since the mount, by their own numbers.
     pub(crate) changes: HashMap<u64, FolderChange>,
     pub(crate) shared: Arc<Shared>,
@@ -60,14 +58,19 @@ pub(crate) enum Child {
 }
 
 impl View {
+    /// The tree that is served.
+    pub fn vfs(&self) -> &Vfs {
+        &self.vfs
+    }
+
     /// The names.
     pub fn tree(&self) -> &Tree {
-        &self.tree
+        self.vfs.tree()
     }
 
     /// The bytes.
     pub fn store(&self) -> &Store {
-        &self.store
+        self.vfs.store()
     }
 
     /// Whether no later view took its place.
@@ -86,7 +89,7 @@ impl View {
         let folder = self.folder(parent)?;
         let child = self.child(folder, name);
         let inode = match child {
-            Child::Node(node) => Some(self.shared.spellings.child(&self.tree, folder, name, node)),
+            Child::Node(node) => Some(self.shared.spellings.child(self.tree(), folder, name, node)),
             Child::Assumed => Some(self.assume_folder(folder, name)?),
             Child::None => None,
         };
@@ -101,7 +104,7 @@ impl View {
             },
         };
         // If the shown name changes, the comparison of two views finds it.
-        let is_shown = matches!(child, Child::Node(node) if self.tree.name(node) == name);
+        let is_shown = matches!(child, Child::Node(node) if self.tree().name(node) == name);
         let is_lasting = is_constant || is_shown || self.shared.record_exposed(self.number, parent, name);
         Ok(Lookup { attr, is_lasting })
     }
@@ -110,16 +113,16 @@ impl View {
     fn lookup_dots(&self, ino: u64, name: &[u8]) -> Result<Lookup, Error> {
         let inode = match name {
             b"." => self.inode(ino)?,
-            _ => self.inode(self.shared.spellings.parent(&self.tree, self.folder(ino)?))?,
+            _ => self.inode(self.shared.spellings.parent(self.tree(), self.folder(ino)?))?,
         };
         Ok(Lookup { attr: Some(self.node_attr(inode)), is_lasting: true })
     }
 
     /// Records that the kernel was given a number once more.
     pub fn count_lookup(&self, ino: u64) {
-        let node = self.tree.node(ino);
+        let node = self.tree().node(ino);
         if let Some(entry) = node.and_then(|node| self.entry(node)) {
-            self.store.count_lookups(entry, 1);
+            self.store().count_lookups(entry, 1);
         }
     }
 
@@ -133,8 +136,8 @@ impl View {
     /// FORGET: the kernel dropped a number that so many answers gave it.
     pub fn forget(&self, ino: u64, lookups: u64) {
         let less = i64::try_from(lookups).unwrap_or(i64::MAX).saturating_neg();
-        match self.tree.node(ino).map(|node| self.entry(node)) {
-            Some(Some(entry)) => _ = self.store.count_lookups(entry, less),
+        match self.tree().node(ino).map(|node| self.entry(node)) {
+            Some(Some(entry)) => _ = self.store().count_lookups(entry, less),
             Some(None) => {}
             None => {
                 self.shared.retired.forget(ino, less);
@@ -179,15 +182,15 @@ impl View {
             return self.shared.retired.read(ino, offset, len, reach, answer);
         };
         let node = inode.node.ok_or(Error::IsFolder)?;
-        let Kind::File(entry) = self.tree.kind(node) else { return Err(Error::IsFolder) };
-        let read = self.store.read_within(entry, offset, len, reach, |bytes| {
+        let Kind::File(entry) = self.tree().kind(node) else { return Err(Error::IsFolder) };
+        let read = self.store().read_within(entry, offset, len, reach, |bytes| {
             // Before the answer: who has it finds the line in the log.
-            if let Some(error) = self.store.take_salvaged(entry) {
+            if let Some(error) = self.store().take_salvaged(entry) {
                 log::warn!("{}: {error}; its bytes are served all the same", self.path_of(node, entry));
             }
             answer(bytes)
         });
-        if self.store.is_to_be_trimmed()
+        if self.store().is_to_be_trimmed()
             && let Some(host) = self.shared.host.get()
         {
             host.trim_cache();
@@ -209,12 +212,12 @@ impl View {
     pub(crate) fn device(&self, ino: u64) -> Option<u64> {
         let Ok(inode) = self.inode(ino) else { return self.shared.retired.device(ino) };
         let entry = self.entry(inode.node?)?;
-        Some(self.store.device(entry))
+        Some(self.store().device(entry))
     }
 
     /// The entry of a file.
     pub(crate) fn entry(&self, node: NodeId) -> Option<EntryId> {
-        match self.tree.kind(node) {
+        match self.tree().kind(node) {
             Kind::File(entry) => Some(entry),
             Kind::Folder => None,
         }
@@ -222,28 +225,28 @@ impl View {
 
     /// A file's archive and path, for the log.
     pub(crate) fn path_of(&self, node: NodeId, entry: EntryId) -> String {
-        let (archive, path) = (self.store.path(entry.layer).display(), self.tree.path(node));
+        let (archive, path) = (self.store().path(entry.layer).display(), self.tree().path(node));
         format!("{archive}: {}", String::from_utf8_lossy(&path))
     }
 
     /// The child of a folder, by its name, or by the hash of its path where the archive stores no names.
     pub(crate) fn child(&self, folder: Inode, name: &[u8]) -> Child {
         let is_exact = self.shared.presentation.is_exact;
-        if let Some(node) = folder.node.and_then(|node| self.tree.lookup(node, name)) {
-            let is_shown = !is_exact || self.tree.name(node) == name;
+        if let Some(node) = folder.node.and_then(|node| self.tree().lookup(node, name)) {
+            let is_shown = !is_exact || self.tree().name(node) == name;
             return if is_shown { Child::Node(node) } else { Child::None };
         }
-        if !self.tree.has_unnamed() || name == CIOPFS {
+        if !self.tree().has_unnamed() || name == CIOPFS {
             return Child::None;
         }
-        let mut path = self.shared.spellings.path(&self.tree, folder);
+        let mut path = self.shared.spellings.path(self.tree(), folder);
         if !path.is_empty() {
             path.push(b'/');
         }
         path.extend_from_slice(name);
-        match self.tree.resolve_unnamed(&path) {
+        match self.tree().resolve_unnamed(&path) {
             Some(node) => Child::Node(node),
-            None if self.tree.may_hold_unnamed(&path) => Child::Assumed,
+            None if self.tree().may_hold_unnamed(&path) => Child::Assumed,
             None => Child::None,
         }
     }
@@ -260,7 +263,7 @@ impl View {
 
     /// A node of the tree, another spelling of it, or an assumed folder.
     pub(crate) fn inode(&self, ino: u64) -> Result<Inode, Error> {
-        self.shared.spellings.inode(&self.tree, ino).ok_or(Error::NoNode)
+        self.shared.spellings.inode(self.tree(), ino).ok_or(Error::NoNode)
     }
 
     /// The same, if it is a folder.
@@ -269,7 +272,7 @@ impl View {
             return Err(Error::NotFolder);
         }
         let inode = self.inode(ino)?;
-        match inode.node.map(|node| self.tree.kind(node)) {
+        match inode.node.map(|node| self.tree().kind(node)) {
             Some(Kind::File(_)) => Err(Error::NotFolder),
             Some(Kind::Folder) | None => Ok(inode),
         }
@@ -277,20 +280,20 @@ impl View {
 
     /// The last change of a folder since the mount.
     pub(crate) fn change(&self, folder: Inode) -> Option<FolderChange> {
-        self.changes.get(&self.tree.ino(folder.node?)).copied()
+        self.changes.get(&self.tree().ino(folder.node?)).copied()
     }
 
     fn node_attr(&self, inode: Inode) -> Attr {
         let ino = inode.ino;
-        let Some(Kind::File(entry)) = inode.node.map(|node| self.tree.kind(node)) else {
-            let loose = inode.node.and_then(|node| self.tree.folder_time(node));
+        let Some(Kind::File(entry)) = inode.node.map(|node| self.tree().kind(node)) else {
+            let loose = inode.node.and_then(|node| self.tree().folder_time(node));
             let changed = || Some(self.change(inode)?.at);
             let modified = loose.or_else(changed).unwrap_or(self.shared.modified);
             return Attr { ino, kind: NodeKind::Folder, size: 0, modified, is_lasting: true };
         };
-        let known = self.store.known_size(entry);
-        let size = known.unwrap_or_else(|| self.store.estimated_size(entry));
-        let modified = self.store.file_modified(entry);
+        let known = self.store().known_size(entry);
+        let size = known.unwrap_or_else(|| self.store().estimated_size(entry));
+        let modified = self.store().file_modified(entry);
         Attr { ino, kind: NodeKind::File, size, modified, is_lasting: known.is_some() }
     }
 }

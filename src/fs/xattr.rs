@@ -1,8 +1,8 @@
 //! Extended attributes of files: GETXATTR and LISTXATTR.
 
 use super::error::Error;
-use super::provenance::Provenance;
 use super::view::View;
+use crate::vfs::Provenance;
 
 /// Prefix of all names.
 const PREFIX: &str = "user.bsafs.";
@@ -54,6 +54,6 @@ impl View {
     }
 
     fn provenance(&self, ino: u64) -> Option<Provenance> {
-        Provenance::of(self, self.inode(ino).ok()?.node?)
+        Some(self.vfs.file_of(self.inode(ino).ok()?.node?)?.provenance())
     }
 }

@@ -4,15 +4,7 @@ use std::io::{self, Write};
 
 use sha2::{Digest, Sha256};
 
-use crate::content::Store;
-use crate::format::EntryId;
-
-/// A file of a store.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StoredFile<'a> {
-    pub(crate) store: &'a Store,
-    pub(crate) entry: EntryId,
-}
+use super::file::VfsFile;
 
 /// What two files' bytes turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,42 +37,29 @@ impl Compared {
 /// The SHA-256 of a file's bytes.
 type FileDigest = [u8; 32];
 
-impl StoredFile<'_> {
-    /// In bytes; `None` where it cannot be read.
-    pub(crate) fn size(&self) -> Option<u64> {
-        self.store.size(self.entry);
-        self.store.known_size(self.entry)
-    }
-
-    /// Whether both are one file.
-    pub(crate) fn is(&self, other: &StoredFile<'_>) -> bool {
-        self.store.is_same_file(self.entry, other.store, other.entry)
-    }
-
-    /// Decodes the file once, extent by extent.
-    fn digest(&self) -> Result<FileDigest, String> {
-        let mut digest = Hashing(Sha256::new());
-        match self.store.copy(self.entry, &mut digest) {
-            Ok(_) => Ok(digest.0.finalize().into()),
-            Err(error) => Err(format!("{}: {error}", self.store.path(self.entry.layer).display())),
-        }
+/// Decodes a file once, extent by extent.
+fn digest(file: &VfsFile) -> Result<FileDigest, String> {
+    let mut digest = Hashing(Sha256::new());
+    match file.write_to(&mut digest) {
+        Ok(_) => Ok(digest.0.finalize().into()),
+        Err(error) => Err(format!("{}: {error}", file.layer().path().display())),
     }
 }
 
 /// Compares a file with each of others. Each is read once at most, and none that has a size of its own. Two files are never
 /// open side by side: whoever waits for the memory of one decoded extent would hold that of another.
-pub(crate) fn compare(file: StoredFile<'_>, others: &[StoredFile<'_>]) -> Vec<Compared> {
-    let size = file.size();
-    let mut digest = None;
-    let compare_one = |other: &StoredFile<'_>| {
-        let other_size = other.size();
+pub(crate) fn compare(file: &VfsFile, others: &[VfsFile]) -> Vec<Compared> {
+    let size = file.size().ok();
+    let mut of_file = None;
+    let compare_one = |other: &VfsFile| {
+        let other_size = other.size().ok();
         match (size, other_size) {
-            _ if file.is(other) => return Compared::Equal,
+            _ if file.is_same(other) => return Compared::Equal,
             (Some(one), Some(two)) if one != two => return Compared::Different,
             _ => {}
         }
-        let of_file: &Result<FileDigest, String> = digest.get_or_insert_with(|| file.digest());
-        match (of_file, of_file.is_ok().then(|| other.digest())) {
+        let of_file: &Result<FileDigest, String> = of_file.get_or_insert_with(|| digest(file));
+        match (of_file, of_file.is_ok().then(|| digest(other))) {
             (Err(what), _) => Compared::Unreadable(what.clone()),
             (_, Some(Err(what))) => Compared::Unreadable(what),
             (Ok(one), Some(Ok(two))) if *one == two => Compared::Equal,

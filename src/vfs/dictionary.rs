@@ -1,4 +1,4 @@
-//! Lists of paths (`--names`), by which files of archives without names get theirs.
+//! Names for files of which an archive stores only the hash: from lists of paths, and from the other layers.
 
 use std::fs::File;
 use std::io::Read;
@@ -32,4 +32,24 @@ pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, 
         }
     }
     Ok(dictionary)
+}
+
+/// Bytes of paths that are added at once.
+const LIST_MAX: usize = 1 << 20;
+
+/// Adds paths, with either separator, to a dictionary until it is full. Those that it does not take merely name no file.
+pub(crate) fn add_paths(
+    dictionary: &mut Dictionary,
+    paths: impl Iterator<Item = Vec<u8>>,
+) -> Result<(), TooManyPaths> {
+    let mut list = Vec::new();
+    for path in paths.filter(|path| !path.contains(&b'\n')) {
+        list.extend_from_slice(&path);
+        list.push(b'\n');
+        if list.len() >= LIST_MAX {
+            dictionary.add(&list)?;
+            list.clear();
+        }
+    }
+    dictionary.add(&list).map(|_| ())
 }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
-use super::layer_plan::{PlannedFolder, PlannedLayer, archives_in};
-use super::open::Opened;
+use super::opened::Opened;
 use super::opened_archive::is_archive;
 use super::options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions};
+use super::sources::layer_plan::{PlannedFolder, PlannedLayer, archives_in};
 use crate::content::Store;
 use crate::folder::{Filter, OpenFiles};
 use crate::tree::Rule;

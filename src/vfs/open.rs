@@ -7,33 +7,28 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::case_twins::case_twins;
+use super::dictionary;
 use super::error::OpenError;
-use super::layer_plan::{FoundLayer, LayerRules, PlannedFolder, PlannedLayer};
+use super::opened::Opened;
 use super::opened_archive::{Content, Description, OpenedArchive};
 use super::options::{CACHE_SIZE, Layout, OpenOptions};
 use super::parallel::try_in_parallel;
 use super::reuse::Reuse;
-use super::sources::OpenPlan;
-use super::{dictionary, folder_name, layer_names, sources};
+use super::sources::layer_plan::{FoundLayer, LayerRules, PlannedFolder, PlannedLayer};
+use super::sources::resolve::OpenPlan;
+use super::sources::source_set::SourceSet;
+use super::sources::{folder_name, resolve};
 use crate::content::Store;
 use crate::folder::{Folder, OpenFiles, Wait};
-use crate::game::{LoadOrder, Looked, recorded};
+use crate::game::recorded;
 use crate::system::clock::unix_nanoseconds;
-use crate::tree::{self, Dictionary, Layer, Rule, TooManyPaths, Tree};
+use crate::tree::{self, Dictionary, Layer, Rule, TooManyPaths};
 
-/// Archives and folders that were opened and merged.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) tree: Tree,
-    pub(crate) store: Store,
-    /// One for each archive, lowest first; none for folders.
-    pub(crate) descriptions: Vec<Description>,
-    /// Why each layer is one; empty where a user named it.
-    pub(crate) reasons: Vec<String>,
-    /// What was planned for the games among the sources.
-    pub(crate) order: LoadOrder,
-    /// What that took of the disk.
-    pub(crate) looked: Looked,
+impl SourceSet {
+    /// Opens the sources.
+    pub(crate) fn open(&self) -> Result<Opened, OpenError> {
+        Opened::open(&self.paths, &self.options)
+    }
 }
 
 impl Opened {
@@ -51,7 +46,7 @@ impl Opened {
         options: &OpenOptions,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
-        let (planned, looked) = recorded(|| sources::layers(sources, options));
+        let (planned, looked) = recorded(|| resolve::layers(sources, options));
         let OpenPlan { layers, rule, order } = planned?;
         let layout = options.layout.unwrap_or_default();
         let opened = Self::open_layers(&layers, rule, options, layout, store, earlier)?;
@@ -208,10 +203,10 @@ fn add_names(
 ) -> Result<(), TooManyPaths> {
     for (found, archive) in found.iter().zip(archives) {
         match (found, archive) {
-            (_, Some(archive)) => layer_names::add(names, archive.layer.known_paths())?,
+            (_, Some(archive)) => dictionary::add_paths(names, archive.layer.known_paths())?,
             (FoundLayer::Folder { folder, .. }, None) => {
                 let files = 0..folder.names().file_count();
-                layer_names::add(names, files.map(|file| folder.names().file_path(file)))?;
+                dictionary::add_paths(names, files.map(|file| folder.names().file_path(file)))?;
             }
             (FoundLayer::Archive { .. } | FoundLayer::Later(_), None) => {}
         }
@@ -319,8 +314,8 @@ impl<'a> Opening<'a> {
                 "{first} and {second} differ in case alone: a game takes them for one, here they are two"
             );
         }
-        let (order, looked) = Default::default();
-        Ok(Opened { tree, store, descriptions, reasons, order, looked })
+        let (order, looked, sources, options) = Default::default();
+        Ok(Opened { tree, store, descriptions, reasons, order, looked, sources, options })
     }
 }
 

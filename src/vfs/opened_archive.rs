@@ -9,7 +9,9 @@ use super::error::{OpenError, OpenErrorKind};
 use super::options::OpenOptions;
 use crate::archive_file::Source;
 use crate::content::LayerTables;
-use crate::format::{self, About, Archive, Note, Options};
+use crate::format::encoding::Encoding;
+use crate::format::hash::Family;
+use crate::format::{self, About, Archive, Name, Note, Options};
 use crate::read::Bytes;
 use crate::system::text::count;
 use crate::tree::{Dictionary, Layer, TooManyNames};
@@ -137,4 +139,26 @@ fn still_tiled(tables: &LayerTables) -> Option<String> {
     let textures = count(tiled.values().sum(), "texture");
     let what = "cannot be put into rows for a PC and keep a console's header";
     (!tiled.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
+}
+
+/// The numbers of the files whose stored hash is that of their stored name on no platform; ascending.
+pub(crate) fn misnamed(path: &Path, options: &OpenOptions) -> Result<Vec<u32>, OpenError> {
+    with_archive(path, &options.parse_options(), |parsed| {
+        let is_misnamed = |entry: &format::Entry<'_>| {
+            entry.name.parts().is_some_and(|(folder, file)| {
+                parsed.hashes != Family::None
+                    && !parsed.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
+            })
+        };
+        let entries = (0_u32..).zip(parsed.entries()).filter(|(_, entry)| is_misnamed(entry));
+        entries.map(|(entry, _)| entry).collect()
+    })
+}
+
+/// A whole stored name as text with `/` between folders; `None` where it has no text in the code page.
+pub(crate) fn stored_path(name: &Name<'_>, encoding: Encoding) -> Option<String> {
+    let (folder, file) = name.parts()?;
+    let parts = [encoding.decode(folder)?, encoding.decode(file)?];
+    let pieces = parts.iter().flat_map(|part| part.split(['/', '\\']));
+    Some(pieces.filter(|piece| !matches!(*piece, "" | ".")).collect::<Vec<_>>().join("/"))
 }

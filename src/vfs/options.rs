@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::profile::expand_home;
 use crate::content::TextureForm;
 use crate::format::encoding::Encoding;
 use crate::format::{Limits, Options};
@@ -266,4 +265,12 @@ fn named<T: Copy>(all: &[(&'static str, T)], name: &str) -> Result<T, String> {
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
         format!("not one of {}", names.join(", "))
     })
+}
+
+/// Replaces a leading `~` by the home folder, as a shell does.
+pub(crate) fn expand_home(path: PathBuf) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path,
+    }
 }

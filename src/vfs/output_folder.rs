@@ -15,6 +15,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use super::file::VfsFile;
 use crate::tree::{NodeId, Tree};
 
 /// Folders that are kept open.
@@ -73,7 +74,7 @@ impl OutputFolder {
         stat.is_ok_and(|stat| self.kept.contains(&(stat.st_dev, stat.st_ino)))
     }
 
-    /// Has `write` write a file beside its place, and puts it there once it is whole; returns what `write` does, or `None`
+    /// Has `write` write a file of the tree beside its place, and puts it there once it is whole; returns what `write` does, or `None`
     /// where something is there already and `skip_existing` is set.
     ///
     /// # Errors
@@ -81,11 +82,11 @@ impl OutputFolder {
     /// there then stays as it is.
     pub(crate) fn write<T>(
         &self,
-        tree: &Tree,
-        node: NodeId,
+        of: &VfsFile,
         skip_existing: bool,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
     ) -> io::Result<Option<T>> {
+        let (tree, node) = of.tree_node();
         let folder = self.folder(tree, tree.parent(node))?;
         let name = tree.name(node);
         let existing = stat(&folder, name)?;

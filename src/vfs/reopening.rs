@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
-use super::open::Opened;
+use super::opened::Opened;
 use super::options::OpenOptions;
-use super::profile::Profile;
 use super::reuse::Reuse;
-use super::source_set::SourceSet;
-use super::sources::is_game;
+use super::sources::profile::Profile;
+use super::sources::resolve::is_game;
+use super::sources::source_set::SourceSet;
 use crate::system::covered::{uncovered, without_links};
 
 /// What a mount was asked to open. All paths are absolute: the daemon leaves the folder that it was started in.

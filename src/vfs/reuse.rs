@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::error::OpenError;
+use super::opened::Opened;
 use super::opened_archive::{Content, OpenedArchive};
 use crate::content::Store;
 use crate::folder::{Filter, Folder};
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
-use crate::tree::{Layer, Tree};
+use crate::tree::Layer;
 
 /// What is served while sources are opened again.
 pub(crate) struct Reuse<'a> {
-    tree: &'a Tree,
-    store: &'a Store,
+    opened: &'a Opened,
     /// Whether nothing happened in a folder since its files were looked at.
     is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
     /// Whether archives that seem to be half written are taken as they are.
@@ -41,16 +41,16 @@ pub(crate) const SETTLED: u64 = 3;
 
 impl<'a> Reuse<'a> {
     pub(crate) fn new(
-        (tree, store): (&'a Tree, &'a Store),
+        opened: &'a Opened,
         is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
         takes_unfinished: bool,
     ) -> Self {
-        Self { tree, store, is_quiet, takes_unfinished, kept: Mutex::default() }
+        Self { opened, is_quiet, takes_unfinished, kept: Mutex::default() }
     }
 
     /// The bytes that are served.
     pub(crate) fn store(&self) -> &Store {
-        self.store
+        &self.opened.store
     }
 
     /// What could not be opened so far, each once.
@@ -75,10 +75,11 @@ impl<'a> Reuse<'a> {
             Err(error) => (error.to_string(), false),
         };
         self.note(Kept { what, is_unfinished, is_folder: false });
-        let store = self.store;
+        let store = &self.opened.store;
         let named = store.layers_at(path).filter(|&layer| !store.is_folder(layer));
         // One that is named twice is two layers: the one in the same folder, or the one whose files are shown.
-        let mut named: Vec<(u16, Layer)> = named.map(|layer| (layer, self.tree.layer(layer))).collect();
+        let mut named: Vec<(u16, Layer)> =
+            named.map(|layer| (layer, self.opened.tree.layer(layer))).collect();
         let same = named.iter().position(|(_, names)| base.is_some_and(|base| names.is_in_folder(base)));
         let (layer, names) = named.swap_remove(same.or(named.len().checked_sub(1))?);
         let names = match base {
@@ -96,34 +97,34 @@ impl<'a> Reuse<'a> {
 
     /// Whether a path is that of a layer.
     pub(crate) fn contains(&self, path: &Path) -> bool {
-        self.store.layer_at(path).is_some()
+        self.opened.store.layer_at(path).is_some()
     }
 
     /// A folder as it is mounted, after it could not be walked: of two layers that one folder makes, the one of the same part.
     pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<Folder>> {
         self.note(Kept { what: error.to_string(), is_unfinished: false, is_folder: true });
         let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
-        let store = self.store;
+        let store = &self.opened.store;
         let mut folders = store.layers_at(path).filter_map(|layer| store.folder(layer));
         folders.find(|folder| part(folder.filter()) == part(filter)).cloned()
     }
 
     /// Whether a folder is one that is mounted, and was not walked again.
     pub(crate) fn contains_folder(&self, folder: &Arc<Folder>) -> bool {
-        let store = self.store;
+        let store = &self.opened.store;
         let mut mounted = store.layers_at(folder.path()).filter_map(|layer| store.folder(layer));
         mounted.any(|mounted| Arc::ptr_eq(mounted, folder))
     }
 
     /// The archives that are mounted and lie directly in a folder, lowest first.
     pub(crate) fn archives_in(&self, folder: &Path) -> Vec<PathBuf> {
-        let (archives, _) = self.store.paths();
+        let (archives, _) = self.opened.store.paths();
         archives.into_iter().filter(|path| path.parent() == Some(folder)).map(Path::to_owned).collect()
     }
 
     /// Copies what is known of the files of a folder that was walked again, in folders in which nothing happened.
     pub(crate) fn reuse_folder(&self, folder: &Folder) {
-        let (_, folders) = self.store.paths();
+        let (_, folders) = self.opened.store.paths();
         for earlier in folders.into_iter().filter(|earlier| earlier.path() == folder.path()) {
             folder.learn_from(earlier, self.is_quiet);
         }
@@ -133,7 +134,7 @@ impl<'a> Reuse<'a> {
         let Content::Opened(source, tables) = &archive.content else { return true };
         self.takes_unfinished
             || !tables.is_cut_off(source.len())
-            || self.store.has_open(source)
+            || self.opened.store.has_open(source)
             || !is_written(&archive.path)
     }
 

@@ -7,10 +7,9 @@ use std::slice;
 use clap::Args;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::named_sources::source_set;
+use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
 use crate::cli::terminal::output::raw_stdout;
-use crate::tree::Kind;
 
 /// Write files of an archive, a folder or a game to standard output
 #[derive(Args, Debug)]
@@ -30,16 +29,18 @@ pub(crate) struct Cat {
 impl Cat {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let options = self.open.options().salvage(self.salvage);
-        let opened = source_set(slice::from_ref(&self.archive), options)?.open()?;
+        let vfs = open_sources(slice::from_ref(&self.archive), options)?;
         let mut out = raw_stdout();
         for path in &self.paths {
             let missing = |what: &str| {
                 Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()))
             };
-            let node = opened.tree.resolve(path.as_bytes()).ok_or_else(|| missing("no such file in it"))?;
-            let Kind::File(entry) = opened.tree.kind(node) else { return Err(missing("it is a folder")) };
-            let copied = opened.store.copy(entry, &mut out);
-            if let Some(error) = opened.store.take_salvaged(entry) {
+            let file = vfs.file(path).ok_or_else(|| match vfs.folder(path) {
+                Some(_) => missing("it is a folder"),
+                None => missing("no such file in it"),
+            })?;
+            let copied = file.write_to(&mut out);
+            if let Some(error) = file.take_salvaged() {
                 log::warn!("{}: {path}: {error}; its bytes are written all the same", self.archive.display());
             }
             copied.map_err(|error| match error.kind() {

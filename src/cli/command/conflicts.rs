@@ -10,17 +10,14 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
-use crate::cli::options::selection::{Selection, path};
+use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
-use crate::content::Reach;
-use crate::format::EntryId;
 use crate::game::{ArchiveRule, NoteCode};
 use crate::system::text::count;
-use crate::tree::NodeId;
-use crate::vfs::comparison::{Compared, StoredFile, compare};
-use crate::vfs::open::Opened;
-use crate::vfs::parallel::in_parallel;
+use crate::vfs::comparison::Compared;
+use crate::vfs::conflict::{Conflict, Tally, compare_all, conflicts, tallies};
+use crate::vfs::{Vfs, VfsFile, VfsLayer};
 
 /// Print the files that several layers have: which layer wins, and which are hidden
 ///
@@ -64,47 +61,37 @@ Examples:
   bsafs conflicts Base.bsa Patch.bsa --compare           which hidden files are only copies
   bsafs conflicts ~/MO2 --json --glob '*.nif' | jq .path";
 
-/// A file that several layers have.
-struct Conflict {
-    node: NodeId,
-    winner: EntryId,
-    hidden: Vec<EntryId>,
-    /// One for each that is hidden; none where nothing was compared.
-    compared: Vec<Compared>,
+/// What was found in the sources.
+struct Found {
+    conflicts: Vec<Conflict>,
+    /// For each conflict how its hidden files compare; none if nothing was compared.
+    compared: Vec<Vec<Compared>>,
+    layers: Vec<(VfsLayer, Tally)>,
 }
 
 /// A layer, as JSON.
 #[derive(Serialize)]
-struct LayerName<'a> {
+struct LayerName {
     layer: String,
-    /// Empty where a user named it.
-    why: &'a str,
+    /// Empty if a user named it.
+    why: String,
 }
 
 /// A conflict, as JSON.
 #[derive(Serialize)]
-struct Line<'a> {
+struct Line {
     path: String,
-    winner: LayerName<'a>,
-    hidden: Vec<LayerName<'a>>,
+    winner: LayerName,
+    hidden: Vec<LayerName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     equal: Option<Vec<Option<bool>>>,
 }
 
-/// How many files of a layer win, and how many are hidden.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Tally {
-    winning: usize,
-    hidden: usize,
-    /// Of the hidden files, those that equal what hides them.
-    equal: usize,
-}
-
 /// A layer's tally, as JSON.
 #[derive(Serialize)]
-struct LayerLine<'a> {
+struct LayerLine {
     #[serde(flatten)]
-    name: LayerName<'a>,
+    name: LayerName,
     files: usize,
     winning: usize,
     hidden: usize,
@@ -115,29 +102,31 @@ struct LayerLine<'a> {
 
 impl Conflicts {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let set = source_set(&self.sources, self.open.options())?;
-        let opened = set.in_one_tree().open()?;
-        let layers = self.layers(&opened)?;
-        let files = self.selection.files(&opened.tree)?;
-        let mut conflicts = conflicts(&opened, &files);
-        conflicts.retain(|conflict| conflict.entries().any(|entry| layers[usize::from(entry.layer)]));
-        if self.compare {
-            compare_all(&opened, &mut conflicts)?;
-        }
-        let tallies = tallies(&opened, &files, &conflicts);
+        let set = source_set(&self.sources, self.open.options())?.in_one_tree();
+        let vfs = Vfs::from(set.open()?);
+        let is_asked = self.layers(&vfs)?;
+        let files = vfs.select(&self.selection.patterns()?);
+        let mut conflicts = conflicts(files.iter().cloned());
+        conflicts.retain(|conflict| conflict.copies().any(|file| is_asked[file.layer().number()]));
+        let compared = match self.compare {
+            true => compare_all(vfs.opened(), &conflicts, &steps("comparing", conflicts.len())),
+            false => Vec::new(),
+        };
+        let tallies = tallies(vfs.opened(), &files, &conflicts, &compared);
+        let found = Found { conflicts, compared, layers: vfs.layers().zip(tallies).collect() };
         let mut out = stdout_for(self.json);
         match self.json {
-            true => self.write_json(&mut out, &opened, &conflicts, &tallies, &layers)?,
-            false => self.write(&mut out, &opened, &conflicts, &tallies, &layers)?,
+            true => self.write_json(&mut out, &found, &is_asked)?,
+            false => self.write(&mut out, &found, &is_asked)?,
         }
         out.flush()?;
-        if let Some(what) = unsure(&opened, &conflicts) {
+        if let Some(what) = unsure(&vfs, &found.conflicts) {
             log::warn!("{what}");
         }
         let mut exit = Exit::Ok;
-        for conflict in &conflicts {
-            for what in conflict.compared.iter().filter_map(Compared::unreadable) {
-                log::error!("{}: {what}", path(&opened.tree, conflict.node));
+        for (conflict, compared) in found.conflicts.iter().zip(&found.compared) {
+            for what in compared.iter().filter_map(Compared::unreadable) {
+                log::error!("{}: {what}", conflict.winner.path());
                 exit = Exit::No;
             }
         }
@@ -145,10 +134,10 @@ impl Conflicts {
     }
 
     /// For each layer whether it is asked for.
-    fn layers(&self, opened: &Opened) -> Result<Vec<bool>, Failure> {
-        let paths: Vec<&Path> = layers(opened).map(|layer| opened.store.path(layer)).collect();
+    fn layers(&self, vfs: &Vfs) -> Result<Vec<bool>, Failure> {
+        let paths: Vec<PathBuf> = vfs.layers().map(|layer| layer.path().to_owned()).collect();
         let Some(of) = &self.of else { return Ok(vec![true; paths.len()]) };
-        let found = named(&paths, of);
+        let found = named(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), of);
         match found.contains(&true) {
             true => Ok(found),
             false => {
@@ -158,26 +147,19 @@ impl Conflicts {
         }
     }
 
-    fn write_json(
-        &self,
-        out: &mut impl Write,
-        opened: &Opened,
-        conflicts: &[Conflict],
-        tallies: &[Tally],
-        is_asked: &[bool],
-    ) -> io::Result<()> {
-        for conflict in conflicts {
+    fn write_json(&self, out: &mut impl Write, found: &Found, is_asked: &[bool]) -> io::Result<()> {
+        for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
             let line = Line {
-                path: path(&opened.tree, conflict.node),
-                winner: layer_name(opened, conflict.winner.layer),
-                hidden: conflict.hidden.iter().map(|entry| layer_name(opened, entry.layer)).collect(),
-                equal: self.compare.then(|| conflict.compared.iter().map(Compared::is_equal).collect()),
+                path: winner.path(),
+                winner: layer_name(&winner.layer()),
+                hidden: hidden.iter().map(|file| layer_name(&file.layer())).collect(),
+                equal: found.compared.get(index).map(|it| it.iter().map(Compared::is_equal).collect()),
             };
             write_json(out, &line)?;
         }
-        for (layer, tally) in layers(opened).zip(tallies).filter(|(layer, _)| is_asked[usize::from(*layer)]) {
+        for (layer, tally) in found.layers.iter().filter(|(layer, _)| is_asked[layer.number()]) {
             let line = LayerLine {
-                name: layer_name(opened, layer),
+                name: layer_name(layer),
                 files: tally.files(),
                 winning: tally.winning,
                 hidden: tally.hidden,
@@ -189,118 +171,44 @@ impl Conflicts {
         Ok(())
     }
 
-    fn write(
-        &self,
-        out: &mut impl Write,
-        opened: &Opened,
-        conflicts: &[Conflict],
-        tallies: &[Tally],
-        is_asked: &[bool],
-    ) -> io::Result<()> {
-        for conflict in conflicts {
-            writeln!(out, "{}", path(&opened.tree, conflict.node))?;
-            writeln!(out, "  from    {}", opened.store.path(conflict.winner.layer).display())?;
-            for (index, entry) in conflict.hidden.iter().enumerate() {
-                let compared = match conflict.compared.get(index) {
+    fn write(&self, out: &mut impl Write, found: &Found, is_asked: &[bool]) -> io::Result<()> {
+        for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
+            writeln!(out, "{}", winner.path())?;
+            writeln!(out, "  from    {}", winner.layer().path().display())?;
+            for (at, file) in hidden.iter().enumerate() {
+                let compared = match found.compared.get(index).and_then(|it| it.get(at)) {
                     None => "",
                     Some(Compared::Equal) => "  equal",
                     Some(Compared::Different) => "  different",
                     Some(Compared::Unreadable(_)) => "  cannot be compared",
                 };
-                writeln!(out, "  hides   {}{compared}", opened.store.path(entry.layer).display())?;
+                writeln!(out, "  hides   {}{compared}", file.layer().path().display())?;
             }
         }
-        if !conflicts.is_empty() {
+        if !found.conflicts.is_empty() {
             writeln!(out)?;
         }
         let equal = if self.compare { "     equal" } else { "" };
         writeln!(out, "     files   winning    hidden{equal}  layer, lowest first")?;
-        for (layer, tally) in layers(opened).zip(tallies).filter(|(layer, _)| is_asked[usize::from(*layer)]) {
+        for (layer, tally) in found.layers.iter().filter(|(layer, _)| is_asked[layer.number()]) {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
             let shadowed = if tally.is_wholly_shadowed() { "  (wholly shadowed)" } else { "" };
-            let (files, name) = (tally.files(), opened.store.path(layer).display());
+            let (files, name) = (tally.files(), layer.path().display());
             writeln!(out, "{files:>10}{winning:>10}{hidden:>10}{equal}  {name}{shadowed}")?;
         }
-        writeln!(out, "{}", count(conflicts.len(), "conflict"))
+        writeln!(out, "{}", count(found.conflicts.len(), "conflict"))
     }
-}
-
-impl Conflict {
-    fn entries(&self) -> impl Iterator<Item = EntryId> {
-        std::iter::once(self.winner).chain(self.hidden.iter().copied())
-    }
-}
-
-impl Tally {
-    fn files(&self) -> usize {
-        self.winning + self.hidden
-    }
-
-    fn is_wholly_shadowed(&self) -> bool {
-        self.winning == 0 && self.hidden > 0
-    }
-}
-
-/// The conflicts among files.
-fn conflicts(opened: &Opened, files: &[(NodeId, EntryId)]) -> Vec<Conflict> {
-    let conflict = |&(node, winner): &(NodeId, EntryId)| {
-        let hidden: Vec<_> = opened.tree.hidden(node).iter().map(|hidden| hidden.entry).collect();
-        (!hidden.is_empty()).then_some(Conflict { node, winner, hidden, compared: Vec::new() })
-    };
-    files.iter().filter_map(conflict).collect()
-}
-
-/// Compares what is hidden with what hides it, on all processors.
-fn compare_all(opened: &Opened, conflicts: &mut [Conflict]) -> Result<(), Failure> {
-    let store = &opened.store;
-    // What cannot be learnt is found when the file is read.
-    let _ = store.learn_sizes(conflicts.iter().flat_map(Conflict::entries), Reach::Device);
-    let mut order: Vec<usize> = (0..conflicts.len()).collect();
-    // So that a disk is read in one pass, of the winners at least.
-    order.sort_by_cached_key(|&index| {
-        let winner = conflicts[index].winner;
-        (winner.layer, store.offset(winner))
-    });
-    let file = |entry| StoredFile { store, entry };
-    let compared = in_parallel(order.len(), &steps("comparing", order.len()), |index| {
-        let Conflict { winner, hidden, .. } = &conflicts[order[index]];
-        let hidden: Vec<_> = hidden.iter().map(|entry| file(*entry)).collect();
-        compare(file(*winner), &hidden)
-    });
-    for (index, compared) in order.into_iter().zip(compared) {
-        conflicts[index].compared = compared;
-    }
-    Ok(())
-}
-
-/// How many files of each layer win, and how many are hidden.
-fn tallies(opened: &Opened, files: &[(NodeId, EntryId)], conflicts: &[Conflict]) -> Vec<Tally> {
-    let mut tallies = vec![Tally::default(); opened.store.layers()];
-    for (node, winner) in files {
-        tallies[usize::from(winner.layer)].winning += 1;
-        for hidden in opened.tree.hidden(*node) {
-            tallies[usize::from(hidden.entry.layer)].hidden += 1;
-        }
-    }
-    for conflict in conflicts {
-        for (entry, compared) in conflict.hidden.iter().zip(&conflict.compared) {
-            tallies[usize::from(entry.layer)].equal += usize::from(*compared == Compared::Equal);
-        }
-    }
-    tallies
 }
 
 /// What is said where the game itself does not always take the winner. Not a note of an order: hardly an order of Oblivion
 /// would be without it.
-fn unsure(opened: &Opened, conflicts: &[Conflict]) -> Option<String> {
-    if opened.order.precedence.archives != ArchiveRule::Oblivion {
+fn unsure(vfs: &Vfs, conflicts: &[Conflict]) -> Option<String> {
+    if vfs.order().precedence.archives != ArchiveRule::Oblivion {
         return None;
     }
     // What a user names has no reason, and is no archive of the game.
-    let is_of_game = |entry: &EntryId| {
-        !opened.store.is_folder(entry.layer) && !opened.reasons[usize::from(entry.layer)].is_empty()
-    };
+    let is_of_game = |file: &VfsFile| !file.layer().is_folder() && !file.layer().why().is_empty();
     let is_shared = |it: &&Conflict| is_of_game(&it.winner) && it.hidden.iter().any(is_of_game);
     let shared = conflicts.iter().filter(is_shared).count();
     let code = NoteCode::ArchivesSharePath.as_str();
@@ -309,14 +217,8 @@ fn unsure(opened: &Opened, conflicts: &[Conflict]) -> Option<String> {
     (shared > 0).then(|| format!("{code}: {files} in several archives each: {text}"))
 }
 
-/// The layers, lowest first.
-fn layers(opened: &Opened) -> impl Iterator<Item = u16> {
-    0..u16::try_from(opened.store.layers()).unwrap_or(u16::MAX)
-}
-
-fn layer_name(opened: &Opened, layer: u16) -> LayerName<'_> {
-    let why = opened.reasons.get(usize::from(layer)).map_or("", String::as_str);
-    LayerName { layer: opened.store.path(layer).to_string_lossy().into_owned(), why }
+fn layer_name(layer: &VfsLayer) -> LayerName {
+    LayerName { layer: layer.path().to_string_lossy().into_owned(), why: layer.why().to_owned() }
 }
 
 /// For each path whether a text names it, in any case: it ends with it, in whole names; where none does, it contains it.

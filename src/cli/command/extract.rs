@@ -7,18 +7,15 @@ use clap::Args;
 use indicatif::BinaryBytes;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::named_sources::source_set;
+use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
-use crate::cli::options::selection::{Selection, path};
+use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress::steps;
-use crate::format::EntryId;
 use crate::system::text::count;
-use crate::tree::NodeId;
-use crate::vfs::OpenOptions;
-use crate::vfs::open::Opened;
 use crate::vfs::output_folder::OutputFolder;
 use crate::vfs::parallel::in_parallel;
+use crate::vfs::{OpenOptions, VfsFile};
 
 /// Write files of archives and folders to a folder
 ///
@@ -59,19 +56,18 @@ impl Extract {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let options =
             OpenOptions { layout: self.layout.layout, salvage: self.salvage, ..self.open.options() };
-        let opened = source_set(&self.archives, options)?.open()?;
-        let mut files = self.selection.files(&opened.tree)?;
+        let vfs = open_sources(&self.archives, options)?;
+        let mut files = vfs.select(&self.selection.patterns()?);
         // So that a disk is read in one pass.
-        files.sort_by_key(|(_, entry)| (entry.layer, opened.store.offset(*entry)));
-        let folder = OutputFolder::open(&self.directory, opened.store.identities())
+        files.sort_by_key(VfsFile::place);
+        let folder = OutputFolder::open(&self.directory, vfs.store().identities())
             .map_err(|error| Failure::not_made("the folder", &self.directory, &error))?;
         if folder.is_kept() {
             let why = "it is one of the sources, whose files would be replaced; name another folder";
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", self.directory.display())));
         }
         let outcomes = in_parallel(files.len(), &steps("extracting", files.len()), |index| {
-            let (node, entry) = files[index];
-            self.write(&opened, &folder, node, entry)
+            self.write(&folder, &files[index])
         });
         let (mut written, mut bytes, mut failed) = (0, 0, Vec::new());
         for outcome in outcomes {
@@ -102,16 +98,15 @@ impl Extract {
         Ok(if failed.is_empty() { Exit::Ok } else { Exit::No })
     }
 
-    fn write(&self, opened: &Opened, folder: &OutputFolder, node: NodeId, entry: EntryId) -> Outcome {
-        let (store, tree) = (&opened.store, &opened.tree);
-        let written = folder.write(tree, node, self.skip_existing, |out| store.copy(entry, out));
-        if let Some(error) = store.take_salvaged(entry) {
-            log::warn!("{}: {error}; its bytes are written all the same", path(tree, node));
+    fn write(&self, folder: &OutputFolder, file: &VfsFile) -> Outcome {
+        let written = folder.write(file, self.skip_existing, |out| file.write_to(out));
+        if let Some(error) = file.take_salvaged() {
+            log::warn!("{}: {error}; its bytes are written all the same", file.path());
         }
         match written {
             Ok(Some(len)) => Outcome::Written(len),
             Ok(None) => Outcome::Skipped,
-            Err(error) => Outcome::Failed(format!("{}: {error}", path(tree, node))),
+            Err(error) => Outcome::Failed(format!("{}: {error}", file.path())),
         }
     }
 }

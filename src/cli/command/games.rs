@@ -12,7 +12,7 @@ use crate::game::caseless::{FolderNames, find_folder, fold};
 use crate::game::find::{Found, find};
 use crate::game::{Environment, Installation};
 use crate::system::text::count;
-use crate::vfs::sources::looked_in;
+use crate::vfs::sources::resolve::looked_in;
 
 /// Print which games are installed, where, and from which store
 ///

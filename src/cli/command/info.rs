@@ -16,10 +16,11 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::game::LoadOrder;
 use crate::system::text::count;
+use crate::vfs::Vfs;
 use crate::vfs::named_folder::NamedFolder;
-use crate::vfs::open::Opened;
-use crate::vfs::source_set::SourceSet;
-use crate::vfs::{loose_notes, sources};
+use crate::vfs::opened_archive::Description;
+use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::sources::{loose_notes, resolve};
 
 /// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
 ///
@@ -76,7 +77,7 @@ impl Info {
     }
 
     fn write_source(&self, source: &Path, set: &SourceSet, out: &mut impl Write) -> Result<(), Failure> {
-        if let Some(mut order) = sources::game(source, &set.options)? {
+        if let Some(mut order) = resolve::game(source, &set.options)? {
             loose_notes::add(&mut order, &set.options);
             match self.json {
                 true => order::write_json(out, &order)?,
@@ -88,7 +89,7 @@ impl Info {
             return Ok(self.write(&summary(source, set)?, out)?);
         }
         let NamedFolder { loose, archives } = NamedFolder::open(source, &set.options)?;
-        self.write(&of_folder(source, &loose), out)?;
+        self.write(&of_folder(source, &loose.into()), out)?;
         for archive in archives {
             self.write(&summary(&archive, set)?, out)?;
         }
@@ -114,10 +115,10 @@ fn write_game(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
 
 /// What an archive holds, opened with the options of a set.
 fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
-    let mut opened = set.only(archive).open()?;
-    let (codecs, files, bytes) = contents(&opened);
-    let description = opened.descriptions.remove(0);
-    let about = description.about;
+    let vfs = Vfs::from(set.only(archive).open()?);
+    let (codecs, files, bytes) = contents(&vfs);
+    let description = vfs.opened().descriptions.first();
+    let Some(Description { about, notes }) = description else { return Ok(of_folder(archive, &vfs)) };
     Ok(Summary {
         archive: archive.display().to_string(),
         format: about.format,
@@ -126,30 +127,30 @@ fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
         games: about.games,
         platform: about.platform,
         flags: about.flags,
-        flag_names: about.flag_names,
-        folders: opened.tree.len() as usize - files - 1,
+        flag_names: about.flag_names.clone(),
+        folders: vfs.tree().len() as usize - files - 1,
         files,
-        archive_bytes: opened.store.archive_bytes(),
+        archive_bytes: vfs.store().archive_bytes(),
         bytes,
         codecs,
-        notes: description.notes.iter().map(|note| format!("{} (offset {})", note.what, note.at)).collect(),
+        notes: notes.iter().map(|note| format!("{} (offset {})", note.what, note.at)).collect(),
     })
 }
 
 /// Files by codec, how many there are, and their bytes.
-fn contents(opened: &Opened) -> (BTreeMap<&'static str, usize>, usize, u64) {
+fn contents(vfs: &Vfs) -> (BTreeMap<&'static str, usize>, usize, u64) {
     let mut codecs = BTreeMap::new();
     let (mut files, mut bytes) = (0, 0);
-    for (_, entry) in opened.tree.entries() {
-        *codecs.entry(opened.store.packing(entry).codec.name()).or_insert(0) += 1;
+    for file in vfs.files() {
+        *codecs.entry(file.codec()).or_insert(0) += 1;
         files += 1;
-        bytes += opened.store.size(entry);
+        bytes += file.shown_size();
     }
     (codecs, files, bytes)
 }
 
 /// The loose files of a folder.
-fn of_folder(path: &Path, loose: &Opened) -> Summary {
+fn of_folder(path: &Path, loose: &Vfs) -> Summary {
     let (codecs, files, bytes) = contents(loose);
     Summary {
         archive: path.display().to_string(),
@@ -160,9 +161,9 @@ fn of_folder(path: &Path, loose: &Opened) -> Summary {
         platform: "any",
         flags: 0,
         flag_names: Vec::new(),
-        folders: loose.tree.len() as usize - files - 1,
+        folders: loose.tree().len() as usize - files - 1,
         files,
-        archive_bytes: loose.store.archive_bytes(),
+        archive_bytes: loose.store().archive_bytes(),
         bytes,
         codecs,
         notes: Vec::new(),

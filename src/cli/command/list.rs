@@ -7,14 +7,11 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::named_sources::source_set;
+use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs};
-use crate::cli::options::selection::{Selection, path};
+use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
-use crate::format::EntryId;
-use crate::tree::NodeId;
-use crate::vfs::OpenOptions;
-use crate::vfs::open::Opened;
+use crate::vfs::{OpenOptions, VfsFile};
 
 /// List the files in archives and folders, as a mount would show them
 #[derive(Args, Debug)]
@@ -56,23 +53,22 @@ struct Line {
 impl List {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let options = OpenOptions { layout: self.layout.layout, ..self.open.options() };
-        let opened = source_set(&self.archives, options)?.open()?;
+        let vfs = open_sources(&self.archives, options)?;
         let mut out = stdout_for(self.json || self.zero);
-        for (node, entry) in self.selection.files(&opened.tree)? {
+        for file in vfs.select(&self.selection.patterns()?) {
             if self.json {
-                write_json(&mut out, &line(&opened, node, entry))?;
+                write_json(&mut out, &line(&file))?;
                 continue;
             }
             if self.long {
-                let archive =
-                    opened.store.path(entry.layer).file_name().unwrap_or_default().to_string_lossy();
-                // Of a loose file the look at its size tells both.
-                let size = opened.store.size(entry);
-                let packing = opened.store.packing(entry);
-                let (packed, codec) = (packing.packed, packing.codec.name());
+                let layer = file.layer();
+                let archive = layer.path().file_name().unwrap_or_default().to_string_lossy();
+                // First: the size of a loose file is also what it takes.
+                let size = file.shown_size();
+                let (packed, codec) = (file.packed_size(), file.codec());
                 write!(out, "{size:>12} {packed:>12} {codec:<9} {archive}  ")?;
             }
-            out.write_all(&opened.tree.path(node))?;
+            out.write_all(&file.path_bytes())?;
             out.write_all(if self.zero { b"\0" } else { b"\n" })?;
         }
         out.flush()?;
@@ -80,18 +76,17 @@ impl List {
     }
 }
 
-fn line(opened: &Opened, node: NodeId, entry: EntryId) -> Line {
-    // Of a loose file the look at its size tells both.
-    let size = opened.store.size(entry);
-    let packing = opened.store.packing(entry);
+fn line(file: &VfsFile) -> Line {
+    // First: the size of a loose file is also what it takes.
+    let size = file.shown_size();
     Line {
-        path: path(&opened.tree, node),
+        path: file.path(),
         size,
-        packed: packing.packed,
-        codec: packing.codec.name(),
-        archive: opened.store.path(entry.layer).to_string_lossy().into_owned(),
-        stored_name_hex: opened.tree.stored_name(node).iter().map(|byte| format!("{byte:02x}")).collect(),
-        hash: opened.tree.hash_text(node),
-        hidden_copies: opened.tree.hidden(node).len(),
+        packed: file.packed_size(),
+        codec: file.codec(),
+        archive: file.layer().path().to_string_lossy().into_owned(),
+        stored_name_hex: file.stored_name().iter().map(|byte| format!("{byte:02x}")).collect(),
+        hash: file.hash(),
+        hidden_copies: file.hidden().len(),
     }
 }

@@ -25,7 +25,7 @@ use crate::fs::FileSystem;
 use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
 use crate::system::covered::cover;
 use crate::vfs::OpenOptions;
-use crate::vfs::open::Opened;
+use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
 
 /// Mount archives and folders as one read-only tree
@@ -149,7 +149,7 @@ impl Mount {
         refuse_empty(&plan)?;
         let opened = logging::while_opening(|| plan.source_set().open())?;
         let mut mountpoint = prepare_mountpoint(&plan)?;
-        self.serve(plan, opened, (reopening, began), &mut mountpoint, is_quiet)
+        self.serve(plan, opened.into(), (reopening, began), &mut mountpoint, is_quiet)
     }
 
     /// Mounts as root, and has a daemon serve the mount that never had root's rights. It could not remove a folder that was made
@@ -193,12 +193,12 @@ impl Mount {
     fn serve(
         &self,
         plan: MountPlan,
-        opened: Opened,
+        vfs: Vfs,
         (reopening, began): (Reopening, SystemTime),
         mountpoint: &mut Mountpoint,
         is_quiet: bool,
     ) -> Result<Exit, Failure> {
-        let report = report(&plan.order_arguments, &opened, mountpoint, plan.options.edit.as_deref());
+        let report = report(&plan.order_arguments, &vfs, mountpoint, plan.options.edit.as_deref());
         if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
             let why = "the mount would hide it; name a file outside";
             return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));
@@ -223,12 +223,12 @@ impl Mount {
             cover(&mountpoint.path)
                 .map_err(|error| Failure::io(Exit::CannotCreate, &mountpoint.path, &error))?;
         }
-        let fs = FileSystem::new(opened.tree, opened.store, presentation).with_reasons(opened.reasons);
+        let fs = FileSystem::new(vfs, presentation);
         let fs = Arc::new(fs.with_sources(plan.mounted_sources));
         if let Ok(found) = signal.finder() {
             fs.on_change(found);
         }
-        let follower = Follower::new(&fs, reopening, signal, opened.looked);
+        let follower = Follower::new(&fs, reopening, signal);
         let follower = if is_static { follower.without_watching() } else { follower };
         let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
         mountpoint.unlock();

@@ -10,8 +10,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::open_args::ParseArgs;
 use crate::cli::terminal::output::stdout;
 use crate::format::Name;
-use crate::vfs::opened_archive::with_archive;
-use crate::vfs::stored_path::stored_path;
+use crate::vfs::opened_archive::{stored_path, with_archive};
 
 /// Print the paths that archives store, one a line, as a list for `--names`
 ///

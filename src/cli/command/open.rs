@@ -24,9 +24,9 @@ use crate::game::Environment;
 use crate::mounts::status::{self, Answer};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::subprocess::output_within;
-use crate::vfs::folder_name;
-use crate::vfs::profile::expand_home;
-use crate::vfs::sources::is_game;
+use crate::vfs::options::expand_home;
+use crate::vfs::sources::folder_name;
+use crate::vfs::sources::resolve::is_game;
 
 /// Mount archives, folders or games, and open the file manager on them
 ///

@@ -12,8 +12,8 @@ use crate::cli::options::source_args::SourceArgs;
 use crate::cli::terminal::output::{self, stdout_for};
 use crate::game::{ArchiveRule, LoadOrder, LooseRule};
 use crate::system::text::count;
-use crate::vfs::loose_notes;
-use crate::vfs::sources;
+use crate::vfs::sources::loose_notes;
+use crate::vfs::sources::resolve;
 
 /// Print what a game loads, in which order and why, and what is odd about it
 ///
@@ -75,10 +75,10 @@ struct Precedence<'a> {
 impl Order {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let set = source_set(&self.sources, self.source.options())?;
-        let mut orders = sources::plan_each(&set.paths, &set.options)?;
+        let mut orders = resolve::plan_each(&set.paths, &set.options)?;
         // Of each for itself: the rules of a game are for its own layers.
         orders.iter_mut().for_each(|order| loose_notes::add(order, &set.options));
-        let order = sources::joined(orders);
+        let order = resolve::joined(orders);
         let mut out = stdout_for(self.json);
         match self.json {
             true => write_json(&mut out, &order)?,

@@ -18,7 +18,7 @@ use crate::fuse::{MountError, unmount_entry};
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::status::{self, Answer};
 use crate::system::mountinfo::{self, MountEntry};
-use crate::vfs::sources::is_game;
+use crate::vfs::sources::resolve::is_game;
 
 /// Unmount, and remove the mountpoint if `bsafs mount` made it
 #[derive(Args, Debug)]

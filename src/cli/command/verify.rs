@@ -10,20 +10,16 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
-use crate::cli::options::selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
-use crate::format::hash::Family;
-use crate::format::{self, EntryId};
 use crate::game::LayerKind;
 use crate::system::text::count;
-use crate::vfs::OpenOptions;
 use crate::vfs::named_folder::NamedFolder;
-use crate::vfs::open::Opened;
-use crate::vfs::opened_archive::with_archive;
+use crate::vfs::opened_archive::misnamed;
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::source_set::SourceSet;
-use crate::vfs::sources;
+use crate::vfs::sources::resolve;
+use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::{Vfs, VfsFile};
 
 /// Decode every file of archives, and name those that are bad
 ///
@@ -99,7 +95,7 @@ fn verify_source(
     set: &SourceSet,
     report: &mut impl FnMut(Findings) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    if let Some(order) = sources::game(source, &set.options)? {
+    if let Some(order) = resolve::game(source, &set.options)? {
         for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
             report(verify_archive(&layer.path, set)?)?;
         }
@@ -112,50 +108,35 @@ fn verify_source(
     for archive in &archives {
         report(verify_archive(archive, set)?)?;
     }
-    Ok(report(findings(source, &loose, &[])?)?)
+    Ok(report(findings(source, &loose.into(), &[]))?)
 }
 
 fn verify_archive(archive: &Path, set: &SourceSet) -> Result<Findings, Failure> {
-    let opened = set.only(archive).open()?;
-    findings(archive, &opened, &misnamed(archive, &set.options)?)
+    let vfs = Vfs::from(set.only(archive).open()?);
+    Ok(findings(archive, &vfs, &misnamed(archive, &set.options)?))
 }
 
-/// The files whose stored hash is that of their stored name on no platform; ascending.
-fn misnamed(archive: &Path, options: &OpenOptions) -> Result<Vec<EntryId>, Failure> {
-    Ok(with_archive(archive, &options.parse_options(), |parsed| {
-        let is_misnamed = |entry: &format::Entry<'_>| {
-            entry.name.parts().is_some_and(|(folder, file)| {
-                parsed.hashes != Family::None
-                    && !parsed.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
-            })
-        };
-        let entries = (0_u32..).zip(parsed.entries()).filter(|(_, entry)| is_misnamed(entry));
-        entries.map(|(entry, _)| EntryId { layer: 0, entry }).collect()
-    })?)
-}
-
-/// Checks all files of one archive or folder; `misnamed` are ascending.
-fn findings(source: &Path, opened: &Opened, misnamed: &[EntryId]) -> Result<Findings, Failure> {
-    let mut files: Vec<_> = opened.tree.entries().collect();
+/// Checks all files of one archive or folder; the numbers of `misnamed` ones are ascending.
+fn findings(source: &Path, vfs: &Vfs, misnamed: &[u32]) -> Findings {
+    let mut files: Vec<_> = vfs.files().collect();
     // In stored order, so that the disk is read sequentially.
-    files.sort_unstable_by_key(|(_, entry)| *entry);
-    let checked = in_parallel(files.len(), &steps("verifying", files.len()), |index| {
-        opened.store.check(files[index].1)
-    });
+    files.sort_unstable_by_key(VfsFile::entry);
+    let steps = steps("verifying", files.len());
+    let checked = in_parallel(files.len(), &steps, |index| files[index].check());
     let (mut bad, mut odd) = (Vec::new(), Vec::new());
-    for ((node, entry), checked) in files.iter().zip(checked) {
-        let path = selection::path(&opened.tree, *node);
-        if misnamed.binary_search(entry).is_ok() {
+    for (file, checked) in files.iter().zip(checked) {
+        let path = file.path();
+        if misnamed.binary_search(&file.entry().entry).is_ok() {
             odd.push(Finding { path: path.clone(), what: HASH_DIFFERS.into() });
         }
         match checked {
-            Err(error) => bad.push(Finding { path, what: error.to_string() }),
+            Err(error) => bad.push(Finding { path, what: error.kind().to_string() }),
             Ok(quirks) => {
                 odd.extend(quirks.iter().map(|it| Finding { path: path.clone(), what: it.to_string() }))
             }
         }
     }
-    Ok(Findings { archive: source.display().to_string(), files: files.len(), bad, odd })
+    Findings { archive: source.display().to_string(), files: files.len(), bad, odd }
 }
 
 impl Findings {

@@ -8,13 +8,13 @@ use clap::Args;
 use indicatif::BinaryBytes;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::named_sources::source_set;
+use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::stdout_for;
 use crate::daemon::overlay;
-use crate::fs::{FileSystem, Presentation, Provenance, WHICH_LINK, read_pages};
+use crate::fs::{WHICH_LINK, read_pages};
 use crate::system::mountinfo;
-use crate::tree::Kind;
+use crate::vfs::{Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
 ///
@@ -49,7 +49,7 @@ const FOLDER: &str = "it is a folder; folders come from all archives that have i
 
 impl Which {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let unmounted = self.open_sources()?;
+        let unmounted = self.vfs()?;
         let provenance = |path: &Path| match &unmounted {
             None => read_provenance(path),
             Some(fs) => find_provenance(fs, path),
@@ -79,24 +79,22 @@ impl Which {
     }
 
     /// What a mount of the sources would serve, where some are named.
-    fn open_sources(&self) -> Result<Option<FileSystem>, Failure> {
+    fn vfs(&self) -> Result<Option<Vfs>, Failure> {
         if self.sources.is_empty() && self.open.game_dir().is_none() {
             return Ok(None);
         }
-        let opened = source_set(&self.sources, self.open.options())?.open()?;
-        let fs = FileSystem::new(opened.tree, opened.store, Presentation::default());
-        Ok(Some(fs.with_reasons(opened.reasons)))
+        open_sources(&self.sources, self.open.options()).map(Some)
     }
 }
 
 /// The provenance of a file that is not mounted, in JSON.
-fn find_provenance(fs: &FileSystem, path: &Path) -> Result<String, String> {
-    let view = fs.view();
-    let node = view.tree().resolve(path.as_os_str().as_encoded_bytes()).ok_or(NO_FILE)?;
-    let Kind::File(entry) = view.tree().kind(node) else { return Err(FOLDER.into()) };
-    // Learns it, as the look of a program at a mounted file does.
-    view.store().size(entry);
-    Provenance::of(&view, node).map(Provenance::to_json).ok_or_else(|| FOLDER.into())
+fn find_provenance(vfs: &Vfs, path: &Path) -> Result<String, String> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let missing = || if vfs.folder(bytes).is_some() { FOLDER } else { NO_FILE };
+    let file = vfs.file(bytes).ok_or_else(missing)?;
+    // Reads the size, as a program does that stats a mounted file.
+    file.shown_size();
+    Ok(file.provenance().to_json())
 }
 
 /// The provenance as the daemon sends it, in JSON.

@@ -11,8 +11,7 @@ use super::candidates::{self, Candidate, DiskFiles};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::game::ArchiveRule;
-use crate::tree::Tree;
-use crate::vfs::{Layout, OpenOptions};
+use crate::vfs::{Layout, OpenOptions, Vfs};
 
 /// What a word may become.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub(crate) struct Expected {
 enum Value {
     Words(Vec<Candidate>),
     Kind(Kind),
-    Tree { tree: Box<Tree>, is_pattern: bool },
+    Tree { vfs: Vfs, is_pattern: bool },
 }
 
 /// What an argument takes, by the name of its value in `--help`.
@@ -119,8 +118,8 @@ impl Expected {
         let Some(typed) = word.strip_prefix(&self.prefix[..]) else { return Vec::new() };
         let found = match &self.value {
             Value::Words(words) => words.iter().filter(|it| it.text.starts_with(typed)).cloned().collect(),
-            Value::Tree { tree, is_pattern: false } => candidates::in_tree(tree, typed),
-            Value::Tree { tree, is_pattern: true } => candidates::patterns_in_tree(tree, typed),
+            Value::Tree { vfs, is_pattern: false } => candidates::in_tree(vfs.tree(), typed),
+            Value::Tree { vfs, is_pattern: true } => candidates::patterns_in_tree(vfs.tree(), typed),
             Value::Kind(kind) => match kind {
                 Kind::Source => candidates::sources(typed),
                 Kind::Mount => candidates::mounts(typed),
@@ -271,8 +270,8 @@ impl<'a> Line<'a> {
             // Of a command that makes its mountpoint.
             Kind::Mount if self.command.get_name() == "mount" => Value::Kind(Kind::Folder),
             kind @ (Kind::Path | Kind::Pattern) if kind == Kind::Pattern || !self.sources.is_empty() => {
-                match self.tree(bsafs) {
-                    Some(tree) => Value::Tree { tree: Box::new(tree), is_pattern: kind == Kind::Pattern },
+                match self.vfs(bsafs) {
+                    Some(vfs) => Value::Tree { vfs, is_pattern: kind == Kind::Pattern },
                     None => Value::Kind(Kind::Unknown),
                 }
             }
@@ -281,7 +280,7 @@ impl<'a> Line<'a> {
     }
 
     /// The tree of the sources, by the options that the line has.
-    fn tree(&self, bsafs: &Command) -> Option<Tree> {
+    fn vfs(&self, bsafs: &Command) -> Option<Vfs> {
         let words = self.words.iter().map(|word| OsStr::from_bytes(word));
         let parsed = bsafs.clone().ignore_errors(true).no_binary_name(true).try_get_matches_from(words).ok();
         let parsed = parsed.as_ref().and_then(|it| it.subcommand()).map(|(_, parsed)| parsed);
@@ -292,7 +291,7 @@ impl<'a> Line<'a> {
         let layout = parsed.and_then(|it| it.try_get_one::<Layout>("layout").ok()?.copied());
         let sources: Vec<PathBuf> = self.sources.iter().map(|it| OsStr::from_bytes(it).into()).collect();
         let set = source_set(&sources, OpenOptions { layout, ..open.options() }).ok()?;
-        set.open().ok().map(|opened| opened.tree)
+        set.open().ok().map(Vfs::from)
     }
 }
 

@@ -9,7 +9,7 @@ use clap::{Arg, Command};
 use super::mount_state::MountOptions;
 use super::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::exit::{Exit, Failure};
-use crate::vfs::profile::split_options;
+use crate::vfs::sources::profile::split_options;
 
 /// Options that mount(8) passes to every file system, or whose effect the mount has in any case. `rw` is among them
 /// because mount(8) passes it by default; the mount is read-only nevertheless.

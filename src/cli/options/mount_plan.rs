@@ -13,8 +13,8 @@ use crate::fs::{MountedSource, Presentation};
 use crate::fuse::MountRequest;
 use crate::game::title;
 use crate::vfs::OpenOptions;
-use crate::vfs::source_set::SourceSet;
-use crate::vfs::sources::is_game;
+use crate::vfs::sources::resolve::is_game;
+use crate::vfs::sources::source_set::SourceSet;
 
 /// A mount before anything is opened.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use super::mount_state::MountOptions;
 use crate::cli::exit::Failure;
 use crate::cli::terminal::progress;
 use crate::vfs::OpenOptions;
-use crate::vfs::source_set::{Expanded, SourceSet};
+use crate::vfs::Vfs;
+use crate::vfs::sources::source_set::{Expanded, SourceSet};
 
 /// Sources without profiles, and what the profiles among them say.
 #[derive(Debug)]
@@ -35,6 +36,11 @@ pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<So
     let NamedSources { paths, options: lower, .. } = NamedSources::new(sources, MountOptions::new())?;
     let options = OpenOptions { progress: Some(progress::steps), ..options.over(lower.open) };
     Ok(SourceSet { paths, options })
+}
+
+/// Opens the sources of a command that mounts nothing.
+pub(crate) fn open_sources(sources: &[PathBuf], options: OpenOptions) -> Result<Vfs, Failure> {
+    Ok(source_set(sources, options)?.open()?.into())
 }
 
 #[cfg(test)]

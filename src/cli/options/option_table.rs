@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::cache_size;
 use super::mount_state::MountOptions;
 use crate::game::ArchiveRule;
-use crate::vfs::profile::expand_home;
+use crate::vfs::options::expand_home;
 
 /// A mount option.
 #[derive(Debug)]

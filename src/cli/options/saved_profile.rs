@@ -14,8 +14,8 @@ use super::mount_state::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::quoted;
 use crate::game::Environment;
-use crate::vfs::folder_name;
-use crate::vfs::sources::{self, is_game};
+use crate::vfs::sources::folder_name;
+use crate::vfs::sources::resolve::{self, is_game};
 
 /// A profile as it is written.
 #[derive(Debug, Serialize)]
@@ -36,7 +36,7 @@ pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     check_name(name)?;
     // What cannot be planned now could not be mounted later.
-    sources::plan(&plan.archives, &plan.options.open)?;
+    resolve::plan(&plan.archives, &plan.options.open)?;
     let mut defaults = MountOptions::new();
     defaults.request.fsname.clone_from(&plan.shown_source);
     let profile = SavedProfile {

@@ -1,11 +1,9 @@
 //! The files that a command works on: all, or those that a pattern matches.
 
 use clap::Args;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::cli::exit::{Exit, Failure};
-use crate::format::EntryId;
-use crate::tree::{NodeId, Tree};
+use crate::vfs::Patterns;
 
 /// Patterns for paths.
 #[derive(Args, Debug)]
@@ -17,39 +15,8 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// The selected files, ordered by path in any case.
-    pub(crate) fn files(&self, tree: &Tree) -> Result<Vec<(NodeId, EntryId)>, Failure> {
-        let globs = self.globs()?;
-        let mut files: Vec<_> = match globs {
-            None => tree.entries().collect(),
-            Some(globs) => tree.entries().filter(|(node, _)| globs.is_match(path(tree, *node))).collect(),
-        };
-        files.sort_by_cached_key(|(node, _)| tree.path(*node).to_ascii_lowercase());
-        Ok(files)
+    /// The patterns.
+    pub(crate) fn patterns(&self) -> Result<Patterns, Failure> {
+        Patterns::new(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
     }
-
-    fn globs(&self) -> Result<Option<GlobSet>, Failure> {
-        if self.glob.is_empty() {
-            return Ok(None);
-        }
-        let refused = |error: globset::Error| Failure::new(Exit::Usage, format!("--glob: {error}"));
-        let mut globs = GlobSetBuilder::new();
-        for pattern in &self.glob {
-            let pattern = pattern.replace('\\', "/");
-            let pattern = match pattern.contains('/') {
-                // Paths are relative to the root, with or without a slash in front.
-                true => pattern.trim_start_matches("./").trim_start_matches('/').to_owned(),
-                false => format!("**/{pattern}"),
-            };
-            let mut glob = GlobBuilder::new(&pattern);
-            glob.case_insensitive(true).literal_separator(true).backslash_escape(false);
-            globs.add(glob.build().map_err(refused)?);
-        }
-        globs.build().map(Some).map_err(refused)
-    }
-}
-
-/// A node's path as text. Listed names are UTF-8.
-pub(crate) fn path(tree: &Tree, node: NodeId) -> String {
-    String::from_utf8_lossy(&tree.path(node)).into_owned()
 }

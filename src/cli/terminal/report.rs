@@ -13,19 +13,19 @@ use crate::format::EntryId;
 use crate::game::{ArchiveRule, LoadOrder, LooseRule, NoteCode};
 use crate::system::text::count;
 use crate::tree::NodeId;
-use crate::vfs::open::Opened;
+use crate::vfs::Vfs;
 
 /// What was mounted, and how to undo it.
 pub(crate) fn report(
     order_arguments: &[String],
-    opened: &Opened,
+    vfs: &Vfs,
     mountpoint: &Mountpoint,
     edit: Option<&Path>,
 ) -> String {
     let path = mountpoint.path.display();
     let made = if mountpoint.is_ours() { " (a new folder, which goes with the mount)" } else { "" };
-    let hidden = opened.tree.nodes().map(|node| opened.tree.hidden(node).len()).sum::<usize>();
-    let (archives, folders) = (opened.descriptions.len(), folders(&opened.store));
+    let hidden = vfs.tree().nodes().map(|node| vfs.tree().hidden(node).len()).sum::<usize>();
+    let (archives, folders) = (vfs.opened().descriptions.len(), folders(vfs.store()));
     let later = if folders == 0 { "archives" } else { "layers" };
     let hides = if hidden > 0 { format!(", {hidden} hidden by later {later}") } else { String::new() };
     let layers = match (archives, folders) {
@@ -36,7 +36,7 @@ pub(crate) fn report(
     // The sizes of loose files are not known yet.
     let bytes = match archives {
         0 => String::new(),
-        _ => format!(" ({} of archives)", BinaryBytes(opened.store.archive_bytes())),
+        _ => format!(" ({} of archives)", BinaryBytes(vfs.store().archive_bytes())),
     };
     let how = match edit {
         None => "read-only".into(),
@@ -44,9 +44,9 @@ pub(crate) fn report(
     };
     format!(
         "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}unmount: bsafs umount {}\n",
-        game(&opened.order),
-        count(opened.tree.files(), "file"),
-        oddities(order_arguments, opened),
+        game(vfs.order()),
+        count(vfs.tree().files(), "file"),
+        oddities(order_arguments, vfs),
         quoted(&path.to_string()),
     )
 }
@@ -110,11 +110,11 @@ fn folders(store: &Store) -> usize {
 }
 
 /// How many loose files an archive hides because it is not older.
-fn older(opened: &Opened) -> usize {
-    if opened.order.precedence.loose != LooseRule::ByDate {
+fn older(vfs: &Vfs) -> usize {
+    if vfs.order().precedence.loose != LooseRule::ByDate {
         return 0;
     }
-    let (tree, store) = (&opened.tree, &opened.store);
+    let (tree, store) = (vfs.tree(), vfs.store());
     let is_older = |(node, winner): &(NodeId, EntryId)| {
         !store.is_folder(winner.layer)
             && tree.hidden(*node).iter().any(|hidden| store.is_folder(hidden.entry.layer))
@@ -123,13 +123,13 @@ fn older(opened: &Opened) -> usize {
 }
 
 /// What is odd, by its codes.
-fn oddities(order_arguments: &[String], opened: &Opened) -> String {
+fn oddities(order_arguments: &[String], vfs: &Vfs) -> String {
     let mut codes = BTreeMap::new();
-    for note in &opened.order.notes {
+    for note in vfs.notes() {
         *codes.entry(note.code.as_str()).or_insert(0) += 1;
     }
     // What a mount tells of dates without reading the names in archives anew.
-    let older = older(opened);
+    let older = older(vfs);
     if older > 0 {
         codes.insert(NoteCode::LooseOlder.as_str(), older);
     }

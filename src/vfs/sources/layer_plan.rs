@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::error::OpenError;
-use super::options::FolderArchives;
-use super::reuse::Reuse;
 use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
 use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
 use crate::system::covered::uncovered;
+use crate::vfs::error::OpenError;
+use crate::vfs::options::FolderArchives;
+use crate::vfs::reuse::Reuse;
 
 /// What the rules of a game do to one of its layers; nothing to what a user names.
 #[derive(Clone, Debug, Default)]

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::OpenError;
-use super::open::Opened;
-use super::options::{Layout, OpenOptions};
 use super::profile::Profile;
+use crate::vfs::error::OpenError;
+use crate::vfs::options::{Layout, OpenOptions};
 
 /// Sources and options. A set plans and opens the same layers for every command.
 #[derive(Clone, Debug, Default)]
@@ -55,11 +54,6 @@ impl SourceSet {
             }
         }
         Ok(Self { paths, options: options.over(lower) })
-    }
-
-    /// Opens the sources.
-    pub(crate) fn open(&self) -> Result<Opened, OpenError> {
-        Opened::open(&self.paths, &self.options)
     }
 
     /// One of the paths, or what it leads to, with the same options.

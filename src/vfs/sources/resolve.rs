@@ -3,9 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::OpenError;
 use super::layer_plan;
-use super::options::{FolderArchives, OpenOptions};
 use crate::game::caseless::{FolderNames, find_file, same};
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
@@ -14,6 +12,8 @@ use crate::game::{
 };
 use crate::system::covered::uncovered;
 use crate::tree::Rule;
+use crate::vfs::error::OpenError;
+use crate::vfs::options::{FolderArchives, OpenOptions};
 
 /// Plans the layers of sources, lowest first; those of a later source are above.
 pub(crate) fn plan(sources: &[PathBuf], options: &OpenOptions) -> Result<LoadOrder, OpenError> {

@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use super::folder_case;
 use super::layer_plan::filter_of;
-use super::opened_archive::with_archive;
-use super::options::OpenOptions;
-use super::parallel::in_parallel;
-use super::stored_path::stored_path;
 use crate::folder::{self, Folder, OpenFiles, Wait};
 use crate::format::Entry;
 use crate::game::{LayerKind, LoadOrder, LooseRule, Note, NoteCode, PlannedLayer, Shown};
 use crate::system::clock::unix_nanoseconds;
+use crate::vfs::opened_archive::{stored_path, with_archive};
+use crate::vfs::options::OpenOptions;
+use crate::vfs::parallel::in_parallel;
 
 /// Notes of one code that are made; a further one says how many there would be.
 const NOTES_MAX: usize = 1_000;

@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 use serde::Deserialize;
 
-use super::error::OpenError;
 use crate::game::caseless::FolderNames;
 use crate::game::title;
+use crate::vfs::error::OpenError;
+use crate::vfs::options::expand_home;
 
 /// A mount as a file describes it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -153,18 +154,10 @@ fn bracketed(character: char) -> String {
     }
 }
 
-/// Replaces a leading `~` by the home folder, as a shell does.
-pub(crate) fn expand_home(path: PathBuf) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::home_dir()) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vfs::error::OpenErrorKind;
+    use crate::vfs::OpenErrorKind;
 
     #[test]
     fn archives_are_in_their_folder_and_the_mountpoint_beside_the_profile() {

@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::json_pages::JSON_MAX;
-use super::view::View;
-use crate::format::EntryId;
-use crate::tree::{Kind, NodeId};
+use super::file::VfsFile;
 
 /// Where a file comes from.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -45,29 +42,12 @@ pub struct FileCopy {
     pub tile_mode: Option<u8>,
 }
 
+/// Maximum number of bytes of the JSON, which a mount serves in pages.
+pub(crate) const JSON_MAX: usize = 1_000_000;
 /// Maximum bytes of a stored name that are reported. In JSON each may take six.
 const NAME_MAX: usize = 100_000;
 
 impl Provenance {
-    /// Where a node comes from; `None` for folders, which archives share.
-    pub fn of(fs: &View, node: NodeId) -> Option<Self> {
-        let Kind::File(entry) = fs.tree.kind(node) else { return None };
-        let hides = fs.tree.hidden(node);
-        Some(Self {
-            path: String::from_utf8_lossy(&fs.tree.path(node)).into_owned(),
-            size: fs.store.known_size(entry).unwrap_or_else(|| fs.store.estimated_size(entry)),
-            from: copy(fs, entry, &fs.tree.stored_name(node), fs.tree.hash_text(node)),
-            hides: hides
-                .iter()
-                .map(|hidden| {
-                    let stored = fs.tree.stored_name_of_hidden(hidden);
-                    copy(fs, hidden.entry, &stored, fs.tree.hash_text_of_hidden(hidden))
-                })
-                .collect(),
-            hides_more: 0,
-        })
-    }
-
     /// As one line of JSON of at most a million bytes, without the last of the hidden copies where it would
     /// be longer.
     pub fn to_json(mut self) -> String {
@@ -84,16 +64,29 @@ impl Provenance {
     }
 }
 
-fn copy(fs: &View, entry: EntryId, stored: &[u8], hash: String) -> FileCopy {
-    let packing = fs.store.packing(entry);
+impl VfsFile {
+    /// Where the file comes from.
+    pub fn provenance(&self) -> Provenance {
+        Provenance {
+            path: self.path(),
+            size: self.known_size(),
+            from: copy(self),
+            hides: self.hidden().map(|hidden| copy(&hidden)).collect(),
+            hides_more: 0,
+        }
+    }
+}
+
+fn copy(file: &VfsFile) -> FileCopy {
+    let layer = file.layer();
     FileCopy {
-        archive: fs.store.path(entry.layer).to_string_lossy().into_owned(),
-        why: fs.reasons.get(usize::from(entry.layer)).cloned().unwrap_or_default(),
-        stored_name: escaped(stored),
-        hash,
-        codec: packing.codec.name().to_owned(),
-        packed: packing.packed,
-        tile_mode: fs.store.tile_mode(entry),
+        archive: layer.path().to_string_lossy().into_owned(),
+        why: layer.why().to_owned(),
+        stored_name: escaped(&file.stored_name()),
+        hash: file.hash(),
+        codec: file.codec().to_owned(),
+        packed: file.packed_size(),
+        tile_mode: file.tile_mode(),
     }
 }
 

@@ -1,0 +1,94 @@
+//! Files that several layers have: who wins, who is hidden, and whether the hidden copies are equal.
+
+use super::comparison::{Compared, compare};
+use super::file::VfsFile;
+use super::opened::Opened;
+use super::parallel::in_parallel;
+use crate::content::Reach;
+
+/// A file that several layers have.
+#[derive(Clone, Debug)]
+pub struct Conflict {
+    /// The copy that is shown.
+    pub winner: VfsFile,
+    /// The other copies, the one that would win without the winner first.
+    pub hidden: Vec<VfsFile>,
+}
+
+impl Conflict {
+    /// All copies, the winner first.
+    pub fn copies(&self) -> impl Iterator<Item = &VfsFile> {
+        std::iter::once(&self.winner).chain(&self.hidden)
+    }
+}
+
+/// How many files of a layer win, and how many are hidden.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) winning: usize,
+    pub(crate) hidden: usize,
+    /// Hidden files that equal what hides them.
+    pub(crate) equal: usize,
+}
+
+impl Tally {
+    pub(crate) fn files(&self) -> usize {
+        self.winning + self.hidden
+    }
+
+    pub(crate) fn is_wholly_shadowed(&self) -> bool {
+        self.winning == 0 && self.hidden > 0
+    }
+}
+
+/// The conflicts among files.
+pub(crate) fn conflicts(files: impl Iterator<Item = VfsFile>) -> Vec<Conflict> {
+    let conflict = |winner: VfsFile| {
+        let hidden: Vec<_> = winner.hidden().collect();
+        (!hidden.is_empty()).then_some(Conflict { winner, hidden })
+    };
+    files.filter_map(conflict).collect()
+}
+
+/// Compares what is hidden with what hides it, on all processors; returns for each conflict how its hidden files compare.
+pub(crate) fn compare_all(
+    opened: &Opened,
+    conflicts: &[Conflict],
+    step: &(dyn Fn() + Sync),
+) -> Vec<Vec<Compared>> {
+    let store = &opened.store;
+    // What cannot be learnt is found when the file is read.
+    let _ = store.learn_sizes(conflicts.iter().flat_map(Conflict::copies).map(VfsFile::entry), Reach::Device);
+    let mut order: Vec<usize> = (0..conflicts.len()).collect();
+    // So that a disk is read in one pass, of the winners at least.
+    order.sort_by_cached_key(|&index| conflicts[index].winner.place());
+    let found = in_parallel(order.len(), step, |index| {
+        let Conflict { winner, hidden } = &conflicts[order[index]];
+        compare(winner, hidden)
+    });
+    let mut compared = vec![Vec::new(); conflicts.len()];
+    order.into_iter().zip(found).for_each(|(index, one)| compared[index] = one);
+    compared
+}
+
+/// How many of some files each layer has, by layer. `compared` has how the hidden files of each conflict compare, or is empty.
+pub(crate) fn tallies(
+    opened: &Opened,
+    files: &[VfsFile],
+    conflicts: &[Conflict],
+    compared: &[Vec<Compared>],
+) -> Vec<Tally> {
+    let mut tallies = vec![Tally::default(); opened.store.layers()];
+    for winner in files {
+        tallies[usize::from(winner.entry().layer)].winning += 1;
+        for hidden in winner.hidden() {
+            tallies[usize::from(hidden.entry().layer)].hidden += 1;
+        }
+    }
+    for (conflict, compared) in conflicts.iter().zip(compared) {
+        for (file, compared) in conflict.hidden.iter().zip(compared) {
+            tallies[usize::from(file.entry().layer)].equal += usize::from(*compared == Compared::Equal);
+        }
+    }
+    tallies
+}

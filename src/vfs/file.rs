@@ -1,0 +1,257 @@
+//! A file of the tree.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::layer::VfsLayer;
+use super::opened::Opened;
+use super::options::READ_LIMIT;
+use super::read_error::{ReadError, ReadErrorKind};
+use crate::content::{self, Packing};
+use crate::format::EntryId;
+use crate::tree::{Hidden, Kind, NodeId, Tree};
+
+/// Bytes that are read at once.
+const STEP: usize = 1 << 20;
+
+/// A file of a [`Vfs`](crate::Vfs), or a copy of it that another layer hides.
+#[derive(Clone, Debug)]
+pub struct VfsFile {
+    opened: Arc<Opened>,
+    node: NodeId,
+    entry: EntryId,
+}
+
+impl Opened {
+    /// The file at a path, in any case and with either separator.
+    pub(crate) fn file(self: &Arc<Self>, path: &[u8]) -> Option<VfsFile> {
+        let node = self.tree.resolve(path)?;
+        match self.tree.kind(node) {
+            Kind::File(entry) => Some(VfsFile::new(self.clone(), node, entry)),
+            Kind::Folder => None,
+        }
+    }
+
+    /// All files, in the order of the tree.
+    pub(crate) fn files(self: &Arc<Self>) -> impl Iterator<Item = VfsFile> {
+        self.tree.entries().map(|(node, entry)| VfsFile::new(self.clone(), node, entry))
+    }
+}
+
+impl VfsFile {
+    pub(crate) fn new(opened: Arc<Opened>, node: NodeId, entry: EntryId) -> Self {
+        Self { opened, node, entry }
+    }
+
+    /// The path in the tree, with `/` between names, in the spelling that is listed.
+    pub fn path(&self) -> String {
+        String::from_utf8_lossy(&self.opened.tree.path(self.node)).into_owned()
+    }
+
+    /// The size in bytes.
+    ///
+    /// # Errors
+    /// The size has to be read from the file's data, and that is damaged.
+    pub fn size(&self) -> Result<u64, ReadError> {
+        let store = &self.opened.store;
+        store.size(self.entry);
+        store.known_size(self.entry).ok_or_else(|| {
+            // A read of nothing says what is wrong.
+            let read = store.read_at(self.entry, 0, 0, |_| ());
+            let unknown = || ReadErrorKind::Unreadable("its size cannot be read".into());
+            self.error(read.err().map_or_else(unknown, ReadErrorKind::from))
+        })
+    }
+
+    /// When the file, or the archive that has it, was last changed.
+    pub fn modified(&self) -> SystemTime {
+        self.opened.store.file_modified(self.entry)
+    }
+
+    /// The whole file.
+    ///
+    /// # Errors
+    /// The file is damaged, or larger than [`OpenOptions::read_limit`](crate::OpenOptions::read_limit), or there is no
+    /// memory for it.
+    pub fn read(&self) -> Result<Vec<u8>, ReadError> {
+        let (size, limit) = (self.size()?, self.opened.options.read_limit.unwrap_or(READ_LIMIT));
+        if size > limit {
+            return Err(self.error(ReadErrorKind::TooLarge { size, limit }));
+        }
+        let no_memory = || self.error(ReadErrorKind::NoMemory(size));
+        let len = usize::try_from(size).map_err(|_| no_memory())?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|_| no_memory())?;
+        bytes.resize(len, 0);
+        let mut filled = 0;
+        while filled < len {
+            match self.read_at(filled as u64, &mut bytes[filled..])? {
+                // A loose file that became shorter meanwhile.
+                0 => break,
+                read => filled += read,
+            }
+        }
+        bytes.truncate(filled);
+        Ok(bytes)
+    }
+
+    /// Reads bytes from an offset on into a buffer; returns how many, 0 at the end of the file.
+    ///
+    /// # Errors
+    /// The file is damaged where it is read, or its disk fails.
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let len = buffer.len().min(STEP);
+        let copy = |bytes: &[u8]| {
+            buffer[..bytes.len()].copy_from_slice(bytes);
+            bytes.len()
+        };
+        // At most 1 MiB fits into 32 bits.
+        let read = self.opened.store.read_at(self.entry, offset, len as u32, copy);
+        read.map_err(|error| self.error(error.into()))
+    }
+
+    /// A reader of the file, from its beginning on.
+    pub fn reader(&self) -> FileReader {
+        FileReader { file: self.clone(), position: 0 }
+    }
+
+    /// Writes the whole file; returns its size in bytes. Each compressed part is decoded once.
+    ///
+    /// # Errors
+    /// The file is damaged ([`io::ErrorKind::Other`]), or the writer's own.
+    pub fn write_to(&self, out: &mut impl Write) -> io::Result<u64> {
+        self.opened.store.copy(self.entry, out)
+    }
+
+    /// The layer that has this copy of the file.
+    pub fn layer(&self) -> VfsLayer {
+        VfsLayer::new(self.opened.clone(), self.entry.layer)
+    }
+
+    /// The copies of the file that this one hides, the one that would win without it first; none of a copy that is hidden.
+    pub fn hidden(&self) -> impl ExactSizeIterator<Item = Self> {
+        let hidden = if self.as_hidden().is_none() { self.opened.tree.hidden(self.node) } else { &[] };
+        hidden.iter().map(|hidden| Self { entry: hidden.entry, ..self.clone() })
+    }
+
+    /// The name of the codec by which the file is packed, `stored` if it is not.
+    pub fn codec(&self) -> &'static str {
+        self.packing().codec.name()
+    }
+
+    /// The name that the archive stores for this copy; empty if it stores none.
+    pub fn stored_name(&self) -> Vec<u8> {
+        let tree = &self.opened.tree;
+        self.as_hidden()
+            .map_or_else(|| tree.stored_name(self.node), |hidden| tree.stored_name_of_hidden(hidden))
+    }
+
+    /// The hash of the name, written as in the listings of archives without names; empty if the format has none.
+    pub fn hash(&self) -> String {
+        let tree = &self.opened.tree;
+        self.as_hidden().map_or_else(|| tree.hash_text(self.node), |hidden| tree.hash_text_of_hidden(hidden))
+    }
+
+    /// Bytes that the file takes in its archive.
+    pub fn packed_size(&self) -> u64 {
+        self.packing().packed
+    }
+
+    /// Decodes the whole file; returns what breaks a rule of its format although every byte is there.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn check(&self) -> Result<Vec<content::codec::Quirk>, ReadError> {
+        self.opened.store.check(self.entry).map_err(|error| self.error(error.into()))
+    }
+
+    /// The layer, and the offset of the data in it: the order in which a disk is read in one pass.
+    pub(crate) fn place(&self) -> (u16, u64) {
+        (self.entry.layer, self.opened.store.offset(self.entry))
+    }
+
+    /// The tree, and the node of the file in it.
+    pub(crate) fn tree_node(&self) -> (&Tree, NodeId) {
+        (&self.opened.tree, self.node)
+    }
+
+    /// Whether this is certainly the same file as another, without a read of either.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.opened.store.is_same_file(self.entry, &other.opened.store, other.entry)
+    }
+
+    /// What is wrong with a file whose bytes were read all the same, because the options say so; returned once.
+    pub(crate) fn take_salvaged(&self) -> Option<content::ReadError> {
+        self.opened.store.take_salvaged(self.entry)
+    }
+
+    /// The tile mode in which a console's texture is shown; `None` if its texels are in rows. Reads no data.
+    pub fn tile_mode(&self) -> Option<u8> {
+        self.opened.store.tile_mode(self.entry)
+    }
+
+    /// The size in bytes as far as it is known without a read, or else an estimate.
+    pub(crate) fn known_size(&self) -> u64 {
+        let store = &self.opened.store;
+        store.known_size(self.entry).unwrap_or_else(|| store.estimated_size(self.entry))
+    }
+
+    /// The size in bytes, or that of the packed data if it cannot be read.
+    pub(crate) fn shown_size(&self) -> u64 {
+        self.opened.store.size(self.entry)
+    }
+
+    /// The path in the tree as bytes.
+    pub(crate) fn path_bytes(&self) -> Vec<u8> {
+        self.opened.tree.path(self.node)
+    }
+
+    pub(crate) fn node(&self) -> NodeId {
+        self.node
+    }
+
+    pub(crate) fn entry(&self) -> EntryId {
+        self.entry
+    }
+
+    /// What the tree knows of a copy that is hidden.
+    fn as_hidden(&self) -> Option<&Hidden> {
+        self.opened.tree.hidden(self.node).iter().find(|hidden| hidden.entry == self.entry)
+    }
+
+    fn packing(&self) -> Packing {
+        self.opened.store.packing(self.entry)
+    }
+
+    fn error(&self, kind: ReadErrorKind) -> ReadError {
+        ReadError::new(self.opened.store.path(self.entry.layer).to_owned(), self.path(), kind)
+    }
+}
+
+/// Reads a file from a position on.
+#[derive(Clone, Debug)]
+pub struct FileReader {
+    file: VfsFile,
+    position: u64,
+}
+
+impl Read for FileReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(self.position, buffer)?;
+        self.position += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for FileReader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::Current(more) => self.position.checked_add_signed(more),
+            SeekFrom::End(more) => self.file.size()?.checked_add_signed(more),
+        };
+        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.position)
+    }
+}

@@ -1,0 +1,27 @@
+//! Sources that were opened: the names and bytes of their layers, and what opening found out.
+
+use std::path::PathBuf;
+
+use super::opened_archive::Description;
+use super::options::OpenOptions;
+use crate::content::Store;
+use crate::game::{LoadOrder, Looked};
+use crate::tree::Tree;
+
+/// Sources that were opened, the tree and the store being made of the same layers in the same order.
+#[derive(Debug)]
+pub struct Opened {
+    pub(crate) tree: Tree,
+    pub(crate) store: Store,
+    /// One for each archive, lowest first; none for folders.
+    pub(crate) descriptions: Vec<Description>,
+    /// Why each layer is one; empty where a user named it.
+    pub(crate) reasons: Vec<String>,
+    /// What was planned for the games among the sources.
+    pub(crate) order: LoadOrder,
+    /// What that took of the disk.
+    pub(crate) looked: Looked,
+    /// The sources as they were named, and the caller's options, for a reopening.
+    pub(crate) sources: Vec<PathBuf>,
+    pub(crate) options: OpenOptions,
+}

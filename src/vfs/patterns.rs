@@ -1,0 +1,64 @@
+//! Patterns by which files are selected.
+
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::file::VfsFile;
+use super::opened::Opened;
+
+/// Patterns for paths, in any case: `*` and `?` stay within a folder, `**` does not. A pattern without a slash is matched with
+/// the name alone. Without any pattern every file is selected.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns {
+    globs: Option<GlobSet>,
+}
+
+/// A pattern that cannot be read; the text says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadPattern(String);
+
+impl Patterns {
+    /// From patterns as a shell writes them, with either separator.
+    ///
+    /// # Errors
+    /// The first pattern that cannot be read.
+    pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Result<Self, BadPattern> {
+        let refused = |error: globset::Error| BadPattern(error.to_string());
+        let (mut globs, mut count) = (GlobSetBuilder::new(), 0);
+        for pattern in patterns {
+            let pattern = pattern.as_ref().replace('\\', "/");
+            let pattern = match pattern.contains('/') {
+                // Paths are relative to the root, with or without a slash in front.
+                true => pattern.trim_start_matches("./").trim_start_matches('/').to_owned(),
+                false => format!("**/{pattern}"),
+            };
+            let mut glob = GlobBuilder::new(&pattern);
+            glob.case_insensitive(true).literal_separator(true).backslash_escape(false);
+            globs.add(glob.build().map_err(refused)?);
+            count += 1;
+        }
+        let globs = if count == 0 { None } else { Some(globs.build().map_err(refused)?) };
+        Ok(Self { globs })
+    }
+
+    /// The files of a tree that are selected, ordered by path without regard to case.
+    pub(crate) fn of(&self, opened: &Arc<Opened>) -> Vec<VfsFile> {
+        let mut files: Vec<_> = opened.files().filter(|file| self.select(file)).collect();
+        files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());
+        files
+    }
+
+    /// Whether a file is selected.
+    pub fn select(&self, file: &VfsFile) -> bool {
+        self.globs.as_ref().is_none_or(|globs| globs.is_match(file.path()))
+    }
+}
+
+impl std::fmt::Display for BadPattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadPattern {}

@@ -1,0 +1,92 @@
+//! Why a file of the tree could not be read.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::content;
+
+/// Why a file of the tree could not be read.
+#[derive(Clone, Debug)]
+pub struct ReadError {
+    layer: PathBuf,
+    path: String,
+    kind: ReadErrorKind,
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ReadErrorKind {
+    /// The file is larger than the limit of the options, both in bytes.
+    TooLarge {
+        /// The file's size.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// There is no memory for so many bytes.
+    NoMemory(u64),
+    /// The file is damaged, was changed, or the disk failed; the text says what.
+    Unreadable(String),
+}
+
+impl ReadError {
+    pub(crate) fn new(layer: PathBuf, path: String, kind: ReadErrorKind) -> Self {
+        Self { layer, path, kind }
+    }
+
+    /// The archive or folder that has the file.
+    pub fn layer(&self) -> &std::path::Path {
+        &self.layer
+    }
+
+    /// The file's path in the tree.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &ReadErrorKind {
+        &self.kind
+    }
+}
+
+impl From<content::ReadError> for ReadErrorKind {
+    fn from(error: content::ReadError) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}
+
+impl fmt::Display for ReadErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { size, limit } => {
+                write!(
+                    f,
+                    "it has {size} bytes, more than the limit of {limit}; read it in pieces, or raise the limit"
+                )
+            }
+            Self::NoMemory(size) => write!(f, "there is no memory for its {size} bytes; read it in pieces"),
+            Self::Unreadable(what) => f.write_str(what),
+        }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.layer.display(), self.path, self.kind)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl From<ReadError> for std::io::Error {
+    fn from(error: ReadError) -> Self {
+        let kind = match error.kind {
+            ReadErrorKind::TooLarge { .. } => std::io::ErrorKind::FileTooLarge,
+            ReadErrorKind::NoMemory(_) => std::io::ErrorKind::OutOfMemory,
+            ReadErrorKind::Unreadable(_) => std::io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}

@@ -1,0 +1,197 @@
+//! The library: sources opened as one tree of files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::conflict::{Conflict, conflicts};
+use super::difference::{Comparing, Difference, differences};
+use super::error::OpenError;
+use super::file::VfsFile;
+use super::folder::VfsFolder;
+use super::layer::VfsLayer;
+use super::opened::Opened;
+use super::options::OpenOptions;
+use super::patterns::Patterns;
+use super::reopening::Reopening;
+use super::reuse::Reuse;
+use super::sources::source_set::SourceSet;
+use crate::content::Store;
+use crate::game::{LoadOrder, Note};
+use crate::tree::{Kind, NodeId, Tree};
+
+/// Sources, opened as one tree of files: what a game, an archive, a folder or several of them show.
+///
+/// It is immutable, cheap to clone and can be used by any number of threads. It holds its archives open.
+///
+/// ```
+/// # // A game that Steam installed, and an archive of Morrowind's format with one file.
+/// # let home = tempfile::tempdir()?;
+/// # std::env::set_current_dir(&home)?;
+/// # let write = |path: &str, bytes: &[u8]| {
+/// #     std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).and_then(|()| std::fs::write(path, bytes))
+/// # };
+/// # let steam = ".local/share/Steam/steamapps";
+/// # let library = home.path().join(".local/share/Steam");
+/// # let library = format!("\"libraryfolders\" {{ \"0\" {{ \"path\" {library:?} }} }}");
+/// # write(&format!("{steam}/libraryfolders.vdf"), library.as_bytes())?;
+/// # let manifest = r#""AppState" { "appid" "489830" "installdir" "Skyrim Special Edition" }"#;
+/// # write(&format!("{steam}/appmanifest_489830.acf"), manifest.as_bytes())?;
+/// # for file in ["SkyrimSE.exe", "Data/Skyrim.esm"] {
+/// #     write(&format!("{steam}/common/Skyrim Special Edition/{file}"), b"")?;
+/// # }
+/// # let name = br"textures\clutter\bucket01.dds";
+/// # let number = |number: usize| (number as u32).to_le_bytes();
+/// # let header = [number(0x100), number(12 + name.len() + 1), number(1), number(4), number(0), number(0)];
+/// # write("MyMod.bsa", &[&header.concat()[..], name, b"\0", &[0; 8], b"DDS "].concat())?;
+/// # // SAFETY: this program has one thread.
+/// # unsafe { std::env::set_var("HOME", home.path()) };
+/// let vfs = bsafs::Vfs::open(["skyrimse", "MyMod.bsa"])?;
+/// let file = vfs.file(r"Textures\Clutter\Bucket01.dds").ok_or("not there")?;
+/// let bytes = file.read()?;
+/// println!("{} hides {}", file.layer().path().display(), file.hidden().count());
+/// # assert_eq!(bytes, b"DDS ");
+/// # assert_eq!(file.path(), "textures/clutter/bucket01.dds");
+/// # assert_eq!((vfs.game(), vfs.layers().len()), (Some("skyrimse"), 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Vfs {
+    opened: Arc<Opened>,
+}
+
+impl Vfs {
+    /// Opens games by their ids, folders of games, archives, folders, profiles, and instances of Mod Organizer 2, with the
+    /// default options. If several have a file, the last one's is shown.
+    ///
+    /// # Errors
+    /// The first source that cannot be opened. An archive that a game's plan names, and that cannot be opened, is left out
+    /// with a warning in the log.
+    pub fn open<P: AsRef<Path>>(sources: impl IntoIterator<Item = P>) -> Result<Self, OpenError> {
+        OpenOptions::new().open(sources)
+    }
+
+    /// The file at a path, in any case and with either separator; none if there is no such file, or if it is a folder.
+    pub fn file(&self, path: impl AsRef<[u8]>) -> Option<VfsFile> {
+        self.opened.file(path.as_ref())
+    }
+
+    /// The folder at a path, in any case and with either separator; the path of the root is empty.
+    pub fn folder(&self, path: impl AsRef<[u8]>) -> Option<VfsFolder> {
+        let node = self.tree().resolve(path.as_ref())?;
+        (self.tree().kind(node) == Kind::Folder).then(|| VfsFolder::new(self.opened.clone(), node))
+    }
+
+    /// The folder that contains everything.
+    pub fn root(&self) -> VfsFolder {
+        VfsFolder::new(self.opened.clone(), NodeId::ROOT)
+    }
+
+    /// All files, in the order of the tree.
+    pub fn files(&self) -> impl Iterator<Item = VfsFile> {
+        self.opened.files()
+    }
+
+    /// The files that patterns select, ordered by path without regard to case.
+    pub fn select(&self, patterns: &Patterns) -> Vec<VfsFile> {
+        patterns.of(&self.opened)
+    }
+
+    /// The archives and folders that the tree is made of, lowest first.
+    pub fn layers(&self) -> impl ExactSizeIterator<Item = VfsLayer> {
+        let layers = u16::try_from(self.store().layers()).unwrap_or(u16::MAX);
+        (0..layers).map(|number| VfsLayer::new(self.opened.clone(), number))
+    }
+
+    /// What is odd about the games among the sources.
+    pub fn notes(&self) -> &[Note] {
+        &self.opened.order.notes
+    }
+
+    /// The id of the game that is a source; none if no game is one, or several are.
+    pub fn game(&self) -> Option<&'static str> {
+        Some(self.opened.order.game).filter(|game| !game.is_empty())
+    }
+
+    /// The files that several layers have.
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        conflicts(self.files())
+    }
+
+    /// How this tree differs from another: what is new in the other one, gone, or changed.
+    pub fn diff(&self, other: &Self, how: Comparing) -> Vec<Difference> {
+        differences(&self.opened, &other.opened, &Patterns::default(), how, &|_| Box::new(|| {}))
+    }
+
+    /// Opens the same sources again, as they are now. Archives that did not change are shared with this tree. A source that
+    /// cannot be opened any more stays as it is here.
+    ///
+    /// # Errors
+    /// A profile or game among the sources cannot be read any more.
+    pub fn reopen(&self) -> Result<(Self, Vec<Difference>), OpenError> {
+        let mut opened = self.reopened()?;
+        opened.store.take_over(self.store());
+        let later = Self::from(opened);
+        let differences = self.diff(&later, Comparing::Sizes);
+        let changed = differences.into_iter().filter(|it| !it.is_equal()).collect();
+        Ok((later, changed))
+    }
+
+    /// The same sources, opened again for [`FileSystem::replace`](crate::fs::FileSystem::replace).
+    ///
+    /// # Errors
+    /// A profile or game among the sources cannot be read any more.
+    #[doc(hidden)]
+    pub fn reopened(&self) -> Result<Opened, OpenError> {
+        let reuse = Reuse::new(&self.opened, &|_| false, true);
+        let Opened { sources, options, .. } = &*self.opened;
+        let opened = Reopening::new(sources, options).open(&reuse)?;
+        Ok(Opened { sources: sources.clone(), options: options.clone(), ..opened })
+    }
+
+    /// The file of a node; none of a folder.
+    pub(crate) fn file_of(&self, node: NodeId) -> Option<VfsFile> {
+        match self.tree().kind(node) {
+            Kind::File(entry) => Some(VfsFile::new(self.opened.clone(), node, entry)),
+            Kind::Folder => None,
+        }
+    }
+
+    /// The names.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.opened.tree
+    }
+
+    /// The bytes.
+    pub(crate) fn store(&self) -> &Store {
+        &self.opened.store
+    }
+
+    /// What was planned for the games among the sources.
+    pub(crate) fn order(&self) -> &LoadOrder {
+        &self.opened.order
+    }
+
+    /// What was opened.
+    pub(crate) fn opened(&self) -> &Arc<Opened> {
+        &self.opened
+    }
+}
+
+impl From<Opened> for Vfs {
+    fn from(opened: Opened) -> Self {
+        Self { opened: Arc::new(opened) }
+    }
+}
+
+impl OpenOptions {
+    /// Opens sources, the last of which wins: see [`Vfs::open`].
+    ///
+    /// # Errors
+    /// The first source that cannot be opened.
+    pub fn open<P: AsRef<Path>>(self, sources: impl IntoIterator<Item = P>) -> Result<Vfs, OpenError> {
+        let sources: Vec<PathBuf> = sources.into_iter().map(|source| source.as_ref().to_owned()).collect();
+        let (named, options) = (sources.clone(), self.clone());
+        let opened = SourceSet::new(&sources, self)?.open()?;
+        Ok(Opened { sources: named, options, ..opened }.into())
+    }
+}
