@@ -8,7 +8,8 @@ use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::mounted::{
-    TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, until,
+    TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, unmount, unmount_lazily,
+    until,
 };
 
 /// The names in a folder, hidden ones too.
@@ -97,7 +98,7 @@ fn whichever_way_the_view_ends_both_mounts_go_with_all_that_was_made() {
         let pid = mount.pid;
         match how {
             "signal" => signal(pid, Signal::TERM),
-            "overlay" => assert_eq!(run(Command::new("umount").arg(&mount.path)).code, 0),
+            "overlay" => assert_eq!(unmount(&mount.path).code, 0),
             "dead" => {
                 signal(pid, Signal::KILL);
                 until("it has ended", || !is_alive(pid));
@@ -110,7 +111,7 @@ fn whichever_way_the_view_ends_both_mounts_go_with_all_that_was_made() {
                 signal(pid, Signal::KILL);
                 until("it has ended", || !is_alive(pid));
                 // By hand; what is dead beneath it, whoever mounts next takes away.
-                run(Command::new("umount").arg("--lazy").arg(&mount.path));
+                unmount_lazily(&mount.path);
                 fs::create_dir_all(dir.path("mnt")).unwrap();
                 drop(dir.mount(["--edit", "mod", "a.bsa"]));
                 let _ = fs::remove_dir(dir.path("mnt"));
@@ -197,7 +198,7 @@ fn while_the_overlay_of_a_killed_daemon_is_there_no_other_mount_writes_to_its_fo
     let pid = i32::try_from(status(&dir.path("other"))["pid"].as_i64().unwrap()).unwrap();
     signal(pid, Signal::KILL);
     until("it has ended", || !is_alive(pid));
-    rustix::mount::unmount(dir.path("other"), rustix::mount::UnmountFlags::empty()).unwrap();
+    assert_eq!(unmount(&dir.path("other")).code, 0);
     dir.run(["umount", "other"]).sound();
     assert!(mounts_below(&dir.path("")).is_empty());
     assert_eq!(names(&dir.path("")), before);

@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -77,14 +77,22 @@ pub fn mounts_below(folder: &Path) -> Vec<PathBuf> {
 pub const DROP_OTHER_MOUNTS: &str = "grep ' fuse.bsafs ' /proc/self/mountinfo | cut -d' ' -f5 | grep -v \"^$PWD/\" \
      | while read -r path; do printf '%b\\0' \"$path\"; done | xargs -0 -r -n1 timeout 1 umount -cil 2>/dev/null || true";
 
+/// Unmounts without bsafs, as a user does by hand.
+pub fn unmount(path: &Path) -> Finished {
+    run(&mut by_hand(path, &[], &["-u"]))
+}
+
 /// Unmounts at once, even while files are open.
-fn unmount_lazily(path: &Path) {
-    let mut command = match is_root() {
-        true => Command::new("umount"),
-        false => Command::new("fusermount3"),
-    };
-    let flags: &[&str] = if is_root() { &["-l"] } else { &["-u", "-z"] };
-    let _ = command.args(flags).arg("--").arg(path).stderr(Stdio::null()).status();
+pub fn unmount_lazily(path: &Path) {
+    let _ = by_hand(path, &["-l"], &["-u", "-z"]).stderr(Stdio::null()).status();
+}
+
+/// `umount` for root, `fusermount3` for other users, each with its own flags.
+fn by_hand(path: &Path, umount: &[&str], fusermount: &[&str]) -> Command {
+    let (program, flags) = if is_root() { ("umount", umount) } else { ("fusermount3", fusermount) };
+    let mut command = Command::new(program);
+    command.args(flags).arg("--").arg(path);
+    command
 }
 
 /// A finished program: its exit code and its output.
@@ -356,6 +364,13 @@ pub fn logged(dir: &TestDir, lines: usize) -> String {
 
 /// The JSON of a mount's `.bsafs:status`.
 pub fn status(mountpoint: &Path) -> serde_json::Value {
-    let text = fs::read_link(mountpoint.join(".bsafs:status")).unwrap();
-    serde_json::from_str(text.to_str().unwrap()).unwrap()
+    let text = match fs::read_link(mountpoint.join(".bsafs:status")) {
+        Ok(target) => target.into_os_string().into_string().unwrap(),
+        // fuse-overlayfs finds no names that are in no listing; the program asks the mount beneath it.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            run(Command::new(PROGRAM).args(["status", "--json"]).arg(mountpoint)).sound()
+        }
+        Err(error) => panic!("{}: {error}", mountpoint.display()),
+    };
+    serde_json::from_str(&text).unwrap()
 }
