@@ -19,6 +19,8 @@
 
 #[path = "support/disk.rs"]
 mod disk; // a disk that fails or hangs when a test says so
+#[path = "support/evictions.rs"]
+mod evictions; // what the kernel evicted from its caches
 #[path = "support/mounted.rs"]
 mod mounted; // the one way to run the program and to mount
 mod support; // archives of every format, written in memory

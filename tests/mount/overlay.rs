@@ -8,8 +8,8 @@ use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::mounted::{
-    TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, unmount, unmount_lazily,
-    until,
+    TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, unmount,
+    unmount_lazily, until,
 };
 
 /// The names in a folder, hidden ones too.
