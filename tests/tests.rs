@@ -23,7 +23,9 @@ mod disk; // a disk that fails or hangs when a test says so
 mod evictions; // what the kernel evicted from its caches
 #[path = "support/mounted.rs"]
 mod mounted; // the one way to run the program and to mount
-mod support; // archives of every format, written in memory
+mod support;
+#[path = "support/watchdog.rs"]
+mod watchdog; // the time limit of tests that mount // archives of every format, written in memory
 
 mod cli; // every command, without a mount
 mod consoles; // BA2 of the PlayStation 4 and the Xbox One, from bytes to files
@@ -34,6 +36,7 @@ mod force; // unknown versions and kinds, refused or read by --force
 mod format; // parsers, on valid and on damaged tables
 mod fs_views; // views that take each other's place, without a kernel
 mod game; // what games load, in worlds of ../shared/games
+mod hangs; // a test that hangs ends the run
 mod layering; // which room and which file may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod mount; // real mounts

@@ -17,6 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::support::Sample;
+use crate::watchdog::{self, Watch};
 
 /// After this long a test fails. Nothing takes as long unless it hangs.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -164,10 +165,13 @@ fn collect(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
     receiver
 }
 
-/// A temporary folder of one test. Dropped, it unmounts what is mounted in it and is removed.
+/// A temporary folder of one test. Dropped, it unmounts what is mounted in it and is removed. A test that keeps it too long
+/// hangs.
 #[derive(Debug)]
 pub struct TestDir {
     folder: TempDir,
+    /// Dropped last.
+    _watch: Watch,
 }
 
 impl TestDir {
@@ -176,7 +180,8 @@ impl TestDir {
         let folder = TempDir::new().unwrap();
         // Other users can reach the mountpoint, so that a test sees the mount refuse them and not the folder.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        Self { folder }
+        let watch = watchdog::watch(&folder.path().canonicalize().unwrap());
+        Self { folder, _watch: watch }
     }
 
     /// A path in the folder.
@@ -206,7 +211,7 @@ impl TestDir {
     /// A command of the program in this folder, without the environment variables that change its output.
     pub fn bsafs<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.args(arguments).current_dir(self.path(""));
+        command.args(arguments).current_dir(self.path("")).envs([watchdog::mark()]);
         for variable in ["RUST_LOG", "JOURNAL_STREAM", "NOTIFY_SOCKET"] {
             command.env_remove(variable);
         }
@@ -260,7 +265,7 @@ impl TestDir {
             }
             false => Command::new(program),
         };
-        command.args(arguments).current_dir(self.path(""));
+        command.args(arguments).current_dir(self.path("")).envs([watchdog::mark()]);
         command
     }
 

@@ -1,0 +1,37 @@
+//! A test that hangs: the watchdog of the tests names it, ends its mount and fails the run.
+
+use std::env;
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::mounted::{TestDir, mounts_below, run, signal};
+use crate::support::Tes3;
+use crate::watchdog;
+
+#[test]
+fn a_test_that_hangs_is_named_its_mount_ends_and_the_run_fails() {
+    let dir = TestDir::new();
+    let mut tests = Command::new(env::current_exe().unwrap());
+    tests.args(["--ignored", "--exact", "hangs::waits_for_a_stopped_daemon"]);
+    let finished = run(tests.env(watchdog::VARIABLE, "2").env("TMPDIR", dir.path("")));
+    assert_eq!(finished.code, 1, "{finished:?}");
+    assert!(finished.err.contains("test hangs::waits_for_a_stopped_daemon hangs: "), "{finished:?}");
+    assert!(mounts_below(&dir.path("")).is_empty());
+    assert_eq!(std::fs::read_dir(dir.path("")).unwrap().count(), 0, "its folder is removed");
+    let processes = run(Command::new("ps").args(["-A", "-o", "args"])).sound();
+    assert!(!processes.contains("hangs.bsa"), "its daemon has ended: {processes}");
+}
+
+#[test]
+#[ignore = "hangs; the test above runs it with a short time limit"]
+fn waits_for_a_stopped_daemon() {
+    if env::var_os(watchdog::VARIABLE).is_none() {
+        return;
+    }
+    let dir = TestDir::new();
+    dir.archive("hangs.bsa", &Tes3::new().file("a.txt", b"a").build());
+    let mount = dir.mount(["hangs.bsa"]);
+    signal(mount.pid, Signal::STOP);
+    mount.read("a.txt");
+}

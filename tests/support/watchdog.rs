@@ -1,0 +1,116 @@
+//! A time limit for tests that mount. A test that waits for a mount which never answers would never end, and cargo would
+//! not say which test it is. The watchdog names it, ends the daemons and the mounts of all tests, and fails the run.
+
+#![allow(unreachable_pub, reason = "`pub` here means: for tests")]
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::mounted::{mounts_below, unmount_lazily};
+
+/// Sets another time limit than [`LIMIT`], in seconds.
+pub const VARIABLE: &str = "BSAFS_TEST_SECONDS";
+
+/// Time limit of one test folder. The longest test takes a tenth of it.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// The environment variable by which the watchdog finds the daemons of this run; its value is the process of the tests.
+const MARK: &str = "BSAFS_TESTS";
+
+static WATCHED: Mutex<Vec<Test>> = Mutex::new(Vec::new());
+
+/// A test while its folder exists.
+#[derive(Clone)]
+struct Test {
+    name: String,
+    folder: PathBuf,
+    started: Instant,
+}
+
+/// Ends the time limit of a folder when it is dropped.
+#[derive(Debug)]
+pub struct Watch(PathBuf);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        watched().retain(|test| test.folder != self.0);
+    }
+}
+
+/// Starts the time limit of a test that has this folder. libtest names the thread after the test.
+pub fn watch(folder: &Path) -> Watch {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| drop(thread::spawn(run)));
+    let name = thread::current().name().unwrap_or("a thread without a name").to_owned();
+    watched().push(Test { name, folder: folder.to_owned(), started: Instant::now() });
+    Watch(folder.to_owned())
+}
+
+/// The variable that marks a process as one of this run, and its value.
+pub fn mark() -> (&'static str, String) {
+    (MARK, process::id().to_string())
+}
+
+fn watched() -> MutexGuard<'static, Vec<Test>> {
+    // A panic of another test leaves the list as it is.
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn run() {
+    let seconds = env::var(VARIABLE).ok().and_then(|it| it.parse().ok());
+    let limit = seconds.map_or(LIMIT, Duration::from_secs);
+    loop {
+        thread::sleep(Duration::from_millis(200));
+        let tests = watched().clone();
+        if tests.iter().any(|test| test.started.elapsed() > limit) {
+            end(&tests, limit);
+        }
+    }
+}
+
+/// Names the tests that take too long, ends the daemons and the mounts of all tests, and fails the run.
+fn end(tests: &[Test], limit: Duration) -> ! {
+    let mut text = String::new();
+    for test in tests.iter().filter(|test| test.started.elapsed() > limit) {
+        let folder = test.folder.display();
+        let _ =
+            writeln!(text, "\ntest {} hangs: it did not end within {limit:?}; folder {folder}", test.name);
+    }
+    text += "the run ends here: the other tests were not finished\n";
+    // libtest captures what print macros write, and would lose it.
+    let _ = io::stderr().write_all(text.as_bytes());
+    for pid in daemons() {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    for test in tests {
+        mounts_below(&test.folder).iter().for_each(|path| unmount_lazily(path));
+        // Never through a mount.
+        if mounts_below(&test.folder).is_empty() {
+            let _ = fs::remove_dir_all(&test.folder);
+        }
+    }
+    process::exit(1)
+}
+
+/// The processes that this run started and that still run.
+fn daemons() -> Vec<Pid> {
+    let (name, value) = mark();
+    let mark = format!("{name}={value}");
+    let is_ours = |folder: &Path| {
+        let environment = fs::read(folder.join("environ")).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes())
+    };
+    let number = |name: OsString| name.to_str()?.parse().ok().and_then(Pid::from_raw);
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter(|it| is_ours(&it.path())).filter_map(|it| number(it.file_name())).collect()
+}
