@@ -1,7 +1,8 @@
 //! Help, the manual and completions: all commands are in all of them.
 
+use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
@@ -52,6 +53,40 @@ fn help_lists_every_command_and_each_has_help_of_its_own() {
         .filter(|it| !it.is_empty())
         .collect();
     assert_eq!(names, COMMANDS.iter().copied().chain(["help"]).collect::<Vec<_>>());
+}
+
+/// All words of the help and the manual are in tests/data, so that a change of wording shows in the diff of its commit.
+/// `BSAFS_UPDATE=1 cargo test snapshot` writes them again.
+#[test]
+#[cfg(feature = "thumbnails")]
+fn the_help_and_the_manual_are_those_of_the_snapshot() {
+    let dir = TestDir::new();
+    // The width of the terminal, colours and the values of variables are in the environment.
+    let printed = |arguments: &[&str]| run(dir.bsafs(arguments).env_clear().env("COLUMNS", "100")).sound();
+    let mut help = format!("$ bsafs --help\n{}", printed(&["--help"]));
+    for command in COMMANDS {
+        help += &format!("\n$ bsafs help {command}\n{}", printed(&["help", command]));
+    }
+    let manual = printed(&["man"]).replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    let mut differ = Vec::new();
+    for (name, text) in [("help.txt", help), ("bsafs.1", manual)] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+        if env::var_os("BSAFS_UPDATE").is_some() {
+            fs::write(&path, &text).unwrap();
+        }
+        let snapshot = fs::read_to_string(&path).unwrap_or_default();
+        if text != snapshot {
+            let equal = text.lines().zip(snapshot.lines()).take_while(|(now, then)| now == then).count();
+            let line = |of: &str| of.lines().nth(equal).unwrap_or("the end").to_owned();
+            let (now, then) = (line(&text), line(&snapshot));
+            differ.push(format!(
+                "tests/data/{name}, line {}: now {now:?}, in the snapshot {then:?}",
+                equal + 1
+            ));
+        }
+    }
+    let advice = "`BSAFS_UPDATE=1 cargo test snapshot` writes the snapshot again";
+    assert!(differ.is_empty(), "{}\n{advice}", differ.join("\n"));
 }
 
 #[test]
