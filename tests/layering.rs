@@ -7,6 +7,7 @@
 //! test may use whatever makes its input.
 
 mod imports; // what a file imports, read from its text
+mod sizes; // folders, modules, names of files and types
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;

@@ -9,7 +9,8 @@ use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
-const COMMANDS: &[&str] = &[
+/// Every command that the help lists, in its order.
+pub(crate) const COMMANDS: &[&str] = &[
     "mount",
     "umount",
     "open",

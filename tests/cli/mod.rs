@@ -4,7 +4,7 @@ mod about; // info and verify
 mod conflicts; // conflicts
 mod content; // cat and extract
 mod diff; // diff
-mod documents; // help, manual, completions
+pub(crate) mod documents; // help, manual, completions
 mod folders; // folders of loose files
 mod games; // games
 mod listing; // list

@@ -1,5 +1,7 @@
-//! The imports of a source file, read from its text: every path that begins with `crate`, `super` or `self`, in `use`
-//! and in expressions, groups taken apart. Comments and literals are skipped.
+//! The imports of a source file: every path that begins with `crate`, `super` or `self`, in `use`, expressions, attributes and
+//! macros, with groups taken apart.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// A path from the crate's root that a file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,177 +15,121 @@ pub(super) struct Import {
 /// The imports of a module's file in their order. Names of other crates and of the module's own children, which stand
 /// without `crate`, `super` or `self`, are left out.
 pub(super) fn imports(module: &[String], text: &str) -> Vec<Import> {
-    let code = code_of(text);
-    let tokens = tokens(&code);
     let mut found = Vec::new();
-    let mut scope = module.to_vec();
-    // Braces that are open, and how many were when each inline module began.
-    let (mut depth, mut inline) = (0, Vec::new());
-    let (mut at, mut test_end) = (0, 0);
-    while at < tokens.len() {
-        match &tokens[at..] {
-            ["#", "[", "cfg", "(", "test", ")", "]", ..] => {
-                at += 7;
-                test_end = test_end.max(item_end(&tokens, at));
-                continue;
-            }
-            ["mod", name, "{", ..] => {
-                inline.push(depth);
-                scope.push((*name).to_owned());
-                depth += 1;
-                at += 3;
-                continue;
-            }
-            ["{", ..] => depth += 1,
-            ["}", ..] => {
-                depth -= 1;
-                if inline.last() == Some(&depth) {
-                    inline.pop();
-                    scope.pop();
-                }
-            }
-            // `pub(in path)` is no import.
-            ["pub", "(", "in", ..] => at += 3,
-            ["crate" | "super" | "self", "::", ..] => {
-                let mut paths = Vec::new();
-                let is_test = at < test_end;
-                at = read_paths(&tokens, at, scope.clone(), &mut paths);
-                found.extend(paths.into_iter().map(|path| Import { path, is_test }));
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
+    find(text.parse().unwrap(), &mut module.to_vec(), false, &mut found);
     found
 }
 
-/// Reads the path at `at` and, where it ends with a group, all paths of the group; returns where they end. `prefix` is
-/// what `self` means there: the module, or what stands before the group.
-fn read_paths(
-    tokens: &[&str],
-    mut at: usize,
-    mut prefix: Vec<String>,
-    found: &mut Vec<Vec<String>>,
-) -> usize {
-    loop {
-        match tokens.get(at).copied() {
-            Some("crate") => prefix.clear(),
-            Some("super") => drop(prefix.pop()),
-            Some("self" | "*") => {}
-            Some("{") => {
-                at += 1;
-                while let Some(&token) = tokens.get(at).filter(|token| **token != "}") {
-                    at = match token {
-                        // The new name is no path.
-                        "as" => at + 2,
-                        _ if is_name(token) || token == "*" => read_paths(tokens, at, prefix.clone(), found),
-                        _ => at + 1,
-                    };
-                }
-                return at + 1;
+/// Finds the imports among tokens of the module `scope`.
+fn find(tokens: TokenStream, scope: &mut Vec<String>, is_test: bool, found: &mut Vec<Import>) {
+    let tokens = Vec::from_iter(tokens);
+    let mut rest = &tokens[..];
+    // Since `#[cfg(test)]`, to the end of its item.
+    let mut is_test_item = is_test;
+    while let [first, after @ ..] = rest {
+        match (first, &*word(first), after) {
+            (_, "#", [TokenTree::Group(group), ..])
+                if group.to_string().replace(' ', "") == "[cfg(test)]" =>
+            {
+                is_test_item = true;
             }
-            Some(word) if is_name(word) => prefix.push(word.to_owned()),
-            _ => break,
-        }
-        at += 1;
-        if tokens.get(at) != Some(&"::") {
-            break;
-        }
-        at += 1;
-    }
-    found.push(prefix);
-    at
-}
-
-/// Where the item that begins at `at` ends: behind its braces or its semicolon.
-fn item_end(tokens: &[&str], at: usize) -> usize {
-    let mut depth = 0;
-    for (index, token) in tokens.iter().enumerate().skip(at) {
-        match *token {
-            "{" | "(" | "[" => depth += 1,
-            "}" | ")" | "]" => depth -= 1,
+            (_, "mod", [name, TokenTree::Group(body), after @ ..]) => {
+                scope.push(word(name));
+                find(body.stream(), scope, is_test_item, found);
+                scope.pop();
+                is_test_item = is_test;
+                rest = after;
+                continue;
+            }
+            // `pub(in path)` is no import.
+            (_, "pub", [TokenTree::Group(path), after @ ..]) if path.to_string().starts_with("(in ") => {
+                rest = after;
+                continue;
+            }
+            (_, "crate" | "super" | "self", [a, b, ..]) if word(a) == ":" && word(b) == ":" => {
+                let mut paths = Vec::new();
+                rest = read_paths(rest, scope.clone(), &mut paths);
+                found.extend(paths.into_iter().map(|path| Import { path, is_test: is_test_item }));
+                continue;
+            }
+            (_, ";", _) => is_test_item = is_test,
+            (TokenTree::Group(group), ..) => {
+                find(group.stream(), scope, is_test_item, found);
+                is_test_item &= is_test || group.delimiter() != Delimiter::Brace;
+            }
             _ => {}
         }
-        if depth < 0 || (depth == 0 && matches!(*token, "}" | ";")) {
-            return index + 1;
-        }
+        rest = after;
     }
-    tokens.len()
 }
 
-/// Words, `::`, and all other characters one by one.
-fn tokens(code: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    let mut rest = code.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let len = match first {
-            _ if is_word(first) => rest.find(|it| !is_word(it)).unwrap_or(rest.len()),
-            ':' if rest.starts_with("::") => 2,
-            _ => first.len_utf8(),
-        };
-        let (token, after) = rest.split_at(len);
-        tokens.push(token);
-        rest = after.trim_start();
+/// Reads the path that the tokens begin with, or all paths of the group that it ends with; returns the tokens behind it.
+/// `prefix` is what `self` means: the module, or what stands before the group.
+fn read_paths<'a>(
+    mut tokens: &'a [TokenTree],
+    mut prefix: Vec<String>,
+    found: &mut Vec<Vec<String>>,
+) -> &'a [TokenTree] {
+    while let [first, after @ ..] = tokens {
+        match (first, &*word(first)) {
+            (TokenTree::Group(group), _) => {
+                let group = Vec::from_iter(group.stream());
+                for path in group.split(|it| word(it) == ",").filter(|path| !path.is_empty()) {
+                    read_paths(path, prefix.clone(), found);
+                }
+                return after;
+            }
+            (_, "crate") => prefix.clear(),
+            (_, "super") => drop(prefix.pop()),
+            (_, "self" | "*") => {}
+            (TokenTree::Ident(_), name) => prefix.push(name.to_owned()),
+            // The arguments of a generic item.
+            _ => break,
+        }
+        tokens = after;
+        match tokens {
+            [a, b, after @ ..] if word(a) == ":" && word(b) == ":" => tokens = after,
+            _ => break,
+        }
     }
+    found.push(prefix);
     tokens
 }
 
-fn is_word(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
+/// The names of the types that a file defines for other modules of the crate: with `pub` or `pub(crate)`.
+pub(super) fn public_types(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    find_types(text.parse().unwrap(), &mut found);
+    found
 }
 
-fn is_name(token: &str) -> bool {
-    token.starts_with(|first: char| first.is_alphabetic() || first == '_')
-}
-
-/// The text with each comment and each literal replaced by a space.
-fn code_of(text: &str) -> String {
-    let mut code = String::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let skipped = comment_or_literal(rest);
-        code.push(if skipped == 0 { first } else { ' ' });
-        rest = &rest[skipped.max(first.len_utf8())..];
-    }
-    code
-}
-
-/// How many bytes the comment, string or character takes that the text begins with; 0 if it begins with none.
-fn comment_or_literal(text: &str) -> usize {
-    let to = |end: Option<usize>| end.unwrap_or(text.len());
-    if text.starts_with("//") {
-        return to(text.find('\n'));
-    }
-    if text.starts_with("/*") {
-        return to(text.find("*/").map(|at| at + 2));
-    }
-    if let Some(raw) = text.strip_prefix('r') {
-        let hashes = raw.len() - raw.trim_start_matches('#').len();
-        if raw[hashes..].starts_with('"') {
-            let closing = format!("\"{}", "#".repeat(hashes));
-            let from = 2 + hashes;
-            return to(text[from..].find(&closing).map(|at| from + at + closing.len()));
+fn find_types(tokens: TokenStream, found: &mut Vec<String>) {
+    let mut is_public = false;
+    let mut kind = String::new();
+    for token in tokens {
+        match (&token, &*word(&token)) {
+            (_, "pub") => is_public = true,
+            (TokenTree::Group(group), _) if is_public && group.to_string() == "(crate)" => {}
+            (TokenTree::Group(group), _) => {
+                find_types(group.stream(), found);
+                is_public = false;
+            }
+            (_, name) if is_public && ["struct", "enum", "union", "trait", "type"].contains(&&*kind) => {
+                found.push(name.to_owned());
+                is_public = false;
+            }
+            (TokenTree::Ident(_), _) => {}
+            _ => is_public = false,
         }
+        kind = word(&token);
     }
-    let mut characters = text.char_indices();
-    match characters.next() {
-        Some((_, '"')) => {
-            let mut is_escaped = false;
-            let end = characters.find(|(_, it)| {
-                let is_end = *it == '"' && !is_escaped;
-                is_escaped = *it == '\\' && !is_escaped;
-                is_end
-            });
-            to(end.map(|(at, _)| at + 1))
-        }
-        Some((_, '\'')) => match (characters.next(), characters.next()) {
-            (Some((_, '\\')), Some(_)) => to(characters.find(|(_, it)| *it == '\'').map(|(at, _)| at + 1)),
-            (Some(_), Some((at, '\''))) => at + 1,
-            // A lifetime.
-            _ => 0,
-        },
-        _ => 0,
+}
+
+/// A token as text; empty for a group or a literal.
+fn word(token: &TokenTree) -> String {
+    match token {
+        TokenTree::Ident(_) | TokenTree::Punct(_) => token.to_string(),
+        TokenTree::Group(_) | TokenTree::Literal(_) => String::new(),
     }
 }
 
@@ -228,4 +174,10 @@ fn imports_of_inline_modules_are_seen_from_there_and_those_of_tests_are_marked()
         use super::w;
     ";
     assert_eq!(listed(source), "a::x a::y a::b? a::z? a::u? a::v? a::w");
+}
+
+#[test]
+fn public_types_are_found_in_inline_modules_and_macros_and_private_ones_are_none() {
+    let source = "pub struct A<T>(T); struct B; pub(crate) enum C {} pub(super) type F = B; mod inner { pub unsafe trait D {} } m! { pub type E = u8; }";
+    assert_eq!(public_types(source), ["A", "C", "D", "E"]);
 }
