@@ -159,23 +159,32 @@
 //! as root or with `fusermount3`. `scripts/check` is the gate, `scripts/fuzz` mutates inputs, `scripts/soak` compares
 //! every byte of two mounts while daemons, archives and caches come and go, `scripts/bench` measures.
 
+// What only the program uses is not used without it.
+#![cfg_attr(not(all(feature = "completion", feature = "desktop")), allow(dead_code, unused_imports))]
+
 pub mod archive_file;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod content;
+#[cfg(feature = "mount")]
 pub mod daemon;
 pub mod folder;
 pub mod format;
+#[cfg(feature = "mount")]
 pub mod fs;
+#[cfg(feature = "mount")]
 pub mod fuse;
 pub mod game;
+#[cfg(feature = "mount")]
 pub mod mounts;
-#[cfg(feature = "thumbnails")]
+#[cfg(feature = "pictures")]
 pub mod picture;
 pub mod read;
 pub mod system;
 pub mod texture;
 pub mod tree;
 pub mod vfs;
+#[cfg(feature = "mount")]
 pub mod watch;
 
 pub use vfs::{

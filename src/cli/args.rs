@@ -2,12 +2,15 @@
 
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
-#[cfg(feature = "thumbnails")]
+#[cfg(feature = "desktop")]
+use super::command::open;
+#[cfg(feature = "pictures")]
 use super::command::thumbnail;
-use super::command::{
-    cat, complete, completions, conflicts, diff, extract, games, info, list, man, mount, mounts, names, open,
-    order, reload, status, umount, verify, which,
-};
+use super::command::{cat, conflicts, diff, extract, games, info, list, man, names, order, verify, which};
+#[cfg(feature = "completion")]
+use super::command::{complete, completions};
+#[cfg(feature = "mount")]
+use super::command::{mount, mounts, reload, status, umount};
 use super::exit::{Exit, Failure};
 
 /// Mounts Bethesda archives (BSA and BA2, Morrowind to Starfield) as a read-only directory tree.
@@ -39,10 +42,14 @@ Paths inside archives may be written in any case and with either slash.
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[cfg(feature = "mount")]
     Mount(mount::Mount),
+    #[cfg(feature = "mount")]
     #[command(visible_alias = "unmount")]
     Umount(umount::Umount),
+    #[cfg(feature = "desktop")]
     Open(open::DesktopOpen),
+    #[cfg(feature = "mount")]
     Mounts(mounts::Mounts),
     #[command(visible_alias = "ls")]
     List(list::List),
@@ -52,16 +59,20 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Names(names::Names),
     Which(which::Which),
+    #[cfg(feature = "mount")]
     Status(status::Status),
+    #[cfg(feature = "mount")]
     Reload(reload::Reload),
     Games(games::Games),
     Order(order::Order),
     Conflicts(conflicts::Conflicts),
     Diff(diff::Diff),
-    #[cfg(feature = "thumbnails")]
+    #[cfg(feature = "pictures")]
     Thumbnail(thumbnail::Thumbnail),
+    #[cfg(feature = "completion")]
     Completions(completions::Completions),
     Man(man::Man),
+    #[cfg(feature = "completion")]
     #[command(hide = true)]
     Complete(complete::Complete),
 }
@@ -69,9 +80,13 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         match self {
+            #[cfg(feature = "mount")]
             Self::Mount(it) => it.run(is_quiet),
+            #[cfg(feature = "mount")]
             Self::Umount(it) => it.run(),
+            #[cfg(feature = "desktop")]
             Self::Open(it) => it.run(is_quiet),
+            #[cfg(feature = "mount")]
             Self::Mounts(it) => it.run(),
             Self::List(it) => it.run(),
             Self::Cat(it) => it.run(),
@@ -80,16 +95,20 @@ impl Command {
             Self::Verify(it) => it.run(is_quiet),
             Self::Names(it) => it.run(),
             Self::Which(it) => it.run(),
+            #[cfg(feature = "mount")]
             Self::Status(it) => it.run(),
+            #[cfg(feature = "mount")]
             Self::Reload(it) => it.run(is_quiet),
             Self::Games(it) => it.run(),
             Self::Order(it) => it.run(),
             Self::Conflicts(it) => it.run(),
             Self::Diff(it) => it.run(),
-            #[cfg(feature = "thumbnails")]
+            #[cfg(feature = "pictures")]
             Self::Thumbnail(it) => it.run(),
+            #[cfg(feature = "completion")]
             Self::Completions(it) => it.run(),
             Self::Man(it) => it.run(Cli::command()),
+            #[cfg(feature = "completion")]
             Self::Complete(it) => it.run(Cli::command()),
         }
     }

@@ -4,7 +4,9 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+#[cfg(feature = "mount")]
 use crate::daemon::error::DaemonError;
+#[cfg(feature = "mount")]
 use crate::mounts::error::{StatusError, StatusErrorKind};
 use crate::system::text::{reason, reason_not_made};
 use crate::vfs::{OpenError, OpenErrorKind};
@@ -110,6 +112,7 @@ impl From<io::Error> for Failure {
     }
 }
 
+#[cfg(feature = "mount")]
 impl From<DaemonError> for Failure {
     fn from(error: DaemonError) -> Self {
         let exit = match &error {
@@ -136,6 +139,7 @@ impl From<DaemonError> for Failure {
     }
 }
 
+#[cfg(feature = "mount")]
 impl From<StatusError> for Failure {
     fn from(error: StatusError) -> Self {
         let exit = match &error.kind {

@@ -2,7 +2,9 @@
 
 mod args;
 pub(crate) mod command;
+#[cfg(feature = "completion")]
 mod completion;
+#[cfg(feature = "desktop")]
 mod desktop;
 pub(crate) mod exit;
 pub(crate) mod options;
@@ -10,7 +12,9 @@ mod run;
 pub(crate) mod terminal;
 
 pub use exit::{Exit, Failure};
+#[cfg(feature = "mount")]
 #[doc(hidden)]
 pub use options::mount_plan::{PlannedMount, plan_mount};
+#[cfg(feature = "mount")]
 pub use options::option_table::{MOUNT_OPTIONS, MountOption};
 pub use run::main;

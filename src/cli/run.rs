@@ -14,6 +14,7 @@ use super::args::Cli;
 use super::exit::Exit;
 use super::terminal::logger;
 use super::terminal::output::escaped;
+#[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
 use crate::vfs::sources::resolve::is_game;
 
@@ -38,9 +39,12 @@ pub fn main() -> ExitCode {
         }
         failure.exit
     });
+    #[cfg(feature = "mount")]
     logging::finish();
     // The daemon's exit code goes to the process that started it, which maps it for mount(8).
-    if by_mount && !detach::is_daemon() { exit.for_mount().into() } else { exit.into() }
+    #[cfg(feature = "mount")]
+    let by_mount = by_mount && !detach::is_daemon();
+    if by_mount { exit.for_mount().into() } else { exit.into() }
 }
 
 /// Prints what clap makes of wrong arguments, and help and version, which come as errors too.

@@ -91,11 +91,6 @@ pub(crate) fn of_mount() -> Option<&'static LogThread> {
     MOUNT_LOG.get()
 }
 
-/// Whether this process is a mount that serves.
-pub(crate) fn is_of_mount() -> bool {
-    MOUNT_LOG.get().is_some()
-}
-
 fn start_thread(target: LogTarget) -> Result<LogThread, DaemonError> {
     LogThread::start(target).map_err(DaemonError::LogThread)
 }

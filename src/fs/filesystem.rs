@@ -173,11 +173,11 @@ struct ViewFiles<'a> {
 
 impl Files for ViewFiles<'_> {
     fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool {
-        self.store.is_kept(later, &self.then.store(), earlier)
+        self.store.is_kept(later, self.then.store(), earlier)
     }
 
     fn is_certain(&self, later: EntryId, earlier: EntryId) -> bool {
-        self.store.is_certain(later, &self.then.store(), earlier)
+        self.store.is_certain(later, self.then.store(), earlier)
     }
 
     fn held(&self, later: EntryId) -> Option<u64> {

@@ -22,6 +22,7 @@ pub(crate) mod read_error;
 pub(crate) mod reopening;
 pub(crate) mod reuse;
 pub(crate) mod sources;
+#[expect(clippy::module_inception, reason = "the room is named after its main type")]
 pub(crate) mod vfs;
 
 pub use conflict::Conflict;

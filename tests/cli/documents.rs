@@ -28,7 +28,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "order",
     "conflicts",
     "diff",
-    #[cfg(feature = "thumbnails")]
+    #[cfg(feature = "pictures")]
     "thumbnail",
     "completions",
     "man",
@@ -59,7 +59,7 @@ fn help_lists_every_command_and_each_has_help_of_its_own() {
 /// All words of the help and the manual are in tests/data, so that a change of wording shows in the diff of its commit.
 /// `BSAFS_UPDATE=1 cargo test snapshot` writes them again.
 #[test]
-#[cfg(feature = "thumbnails")]
+#[cfg(feature = "pictures")]
 fn the_help_and_the_manual_are_those_of_the_snapshot() {
     let dir = TestDir::new();
     // The width of the terminal, colours and the values of variables are in the environment.

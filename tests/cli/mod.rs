@@ -9,7 +9,7 @@ mod folders; // folders of loose files
 mod games; // games
 mod listing; // list
 mod terminal; // what a terminal is kept from
-#[cfg(feature = "thumbnails")]
+#[cfg(feature = "pictures")]
 mod thumbnail; // thumbnail
 mod usage; // mistyped commands, messages, quiet
 mod which; // which --in

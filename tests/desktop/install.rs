@@ -132,10 +132,10 @@ fn packagers_get_the_files_alone() {
     let unit = fs::read_to_string(dir.path("package/usr/lib/systemd/user/bsafs@.service")).unwrap();
     assert!(unit.contains("/usr/bin/bsafs") && !unit.contains("package"), "{unit}");
     // The thumbnailer calls a command that not every program has.
-    assert_eq!(packaged.contains("share/thumbnailers/bsafs.thumbnailer"), cfg!(feature = "thumbnails"));
+    assert_eq!(packaged.contains("share/thumbnailers/bsafs.thumbnailer"), cfg!(feature = "pictures"));
     let licences = fs::read_to_string(dir.path("package/usr/share/doc/bsafs/copyright")).unwrap();
     assert!(licences.contains("  fuser ") && licences.contains("Christopher Berner"), "{licences}");
-    assert_eq!(licences.contains("bcdec_rs"), cfg!(feature = "thumbnails"));
+    assert_eq!(licences.contains("bcdec_rs"), cfg!(feature = "pictures"));
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn each_command_is_in_the_file_that_has_its_name() {
         rust_files(&folder).iter().map(|path| name_in(path.strip_prefix(&folder).unwrap())).collect();
     assert!(files.remove("mod"));
     // Without the feature its file is there all the same.
-    files.retain(|name| cfg!(feature = "thumbnails") || name != "thumbnail");
+    files.retain(|name| cfg!(feature = "pictures") || name != "thumbnail");
     let commands = COMMANDS.iter().chain(HIDDEN_COMMANDS).map(|name| (*name).to_owned());
     assert_eq!(files, commands.collect::<BTreeSet<_>>());
 }

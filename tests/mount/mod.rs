@@ -26,7 +26,7 @@ mod real_archives; // archives that other tools wrote
 mod refusals; // every operation that would write
 mod reloading; // reloads by hand, and what they leave
 mod signals; // SIGTERM, SIGINT, SIGHUP
-#[cfg(feature = "thumbnails")]
+#[cfg(feature = "pictures")]
 mod thumbnails; // what a thumbnail decodes of a texture
 mod users; // owner, permissions, ordinary users, allow_other
 

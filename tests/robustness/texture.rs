@@ -7,7 +7,7 @@
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
 use bsafs::format::Head;
-#[cfg(feature = "thumbnails")]
+#[cfg(feature = "pictures")]
 use bsafs::picture::thumbnail;
 use bsafs::texture::tiling::{LINEAR, Padding, Surface, THIN_1D, WrongLength, to_rows};
 use bsafs::texture::{dds, gnf, xbox};
@@ -63,7 +63,7 @@ pub fn run(input: &[u8]) -> usize {
     let compatible = Head::CompatibleDds(input.texture);
     let heads = [Head::Dds(input.texture), compatible, Head::Xbox(of_xbox), Head::Gnf(descriptor)];
     heads.iter().for_each(|head| check_head(head, input.data.into()));
-    #[cfg(feature = "thumbnails")]
+    #[cfg(feature = "pictures")]
     check_pictures(&input, &heads);
     assert!(descriptor.mips() <= 16 && descriptor.header(0)[16..48] == input.descriptor);
     [Some(input.texture), descriptor.texture()]
@@ -75,7 +75,7 @@ pub fn run(input: &[u8]) -> usize {
 }
 
 /// Pictures of the texels under each head, whole and with a word changed, and under any bytes as a header.
-#[cfg(feature = "thumbnails")]
+#[cfg(feature = "pictures")]
 fn check_pictures(input: &Input, heads: &[Head]) {
     for head in heads {
         let mut file = [&head.bytes(input.texels.len() as u64), &input.texels[..]].concat();
@@ -91,7 +91,7 @@ fn check_pictures(input: &Input, heads: &[Head]) {
 }
 
 /// A file is a picture of the size that is asked for, or refused; what it states and does not have is not allocated.
-#[cfg(feature = "thumbnails")]
+#[cfg(feature = "pictures")]
 fn check_picture(file: &[u8]) {
     for size in [1, 16] {
         if let Ok(image) = thumbnail(&mut std::io::Cursor::new(file), size) {

@@ -7,6 +7,7 @@ use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
 use crate::cli::exit::{Exit, Failure};
+#[cfg(feature = "mount")]
 use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
 
@@ -71,6 +72,7 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     page.render_synopsis_section(&mut text)?;
     page.render_description_section(&mut text)?;
     page.render_options_section(&mut text)?;
+    #[cfg(feature = "mount")]
     if is_mount {
         writeln!(text, ".SH \"MOUNT OPTIONS\"")?;
         for MountOption { name, example, help, .. } in MOUNT_OPTIONS {

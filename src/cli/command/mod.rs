@@ -1,7 +1,9 @@
 //! Every command, a file each.
 
 pub(crate) mod cat;
+#[cfg(feature = "completion")]
 pub(crate) mod complete;
+#[cfg(feature = "completion")]
 pub(crate) mod completions;
 pub(crate) mod conflicts;
 pub(crate) mod diff;
@@ -10,15 +12,21 @@ pub(crate) mod games;
 pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod man;
+#[cfg(feature = "mount")]
 pub(crate) mod mount;
+#[cfg(feature = "mount")]
 pub(crate) mod mounts;
 pub(crate) mod names;
+#[cfg(feature = "desktop")]
 pub(crate) mod open;
 pub(crate) mod order;
+#[cfg(feature = "mount")]
 pub(crate) mod reload;
+#[cfg(feature = "mount")]
 pub(crate) mod status;
-#[cfg(feature = "thumbnails")]
+#[cfg(feature = "pictures")]
 pub(crate) mod thumbnail;
+#[cfg(feature = "mount")]
 pub(crate) mod umount;
 pub(crate) mod verify;
 pub(crate) mod which;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+#[cfg(feature = "desktop")]
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_plan::mounted_source;
@@ -37,6 +38,7 @@ pub(crate) struct Umount {
     #[arg(long, value_name = "FOLDER", requires = "all")]
     below: Option<PathBuf>,
     /// Show an error on the desktop where no terminal is connected, as the menus of file managers do
+    #[cfg(feature = "desktop")]
     #[arg(long)]
     notify: bool,
 }
@@ -69,11 +71,15 @@ impl Umount {
         outcome
     }
 
+    #[cfg(feature = "desktop")]
     fn notify(&self, failure: &Failure) {
         if self.notify {
             message::show_without_terminal(&failure.what);
         }
     }
+
+    #[cfg(not(feature = "desktop"))]
+    fn notify(&self, _: &Failure) {}
 
     /// Ends what may be ended, the mounts that were made last first.
     fn end_all(&self) -> Result<Exit, Failure> {

@@ -1,6 +1,7 @@
 //! `bsafs which`: which archive a file in a mount, or in sources that are not mounted, comes from, and what it hides.
 
 use std::io::Write;
+#[cfg(feature = "mount")]
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,11 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::stdout_for;
+#[cfg(feature = "mount")]
 use crate::daemon::overlay;
+#[cfg(feature = "mount")]
 use crate::fs::{WHICH_LINK, read_pages};
+#[cfg(feature = "mount")]
 use crate::system::mountinfo;
 use crate::vfs::{Provenance, Vfs};
 
@@ -51,8 +55,11 @@ impl Which {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let unmounted = self.vfs()?;
         let provenance = |path: &Path| match &unmounted {
+            #[cfg(feature = "mount")]
             None => read_provenance(path),
-            Some(fs) => find_provenance(fs, path),
+            #[cfg(not(feature = "mount"))]
+            None => Err("this program is built without mounts; name sources with --in".into()),
+            Some(vfs) => find_provenance(vfs, path),
         };
         let mut out = stdout_for(self.json);
         let mut exit = Exit::Ok;
@@ -98,6 +105,7 @@ fn find_provenance(vfs: &Vfs, path: &Path) -> Result<String, String> {
 }
 
 /// The provenance as the daemon sends it, in JSON.
+#[cfg(feature = "mount")]
 fn read_provenance(path: &Path) -> Result<String, String> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => NO_FILE.to_owned(),

@@ -7,9 +7,11 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "mount")]
 use crate::daemon::overlay;
 use crate::game::find::find;
 use crate::game::{Environment, OPENMW_CFG};
+#[cfg(feature = "mount")]
 use crate::system::mountinfo;
 use crate::tree::{Kind, Tree};
 
@@ -90,9 +92,19 @@ pub(crate) fn sources(typed: &[u8]) -> Vec<Candidate> {
 /// asked: one may hang.
 pub(crate) fn mounts(typed: &[u8]) -> Vec<Candidate> {
     let here = std::env::current_dir().unwrap_or_default();
+    mountpoints().iter().filter_map(|path| Some(Candidate::name(spelt(path, &here, typed)?))).collect()
+}
+
+#[cfg(feature = "mount")]
+fn mountpoints() -> BTreeSet<PathBuf> {
     let ours = mountinfo::mounts().into_iter().filter(mountinfo::MountEntry::is_ours);
-    let paths: BTreeSet<PathBuf> = ours.map(|mount| overlay::mountpoint(&mount)).collect();
-    paths.iter().filter_map(|path| Some(Candidate::name(spelt(path, &here, typed)?))).collect()
+    ours.map(|mount| overlay::mountpoint(&mount)).collect()
+}
+
+/// A program without mounts knows none.
+#[cfg(not(feature = "mount"))]
+fn mountpoints() -> BTreeSet<PathBuf> {
+    BTreeSet::new()
 }
 
 /// A path in the spelling that was begun.

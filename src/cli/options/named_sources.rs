@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
+#[cfg(feature = "mount")]
 use super::mount_state::MountOptions;
 use crate::cli::exit::Failure;
 use crate::cli::terminal::progress;
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
-use crate::vfs::sources::source_set::{Expanded, SourceSet};
+#[cfg(feature = "mount")]
+use crate::vfs::sources::source_set::Expanded;
+use crate::vfs::sources::source_set::SourceSet;
 
+#[cfg(feature = "mount")]
 /// Sources without profiles, and what the profiles among them say.
 #[derive(Debug)]
 pub(crate) struct NamedSources {
@@ -19,6 +23,7 @@ pub(crate) struct NamedSources {
     pub(crate) options: MountOptions,
 }
 
+#[cfg(feature = "mount")]
 impl NamedSources {
     /// Replaces profiles by what they name. Their options outrank `options`, and a later one those before it.
     pub(crate) fn new(sources: &[PathBuf], mut options: MountOptions) -> Result<Self, Failure> {
@@ -33,9 +38,10 @@ impl NamedSources {
 
 /// What a command opens that mounts nothing. The options of profiles that are of a mount alone have no effect.
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
-    let NamedSources { paths, options: lower, .. } = NamedSources::new(sources, MountOptions::new())?;
-    let options = OpenOptions { progress: Some(progress::steps), ..options.over(lower.open) };
-    Ok(SourceSet { paths, options })
+    // Options that no mount has are errors.
+    #[cfg(feature = "mount")]
+    NamedSources::new(sources, MountOptions::new())?;
+    Ok(SourceSet::new(sources, OpenOptions { progress: Some(progress::steps), ..options })?)
 }
 
 /// Opens the sources of a command that mounts nothing.
@@ -43,7 +49,7 @@ pub(crate) fn open_sources(sources: &[PathBuf], options: OpenOptions) -> Result<
     Ok(source_set(sources, options)?.open()?.into())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "mount"))]
 mod tests {
     use std::fs;
 

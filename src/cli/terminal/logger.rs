@@ -4,7 +4,10 @@ use std::io::{self, Write};
 
 use log::{Level, LevelFilter};
 
+#[cfg(not(feature = "mount"))]
+use super::no_mount::{NEWS, is_repeated, of_mount};
 use super::output::escaped;
+#[cfg(feature = "mount")]
 use crate::daemon::logging::{NEWS, is_repeated, of_mount};
 
 /// Starts logging: warnings and errors, more with `verbose`, errors alone with `quiet`; `RUST_LOG` outranks both.
@@ -45,9 +48,14 @@ pub(crate) fn start(verbose: u8, quiet: bool) {
         .init();
 }
 
+/// Whether this process is a mount that serves.
+pub(crate) fn is_of_mount() -> bool {
+    of_mount().is_some()
+}
+
 /// Whether the last error is to go to the log: that of a mount, or the journal, where it has a priority.
 pub(crate) fn is_read() -> bool {
-    of_mount().is_some() || is_for_journal()
+    is_of_mount() || is_for_journal()
 }
 
 /// Whether the journal reads standard error.

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::daemon::logging;
+use super::logger;
 
 /// Steps from which on a bar is shown.
 const BAR_FROM: usize = 24;
@@ -21,7 +21,7 @@ impl Drop for Bar {
 /// Shows a bar of so many steps, unless they are few or standard error is no terminal; what is returned advances it.
 pub(crate) fn steps(what: &'static str, count: usize) -> Box<dyn Fn() + Sync> {
     // A mount that reads its sources again does so unasked.
-    if count < BAR_FROM || !std::io::stderr().is_terminal() || logging::is_of_mount() {
+    if count < BAR_FROM || !std::io::stderr().is_terminal() || logger::is_of_mount() {
         return Box::new(|| {});
     }
     let bar = ProgressBar::new(count as u64).with_message(what);
