@@ -23,9 +23,9 @@ mod disk; // a disk that fails or hangs when a test says so
 mod evictions; // what the kernel evicted from its caches
 #[path = "support/mounted.rs"]
 mod mounted; // the one way to run the program and to mount
-mod support;
+mod support; // archives of every format, written in memory
 #[path = "support/watchdog.rs"]
-mod watchdog; // the time limit of tests that mount // archives of every format, written in memory
+mod watchdog; // the time limit of tests that mount
 
 mod cli; // every command, without a mount
 mod consoles; // BA2 of the PlayStation 4 and the Xbox One, from bytes to files
@@ -39,6 +39,7 @@ mod game; // what games load, in worlds of ../shared/games
 mod hangs; // a test that hangs ends the run
 mod layering; // which room and which file may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
+mod library; // the library as another program uses it
 mod mount; // real mounts
 mod names; // --names, hashes of all platforms, extensions found from first bytes
 mod presented; // --textures: textures of consoles as linear DDS files or raw

@@ -122,8 +122,9 @@ impl Vfs {
         differences(&self.opened, &other.opened, &Patterns::default(), how, &|_| Box::new(|| {}))
     }
 
-    /// Opens the same sources again, as they are now. Archives that did not change are shared with this tree. A source that
-    /// cannot be opened any more stays as it is here.
+    /// Opens the same sources again, as they are now; returns the next tree, and the files that may have changed. Archives
+    /// that did not change are shared with this tree. A source that cannot be opened any more stays as it is here. A loose
+    /// file is known to have changed if its size was asked for here before.
     ///
     /// # Errors
     /// A profile or game among the sources cannot be read any more.

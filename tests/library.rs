@@ -1,0 +1,146 @@
+//! The library as another program uses it: sources in, files and their bytes out.
+
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+
+use bsafs::{
+    Change, Comparing, FolderArchives, OpenErrorKind, OpenOptions, Patterns, ReadErrorKind, Vfs, VfsEntry,
+};
+
+use crate::mounted::TestDir;
+use crate::support::{Tes3, Tes4};
+
+/// An archive below a folder; `misc/all.txt` is in both.
+fn sources() -> TestDir {
+    let dir = TestDir::new();
+    let long = vec![b'x'; 5_000_000];
+    let low = Tes3::new().file("misc\\all.txt", b"low").file("long.bin", long).file("z.txt", b"z");
+    dir.archive("low.bsa", &low.build());
+    fs::create_dir_all(dir.path("loose/MISC")).unwrap();
+    fs::write(dir.path("loose/MISC/all.txt"), b"loose").unwrap();
+    dir
+}
+
+fn opened(dir: &TestDir) -> Vfs {
+    Vfs::open(["low.bsa", "loose"].map(|name| dir.path(name))).unwrap()
+}
+
+#[test]
+fn a_file_is_found_in_any_case_and_knows_its_layer_and_what_it_hides() {
+    let dir = sources();
+    let vfs = opened(&dir);
+    let file = vfs.file(r"Misc\ALL.txt").unwrap();
+    assert_eq!(file.read().unwrap(), b"loose");
+    assert_eq!(file.layer().path(), dir.path("loose"));
+    let hidden: Vec<_> = file.hidden().collect();
+    assert_eq!((hidden.len(), hidden[0].layer().path()), (1, &*dir.path("low.bsa")));
+    assert_eq!((hidden[0].read().unwrap(), hidden[0].hidden().count()), (b"low".to_vec(), 0));
+    assert!(vfs.file("misc").is_none() && vfs.folder("MISC").is_some() && vfs.file("none").is_none());
+    assert_eq!(vfs.layers().map(|layer| layer.is_folder()).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(vfs.conflicts().len(), 1);
+}
+
+#[test]
+fn a_tree_is_walked_by_folders_and_selected_by_patterns() {
+    let dir = sources();
+    let vfs = opened(&dir);
+    let mut names: Vec<_> = vfs
+        .root()
+        .entries()
+        .map(|entry| match entry {
+            VfsEntry::File(file) => file.path(),
+            VfsEntry::Folder(folder) => folder.path() + "/",
+        })
+        .collect();
+    names.sort_by_key(|name| name.to_lowercase());
+    assert_eq!(
+        names.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>(),
+        ["long.bin", "misc/", "z.txt"]
+    );
+    let selected = vfs.select(&Patterns::new(["*.TXT"]).unwrap());
+    assert_eq!(selected.len(), 2);
+    assert!(Patterns::new(["[z"]).unwrap_err().to_string().contains("[z"));
+}
+
+#[test]
+fn a_file_reads_and_seeks_like_one_of_the_disk() {
+    let dir = sources();
+    let mut reader = opened(&dir).file("long.bin").unwrap().reader();
+    let mut bytes = Vec::new();
+    assert_eq!(reader.read_to_end(&mut bytes).unwrap(), 5_000_000);
+    assert!(bytes.iter().all(|&byte| byte == b'x'));
+    assert_eq!(reader.seek(SeekFrom::End(-2)).unwrap(), 4_999_998);
+    assert_eq!(reader.read(&mut [0; 9]).unwrap(), 2);
+    assert_eq!(reader.read(&mut [0; 9]).unwrap(), 0);
+    assert!(reader.seek(SeekFrom::Current(-9_000_000)).is_err(), "before the beginning");
+}
+
+#[test]
+fn a_file_above_the_limit_is_refused_and_read_in_pieces() {
+    let dir = sources();
+    let vfs = OpenOptions::new().read_limit(4_999_999).open([dir.path("low.bsa")]).unwrap();
+    let file = vfs.file("long.bin").unwrap();
+    let error = file.read().unwrap_err();
+    assert!(matches!(error.kind(), ReadErrorKind::TooLarge { size: 5_000_000, limit: 4_999_999 }), "{error}");
+    assert_eq!(file.read_at(4_999_990, &mut [0; 100]).unwrap(), 10);
+    assert_eq!(vfs.file("z.txt").unwrap().read().unwrap(), b"z");
+}
+
+#[test]
+fn what_cannot_be_opened_is_an_error_with_its_path_and_kind() {
+    let dir = sources();
+    fs::write(dir.path("damaged.bsa"), b"BSA\0damaged").unwrap();
+    let error = Vfs::open([dir.path("damaged.bsa")]).unwrap_err();
+    assert_eq!(error.path(), Some(&*dir.path("damaged.bsa")));
+    assert!(matches!(error.kind(), OpenErrorKind::Archive(_)), "{error}");
+    let error = Vfs::open([dir.path("none.bsa")]).unwrap_err();
+    assert!(matches!(error.kind(), OpenErrorKind::NotFound(_)), "{error}");
+}
+
+#[test]
+fn two_trees_share_no_state_and_differ_where_their_files_do() {
+    let dir = sources();
+    let before = opened(&dir);
+    fs::write(dir.path("loose/new.txt"), b"new").unwrap();
+    fs::write(dir.path("loose/z.txt"), b"other").unwrap();
+    let after = opened(&dir);
+    let mut changes: Vec<_> =
+        before.diff(&after, Comparing::Bytes).into_iter().map(|it| (it.path, it.change)).collect();
+    changes.retain(|(_, change)| *change != Change::Equal);
+    assert_eq!(changes, [("new.txt".to_owned(), Change::Added), ("z.txt".to_owned(), Change::Changed)]);
+    assert!(before.file("new.txt").is_none(), "an opened tree never changes");
+    let files = OpenOptions::new().archives(FolderArchives::Files).open([dir.path("loose")]).unwrap();
+    assert_eq!((files.layers().len(), before.layers().len()), (1, 2));
+}
+
+#[test]
+fn reopening_shows_what_is_on_the_disk_now_and_names_what_changed() {
+    let dir = sources();
+    let vfs = opened(&dir);
+    // A loose file is known once its size was asked for.
+    assert_eq!(vfs.file("misc/all.txt").unwrap().size().unwrap(), 5);
+    fs::write(dir.path("loose/MISC/all.txt"), b"saved again").unwrap();
+    dir.archive("low.bsa", &Tes4::new(104).file("", "z.txt", b"zz").build());
+    let (later, changes) = vfs.reopen().unwrap();
+    let paths: Vec<_> = changes.iter().map(|it| it.path.to_lowercase()).collect();
+    assert_eq!(paths, ["long.bin", "misc/all.txt", "z.txt"]);
+    assert_eq!(later.file("misc/all.txt").unwrap().read().unwrap(), b"saved again");
+    assert_eq!(later.file("z.txt").unwrap().read().unwrap(), b"zz");
+    assert!(later.file("long.bin").is_none());
+    // A source that is gone cannot be opened; the others can.
+    fs::write(dir.path("low.bsa"), b"BSA\0").unwrap();
+    let (kept, changes) = later.reopen().unwrap();
+    assert_eq!((kept.file("z.txt").unwrap().read().is_err(), changes.len()), (true, 0));
+}
+
+#[test]
+fn the_options_of_a_profile_hold_for_its_sources() {
+    let dir = sources();
+    fs::write(dir.path("p.toml"), "archives = ['low.bsa', 'loose']\noptions = 'layout=per-archive,xattr'")
+        .unwrap();
+    let vfs = Vfs::open([dir.path("p.toml")]).unwrap();
+    assert!(vfs.file("low/z.txt").is_some() && vfs.file("loose/misc/all.txt").is_some());
+    fs::write(dir.path("p.toml"), "archives = ['low.bsa']\noptions = 'layout=sideways'").unwrap();
+    let error = Vfs::open([dir.path("p.toml")]).unwrap_err();
+    assert!(matches!(error.kind(), OpenErrorKind::Profile(_)), "{error}");
+}
