@@ -24,6 +24,7 @@ mod mo2;
 mod note;
 mod openmw;
 mod openmw_cfg;
+mod openmw_chain;
 mod order;
 mod plan;
 mod plan_game;

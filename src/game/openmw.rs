@@ -10,7 +10,8 @@ use super::disk;
 use super::environment::Environment;
 use super::installation::Overrides;
 use super::note::{Note, NoteCode};
-use super::openmw_cfg::{Chain, OPENMW_CFG, Places};
+use super::openmw_cfg::{OPENMW_CFG, Places};
+use super::openmw_chain::Chain;
 use super::order::{LoadOrder, PlanError, PlannedLayer};
 use super::precedence::{Confidence, Precedence};
 

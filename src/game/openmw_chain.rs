@@ -1,0 +1,109 @@
+//! The chain of OpenMW's settings files: one file names others.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use super::disk;
+use super::note::{Note, NoteCode};
+use super::openmw_cfg::{Cfg, OPENMW_CFG, Places};
+
+/// Files of one chain that are read.
+const FILES_MAX: usize = 256;
+
+/// Files that name each other, lowest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chain {
+    pub(super) files: Vec<Cfg>,
+}
+
+impl Chain {
+    /// Reads the chain that begins in a folder.
+    pub(super) fn read(places: &Places, notes: &mut Vec<Note>) -> Self {
+        let mut chain = Self::default();
+        let mut seen = HashSet::new();
+        // The next one is the last: a file's own come before those that were named earlier.
+        let mut waiting = vec![places.local.clone()];
+        while let Some(folder) = waiting.pop() {
+            if !seen.insert(folder.clone()) || seen.len() > FILES_MAX {
+                continue;
+            }
+            let path = disk::file_in(&folder, OPENMW_CFG);
+            let Some(bytes) = path.and_then(|path| disk::list_file(&path, notes)) else {
+                if !folder.is_dir() {
+                    let text = "an openmw.cfg names it with config=, and it does not exist";
+                    notes.push(Note::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
+                }
+                continue;
+            };
+            let cfg = Cfg::parse(&folder, &bytes);
+            if cfg.replaces("config") {
+                chain.files.truncate(1);
+            }
+            waiting.extend(cfg.values("config").rev().map(|value| cfg.path(value, places)));
+            chain.files.push(cfg);
+        }
+        chain
+    }
+
+    /// The values of a list, lowest first, each with its file.
+    pub(super) fn list(&self, key: &str) -> Vec<(&Cfg, String)> {
+        let mut values = Vec::new();
+        for cfg in &self.files {
+            if cfg.replaces(key) {
+                values.clear();
+            }
+            values.extend(cfg.values(key).map(|value| (cfg, value.to_owned())));
+        }
+        values
+    }
+
+    /// The path of a single value: the highest file has it.
+    pub(super) fn path(&self, key: &str, places: &Places) -> Option<PathBuf> {
+        let value = |cfg: &Cfg| cfg.values(key).next_back().map(|value| cfg.path(value, places));
+        self.files.iter().rev().find_map(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{Cfg, Chain, Places};
+
+    /// A chain of folders with these texts, each of which may name others.
+    fn chain(files: &[(&str, &str)]) -> (Vec<String>, Chain) {
+        let dir = tempfile::tempdir().unwrap();
+        for (folder, text) in files {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+            fs::write(dir.path().join(folder).join("openmw.cfg"), text).unwrap();
+        }
+        let places = Places { local: dir.path().join(files[0].0), ..Places::default() };
+        let mut notes = Vec::new();
+        let chain = Chain::read(&places, &mut notes);
+        let name = |cfg: &Cfg| cfg.folder.file_name().unwrap().to_string_lossy().into_owned();
+        (chain.files.iter().map(name).collect(), chain)
+    }
+
+    #[test]
+    fn what_a_file_names_is_read_before_what_was_named_earlier_and_once() {
+        let files = [
+            ("1", "config=../2\nconfig=../3\nl=1\n"),
+            ("2", "config=../4\nl=2\n"),
+            ("3", "config=../1\nl=3\nreplace=m\nm=3\n"),
+            ("4", "l=4\nm=4\n"),
+        ];
+        let (names, chain) = chain(&files);
+        assert_eq!(names, ["1", "2", "4", "3"]);
+        let values = |key| chain.list(key).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
+        assert_eq!(
+            (values("l"), values("m")),
+            (vec!["1".into(), "2".into(), "4".into(), "3".into()], vec!["3".to_owned()])
+        );
+    }
+
+    #[test]
+    fn replacing_the_chain_leaves_the_first_file() {
+        let files = [("1", "config=../2\nconfig=../3\n"), ("2", ""), ("3", "replace=config\nconfig=../2\n")];
+        assert_eq!(chain(&files).0, ["1", "3"]);
+    }
+}
