@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::caseless::{FolderNames, find_folder};
 use super::super::environment::Environment;
-use super::candidate::{Candidate, Met, Report};
-use super::{executable, prefix, yaml};
+use super::candidate::{self, Candidate, Met, Report};
+use super::{prefix, recognise, yaml};
 
 /// Bytes of a bottle's settings.
 const SETTINGS_MAX: usize = 4 << 20;
@@ -40,7 +40,7 @@ pub(super) fn in_bottles(environment: &Environment, report: &mut Report) -> Vec<
         for bottle in folders_in(&folder) {
             // A bottle elsewhere leaves this.
             let elsewhere = settings(&bottle.join("placeholder.yml"), report, |keys| keys == ["Path"]);
-            let elsewhere = elsewhere.first().and_then(|it| executable::absolute(it, &environment.home));
+            let elsewhere = elsewhere.first().and_then(|it| candidate::absolute(it, &environment.home));
             let bottle = elsewhere.unwrap_or(bottle);
             if !bottle.join("drive_c").is_dir() {
                 continue;
@@ -49,8 +49,8 @@ pub(super) fn in_bottles(environment: &Environment, report: &mut Report) -> Vec<
                 keys.first().is_some_and(|it| it == "External_Programs")
                     && keys.last().is_some_and(|it| it == "path")
             });
-            let programs = programs.iter().filter_map(|it| executable::absolute(it, &environment.home));
-            let folders = programs.filter_map(|it| executable::game_folder(&it));
+            let programs = programs.iter().filter_map(|it| candidate::absolute(it, &environment.home));
+            let folders = programs.filter_map(|it| recognise::game_folder(&it));
             candidates.extend(folders.map(|it| Candidate::unlisted(it, Some(bottle.clone()))));
             candidates.extend(on_drive_c(&bottle));
         }

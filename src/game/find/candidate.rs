@@ -82,3 +82,12 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
     metadata.is_dir().then(|| (metadata.dev(), metadata.ino()))
 }
+
+/// A path of a list, if it is absolute once `~` is the home.
+pub(super) fn absolute(text: &str, home: &Path) -> Option<PathBuf> {
+    let path = match text.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => PathBuf::from(text),
+    };
+    path.is_absolute().then_some(path)
+}

@@ -8,9 +8,8 @@ use super::super::environment::Environment;
 use super::super::store::Store;
 use super::super::title::Title;
 use super::super::titles::TITLES;
-use super::candidate::{Candidate, Met, Report};
-use super::executable;
-use super::prefix;
+use super::candidate::{self, Candidate, Met, Report};
+use super::{prefix, recognise};
 
 /// Bytes of a list.
 const LIST_MAX: usize = 16 << 20;
@@ -87,7 +86,7 @@ impl Heroic<'_> {
         for game in array(list.as_ref().and_then(|list| list.get("games"))) {
             let executable = game.get("install").and_then(|install| self.path(install, "executable"));
             let folder = self.path(game, "folder_name");
-            let folders = executable.iter().filter_map(|it| executable::game_folder(it)).chain(folder);
+            let folders = executable.iter().filter_map(|it| recognise::game_folder(it)).chain(folder);
             let folders: Vec<PathBuf> = folders.collect();
             if folders.is_empty() {
                 continue;
@@ -122,7 +121,7 @@ impl Heroic<'_> {
 
     /// A path in a list, in which `~` may stand for the home.
     fn path(&self, object: &Value, key: &str) -> Option<PathBuf> {
-        executable::absolute(text(object, key)?, self.home)
+        candidate::absolute(text(object, key)?, self.home)
     }
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::super::caseless::FolderNames;
 use super::super::environment::Environment;
-use super::candidate::{Candidate, Met, Report};
-use super::{executable, prefix, yaml};
+use super::candidate::{self, Candidate, Met, Report};
+use super::{prefix, recognise, yaml};
 
 /// Bytes of a game's settings.
 const SETTINGS_MAX: usize = 1 << 20;
@@ -50,10 +50,10 @@ pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<
 
 /// The game of an executable; a relative one is relative to the prefix.
 fn candidate(exe: &str, wine_prefix: Option<&str>, environment: &Environment) -> Option<Candidate> {
-    let wine_prefix = wine_prefix.and_then(|it| executable::absolute(it, &environment.home));
-    let exe: PathBuf = executable::absolute(exe, &environment.home)
+    let wine_prefix = wine_prefix.and_then(|it| candidate::absolute(it, &environment.home));
+    let exe: PathBuf = candidate::absolute(exe, &environment.home)
         .or_else(|| wine_prefix.as_ref().map(|folder| folder.join(exe)))?;
-    let folder = executable::game_folder(&exe)?;
+    let folder = recognise::game_folder(&exe)?;
     let prefix = wine_prefix.and_then(|it| prefix::with_drive_c(&it)).or_else(|| prefix::around(&exe));
     Some(Candidate::unlisted(folder, prefix))
 }

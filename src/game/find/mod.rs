@@ -2,7 +2,6 @@
 
 mod bottles;
 mod candidate;
-mod executable;
 mod heroic;
 mod lutris;
 mod openmw;

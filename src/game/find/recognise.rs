@@ -9,6 +9,9 @@ use super::super::title::Title;
 use super::super::titles::TITLES;
 use crate::system::covered::uncovered;
 
+/// Folders above an executable that may be the game's; Oblivion Remastered's is three above.
+const LEVELS_MAX: usize = 4;
+
 /// What a folder is.
 #[derive(Debug)]
 pub(super) enum Recognised {
@@ -52,6 +55,24 @@ pub(super) fn recognise(folder: &Path, expected: Option<&'static Title>) -> Reco
         return what(missing.swap_remove(at));
     }
     missing.into_iter().find(|(_, lacks)| lacks.is_little()).map_or(Recognised::No, what)
+}
+
+/// The folder of the game that an executable belongs to: the nearest above it that is one. Of an executable whose name
+/// is a game's own, the nearest that looks like one, so that it can be said what it lacks.
+pub(super) fn game_folder(executable: &Path) -> Option<PathBuf> {
+    let above = || executable.ancestors().skip(1).take(LEVELS_MAX);
+    let is_game = |folder: &&Path| matches!(recognise(folder, None), Recognised::Game { .. });
+    let is_like_one = |folder: &&Path| matches!(recognise(folder, None), Recognised::Incomplete(_));
+    let found =
+        above().find(is_game).or_else(|| above().find(is_like_one).filter(|_| is_of_game(executable)));
+    found.map(Path::to_owned)
+}
+
+/// Whether an executable bears the name of a game's own.
+fn is_of_game(executable: &Path) -> bool {
+    let name = executable.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_own = |path: &str| path.rsplit('/').next().is_some_and(|own| caseless::same(own, name));
+    TITLES.iter().any(|title| title.identity.executables.iter().copied().any(is_own))
 }
 
 /// The names in a folder and in its data folders, each read once: there may be many.
