@@ -87,7 +87,7 @@
 //! | why do opens send no message? | `src/fuse/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fuse/adaptor.rs` |
 //! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
 //! | who wins where two archives have a path? | [`tree::merge()`] |
-//! | which archives does a game load, and why? | its row in `game/titles/`, the plan in `game/plan.rs`; `bsafs order` prints it |
+//! | which archives does a game load, and why? | its row in `game/titles/`, the plan in `game/plan/`; `bsafs order` prints it |
 //! | what does the Tab key offer? | `cli/expected.rs` and `cli/candidates.rs`, by way of `bsafs complete` and the scripts in `cli/completion_scripts/` |
 //! | where is a game looked for? | `game/find/`; `bsafs games` prints what is found |
 //! | where is a wrong checksum noticed, and what then? | `content/codec/zlib.rs` and `lz4_frame.rs`: [`content::codec::DecodeError::Suspect`], EIO; a missing one is a [`content::codec::Quirk`] |

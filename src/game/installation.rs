@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::precedence::ArchiveRule;
 use super::store::Store;
-use super::title::Title;
+use super::titles::title::Title;
 
 /// A game on the disk.
 #[derive(Clone, Debug)]

@@ -7,8 +7,7 @@
 
 use std::path::{Component, Path};
 
-use bsafs::game::find::{visit_vdf, visit_yaml};
-use bsafs::game::{Cfg, Places, Settings};
+use bsafs::game::{Cfg, Places, Settings, visit_vdf, visit_yaml};
 
 /// Levels of keys that readers follow.
 const DEPTH_MAX: usize = 32;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::super::caseless::{FolderNames, find_folder};
 use super::super::environment::Environment;
 use super::candidate::{self, Candidate, Met, Report};
-use super::{prefix, recognise, yaml};
+use super::{prefix, recognise};
+use crate::game::settings::yaml;
 
 /// Bytes of a bottle's settings.
 const SETTINGS_MAX: usize = 4 << 20;

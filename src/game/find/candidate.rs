@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::small_file;
 use super::super::store::Store;
-use super::super::title::Title;
+use crate::game::titles::title::Title;
 
 /// A folder that may hold a game.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::super::environment::Environment;
 use super::super::store::Store;
-use super::super::title::Title;
 use super::super::titles::TITLES;
 use super::candidate::{self, Candidate, Met, Report};
 use super::{prefix, recognise};
+use crate::game::titles::title::Title;
 
 /// Bytes of a list.
 const LIST_MAX: usize = 16 << 20;

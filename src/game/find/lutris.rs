@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use super::super::caseless::FolderNames;
 use super::super::environment::Environment;
 use super::candidate::{self, Candidate, Met, Report};
-use super::{prefix, recognise, yaml};
+use super::{prefix, recognise};
+use crate::game::settings::yaml;
 
 /// Bytes of a game's settings.
 const SETTINGS_MAX: usize = 1 << 20;

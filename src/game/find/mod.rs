@@ -11,13 +11,6 @@ mod search;
 mod steam;
 #[cfg(test)]
 mod tests;
-mod vdf;
-mod yaml;
 
 pub use prefix::unreadable;
 pub use search::{Found, find, recognise, with_prefix};
-// For tests and fuzz targets.
-#[doc(hidden)]
-pub use vdf::visit_values as visit_vdf;
-#[doc(hidden)]
-pub use yaml::visit_values as visit_yaml;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::super::environment::Environment;
 use super::super::installation::Installation;
 use super::super::store::Store;
-use super::super::title::Title;
 use super::super::titles;
 use super::candidate::Report;
+use crate::game::titles::title::Title;
 
 const ID: &str = "openmw";
 const FLATPAK: &str = "app/org.openmw.OpenMW/current/active/files/etc/openmw";

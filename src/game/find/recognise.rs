@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::caseless::{self, FolderNames, find_file, find_folder};
 use super::super::store::Store;
-use super::super::title::Title;
 use super::super::titles::TITLES;
+use crate::game::titles::title::Title;
 use crate::system::covered::uncovered;
 
 /// Folders above an executable that may be the game's; Oblivion Remastered's is three above.

@@ -6,12 +6,12 @@ use super::super::caseless::{find_folder, same};
 use super::super::environment::Environment;
 use super::super::installation::Installation;
 use super::super::store::Store;
-use super::super::title::Title;
 use super::super::titles::TITLES;
 use super::candidate::{Candidate, Report, identity};
 use super::prefix::{self, UserFolders};
 use super::recognise::{self, Recognised};
 use super::{bottles, heroic, lutris, openmw, steam};
+use crate::game::titles::title::Title;
 
 /// What was found.
 #[derive(Debug, Default)]

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use super::super::caseless::{self, FolderNames, find_file, find_folder};
 use super::super::environment::Environment;
 use super::super::store::Store;
-use super::super::title::Title;
 use super::super::titles::TITLES;
 use super::candidate::{Candidate, Met, Report};
-use super::{prefix, vdf};
+use super::prefix;
+use crate::game::settings::vdf;
+use crate::game::titles::title::Title;
 
 /// Bytes of a list. Those of users with thousands of games have some 100 KiB.
 const LIST_MAX: usize = 8 << 20;

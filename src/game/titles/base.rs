@@ -1,6 +1,6 @@
 //! What rows of the table begin with.
 
-use super::super::title::{
+use super::title::{
     ActiveRule, Identity, IniFile, IniPlace, IniRole, ListRules, MasterRule, OrderRule, PluginRules,
     TestFiles,
 };

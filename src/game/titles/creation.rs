@@ -3,11 +3,11 @@
 use super::super::archive_version::ArchiveVersion::{Ba2, Bsa};
 use super::super::precedence::{ArchiveRule, Confidence};
 use super::super::store::{Store, StoreNames};
-use super::super::title::{
+use super::base::{LONG, NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
+use super::title::{
     ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
     MasterRule, OrderRule, PluginRules, TestFiles, Title,
 };
-use super::base::{LONG, NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
 use super::vanilla;
 
 const SKYRIM_BASE: Title = Title {

@@ -3,11 +3,11 @@
 use super::super::archive_version::ArchiveVersion::{Bsa, Tes3};
 use super::super::precedence::{ArchiveRule, Confidence};
 use super::super::store::{Store, StoreNames};
-use super::super::title::{
+use super::base::{NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
+use super::title::{
     ActiveRule, AttachRule, Identity, IniPlace, IniRole, IniRules, ListRules, LooseSetting, MasterRule,
     OrderRule, PluginRules, TestFiles, Title,
 };
-use super::base::{NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
 use super::vanilla;
 
 pub(super) static MORROWIND: Title = Title {

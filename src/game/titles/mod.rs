@@ -6,9 +6,13 @@
 mod base;
 mod creation;
 mod gamebryo;
+pub(crate) mod title;
 mod vanilla;
 
-use super::title::Title;
+pub use title::{
+    ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
+    MasterRule, OrderRule, PluginRules, TestFiles, Title,
+};
 
 /// All games. Those with more marks come before those that share their executable or master.
 pub static TITLES: [&Title; 16] = [

@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::caseless::{FolderNames, find_folder, fold};
-use super::disk;
-use super::fuse_mount::is_fuse;
-use super::ini::Ini;
-use super::installation::{Installation, Overrides};
-use super::note::{Note, NoteCode};
-use super::order::{LoadOrder, PlanError, PlannedLayer, Shown};
-use super::plan_game::{Managed, plan_managed};
-use super::qsettings::Settings;
-use super::text::decode_utf8;
+use crate::game::caseless::{FolderNames, find_folder, fold};
+use crate::game::fuse_mount::is_fuse;
+use crate::game::installation::{Installation, Overrides};
+use crate::game::note::{Note, NoteCode};
+use crate::game::plan::disk;
+use crate::game::plan::load_order::{LoadOrder, PlanError, PlannedLayer, Shown};
+use crate::game::plan::plan_game::{Managed, plan_managed};
+use crate::game::settings::ini::Ini;
+use crate::game::settings::qsettings::Settings;
+use crate::game::settings::text::decode_utf8;
 
 /// The file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";

@@ -15,7 +15,7 @@ const RANKED_MAX: usize = 1 << 14;
 
 /// Indexes of archives in the order in which the game searches them; `names` are in the order of loading, as the game
 /// spells them.
-pub(super) fn searched<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
+pub(crate) fn searched<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
     let mut list: Vec<(usize, Marks)> = Vec::new();
     for (index, name) in names.enumerate() {
         let marks = Marks::of(name);

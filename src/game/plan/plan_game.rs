@@ -3,33 +3,33 @@
 use std::path::{Path, PathBuf};
 
 use super::active::PluginLists;
-use super::caseless::{self, FoundPath, find_folder, fold};
 use super::data::{DataFolder, DataFolders};
 use super::disk;
-use super::find::unreadable;
-use super::fuse_mount::is_fuse;
-use super::ini::{Ini, IniFiles};
-use super::installation::{Installation, Overrides};
 use super::invalidation;
 use super::language;
-use super::note::{Note, NoteCode};
-use super::order::{LayerKind, LoadOrder, PlanError, PlannedLayer};
-use super::plan::{Inputs, plan};
-use super::store::Store;
-use super::text::{decode_list, decode_utf8, lines};
-use super::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, Title};
+use super::layers::{Inputs, plan};
+use super::load_order::{LayerKind, LoadOrder, PlanError, PlannedLayer};
+use crate::game::caseless::{self, FoundPath, find_folder, fold};
+use crate::game::find::unreadable;
+use crate::game::fuse_mount::is_fuse;
+use crate::game::installation::{Installation, Overrides};
+use crate::game::note::{Note, NoteCode};
+use crate::game::settings::ini::{Ini, IniFiles};
+use crate::game::settings::text::{decode_list, decode_utf8, lines};
+use crate::game::store::Store;
+use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, Title};
 
 /// What a mod manager puts in place of the game's own files.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Managed {
+pub(crate) struct Managed {
     /// Folders above the data folder, lowest first.
-    pub(super) folders: Vec<PlannedLayer>,
+    pub(crate) folders: Vec<PlannedLayer>,
     /// The folder with INI files in place of My Games.
-    pub(super) inis: Option<PathBuf>,
+    pub(crate) inis: Option<PathBuf>,
     /// An INI file above all others.
-    pub(super) tweaks: Option<PathBuf>,
+    pub(crate) tweaks: Option<PathBuf>,
     /// The folder with the lists of plugins.
-    pub(super) lists: Option<PathBuf>,
+    pub(crate) lists: Option<PathBuf>,
 }
 
 /// The load order of an installed game.
@@ -47,7 +47,7 @@ pub fn plan_game(installation: &Installation, overrides: &Overrides) -> Result<L
 }
 
 /// The same with what a mod manager changes.
-pub(super) fn plan_managed(
+pub(crate) fn plan_managed(
     installation: &Installation,
     overrides: &Overrides,
     managed: &Managed,

@@ -2,7 +2,7 @@
 
 /// The path below the data folder that a name in a list means, `/` between names. `None` where it leads out: by a drive, from
 /// a root, or upwards. Lexically, as Windows does.
-pub(super) fn below_data(name: &str) -> Option<String> {
+pub(crate) fn below_data(name: &str) -> Option<String> {
     if name.contains(':') || name.starts_with(['/', '\\']) {
         return None;
     }

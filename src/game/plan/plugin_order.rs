@@ -7,11 +7,11 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::active::{Listed, Plugin};
-use super::caseless::fold;
-use super::title::{OrderRule, PluginRules};
+use crate::game::caseless::fold;
+use crate::game::titles::title::{OrderRule, PluginRules};
 
 /// Indexes of all plugins, active or not, in load order: an inactive one can still be what puts another before it.
-pub(super) fn order(rules: &PluginRules, listed: &Listed, plugins: &[Plugin]) -> Vec<usize> {
+pub(crate) fn order(rules: &PluginRules, listed: &Listed, plugins: &[Plugin]) -> Vec<usize> {
     let index: HashMap<&str, usize> =
         plugins.iter().enumerate().map(|(at, plugin)| (plugin.folded.as_str(), at)).collect();
     let written = as_listed(rules, listed, plugins, &index);
@@ -113,10 +113,10 @@ fn with_needed_first(order: &[usize], plugins: &[Plugin], index: &HashMap<&str, 
 #[cfg(test)]
 mod tests {
     use super::super::active::{Listed, Plugin};
-    use super::super::caseless::fold;
     use super::super::plugin::Header;
-    use super::super::titles::title;
     use super::order;
+    use crate::game::caseless::fold;
+    use crate::game::titles::title;
 
     /// A plugin by name, which ends in `.esm` for a master, its time and its masters.
     fn plugin(name: &str, time: i64, masters: &[&str]) -> Plugin {

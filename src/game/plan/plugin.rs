@@ -6,11 +6,11 @@
 use crate::read::{Reader, UnexpectedEnd};
 
 /// Bytes of a plugin that are read at first: enough for the headers of nearly all.
-pub(super) const HEADER_FIRST: usize = 4 << 10;
+pub(crate) const HEADER_FIRST: usize = 4 << 10;
 
 /// Bytes of a plugin that are read at most. The header record of the largest real plugins has some 100 KiB, most of it
 /// behind the masters.
-pub(super) const HEADER_MAX: usize = 1 << 20;
+pub(crate) const HEADER_MAX: usize = 1 << 20;
 
 /// Masters that a header may have: indexes of plugins are a byte; light and medium plugins allow some thousand more.
 const MASTERS_MAX: usize = 1 << 13;
@@ -45,7 +45,7 @@ impl Header {
     }
 
     /// The bytes that the header record takes, as far as it states and [`HEADER_MAX`] allows.
-    pub(super) fn len(bytes: &[u8]) -> usize {
+    pub(crate) fn len(bytes: &[u8]) -> usize {
         let size =
             Reader::at(bytes, 4, "the record's size").and_then(|mut reader| reader.u32("the record's size"));
         let size = size.ok().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
@@ -106,7 +106,7 @@ fn flags_of_hedr(field: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::Header;
 
     fn field(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {

@@ -18,7 +18,7 @@ const CODES: [(&str, &[&str]); 13] = [
 ];
 
 /// The code of a language that a store or an INI file names in any case: `GERMAN`, `german` and `de` are `de`.
-pub(super) fn code(name: &str) -> Option<&'static str> {
+pub(crate) fn code(name: &str) -> Option<&'static str> {
     let name = name.trim().to_ascii_lowercase();
     // Stores add the country: `en-US`.
     let short = name.split(['-', '_']).next().unwrap_or_default();
@@ -27,7 +27,7 @@ pub(super) fn code(name: &str) -> Option<&'static str> {
 }
 
 /// The language of an archive of voices by its name: `de` of `Mod - Voices_de.ba2`, and of `Voices_de0` too.
-pub(super) fn of_archive(name: &str) -> Option<&'static str> {
+pub(crate) fn of_archive(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let (_, behind) = name.rsplit_once("voices_")?;
     let end = behind.find(|letter: char| !letter.is_ascii_lowercase()).unwrap_or(behind.len());

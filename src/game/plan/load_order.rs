@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::note::Note;
-use super::precedence::{Confidence, Precedence};
+use crate::game::note::Note;
+use crate::game::precedence::{Confidence, Precedence};
 
 /// The layers that a game loads, lowest first, and what is odd about them.
 #[derive(Clone, Debug, Default)]

@@ -6,14 +6,14 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::archive_version::{ArchiveVersion, HEAD};
-use super::caseless::{FolderNames, find_file, fold};
 use super::data::{DataFile, DataFolder};
-use super::ini::{INI_MAX, Ini};
-use super::looked;
-use super::note::{Note, NoteCode};
 use super::plugin::{HEADER_FIRST, Header};
-use super::small_file;
+use crate::game::archive_version::{ArchiveVersion, HEAD};
+use crate::game::caseless::{FolderNames, find_file, fold};
+use crate::game::looked;
+use crate::game::note::{Note, NoteCode};
+use crate::game::settings::ini::{INI_MAX, Ini};
+use crate::game::small_file;
 use crate::system::covered::uncovered;
 
 /// Bytes of a list of plugins or mods that are read.
@@ -23,7 +23,7 @@ const LIST_MAX: usize = 4 << 20;
 const NAMES_MAX: usize = 1 << 20;
 
 /// Reads the names in a data folder. Folders that differ in case alone are noted where `note_case` asks for it.
-pub(super) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -> DataFolder {
+pub(crate) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -> DataFolder {
     let mut folder = DataFolder { path: path.to_owned(), files: Vec::new() };
     looked::note_names(path);
     let entries = match std::fs::read_dir(uncovered(path)) {
@@ -61,22 +61,22 @@ pub(super) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -
 }
 
 /// A list or settings file; `None` where there is none.
-pub(super) fn list_file(path: &Path, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
+pub(crate) fn list_file(path: &Path, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
     read(path, LIST_MAX, notes)
 }
 
 /// A file of a name in any case, directly in a folder.
-pub(super) fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
+pub(crate) fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
     find_file(folder, name)
 }
 
 /// An INI file; `None` where there is none.
-pub(super) fn ini(path: &Path, notes: &mut Vec<Note>) -> Option<Ini> {
+pub(crate) fn ini(path: &Path, notes: &mut Vec<Note>) -> Option<Ini> {
     read(path, INI_MAX, notes).map(|bytes| Ini::parse(&bytes))
 }
 
 /// The header of a plugin; `None` where it cannot be read.
-pub(super) fn header(path: &Path) -> Option<Header> {
+pub(crate) fn header(path: &Path) -> Option<Header> {
     let (mut bytes, _) = small_file::read_start(path, HEADER_FIRST).ok()?;
     let len = Header::len(&bytes);
     if len > bytes.len() && bytes.len() == HEADER_FIRST {
@@ -86,18 +86,18 @@ pub(super) fn header(path: &Path) -> Option<Header> {
 }
 
 /// The version of an archive; `None` where it cannot be read or is no archive.
-pub(super) fn archive_version(path: &Path) -> Option<ArchiveVersion> {
+pub(crate) fn archive_version(path: &Path) -> Option<ArchiveVersion> {
     ArchiveVersion::of(&small_file::read_start(path, HEAD).ok()?.0)
 }
 
 /// The spellings of a name in a folder: the one that is meant, then the others.
-pub(super) fn spellings(folder: &Path, name: &str) -> Vec<PathBuf> {
+pub(crate) fn spellings(folder: &Path, name: &str) -> Vec<PathBuf> {
     let Ok(names) = FolderNames::read(folder) else { return Vec::new() };
     names.get(name).into_iter().chain(names.others(name)).map(|name| folder.join(name)).collect()
 }
 
 /// Whether a folder has an entry whose folded name satisfies a condition.
-pub(super) fn has_name(folder: &Path, condition: impl Fn(&str) -> bool) -> bool {
+pub(crate) fn has_name(folder: &Path, condition: impl Fn(&str) -> bool) -> bool {
     FolderNames::read(folder).is_ok_and(|names| names.iter().any(|name| condition(&fold(name))))
 }
 

@@ -3,32 +3,32 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::caseless::fold;
+use crate::game::caseless::fold;
 
 /// A time as the disk has it: seconds, nanoseconds.
-pub(super) type Time = (i64, u32);
+pub(crate) type Time = (i64, u32);
 
 /// A file directly in a data folder.
 #[derive(Clone, Debug)]
-pub(super) struct DataFile {
+pub(crate) struct DataFile {
     /// As the disk spells it.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// When it was changed; of a link, its target.
-    pub(super) changed: Time,
+    pub(crate) changed: Time,
 }
 
 /// A data folder: the game's own, or a mod's.
 #[derive(Clone, Debug, Default)]
-pub(super) struct DataFolder {
+pub(crate) struct DataFolder {
     /// Where it is.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The files directly in it.
-    pub(super) files: Vec<DataFile>,
+    pub(crate) files: Vec<DataFile>,
 }
 
 /// Data folders, lowest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct DataFolders {
+pub(crate) struct DataFolders {
     folders: Vec<DataFolder>,
     /// Folder and file by folded name: the ones that a game finds first, highest first.
     index: HashMap<String, Vec<(usize, usize)>>,
@@ -36,7 +36,7 @@ pub(super) struct DataFolders {
 
 impl DataFolders {
     /// Of folders, lowest first.
-    pub(super) fn new(folders: Vec<DataFolder>) -> Self {
+    pub(crate) fn new(folders: Vec<DataFolder>) -> Self {
         let mut index: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (at, folder) in folders.iter().enumerate().rev() {
             // Of several spellings in one folder the first in the order of bytes comes first.
@@ -51,7 +51,7 @@ impl DataFolders {
 
     /// The file that a name in any case means: that of the highest folder, in it the one of the same spelling if there is
     /// one.
-    pub(super) fn find(&self, name: &str) -> Option<FoundFile<'_>> {
+    pub(crate) fn find(&self, name: &str) -> Option<FoundFile<'_>> {
         let all = self.index.get(&fold(name))?;
         let highest = all.first()?.0;
         let mut same = all.iter().take_while(|(folder, _)| *folder == highest);
@@ -60,7 +60,7 @@ impl DataFolders {
     }
 
     /// What a game finds under each name, in the order of the names' capitals.
-    pub(super) fn all(&self) -> Vec<FoundFile<'_>> {
+    pub(crate) fn all(&self) -> Vec<FoundFile<'_>> {
         let mut all: Vec<_> =
             self.index.iter().filter_map(|(folded, all)| Some((folded, *all.first()?))).collect();
         all.sort_unstable();
@@ -68,7 +68,7 @@ impl DataFolders {
     }
 
     /// The files that [`Self::find`] never returns, because a higher folder has their names, by path.
-    pub(super) fn hidden(&self) -> Vec<FoundFile<'_>> {
+    pub(crate) fn hidden(&self) -> Vec<FoundFile<'_>> {
         let below = |all: &Vec<(usize, usize)>| {
             let highest = all.first().map(|it| it.0);
             all.iter().copied().filter(|it| Some(it.0) != highest).collect::<Vec<_>>()
@@ -86,27 +86,27 @@ impl DataFolders {
 
 /// A file and the folder that has it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FoundFile<'a> {
+pub(crate) struct FoundFile<'a> {
     /// The folder.
-    pub(super) folder: &'a DataFolder,
+    pub(crate) folder: &'a DataFolder,
     /// The file.
-    pub(super) file: &'a DataFile,
+    pub(crate) file: &'a DataFile,
 }
 
 impl<'a> FoundFile<'a> {
     /// Where it is.
-    pub(super) fn path(self) -> PathBuf {
+    pub(crate) fn path(self) -> PathBuf {
         self.folder.path.join(&self.file.name)
     }
 
     /// Its name as the disk spells it.
-    pub(super) fn name(self) -> &'a str {
+    pub(crate) fn name(self) -> &'a str {
         &self.file.name
     }
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::{DataFile, DataFolder, DataFolders};
 
     /// Folders with files and their times.

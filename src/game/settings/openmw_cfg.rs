@@ -47,7 +47,7 @@ impl Cfg {
     }
 
     /// Whether the file takes back what lower files say of a key.
-    pub(super) fn replaces(&self, key: &str) -> bool {
+    pub(crate) fn replaces(&self, key: &str) -> bool {
         self.values("replace").any(|value| value == key)
     }
 

@@ -6,11 +6,11 @@
 
 use std::collections::HashSet;
 
-use super::caseless::fold;
 use super::text::decode_ini;
+use crate::game::caseless::fold;
 
 /// The longest INI file that is read. Real ones have some 100 KiB.
-pub(super) const INI_MAX: usize = 4 << 20;
+pub(crate) const INI_MAX: usize = 4 << 20;
 
 /// An INI file.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +103,7 @@ impl IniFiles {
 }
 
 /// The names in a list.
-pub(super) fn list(value: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn list(value: &str) -> impl Iterator<Item = &str> {
     value.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 

@@ -6,41 +6,41 @@ use std::path::{Path, PathBuf};
 use super::active::{self, PluginLists};
 use super::archives::{Archives, LoadedArchive};
 use super::data::DataFolders;
-use super::ini::{Ini, IniFiles};
+use super::load_order::{LoadOrder, PlannedLayer};
 use super::loose;
-use super::note::Note;
-use super::order::{LoadOrder, PlannedLayer};
 use super::plugin::Header;
 use super::plugin_order;
-use super::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 use super::ranks;
-use super::title::Title;
+use crate::game::note::Note;
+use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
+use crate::game::settings::ini::{Ini, IniFiles};
+use crate::game::titles::title::Title;
 
 /// All that the plan of a game depends on.
-pub(super) struct Inputs<'a> {
-    pub(super) title: &'static Title,
+pub(crate) struct Inputs<'a> {
+    pub(crate) title: &'static Title,
     /// The code of its language.
-    pub(super) language: &'a str,
-    pub(super) inis: &'a IniFiles,
+    pub(crate) language: &'a str,
+    pub(crate) inis: &'a IniFiles,
     /// The names in its data folders.
-    pub(super) data: &'a DataFolders,
+    pub(crate) data: &'a DataFolders,
     /// The layers of loose files, lowest first; one for each data folder that shows any.
-    pub(super) folders: Vec<PlannedLayer>,
-    pub(super) lists: &'a PluginLists,
+    pub(crate) folders: Vec<PlannedLayer>,
+    pub(crate) lists: &'a PluginLists,
     /// The header of a plugin.
-    pub(super) header: &'a dyn Fn(&Path) -> Option<Header>,
+    pub(crate) header: &'a dyn Fn(&Path) -> Option<Header>,
     /// An INI file in a data folder.
-    pub(super) ini: &'a dyn Fn(&Path) -> Option<Ini>,
+    pub(crate) ini: &'a dyn Fn(&Path) -> Option<Ini>,
     /// A file in a folder of a data folder, the highest that has it, by a path with `/` between names.
-    pub(super) below: &'a dyn Fn(&str) -> Option<PathBuf>,
+    pub(crate) below: &'a dyn Fn(&str) -> Option<PathBuf>,
     /// The user's word on which archive wins.
-    pub(super) precedence: Option<ArchiveRule>,
+    pub(crate) precedence: Option<ArchiveRule>,
     /// A plugin of OBSE that has the last archive win is installed.
-    pub(super) has_sky_bsa: bool,
+    pub(crate) has_sky_bsa: bool,
 }
 
 /// Plans a game.
-pub(super) fn plan(inputs: Inputs<'_>) -> LoadOrder {
+pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let mut notes = Vec::new();
     let (plugins, inactive) = plugins(&inputs, &mut notes);
     let mut archives = archives(&inputs, &plugins);
@@ -74,10 +74,10 @@ fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<
     let mut noted = HashSet::new();
     for plugin in active.iter().map(|&at| &installed[at]) {
         for master in &plugin.header.masters {
-            let folded = super::caseless::fold(master);
+            let folded = crate::game::caseless::fold(master);
             if !exists.contains(folded.as_str()) && noted.insert(folded) {
                 let text = format!("{} needs it; the game stops or leaves that plugin", plugin.name);
-                notes.push(Note::new(super::note::NoteCode::MasterMissing, master, text));
+                notes.push(Note::new(crate::game::note::NoteCode::MasterMissing, master, text));
             }
         }
     }

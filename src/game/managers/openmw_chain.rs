@@ -3,22 +3,22 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use super::disk;
-use super::note::{Note, NoteCode};
-use super::openmw_cfg::{Cfg, OPENMW_CFG, Places};
+use crate::game::note::{Note, NoteCode};
+use crate::game::plan::disk;
+use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
 
 /// Files of one chain that are read.
 const FILES_MAX: usize = 256;
 
 /// Files that name each other, lowest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chain {
-    pub(super) files: Vec<Cfg>,
+pub(crate) struct Chain {
+    pub(crate) files: Vec<Cfg>,
 }
 
 impl Chain {
     /// Reads the chain that begins in a folder.
-    pub(super) fn read(places: &Places, notes: &mut Vec<Note>) -> Self {
+    pub(crate) fn read(places: &Places, notes: &mut Vec<Note>) -> Self {
         let mut chain = Self::default();
         let mut seen = HashSet::new();
         // The next one is the last: a file's own come before those that were named earlier.
@@ -46,7 +46,7 @@ impl Chain {
     }
 
     /// The values of a list, lowest first, each with its file.
-    pub(super) fn list(&self, key: &str) -> Vec<(&Cfg, String)> {
+    pub(crate) fn list(&self, key: &str) -> Vec<(&Cfg, String)> {
         let mut values = Vec::new();
         for cfg in &self.files {
             if cfg.replaces(key) {
@@ -58,7 +58,7 @@ impl Chain {
     }
 
     /// The path of a single value: the highest file has it.
-    pub(super) fn path(&self, key: &str, places: &Places) -> Option<PathBuf> {
+    pub(crate) fn path(&self, key: &str, places: &Places) -> Option<PathBuf> {
         let value = |cfg: &Cfg| cfg.values(key).next_back().map(|value| cfg.path(value, places));
         self.files.iter().rev().find_map(value)
     }

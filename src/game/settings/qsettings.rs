@@ -37,7 +37,7 @@ impl Settings {
     }
 
     /// Whether a section has a key that begins so.
-    pub(super) fn has_any(&self, section: &str, start: &str) -> bool {
+    pub(crate) fn has_any(&self, section: &str, start: &str) -> bool {
         let mut values = self.values.iter();
         values.any(|(name, key, _)| name.eq_ignore_ascii_case(section) && key.starts_with(start))
     }

@@ -4,31 +4,31 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::attach::{SortedNames, attached};
-use super::caseless::fold;
 use super::data::DataFolders;
-use super::ini::{Ini, IniFiles, list};
 use super::language;
 use super::listed_path::below_data;
-use super::note::{Note, NoteCode};
-use super::precedence::ArchiveRule;
-use super::title::Title;
+use crate::game::caseless::fold;
+use crate::game::note::{Note, NoteCode};
+use crate::game::precedence::ArchiveRule;
+use crate::game::settings::ini::{Ini, IniFiles, list};
+use crate::game::titles::title::Title;
 
 /// An archive that the game loads.
 #[derive(Clone, Debug)]
-pub(super) struct LoadedArchive {
+pub(crate) struct LoadedArchive {
     /// As the list spells it that names it, or the disk; New Vegas looks at the case of its letters.
-    pub(super) name: String,
-    pub(super) path: PathBuf,
-    pub(super) why: String,
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) why: String,
     /// Whether sources agree that the game loads it.
-    pub(super) is_sure: bool,
+    pub(crate) is_sure: bool,
 }
 
 /// Paths in lists that are looked up. Games' own lists have none, and each costs as many folders as there are mods.
 const PATHS_MAX: usize = 64;
 
 /// Archives in the order of loading.
-pub(super) struct Archives<'a> {
+pub(crate) struct Archives<'a> {
     title: &'a Title,
     data: &'a DataFolders,
     /// A file below a data folder; see [`Self::find`].
@@ -37,15 +37,15 @@ pub(super) struct Archives<'a> {
     looked_up: usize,
     language: &'a str,
     names: SortedNames,
-    pub(super) loaded: Vec<LoadedArchive>,
+    pub(crate) loaded: Vec<LoadedArchive>,
     /// Folded names of those that are loaded: one is loaded once.
     seen: HashSet<String>,
-    pub(super) notes: Vec<Note>,
+    pub(crate) notes: Vec<Note>,
 }
 
 impl<'a> Archives<'a> {
     /// `below` finds a file in a folder of a data folder, by its path.
-    pub(super) fn new(
+    pub(crate) fn new(
         title: &'a Title,
         data: &'a DataFolders,
         language: &'a str,
@@ -58,7 +58,7 @@ impl<'a> Archives<'a> {
     }
 
     /// Loads the archives of all lists but the last, then those that the game loads by itself.
-    pub(super) fn load_lists(&mut self, inis: &IniFiles) {
+    pub(crate) fn load_lists(&mut self, inis: &IniFiles) {
         for name in self.title.lists.first {
             self.load(name, "always first", true);
         }
@@ -71,14 +71,14 @@ impl<'a> Archives<'a> {
     }
 
     /// Loads the archives of the list that comes after plugins.
-    pub(super) fn load_last_list(&mut self, inis: &IniFiles) {
+    pub(crate) fn load_last_list(&mut self, inis: &IniFiles) {
         if let Some((key, vanilla)) = &self.title.lists.last {
             self.load_key(inis, key, vanilla);
         }
     }
 
     /// Loads the archives that the INI of a plugin lists.
-    pub(super) fn load_ini_of_plugin(&mut self, label: &str, ini: &Ini) {
+    pub(crate) fn load_ini_of_plugin(&mut self, label: &str, ini: &Ini) {
         for (key, _) in self.title.lists.keys {
             let value = ini.get(self.title.lists.section, key).unwrap_or_default();
             for name in list(value) {
@@ -88,7 +88,7 @@ impl<'a> Archives<'a> {
     }
 
     /// Loads the archives that an active plugin brings.
-    pub(super) fn load_attached(&mut self, plugin: &str) {
+    pub(crate) fn load_attached(&mut self, plugin: &str) {
         let names = std::mem::take(&mut self.names);
         for archive in attached(self.title.attach, plugin, self.language, &names) {
             let doubt = if archive.is_sure { "" } else { " (sources disagree about this name)" };
@@ -100,7 +100,7 @@ impl<'a> Archives<'a> {
     }
 
     /// Notes on archives that are not loaded. `inactive` are the installed plugins that are not active.
-    pub(super) fn note_others<'p>(&mut self, inactive: impl Iterator<Item = &'p str>) {
+    pub(crate) fn note_others<'p>(&mut self, inactive: impl Iterator<Item = &'p str>) {
         let mut owners: HashMap<&str, &str> = HashMap::new();
         for plugin in inactive {
             for archive in attached(self.title.attach, plugin, self.language, &self.names) {
@@ -237,7 +237,7 @@ impl<'a> Archives<'a> {
 }
 
 /// Whether a name is that of an archive.
-pub(super) fn is_archive(name: &str) -> bool {
+pub(crate) fn is_archive(name: &str) -> bool {
     let folded = fold(name);
     folded.ends_with(".BSA") || folded.ends_with(".BA2")
 }

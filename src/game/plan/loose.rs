@@ -1,14 +1,14 @@
 //! When loose files beat archives, by the settings of an installation.
 
-use super::ini::{IniFiles, list};
-use super::precedence::{Confidence, LooseRule};
-use super::title::LooseSetting;
+use crate::game::precedence::{Confidence, LooseRule};
+use crate::game::settings::ini::{IniFiles, list};
+use crate::game::titles::title::LooseSetting;
 
 const SECTION: &str = "Archive";
 const INVALIDATE: &str = "bInvalidateOlderFiles";
 
 /// The rule that the INI files set, and how sure it is.
-pub(super) fn rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, Confidence) {
+pub(crate) fn rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, Confidence) {
     let (is_set, is_set_by_default) =
         (inis.is_set(SECTION, INVALIDATE, false), inis.is_set(SECTION, INVALIDATE, true));
     match setting {
@@ -33,8 +33,8 @@ fn folder(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ini::{Ini, IniFiles};
     use super::{LooseRule, LooseSetting, rule};
+    use crate::game::settings::ini::{Ini, IniFiles};
 
     fn of(setting: LooseSetting, text: &str) -> LooseRule {
         let mut inis = IniFiles::default();

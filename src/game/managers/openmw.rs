@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::archives::is_archive;
-use super::caseless::fold;
-use super::data::DataFolders;
-use super::disk;
-use super::environment::Environment;
-use super::installation::Overrides;
-use super::note::{Note, NoteCode};
-use super::openmw_cfg::{OPENMW_CFG, Places};
 use super::openmw_chain::Chain;
-use super::order::{LoadOrder, PlanError, PlannedLayer};
-use super::precedence::{Confidence, Precedence};
+use crate::game::caseless::fold;
+use crate::game::environment::Environment;
+use crate::game::installation::Overrides;
+use crate::game::note::{Note, NoteCode};
+use crate::game::plan::archives::is_archive;
+use crate::game::plan::data::DataFolders;
+use crate::game::plan::disk;
+use crate::game::plan::load_order::{LoadOrder, PlanError, PlannedLayer};
+use crate::game::precedence::{Confidence, Precedence};
+use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
 
 /// The script list that OpenMW loads before all content.
 const BUILT_IN: &str = "builtin.omwscripts";

@@ -1,12 +1,12 @@
 //! `ArchiveInvalidation.txt`, by which Oblivion and the Fallouts of its engine take single paths out of all archives.
 
-use super::ini::IniFiles;
 use super::listed_path::below_data;
-use super::text::{decode_list, lines};
-use super::title::{LooseSetting, Title};
+use crate::game::settings::ini::IniFiles;
+use crate::game::settings::text::{decode_list, lines};
+use crate::game::titles::title::{LooseSetting, Title};
 
 /// The name of the list that INI files set. A key that none has names none: what the games take in its place is not known.
-pub(super) fn list_name<'a>(title: &Title, inis: &'a IniFiles) -> Option<&'a str> {
+pub(crate) fn list_name<'a>(title: &Title, inis: &'a IniFiles) -> Option<&'a str> {
     // Fallout 3 is taken to be like the other two; no source tells.
     let reads_it = matches!(title.loose, LooseSetting::Dates | LooseSetting::Invalidate);
     let (name, _) = inis.get("Archive", "SInvalidationFile").filter(|_| reads_it)?;
@@ -14,7 +14,7 @@ pub(super) fn list_name<'a>(title: &Title, inis: &'a IniFiles) -> Option<&'a str
 }
 
 /// The paths of a list: in small letters, `/` between names.
-pub(super) fn paths(list: &[u8]) -> Vec<String> {
+pub(crate) fn paths(list: &[u8]) -> Vec<String> {
     let text = decode_list(list);
     let paths = lines(&text).filter_map(below_data).map(|path| path.to_ascii_lowercase());
     paths.filter(|path| !path.is_empty()).collect()
@@ -22,9 +22,9 @@ pub(super) fn paths(list: &[u8]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ini::{Ini, IniFiles};
-    use super::super::titles::title;
     use super::{list_name, paths};
+    use crate::game::settings::ini::{Ini, IniFiles};
+    use crate::game::titles::title;
 
     #[test]
     fn a_list_has_paths_in_any_case_and_with_either_slash() {

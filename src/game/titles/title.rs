@@ -1,8 +1,8 @@
 //! The form of a row of the table of games: how a game is recognised, and the rules by which it loads archives.
 
-use super::archive_version::ArchiveVersion;
-use super::precedence::{ArchiveRule, Confidence};
-use super::store::{Store, StoreNames};
+use crate::game::archive_version::ArchiveVersion;
+use crate::game::precedence::{ArchiveRule, Confidence};
+use crate::game::store::{Store, StoreNames};
 
 /// A game, and everything in which it differs from others.
 #[derive(Debug)]

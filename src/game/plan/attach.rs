@@ -1,19 +1,19 @@
 //! Which archives an active plugin brings, by their names.
 
 use super::active::stem;
-use super::caseless::fold;
 use super::language;
-use super::title::AttachRule;
+use crate::game::caseless::fold;
+use crate::game::titles::title::AttachRule;
 
 /// Names in the order of their capitals, which is the order in which Windows and Wine list a folder.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SortedNames {
+pub(crate) struct SortedNames {
     /// Folded and stored.
     names: Vec<(String, String)>,
 }
 
 impl SortedNames {
-    pub(super) fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
         let mut names: Vec<_> = names.map(|name| (fold(name), name.to_owned())).collect();
         names.sort_unstable();
         Self { names }
@@ -29,14 +29,14 @@ impl SortedNames {
 
 /// An archive that a plugin brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Attached<'a> {
-    pub(super) name: &'a str,
+pub(crate) struct Attached<'a> {
+    pub(crate) name: &'a str,
     /// Whether sources agree that the game loads an archive of this name.
-    pub(super) is_sure: bool,
+    pub(crate) is_sure: bool,
 }
 
 /// The archives that an active plugin brings, in load order.
-pub(super) fn attached<'a>(
+pub(crate) fn attached<'a>(
     rule: AttachRule,
     plugin: &str,
     language: &str,
@@ -74,8 +74,8 @@ pub(super) fn attached<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::titles::title;
     use super::{SortedNames, attached};
+    use crate::game::titles::title;
 
     fn names(id: &str, plugin: &str, archives: &[&str]) -> Vec<String> {
         let sorted = SortedNames::new(archives.iter().copied());

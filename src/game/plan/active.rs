@@ -2,64 +2,64 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::caseless::fold;
 use super::data::DataFolders;
-use super::ini::IniFiles;
-use super::note::{Note, NoteCode};
 use super::plugin::Header;
-use super::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
+use crate::game::caseless::fold;
+use crate::game::note::{Note, NoteCode};
+use crate::game::settings::ini::IniFiles;
+use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
 
 /// The lists of plugins that a game reads.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PluginLists {
+pub(crate) struct PluginLists {
     /// The lines of `Plugins.txt`, stars and all.
-    pub(super) plugins: Vec<String>,
+    pub(crate) plugins: Vec<String>,
     /// The lines of `loadorder.txt`, if it exists.
-    pub(super) load_order: Option<Vec<String>>,
+    pub(crate) load_order: Option<Vec<String>>,
     /// The lines of the `.ccc` file.
-    pub(super) creation_club: Vec<String>,
+    pub(crate) creation_club: Vec<String>,
 }
 
 /// An installed plugin.
 #[derive(Clone, Debug)]
-pub(super) struct Plugin {
+pub(crate) struct Plugin {
     /// As the disk spells it.
-    pub(super) name: String,
-    pub(super) folded: String,
-    pub(super) header: Header,
-    pub(super) changed: super::data::Time,
-    pub(super) is_master: bool,
+    pub(crate) name: String,
+    pub(crate) folded: String,
+    pub(crate) header: Header,
+    pub(crate) changed: super::data::Time,
+    pub(crate) is_master: bool,
     /// Loads after all others.
-    pub(super) is_blueprint: bool,
+    pub(crate) is_blueprint: bool,
 }
 
 /// Names in the lists that decide what is active and where it loads.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Listed {
+pub(crate) struct Listed {
     /// Those that load before all others.
-    pub(super) early: Vec<String>,
+    pub(crate) early: Vec<String>,
     /// The order that the user gave, active or not.
-    pub(super) order: Vec<String>,
+    pub(crate) order: Vec<String>,
     /// Those that are active, folded, where they exist.
-    pub(super) active: HashSet<String>,
+    pub(crate) active: HashSet<String>,
 }
 
 /// Extensions of plugins.
 const EXTENSIONS: [&str; 3] = [".ESM", ".ESP", ".ESL"];
 
 /// Whether a name is that of a plugin.
-pub(super) fn is_plugin(name: &str) -> bool {
+pub(crate) fn is_plugin(name: &str) -> bool {
     let folded = fold(name);
     EXTENSIONS.iter().any(|extension| folded.ends_with(extension))
 }
 
 /// A plugin's name without its extension.
-pub(super) fn stem(name: &str) -> &str {
+pub(crate) fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// The installed plugins; `header` reads the header of one.
-pub(super) fn installed(
+pub(crate) fn installed(
     rules: &PluginRules,
     data: &DataFolders,
     header: &dyn Fn(&std::path::Path) -> Option<Header>,
@@ -83,7 +83,7 @@ pub(super) fn installed(
 }
 
 /// Collects the lists, with notes on names that do not exist.
-pub(super) fn listed(
+pub(crate) fn listed(
     rules: &PluginRules,
     lists: &PluginLists,
     inis: &IniFiles,
@@ -130,7 +130,7 @@ pub(super) fn listed(
 }
 
 /// Adds the plugins that are active because of others, or of files beside them.
-pub(super) fn add_implied(
+pub(crate) fn add_implied(
     rules: &PluginRules,
     data: &DataFolders,
     plugins: &[Plugin],
@@ -216,9 +216,9 @@ fn note_missing(wanted: &[String], exists: &HashMap<&str, &Plugin>, notes: &mut 
 #[cfg(test)]
 mod tests {
     use super::super::data::tests::folders;
-    use super::super::ini::{Ini, IniFiles};
-    use super::super::titles::title;
     use super::{Header, PluginLists, add_implied, installed, listed};
+    use crate::game::settings::ini::{Ini, IniFiles};
+    use crate::game::titles::title;
 
     /// Active plugins of a game, sorted, and the notes' subjects.
     fn active(id: &str, files: &[(&str, i64)], lists: &PluginLists, ini: &str) -> (Vec<String>, Vec<String>) {

@@ -1,0 +1,8 @@
+//! What mod managers, and OpenMW, put in place of a game's own files.
+
+mod mo2;
+mod openmw;
+mod openmw_chain;
+
+pub use mo2::{MO2_INI, instance_of_profile, plan_mo2};
+pub use openmw::plan_openmw;

@@ -1,0 +1,23 @@
+//! From an installation to what its game loads: plugins, the archives that they bring, and which layer wins.
+//!
+//! [`plan_game`] reads the disk and hands what it read to [`layers`], which computes the plan from it alone.
+
+mod active;
+pub(crate) mod archives;
+mod attach;
+pub(crate) mod data;
+pub(crate) mod disk;
+mod invalidation;
+mod language;
+mod layers;
+mod listed_path;
+pub(crate) mod load_order;
+mod loose;
+pub(crate) mod plan_game;
+mod plugin;
+mod plugin_order;
+mod ranks;
+
+pub use load_order::{LayerKind, LoadOrder, PlanError, PlannedLayer, Shown};
+pub use plan_game::plan_game;
+pub use plugin::Header;

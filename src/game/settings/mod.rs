@@ -1,0 +1,14 @@
+//! Readers of the settings and lists that games, mod managers and launchers keep: bytes in, values out.
+
+pub(crate) mod ini;
+pub(crate) mod openmw_cfg;
+pub(crate) mod qsettings;
+pub(crate) mod text;
+pub(crate) mod vdf;
+pub(crate) mod yaml;
+
+pub use ini::{Ini, IniFiles};
+pub use openmw_cfg::{Cfg, OPENMW_CFG, Places};
+pub use qsettings::Settings;
+pub use vdf::visit_values as visit_vdf;
+pub use yaml::visit_values as visit_yaml;
