@@ -24,8 +24,8 @@ pub use environment::Environment;
 pub use installation::{Installation, Overrides};
 pub use looked::{Looked, recorded};
 pub use managers::{MO2_INI, instance_of_profile, plan_mo2, plan_openmw};
-pub use note::{Note, NoteCode};
-pub use plan::{Header, LayerKind, LoadOrder, PlanError, PlannedLayer, Shown, plan_game};
+pub use note::{NoteCode, PlanNote};
+pub use plan::{Header, LayerKind, LoadOrder, OrderLayer, PlanError, Shown, plan_game};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 // For tests and fuzz targets.
 #[doc(hidden)]

@@ -93,7 +93,7 @@ impl NoteCode {
 
 /// A remark on what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct PlanNote {
     /// Its kind.
     pub code: NoteCode,
     /// The file, folder or name that it is about.
@@ -102,7 +102,7 @@ pub struct Note {
     pub text: String,
 }
 
-impl Note {
+impl PlanNote {
     /// A note.
     pub fn new(code: NoteCode, subject: impl Into<String>, text: impl Into<String>) -> Self {
         Self { code, subject: subject.into(), text: text.into() }

@@ -16,7 +16,7 @@ use super::reopening::Reopening;
 use super::reuse::Reuse;
 use super::sources::source_set::SourceSet;
 use crate::content::Store;
-use crate::game::{LoadOrder, Note};
+use crate::game::{LoadOrder, PlanNote};
 use crate::tree::{Kind, NodeId, Tree};
 
 /// Sources, opened as one tree of files: what a game, an archive, a folder or several of them show.
@@ -103,7 +103,7 @@ impl Vfs {
     }
 
     /// What is odd about the games among the sources.
-    pub fn notes(&self) -> &[Note] {
+    pub fn notes(&self) -> &[PlanNote] {
         &self.opened.order.notes
     }
 

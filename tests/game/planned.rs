@@ -318,7 +318,7 @@ fn an_archive_in_a_folder_of_data_is_loaded_and_one_elsewhere_is_not() {
     assert_eq!(layers(&order), ["deep.bsa", "Plain.bsa", "Data"]);
     let missing = notes(&order, NoteCode::ArchiveMissing);
     assert_eq!(missing, ["..\\Out.bsa", "Sub\\..\\..\\Out.bsa", "Z:\\Out.bsa", "/Out.bsa", "Sub\\None.bsa"]);
-    let is_out = |note: &&bsafs::game::Note| note.text.contains("leads out of the data folder");
+    let is_out = |note: &&bsafs::game::PlanNote| note.text.contains("leads out of the data folder");
     assert_eq!(order.notes.iter().filter(is_out).count(), 4);
 }
 

@@ -95,7 +95,7 @@ pub(crate) fn write_json(out: &mut impl Write, order: &LoadOrder) -> io::Result<
 }
 
 fn document(order: &LoadOrder) -> Document<'_> {
-    let layer = |layer: &'_ crate::game::PlannedLayer| layer.path.to_string_lossy().into_owned();
+    let layer = |layer: &'_ crate::game::OrderLayer| layer.path.to_string_lossy().into_owned();
     let loose_folders = match &order.precedence.loose {
         LooseRule::Below(folders) => Some(&folders[..]),
         _ => None,

@@ -6,9 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use crate::game::caseless::{FolderNames, find_folder, fold};
 use crate::game::fuse_mount::is_fuse;
 use crate::game::installation::{Installation, Overrides};
-use crate::game::note::{Note, NoteCode};
+use crate::game::note::{NoteCode, PlanNote};
 use crate::game::plan::disk;
-use crate::game::plan::load_order::{LoadOrder, PlanError, PlannedLayer, Shown};
+use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError, Shown};
 use crate::game::plan::plan_game::{Managed, plan_managed};
 use crate::game::settings::ini::Ini;
 use crate::game::settings::qsettings::Settings;
@@ -51,7 +51,7 @@ pub fn plan_mo2(
     };
     if is_mounted {
         let text = "a mod manager shows its mods there already; they are not added again";
-        notes.push(Note::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
+        notes.push(PlanNote::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
     }
     let settings = disk::file_in(&profile, "settings.ini").and_then(|path| disk::ini(&path, &mut notes));
     let is_local = settings.as_ref().is_some_and(has_own_settings);
@@ -180,14 +180,14 @@ impl Instance {
     }
 
     /// The mods of a profile that are on, lowest first, and the overwrite folder.
-    fn folders(&self, profile: &Path, notes: &mut Vec<Note>) -> Vec<PlannedLayer> {
+    fn folders(&self, profile: &Path, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
         let mut layers = Vec::new();
         let bytes = match disk::file_in(profile, "modlist.txt") {
             Some(path) => disk::list_file(&path, notes),
             None => {
                 let text = "the profile has no such list: no mod is on";
                 let path = profile.join("modlist.txt");
-                notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
+                notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
                 None
             }
         };
@@ -202,12 +202,12 @@ impl Instance {
             match path.filter(|path| path.is_dir()) {
                 Some(path) if is_around(&path, &self.folder) => {
                     let text = "it is a link to a folder that holds the instance: it is no mod";
-                    notes.push(Note::new(NoteCode::Mo2ModMissing, name, text));
+                    notes.push(PlanNote::new(NoteCode::Mo2ModMissing, name, text));
                 }
                 Some(path) => layers.push(self.layer(path, format!("mod \"{name}\""))),
                 None => {
                     let text = "the profile has it on, and the folder of mods does not have it";
-                    notes.push(Note::new(NoteCode::Mo2ModMissing, name, text));
+                    notes.push(PlanNote::new(NoteCode::Mo2ModMissing, name, text));
                 }
             }
         }
@@ -221,14 +221,14 @@ impl Instance {
             for path in layers.iter().filter_map(|layer| find_folder(&layer.path, ROOT)) {
                 let text =
                     "Root Builder puts its files into the game's folder: they are no part of the data folder";
-                notes.push(Note::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
+                notes.push(PlanNote::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
             }
         }
         layers
     }
 
     /// The names in the folder of mods; a note, and none, where it cannot be read.
-    fn names_of_mods(&self, notes: &mut Vec<Note>) -> Option<FolderNames> {
+    fn names_of_mods(&self, notes: &mut Vec<PlanNote>) -> Option<FolderNames> {
         let (subject, text) = match self.mods.as_deref().map(|mods| (mods, FolderNames::read(mods))) {
             Some((_, Ok(names))) => return Some(names),
             Some((mods, Err(error))) => {
@@ -239,12 +239,12 @@ impl Instance {
                 (self.ini().to_string_lossy().into_owned(), text.to_owned())
             }
         };
-        notes.push(Note::new(NoteCode::FolderMissing, subject, text + "; no mod is shown"));
+        notes.push(PlanNote::new(NoteCode::FolderMissing, subject, text + "; no mod is shown"));
         None
     }
 
-    fn layer(&self, path: PathBuf, why: String) -> PlannedLayer {
-        PlannedLayer { shown: self.shown.clone(), is_managed: true, ..PlannedLayer::folder(path, why) }
+    fn layer(&self, path: PathBuf, why: String) -> OrderLayer {
+        OrderLayer { shown: self.shown.clone(), is_managed: true, ..OrderLayer::folder(path, why) }
     }
 }
 

@@ -7,11 +7,11 @@ use super::openmw_chain::Chain;
 use crate::game::caseless::fold;
 use crate::game::environment::Environment;
 use crate::game::installation::Overrides;
-use crate::game::note::{Note, NoteCode};
+use crate::game::note::{NoteCode, PlanNote};
 use crate::game::plan::archives::is_archive;
 use crate::game::plan::data::DataFolders;
 use crate::game::plan::disk;
-use crate::game::plan::load_order::{LoadOrder, PlanError, PlannedLayer};
+use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
 
@@ -77,7 +77,7 @@ fn places(local: PathBuf, environment: &Environment) -> Places {
 }
 
 /// The data folders that exist, lowest first.
-fn folders(chain: &Chain, places: &Places, notes: &mut Vec<Note>) -> Vec<PlannedLayer> {
+fn folders(chain: &Chain, places: &Places, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
     let resources = chain.path("resources", places).unwrap_or_else(|| places.local.join("resources"));
     let in_flatpak = |path: PathBuf| match (path.strip_prefix("/app"), places.local.ancestors().nth(2)) {
         (Ok(rest), Some(files)) if !path.exists() => files.join(rest),
@@ -97,35 +97,35 @@ fn folders(chain: &Chain, places: &Places, notes: &mut Vec<Note>) -> Vec<Planned
             continue;
         }
         if path.is_dir() {
-            layers.push(PlannedLayer::folder(path, why));
+            layers.push(OrderLayer::folder(path, why));
         } else if at < last_required {
             let text = format!("{why}: there is no such folder");
-            notes.push(Note::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
+            notes.push(PlanNote::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
         }
     }
     layers
 }
 
 /// The content files in order.
-fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<String> {
+fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Vec<String> {
     let mut plugins: Vec<String> = names.find(BUILT_IN).iter().map(|found| found.name().to_owned()).collect();
     let mut seen: HashSet<String> = plugins.iter().map(|name| fold(name)).collect();
     for (_, name) in chain.list("content") {
         if !seen.insert(fold(&name)) {
             let text = "content= names it twice: OpenMW does not start";
-            notes.push(Note::new(NoteCode::PluginTwice, name, text));
+            notes.push(PlanNote::new(NoteCode::PluginTwice, name, text));
         } else if names.find(&name).is_some() {
             plugins.push(name);
         } else {
             let text = "content= names it, and no data folder has it: OpenMW does not start";
-            notes.push(Note::new(NoteCode::PluginMissing, name, text));
+            notes.push(PlanNote::new(NoteCode::PluginMissing, name, text));
         }
     }
     plugins
 }
 
 /// The archives in order, lowest first.
-fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<PlannedLayer> {
+fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
     let (mut layers, mut seen) = (Vec::new(), HashSet::new());
     // One that is named twice is registered twice: the last mention has it win.
     for (cfg, name) in chain.list("fallback-archive").into_iter().rev() {
@@ -135,11 +135,11 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<Pl
         match names.find(&name) {
             Some(found) => {
                 let why = format!("fallback-archive= of {}", cfg.folder.join(OPENMW_CFG).display());
-                layers.push(PlannedLayer::archive(found.path(), why));
+                layers.push(OrderLayer::archive(found.path(), why));
             }
             None => {
                 let text = "fallback-archive= names it, and no data folder has it: OpenMW does not start";
-                notes.push(Note::new(NoteCode::ArchiveMissing, name, text));
+                notes.push(PlanNote::new(NoteCode::ArchiveMissing, name, text));
             }
         }
     }
@@ -147,12 +147,12 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<Pl
     for found in names.all().into_iter().filter(|found| is_archive(found.name())) {
         if !seen.contains(&fold(found.name())) {
             let text = "no fallback-archive= names it";
-            notes.push(Note::new(NoteCode::ArchiveUnlisted, found.path().to_string_lossy(), text));
+            notes.push(PlanNote::new(NoteCode::ArchiveUnlisted, found.path().to_string_lossy(), text));
         }
     }
     for hidden in names.hidden().into_iter().filter(|hidden| is_archive(hidden.name())) {
         let text = "a data folder above has an archive of its name";
-        notes.push(Note::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
+        notes.push(PlanNote::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
     }
     layers
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::game::note::{Note, NoteCode};
+use crate::game::note::{NoteCode, PlanNote};
 use crate::game::plan::disk;
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
 
@@ -18,7 +18,7 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// Reads the chain that begins in a folder.
-    pub(crate) fn read(places: &Places, notes: &mut Vec<Note>) -> Self {
+    pub(crate) fn read(places: &Places, notes: &mut Vec<PlanNote>) -> Self {
         let mut chain = Self::default();
         let mut seen = HashSet::new();
         // The next one is the last: a file's own come before those that were named earlier.
@@ -31,7 +31,7 @@ impl Chain {
             let Some(bytes) = path.and_then(|path| disk::list_file(&path, notes)) else {
                 if !folder.is_dir() {
                     let text = "an openmw.cfg names it with config=, and it does not exist";
-                    notes.push(Note::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
+                    notes.push(PlanNote::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
                 }
                 continue;
             };

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::data::DataFolders;
 use super::plugin::Header;
 use crate::game::caseless::fold;
-use crate::game::note::{Note, NoteCode};
+use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::IniFiles;
 use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
 
@@ -88,7 +88,7 @@ pub(crate) fn listed(
     lists: &PluginLists,
     inis: &IniFiles,
     plugins: &[Plugin],
-    notes: &mut Vec<Note>,
+    notes: &mut Vec<PlanNote>,
 ) -> Listed {
     let exists: HashMap<&str, &Plugin> =
         plugins.iter().map(|plugin| (plugin.folded.as_str(), plugin)).collect();
@@ -202,13 +202,13 @@ fn game_files(inis: &IniFiles) -> Vec<String> {
     names
 }
 
-fn note_missing(wanted: &[String], exists: &HashMap<&str, &Plugin>, notes: &mut Vec<Note>) {
+fn note_missing(wanted: &[String], exists: &HashMap<&str, &Plugin>, notes: &mut Vec<PlanNote>) {
     let mut noted = HashSet::new();
     for name in wanted {
         let folded = fold(name);
         if !exists.contains_key(folded.as_str()) && noted.insert(folded) {
             let text = "the list of plugins names it, and the data folder does not have it";
-            notes.push(Note::new(NoteCode::PluginMissing, name, text));
+            notes.push(PlanNote::new(NoteCode::PluginMissing, name, text));
         }
     }
 }

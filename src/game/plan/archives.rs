@@ -8,7 +8,7 @@ use super::data::DataFolders;
 use super::language;
 use super::listed_path::below_data;
 use crate::game::caseless::fold;
-use crate::game::note::{Note, NoteCode};
+use crate::game::note::{NoteCode, PlanNote};
 use crate::game::precedence::ArchiveRule;
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::Title;
@@ -40,7 +40,7 @@ pub(crate) struct Archives<'a> {
     pub(crate) loaded: Vec<LoadedArchive>,
     /// Folded names of those that are loaded: one is loaded once.
     seen: HashSet<String>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<PlanNote>,
 }
 
 impl<'a> Archives<'a> {
@@ -123,19 +123,19 @@ impl<'a> Archives<'a> {
                 }
                 _ => (NoteCode::ArchiveUnlisted, "no list names it, and no plugin brings it".to_owned()),
             };
-            notes.push(Note::new(code, found.path().to_string_lossy(), text));
+            notes.push(PlanNote::new(code, found.path().to_string_lossy(), text));
         }
         for hidden in self.data.hidden().into_iter().filter(|hidden| is_archive(hidden.name())) {
             if let Some(winner) = self.data.find(hidden.name()) {
                 let text = format!("{} has its name, in a folder above", winner.path().display());
-                notes.push(Note::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
+                notes.push(PlanNote::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
             }
         }
         let is_override =
             |name: &str| self.title.archives.0 == ArchiveRule::NewVegas && fold(name).ends_with(".OVERRIDE");
         for found in all.iter().filter(|found| is_override(found.name())) {
             let text = "JIP LN NVSE raises the archive of this name above others, which is not modelled";
-            notes.push(Note::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
+            notes.push(PlanNote::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
         }
         self.notes.append(&mut notes);
     }
@@ -208,7 +208,7 @@ impl<'a> Archives<'a> {
                         format!("{why} names it, and it leads out of the data folder: it is not followed")
                     }
                 };
-                self.notes.push(Note::new(NoteCode::ArchiveMissing, name, text));
+                self.notes.push(PlanNote::new(NoteCode::ArchiveMissing, name, text));
             }
             None => return,
         }
@@ -231,7 +231,7 @@ impl<'a> Archives<'a> {
         let (length, limit) = (value.chars().count(), self.title.inis.list_limit);
         if length > limit {
             let text = format!("{length} characters; the game may read {limit} of them and drop the rest");
-            self.notes.push(Note::new(NoteCode::ListTooLong, format!("{key} of {label}"), text));
+            self.notes.push(PlanNote::new(NoteCode::ListTooLong, format!("{key} of {label}"), text));
         }
     }
 }

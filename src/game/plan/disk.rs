@@ -11,7 +11,7 @@ use super::plugin::{HEADER_FIRST, Header};
 use crate::game::archive_version::{ArchiveVersion, HEAD};
 use crate::game::caseless::{FolderNames, find_file, fold};
 use crate::game::looked;
-use crate::game::note::{Note, NoteCode};
+use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::{INI_MAX, Ini};
 use crate::game::small_file;
 use crate::system::covered::uncovered;
@@ -23,7 +23,7 @@ const LIST_MAX: usize = 4 << 20;
 const NAMES_MAX: usize = 1 << 20;
 
 /// Reads the names in a data folder. Folders that differ in case alone are noted where `note_case` asks for it.
-pub(crate) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -> DataFolder {
+pub(crate) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<PlanNote>) -> DataFolder {
     let mut folder = DataFolder { path: path.to_owned(), files: Vec::new() };
     looked::note_names(path);
     let entries = match std::fs::read_dir(uncovered(path)) {
@@ -46,14 +46,14 @@ pub(crate) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let text = "the link leads nowhere; a mod manager may have moved or removed what it deployed";
-                notes.push(Note::new(NoteCode::LinkDangling, entry.path().to_string_lossy(), text));
+                notes.push(PlanNote::new(NoteCode::LinkDangling, entry.path().to_string_lossy(), text));
             }
             Err(error) => notes.push(unreadable(&entry.path(), &error)),
         }
     }
     if note_case {
         let mut twice: Vec<_> =
-            folders.into_values().filter(|names| names.len() > 1).map(Note::folder_case).collect();
+            folders.into_values().filter(|names| names.len() > 1).map(PlanNote::folder_case).collect();
         twice.sort_by(|a, b| a.subject.cmp(&b.subject));
         notes.append(&mut twice);
     }
@@ -61,7 +61,7 @@ pub(crate) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<Note>) -
 }
 
 /// A list or settings file; `None` where there is none.
-pub(crate) fn list_file(path: &Path, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
+pub(crate) fn list_file(path: &Path, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
     read(path, LIST_MAX, notes)
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// An INI file; `None` where there is none.
-pub(crate) fn ini(path: &Path, notes: &mut Vec<Note>) -> Option<Ini> {
+pub(crate) fn ini(path: &Path, notes: &mut Vec<PlanNote>) -> Option<Ini> {
     read(path, INI_MAX, notes).map(|bytes| Ini::parse(&bytes))
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn has_name(folder: &Path, condition: impl Fn(&str) -> bool) -> bool 
     FolderNames::read(folder).is_ok_and(|names| names.iter().any(|name| condition(&fold(name))))
 }
 
-fn read(path: &Path, limit: usize, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
+fn read(path: &Path, limit: usize, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
     match small_file::read(path, limit) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -112,6 +112,6 @@ fn read(path: &Path, limit: usize, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
     }
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Note {
-    Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("{error}; it is left out"))
+fn unreadable(path: &Path, error: &io::Error) -> PlanNote {
+    PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("{error}; it is left out"))
 }

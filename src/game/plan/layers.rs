@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use super::active::{self, PluginLists};
 use super::archives::{Archives, LoadedArchive};
 use super::data::DataFolders;
-use super::load_order::{LoadOrder, PlannedLayer};
+use super::load_order::{LoadOrder, OrderLayer};
 use super::loose;
 use super::plugin::Header;
 use super::plugin_order;
 use super::ranks;
-use crate::game::note::Note;
+use crate::game::note::PlanNote;
 use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::titles::title::Title;
@@ -25,7 +25,7 @@ pub(crate) struct Inputs<'a> {
     /// The names in its data folders.
     pub(crate) data: &'a DataFolders,
     /// The layers of loose files, lowest first; one for each data folder that shows any.
-    pub(crate) folders: Vec<PlannedLayer>,
+    pub(crate) folders: Vec<OrderLayer>,
     pub(crate) lists: &'a PluginLists,
     /// The header of a plugin.
     pub(crate) header: &'a dyn Fn(&Path) -> Option<Header>,
@@ -55,7 +55,7 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
 }
 
 /// Active plugins in load order, and the installed ones that are not active.
-fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<String>) {
+fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<PlanNote>) -> (Vec<String>, Vec<String>) {
     let rules = &inputs.title.plugins;
     let installed = active::installed(rules, inputs.data, inputs.header);
     let mut listed = active::listed(rules, inputs.lists, inputs.inis, &installed, notes);
@@ -69,7 +69,7 @@ fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<Stri
 }
 
 /// Notes on masters that active plugins need and that do not exist.
-fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<Note>) {
+fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<PlanNote>) {
     let exists: HashSet<&str> = installed.iter().map(|plugin| plugin.folded.as_str()).collect();
     let mut noted = HashSet::new();
     for plugin in active.iter().map(|&at| &installed[at]) {
@@ -77,7 +77,7 @@ fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<
             let folded = crate::game::caseless::fold(master);
             if !exists.contains(folded.as_str()) && noted.insert(folded) {
                 let text = format!("{} needs it; the game stops or leaves that plugin", plugin.name);
-                notes.push(Note::new(crate::game::note::NoteCode::MasterMissing, master, text));
+                notes.push(PlanNote::new(crate::game::note::NoteCode::MasterMissing, master, text));
             }
         }
     }
@@ -123,8 +123,8 @@ fn precedence(inputs: &Inputs<'_>, all_are_sure: bool) -> (Precedence, Confidenc
 }
 
 /// Archives as layers, lowest first, from those in the order of loading.
-fn by_rule(rule: ArchiveRule, loaded: &[LoadedArchive]) -> Vec<PlannedLayer> {
-    let layer = |archive: &LoadedArchive| PlannedLayer::archive(&archive.path, &archive.why);
+fn by_rule(rule: ArchiveRule, loaded: &[LoadedArchive]) -> Vec<OrderLayer> {
+    let layer = |archive: &LoadedArchive| OrderLayer::archive(&archive.path, &archive.why);
     match rule {
         ArchiveRule::LastWins => loaded.iter().map(layer).collect(),
         ArchiveRule::FirstWins | ArchiveRule::Oblivion => loaded.iter().rev().map(layer).collect(),
@@ -138,9 +138,9 @@ fn by_rule(rule: ArchiveRule, loaded: &[LoadedArchive]) -> Vec<PlannedLayer> {
 /// Folders of loose files above archives, or below them where archives win or dates decide.
 fn with_folders(
     rule: &LooseRule,
-    archives: Vec<PlannedLayer>,
-    mut folders: Vec<PlannedLayer>,
-) -> Vec<PlannedLayer> {
+    archives: Vec<OrderLayer>,
+    mut folders: Vec<OrderLayer>,
+) -> Vec<OrderLayer> {
     let remark = match rule {
         LooseRule::Always => "",
         LooseRule::Never => ", below archives: bInvalidateOlderFiles is off",

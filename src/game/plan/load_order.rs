@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::game::note::Note;
+use crate::game::note::PlanNote;
 use crate::game::precedence::{Confidence, Precedence};
 
 /// The layers that a game loads, lowest first, and what is odd about them.
@@ -12,11 +12,11 @@ pub struct LoadOrder {
     /// The game's id; empty for a mix of archives and folders.
     pub game: &'static str,
     /// Lowest first: of several that have a path, the last has it, but for what [`LoadOrder::precedence`] says of loose files.
-    pub layers: Vec<PlannedLayer>,
+    pub layers: Vec<OrderLayer>,
     /// Paths that the game takes out of all of its archives; in small letters, `/` between names.
     pub invalidated: Vec<String>,
     /// What is odd.
-    pub notes: Vec<Note>,
+    pub notes: Vec<PlanNote>,
     /// The active plugins in load order.
     pub plugins: Vec<String>,
     /// The INI files that were read, lowest first.
@@ -31,7 +31,7 @@ pub struct LoadOrder {
 
 /// One of the layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedLayer {
+pub struct OrderLayer {
     /// What it is.
     pub what: LayerKind,
     /// Where it is; absolute.
@@ -44,7 +44,7 @@ pub struct PlannedLayer {
     pub is_managed: bool,
 }
 
-impl PlannedLayer {
+impl OrderLayer {
     /// An archive.
     pub fn archive(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
         Self::new(LayerKind::Archive, path.into(), why.into())

@@ -18,6 +18,6 @@ mod plugin;
 mod plugin_order;
 mod ranks;
 
-pub use load_order::{LayerKind, LoadOrder, PlanError, PlannedLayer, Shown};
+pub use load_order::{LayerKind, LoadOrder, OrderLayer, PlanError, Shown};
 pub use plan_game::plan_game;
 pub use plugin::Header;

@@ -8,12 +8,12 @@ use super::disk;
 use super::invalidation;
 use super::language;
 use super::layers::{Inputs, plan};
-use super::load_order::{LayerKind, LoadOrder, PlanError, PlannedLayer};
+use super::load_order::{LayerKind, LoadOrder, OrderLayer, PlanError};
 use crate::game::caseless::{self, FoundPath, find_folder, fold};
 use crate::game::find::unreadable;
 use crate::game::fuse_mount::is_fuse;
 use crate::game::installation::{Installation, Overrides};
-use crate::game::note::{Note, NoteCode};
+use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::settings::text::{decode_list, decode_utf8, lines};
 use crate::game::store::Store;
@@ -23,7 +23,7 @@ use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSe
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Managed {
     /// Folders above the data folder, lowest first.
-    pub(crate) folders: Vec<PlannedLayer>,
+    pub(crate) folders: Vec<OrderLayer>,
     /// The folder with INI files in place of My Games.
     pub(crate) inis: Option<PathBuf>,
     /// An INI file above all others.
@@ -41,7 +41,7 @@ pub fn plan_game(installation: &Installation, overrides: &Overrides) -> Result<L
     let data = caseless::find_folder(&installation.folder, installation.title.data);
     if let Some(data) = data.filter(|data| is_fuse(data)) {
         let text = "a file system is mounted over it: what that shows is taken for the game's own files";
-        order.notes.push(Note::new(NoteCode::DataMounted, data.to_string_lossy(), text));
+        order.notes.push(PlanNote::new(NoteCode::DataMounted, data.to_string_lossy(), text));
     }
     Ok(order)
 }
@@ -61,7 +61,7 @@ pub(crate) fn plan_managed(
     let mut reader = GameReader { installation, managed, data, is_portable: false, notes: Vec::new() };
     for other in others {
         let text = format!("the game sees {} in its place, and nothing of it", reader.data.display());
-        reader.notes.push(Note::new(NoteCode::FolderCase, other.to_string_lossy(), text));
+        reader.notes.push(PlanNote::new(NoteCode::FolderCase, other.to_string_lossy(), text));
     }
     reader.note_unreadable();
     reader.is_portable = reader.is_portable();
@@ -99,7 +99,7 @@ struct GameReader<'a> {
     data: PathBuf,
     /// Settings are in the game's folder.
     is_portable: bool,
-    notes: Vec<Note>,
+    notes: Vec<PlanNote>,
 }
 
 impl GameReader<'_> {
@@ -116,7 +116,7 @@ impl GameReader<'_> {
             let text =
                 "you may not read it: settings and lists of plugins that the game has in it are left out";
             let paths = unreadable(prefix).into_iter().map(|path| path.to_string_lossy().into_owned());
-            self.notes.extend(paths.map(|path| Note::new(NoteCode::FileUnreadable, path, text)));
+            self.notes.extend(paths.map(|path| PlanNote::new(NoteCode::FileUnreadable, path, text)));
         }
     }
 
@@ -140,7 +140,7 @@ impl GameReader<'_> {
             let Some(ini) = disk::ini(&path, &mut self.notes) else {
                 if !overrides.is_empty() {
                     let text = "there is no such INI file";
-                    self.notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
+                    self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
                 }
                 continue;
             };
@@ -173,7 +173,7 @@ impl GameReader<'_> {
                     "there is none, as before the first start of the game: the archives of the unchanged game are loaded"
                 }
             };
-            self.notes.push(Note::new(NoteCode::NeverStarted, format!("no {name}"), text));
+            self.notes.push(PlanNote::new(NoteCode::NeverStarted, format!("no {name}"), text));
         }
         let language = self.store_language();
         let used = title.inis.files.iter().filter(|file| file.role != IniRole::Template || !has_main);
@@ -208,7 +208,11 @@ impl GameReader<'_> {
         for section in [self.title().lists.section, "General", "Game Files"] {
             if ini.is_repeated(section) {
                 let text = "the game reads the first of these sections alone";
-                self.notes.push(Note::new(NoteCode::IniSectionTwice, format!("{label} [{section}]"), text));
+                self.notes.push(PlanNote::new(
+                    NoteCode::IniSectionTwice,
+                    format!("{label} [{section}]"),
+                    text,
+                ));
             }
         }
     }
@@ -246,7 +250,7 @@ impl GameReader<'_> {
             && !path.exists()
         {
             let text = "there is no such list of plugins";
-            self.notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
+            self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
         }
         let plugins = bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default();
         let load_order = folder.and_then(|folder| disk::file_in(&folder, "loadorder.txt"));
@@ -264,7 +268,7 @@ impl GameReader<'_> {
         for other in others {
             if Some(disk::list_file(other, &mut self.notes)) != content {
                 let text = format!("it differs from {}, which is read", first.display());
-                self.notes.push(Note::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
+                self.notes.push(PlanNote::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
             }
         }
         Some(first.clone())
@@ -284,11 +288,11 @@ impl GameReader<'_> {
     }
 
     /// The data folders and their layers, lowest first.
-    fn folders(&mut self) -> (Vec<DataFolder>, Vec<PlannedLayer>) {
-        let mut layers = vec![PlannedLayer::folder(&self.data, "loose files")];
+    fn folders(&mut self) -> (Vec<DataFolder>, Vec<OrderLayer>) {
+        let mut layers = vec![OrderLayer::folder(&self.data, "loose files")];
         let mut folders = vec![disk::data_folder(&self.data, true, &mut self.notes)];
         for path in self.add_ons() {
-            layers.push(PlannedLayer::folder(&path, "loose files of an add-on from the Microsoft Store"));
+            layers.push(OrderLayer::folder(&path, "loose files of an add-on from the Microsoft Store"));
             folders.push(disk::data_folder(&path, true, &mut self.notes));
         }
         let my_games = self.installation.my_games.as_ref().filter(|_| self.title().data_in_my_games);
@@ -297,11 +301,11 @@ impl GameReader<'_> {
             let main = &folders[0];
             let text =
                 format!("the game reads it above {}; mods are best kept in one of them", main.path.display());
-            self.notes.push(Note::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
+            self.notes.push(PlanNote::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
             // A plugin there counts only if the game's own folder has its name.
             let has = |name: &str| main.files.iter().any(|file| fold(&file.name) == fold(name));
             folder.files.retain(|file| !super::active::is_plugin(&file.name) || has(&file.name));
-            layers.push(PlannedLayer::folder(&path, "loose files in My Games"));
+            layers.push(OrderLayer::folder(&path, "loose files in My Games"));
             folders.push(folder);
         }
         for layer in &self.managed.folders {
@@ -335,7 +339,7 @@ impl GameReader<'_> {
                 "the game takes its {} paths out of all archives: loose files have them, or nothing",
                 paths.len()
             );
-            self.notes.push(Note::new(NoteCode::ArchiveInvalidation, path.to_string_lossy(), text));
+            self.notes.push(PlanNote::new(NoteCode::ArchiveInvalidation, path.to_string_lossy(), text));
         }
         paths
     }
@@ -350,7 +354,7 @@ impl GameReader<'_> {
 }
 
 /// Notes on archives of other versions than the game's own. They stay layers: whether a game refuses them is not known of all.
-fn note_versions(title: &Title, layers: &[PlannedLayer], notes: &mut Vec<Note>) {
+fn note_versions(title: &Title, layers: &[OrderLayer], notes: &mut Vec<PlanNote>) {
     let archives =
         layers.iter().filter(|layer| layer.what == LayerKind::Archive && !title.versions.is_empty());
     for layer in archives {
@@ -362,7 +366,7 @@ fn note_versions(title: &Title, layers: &[PlannedLayer], notes: &mut Vec<Note>) 
                 title.name,
                 own.join(" or ")
             );
-            notes.push(Note::new(NoteCode::ArchiveVersion, layer.path.to_string_lossy(), text));
+            notes.push(PlanNote::new(NoteCode::ArchiveVersion, layer.path.to_string_lossy(), text));
         }
     }
 }

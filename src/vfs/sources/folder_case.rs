@@ -1,11 +1,11 @@
 //! Folders of loose files that have folders whose names differ in case alone, of which Wine shows a game one.
 
 use crate::folder::FolderNames;
-use crate::game::Note;
+use crate::game::PlanNote;
 use crate::game::caseless::fold;
 
 /// A note for each set of such names, but for those directly in the folder, which the plan notes.
-pub(crate) fn notes(names: &FolderNames) -> Vec<Note> {
+pub(crate) fn notes(names: &FolderNames) -> Vec<PlanNote> {
     let mut folders: Vec<(u32, String, u32)> = (0_u32..)
         .zip(names.folders())
         .filter(|(_, (parent, ..))| *parent != 0)
@@ -15,7 +15,7 @@ pub(crate) fn notes(names: &FolderNames) -> Vec<Note> {
     let twice = folders.chunk_by(|a, b| (a.0, &a.1) == (b.0, &b.1)).filter(|same| same.len() > 1);
     let path =
         |folder: &(u32, String, u32)| String::from_utf8_lossy(&names.folder_path(folder.2)).into_owned();
-    twice.map(|same| Note::folder_case(same.iter().map(path).collect())).collect()
+    twice.map(|same| PlanNote::folder_case(same.iter().map(path).collect())).collect()
 }
 
 #[cfg(test)]

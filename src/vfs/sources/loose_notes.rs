@@ -9,7 +9,7 @@ use super::folder_case;
 use super::layer_plan::filter_of;
 use crate::folder::{self, Folder, OpenFiles, Wait};
 use crate::format::Entry;
-use crate::game::{LayerKind, LoadOrder, LooseRule, Note, NoteCode, PlannedLayer, Shown};
+use crate::game::{LayerKind, LoadOrder, LooseRule, NoteCode, OrderLayer, PlanNote, Shown};
 use crate::system::clock::unix_nanoseconds;
 use crate::vfs::opened_archive::{stored_path, with_archive};
 use crate::vfs::options::OpenOptions;
@@ -29,11 +29,11 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     }
     let hiding = Hiding::of(order, options);
     let files = Arc::new(OpenFiles::default());
-    let is_asked = |layer: &&PlannedLayer| !layer.is_managed || hiding.is_some();
+    let is_asked = |layer: &&OrderLayer| !layer.is_managed || hiding.is_some();
     let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
-    let layers: Vec<&PlannedLayer> = folders.filter(is_asked).collect();
+    let layers: Vec<&OrderLayer> = folders.filter(is_asked).collect();
     let notes = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
-        let PlannedLayer { path, shown, is_managed, .. } = layers[index];
+        let OrderLayer { path, shown, is_managed, .. } = layers[index];
         // As a mount walks it. What cannot be walked is a note of the plan.
         match folder::scan(path, &filter_of(shown), &files) {
             Ok(folder) => (
@@ -67,7 +67,7 @@ impl Hiding {
     }
 
     /// Notes on the files of a folder that it hides.
-    fn notes(&self, folder: &Folder, shown: &Shown) -> Vec<Note> {
+    fn notes(&self, folder: &Folder, shown: &Shown) -> Vec<PlanNote> {
         let text = match self.code {
             NoteCode::LooseOlder => "an archive that has it is not older: the game takes the archive's",
             _ => {
@@ -78,7 +78,7 @@ impl Hiding {
             .filter_map(|file| Some((file, String::from_utf8(folder.names().file_path(file)).ok()?)));
         let hidden =
             paths.filter(|(file, path)| self.hides(folder, *file, &path.to_ascii_lowercase(), shown));
-        hidden.map(|(_, path)| Note::new(self.code, path, text)).collect()
+        hidden.map(|(_, path)| PlanNote::new(self.code, path, text)).collect()
     }
 
     fn hides(&self, folder: &Folder, file: u32, folded: &str, shown: &Shown) -> bool {
@@ -93,11 +93,11 @@ impl Hiding {
 }
 
 /// Adds notes of one code in the order of their subjects, as many as are made.
-fn add_some(mut some: Vec<Note>, notes: &mut Vec<Note>) {
+fn add_some(mut some: Vec<PlanNote>, notes: &mut Vec<PlanNote>) {
     some.sort_by(|a, b| a.subject.cmp(&b.subject));
     let more = some.len().saturating_sub(NOTES_MAX);
     some.truncate(NOTES_MAX);
-    let last = some.last().map(|last| Note::new(last.code, format!("{more} more"), last.text.clone()));
+    let last = some.last().map(|last| PlanNote::new(last.code, format!("{more} more"), last.text.clone()));
     notes.append(&mut some);
     notes.extend(last.filter(|_| more > 0));
 }
@@ -109,7 +109,7 @@ struct Archives {
     newest: HashMap<String, Time>,
     /// The first folders of paths.
     folders: HashSet<String>,
-    unreadable: Vec<Note>,
+    unreadable: Vec<PlanNote>,
 }
 
 impl Archives {
@@ -136,7 +136,7 @@ impl Archives {
                     }
                 }
                 Err(what) => {
-                    let note = Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), what);
+                    let note = PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), what);
                     archives.unreadable.push(note);
                 }
             }

@@ -7,8 +7,8 @@ use super::layer_plan;
 use crate::game::caseless::{FolderNames, find_file, same};
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
-    Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, Overrides, PlanError,
-    PlannedLayer, TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw, title,
+    Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, OrderLayer, Overrides,
+    PlanError, TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw, title,
 };
 use crate::system::covered::uncovered;
 use crate::tree::Rule;
@@ -31,7 +31,7 @@ pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
         Source::Folder(folder) => loose_folder(&folder, archives),
         Source::Archive(path) => {
             let path = std::path::absolute(&path).map_err(|error| OpenError::unreadable(&path, error))?;
-            let layers = vec![PlannedLayer::archive(path, "named as a source")];
+            let layers = vec![OrderLayer::archive(path, "named as a source")];
             Ok(LoadOrder { layers, ..LoadOrder::default() })
         }
     });
@@ -255,8 +255,8 @@ fn loose_folder(folder: &Path, archives: FolderArchives) -> Result<LoadOrder, Op
     archives.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
     let why = format!("lies in {}", folder.display());
     let paths = archives.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file());
-    let mut layers: Vec<_> = paths.map(|path| PlannedLayer::archive(path, &*why)).collect();
-    layers.push(PlannedLayer::folder(folder, "named as a source"));
+    let mut layers: Vec<_> = paths.map(|path| OrderLayer::archive(path, &*why)).collect();
+    layers.push(OrderLayer::folder(folder, "named as a source"));
     Ok(LoadOrder { layers, ..LoadOrder::default() })
 }
 
