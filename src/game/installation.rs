@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::precedence::ArchiveRule;
-use super::store::Store;
+use super::storefront::Storefront;
 use super::titles::title::Title;
 
 /// A game on the disk.
@@ -12,7 +12,7 @@ pub struct Installation {
     /// Which game.
     pub title: &'static Title,
     /// Where it comes from.
-    pub store: Store,
+    pub store: Storefront,
     /// Its folder.
     pub folder: PathBuf,
     /// The folder with `drive_c` of the prefix that belongs to it.

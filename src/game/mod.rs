@@ -16,7 +16,7 @@ mod plan;
 mod precedence;
 mod settings;
 pub mod small_file;
-mod store;
+mod storefront;
 mod titles;
 
 pub use archive_version::ArchiveVersion;
@@ -31,7 +31,7 @@ pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 #[doc(hidden)]
 pub use settings::{Cfg, Places, Settings, visit_vdf, visit_yaml};
 pub use settings::{Ini, IniFiles, OPENMW_CFG};
-pub use store::{Store, StoreNames};
+pub use storefront::{StoreNames, Storefront};
 pub use titles::{
     ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
     MasterRule, OrderRule, PluginRules, TITLES, TestFiles, Title, title,

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bsafs::game::{
-    ArchiveRule, Installation, LoadOrder, LooseRule, NoteCode, Overrides, Store, plan_game, plan_mo2, title,
+    ArchiveRule, Installation, LoadOrder, LooseRule, NoteCode, Overrides, Storefront, plan_game, plan_mo2,
+    title,
 };
 use tempfile::TempDir;
 
@@ -25,7 +26,7 @@ impl Tree {
         let (my_games, local) = (Some(my_games), Some(local));
         let installation = Installation {
             title,
-            store: Store::Steam,
+            store: Storefront::Steam,
             folder,
             prefix: None,
             my_games,
@@ -355,7 +356,7 @@ fn fallout_4_of_the_microsoft_store_has_its_add_ons_in_folders_beside_it() {
     ]);
     tree.installation.folder = tree.path("Fallout 4 (PC)/Content");
     assert_eq!(tree.plan().plugins, ["Fallout4.esm"], "a copy from another store");
-    tree.installation.store = Store::Microsoft;
+    tree.installation.store = Storefront::Microsoft;
     let order = tree.plan();
     assert_eq!(order.plugins, ["Fallout4.esm", "DLCRobot.esm", "DLCCoast.esm"]);
     let paths: Vec<PathBuf> = order.layers.iter().map(|layer| layer.path.clone()).collect();

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use ::loadorder::GameSettings;
-use bsafs::game::{Installation, Overrides, Store, caseless, plan_game, title};
+use bsafs::game::{Installation, Overrides, Storefront, caseless, plan_game, title};
 
 use crate::games::GAMES;
 use crate::installations::{Folders, World};
@@ -83,7 +83,7 @@ fn orders(world: &World) -> Orders {
 fn ours(world: &World, folders: &Folders) -> Vec<String> {
     let installation = Installation {
         title: title(world.game.id).unwrap(),
-        store: Store::Steam,
+        store: Storefront::Steam,
         folder: folders.game.clone(),
         prefix: None,
         my_games: Some(folders.my_games.clone()),

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::super::small_file;
-use super::super::store::Store;
+use super::super::storefront::Storefront;
 use crate::game::titles::title::Title;
 
 /// A folder that may hold a game.
@@ -16,7 +16,7 @@ pub(super) struct Candidate {
     /// The game that is there by an id in the list; `None` where the list has no ids.
     pub(super) title: Option<&'static Title>,
     /// The store by the list.
-    pub(super) store: Store,
+    pub(super) store: Storefront,
     /// The folder with `drive_c`.
     pub(super) prefix: Option<PathBuf>,
     /// The language as the store names it.
@@ -26,7 +26,7 @@ pub(super) struct Candidate {
 impl Candidate {
     /// A folder of which no list says anything.
     pub(super) fn unlisted(folder: PathBuf, prefix: Option<PathBuf>) -> Self {
-        Self { folder, title: None, store: Store::Unknown, prefix, language: None }
+        Self { folder, title: None, store: Storefront::Unknown, prefix, language: None }
     }
 }
 

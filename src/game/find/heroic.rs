@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::super::environment::Environment;
-use super::super::store::Store;
+use super::super::storefront::Storefront;
 use super::super::titles::TITLES;
 use super::candidate::{self, Candidate, Met, Report};
 use super::{prefix, recognise};
@@ -59,7 +59,7 @@ impl Heroic<'_> {
             candidates.push(Candidate {
                 folder: path,
                 title: title(id, |title| title.identity.gog),
-                store: Store::Gog,
+                store: Storefront::Gog,
                 prefix,
                 language: text(game, "language").map(str::to_owned),
             });
@@ -74,7 +74,7 @@ impl Heroic<'_> {
             candidates.push(Candidate {
                 folder: path,
                 title: title(id, |title| title.identity.epic),
-                store: Store::Epic,
+                store: Storefront::Epic,
                 prefix: self.prefix(id, text(game, "title"), report),
                 language: None,
             });

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::environment::Environment;
 use super::super::installation::Installation;
-use super::super::store::Store;
+use super::super::storefront::Storefront;
 use super::super::titles;
 use super::candidate::Report;
 use crate::game::titles::title::Title;
@@ -56,7 +56,7 @@ fn installation(folder: &Path, settings: &Path) -> Option<Installation> {
     folder.join("openmw.cfg").is_file().then_some(())?;
     Some(Installation {
         title: titles::title(ID)?,
-        store: Store::Unknown,
+        store: Storefront::Unknown,
         folder: folder.to_owned(),
         prefix: None,
         my_games: settings.clone(),

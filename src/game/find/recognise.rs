@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::super::caseless::{self, FolderNames, find_file, find_folder};
-use super::super::store::Store;
+use super::super::storefront::Storefront;
 use super::super::titles::TITLES;
 use crate::game::titles::title::Title;
 use crate::system::covered::uncovered;
@@ -207,28 +207,28 @@ fn in_subfolder(folder: &Path, names: &FolderNames) -> Option<Recognised> {
 }
 
 /// The store that a game's files tell of.
-pub(super) fn store_of(title: &Title, folder: &Path) -> Store {
-    let Ok(names) = FolderNames::read(folder) else { return Store::Unknown };
+pub(super) fn store_of(title: &Title, folder: &Path) -> Storefront {
+    let Ok(names) = FolderNames::read(folder) else { return Storefront::Unknown };
     let has = |name: &str| names.get(name).is_some();
     let folded: Vec<String> = names.iter().map(caseless::fold).collect();
     let has_any = |start: &str, end: &str| folded.iter().any(|it| it.starts_with(start) && it.ends_with(end));
     let parent_has = |name: &str| folder.parent().is_some_and(|parent| find_file(parent, name).is_some());
     match () {
         () if has_any("GOGGAME-", ".ICO") || has_any("GOGGAME-", ".INFO") || has("Galaxy64.dll") => {
-            Store::Gog
+            Storefront::Gog
         }
         () if has("EOSSDK-Win64-Shipping.dll")
             || has("EOSSDK-Win32-Shipping.dll")
             || has("FalloutLauncherEpic.exe") =>
         {
-            Store::Epic
+            Storefront::Epic
         }
         // The parent holds the folders of languages.
         () if has("appxmanifest.xml") || (is_in_parent(title) && parent_has("appxmanifest.xml")) => {
-            Store::Microsoft
+            Storefront::Microsoft
         }
-        () if has("installscript.vdf") || has_any("STEAM_API", ".DLL") => Store::Steam,
-        () => Store::Unknown,
+        () if has("installscript.vdf") || has_any("STEAM_API", ".DLL") => Storefront::Steam,
+        () => Storefront::Unknown,
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::super::super::store::Store;
+    use super::super::super::storefront::Storefront;
     use super::super::super::titles;
     use super::{Recognised, recognise, store_of};
 
@@ -339,19 +339,19 @@ mod tests {
     #[test]
     fn the_store_is_told_by_files() {
         for (file, store) in [
-            ("goggame-1711230643.ico", Store::Gog),
-            ("galaxy64.DLL", Store::Gog),
-            ("EOSSDK-Win64-Shipping.dll", Store::Epic),
-            ("appxmanifest.xml", Store::Microsoft),
-            ("installscript.vdf", Store::Steam),
-            ("steam_api64.dll", Store::Steam),
-            ("readme.txt", Store::Unknown),
+            ("goggame-1711230643.ico", Storefront::Gog),
+            ("galaxy64.DLL", Storefront::Gog),
+            ("EOSSDK-Win64-Shipping.dll", Storefront::Epic),
+            ("appxmanifest.xml", Storefront::Microsoft),
+            ("installscript.vdf", Storefront::Steam),
+            ("steam_api64.dll", Storefront::Steam),
+            ("readme.txt", Storefront::Unknown),
         ] {
             let dir = tempfile::tempdir().unwrap();
             write(dir.path(), &[file, "english/x"]);
             assert_eq!(store_of(titles::title("skyrimse").unwrap(), dir.path()), store, "{file}");
             let beside = store_of(titles::title("fallout3").unwrap(), &dir.path().join("english"));
-            assert_eq!(beside == Store::Microsoft, store == Store::Microsoft, "{file}");
+            assert_eq!(beside == Storefront::Microsoft, store == Storefront::Microsoft, "{file}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::caseless::{find_folder, same};
 use super::super::environment::Environment;
 use super::super::installation::Installation;
-use super::super::store::Store;
+use super::super::storefront::Storefront;
 use super::super::titles::TITLES;
 use super::candidate::{Candidate, Report, identity};
 use super::prefix::{self, UserFolders};
@@ -120,11 +120,11 @@ fn installation(
 ) -> Installation {
     if openmw::is_openmw(title) {
         let settings = Some(openmw::user_settings(environment)).filter(|it| it.is_dir());
-        let (store, prefix, local) = (Store::Unknown, None, settings.clone());
+        let (store, prefix, local) = (Storefront::Unknown, None, settings.clone());
         return Installation { title, store, prefix, my_games: settings, local, language: None, folder };
     }
     let store = match candidate.store {
-        Store::Unknown => recognise::store_of(title, &folder),
+        Storefront::Unknown => recognise::store_of(title, &folder),
         store => store,
     };
     let prefix = candidate.prefix.clone().or_else(|| prefix::around(&folder));
@@ -142,14 +142,14 @@ fn list_in_data(title: &Title, folder: &Path) -> Option<PathBuf> {
 /// The folders of a game in its prefix. A copy from an unknown store may use the names of any.
 fn user_folders(
     title: &Title,
-    store: Store,
+    store: Storefront,
     prefix: Option<&Path>,
     environment: &Environment,
 ) -> UserFolders {
     let Some(prefix) = prefix else { return UserFolders::default() };
     let (local, my_games) = title.folders(store);
     let (mut local, mut my_games) = (vec![local], vec![my_games]);
-    if store == Store::Unknown {
+    if store == Storefront::Unknown {
         local.extend(title.local.all());
         my_games.extend(title.my_games.all());
     }
@@ -170,7 +170,7 @@ fn join(installations: &mut Vec<Installation>, new: Installation) {
         (known.prefix, known.my_games, known.local) = (new.prefix, new.my_games, new.local);
     }
     known.language = known.language.take().or(new.language);
-    if known.store == Store::Unknown {
+    if known.store == Storefront::Unknown {
         known.store = new.store;
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::caseless::{self, FolderNames, find_file, find_folder};
 use super::super::environment::Environment;
-use super::super::store::Store;
+use super::super::storefront::Storefront;
 use super::super::titles::TITLES;
 use super::candidate::{Candidate, Met, Report};
 use super::prefix;
@@ -187,7 +187,7 @@ fn candidate(
     Some(Candidate {
         folder: find_folder(&folder, subfolder).unwrap_or(folder),
         title: Some(title),
-        store: Store::Steam,
+        store: Storefront::Steam,
         prefix: compatdata(apps, id),
         language: manifest.language,
     })
@@ -209,7 +209,7 @@ pub(super) fn around(folder: &Path, title: &'static Title) -> Option<Candidate> 
     })?;
     let apps = installed.parent()?.parent()?;
     let mut unlisted = Candidate::unlisted(folder.to_owned(), None);
-    unlisted.store = Store::Steam;
+    unlisted.store = Storefront::Steam;
     for id in title.identity.steam {
         let manifest = find_file(apps, &format!("appmanifest_{id}.acf"));
         let manifest = manifest.and_then(|it| Manifest::read(&it, &mut Report::default()));

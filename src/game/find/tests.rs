@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::super::environment::Environment;
-use super::super::store::Store;
+use super::super::storefront::Storefront;
 use super::search::{Found, find, recognise, with_prefix};
 
 /// A home folder.
@@ -109,7 +109,7 @@ fn a_game_in_a_second_library_is_found_with_the_prefix_beside_it_though_the_list
     home.used("disk/Steam Library/steamapps/compatdata/377160/pfx", "steamuser", "Skyrim Special Edition");
     home.used(&format!("{STEAM}/steamapps/compatdata/489830/pfx"), "steamuser", "Skyrim Special Edition");
     let found = home.only();
-    assert_eq!((found.title.id, found.store, &found.folder), ("skyrimse", Store::Steam, &game));
+    assert_eq!((found.title.id, found.store, &found.folder), ("skyrimse", Storefront::Steam, &game));
     assert_eq!(found.prefix, Some(home.path(prefix)));
     assert_eq!((found.my_games, found.local), (Some(my_games), None));
     assert_eq!(found.language.as_deref(), Some("german"));
@@ -209,7 +209,7 @@ fn heroics_prefix_is_the_folder_itself_with_wine_and_pfx_with_proton() {
         let settings = format!(r#""winePrefix": "~/Prefixes/Skyrim", "wineVersion": {{"type": "{kind}"}}"#);
         heroic(&home, ".var/app/com.heroicgameslauncher.hgl/config/heroic", &game, &settings);
         let found = home.only();
-        assert_eq!((found.title.id, found.store), ("skyrimse", Store::Gog));
+        assert_eq!((found.title.id, found.store), ("skyrimse", Storefront::Gog));
         assert_eq!(found.prefix, Some(home.path(prefix)));
         assert!(found.my_games.unwrap().ends_with("Skyrim Special Edition GOG"));
     }
@@ -245,7 +245,7 @@ fn epics_folder_of_a_language_and_sideloaded_games_are_found() {
     let found = home.find();
     let games: Vec<_> = found.installations.iter().map(|it| (it.title.id, it.store, &it.folder)).collect();
     let epic = home.path("epic/Fallout New Vegas German");
-    assert_eq!(games, [("falloutnv", Store::Epic, &epic), ("skyrimse", Store::Unknown, &game)]);
+    assert_eq!(games, [("falloutnv", Storefront::Epic, &epic), ("skyrimse", Storefront::Unknown, &game)]);
     assert_eq!(found.installations[0].language.as_deref(), Some("german"));
 }
 
@@ -280,7 +280,7 @@ fn a_game_of_lutris_is_found_from_its_executable_and_its_prefix_around_it() {
     let file = ".local/share/lutris/games/skyrim-1.yml";
     home.write(file, &settings(exe.to_str().unwrap(), ""));
     let found = home.only();
-    assert_eq!((found.store, found.folder, found.my_games), (Store::Gog, game.clone(), Some(my_games)));
+    assert_eq!((found.store, found.folder, found.my_games), (Storefront::Gog, game.clone(), Some(my_games)));
     let prefix = format!("  prefix: {}\n", home.path("prefix").display());
     home.write(file, &settings("drive_c/GOG Games/Skyrim/SkyrimSE.exe", &prefix));
     assert_eq!(home.only().prefix, Some(home.path("prefix")));
@@ -333,7 +333,10 @@ fn a_folder_that_two_launchers_list_is_one_installation_with_the_prefix_in_which
         format!("game: {{exe: {0}/link/SkyrimSE.exe, prefix: {0}/prefix}}", home.dir.path().display());
     home.write(".config/lutris/games/skyrim.yml", &settings);
     let found = home.only();
-    assert_eq!((found.store, found.folder, found.prefix), (Store::Steam, game, Some(home.path("prefix"))));
+    assert_eq!(
+        (found.store, found.folder, found.prefix),
+        (Storefront::Steam, game, Some(home.path("prefix")))
+    );
     assert!(found.my_games.is_some());
 }
 
@@ -349,7 +352,7 @@ fn a_folder_by_hand_has_the_prefix_that_the_library_around_it_knows() {
         let found = recognise(folder, &environment).unwrap();
         assert_eq!(
             (found.store, &found.folder, &found.my_games),
-            (Store::Steam, &game, &Some(my_games.clone()))
+            (Storefront::Steam, &game, &Some(my_games.clone()))
         );
         assert_eq!(found.language.as_deref(), Some("german"));
     }

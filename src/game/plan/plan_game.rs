@@ -16,7 +16,7 @@ use crate::game::installation::{Installation, Overrides};
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::settings::text::{decode_list, decode_utf8, lines};
-use crate::game::store::Store;
+use crate::game::storefront::Storefront;
 use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, Title};
 
 /// What a mod manager puts in place of the game's own files.
@@ -319,7 +319,7 @@ impl GameReader<'_> {
     fn add_ons(&self) -> Vec<PathBuf> {
         // The game is in a folder `Content` of its own folder.
         let games = self.installation.folder.ancestors().nth(2);
-        let Some(games) = games.filter(|_| self.installation.store == Store::Microsoft) else {
+        let Some(games) = games.filter(|_| self.installation.store == Storefront::Microsoft) else {
             return Vec::new();
         };
         let names = self.title().microsoft_data.iter().rev();

@@ -2,7 +2,7 @@
 
 use super::super::archive_version::ArchiveVersion::{Ba2, Bsa};
 use super::super::precedence::{ArchiveRule, Confidence};
-use super::super::store::{Store, StoreNames};
+use super::super::storefront::{StoreNames, Storefront};
 use super::base::{LONG, NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
 use super::title::{
     ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
@@ -80,9 +80,9 @@ pub(super) static ENDERAL: Title = Title {
 const SKYRIMSE_NAMES: StoreNames = StoreNames {
     plain: "Skyrim Special Edition",
     others: &[
-        (Store::Gog, "Skyrim Special Edition GOG"),
-        (Store::Epic, "Skyrim Special Edition EPIC"),
-        (Store::Microsoft, "Skyrim Special Edition MS"),
+        (Storefront::Gog, "Skyrim Special Edition GOG"),
+        (Storefront::Epic, "Skyrim Special Edition EPIC"),
+        (Storefront::Microsoft, "Skyrim Special Edition MS"),
     ],
 };
 
@@ -134,8 +134,10 @@ const SKYRIMSE_BASE: Title = Title {
 
 pub(super) static SKYRIMSE: Title = SKYRIMSE_BASE;
 
-const ENDERALSE_NAMES: StoreNames =
-    StoreNames { plain: "Enderal Special Edition", others: &[(Store::Gog, "Enderal Special Edition GOG")] };
+const ENDERALSE_NAMES: StoreNames = StoreNames {
+    plain: "Enderal Special Edition",
+    others: &[(Storefront::Gog, "Enderal Special Edition GOG")],
+};
 
 pub(super) static ENDERALSE: Title = Title {
     id: "enderalse",
@@ -216,7 +218,7 @@ const FALLOUT4_INIS: &[IniFile] = &[
 
 const FALLOUT4_NAMES: StoreNames = StoreNames {
     plain: "Fallout4",
-    others: &[(Store::Epic, "Fallout4 EPIC"), (Store::Microsoft, "Fallout4 MS")],
+    others: &[(Storefront::Epic, "Fallout4 EPIC"), (Storefront::Microsoft, "Fallout4 MS")],
 };
 
 const FALLOUT4_PLUGINS: PluginRules = PluginRules {

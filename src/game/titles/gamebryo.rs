@@ -2,7 +2,7 @@
 
 use super::super::archive_version::ArchiveVersion::{Bsa, Tes3};
 use super::super::precedence::{ArchiveRule, Confidence};
-use super::super::store::{Store, StoreNames};
+use super::super::storefront::{StoreNames, Storefront};
 use super::base::{NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
 use super::title::{
     ActiveRule, AttachRule, Identity, IniPlace, IniRole, IniRules, ListRules, LooseSetting, MasterRule,
@@ -223,8 +223,8 @@ pub(super) static FALLOUTNV: Title = Title {
         language_folder: "Fallout New Vegas",
         ..UNKNOWN
     },
-    local: StoreNames { plain: "FalloutNV", others: &[(Store::Epic, "FalloutNV_Epic")] },
-    my_games: StoreNames { plain: "FalloutNV", others: &[(Store::Epic, "FalloutNV_Epic")] },
+    local: StoreNames { plain: "FalloutNV", others: &[(Storefront::Epic, "FalloutNV_Epic")] },
+    my_games: StoreNames { plain: "FalloutNV", others: &[(Storefront::Epic, "FalloutNV_Epic")] },
     lists: ListRules { keys: vanilla::NEW_VEGAS, hard_coded: &["Update.bsa"], ..NO_LISTS },
     plugins: PluginRules {
         active: ActiveRule::Lines,

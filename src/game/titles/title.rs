@@ -2,7 +2,7 @@
 
 use crate::game::archive_version::ArchiveVersion;
 use crate::game::precedence::{ArchiveRule, Confidence};
-use crate::game::store::{Store, StoreNames};
+use crate::game::storefront::{StoreNames, Storefront};
 
 /// A game, and everything in which it differs from others.
 #[derive(Debug)]
@@ -232,7 +232,7 @@ pub enum LooseSetting {
 
 impl Title {
     /// The names of its folder in `AppData/Local` and `Documents/My Games`, of a copy from `store`.
-    pub fn folders(&self, store: Store) -> (&'static str, &'static str) {
+    pub fn folders(&self, store: Storefront) -> (&'static str, &'static str) {
         (self.local.of(store), self.my_games.of(store))
     }
 

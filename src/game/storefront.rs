@@ -2,7 +2,7 @@
 
 /// Where a copy of a game comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Store {
+pub enum Storefront {
     /// Steam.
     Steam,
     /// GOG.
@@ -16,7 +16,7 @@ pub enum Store {
     Unknown,
 }
 
-impl Store {
+impl Storefront {
     /// Its name in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ pub struct StoreNames {
     /// Its name; empty where the game has no such folder.
     pub plain: &'static str,
     /// Its names by store, where they differ.
-    pub others: &'static [(Store, &'static str)],
+    pub others: &'static [(Storefront, &'static str)],
 }
 
 impl StoreNames {
@@ -48,7 +48,7 @@ impl StoreNames {
     }
 
     /// Its name for copies from `store`; empty where the game has no such folder.
-    pub fn of(self, store: Store) -> &'static str {
+    pub fn of(self, store: Storefront) -> &'static str {
         self.others.iter().find(|(it, _)| *it == store).map_or(self.plain, |(_, name)| name)
     }
 
