@@ -30,12 +30,12 @@ fn fold_char(letter: char) -> char {
 
 /// The names in one folder, for many lookups.
 #[derive(Debug, Default)]
-pub struct FolderNames {
+pub struct CaselessNames {
     /// Folded and stored names, sorted. Names that are not UTF-8 are left out: no game can name them.
     names: Vec<(String, String)>,
 }
 
-impl FolderNames {
+impl CaselessNames {
     /// Reads the names in a folder.
     pub fn read(folder: &Path) -> io::Result<Self> {
         looked::note_names(folder);
@@ -92,7 +92,7 @@ pub fn find(root: &Path, relative: &str) -> Option<FoundPath> {
         if name == ".." {
             return None;
         }
-        let stored = match FolderNames::read(&found.path) {
+        let stored = match CaselessNames::read(&found.path) {
             Ok(names) => {
                 found.others.extend(names.others(name).map(|other| found.path.join(other)));
                 OsString::from(names.get(name)?)
@@ -120,7 +120,7 @@ pub fn find_folder(root: &Path, relative: &str) -> Option<PathBuf> {
 mod tests {
     use std::fs;
 
-    use super::{FolderNames, find, find_file, find_folder, fold, same};
+    use super::{CaselessNames, find, find_file, find_folder, fold, same};
 
     #[test]
     fn letters_outside_ascii_match_in_any_case_and_letters_without_one_capital_match_themselves() {
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(found.path, dir.path().join("Data"));
         assert_eq!(found.others, [dir.path().join("DATA"), dir.path().join("data")]);
         assert_eq!(find(dir.path(), "dAtA").unwrap().path, dir.path().join("DATA"));
-        let names = FolderNames::read(dir.path()).unwrap();
+        let names = CaselessNames::read(dir.path()).unwrap();
         assert_eq!(names.iter().collect::<Vec<_>>(), ["DATA", "Data", "data"]);
         assert_eq!(names.get("other"), None);
     }

@@ -40,7 +40,7 @@ pub(super) fn note_names(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::caseless::FolderNames;
+    use crate::game::caseless::CaselessNames;
     use crate::game::small_file;
 
     #[test]
@@ -48,7 +48,7 @@ mod tests {
         let _ = small_file::read(Path::new("/none/before"), 1);
         let ((), looked) = recorded(|| {
             let _ = small_file::read(Path::new("/none/x.ini"), 1);
-            let _ = FolderNames::read(Path::new("/none/Data"));
+            let _ = CaselessNames::read(Path::new("/none/Data"));
         });
         let _ = small_file::read(Path::new("/none/after"), 1);
         assert_eq!(looked.files, ["/none/x.ini".into()].into());

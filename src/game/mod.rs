@@ -29,7 +29,7 @@ pub use plan::{Header, LayerKind, LoadOrder, OrderLayer, PlanError, Shown, plan_
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 // For tests and fuzz targets.
 #[doc(hidden)]
-pub use settings::{Cfg, Places, Settings, visit_vdf, visit_yaml};
+pub use settings::{Cfg, Places, QSettings, visit_vdf, visit_yaml};
 pub use settings::{Ini, IniFiles, OPENMW_CFG};
 pub use storefront::{StoreNames, Storefront};
 pub use titles::{

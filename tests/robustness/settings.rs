@@ -7,7 +7,7 @@
 
 use std::path::{Component, Path};
 
-use bsafs::game::{Cfg, Places, Settings, visit_vdf, visit_yaml};
+use bsafs::game::{Cfg, Places, QSettings, visit_vdf, visit_yaml};
 
 /// Levels of keys that readers follow.
 const DEPTH_MAX: usize = 32;
@@ -81,7 +81,7 @@ pub fn qsettings(input: &[u8]) -> usize {
         ("Settings", "skip_file_suffixes"),
         ("Settings", "skip_directories"),
     ];
-    let settings = Settings::parse(input);
+    let settings = QSettings::parse(input);
     let mut values = 0;
     for (section, key) in KEYS {
         let value = settings.get(section, key);
@@ -95,7 +95,7 @@ pub fn qsettings(input: &[u8]) -> usize {
         if let Some(value) = value.filter(|value| !value.starts_with('@')) {
             let escapes = [("\\", "\\\\"), ("\"", "\\\""), ("\n", "\\n"), ("\r", "\\r")];
             let escaped = escapes.iter().fold(value.clone(), |text, (from, to)| text.replace(from, to));
-            let again = Settings::parse(format!("[{section}]\n{key}=\"{escaped}\"\n").as_bytes());
+            let again = QSettings::parse(format!("[{section}]\n{key}=\"{escaped}\"\n").as_bytes());
             assert_eq!(again.get(section, key), Some(value), "{escaped}");
         }
     }

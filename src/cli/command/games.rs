@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{self, stdout_for, write_json};
-use crate::game::caseless::{FolderNames, find_folder, fold};
+use crate::game::caseless::{CaselessNames, find_folder, fold};
 use crate::game::find::{Found, find};
 use crate::game::{Environment, Installation};
 use crate::system::text::count;
@@ -84,7 +84,7 @@ impl Games {
 
 fn line(installation: &Installation) -> Line<'_> {
     let data_dir = find_folder(&installation.folder, installation.title.data);
-    let names = data_dir.as_deref().and_then(|folder| FolderNames::read(folder).ok()).unwrap_or_default();
+    let names = data_dir.as_deref().and_then(|folder| CaselessNames::read(folder).ok()).unwrap_or_default();
     let number = |extensions: &[&str]| {
         let is_wanted = |name: &&str| extensions.iter().any(|it| fold(name).ends_with(it));
         names.iter().filter(is_wanted).count()

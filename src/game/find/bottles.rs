@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::caseless::{FolderNames, find_folder};
+use super::super::caseless::{CaselessNames, find_folder};
 use super::super::environment::Environment;
 use super::candidate::{self, Candidate, Met, Report};
 use super::{prefix, recognise};
@@ -83,7 +83,7 @@ fn on_drive_c(prefix: &Path) -> Vec<Candidate> {
 
 /// The folders in a folder, links to folders among them.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let names = FolderNames::read(folder).unwrap_or_default();
+    let names = CaselessNames::read(folder).unwrap_or_default();
     names.iter().take(FOLDERS_MAX).map(|name| folder.join(name)).filter(|path| path.is_dir()).collect()
 }
 

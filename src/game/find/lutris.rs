@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::super::caseless::FolderNames;
+use super::super::caseless::CaselessNames;
 use super::super::environment::Environment;
 use super::candidate::{self, Candidate, Met, Report};
 use super::{prefix, recognise};
@@ -30,7 +30,7 @@ pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<
         if !met.is_new_folder(&folder) {
             continue;
         }
-        let Ok(names) = FolderNames::read(&folder) else { continue };
+        let Ok(names) = CaselessNames::read(&folder) else { continue };
         for name in names.iter().filter(|name| name.ends_with(".yml")).take(GAMES_MAX) {
             let path = folder.join(name);
             let Some(text) = report.read(&path, SETTINGS_MAX) else { continue };

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::super::caseless::{self, FolderNames, find_folder};
+use super::super::caseless::{self, CaselessNames, find_folder};
 use super::super::environment::Environment;
 
 /// Where Documents is below a user's folder, today's name first.
@@ -55,7 +55,7 @@ pub fn unreadable(prefix: &Path) -> Vec<PathBuf> {
         folders.push(user);
     }
     let is_forbidden = |path: &PathBuf| {
-        FolderNames::read(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+        CaselessNames::read(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
     };
     folders.retain(is_forbidden);
     folders
@@ -69,7 +69,7 @@ fn first_of(parents: &[PathBuf], names: &[&str]) -> Option<PathBuf> {
 /// The folders of the users of a prefix, the likeliest first.
 fn users(prefix: &Path, environment: &Environment) -> Vec<PathBuf> {
     let Some(folder) = find_folder(prefix, "drive_c/users") else { return Vec::new() };
-    let Ok(names) = FolderNames::read(&folder) else { return Vec::new() };
+    let Ok(names) = CaselessNames::read(&folder) else { return Vec::new() };
     let mut users: Vec<&str> =
         names.iter().filter(|name| !NO_USERS.iter().any(|it| caseless::same(it, name))).collect();
     users.sort_by_key(|name| match () {

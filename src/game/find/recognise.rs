@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::super::caseless::{self, FolderNames, find_file, find_folder};
+use super::super::caseless::{self, CaselessNames, find_file, find_folder};
 use super::super::storefront::Storefront;
 use super::super::titles::TITLES;
 use crate::game::titles::title::Title;
@@ -78,8 +78,8 @@ fn is_of_game(executable: &Path) -> bool {
 /// The names in a folder and in its data folders, each read once: there may be many.
 struct Contents<'a> {
     folder: &'a Path,
-    names: FolderNames,
-    data: Vec<(&'static str, PathBuf, FolderNames)>,
+    names: CaselessNames,
+    data: Vec<(&'static str, PathBuf, CaselessNames)>,
     /// Those data folders that may not be read.
     unreadable: Vec<&'static str>,
 }
@@ -88,7 +88,7 @@ impl<'a> Contents<'a> {
     fn read(folder: &'a Path) -> Option<Self> {
         Some(Self {
             folder,
-            names: FolderNames::read(folder).ok()?,
+            names: CaselessNames::read(folder).ok()?,
             data: Vec::new(),
             unreadable: Vec::new(),
         })
@@ -107,11 +107,11 @@ impl<'a> Contents<'a> {
         let at = self.data.iter().position(|(data, ..)| *data == title.data).unwrap_or_else(|| {
             let path = Some(title.data).filter(|path| self.has_start(path));
             let path = path.and_then(|path| find_folder(self.folder, path)).unwrap_or_default();
-            let names = FolderNames::read(&path).unwrap_or_else(|error| {
+            let names = CaselessNames::read(&path).unwrap_or_else(|error| {
                 if error.kind() == ErrorKind::PermissionDenied {
                     self.unreadable.push(title.data);
                 }
-                FolderNames::default()
+                CaselessNames::default()
             });
             self.data.push((title.data, path, names));
             self.data.len() - 1
@@ -179,7 +179,7 @@ impl Lacks {
 
 /// The game in a folder of this one: one of several languages, of which English is preferred, or the one in which a
 /// store keeps the game.
-fn in_subfolder(folder: &Path, names: &FolderNames) -> Option<Recognised> {
+fn in_subfolder(folder: &Path, names: &CaselessNames) -> Option<Recognised> {
     for title in TITLES {
         let identity = &title.identity;
         let mut found: Vec<(String, PathBuf)> = Vec::new();
@@ -208,7 +208,7 @@ fn in_subfolder(folder: &Path, names: &FolderNames) -> Option<Recognised> {
 
 /// The store that a game's files tell of.
 pub(super) fn store_of(title: &Title, folder: &Path) -> Storefront {
-    let Ok(names) = FolderNames::read(folder) else { return Storefront::Unknown };
+    let Ok(names) = CaselessNames::read(folder) else { return Storefront::Unknown };
     let has = |name: &str| names.get(name).is_some();
     let folded: Vec<String> = names.iter().map(caseless::fold).collect();
     let has_any = |start: &str, end: &str| folded.iter().any(|it| it.starts_with(start) && it.ends_with(end));

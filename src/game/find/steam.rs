@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::super::caseless::{self, FolderNames, find_file, find_folder};
+use super::super::caseless::{self, CaselessNames, find_file, find_folder};
 use super::super::environment::Environment;
 use super::super::storefront::Storefront;
 use super::super::titles::TITLES;
@@ -118,12 +118,12 @@ fn missing_library(library: &Library, report: &mut Report) {
 /// The games that have a manifest in a library; lists of apps may be out of date.
 fn in_library(library: &Path, report: &mut Report, candidates: &mut Vec<Candidate>) {
     let Some(apps) = find_folder(library, "steamapps") else {
-        if let Err(error) = FolderNames::read(library) {
+        if let Err(error) = CaselessNames::read(library) {
             report.unreadable(library, &error.to_string());
         }
         return;
     };
-    let names = match FolderNames::read(&apps) {
+    let names = match CaselessNames::read(&apps) {
         Ok(names) => names,
         Err(error) => return report.unreadable(&apps, &error.to_string()),
     };

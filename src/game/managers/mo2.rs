@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::game::caseless::{FolderNames, find_folder, fold};
+use crate::game::caseless::{CaselessNames, find_folder, fold};
 use crate::game::fuse_mount::is_fuse;
 use crate::game::installation::{Installation, Overrides};
 use crate::game::note::{NoteCode, PlanNote};
@@ -11,7 +11,7 @@ use crate::game::plan::disk;
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError, Shown};
 use crate::game::plan::plan_game::{Managed, plan_managed};
 use crate::game::settings::ini::Ini;
-use crate::game::settings::qsettings::Settings;
+use crate::game::settings::qsettings::QSettings;
 use crate::game::settings::text::decode_utf8;
 
 /// The file that makes a folder an instance.
@@ -37,7 +37,7 @@ pub fn plan_mo2(
     let Some(bytes) = bytes else {
         return Err(PlanError(format!("{}: {MO2_INI} does not exist or cannot be read", instance.display())));
     };
-    let instance = Instance::new(instance, &Settings::parse(&bytes), overrides);
+    let instance = Instance::new(instance, &QSettings::parse(&bytes), overrides);
     let installation = match instance.game_folder() {
         Ok(game) => find(Some(&game)).map_err(PlanError)?,
         Err(unknown) => find(None).map_err(|_| unknown)?,
@@ -74,7 +74,7 @@ pub fn instance_of_profile(folder: &Path, overrides: &Overrides) -> Option<(Path
     let instance = profiles.parent()?;
     let ini = disk::file_in(instance, MO2_INI)?;
     // What is odd about it is noted when it is planned.
-    let settings = Settings::parse(&disk::list_file(&ini, &mut Vec::new())?);
+    let settings = QSettings::parse(&disk::list_file(&ini, &mut Vec::new())?);
     // It may keep its profiles elsewhere.
     let known = Instance::new(instance.to_owned(), &settings, overrides).profiles?;
     let is_one = known.canonicalize().ok()? == profiles.canonicalize().ok()?;
@@ -98,7 +98,7 @@ struct Instance {
 }
 
 impl Instance {
-    fn new(folder: PathBuf, settings: &Settings, overrides: &Overrides) -> Self {
+    fn new(folder: PathBuf, settings: &QSettings, overrides: &Overrides) -> Self {
         let has_root_builder = has_root_builder(&folder, settings);
         let prefix = overrides.prefix.clone().or_else(|| prefix_around(&folder));
         let of_settings = |key: &str| settings.get("Settings", key);
@@ -165,7 +165,7 @@ impl Instance {
                 "{instance}: the drive of its profiles is not known; name the prefix with --prefix"
             )));
         };
-        let names = FolderNames::read(profiles).unwrap_or_default();
+        let names = CaselessNames::read(profiles).unwrap_or_default();
         let known = || names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
         let Some(wanted) = name.or(self.selected.as_deref()) else {
             return Err(PlanError(format!(
@@ -228,8 +228,8 @@ impl Instance {
     }
 
     /// The names in the folder of mods; a note, and none, where it cannot be read.
-    fn names_of_mods(&self, notes: &mut Vec<PlanNote>) -> Option<FolderNames> {
-        let (subject, text) = match self.mods.as_deref().map(|mods| (mods, FolderNames::read(mods))) {
+    fn names_of_mods(&self, notes: &mut Vec<PlanNote>) -> Option<CaselessNames> {
+        let (subject, text) = match self.mods.as_deref().map(|mods| (mods, CaselessNames::read(mods))) {
             Some((_, Ok(names))) => return Some(names),
             Some((mods, Err(error))) => {
                 (mods.to_string_lossy().into_owned(), format!("the folder of mods cannot be read: {error}"))
@@ -273,7 +273,7 @@ fn shows_nothing(name: &str) -> bool {
 }
 
 /// Whether the plugin Root Builder is there and on. Mod Organizer writes whether it is on only once that was changed.
-fn has_root_builder(instance: &Path, settings: &Settings) -> bool {
+fn has_root_builder(instance: &Path, settings: &QSettings) -> bool {
     match settings.get("PluginPersistance", "RootBuilder\\enabled") {
         Some(enabled) => enabled == "true",
         // Beside the program in a portable instance; where the program of others is, is not known.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::data::{DataFile, DataFolder};
 use super::plugin::{HEADER_FIRST, Header};
 use crate::game::archive_version::{ArchiveVersion, HEAD};
-use crate::game::caseless::{FolderNames, find_file, fold};
+use crate::game::caseless::{CaselessNames, find_file, fold};
 use crate::game::looked;
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::{INI_MAX, Ini};
@@ -92,13 +92,13 @@ pub(crate) fn archive_version(path: &Path) -> Option<ArchiveVersion> {
 
 /// The spellings of a name in a folder: the one that is meant, then the others.
 pub(crate) fn spellings(folder: &Path, name: &str) -> Vec<PathBuf> {
-    let Ok(names) = FolderNames::read(folder) else { return Vec::new() };
+    let Ok(names) = CaselessNames::read(folder) else { return Vec::new() };
     names.get(name).into_iter().chain(names.others(name)).map(|name| folder.join(name)).collect()
 }
 
 /// Whether a folder has an entry whose folded name satisfies a condition.
 pub(crate) fn has_name(folder: &Path, condition: impl Fn(&str) -> bool) -> bool {
-    FolderNames::read(folder).is_ok_and(|names| names.iter().any(|name| condition(&fold(name))))
+    CaselessNames::read(folder).is_ok_and(|names| names.iter().any(|name| condition(&fold(name))))
 }
 
 fn read(path: &Path, limit: usize, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {

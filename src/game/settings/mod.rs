@@ -9,6 +9,6 @@ pub(crate) mod yaml;
 
 pub use ini::{Ini, IniFiles};
 pub use openmw_cfg::{Cfg, OPENMW_CFG, Places};
-pub use qsettings::Settings;
+pub use qsettings::QSettings;
 pub use vdf::visit_values as visit_vdf;
 pub use yaml::visit_values as visit_yaml;

@@ -4,12 +4,12 @@ use super::text::decode_utf8;
 
 /// A settings file.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub struct QSettings {
     /// Section, key and value as written.
     values: Vec<(String, String, String)>,
 }
 
-impl Settings {
+impl QSettings {
     /// Parses a file; what is no line of it is left out.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut settings = Self::default();
@@ -114,11 +114,11 @@ fn text(plain: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Settings;
+    use super::QSettings;
 
     #[test]
     fn bytes_and_escapes_are_decoded_as_qt_writes_them() {
-        let settings = Settings::parse(
+        let settings = QSettings::parse(
             b"[General]\nselected_profile=@ByteArray(Gr\\xc3\\xb6\\xc3\\x9f\\x65 1)\n\
               gamePath=@ByteArray(Z:\\\\home\\\\u)\nplain=\"a \\\"b\\\"; c\"\nnone=@Invalid()\nat=@@x\n\
               [Settings]\nselected_profile=other\n",
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_list_is_split_at_commas_outside_quotes() {
-        let settings = Settings::parse(b"[Settings]\nskip=.mohidden, \".a,b\", .c\nempty=\n");
+        let settings = QSettings::parse(b"[Settings]\nskip=.mohidden, \".a,b\", .c\nempty=\n");
         assert_eq!(settings.list("Settings", "skip").unwrap(), [".mohidden", ".a,b", ".c"]);
         assert_eq!(settings.list("Settings", "empty").unwrap(), [""; 0]);
         assert_eq!(settings.list("Settings", "other"), None);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::layer_plan;
-use crate::game::caseless::{FolderNames, find_file, same};
+use crate::game::caseless::{CaselessNames, find_file, same};
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
     Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, OrderLayer, Overrides,
@@ -248,7 +248,7 @@ impl Planner<'_> {
 /// A folder of loose files above the archives that lie directly in it, those in the order of their names.
 fn loose_folder(folder: &Path, archives: FolderArchives) -> Result<LoadOrder, OpenError> {
     let folder = &std::path::absolute(folder).map_err(|error| OpenError::unreadable(folder, error))?;
-    let names = FolderNames::read(folder).map_err(|error| OpenError::unreadable(folder, error))?;
+    let names = CaselessNames::read(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let is_layer =
         |name: &str| archives != FolderArchives::Files && layer_plan::is_called_archive(name.as_bytes());
     let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();
