@@ -7,18 +7,23 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
 
 /// Links that the system follows on the way to a file.
 const LINKS_MAX: u32 = 40;
 
-/// The folder that is mounted on. A process mounts once.
-static COVERED: OnceLock<Covered> = OnceLock::new();
+/// What the mount of this process covers; nothing until it is about to be mounted. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Covered(Arc<OnceLock<CoveredFolder>>);
 
+/// The value of rooms that are not handed one. A process mounts once.
+static OF_PROCESS: LazyLock<Covered> = LazyLock::new(Covered::default);
+
+/// The folder that is mounted on.
 #[derive(Debug)]
-struct Covered {
+struct CoveredFolder {
     path: PathBuf,
     /// Opened before the mount: paths that begin here do not enter it. None of an automount: nothing is in its folder, and while
     /// somebody has that open, systemd never unmounts for want of use. Paths that begin there lead nowhere.
@@ -30,38 +35,61 @@ const NOWHERE: &str = "/proc/self/covered";
 /// `AUTOFS_SUPER_MAGIC` of linux/magic.h.
 const AUTOFS_MAGIC: rustix::fs::FsWord = 0x0187;
 
-/// Opens the folder that is about to be mounted on, by its path without links.
+impl Covered {
+    /// The value that all rooms of the daemon share.
+    pub fn of_process() -> Self {
+        OF_PROCESS.clone()
+    }
+
+    /// Opens the folder that is about to be mounted on, by its path without links.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn cover(&self, mountpoint: &Path) -> io::Result<()> {
+        // Without O_DIRECTORY: that would have autofs mount, and wait for us.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(mountpoint, flags, Mode::empty())?;
+        let is_automount = rustix::fs::fstatfs(&folder)?.f_type == AUTOFS_MAGIC;
+        let folder = (!is_automount).then_some(folder);
+        // A second call changes nothing.
+        let _ = self.0.set(CoveredFolder { path: mountpoint.to_owned(), folder });
+        Ok(())
+    }
+
+    /// Whether a path without links is the mountpoint.
+    pub fn is_mountpoint(&self, path: &Path) -> bool {
+        self.0.get().is_some_and(|covered| covered.path == path)
+    }
+
+    /// A path by which to open what is at `path` on the disk, though the mount covers it. One that leads into the mountpoint
+    /// by a link is not recognised: [`without_links`].
+    pub fn uncovered<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
+        self.0.get().and_then(|covered| covered.beneath(path)).map_or(Cow::Borrowed(path), Cow::Owned)
+    }
+}
+
+/// [`Covered::cover`] of the process's value.
 ///
 /// # Errors
 /// The system's.
 pub fn cover(mountpoint: &Path) -> io::Result<()> {
-    // Without O_DIRECTORY: that would have autofs mount, and wait for us.
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(mountpoint, flags, Mode::empty())?;
-    let is_automount = rustix::fs::fstatfs(&folder)?.f_type == AUTOFS_MAGIC;
-    // A second call changes nothing.
-    let _ = COVERED.set(Covered { path: mountpoint.to_owned(), folder: (!is_automount).then_some(folder) });
-    Ok(())
+    OF_PROCESS.cover(mountpoint)
 }
 
-/// Whether a path without links is the mountpoint.
+/// [`Covered::is_mountpoint`] of the process's value.
 pub fn is_mountpoint(path: &Path) -> bool {
-    COVERED.get().is_some_and(|covered| covered.path == path)
+    OF_PROCESS.is_mountpoint(path)
 }
 
-/// A path by which to open what is at `path` on the disk, though the mount covers it. One that leads into the mountpoint
-/// by a link is not recognised: [`without_links`].
+/// [`Covered::uncovered`] of the process's value.
 pub fn uncovered(path: &Path) -> Cow<'_, Path> {
-    match COVERED.get() {
-        Some(covered) => beneath(covered, path).map_or(Cow::Borrowed(path), Cow::Owned),
-        None => Cow::Borrowed(path),
-    }
+    OF_PROCESS.uncovered(path)
 }
 
 /// A path by which to open what an absolute link leads to, where that is below the mountpoint and the mount would cover it.
 pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
-    let covered = COVERED.get().filter(|covered| link.starts_with(&covered.path))?;
-    beneath(covered, &without_links(link, |_, _| {}))
+    let covered = OF_PROCESS.0.get().filter(|covered| link.starts_with(&covered.path))?;
+    covered.beneath(&without_links(link, |_, _| {}))
 }
 
 /// Follows the links on the way to an absolute path, and does not enter the mount. Calls `visit` with each folder that is on the
@@ -130,16 +158,19 @@ impl LinkWalk {
     }
 }
 
-fn beneath(covered: &Covered, path: &Path) -> Option<PathBuf> {
-    let within = path.strip_prefix(&covered.path).ok()?;
-    let mut reached = match &covered.folder {
-        Some(folder) => OsString::from(format!("/proc/self/fd/{}", folder.as_raw_fd())),
-        None => OsString::from(NOWHERE),
-    };
-    // The slash makes it the folder, and not the link to it.
-    reached.push("/");
-    reached.push(within);
-    Some(reached.into())
+impl CoveredFolder {
+    /// A path by which to open what is at a path below the mountpoint.
+    fn beneath(&self, path: &Path) -> Option<PathBuf> {
+        let within = path.strip_prefix(&self.path).ok()?;
+        let mut reached = match &self.folder {
+            Some(folder) => OsString::from(format!("/proc/self/fd/{}", folder.as_raw_fd())),
+            None => OsString::from(NOWHERE),
+        };
+        // The slash makes it the folder, and not the link to it.
+        reached.push("/");
+        reached.push(within);
+        Some(reached.into())
+    }
 }
 
 #[cfg(test)]
@@ -152,12 +183,12 @@ mod tests {
         std::fs::create_dir(dir.path().join("sub")).unwrap();
         std::fs::write(dir.path().join("sub/x"), "x").unwrap();
         let folder = rustix::fs::open(dir.path(), OFlags::PATH, Mode::empty()).unwrap();
-        let covered = Covered { path: dir.path().to_owned(), folder: Some(folder) };
+        let covered = CoveredFolder { path: dir.path().to_owned(), folder: Some(folder) };
         let moved = dir.path().with_extension("moved");
         std::fs::rename(dir.path(), &moved).unwrap();
-        assert_eq!(std::fs::read(beneath(&covered, &dir.path().join("sub/x")).unwrap()).unwrap(), b"x");
-        assert!(beneath(&covered, dir.path()).unwrap().is_dir());
-        assert!(beneath(&covered, &moved).is_none());
+        assert_eq!(std::fs::read(covered.beneath(&dir.path().join("sub/x")).unwrap()).unwrap(), b"x");
+        assert!(covered.beneath(dir.path()).unwrap().is_dir());
+        assert!(covered.beneath(&moved).is_none());
         std::fs::rename(&moved, dir.path()).unwrap();
     }
 
