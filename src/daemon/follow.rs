@@ -19,7 +19,7 @@ use super::reload_line::reload_line;
 use crate::archive_file::COARSEST_TICK;
 use crate::archive_file::copy_tables;
 use crate::fs::{FileSystem, LastReload};
-use crate::game::Looked;
+use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::vfs::reopening::Reopening;
@@ -89,7 +89,7 @@ pub(crate) struct Follower {
     watcher: Watcher,
     /// Whether the disk is watched.
     is_watching: bool,
-    looked: Looked,
+    looked: ReadSet,
     last: LastReload,
     changed: Option<Change>,
     /// Where something changed since the view was made that is served.

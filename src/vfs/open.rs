@@ -20,7 +20,6 @@ use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, resolve};
 use crate::content::Store;
 use crate::folder::{Folder, OpenFiles, Wait};
-use crate::game::recorded;
 use crate::system::clock::unix_nanoseconds;
 use crate::tree::{self, Dictionary, Layer, Rule, TooManyPaths};
 
@@ -46,8 +45,7 @@ impl Opened {
         options: &OpenOptions,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
-        let (planned, looked) = recorded(|| resolve::layers(sources, options));
-        let OpenPlan { layers, rule, order } = planned?;
+        let OpenPlan { layers, rule, order, looked } = resolve::layers(sources, options)?;
         let layout = options.layout.unwrap_or_default();
         let opened = Self::open_layers(&layers, rule, options, layout, store, earlier)?;
         Ok(Self { order, looked, ..opened })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::opened_archive::Description;
 use super::options::OpenOptions;
 use crate::content::Store;
-use crate::game::{LoadOrder, Looked};
+use crate::game::{LoadOrder, ReadSet};
 use crate::tree::Tree;
 
 /// Sources that were opened, the tree and the store being made of the same layers in the same order.
@@ -19,8 +19,8 @@ pub struct Opened {
     pub(crate) reasons: Vec<String>,
     /// What was planned for the games among the sources.
     pub(crate) order: LoadOrder,
-    /// What that took of the disk.
-    pub(crate) looked: Looked,
+    /// What that plan depends on.
+    pub(crate) looked: ReadSet,
     /// The sources as they were named, and the caller's options, for a reopening.
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) options: OpenOptions,

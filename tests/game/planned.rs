@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bsafs::game::{
-    ArchiveRule, Installation, LoadOrder, LooseRule, NoteCode, Overrides, Storefront, plan_game, plan_mo2,
-    title,
+    ArchiveRule, Disk, Installation, LoadOrder, LooseRule, NoteCode, Overrides, Storefront, plan_game,
+    plan_mo2, title,
 };
 use tempfile::TempDir;
 
@@ -51,7 +51,7 @@ impl Tree {
     }
 
     fn plan(&self) -> LoadOrder {
-        plan_game(&self.installation, &Overrides::default()).unwrap()
+        plan_game(&Disk::default(), &self.installation, &Overrides::default()).unwrap()
     }
 }
 
@@ -232,15 +232,16 @@ fn a_profile_of_mod_organizer_that_is_not_there_is_named_with_those_that_are() {
         None => Ok(tree.installation.clone()),
         Some(folder) => Err(format!("{} is not asked for", folder.display())),
     };
-    let failed = plan_mo2(&tree.path("mo2"), &find, &Overrides::default()).unwrap_err().to_string();
+    let failed =
+        plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Overrides::default()).unwrap_err().to_string();
     assert!(failed.contains("\"Gone\"") && failed.contains("\"Default\""), "{failed}");
     let overrides = Overrides { mo2_profile: Some("default".into()), ..Overrides::default() };
-    let order = plan_mo2(&tree.path("mo2"), &find, &overrides).unwrap();
+    let order = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &overrides).unwrap();
     assert_eq!(layers(&order), ["Mod.bsa", "Data", "One", "Two"]);
     assert_eq!(order.layers[3].why, "mod \"Two\"");
     assert_eq!(order.layers[3].shown.without_suffixes, [".mohidden"]);
     let unknown = |_: Option<&Path>| Err(String::new());
-    let failed = plan_mo2(&tree.path("mo2"), &unknown, &overrides).unwrap_err().to_string();
+    let failed = plan_mo2(&Disk::default(), &tree.path("mo2"), &unknown, &overrides).unwrap_err().to_string();
     assert!(failed.contains("Q:\\x") && failed.contains("--prefix"), "{failed}");
 }
 
@@ -253,7 +254,7 @@ fn a_list_of_plugins_that_is_none_is_noted_once() {
     assert!(subject.ends_with("local/Plugins.txt"), "{subject}");
     // One that the user names, mistyped.
     let overrides = Overrides { plugins: Some(tree.path("plugins.text")), ..Overrides::default() };
-    let order = plan_game(&tree.installation, &overrides).unwrap();
+    let order = plan_game(&Disk::default(), &tree.installation, &overrides).unwrap();
     let [subject] = notes(&order, NoteCode::FileUnreadable)[..] else { panic!("{:?}", order.notes) };
     assert!(subject.ends_with("plugins.text"), "{subject}");
 }
@@ -267,8 +268,15 @@ fn mods_that_cannot_be_found_are_noted_with_the_cause() {
         ("mo2/profiles/P/modlist.txt", "+Disk\n+Up\n+One\n"),
         ("mo2/mods/One/a.txt", ""),
     ]);
-    let plan =
-        || plan_mo2(&tree.path("mo2"), &|_| Ok(tree.installation.clone()), &Overrides::default()).unwrap();
+    let plan = || {
+        plan_mo2(
+            &Disk::default(),
+            &tree.path("mo2"),
+            &|_| Ok(tree.installation.clone()),
+            &Overrides::default(),
+        )
+        .unwrap()
+    };
     std::os::unix::fs::symlink("/", tree.path("mo2/mods/Disk")).unwrap();
     std::os::unix::fs::symlink("..", tree.path("mo2/mods/Up")).unwrap();
     let order = plan();
@@ -297,7 +305,7 @@ fn a_profile_of_morrowind_has_the_settings_that_the_game_keeps_in_its_folder() {
     ]);
     fs::create_dir(tree.path("game/DATA FILES")).unwrap();
     let find = |_: Option<&Path>| Ok(tree.installation.clone());
-    let order = plan_mo2(&tree.path("mo2"), &find, &Overrides::default()).unwrap();
+    let order = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Overrides::default()).unwrap();
     let expected = ["Morrowind.bsa", "Mod.bsa", "Data Files", "overwrite"];
     assert_eq!(layers(&order), expected, "numbers end at the first gap");
     assert!(notes(&order, NoteCode::FolderCase)[0].ends_with("game/DATA FILES"), "{:?}", order.notes);
@@ -389,7 +397,7 @@ fn a_root_folder_of_a_mod_is_no_data_where_root_builder_is_there_and_on() {
             fs::create_dir_all(tree.path("mo2/plugins/RootBuilder")).unwrap();
         }
         let find = |_: Option<&Path>| Ok(tree.installation.clone());
-        let order = plan_mo2(&tree.path("mo2"), &find, &Overrides::default()).unwrap();
+        let order = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Overrides::default()).unwrap();
         assert_eq!(layers(&order), ["Data", "Plain", "SKSE"]);
         let without = &order.layers[2].shown.without_names;
         assert_eq!(without.iter().any(|name| name == "root"), is_out, "{ini} {has_folder}");

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use ::loadorder::GameSettings;
-use bsafs::game::{Installation, Overrides, Storefront, caseless, plan_game, title};
+use bsafs::game::{Disk, Installation, Overrides, Storefront, caseless, plan_game, title};
 
 use crate::games::GAMES;
 use crate::installations::{Folders, World};
@@ -90,7 +90,7 @@ fn ours(world: &World, folders: &Folders) -> Vec<String> {
         local: Some(folders.local.clone()),
         language: None,
     };
-    plan_game(&installation, &Overrides::default()).unwrap().plugins
+    plan_game(&Disk::default(), &installation, &Overrides::default()).unwrap().plugins
 }
 
 fn theirs(world: &World, folders: &Folders) -> Vec<String> {

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{self, stdout_for, write_json};
-use crate::game::caseless::{CaselessNames, find_folder, fold};
+use crate::game::caseless::fold;
 use crate::game::find::{Found, find};
-use crate::game::{Environment, Installation};
+use crate::game::{Disk, Environment, Installation};
 use crate::system::text::count;
 use crate::vfs::sources::resolve::looked_in;
 
@@ -56,11 +56,12 @@ struct Unusable<'a> {
 
 impl Games {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let mut found = find(&Environment::of_process());
+        let disk = Disk::default();
+        let mut found = find(&disk, &Environment::of_process());
         found.installations.sort_by(|a, b| (a.title.id, &a.folder).cmp(&(b.title.id, &b.folder)));
         let mut out = stdout_for(self.json);
         for installation in &found.installations {
-            let line = line(installation);
+            let line = line(&disk, installation);
             if self.json {
                 write_json(&mut out, &line)?;
             } else {
@@ -82,9 +83,9 @@ impl Games {
     }
 }
 
-fn line(installation: &Installation) -> Line<'_> {
-    let data_dir = find_folder(&installation.folder, installation.title.data);
-    let names = data_dir.as_deref().and_then(|folder| CaselessNames::read(folder).ok()).unwrap_or_default();
+fn line<'a>(disk: &Disk, installation: &'a Installation) -> Line<'a> {
+    let data_dir = disk.find_folder(&installation.folder, installation.title.data);
+    let names = data_dir.as_deref().and_then(|folder| disk.names(folder).ok()).unwrap_or_default();
     let number = |extensions: &[&str]| {
         let is_wanted = |name: &&str| extensions.iter().any(|it| fold(name).ends_with(it));
         names.iter().filter(is_wanted).count()

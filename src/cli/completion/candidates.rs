@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "mount")]
 use crate::daemon::overlay;
 use crate::game::find::find;
-use crate::game::{Environment, OPENMW_CFG};
+use crate::game::{Disk, Environment, OPENMW_CFG};
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
 use crate::tree::{Kind, Tree};
@@ -80,7 +80,7 @@ fn is_source(path: &Path) -> bool {
 pub(crate) fn sources(typed: &[u8]) -> Vec<Candidate> {
     let mut found = on_disk(typed, DiskFiles::Sources);
     if !typed.contains(&b'/') {
-        let games = find(&Environment::of_process()).installations;
+        let games = find(&Disk::default(), &Environment::of_process()).installations;
         let names: BTreeSet<_> = games.iter().map(|game| (game.title.id, game.title.name)).collect();
         let games = names.into_iter().filter(|(id, _)| id.as_bytes().starts_with(typed));
         found.extend(games.map(|(id, name)| Candidate { text: id.into(), help: name.into() }));

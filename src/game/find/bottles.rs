@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::caseless::{CaselessNames, find_folder};
-use super::super::environment::Environment;
 use super::candidate::{self, Candidate, Met, Report};
 use super::{prefix, recognise};
+use crate::game::disk::Disk;
+use crate::game::environment::Environment;
 use crate::game::settings::yaml;
 
 /// Bytes of a bottle's settings.
@@ -29,16 +29,16 @@ const ON_DRIVE_C: [&str; 10] = [
 ];
 
 /// The folders of games in bottles.
-pub(super) fn in_bottles(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+pub(super) fn in_bottles(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let app = environment.home.join(".var/app/com.usebottles.bottles/data");
     let mut met = Met::default();
     let mut candidates = Vec::new();
     for folder in [environment.xdg_data_home.join("bottles/bottles"), app.join("bottles/bottles")] {
         report.looked.push(folder.clone());
-        if !met.is_new_folder(&folder) {
+        if !met.is_new_folder(report.disk, &folder) {
             continue;
         }
-        for bottle in folders_in(&folder) {
+        for bottle in folders_in(report.disk, &folder) {
             // A bottle elsewhere leaves this.
             let elsewhere = settings(&bottle.join("placeholder.yml"), report, |keys| keys == ["Path"]);
             let elsewhere = elsewhere.first().and_then(|it| candidate::absolute(it, &environment.home));
@@ -51,22 +51,23 @@ pub(super) fn in_bottles(environment: &Environment, report: &mut Report) -> Vec<
                     && keys.last().is_some_and(|it| it == "path")
             });
             let programs = programs.iter().filter_map(|it| candidate::absolute(it, &environment.home));
-            let folders = programs.filter_map(|it| recognise::game_folder(&it));
+            let folders = programs.filter_map(|it| recognise::game_folder(report.disk, &it));
             candidates.extend(folders.map(|it| Candidate::unlisted(it, Some(bottle.clone()))));
-            candidates.extend(on_drive_c(&bottle));
+            candidates.extend(on_drive_c(report.disk, &bottle));
         }
     }
     candidates
 }
 
 /// The folders of games in the prefix of plain Wine, and where people put games.
-pub(super) fn elsewhere(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+pub(super) fn elsewhere(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let wine = environment.home.join(".wine");
-    let mut candidates = if wine.join("drive_c").is_dir() { on_drive_c(&wine) } else { Vec::new() };
+    let mut candidates =
+        if wine.join("drive_c").is_dir() { on_drive_c(report.disk, &wine) } else { Vec::new() };
     report.looked.push(wine);
     for name in ["Games", "GOG Games", "games"] {
         let folder = environment.home.join(name);
-        candidates.extend(folders_in(&folder).into_iter().map(|it| {
+        candidates.extend(folders_in(report.disk, &folder).into_iter().map(|it| {
             let prefix = prefix::with_drive_c(&it);
             Candidate::unlisted(it, prefix)
         }));
@@ -75,20 +76,20 @@ pub(super) fn elsewhere(environment: &Environment, report: &mut Report) -> Vec<C
     candidates
 }
 
-fn on_drive_c(prefix: &Path) -> Vec<Candidate> {
-    let parents = ON_DRIVE_C.iter().filter_map(|it| find_folder(&prefix.join("drive_c"), it));
-    let games = parents.flat_map(|it| folders_in(&it));
+fn on_drive_c(disk: &Disk, prefix: &Path) -> Vec<Candidate> {
+    let parents = ON_DRIVE_C.iter().filter_map(|it| disk.find_folder(&prefix.join("drive_c"), it));
+    let games = parents.flat_map(|it| folders_in(disk, &it));
     games.map(|it| Candidate::unlisted(it, Some(prefix.to_owned()))).collect()
 }
 
 /// The folders in a folder, links to folders among them.
-fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let names = CaselessNames::read(folder).unwrap_or_default();
+fn folders_in(disk: &Disk, folder: &Path) -> Vec<PathBuf> {
+    let names = disk.names(folder).unwrap_or_default();
     names.iter().take(FOLDERS_MAX).map(|name| folder.join(name)).filter(|path| path.is_dir()).collect()
 }
 
 /// The values of some keys in a file of settings.
-fn settings(path: &Path, report: &mut Report, is_wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
+fn settings(path: &Path, report: &mut Report<'_>, is_wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
     let mut values = Vec::new();
     let Some(text) = report.read(path, SETTINGS_MAX) else { return values };
     let result = yaml::visit_values(&text, |keys, value| {

@@ -1,11 +1,10 @@
 //! What a launcher's list says of a game, before its folder is looked at; and what is reported on the way.
 
 use std::collections::HashSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::super::small_file;
-use super::super::storefront::Storefront;
+use crate::game::disk::Disk;
+use crate::game::storefront::Storefront;
 use crate::game::titles::title::Title;
 
 /// A folder that may hold a game.
@@ -31,18 +30,25 @@ impl Candidate {
 }
 
 /// What finding reports besides installations.
-#[derive(Debug, Default)]
-pub(super) struct Report {
+#[derive(Debug)]
+pub(super) struct Report<'a> {
+    /// The disk that is searched.
+    pub(super) disk: &'a Disk,
     /// What looks like a game or a list of games, and why it cannot be used.
     pub(super) unusable: Vec<(PathBuf, String)>,
     /// Where games were looked for, whether it exists or not.
     pub(super) looked: Vec<PathBuf>,
 }
 
-impl Report {
+impl<'a> Report<'a> {
+    /// An empty report.
+    pub(super) fn new(disk: &'a Disk) -> Self {
+        Self { disk, unusable: Vec::new(), looked: Vec::new() }
+    }
+
     /// The text of a list of at most `limit` bytes; what is wrong with one that exists is reported.
     pub(super) fn read(&mut self, path: &Path, limit: usize) -> Option<String> {
-        match small_file::read(path, limit) {
+        match self.disk.read(path, limit) {
             Ok(content) => Some(String::from_utf8_lossy(&content).into_owned()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => {
@@ -72,15 +78,9 @@ pub(super) struct Met {
 
 impl Met {
     /// Whether a folder exists and was not met before.
-    pub(super) fn is_new_folder(&mut self, path: &Path) -> bool {
-        identity(path).is_some_and(|it| self.identities.insert(it))
+    pub(super) fn is_new_folder(&mut self, disk: &Disk, path: &Path) -> bool {
+        disk.identity(path).is_some_and(|it| self.identities.insert(it))
     }
-}
-
-/// Device and inode of a folder, links followed.
-pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
-    let metadata = std::fs::metadata(path).ok()?;
-    metadata.is_dir().then(|| (metadata.dev(), metadata.ino()))
 }
 
 /// A path of a list, if it is absolute once `~` is the home.

@@ -4,23 +4,23 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::super::environment::Environment;
-use super::super::storefront::Storefront;
-use super::super::titles::TITLES;
 use super::candidate::{self, Candidate, Met, Report};
 use super::{prefix, recognise};
+use crate::game::environment::Environment;
+use crate::game::storefront::Storefront;
+use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
 
 /// Bytes of a list.
 const LIST_MAX: usize = 16 << 20;
 
 /// The folders of all games that Heroic lists.
-pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let mut met = Met::default();
     let mut candidates = Vec::new();
     for folder in settings_folders(environment) {
         report.looked.push(folder.clone());
-        if met.is_new_folder(&folder) {
+        if met.is_new_folder(report.disk, &folder) {
             let heroic = Heroic { folder: &folder, home: &environment.home };
             heroic.gog(report, &mut candidates);
             heroic.epic(report, &mut candidates);
@@ -48,7 +48,7 @@ struct Heroic<'a> {
 }
 
 impl Heroic<'_> {
-    fn gog(&self, report: &mut Report, candidates: &mut Vec<Candidate>) {
+    fn gog(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
         let list = report.read_json(&self.folder.join("gog_store/installed.json"), LIST_MAX);
         for game in array(list.as_ref().and_then(|list| list.get("installed"))) {
             let (Some(id), Some(path)) = (text(game, "appName"), self.path(game, "install_path")) else {
@@ -66,7 +66,7 @@ impl Heroic<'_> {
         }
     }
 
-    fn epic(&self, report: &mut Report, candidates: &mut Vec<Candidate>) {
+    fn epic(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
         let list = report.read_json(&self.folder.join("legendaryConfig/legendary/installed.json"), LIST_MAX);
         for (key, game) in list.as_ref().and_then(Value::as_object).into_iter().flatten() {
             let Some(path) = self.path(game, "install_path") else { continue };
@@ -81,12 +81,13 @@ impl Heroic<'_> {
         }
     }
 
-    fn sideloaded(&self, report: &mut Report, candidates: &mut Vec<Candidate>) {
+    fn sideloaded(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
         let list = report.read_json(&self.folder.join("sideload_apps/library.json"), LIST_MAX);
         for game in array(list.as_ref().and_then(|list| list.get("games"))) {
             let executable = game.get("install").and_then(|install| self.path(install, "executable"));
             let folder = self.path(game, "folder_name");
-            let folders = executable.iter().filter_map(|it| recognise::game_folder(it)).chain(folder);
+            let folders =
+                executable.iter().filter_map(|it| recognise::game_folder(report.disk, it)).chain(folder);
             let folders: Vec<PathBuf> = folders.collect();
             if folders.is_empty() {
                 continue;
@@ -97,7 +98,7 @@ impl Heroic<'_> {
     }
 
     /// The prefix of a game by its settings, else by the settings for all games, else where Heroic makes one.
-    fn prefix(&self, id: &str, title: Option<&str>, report: &mut Report) -> Option<PathBuf> {
+    fn prefix(&self, id: &str, title: Option<&str>, report: &mut Report<'_>) -> Option<PathBuf> {
         // An id becomes a file's name.
         if id.contains('/') {
             return None;

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use super::super::caseless::CaselessNames;
-use super::super::environment::Environment;
 use super::candidate::{self, Candidate, Met, Report};
 use super::{prefix, recognise};
+use crate::game::disk::Disk;
+use crate::game::environment::Environment;
 use crate::game::settings::yaml;
 
 /// Bytes of a game's settings.
@@ -15,7 +15,7 @@ const SETTINGS_MAX: usize = 1 << 20;
 const GAMES_MAX: usize = 10_000;
 
 /// The folders of all games that Lutris has settings of.
-pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let app = environment.home.join(".var/app/net.lutris.Lutris");
     let folders = [
         environment.xdg_config_home.join("lutris/games"),
@@ -27,10 +27,10 @@ pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<
     let mut candidates = Vec::new();
     for folder in folders {
         report.looked.push(folder.clone());
-        if !met.is_new_folder(&folder) {
+        if !met.is_new_folder(report.disk, &folder) {
             continue;
         }
-        let Ok(names) = CaselessNames::read(&folder) else { continue };
+        let Ok(names) = report.disk.names(&folder) else { continue };
         for name in names.iter().filter(|name| name.ends_with(".yml")).take(GAMES_MAX) {
             let path = folder.join(name);
             let Some(text) = report.read(&path, SETTINGS_MAX) else { continue };
@@ -43,18 +43,25 @@ pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<
             if let Err(error) = result {
                 report.unreadable(&path, &error);
             }
-            candidates.extend(exe.and_then(|exe| candidate(&exe, wine_prefix.as_deref(), environment)));
+            candidates.extend(
+                exe.and_then(|exe| candidate(report.disk, &exe, wine_prefix.as_deref(), environment)),
+            );
         }
     }
     candidates
 }
 
 /// The game of an executable; a relative one is relative to the prefix.
-fn candidate(exe: &str, wine_prefix: Option<&str>, environment: &Environment) -> Option<Candidate> {
+fn candidate(
+    disk: &Disk,
+    exe: &str,
+    wine_prefix: Option<&str>,
+    environment: &Environment,
+) -> Option<Candidate> {
     let wine_prefix = wine_prefix.and_then(|it| candidate::absolute(it, &environment.home));
     let exe: PathBuf = candidate::absolute(exe, &environment.home)
         .or_else(|| wine_prefix.as_ref().map(|folder| folder.join(exe)))?;
-    let folder = recognise::game_folder(&exe)?;
+    let folder = recognise::game_folder(disk, &exe)?;
     let prefix = wine_prefix.and_then(|it| prefix::with_drive_c(&it)).or_else(|| prefix::around(&exe));
     Some(Candidate::unlisted(folder, prefix))
 }

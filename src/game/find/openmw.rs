@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::environment::Environment;
-use super::super::installation::Installation;
-use super::super::storefront::Storefront;
-use super::super::titles;
 use super::candidate::Report;
+use crate::game::environment::Environment;
+use crate::game::installation::Installation;
+use crate::game::storefront::Storefront;
+use crate::game::titles;
 use crate::game::titles::title::Title;
 
 const ID: &str = "openmw";
@@ -22,7 +22,7 @@ pub(super) fn is_openmw(title: &Title) -> bool {
 pub(super) fn installations(
     environment: &Environment,
     found: &[Installation],
-    report: &mut Report,
+    report: &mut Report<'_>,
 ) -> Vec<Installation> {
     let user = user_settings(environment);
     let of_flatpak = environment.home.join(".var/app/org.openmw.OpenMW/config/openmw");

@@ -3,8 +3,9 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::super::caseless::{self, CaselessNames, find_folder};
-use super::super::environment::Environment;
+use crate::game::caseless;
+use crate::game::disk::Disk;
+use crate::game::environment::Environment;
 
 /// Where Documents is below a user's folder, today's name first.
 const DOCUMENTS: [&str; 2] = ["Documents", "My Documents"];
@@ -27,49 +28,49 @@ pub(super) struct UserFolders {
 /// The folders of a game in a prefix: those of the first user who has one, in the order steamuser, the login name,
 /// others by name. `names` are the names of the game's folder in My Games and in AppData/Local, the likeliest first.
 pub(super) fn user_folders(
+    disk: &Disk,
     prefix: &Path,
     my_games: &[&str],
     local: &[&str],
     environment: &Environment,
 ) -> UserFolders {
     let of_user = |user: PathBuf| {
-        let documents = DOCUMENTS.iter().filter_map(|it| find_folder(&user, &format!("{it}/My Games")));
-        let locals = LOCAL.iter().filter_map(|it| find_folder(&user, it));
+        let documents = DOCUMENTS.iter().filter_map(|it| disk.find_folder(&user, &format!("{it}/My Games")));
+        let locals = LOCAL.iter().filter_map(|it| disk.find_folder(&user, it));
         UserFolders {
-            my_games: first_of(&documents.collect::<Vec<_>>(), my_games),
-            local: first_of(&locals.collect::<Vec<_>>(), local),
+            my_games: first_of(disk, &documents.collect::<Vec<_>>(), my_games),
+            local: first_of(disk, &locals.collect::<Vec<_>>(), local),
         }
     };
-    let found = users(prefix, environment).into_iter().map(of_user);
+    let found = users(disk, prefix, environment).into_iter().map(of_user);
     found.into_iter().find(|it| *it != UserFolders::default()).unwrap_or_default()
 }
 
 /// The folders of users of a prefix in which settings may be and that may not be read.
-pub fn unreadable(prefix: &Path) -> Vec<PathBuf> {
+pub fn unreadable(disk: &Disk, prefix: &Path) -> Vec<PathBuf> {
     let mut folders = vec![prefix.to_owned(), prefix.join("drive_c"), prefix.join("drive_c/users")];
-    for user in users(prefix, &Environment::default()) {
+    for user in users(disk, prefix, &Environment::default()) {
         let documents = DOCUMENTS.iter().flat_map(|it| [(*it).to_owned(), format!("{it}/My Games")]);
         let locals = LOCAL.iter().filter_map(|it| Some([it.split_once('/')?.0, it])).flatten();
-        folders.extend(documents.filter_map(|it| find_folder(&user, &it)));
-        folders.extend(locals.filter_map(|it| find_folder(&user, it)));
+        folders.extend(documents.filter_map(|it| disk.find_folder(&user, &it)));
+        folders.extend(locals.filter_map(|it| disk.find_folder(&user, it)));
         folders.push(user);
     }
-    let is_forbidden = |path: &PathBuf| {
-        CaselessNames::read(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
-    };
+    let is_forbidden =
+        |path: &PathBuf| disk.names(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
     folders.retain(is_forbidden);
     folders
 }
 
 /// The first folder that exists: of the likeliest name, in the first parent that has it.
-fn first_of(parents: &[PathBuf], names: &[&str]) -> Option<PathBuf> {
-    names.iter().find_map(|name| parents.iter().find_map(|parent| find_folder(parent, name)))
+fn first_of(disk: &Disk, parents: &[PathBuf], names: &[&str]) -> Option<PathBuf> {
+    names.iter().find_map(|name| parents.iter().find_map(|parent| disk.find_folder(parent, name)))
 }
 
 /// The folders of the users of a prefix, the likeliest first.
-fn users(prefix: &Path, environment: &Environment) -> Vec<PathBuf> {
-    let Some(folder) = find_folder(prefix, "drive_c/users") else { return Vec::new() };
-    let Ok(names) = CaselessNames::read(&folder) else { return Vec::new() };
+fn users(disk: &Disk, prefix: &Path, environment: &Environment) -> Vec<PathBuf> {
+    let Some(folder) = disk.find_folder(prefix, "drive_c/users") else { return Vec::new() };
+    let Ok(names) = disk.names(&folder) else { return Vec::new() };
     let mut users: Vec<&str> =
         names.iter().filter(|name| !NO_USERS.iter().any(|it| caseless::same(it, name))).collect();
     users.sort_by_key(|name| match () {
@@ -97,7 +98,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::{Path, PathBuf};
 
-    use super::{Environment, UserFolders, around, user_folders, with_drive_c};
+    use super::{Disk, Environment, UserFolders, around, user_folders, with_drive_c};
 
     fn folder(path: PathBuf) -> PathBuf {
         fs::create_dir_all(&path).unwrap();
@@ -106,7 +107,7 @@ mod tests {
 
     fn found(prefix: &Path) -> UserFolders {
         let names = ["Skyrim Special Edition GOG", "Skyrim Special Edition"];
-        user_folders(prefix, &names, &names, &Environment::of_home("/home/anna", "anna"))
+        user_folders(&Disk::default(), prefix, &names, &names, &Environment::of_home("/home/anna", "anna"))
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::super::caseless::{self, CaselessNames, find_file, find_folder};
-use super::super::storefront::Storefront;
-use super::super::titles::TITLES;
+use crate::game::caseless::{self, CaselessNames};
+use crate::game::disk::Disk;
+use crate::game::storefront::Storefront;
+use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
-use crate::system::covered::uncovered;
 
 /// Folders above an executable that may be the game's; Oblivion Remastered's is three above.
 const LEVELS_MAX: usize = 4;
@@ -31,8 +31,8 @@ pub(super) enum Recognised {
 }
 
 /// Looks for a game in a folder. `expected` is the game that a list says is there.
-pub(super) fn recognise(folder: &Path, expected: Option<&'static Title>) -> Recognised {
-    let Some(mut contents) = Contents::read(folder) else {
+pub(super) fn recognise(disk: &Disk, folder: &Path, expected: Option<&'static Title>) -> Recognised {
+    let Some(mut contents) = Contents::read(disk, folder) else {
         return match expected {
             Some(title) => Recognised::Incomplete(format!("the folder of {} cannot be read", title.name)),
             None => Recognised::No,
@@ -46,7 +46,7 @@ pub(super) fn recognise(folder: &Path, expected: Option<&'static Title>) -> Reco
         }
         missing.push((title, lacks));
     }
-    if let Some(game) = in_subfolder(folder, &contents.names) {
+    if let Some(game) = in_subfolder(disk, folder, &contents.names) {
         return game;
     }
     let what = |(title, lacks): (&Title, Lacks)| Recognised::Incomplete(lacks.what(title));
@@ -59,10 +59,10 @@ pub(super) fn recognise(folder: &Path, expected: Option<&'static Title>) -> Reco
 
 /// The folder of the game that an executable belongs to: the nearest above it that is one. Of an executable whose name
 /// is a game's own, the nearest that looks like one, so that it can be said what it lacks.
-pub(super) fn game_folder(executable: &Path) -> Option<PathBuf> {
+pub(super) fn game_folder(disk: &Disk, executable: &Path) -> Option<PathBuf> {
     let above = || executable.ancestors().skip(1).take(LEVELS_MAX);
-    let is_game = |folder: &&Path| matches!(recognise(folder, None), Recognised::Game { .. });
-    let is_like_one = |folder: &&Path| matches!(recognise(folder, None), Recognised::Incomplete(_));
+    let is_game = |folder: &&Path| matches!(recognise(disk, folder, None), Recognised::Game { .. });
+    let is_like_one = |folder: &&Path| matches!(recognise(disk, folder, None), Recognised::Incomplete(_));
     let found =
         above().find(is_game).or_else(|| above().find(is_like_one).filter(|_| is_of_game(executable)));
     found.map(Path::to_owned)
@@ -77,6 +77,7 @@ fn is_of_game(executable: &Path) -> bool {
 
 /// The names in a folder and in its data folders, each read once: there may be many.
 struct Contents<'a> {
+    disk: &'a Disk,
     folder: &'a Path,
     names: CaselessNames,
     data: Vec<(&'static str, PathBuf, CaselessNames)>,
@@ -85,17 +86,12 @@ struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    fn read(folder: &'a Path) -> Option<Self> {
-        Some(Self {
-            folder,
-            names: CaselessNames::read(folder).ok()?,
-            data: Vec::new(),
-            unreadable: Vec::new(),
-        })
+    fn read(disk: &'a Disk, folder: &'a Path) -> Option<Self> {
+        Some(Self { disk, folder, names: disk.names(folder).ok()?, data: Vec::new(), unreadable: Vec::new() })
     }
 
     fn has(&self, path: &str) -> bool {
-        self.has_start(path) && find_file(self.folder, path).is_some()
+        self.has_start(path) && self.disk.find_file(self.folder, path).is_some()
     }
 
     /// Whether the first name of a path is there: most are not, and a folder that is listed for each of them is listed often.
@@ -106,8 +102,8 @@ impl<'a> Contents<'a> {
     fn has_in_data(&mut self, title: &'static Title, name: &str) -> bool {
         let at = self.data.iter().position(|(data, ..)| *data == title.data).unwrap_or_else(|| {
             let path = Some(title.data).filter(|path| self.has_start(path));
-            let path = path.and_then(|path| find_folder(self.folder, path)).unwrap_or_default();
-            let names = CaselessNames::read(&path).unwrap_or_else(|error| {
+            let path = path.and_then(|path| self.disk.find_folder(self.folder, path)).unwrap_or_default();
+            let names = self.disk.names(&path).unwrap_or_else(|error| {
                 if error.kind() == ErrorKind::PermissionDenied {
                     self.unreadable.push(title.data);
                 }
@@ -118,7 +114,7 @@ impl<'a> Contents<'a> {
         });
         let (_, path, names) = &self.data[at];
         // A mod manager's link may lead nowhere.
-        names.get(name).is_some_and(|name| uncovered(&path.join(name)).is_file())
+        names.get(name).is_some_and(|name| self.disk.is_file(&path.join(name)))
     }
 }
 
@@ -179,7 +175,7 @@ impl Lacks {
 
 /// The game in a folder of this one: one of several languages, of which English is preferred, or the one in which a
 /// store keeps the game.
-fn in_subfolder(folder: &Path, names: &CaselessNames) -> Option<Recognised> {
+fn in_subfolder(disk: &Disk, folder: &Path, names: &CaselessNames) -> Option<Recognised> {
     for title in TITLES {
         let identity = &title.identity;
         let mut found: Vec<(String, PathBuf)> = Vec::new();
@@ -192,11 +188,13 @@ fn in_subfolder(folder: &Path, names: &CaselessNames) -> Option<Recognised> {
             }
         }
         if names.get(identity.steam_subfolder).is_some() {
-            found.extend(find_folder(folder, identity.steam_subfolder).map(|path| (String::new(), path)));
+            found
+                .extend(disk.find_folder(folder, identity.steam_subfolder).map(|path| (String::new(), path)));
         }
         found.sort_by_key(|(language, _)| language != "english");
         let is_title = |(_, path): &(String, PathBuf)| {
-            Contents::read(path).is_some_and(|mut contents| Lacks::of(title, &mut contents).is_nothing())
+            Contents::read(disk, path)
+                .is_some_and(|mut contents| Lacks::of(title, &mut contents).is_nothing())
         };
         if let Some((language, folder)) = found.into_iter().find(is_title) {
             let language = Some(language).filter(|it| !it.is_empty());
@@ -207,12 +205,13 @@ fn in_subfolder(folder: &Path, names: &CaselessNames) -> Option<Recognised> {
 }
 
 /// The store that a game's files tell of.
-pub(super) fn store_of(title: &Title, folder: &Path) -> Storefront {
-    let Ok(names) = CaselessNames::read(folder) else { return Storefront::Unknown };
+pub(super) fn store_of(disk: &Disk, title: &Title, folder: &Path) -> Storefront {
+    let Ok(names) = disk.names(folder) else { return Storefront::Unknown };
     let has = |name: &str| names.get(name).is_some();
     let folded: Vec<String> = names.iter().map(caseless::fold).collect();
     let has_any = |start: &str, end: &str| folded.iter().any(|it| it.starts_with(start) && it.ends_with(end));
-    let parent_has = |name: &str| folder.parent().is_some_and(|parent| find_file(parent, name).is_some());
+    let parent_has =
+        |name: &str| folder.parent().is_some_and(|parent| disk.find_file(parent, name).is_some());
     match () {
         () if has_any("GOGGAME-", ".ICO") || has_any("GOGGAME-", ".INFO") || has("Galaxy64.dll") => {
             Storefront::Gog
@@ -242,9 +241,9 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::super::super::storefront::Storefront;
-    use super::super::super::titles;
-    use super::{Recognised, recognise, store_of};
+    use super::{Disk, Recognised, recognise, store_of};
+    use crate::game::storefront::Storefront;
+    use crate::game::titles;
 
     fn write(folder: &Path, files: &[&str]) {
         for file in files {
@@ -256,7 +255,7 @@ mod tests {
 
     /// `id: folder: language` of a game, else what is missing.
     fn found(folder: &Path, expected: Option<&str>) -> String {
-        match recognise(folder, expected.map(|id| titles::title(id).unwrap())) {
+        match recognise(&Disk::default(), folder, expected.map(|id| titles::title(id).unwrap())) {
             Recognised::Game { title, folder: found, language } => {
                 let below = found.strip_prefix(folder).unwrap().display();
                 format!("{}: {below}: {}", title.id, language.unwrap_or_default())
@@ -349,8 +348,13 @@ mod tests {
         ] {
             let dir = tempfile::tempdir().unwrap();
             write(dir.path(), &[file, "english/x"]);
-            assert_eq!(store_of(titles::title("skyrimse").unwrap(), dir.path()), store, "{file}");
-            let beside = store_of(titles::title("fallout3").unwrap(), &dir.path().join("english"));
+            assert_eq!(
+                store_of(&Disk::default(), titles::title("skyrimse").unwrap(), dir.path()),
+                store,
+                "{file}"
+            );
+            let beside =
+                store_of(&Disk::default(), titles::title("fallout3").unwrap(), &dir.path().join("english"));
             assert_eq!(beside == Storefront::Microsoft, store == Storefront::Microsoft, "{file}");
         }
     }

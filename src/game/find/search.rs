@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::caseless::{find_folder, same};
-use super::super::environment::Environment;
-use super::super::installation::Installation;
-use super::super::storefront::Storefront;
-use super::super::titles::TITLES;
-use super::candidate::{Candidate, Report, identity};
+use super::candidate::{Candidate, Report};
 use super::prefix::{self, UserFolders};
 use super::recognise::{self, Recognised};
 use super::{bottles, heroic, lutris, openmw, steam};
+use crate::game::caseless::same;
+use crate::game::disk::Disk;
+use crate::game::environment::Environment;
+use crate::game::installation::Installation;
+use crate::game::storefront::Storefront;
+use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
 
 /// What was found.
@@ -25,8 +26,8 @@ pub struct Found {
 }
 
 /// Finds the games of a user.
-pub fn find(environment: &Environment) -> Found {
-    let mut report = Report::default();
+pub fn find(disk: &Disk, environment: &Environment) -> Found {
+    let mut report = Report::new(disk);
     // The launcher that installed a game knows most of it, so its word comes first.
     let mut candidates = steam::candidates(environment, &mut report);
     candidates.extend(heroic::candidates(environment, &mut report));
@@ -35,11 +36,11 @@ pub fn find(environment: &Environment) -> Found {
     candidates.extend(bottles::elsewhere(environment, &mut report));
     let mut installations: Vec<Installation> = Vec::new();
     for candidate in candidates {
-        match recognise::recognise(&candidate.folder, candidate.title) {
+        match recognise::recognise(disk, &candidate.folder, candidate.title) {
             Recognised::Game { title, folder, language } => {
                 let language = candidate.language.clone().or(language);
-                let installation = installation(title, folder, language, &candidate, environment);
-                join(&mut installations, installation);
+                let installation = installation(disk, title, folder, language, &candidate, environment);
+                join(disk, &mut installations, installation);
             }
             Recognised::Incomplete(what) => report.unusable.push((candidate.folder, what)),
             Recognised::No => {}
@@ -52,16 +53,16 @@ pub fn find(environment: &Environment) -> Found {
 }
 
 /// The game in a folder that the user names, with what launchers know of it. The error says why it is none.
-pub fn recognise(folder: &Path, environment: &Environment) -> Result<Installation, String> {
+pub fn recognise(disk: &Disk, folder: &Path, environment: &Environment) -> Result<Installation, String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let mut recognised = recognise::recognise(&folder, None);
+    let mut recognised = recognise::recognise(disk, &folder, None);
     // The data folder was named. What has another name is not looked at from above, where there may be a thousand mods.
     if let (Recognised::No, Some(parent)) = (&recognised, folder.parent())
         && is_called_data(&folder)
     {
-        let above = recognise::recognise(parent, None);
+        let above = recognise::recognise(disk, parent, None);
         if matches!(&above, Recognised::Game { title, folder: game, .. }
-            if identity(&game.join(title.data)).is_some_and(|it| Some(it) == identity(&folder)))
+            if disk.identity(&game.join(title.data)).is_some_and(|it| Some(it) == disk.identity(&folder)))
         {
             recognised = above;
         }
@@ -75,14 +76,16 @@ pub fn recognise(folder: &Path, environment: &Environment) -> Result<Installatio
             return Err(format!("{}: no game is in this folder; {advice}", folder.display()));
         }
     };
-    let listed = find(environment).installations.into_iter();
-    if let Some(installation) = listed.into_iter().find(|it| identity(&it.folder) == identity(&folder)) {
+    let listed = find(disk, environment).installations.into_iter();
+    if let Some(installation) =
+        listed.into_iter().find(|it| disk.identity(&it.folder) == disk.identity(&folder))
+    {
         return Ok(Installation { folder, ..installation });
     }
-    let candidate = steam::around(&folder, title)
+    let candidate = steam::around(disk, &folder, title)
         .unwrap_or_else(|| Candidate::unlisted(folder.clone(), prefix::around(&folder)));
     let language = candidate.language.clone().or(language);
-    Ok(installation(title, folder, language, &candidate, environment))
+    Ok(installation(disk, title, folder, language, &candidate, environment))
 }
 
 /// Whether a folder has the name of a game's data folder.
@@ -95,6 +98,7 @@ fn is_called_data(folder: &Path) -> bool {
 
 /// The same installation with another prefix: the folder with `drive_c`, or the one that holds it as `pfx`.
 pub fn with_prefix(
+    disk: &Disk,
     installation: &Installation,
     prefix: &Path,
     environment: &Environment,
@@ -102,16 +106,17 @@ pub fn with_prefix(
     let Some(prefix) = prefix::with_drive_c(prefix) else {
         return Err(format!("{}: no prefix; name the folder that holds drive_c", prefix.display()));
     };
-    let folders = user_folders(installation.title, installation.store, Some(&prefix), environment);
+    let folders = user_folders(disk, installation.title, installation.store, Some(&prefix), environment);
     Ok(Installation {
         my_games: folders.my_games,
-        local: folders.local.or_else(|| list_in_data(installation.title, &installation.folder)),
+        local: folders.local.or_else(|| list_in_data(disk, installation.title, &installation.folder)),
         prefix: Some(prefix),
         ..installation.clone()
     })
 }
 
 fn installation(
+    disk: &Disk,
     title: &'static Title,
     folder: PathBuf,
     language: Option<String>,
@@ -124,23 +129,24 @@ fn installation(
         return Installation { title, store, prefix, my_games: settings, local, language: None, folder };
     }
     let store = match candidate.store {
-        Storefront::Unknown => recognise::store_of(title, &folder),
+        Storefront::Unknown => recognise::store_of(disk, title, &folder),
         store => store,
     };
     let prefix = candidate.prefix.clone().or_else(|| prefix::around(&folder));
-    let folders = user_folders(title, store, prefix.as_deref(), environment);
-    let local = folders.local.or_else(|| list_in_data(title, &folder));
+    let folders = user_folders(disk, title, store, prefix.as_deref(), environment);
+    let local = folders.local.or_else(|| list_in_data(disk, title, &folder));
     Installation { title, store, prefix, my_games: folders.my_games, local, language, folder }
 }
 
 /// The data folder, where a game keeps its list of plugins there.
-fn list_in_data(title: &Title, folder: &Path) -> Option<PathBuf> {
-    let data = find_folder(folder, title.data);
+fn list_in_data(disk: &Disk, title: &Title, folder: &Path) -> Option<PathBuf> {
+    let data = disk.find_folder(folder, title.data);
     data.filter(|_| title.plugins.list_in_data)
 }
 
 /// The folders of a game in its prefix. A copy from an unknown store may use the names of any.
 fn user_folders(
+    disk: &Disk,
     title: &Title,
     store: Storefront,
     prefix: Option<&Path>,
@@ -155,12 +161,12 @@ fn user_folders(
     }
     local.retain(|name| !name.is_empty());
     my_games.retain(|name| !name.is_empty());
-    prefix::user_folders(prefix, &my_games, &local, environment)
+    prefix::user_folders(disk, prefix, &my_games, &local, environment)
 }
 
 /// Adds an installation, or what it knows besides of a folder that is known: the prefix in which the game was used.
-fn join(installations: &mut Vec<Installation>, new: Installation) {
-    let at = installations.iter().position(|it| identity(&it.folder) == identity(&new.folder));
+fn join(disk: &Disk, installations: &mut Vec<Installation>, new: Installation) {
+    let at = installations.iter().position(|it| disk.identity(&it.folder) == disk.identity(&new.folder));
     let Some(known) = at.map(|at| &mut installations[at]) else {
         installations.push(new);
         return;

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::super::caseless::{self, CaselessNames, find_file, find_folder};
-use super::super::environment::Environment;
-use super::super::storefront::Storefront;
-use super::super::titles::TITLES;
 use super::candidate::{Candidate, Met, Report};
 use super::prefix;
+use crate::game::caseless;
+use crate::game::disk::Disk;
+use crate::game::environment::Environment;
 use crate::game::settings::vdf;
+use crate::game::storefront::Storefront;
+use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
 
 /// Bytes of a list. Those of users with thousands of games have some 100 KiB.
@@ -26,16 +27,16 @@ struct Library {
 }
 
 /// The folders of all games that are in Steam's libraries.
-pub(super) fn candidates(environment: &Environment, report: &mut Report) -> Vec<Candidate> {
+pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let (mut roots, mut met) = (Met::default(), Met::default());
     let mut candidates = Vec::new();
     for root in steam_folders(environment) {
         report.looked.push(root.clone());
-        if !roots.is_new_folder(&root) {
+        if !roots.is_new_folder(report.disk, &root) {
             continue;
         }
         for library in libraries(&root, report) {
-            if met.is_new_folder(&library.folder) {
+            if met.is_new_folder(report.disk, &library.folder) {
                 if library.folder != root {
                     report.looked.push(library.folder.clone());
                 }
@@ -67,10 +68,10 @@ fn steam_folders(environment: &Environment) -> Vec<PathBuf> {
 }
 
 /// The libraries of a Steam folder: itself, and those that its lists name.
-fn libraries(root: &Path, report: &mut Report) -> Vec<Library> {
+fn libraries(root: &Path, report: &mut Report<'_>) -> Vec<Library> {
     let mut libraries = vec![Library { folder: root.to_owned(), ..Library::default() }];
     for list in ["config/libraryfolders.vdf", "steamapps/libraryfolders.vdf"] {
-        let Some(path) = find_file(root, list) else { continue };
+        let Some(path) = report.disk.find_file(root, list) else { continue };
         let Some(text) = report.read(&path, LIST_MAX) else { continue };
         let mut listed: Vec<Library> = Vec::new();
         let mut index: HashMap<String, usize> = HashMap::new();
@@ -100,7 +101,7 @@ fn libraries(root: &Path, report: &mut Report) -> Vec<Library> {
 }
 
 /// A library that does not exist is reported if a game should be in it.
-fn missing_library(library: &Library, report: &mut Report) {
+fn missing_library(library: &Library, report: &mut Report<'_>) {
     for title in TITLES {
         let is_listed = |id: &u32| library.apps.contains(&id.to_string());
         if title.identity.steam.iter().any(is_listed)
@@ -116,14 +117,14 @@ fn missing_library(library: &Library, report: &mut Report) {
 }
 
 /// The games that have a manifest in a library; lists of apps may be out of date.
-fn in_library(library: &Path, report: &mut Report, candidates: &mut Vec<Candidate>) {
-    let Some(apps) = find_folder(library, "steamapps") else {
-        if let Err(error) = CaselessNames::read(library) {
+fn in_library(library: &Path, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
+    let Some(apps) = report.disk.find_folder(library, "steamapps") else {
+        if let Err(error) = report.disk.names(library) {
             report.unreadable(library, &error.to_string());
         }
         return;
     };
-    let names = match CaselessNames::read(&apps) {
+    let names = match report.disk.names(&apps) {
         Ok(names) => names,
         Err(error) => return report.unreadable(&apps, &error.to_string()),
     };
@@ -144,7 +145,7 @@ struct Manifest {
 }
 
 impl Manifest {
-    fn read(path: &Path, report: &mut Report) -> Option<Self> {
+    fn read(path: &Path, report: &mut Report<'_>) -> Option<Self> {
         let text = report.read(path, LIST_MAX)?;
         let mut manifest = Self::default();
         let result = vdf::visit_values(&text, |keys, value| match keys {
@@ -171,35 +172,35 @@ fn candidate(
     id: u32,
     manifest: Manifest,
     path: &Path,
-    report: &mut Report,
+    report: &mut Report<'_>,
 ) -> Option<Candidate> {
     let name = &manifest.installdir;
     if name.is_empty() || name.contains(['/', '\\']) || matches!(name.as_str(), "." | "..") {
         report.unusable.push((path.to_owned(), format!("it does not name the folder of {}", title.name)));
         return None;
     }
-    let Some(folder) = find_folder(apps, &format!("common/{name}")) else {
+    let Some(folder) = report.disk.find_folder(apps, &format!("common/{name}")) else {
         let what = format!("Steam lists {} here, but the folder does not exist", title.name);
         report.unusable.push((apps.join("common").join(name), what));
         return None;
     };
     let subfolder = title.identity.steam_subfolder;
     Some(Candidate {
-        folder: find_folder(&folder, subfolder).unwrap_or(folder),
+        folder: report.disk.find_folder(&folder, subfolder).unwrap_or(folder),
         title: Some(title),
         store: Storefront::Steam,
-        prefix: compatdata(apps, id),
+        prefix: compatdata(report.disk, apps, id),
         language: manifest.language,
     })
 }
 
 /// The prefix that Proton made for an app.
-fn compatdata(apps: &Path, id: u32) -> Option<PathBuf> {
-    prefix::with_drive_c(&find_folder(apps, &format!("compatdata/{id}"))?)
+fn compatdata(disk: &Disk, apps: &Path, id: u32) -> Option<PathBuf> {
+    prefix::with_drive_c(&disk.find_folder(apps, &format!("compatdata/{id}"))?)
 }
 
 /// What the library around a game's folder knows of it, whether Steam lists that library or not.
-pub(super) fn around(folder: &Path, title: &'static Title) -> Option<Candidate> {
+pub(super) fn around(disk: &Disk, folder: &Path, title: &'static Title) -> Option<Candidate> {
     let is_named = |path: &Path, name: &str| {
         path.file_name().and_then(|it| it.to_str()).is_some_and(|it| caseless::same(it, name))
     };
@@ -211,14 +212,14 @@ pub(super) fn around(folder: &Path, title: &'static Title) -> Option<Candidate> 
     let mut unlisted = Candidate::unlisted(folder.to_owned(), None);
     unlisted.store = Storefront::Steam;
     for id in title.identity.steam {
-        let manifest = find_file(apps, &format!("appmanifest_{id}.acf"));
-        let manifest = manifest.and_then(|it| Manifest::read(&it, &mut Report::default()));
+        let manifest = disk.find_file(apps, &format!("appmanifest_{id}.acf"));
+        let manifest = manifest.and_then(|it| Manifest::read(&it, &mut Report::new(disk)));
         if let Some(manifest) = manifest.filter(|it| is_named(installed, &it.installdir)) {
-            unlisted.prefix = compatdata(apps, *id);
+            unlisted.prefix = compatdata(disk, apps, *id);
             unlisted.language = manifest.language;
             return Some(unlisted);
         }
-        unlisted.prefix = unlisted.prefix.or_else(|| compatdata(apps, *id));
+        unlisted.prefix = unlisted.prefix.or_else(|| compatdata(disk, apps, *id));
     }
     Some(unlisted)
 }

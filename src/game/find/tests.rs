@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::super::environment::Environment;
-use super::super::storefront::Storefront;
 use super::search::{Found, find, recognise, with_prefix};
+use crate::game::disk::Disk;
+use crate::game::environment::Environment;
+use crate::game::storefront::Storefront;
 
 /// A home folder.
 struct Home {
@@ -73,7 +74,7 @@ impl Home {
     }
 
     fn find(&self) -> Found {
-        let mut found = find(&self.environment());
+        let mut found = find(&Disk::default(), &self.environment());
         // Of the machine that runs the test.
         found.installations.retain(|it| it.folder.starts_with(self.dir.path()));
         found
@@ -349,7 +350,7 @@ fn a_folder_by_hand_has_the_prefix_that_the_library_around_it_knows() {
     let my_games = home.used("disk/steamapps/compatdata/489830/pfx", "steamuser", "Skyrim Special Edition");
     let environment = home.environment();
     for folder in [&game, &game.join("Data")] {
-        let found = recognise(folder, &environment).unwrap();
+        let found = recognise(&Disk::default(), folder, &environment).unwrap();
         assert_eq!(
             (found.store, &found.folder, &found.my_games),
             (Storefront::Steam, &game, &Some(my_games.clone()))
@@ -358,20 +359,20 @@ fn a_folder_by_hand_has_the_prefix_that_the_library_around_it_knows() {
     }
     // One that Steam lists.
     home.libraries(STEAM, &[&home.path("disk")]);
-    assert_eq!(recognise(&game, &environment).unwrap().my_games, Some(my_games));
+    assert_eq!(recognise(&Disk::default(), &game, &environment).unwrap().my_games, Some(my_games));
     // Another prefix by hand.
     let other = home.used("other/pfx", "anna", "Skyrim Special Edition");
-    let found = recognise(&game, &environment).unwrap();
-    let with = with_prefix(&found, &home.path("other"), &environment).unwrap();
+    let found = recognise(&Disk::default(), &game, &environment).unwrap();
+    let with = with_prefix(&Disk::default(), &found, &home.path("other"), &environment).unwrap();
     assert_eq!((with.my_games, with.prefix), (Some(other), Some(home.path("other/pfx"))));
-    assert!(with_prefix(&found, &game, &environment).unwrap_err().contains("drive_c"));
+    assert!(with_prefix(&Disk::default(), &found, &game, &environment).unwrap_err().contains("drive_c"));
 }
 
 #[test]
 fn a_folder_by_hand_that_is_no_game_is_an_error_that_says_why() {
     let home = Home::new();
     let environment = home.environment();
-    let why = |path: &str| recognise(&home.path(path), &environment).unwrap_err();
+    let why = |path: &str| recognise(&Disk::default(), &home.path(path), &environment).unwrap_err();
     assert!(why("none").contains("no such folder"));
     home.folder("empty");
     assert!(why("empty").contains("no game is in this folder"));

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::game::caseless::{CaselessNames, find_folder, fold};
-use crate::game::fuse_mount::is_fuse;
+use crate::game::caseless::{CaselessNames, fold};
+use crate::game::disk::Disk;
 use crate::game::installation::{Installation, Overrides};
 use crate::game::note::{NoteCode, PlanNote};
-use crate::game::plan::disk;
+use crate::game::plan::files;
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError, Shown};
 use crate::game::plan::plan_game::{Managed, plan_managed};
 use crate::game::settings::ini::Ini;
@@ -26,25 +26,26 @@ const ROOT: &str = "root";
 /// # Errors
 /// Where the instance, its profile or its game cannot be found.
 pub fn plan_mo2(
+    disk: &Disk,
     instance: &Path,
     find: &dyn Fn(Option<&Path>) -> Result<Installation, String>,
     overrides: &Overrides,
 ) -> Result<LoadOrder, PlanError> {
     let mut notes = Vec::new();
     let instance = std::path::absolute(instance).unwrap_or_else(|_| instance.to_owned());
-    let ini = disk::file_in(&instance, MO2_INI);
-    let bytes = ini.and_then(|path| disk::list_file(&path, &mut notes));
+    let ini = disk.find_file(&instance, MO2_INI);
+    let bytes = ini.and_then(|path| files::list(disk, &path, &mut notes));
     let Some(bytes) = bytes else {
         return Err(PlanError(format!("{}: {MO2_INI} does not exist or cannot be read", instance.display())));
     };
-    let instance = Instance::new(instance, &QSettings::parse(&bytes), overrides);
+    let instance = Instance::new(disk, instance, &QSettings::parse(&bytes), overrides);
     let installation = match instance.game_folder() {
         Ok(game) => find(Some(&game)).map_err(PlanError)?,
         Err(unknown) => find(None).map_err(|_| unknown)?,
     };
     let profile = instance.profile(overrides.mo2_profile.as_deref())?;
-    let data = find_folder(&installation.folder, installation.title.data);
-    let is_mounted = data.is_some_and(|data| is_fuse(&data));
+    let data = disk.find_folder(&installation.folder, installation.title.data);
+    let is_mounted = data.is_some_and(|data| disk.is_fuse(&data));
     let folders = match is_mounted {
         true => Vec::new(),
         false => instance.folders(&profile, &mut notes),
@@ -53,15 +54,16 @@ pub fn plan_mo2(
         let text = "a mod manager shows its mods there already; they are not added again";
         notes.push(PlanNote::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
     }
-    let settings = disk::file_in(&profile, "settings.ini").and_then(|path| disk::ini(&path, &mut notes));
+    let settings =
+        disk.find_file(&profile, "settings.ini").and_then(|path| files::ini(disk, &path, &mut notes));
     let is_local = settings.as_ref().is_some_and(has_own_settings);
     let managed = Managed {
         folders,
         inis: is_local.then(|| profile.clone()),
-        tweaks: disk::file_in(&profile, "initweaks.ini").filter(|_| is_local),
+        tweaks: disk.find_file(&profile, "initweaks.ini").filter(|_| is_local),
         lists: Some(profile.clone()),
     };
-    let mut order = plan_managed(&installation, overrides, &managed)?;
+    let mut order = plan_managed(disk, &installation, overrides, &managed)?;
     notes.append(&mut order.notes);
     order.notes = notes;
     order.profile = Some(profile);
@@ -69,21 +71,22 @@ pub fn plan_mo2(
 }
 
 /// The instance of which a folder is a profile, and that profile's name; `None` where it is none.
-pub fn instance_of_profile(folder: &Path, overrides: &Overrides) -> Option<(PathBuf, String)> {
+pub fn instance_of_profile(disk: &Disk, folder: &Path, overrides: &Overrides) -> Option<(PathBuf, String)> {
     let (name, profiles) = (folder.file_name()?.to_str()?, folder.parent()?);
     let instance = profiles.parent()?;
-    let ini = disk::file_in(instance, MO2_INI)?;
+    let ini = disk.find_file(instance, MO2_INI)?;
     // What is odd about it is noted when it is planned.
-    let settings = QSettings::parse(&disk::list_file(&ini, &mut Vec::new())?);
+    let settings = QSettings::parse(&files::list(disk, &ini, &mut Vec::new())?);
     // It may keep its profiles elsewhere.
-    let known = Instance::new(instance.to_owned(), &settings, overrides).profiles?;
+    let known = Instance::new(disk, instance.to_owned(), &settings, overrides).profiles?;
     let is_one = known.canonicalize().ok()? == profiles.canonicalize().ok()?;
     is_one.then(|| (instance.to_owned(), name.to_owned()))
 }
 
 /// The folders of an instance.
 #[derive(Debug)]
-struct Instance {
+struct Instance<'a> {
+    disk: &'a Disk,
     folder: PathBuf,
     game: Option<String>,
     selected: Option<String>,
@@ -97,19 +100,19 @@ struct Instance {
     shown: Shown,
 }
 
-impl Instance {
-    fn new(folder: PathBuf, settings: &QSettings, overrides: &Overrides) -> Self {
-        let has_root_builder = has_root_builder(&folder, settings);
+impl<'a> Instance<'a> {
+    fn new(disk: &'a Disk, folder: PathBuf, settings: &QSettings, overrides: &Overrides) -> Self {
+        let has_root_builder = has_root_builder(disk, &folder, settings);
         let prefix = overrides.prefix.clone().or_else(|| prefix_around(&folder));
         let of_settings = |key: &str| settings.get("Settings", key);
         let base = match of_settings("base_directory") {
-            Some(base) => unix_path(&base, prefix.as_deref()),
+            Some(base) => unix_path(disk, &base, prefix.as_deref()),
             None => Some(folder.clone()),
         };
         let in_base = |key: &str, name: &str| match of_settings(key) {
             Some(value) => match value.strip_prefix("%BASE_DIR%") {
                 Some(rest) => base.as_ref().map(|base| base.join(rest.replace('\\', "/").trim_matches('/'))),
-                None => unix_path(&value, prefix.as_deref()),
+                None => unix_path(disk, &value, prefix.as_deref()),
             },
             None => base.as_ref().map(|base| base.join(name)),
         };
@@ -120,6 +123,7 @@ impl Instance {
         let root = has_root_builder.then_some(ROOT);
         let without_names = ["meta.ini", "readme.txt", "fomod"].into_iter().chain(root);
         Self {
+            disk,
             game: settings.get("General", "gamePath"),
             selected: settings.get("General", "selected_profile"),
             mods: in_base("mod_directory", "mods"),
@@ -149,7 +153,7 @@ impl Instance {
                 ini.display()
             )));
         };
-        unix_path(written, self.prefix.as_deref()).ok_or_else(|| {
+        unix_path(self.disk, written, self.prefix.as_deref()).ok_or_else(|| {
             let ini = ini.display();
             PlanError(format!(
                 "{ini}: the drive of gamePath {written} is not known; name its prefix with --prefix"
@@ -165,7 +169,7 @@ impl Instance {
                 "{instance}: the drive of its profiles is not known; name the prefix with --prefix"
             )));
         };
-        let names = CaselessNames::read(profiles).unwrap_or_default();
+        let names = self.disk.names(profiles).unwrap_or_default();
         let known = || names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
         let Some(wanted) = name.or(self.selected.as_deref()) else {
             return Err(PlanError(format!(
@@ -182,8 +186,8 @@ impl Instance {
     /// The mods of a profile that are on, lowest first, and the overwrite folder.
     fn folders(&self, profile: &Path, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
         let mut layers = Vec::new();
-        let bytes = match disk::file_in(profile, "modlist.txt") {
-            Some(path) => disk::list_file(&path, notes),
+        let bytes = match self.disk.find_file(profile, "modlist.txt") {
+            Some(path) => files::list(self.disk, &path, notes),
             None => {
                 let text = "the profile has no such list: no mod is on";
                 let path = profile.join("modlist.txt");
@@ -218,7 +222,7 @@ impl Instance {
                 .map(|path| self.layer(path, "overwrite".into())),
         );
         if self.has_root_builder {
-            for path in layers.iter().filter_map(|layer| find_folder(&layer.path, ROOT)) {
+            for path in layers.iter().filter_map(|layer| self.disk.find_folder(&layer.path, ROOT)) {
                 let text =
                     "Root Builder puts its files into the game's folder: they are no part of the data folder";
                 notes.push(PlanNote::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
@@ -229,7 +233,7 @@ impl Instance {
 
     /// The names in the folder of mods; a note, and none, where it cannot be read.
     fn names_of_mods(&self, notes: &mut Vec<PlanNote>) -> Option<CaselessNames> {
-        let (subject, text) = match self.mods.as_deref().map(|mods| (mods, CaselessNames::read(mods))) {
+        let (subject, text) = match self.mods.as_deref().map(|mods| (mods, self.disk.names(mods))) {
             Some((_, Ok(names))) => return Some(names),
             Some((mods, Err(error))) => {
                 (mods.to_string_lossy().into_owned(), format!("the folder of mods cannot be read: {error}"))
@@ -273,13 +277,13 @@ fn shows_nothing(name: &str) -> bool {
 }
 
 /// Whether the plugin Root Builder is there and on. Mod Organizer writes whether it is on only once that was changed.
-fn has_root_builder(instance: &Path, settings: &QSettings) -> bool {
+fn has_root_builder(disk: &Disk, instance: &Path, settings: &QSettings) -> bool {
     match settings.get("PluginPersistance", "RootBuilder\\enabled") {
         Some(enabled) => enabled == "true",
         // Beside the program in a portable instance; where the program of others is, is not known.
         None => {
             settings.has_any("Plugins", "RootBuilder\\")
-                || find_folder(instance, "plugins/rootbuilder").is_some()
+                || disk.find_folder(instance, "plugins/rootbuilder").is_some()
         }
     }
 }
@@ -292,7 +296,7 @@ fn has_own_settings(settings: &Ini) -> bool {
 }
 
 /// The path of Linux that a path of Windows means; `None` where its drive is not known.
-fn unix_path(path: &str, prefix: Option<&Path>) -> Option<PathBuf> {
+fn unix_path(disk: &Disk, path: &str, prefix: Option<&Path>) -> Option<PathBuf> {
     let path = path.replace('\\', "/");
     let (drive, rest) = match path.split_once(':') {
         Some((drive, rest)) if drive.len() == 1 => (drive.to_ascii_lowercase(), rest),
@@ -307,7 +311,7 @@ fn unix_path(path: &str, prefix: Option<&Path>) -> Option<PathBuf> {
     let exact = root.join(rest);
     match exact.exists() {
         true => Some(exact),
-        false => find_folder(&root, rest).or(Some(exact)),
+        false => disk.find_folder(&root, rest).or(Some(exact)),
     }
 }
 
@@ -332,7 +336,7 @@ fn prefix_around(folder: &Path) -> Option<PathBuf> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{enabled, prefix_around, unix_path};
+    use super::{Disk, enabled, prefix_around, unix_path};
 
     #[test]
     fn the_first_mention_of_a_mod_counts_and_separators_and_backups_show_nothing() {
@@ -344,12 +348,15 @@ mod tests {
     fn a_path_of_windows_leads_through_the_prefix() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("drive_c/Games/Skyrim")).unwrap();
-        let prefix = Some(dir.path());
-        assert_eq!(unix_path("C:\\games\\SKYRIM", prefix), Some(dir.path().join("drive_c/Games/Skyrim")));
-        assert_eq!(unix_path("Z:\\nowhere\\x", None), Some(PathBuf::from("/nowhere/x")));
-        assert_eq!(unix_path("/home/u", None), Some(PathBuf::from("/home/u")));
-        assert_eq!(unix_path("D:\\x", prefix), Some(dir.path().join("dosdevices/d:/x")));
-        assert_eq!((unix_path("D:\\x", None), unix_path("x\\y", None)), (None, None));
+        let (disk, prefix) = (Disk::default(), Some(dir.path()));
+        assert_eq!(
+            unix_path(&disk, "C:\\games\\SKYRIM", prefix),
+            Some(dir.path().join("drive_c/Games/Skyrim"))
+        );
+        assert_eq!(unix_path(&disk, "Z:\\nowhere\\x", None), Some(PathBuf::from("/nowhere/x")));
+        assert_eq!(unix_path(&disk, "/home/u", None), Some(PathBuf::from("/home/u")));
+        assert_eq!(unix_path(&disk, "D:\\x", prefix), Some(dir.path().join("dosdevices/d:/x")));
+        assert_eq!((unix_path(&disk, "D:\\x", None), unix_path(&disk, "x\\y", None)), (None, None));
         assert_eq!(prefix_around(Path::new("/p/pfx/drive_c/users/u")), Some("/p/pfx".into()));
     }
 }

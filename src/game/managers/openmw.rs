@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::openmw_chain::Chain;
 use crate::game::caseless::fold;
+use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::installation::Overrides;
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::plan::archives::is_archive;
 use crate::game::plan::data::DataFolders;
-use crate::game::plan::disk;
+use crate::game::plan::files;
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
@@ -23,6 +24,7 @@ const BUILT_IN: &str = "builtin.omwscripts";
 /// # Errors
 /// Where `cfg` cannot be read.
 pub fn plan_openmw(
+    disk: &Disk,
     cfg: &Path,
     environment: &Environment,
     overrides: &Overrides,
@@ -34,14 +36,15 @@ pub fn plan_openmw(
     };
     let places = places(folder, environment);
     let mut notes = Vec::new();
-    let chain = Chain::read(&places, &mut notes);
+    let chain = Chain::read(disk, &places, &mut notes);
     if chain.files.is_empty() {
         let path = places.local.join(OPENMW_CFG);
         return Err(PlanError(format!("{}: it does not exist or cannot be read", path.display())));
     }
     let layers = folders(&chain, &places, &mut notes);
     let paths = layers.iter().map(|layer| &layer.path);
-    let names = DataFolders::new(paths.map(|path| disk::data_folder(path, false, &mut notes)).collect());
+    let names =
+        DataFolders::new(paths.map(|path| files::data_folder(disk, path, false, &mut notes)).collect());
     let plugins = plugins(&chain, &names, &mut notes);
     let archives = archives(&chain, &names, &mut notes);
     Ok(LoadOrder {

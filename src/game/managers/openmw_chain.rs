@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use crate::game::disk::Disk;
 use crate::game::note::{NoteCode, PlanNote};
-use crate::game::plan::disk;
+use crate::game::plan::files;
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
 
 /// Files of one chain that are read.
@@ -18,7 +19,7 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// Reads the chain that begins in a folder.
-    pub(crate) fn read(places: &Places, notes: &mut Vec<PlanNote>) -> Self {
+    pub(crate) fn read(disk: &Disk, places: &Places, notes: &mut Vec<PlanNote>) -> Self {
         let mut chain = Self::default();
         let mut seen = HashSet::new();
         // The next one is the last: a file's own come before those that were named earlier.
@@ -27,8 +28,8 @@ impl Chain {
             if !seen.insert(folder.clone()) || seen.len() > FILES_MAX {
                 continue;
             }
-            let path = disk::file_in(&folder, OPENMW_CFG);
-            let Some(bytes) = path.and_then(|path| disk::list_file(&path, notes)) else {
+            let path = disk.find_file(&folder, OPENMW_CFG);
+            let Some(bytes) = path.and_then(|path| files::list(disk, &path, notes)) else {
                 if !folder.is_dir() {
                     let text = "an openmw.cfg names it with config=, and it does not exist";
                     notes.push(PlanNote::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
@@ -68,7 +69,7 @@ impl Chain {
 mod tests {
     use std::fs;
 
-    use super::{Cfg, Chain, Places};
+    use super::{Cfg, Chain, Disk, Places};
 
     /// A chain of folders with these texts, each of which may name others.
     fn chain(files: &[(&str, &str)]) -> (Vec<String>, Chain) {
@@ -79,7 +80,7 @@ mod tests {
         }
         let places = Places { local: dir.path().join(files[0].0), ..Places::default() };
         let mut notes = Vec::new();
-        let chain = Chain::read(&places, &mut notes);
+        let chain = Chain::read(&Disk::default(), &places, &mut notes);
         let name = |cfg: &Cfg| cfg.folder.file_name().unwrap().to_string_lossy().into_owned();
         (chain.files.iter().map(name).collect(), chain)
     }

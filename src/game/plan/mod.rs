@@ -6,7 +6,7 @@ mod active;
 pub(crate) mod archives;
 mod attach;
 pub(crate) mod data;
-pub(crate) mod disk;
+pub(crate) mod files;
 mod invalidation;
 mod language;
 mod layers;

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::active::PluginLists;
 use super::data::{DataFolder, DataFolders};
-use super::disk;
+use super::files;
 use super::invalidation;
 use super::language;
 use super::layers::{Inputs, plan};
 use super::load_order::{LayerKind, LoadOrder, OrderLayer, PlanError};
-use crate::game::caseless::{self, FoundPath, find_folder, fold};
+use crate::game::caseless::fold;
+use crate::game::disk::{Disk, FoundPath};
 use crate::game::find::unreadable;
-use crate::game::fuse_mount::is_fuse;
 use crate::game::installation::{Installation, Overrides};
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::{Ini, IniFiles};
@@ -36,10 +36,14 @@ pub(crate) struct Managed {
 ///
 /// # Errors
 /// Where its data folder does not exist. What else is missing becomes a note.
-pub fn plan_game(installation: &Installation, overrides: &Overrides) -> Result<LoadOrder, PlanError> {
-    let mut order = plan_managed(installation, overrides, &Managed::default())?;
-    let data = caseless::find_folder(&installation.folder, installation.title.data);
-    if let Some(data) = data.filter(|data| is_fuse(data)) {
+pub fn plan_game(
+    disk: &Disk,
+    installation: &Installation,
+    overrides: &Overrides,
+) -> Result<LoadOrder, PlanError> {
+    let mut order = plan_managed(disk, installation, overrides, &Managed::default())?;
+    let data = disk.find_folder(&installation.folder, installation.title.data);
+    if let Some(data) = data.filter(|data| disk.is_fuse(data)) {
         let text = "a file system is mounted over it: what that shows is taken for the game's own files";
         order.notes.push(PlanNote::new(NoteCode::DataMounted, data.to_string_lossy(), text));
     }
@@ -48,17 +52,18 @@ pub fn plan_game(installation: &Installation, overrides: &Overrides) -> Result<L
 
 /// The same with what a mod manager changes.
 pub(crate) fn plan_managed(
+    disk: &Disk,
     installation: &Installation,
     overrides: &Overrides,
     managed: &Managed,
 ) -> Result<LoadOrder, PlanError> {
     let title = installation.title;
-    let found = caseless::find(&installation.folder, title.data).filter(|found| found.path.is_dir());
+    let found = disk.find(&installation.folder, title.data).filter(|found| found.path.is_dir());
     let Some(FoundPath { path: data, others }) = found else {
         let folder = installation.folder.display();
         return Err(PlanError(format!("{folder}: {} has no folder {} there", title.name, title.data)));
     };
-    let mut reader = GameReader { installation, managed, data, is_portable: false, notes: Vec::new() };
+    let mut reader = GameReader { disk, installation, managed, data, is_portable: false, notes: Vec::new() };
     for other in others {
         let text = format!("the game sees {} in its place, and nothing of it", reader.data.display());
         reader.notes.push(PlanNote::new(NoteCode::FolderCase, other.to_string_lossy(), text));
@@ -78,22 +83,23 @@ pub(crate) fn plan_managed(
         data: &names,
         folders: layers,
         lists: &lists,
-        header: &disk::header,
-        ini: &|path| disk::ini(path, &mut Vec::new()),
-        below: &|path| paths.iter().rev().find_map(|folder| caseless::find_file(folder, path)),
+        header: &|path| files::header(disk, path),
+        ini: &|path| files::ini(disk, path, &mut Vec::new()),
+        below: &|path| paths.iter().rev().find_map(|folder| disk.find_file(folder, path)),
         precedence: overrides.precedence,
         has_sky_bsa: reader.has_sky_bsa(),
     });
     order.inis = read;
     order.invalidated = reader.invalidated(&inis);
     reader.notes.append(&mut order.notes);
-    note_versions(title, &order.layers, &mut reader.notes);
+    note_versions(disk, title, &order.layers, &mut reader.notes);
     order.notes = reader.notes;
     Ok(order)
 }
 
 /// Reads the files of one installation.
 struct GameReader<'a> {
+    disk: &'a Disk,
     installation: &'a Installation,
     managed: &'a Managed,
     data: PathBuf,
@@ -115,7 +121,8 @@ impl GameReader<'_> {
         if is_missing(my_games, title.my_games.plain) || is_missing(local, title.local.plain) {
             let text =
                 "you may not read it: settings and lists of plugins that the game has in it are left out";
-            let paths = unreadable(prefix).into_iter().map(|path| path.to_string_lossy().into_owned());
+            let paths =
+                unreadable(self.disk, prefix).into_iter().map(|path| path.to_string_lossy().into_owned());
             self.notes.extend(paths.map(|path| PlanNote::new(NoteCode::FileUnreadable, path, text)));
         }
     }
@@ -124,8 +131,8 @@ impl GameReader<'_> {
     fn is_portable(&mut self) -> bool {
         let rules = &self.title().inis;
         let Some(main) = self.title().main_ini().filter(|_| rules.can_be_portable) else { return false };
-        let path = disk::file_in(&self.installation.folder, main.name);
-        let ini = path.and_then(|path| disk::ini(&path, &mut self.notes));
+        let path = self.disk.find_file(&self.installation.folder, main.name);
+        let ini = path.and_then(|path| files::ini(self.disk, &path, &mut self.notes));
         ini.is_some_and(|ini| ini.get("General", "bUseMyGamesDirectory") == Some("0"))
     }
 
@@ -137,7 +144,7 @@ impl GameReader<'_> {
         };
         let (mut inis, mut read) = (IniFiles::default(), Vec::new());
         for path in paths {
-            let Some(ini) = disk::ini(&path, &mut self.notes) else {
+            let Some(ini) = files::ini(self.disk, &path, &mut self.notes) else {
                 if !overrides.is_empty() {
                     let text = "there is no such INI file";
                     self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
@@ -193,15 +200,15 @@ impl GameReader<'_> {
         let folder = match place {
             // A manager's copy of the one that the game keeps in its folder, as Morrowind does.
             IniPlace::Game if self.managed.inis.is_some() && self.title().main_ini().is_some_and(is_this) => {
-                let managed = self.managed.inis.as_ref().and_then(|folder| disk::file_in(folder, name));
-                return managed.or_else(|| disk::file_in(&self.installation.folder, name));
+                let managed = self.managed.inis.as_ref().and_then(|folder| self.disk.find_file(folder, name));
+                return managed.or_else(|| self.disk.find_file(&self.installation.folder, name));
             }
             IniPlace::MyGames if self.is_portable => &self.installation.folder,
             IniPlace::MyGames => self.managed.inis.as_ref().or(self.installation.my_games.as_ref())?,
             IniPlace::Game => &self.installation.folder,
             IniPlace::DataParent => self.data.parent()?,
         };
-        disk::file_in(folder, name)
+        self.disk.find_file(folder, name)
     }
 
     fn note_sections(&mut self, label: &str, ini: &Ini) {
@@ -245,7 +252,7 @@ impl GameReader<'_> {
             (None, Some(folder)) => self.plugins_file(folder),
             (None, None) => None,
         };
-        let bytes = path.and_then(|path| disk::list_file(&path, &mut self.notes));
+        let bytes = path.and_then(|path| files::list(self.disk, &path, &mut self.notes));
         if let (Some(path), None) = (plugins, &bytes)
             && !path.exists()
         {
@@ -253,20 +260,22 @@ impl GameReader<'_> {
             self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
         }
         let plugins = bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default();
-        let load_order = folder.and_then(|folder| disk::file_in(&folder, "loadorder.txt"));
-        let load_order = load_order.and_then(|path| disk::list_file(&path, &mut self.notes));
+        let load_order = folder.and_then(|folder| self.disk.find_file(&folder, "loadorder.txt"));
+        let load_order = load_order.and_then(|path| files::list(self.disk, &path, &mut self.notes));
         let load_order = load_order.map(|bytes| owned_lines(&decode_utf8(&bytes)));
         PluginLists { plugins, load_order, creation_club: self.creation_club() }
     }
 
     /// The list of plugins in a folder. Where there are two spellings, the game reads `Plugins.txt`.
     fn plugins_file(&mut self, folder: &Path) -> Option<PathBuf> {
-        let spellings = disk::spellings(folder, "Plugins.txt");
-        let (first, others) = spellings.split_first()?;
+        let name = "Plugins.txt";
+        let names = self.disk.names(folder).ok()?;
+        let first = &folder.join(names.get(name)?);
+        let others: Vec<PathBuf> = names.others(name).map(|other| folder.join(other)).collect();
         // The one that is read is noted then, if it cannot be.
-        let content = (!others.is_empty()).then(|| disk::list_file(first, &mut Vec::new()));
+        let content = (!others.is_empty()).then(|| files::list(self.disk, first, &mut Vec::new()));
         for other in others {
-            if Some(disk::list_file(other, &mut self.notes)) != content {
+            if Some(files::list(self.disk, &other, &mut self.notes)) != content {
                 let text = format!("it differs from {}, which is read", first.display());
                 self.notes.push(PlanNote::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
             }
@@ -281,23 +290,23 @@ impl GameReader<'_> {
             return Vec::new();
         }
         let my_games = self.installation.my_games.as_ref().filter(|_| rules.ccc_in_my_games);
-        let path = my_games.and_then(|folder| disk::file_in(folder, rules.ccc));
-        let path = path.or_else(|| disk::file_in(&self.installation.folder, rules.ccc));
-        let bytes = path.and_then(|path| disk::list_file(&path, &mut self.notes));
+        let path = my_games.and_then(|folder| self.disk.find_file(folder, rules.ccc));
+        let path = path.or_else(|| self.disk.find_file(&self.installation.folder, rules.ccc));
+        let bytes = path.and_then(|path| files::list(self.disk, &path, &mut self.notes));
         bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default()
     }
 
     /// The data folders and their layers, lowest first.
     fn folders(&mut self) -> (Vec<DataFolder>, Vec<OrderLayer>) {
         let mut layers = vec![OrderLayer::folder(&self.data, "loose files")];
-        let mut folders = vec![disk::data_folder(&self.data, true, &mut self.notes)];
+        let mut folders = vec![files::data_folder(self.disk, &self.data, true, &mut self.notes)];
         for path in self.add_ons() {
             layers.push(OrderLayer::folder(&path, "loose files of an add-on from the Microsoft Store"));
-            folders.push(disk::data_folder(&path, true, &mut self.notes));
+            folders.push(files::data_folder(self.disk, &path, true, &mut self.notes));
         }
         let my_games = self.installation.my_games.as_ref().filter(|_| self.title().data_in_my_games);
-        if let Some(path) = my_games.and_then(|folder| find_folder(folder, "Data")) {
-            let mut folder = disk::data_folder(&path, true, &mut self.notes);
+        if let Some(path) = my_games.and_then(|folder| self.disk.find_folder(folder, "Data")) {
+            let mut folder = files::data_folder(self.disk, &path, true, &mut self.notes);
             let main = &folders[0];
             let text =
                 format!("the game reads it above {}; mods are best kept in one of them", main.path.display());
@@ -309,7 +318,7 @@ impl GameReader<'_> {
             folders.push(folder);
         }
         for layer in &self.managed.folders {
-            folders.push(disk::data_folder(&layer.path, false, &mut self.notes));
+            folders.push(files::data_folder(self.disk, &layer.path, false, &mut self.notes));
             layers.push(layer.clone());
         }
         (folders, layers)
@@ -323,16 +332,17 @@ impl GameReader<'_> {
             return Vec::new();
         };
         let names = self.title().microsoft_data.iter().rev();
-        names.filter_map(|name| find_folder(games, name)).collect()
+        names.filter_map(|name| self.disk.find_folder(games, name)).collect()
     }
 
     /// The paths that a list takes out of all archives.
     fn invalidated(&mut self, inis: &IniFiles) -> Vec<String> {
         let Some(name) = invalidation::list_name(self.title(), inis) else { return Vec::new() };
         // Which of the two folders the name belongs to is not documented; tools write it into the first.
-        let path = [&self.installation.folder, &self.data].into_iter().find_map(|it| disk::file_in(it, name));
+        let path =
+            [&self.installation.folder, &self.data].into_iter().find_map(|it| self.disk.find_file(it, name));
         let Some(path) = path else { return Vec::new() };
-        let list = disk::list_file(&path, &mut self.notes).unwrap_or_default();
+        let list = files::list(self.disk, &path, &mut self.notes).unwrap_or_default();
         let paths = invalidation::paths(&list);
         if !paths.is_empty() {
             let text = format!(
@@ -347,18 +357,19 @@ impl GameReader<'_> {
     /// Whether OBSE loads a plugin that reverses the order of archives.
     fn has_sky_bsa(&self) -> bool {
         self.title().loose == LooseSetting::Dates
-            && find_folder(&self.data, "OBSE/Plugins").is_some_and(|folder| {
-                disk::has_name(&folder, |name| name.contains("SKYBSA") && name.ends_with(".DLL"))
+            && self.disk.find_folder(&self.data, "OBSE/Plugins").is_some_and(|folder| {
+                let is_one = |name: &str| name.contains("SKYBSA") && name.ends_with(".DLL");
+                self.disk.names(&folder).is_ok_and(|names| names.iter().any(|name| is_one(&fold(name))))
             })
     }
 }
 
 /// Notes on archives of other versions than the game's own. They stay layers: whether a game refuses them is not known of all.
-fn note_versions(title: &Title, layers: &[OrderLayer], notes: &mut Vec<PlanNote>) {
+fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut Vec<PlanNote>) {
     let archives =
         layers.iter().filter(|layer| layer.what == LayerKind::Archive && !title.versions.is_empty());
     for layer in archives {
-        let Some(version) = disk::archive_version(&layer.path) else { continue };
+        let Some(version) = files::archive_version(disk, &layer.path) else { continue };
         if !title.versions.contains(&version) {
             let own: Vec<String> = title.versions.iter().map(ToString::to_string).collect();
             let text = format!(

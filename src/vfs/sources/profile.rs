@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 use serde::Deserialize;
 
-use crate::game::caseless::CaselessNames;
-use crate::game::title;
+use crate::game::{Disk, title};
+use crate::system::covered::Covered;
 use crate::vfs::error::OpenError;
 use crate::vfs::options::expand_home;
 
@@ -134,7 +134,8 @@ fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, OpenError> {
     let matcher = GlobBuilder::new(&literal).case_insensitive(true).backslash_escape(false).build();
     let matcher = matcher.map_err(|error| OpenError::profile(profile, error.to_string()))?.compile_matcher();
     let folder = pattern.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let names = CaselessNames::read(folder).map_err(|error| OpenError::unreadable(folder, error))?;
+    let disk = Disk::beneath(Covered::of_process());
+    let names = disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let mut found: Vec<&str> = names.iter().filter(|name| matcher.is_match(name)).collect();
     found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
     let found: Vec<PathBuf> =

@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use super::layer_plan;
-use crate::game::caseless::{CaselessNames, find_file, same};
+use crate::game::caseless::same;
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
-    Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, OrderLayer, Overrides,
-    PlanError, TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw, title,
+    Disk, Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, OrderLayer,
+    Overrides, PlanError, ReadSet, TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw,
+    title,
 };
-use crate::system::covered::uncovered;
+use crate::system::covered::{Covered, uncovered};
 use crate::tree::Rule;
 use crate::vfs::error::OpenError;
 use crate::vfs::options::{FolderArchives, OpenOptions};
@@ -23,12 +24,13 @@ pub(crate) fn plan(sources: &[PathBuf], options: &OpenOptions) -> Result<LoadOrd
 /// The same, each source for itself.
 pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<LoadOrder>, OpenError> {
     let archives = options.folder_archives();
-    let orders = resolve(sources, options)?.into_iter().map(|source| match source {
+    let disk = Disk::beneath(Covered::of_process());
+    let orders = resolve(&disk, sources, options)?.into_iter().map(|source| match source {
         Source::Planned(mut order) => {
             keep_files(&mut order, archives);
             Ok(*order)
         }
-        Source::Folder(folder) => loose_folder(&folder, archives),
+        Source::Folder(folder) => loose_folder(&disk, &folder, archives),
         Source::Archive(path) => {
             let path = std::path::absolute(&path).map_err(|error| OpenError::unreadable(&path, error))?;
             let layers = vec![OrderLayer::archive(path, "named as a source")];
@@ -45,13 +47,16 @@ pub(crate) struct OpenPlan {
     pub(crate) rule: Rule,
     /// What the games among the sources load.
     pub(crate) order: LoadOrder,
+    /// What the plan depends on.
+    pub(crate) looked: ReadSet,
 }
 
 /// The same, to be opened.
 pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenPlan, OpenError> {
     let archives = options.folder_archives();
     let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
-    for source in resolve(sources, options)? {
+    let disk = Disk::beneath(Covered::of_process());
+    for source in resolve(&disk, sources, options)? {
         match source {
             Source::Planned(mut order) => {
                 keep_files(&mut order, archives);
@@ -68,7 +73,7 @@ pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenP
             }
         }
     }
-    Ok(OpenPlan { layers, rule, order: joined(orders) })
+    Ok(OpenPlan { layers, rule, order: joined(orders), looked: disk.into_read_set() })
 }
 
 /// Leaves out the archives of a game where those in folders stay files: what is left is its merged data folder.
@@ -80,7 +85,8 @@ fn keep_files(order: &mut LoadOrder, archives: FolderArchives) {
 
 /// What a game loads, where a path is one; it is none of a profile.
 pub(crate) fn game(source: &Path, options: &OpenOptions) -> Result<Option<LoadOrder>, OpenError> {
-    let mut resolved = resolve(std::slice::from_ref(&source.to_owned()), options)?;
+    let disk = Disk::beneath(Covered::of_process());
+    let mut resolved = resolve(&disk, std::slice::from_ref(&source.to_owned()), options)?;
     Ok(match (resolved.pop(), resolved.is_empty()) {
         (Some(Source::Planned(order)), true) => Some(*order),
         _ => None,
@@ -100,8 +106,9 @@ enum Source {
     Archive(PathBuf),
 }
 
-fn resolve(sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<Source>, OpenError> {
-    let planner = Planner { options, overrides: options.overrides(), environment: Environment::of_process() };
+fn resolve(disk: &Disk, sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<Source>, OpenError> {
+    let planner =
+        Planner { disk, options, overrides: options.overrides(), environment: Environment::of_process() };
     if let ([], Some(folder)) = (sources, &options.game_dir) {
         let order = planner.installation(&planner.recognised(folder)?)?;
         return Ok(vec![Source::Planned(Box::new(order))]);
@@ -130,6 +137,7 @@ pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
 }
 
 struct Planner<'a> {
+    disk: &'a Disk,
     options: &'a OpenOptions,
     overrides: Overrides,
     environment: Environment,
@@ -171,7 +179,7 @@ impl Planner<'_> {
             }
             return self.installation(&installation);
         }
-        let found = find(&self.environment);
+        let found = find(self.disk, &self.environment);
         let these: Vec<&Installation> =
             found.installations.iter().filter(|it| it.title.id == title.id).collect();
         match these[..] {
@@ -183,14 +191,14 @@ impl Planner<'_> {
 
     /// What a folder leads to; `None` where it is one of loose files.
     fn folder(&self, folder: &Path) -> Result<Option<LoadOrder>, OpenError> {
-        if find_file(folder, MO2_INI).is_some() {
+        if self.disk.find_file(folder, MO2_INI).is_some() {
             return self.mo2(folder, &self.overrides).map(Some);
         }
-        if let Some((instance, name)) = instance_of_profile(folder, &self.overrides) {
+        if let Some((instance, name)) = instance_of_profile(self.disk, folder, &self.overrides) {
             let overrides = Overrides { mo2_profile: Some(name), ..self.overrides.clone() };
             return self.mo2(&instance, &overrides).map(Some);
         }
-        match recognise(folder, &self.environment) {
+        match recognise(self.disk, folder, &self.environment) {
             // The data folder of a game, named for itself, is a folder like any other.
             Ok(installation)
                 if installation.folder == *folder || !folder.starts_with(&installation.folder) =>
@@ -202,21 +210,21 @@ impl Planner<'_> {
     }
 
     fn recognised(&self, folder: &Path) -> Result<Installation, OpenError> {
-        recognise(folder, &self.environment).map_err(OpenError::game)
+        recognise(self.disk, folder, &self.environment).map_err(OpenError::game)
     }
 
     fn installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
         if installation.title.id == "openmw" {
             let cfg = installation.folder.join(OPENMW_CFG);
-            return planned(plan_openmw(&cfg, &self.environment, &self.overrides));
+            return planned(plan_openmw(self.disk, &cfg, &self.environment, &self.overrides));
         }
         let with_prefix = self.with_prefix(installation.clone()).map_err(OpenError::game)?;
-        planned(plan_game(&with_prefix, &self.overrides))
+        planned(plan_game(self.disk, &with_prefix, &self.overrides))
     }
 
     fn with_prefix(&self, installation: Installation) -> Result<Installation, String> {
         match &self.overrides.prefix {
-            Some(prefix) => with_prefix(&installation, prefix, &self.environment),
+            Some(prefix) => with_prefix(self.disk, &installation, prefix, &self.environment),
             None => Ok(installation),
         }
     }
@@ -226,10 +234,10 @@ impl Planner<'_> {
             let named = self.options.game_dir.as_deref();
             let folder = named.or(folder).ok_or("the game's folder is not known")?;
             let of_ini = || if named.is_none() { format!(" (gamePath of {MO2_INI})") } else { String::new() };
-            let game = recognise(folder, &self.environment).map_err(|what| what + &of_ini());
+            let game = recognise(self.disk, folder, &self.environment).map_err(|what| what + &of_ini());
             game.and_then(|it| self.with_prefix(it))
         };
-        planned(plan_mo2(instance, &find, overrides))
+        planned(plan_mo2(self.disk, instance, &find, overrides))
     }
 
     /// The chain of a settings file. The user's own are part of the chain of the OpenMW that is installed.
@@ -237,18 +245,18 @@ impl Planner<'_> {
         let users = self.environment.xdg_config_home.join("openmw");
         let mut first = cfg.to_owned();
         if cfg.parent() == Some(users.as_path()) {
-            let installed = find(&self.environment).installations.into_iter();
+            let installed = find(self.disk, &self.environment).installations.into_iter();
             let mut global = installed.filter(|it| it.title.id == "openmw" && it.folder != users);
             first = global.next().map_or(first, |it| it.folder.join(OPENMW_CFG));
         }
-        planned(plan_openmw(&first, &self.environment, &self.overrides))
+        planned(plan_openmw(self.disk, &first, &self.environment, &self.overrides))
     }
 }
 
 /// A folder of loose files above the archives that lie directly in it, those in the order of their names.
-fn loose_folder(folder: &Path, archives: FolderArchives) -> Result<LoadOrder, OpenError> {
+fn loose_folder(disk: &Disk, folder: &Path, archives: FolderArchives) -> Result<LoadOrder, OpenError> {
     let folder = &std::path::absolute(folder).map_err(|error| OpenError::unreadable(folder, error))?;
-    let names = CaselessNames::read(folder).map_err(|error| OpenError::unreadable(folder, error))?;
+    let names = disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let is_layer =
         |name: &str| archives != FolderArchives::Files && layer_plan::is_called_archive(name.as_bytes());
     let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();

@@ -1,32 +1,31 @@
-//! What is read from the disk for a plan: data folders, lists, INI files, headers of plugins. Files that exist and cannot
-//! be read become notes.
+//! What a plan reads from the disk: data folders, lists, INI files, headers of plugins. A file that exists and cannot be
+//! read becomes a note.
 
 use std::collections::HashMap;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::data::{DataFile, DataFolder};
 use super::plugin::{HEADER_FIRST, Header};
 use crate::game::archive_version::{ArchiveVersion, HEAD};
-use crate::game::caseless::{CaselessNames, find_file, fold};
-use crate::game::looked;
+use crate::game::caseless::fold;
+use crate::game::disk::Disk;
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::{INI_MAX, Ini};
-use crate::game::small_file;
-use crate::system::covered::uncovered;
 
 /// Bytes of a list of plugins or mods that are read.
 const LIST_MAX: usize = 4 << 20;
 
-/// Names in a data folder that are looked at.
-const NAMES_MAX: usize = 1 << 20;
-
 /// Reads the names in a data folder. Folders that differ in case alone are noted where `note_case` asks for it.
-pub(crate) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<PlanNote>) -> DataFolder {
+pub(crate) fn data_folder(
+    disk: &Disk,
+    path: &Path,
+    note_case: bool,
+    notes: &mut Vec<PlanNote>,
+) -> DataFolder {
     let mut folder = DataFolder { path: path.to_owned(), files: Vec::new() };
-    looked::note_names(path);
-    let entries = match std::fs::read_dir(uncovered(path)) {
+    let entries = match disk.entries(path) {
         Ok(entries) => entries,
         Err(error) => {
             notes.push(unreadable(path, &error));
@@ -34,7 +33,7 @@ pub(crate) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<PlanNote
         }
     };
     let mut folders: HashMap<String, Vec<String>> = HashMap::new();
-    for entry in entries.take(NAMES_MAX).flatten() {
+    for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         // Follows links.
         match std::fs::metadata(entry.path()) {
@@ -61,48 +60,32 @@ pub(crate) fn data_folder(path: &Path, note_case: bool, notes: &mut Vec<PlanNote
 }
 
 /// A list or settings file; `None` where there is none.
-pub(crate) fn list_file(path: &Path, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
-    read(path, LIST_MAX, notes)
-}
-
-/// A file of a name in any case, directly in a folder.
-pub(crate) fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
-    find_file(folder, name)
+pub(crate) fn list(disk: &Disk, path: &Path, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
+    read(disk, path, LIST_MAX, notes)
 }
 
 /// An INI file; `None` where there is none.
-pub(crate) fn ini(path: &Path, notes: &mut Vec<PlanNote>) -> Option<Ini> {
-    read(path, INI_MAX, notes).map(|bytes| Ini::parse(&bytes))
+pub(crate) fn ini(disk: &Disk, path: &Path, notes: &mut Vec<PlanNote>) -> Option<Ini> {
+    read(disk, path, INI_MAX, notes).map(|bytes| Ini::parse(&bytes))
 }
 
 /// The header of a plugin; `None` where it cannot be read.
-pub(crate) fn header(path: &Path) -> Option<Header> {
-    let (mut bytes, _) = small_file::read_start(path, HEADER_FIRST).ok()?;
+pub(crate) fn header(disk: &Disk, path: &Path) -> Option<Header> {
+    let (mut bytes, _) = disk.read_start(path, HEADER_FIRST).ok()?;
     let len = Header::len(&bytes);
     if len > bytes.len() && bytes.len() == HEADER_FIRST {
-        bytes = small_file::read_start(path, len).ok()?.0;
+        bytes = disk.read_start(path, len).ok()?.0;
     }
     Header::parse(&bytes)
 }
 
 /// The version of an archive; `None` where it cannot be read or is no archive.
-pub(crate) fn archive_version(path: &Path) -> Option<ArchiveVersion> {
-    ArchiveVersion::of(&small_file::read_start(path, HEAD).ok()?.0)
+pub(crate) fn archive_version(disk: &Disk, path: &Path) -> Option<ArchiveVersion> {
+    ArchiveVersion::of(&disk.read_start(path, HEAD).ok()?.0)
 }
 
-/// The spellings of a name in a folder: the one that is meant, then the others.
-pub(crate) fn spellings(folder: &Path, name: &str) -> Vec<PathBuf> {
-    let Ok(names) = CaselessNames::read(folder) else { return Vec::new() };
-    names.get(name).into_iter().chain(names.others(name)).map(|name| folder.join(name)).collect()
-}
-
-/// Whether a folder has an entry whose folded name satisfies a condition.
-pub(crate) fn has_name(folder: &Path, condition: impl Fn(&str) -> bool) -> bool {
-    CaselessNames::read(folder).is_ok_and(|names| names.iter().any(|name| condition(&fold(name))))
-}
-
-fn read(path: &Path, limit: usize, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
-    match small_file::read(path, limit) {
+fn read(disk: &Disk, path: &Path, limit: usize, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
+    match disk.read(path, limit) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {

@@ -1,0 +1,230 @@
+//! The disk as planning reads it. What it reads is recorded, and never read through the mount of this process.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::caseless::CaselessNames;
+use crate::system::covered::Covered;
+use crate::system::mountinfo;
+
+/// The largest number of entries of one folder that are read.
+const NAMES_MAX: usize = 1 << 20;
+
+/// What a plan depends on: files and folders that it read or would have read, so that a mount plans anew when they change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadSet {
+    /// Files, whether they exist or not.
+    pub files: BTreeSet<PathBuf>,
+    /// Folders whose names were read, whether they exist or not.
+    pub folders: BTreeSet<PathBuf>,
+}
+
+/// The disk, for one plan. The default is that of a process that mounts nothing over its sources.
+#[derive(Debug, Default)]
+pub struct Disk {
+    covered: Covered,
+    read: RefCell<ReadSet>,
+}
+
+impl Disk {
+    /// The disk beneath what a mount covers.
+    pub fn beneath(covered: Covered) -> Self {
+        Self { covered, read: RefCell::default() }
+    }
+
+    /// What was read.
+    pub fn into_read_set(self) -> ReadSet {
+        self.read.into_inner()
+    }
+
+    /// The content of a regular file of at most `limit` bytes; a larger one is an error.
+    pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        let (content, is_whole) = self.read_start(path, limit)?;
+        if !is_whole {
+            return Err(io::Error::other(format!("it is larger than {limit} bytes")));
+        }
+        Ok(content)
+    }
+
+    /// The first `limit` bytes of a regular file, and whether they are all of it.
+    pub(crate) fn read_start(&self, path: &Path, limit: usize) -> io::Result<(Vec<u8>, bool)> {
+        self.read.borrow_mut().files.insert(path.to_owned());
+        // Without NONBLOCK a FIFO would wait for a writer.
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(self.covered.uncovered(path))?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let mut content = Vec::new();
+        file.take(limit as u64 + 1).read_to_end(&mut content)?;
+        let is_whole = content.len() <= limit;
+        content.truncate(limit);
+        Ok((content, is_whole))
+    }
+
+    /// The entries of a folder.
+    pub(crate) fn entries(
+        &self,
+        folder: &Path,
+    ) -> io::Result<impl Iterator<Item = io::Result<std::fs::DirEntry>>> {
+        self.read.borrow_mut().folders.insert(folder.to_owned());
+        Ok(std::fs::read_dir(self.covered.uncovered(folder))?.take(NAMES_MAX))
+    }
+
+    /// The names in a folder. Those that are not UTF-8 are left out: no game can name them.
+    pub(crate) fn names(&self, folder: &Path) -> io::Result<CaselessNames> {
+        let mut names = Vec::new();
+        for entry in self.entries(folder)? {
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(CaselessNames::new(names))
+    }
+
+    /// Looks a relative path up below a folder, in any case and with either slash. Like Wine it takes one spelling of each
+    /// folder and never returns to try another. A path with `..` is not found.
+    pub(crate) fn find(&self, root: &Path, relative: &str) -> Option<FoundPath> {
+        let mut found = FoundPath { path: root.to_owned(), others: Vec::new() };
+        for name in relative.split(['/', '\\']).filter(|name| !matches!(*name, "" | ".")) {
+            if name == ".." {
+                return None;
+            }
+            let stored = match self.names(&found.path) {
+                Ok(names) => {
+                    found.others.extend(names.others(name).map(|other| found.path.join(other)));
+                    OsString::from(names.get(name)?)
+                }
+                // A folder that may be entered and not listed.
+                Err(_) if self.covered.uncovered(&found.path.join(name)).symlink_metadata().is_ok() => {
+                    name.into()
+                }
+                Err(_) => return None,
+            };
+            found.path.push(stored);
+        }
+        Some(found)
+    }
+
+    /// [`Self::find`] of a regular file, links followed.
+    pub(crate) fn find_file(&self, root: &Path, relative: &str) -> Option<PathBuf> {
+        self.find(root, relative).map(|found| found.path).filter(|path| self.is_file(path))
+    }
+
+    /// [`Self::find`] of a folder, links followed.
+    pub(crate) fn find_folder(&self, root: &Path, relative: &str) -> Option<PathBuf> {
+        self.find(root, relative).map(|found| found.path).filter(|path| self.is_dir(path))
+    }
+
+    /// What the system says of a file or folder, links followed.
+    pub(crate) fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        std::fs::metadata(self.covered.uncovered(path))
+    }
+
+    /// Whether a path leads to a regular file.
+    pub(crate) fn is_file(&self, path: &Path) -> bool {
+        self.metadata(path).is_ok_and(|it| it.is_file())
+    }
+
+    /// Whether a path leads to a folder.
+    pub(crate) fn is_dir(&self, path: &Path) -> bool {
+        self.metadata(path).is_ok_and(|it| it.is_dir())
+    }
+
+    /// Device and inode of a folder, links followed.
+    pub(crate) fn identity(&self, folder: &Path) -> Option<(u64, u64)> {
+        let metadata = self.metadata(folder).ok().filter(Metadata::is_dir)?;
+        Some((metadata.dev(), metadata.ino()))
+    }
+
+    /// Whether a file system in user space is mounted on a folder: a mod manager's, or another mount of bsafs. The mount
+    /// of this process does not count, because plans read beneath it.
+    pub(crate) fn is_fuse(&self, folder: &Path) -> bool {
+        let Ok(folder) = folder.canonicalize() else { return false };
+        let is_one = |it: &mountinfo::MountEntry| it.mountpoint == folder && it.is_fuse();
+        !self.covered.is_mountpoint(&folder) && mountinfo::mounts().iter().any(is_one)
+    }
+}
+
+/// A path found on the disk by names in any case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundPath {
+    /// The path as the disk spells it. Its last name may be a link that leads nowhere.
+    pub(crate) path: PathBuf,
+    /// Other spellings beside one of its names; the game sees none of what is in them.
+    pub(crate) others: Vec<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
+    use super::*;
+
+    #[test]
+    fn files_and_folders_are_recorded_found_or_not() {
+        let disk = Disk::default();
+        let _ = disk.read(Path::new("/none/x.ini"), 1);
+        let _ = disk.names(Path::new("/none/Data"));
+        let read = disk.into_read_set();
+        assert_eq!(read.files, ["/none/x.ini".into()].into());
+        assert_eq!(read.folders, ["/none/Data".into()].into());
+    }
+
+    #[test]
+    fn a_fifo_a_folder_and_a_large_file_are_errors() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::default());
+        let fifo = dir.path().join("fifo");
+        mkfifoat(CWD, &fifo, Mode::RWXU).unwrap();
+        assert!(disk.read(&fifo, 10).is_err());
+        assert!(disk.read(dir.path(), 10).is_err());
+        let file = dir.path().join("file");
+        fs::write(&file, "0123456789").unwrap();
+        assert_eq!(disk.read(&file, 10).unwrap(), b"0123456789");
+        assert!(disk.read(&file, 9).unwrap_err().to_string().contains("larger than 9 bytes"));
+        assert_eq!(disk.read_start(&file, 4).unwrap(), (b"0123".to_vec(), false));
+    }
+
+    #[test]
+    fn a_path_is_found_in_any_case_with_either_slash() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::default());
+        let folder = dir.path().join("Binaries/Über");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("Game.EXE"), "").unwrap();
+        assert_eq!(disk.find_file(dir.path(), "binaries\\über/game.exe"), Some(folder.join("Game.EXE")));
+        assert_eq!(disk.find_folder(dir.path(), "BINARIES/"), Some(dir.path().join("Binaries")));
+        assert_eq!(disk.find_file(dir.path(), "binaries"), None);
+        assert_eq!(disk.find(dir.path(), "binaries/none"), None);
+        assert_eq!(disk.find(&folder, "../über"), None, "leads out of the folder");
+    }
+
+    #[test]
+    fn the_same_spelling_is_preferred_and_the_other_is_reported() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::default());
+        for name in ["DATA", "Data", "data"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        let found = disk.find(dir.path(), "Data").unwrap();
+        assert_eq!(found.path, dir.path().join("Data"));
+        assert_eq!(found.others, [dir.path().join("DATA"), dir.path().join("data")]);
+        assert_eq!(disk.find(dir.path(), "dAtA").unwrap().path, dir.path().join("DATA"));
+        let names = disk.names(dir.path()).unwrap();
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["DATA", "Data", "data"]);
+        assert_eq!(names.get("other"), None);
+    }
+
+    #[test]
+    fn a_circle_of_links_ends() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::default());
+        std::os::unix::fs::symlink("loop", dir.path().join("loop")).unwrap();
+        assert_eq!(disk.find_folder(dir.path(), "loop"), None);
+        assert_eq!(disk.find(dir.path(), "loop/loop"), None);
+    }
+}
