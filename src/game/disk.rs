@@ -227,4 +227,22 @@ mod tests {
         assert_eq!(disk.find_folder(dir.path(), "loop"), None);
         assert_eq!(disk.find(dir.path(), "loop/loop"), None);
     }
+
+    #[test]
+    fn what_a_mount_covers_is_read_beneath_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mountpoint = dir.path().join("Data");
+        fs::create_dir_all(mountpoint.join("sub")).unwrap();
+        fs::write(mountpoint.join("sub/x"), "x").unwrap();
+        let covered = Covered::default();
+        let disk = Disk::beneath(covered.clone());
+        covered.cover(&mountpoint).unwrap();
+        // Another folder has its path from here on, as a mount would.
+        fs::rename(&mountpoint, dir.path().join("moved")).unwrap();
+        fs::create_dir(&mountpoint).unwrap();
+        assert_eq!(disk.read(&mountpoint.join("sub/x"), 1).unwrap(), b"x");
+        assert!(disk.is_dir(&mountpoint.join("sub")));
+        assert_eq!(disk.find_file(&mountpoint, "SUB/X"), Some(mountpoint.join("sub/x")));
+        assert!(!Disk::default().is_dir(&mountpoint.join("sub")), "another value covers nothing");
+    }
 }

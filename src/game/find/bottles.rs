@@ -43,7 +43,7 @@ pub(super) fn in_bottles(environment: &Environment, report: &mut Report<'_>) -> 
             let elsewhere = settings(&bottle.join("placeholder.yml"), report, |keys| keys == ["Path"]);
             let elsewhere = elsewhere.first().and_then(|it| candidate::absolute(it, &environment.home));
             let bottle = elsewhere.unwrap_or(bottle);
-            if !bottle.join("drive_c").is_dir() {
+            if !report.disk.is_dir(&bottle.join("drive_c")) {
                 continue;
             }
             let programs = settings(&bottle.join("bottle.yml"), report, |keys| {
@@ -63,12 +63,12 @@ pub(super) fn in_bottles(environment: &Environment, report: &mut Report<'_>) -> 
 pub(super) fn elsewhere(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let wine = environment.home.join(".wine");
     let mut candidates =
-        if wine.join("drive_c").is_dir() { on_drive_c(report.disk, &wine) } else { Vec::new() };
+        if report.disk.is_dir(&wine.join("drive_c")) { on_drive_c(report.disk, &wine) } else { Vec::new() };
     report.looked.push(wine);
     for name in ["Games", "GOG Games", "games"] {
         let folder = environment.home.join(name);
         candidates.extend(folders_in(report.disk, &folder).into_iter().map(|it| {
-            let prefix = prefix::with_drive_c(&it);
+            let prefix = prefix::with_drive_c(report.disk, &it);
             Candidate::unlisted(it, prefix)
         }));
         report.looked.push(folder);
@@ -85,7 +85,7 @@ fn on_drive_c(disk: &Disk, prefix: &Path) -> Vec<Candidate> {
 /// The folders in a folder, links to folders among them.
 fn folders_in(disk: &Disk, folder: &Path) -> Vec<PathBuf> {
     let names = disk.names(folder).unwrap_or_default();
-    names.iter().take(FOLDERS_MAX).map(|name| folder.join(name)).filter(|path| path.is_dir()).collect()
+    names.iter().take(FOLDERS_MAX).map(|name| folder.join(name)).filter(|path| disk.is_dir(path)).collect()
 }
 
 /// The values of some keys in a file of settings.

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::candidate::{self, Candidate, Met, Report};
 use super::{prefix, recognise};
+use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
@@ -107,7 +108,7 @@ impl Heroic<'_> {
         let own = own.as_ref().and_then(|it| it.get(id));
         if let Some(path) = own.and_then(|own| self.path(own, "winePrefix")) {
             let is_proton = own.and_then(|own| own.get("wineVersion")).and_then(|it| text(it, "type"));
-            return holding_drive_c(&path, is_proton == Some("proton"));
+            return holding_drive_c(report.disk, &path, is_proton == Some("proton"));
         }
         let all = report.read_json(&self.folder.join("config.json"), LIST_MAX);
         let all = all.as_ref().and_then(|it| it.get("defaultSettings"));
@@ -117,7 +118,7 @@ impl Heroic<'_> {
         folders.extend(in_default.map(|title| made.join("default").join(title)));
         folders.extend(all.and_then(|all| self.path(all, "winePrefix")));
         folders.push(made.join("shared"));
-        folders.iter().find_map(|it| prefix::with_drive_c(it))
+        folders.iter().find_map(|it| prefix::with_drive_c(report.disk, it))
     }
 
     /// A path in a list, in which `~` may stand for the home.
@@ -127,9 +128,9 @@ impl Heroic<'_> {
 }
 
 /// Proton keeps the prefix in `pfx`, Wine in the folder itself; the other is taken where only it exists.
-fn holding_drive_c(folder: &Path, is_proton: bool) -> Option<PathBuf> {
+fn holding_drive_c(disk: &Disk, folder: &Path, is_proton: bool) -> Option<PathBuf> {
     let own = if is_proton { folder.join("pfx") } else { folder.to_owned() };
-    if own.join("drive_c").is_dir() { Some(own) } else { prefix::with_drive_c(folder) }
+    if disk.is_dir(&own.join("drive_c")) { Some(own) } else { prefix::with_drive_c(disk, folder) }
 }
 
 fn title(id: &str, ids: fn(&Title) -> &'static [&'static str]) -> Option<&'static Title> {

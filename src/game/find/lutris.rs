@@ -62,6 +62,6 @@ fn candidate(
     let exe: PathBuf = candidate::absolute(exe, &environment.home)
         .or_else(|| wine_prefix.as_ref().map(|folder| folder.join(exe)))?;
     let folder = recognise::game_folder(disk, &exe)?;
-    let prefix = wine_prefix.and_then(|it| prefix::with_drive_c(&it)).or_else(|| prefix::around(&exe));
+    let prefix = wine_prefix.and_then(|it| prefix::with_drive_c(disk, &it)).or_else(|| prefix::around(&exe));
     Some(Candidate::unlisted(folder, prefix))
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::candidate::Report;
+use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::installation::Installation;
 use crate::game::storefront::Storefront;
@@ -34,11 +35,11 @@ pub(super) fn installations(
     let mut installations = Vec::new();
     for (folder, settings) in &global {
         report.looked.push(folder.clone());
-        installations.extend(installation(folder, settings));
+        installations.extend(installation(report.disk, folder, settings));
     }
     if installations.is_empty() && !found.iter().any(|it| is_openmw(it.title)) {
         for settings in [user, of_flatpak] {
-            installations.extend(installation(&settings, &settings));
+            installations.extend(installation(report.disk, &settings, &settings));
             report.looked.push(settings);
         }
     }
@@ -51,9 +52,9 @@ pub(super) fn user_settings(environment: &Environment) -> PathBuf {
 }
 
 /// An OpenMW whose first `openmw.cfg` is in a folder.
-fn installation(folder: &Path, settings: &Path) -> Option<Installation> {
-    let settings = settings.is_dir().then(|| settings.to_owned());
-    folder.join("openmw.cfg").is_file().then_some(())?;
+fn installation(disk: &Disk, folder: &Path, settings: &Path) -> Option<Installation> {
+    let settings = disk.is_dir(settings).then(|| settings.to_owned());
+    disk.is_file(&folder.join("openmw.cfg")).then_some(())?;
     Some(Installation {
         title: titles::title(ID)?,
         store: Storefront::Unknown,

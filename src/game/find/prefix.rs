@@ -82,8 +82,8 @@ fn users(disk: &Disk, prefix: &Path, environment: &Environment) -> Vec<PathBuf> 
 }
 
 /// The folder itself or the `pfx` in it, whichever holds a `drive_c`.
-pub(super) fn with_drive_c(folder: &Path) -> Option<PathBuf> {
-    [folder.join("pfx"), folder.to_owned()].into_iter().find(|it| it.join("drive_c").is_dir())
+pub(super) fn with_drive_c(disk: &Disk, folder: &Path) -> Option<PathBuf> {
+    [folder.join("pfx"), folder.to_owned()].into_iter().find(|it| disk.is_dir(&it.join("drive_c")))
 }
 
 /// The prefix that a path lies in.
@@ -144,9 +144,9 @@ mod tests {
         folder(dir.path().join("home/My Games/Skyrim Special Edition"));
         symlink(dir.path().join("home"), user.join("Documents")).unwrap();
         symlink("Local Settings", user.join("Local Settings")).unwrap();
-        let prefix = with_drive_c(dir.path()).unwrap();
+        let prefix = with_drive_c(&Disk::default(), dir.path()).unwrap();
         assert_eq!(found(&prefix).my_games, Some(user.join("Documents/My Games/Skyrim Special Edition")));
-        assert_eq!(with_drive_c(&user), None);
+        assert_eq!(with_drive_c(&Disk::default(), &user), None);
         assert_eq!(around(&user), Some(prefix));
         assert_eq!(around(dir.path()), None);
     }

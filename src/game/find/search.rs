@@ -70,7 +70,9 @@ pub fn recognise(disk: &Disk, folder: &Path, environment: &Environment) -> Resul
     let (title, folder, language) = match recognised {
         Recognised::Game { title, folder, language } => (title, folder, language),
         Recognised::Incomplete(what) => return Err(format!("{}: {what}", folder.display())),
-        Recognised::No if !folder.is_dir() => return Err(format!("{}: no such folder", folder.display())),
+        Recognised::No if !disk.is_dir(&folder) => {
+            return Err(format!("{}: no such folder", folder.display()));
+        }
         Recognised::No => {
             let advice = "name the folder with the game's executable";
             return Err(format!("{}: no game is in this folder; {advice}", folder.display()));
@@ -103,7 +105,7 @@ pub fn with_prefix(
     prefix: &Path,
     environment: &Environment,
 ) -> Result<Installation, String> {
-    let Some(prefix) = prefix::with_drive_c(prefix) else {
+    let Some(prefix) = prefix::with_drive_c(disk, prefix) else {
         return Err(format!("{}: no prefix; name the folder that holds drive_c", prefix.display()));
     };
     let folders = user_folders(disk, installation.title, installation.store, Some(&prefix), environment);
@@ -124,7 +126,7 @@ fn installation(
     environment: &Environment,
 ) -> Installation {
     if openmw::is_openmw(title) {
-        let settings = Some(openmw::user_settings(environment)).filter(|it| it.is_dir());
+        let settings = Some(openmw::user_settings(environment)).filter(|it| disk.is_dir(it));
         let (store, prefix, local) = (Storefront::Unknown, None, settings.clone());
         return Installation { title, store, prefix, my_games: settings, local, language: None, folder };
     }

@@ -41,7 +41,7 @@ pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> 
                     report.looked.push(library.folder.clone());
                 }
                 in_library(&library.folder, report, &mut candidates);
-            } else if !library.folder.is_dir() {
+            } else if !report.disk.is_dir(&library.folder) {
                 missing_library(&library, report);
             }
         }
@@ -196,7 +196,7 @@ fn candidate(
 
 /// The prefix that Proton made for an app.
 fn compatdata(disk: &Disk, apps: &Path, id: u32) -> Option<PathBuf> {
-    prefix::with_drive_c(&disk.find_folder(apps, &format!("compatdata/{id}"))?)
+    prefix::with_drive_c(disk, &disk.find_folder(apps, &format!("compatdata/{id}"))?)
 }
 
 /// What the library around a game's folder knows of it, whether Steam lists that library or not.

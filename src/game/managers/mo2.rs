@@ -177,7 +177,7 @@ impl<'a> Instance<'a> {
                 known()
             )));
         };
-        let found = names.get(wanted).map(|name| profiles.join(name)).filter(|path| path.is_dir());
+        let found = names.get(wanted).map(|name| profiles.join(name)).filter(|path| self.disk.is_dir(path));
         found.ok_or_else(|| {
             PlanError(format!("{instance}: there is no profile \"{wanted}\" among {}", known()))
         })
@@ -203,7 +203,7 @@ impl<'a> Instance<'a> {
         for name in enabled.into_iter().rev().filter(|_| names.is_some()) {
             let stored = names.as_ref().and_then(|names| names.get(name));
             let path = self.mods.as_ref().and_then(|mods| Some(mods.join(stored?)));
-            match path.filter(|path| path.is_dir()) {
+            match path.filter(|path| self.disk.is_dir(path)) {
                 Some(path) if is_around(&path, &self.folder) => {
                     let text = "it is a link to a folder that holds the instance: it is no mod";
                     notes.push(PlanNote::new(NoteCode::Mo2ModMissing, name, text));
@@ -218,7 +218,7 @@ impl<'a> Instance<'a> {
         layers.extend(
             self.overwrite
                 .clone()
-                .filter(|path| path.is_dir())
+                .filter(|path| self.disk.is_dir(path))
                 .map(|path| self.layer(path, "overwrite".into())),
         );
         if self.has_root_builder {
@@ -309,7 +309,7 @@ fn unix_path(disk: &Disk, path: &str, prefix: Option<&Path>) -> Option<PathBuf> 
     };
     let rest = rest.trim_matches('/');
     let exact = root.join(rest);
-    match exact.exists() {
+    match disk.metadata(&exact).is_ok() {
         true => Some(exact),
         false => disk.find_folder(&root, rest).or(Some(exact)),
     }

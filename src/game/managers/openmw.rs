@@ -30,7 +30,7 @@ pub fn plan_openmw(
     overrides: &Overrides,
 ) -> Result<LoadOrder, PlanError> {
     let cfg = std::path::absolute(cfg).unwrap_or_else(|_| cfg.to_owned());
-    let folder = match cfg.is_dir() {
+    let folder = match disk.is_dir(&cfg) {
         true => cfg,
         false => cfg.parent().unwrap_or(&cfg).to_owned(),
     };
@@ -41,7 +41,7 @@ pub fn plan_openmw(
         let path = places.local.join(OPENMW_CFG);
         return Err(PlanError(format!("{}: it does not exist or cannot be read", path.display())));
     }
-    let layers = folders(&chain, &places, &mut notes);
+    let layers = folders(disk, &chain, &places, &mut notes);
     let paths = layers.iter().map(|layer| &layer.path);
     let names =
         DataFolders::new(paths.map(|path| files::data_folder(disk, path, false, &mut notes)).collect());
@@ -80,10 +80,10 @@ fn places(local: PathBuf, environment: &Environment) -> Places {
 }
 
 /// The data folders that exist, lowest first.
-fn folders(chain: &Chain, places: &Places, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
+fn folders(disk: &Disk, chain: &Chain, places: &Places, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
     let resources = chain.path("resources", places).unwrap_or_else(|| places.local.join("resources"));
     let in_flatpak = |path: PathBuf| match (path.strip_prefix("/app"), places.local.ancestors().nth(2)) {
-        (Ok(rest), Some(files)) if !path.exists() => files.join(rest),
+        (Ok(rest), Some(files)) if disk.metadata(&path).is_err() => files.join(rest),
         _ => path,
     };
     let vfs = in_flatpak(resources).join("vfs");
@@ -99,7 +99,7 @@ fn folders(chain: &Chain, places: &Places, notes: &mut Vec<PlanNote>) -> Vec<Ord
         if !seen.insert(path.clone()) {
             continue;
         }
-        if path.is_dir() {
+        if disk.is_dir(&path) {
             layers.push(OrderLayer::folder(path, why));
         } else if at < last_required {
             let text = format!("{why}: there is no such folder");

@@ -30,7 +30,7 @@ impl Chain {
             }
             let path = disk.find_file(&folder, OPENMW_CFG);
             let Some(bytes) = path.and_then(|path| files::list(disk, &path, notes)) else {
-                if !folder.is_dir() {
+                if !disk.is_dir(&folder) {
                     let text = "an openmw.cfg names it with config=, and it does not exist";
                     notes.push(PlanNote::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
                 }

@@ -45,9 +45,9 @@ pub(crate) fn data_folder(
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let text = "the link leads nowhere; a mod manager may have moved or removed what it deployed";
-                notes.push(PlanNote::new(NoteCode::LinkDangling, entry.path().to_string_lossy(), text));
+                notes.push(PlanNote::new(NoteCode::LinkDangling, path.join(name).to_string_lossy(), text));
             }
-            Err(error) => notes.push(unreadable(&entry.path(), &error)),
+            Err(error) => notes.push(unreadable(&path.join(name), &error)),
         }
     }
     if note_case {

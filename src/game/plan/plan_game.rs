@@ -58,7 +58,7 @@ pub(crate) fn plan_managed(
     managed: &Managed,
 ) -> Result<LoadOrder, PlanError> {
     let title = installation.title;
-    let found = disk.find(&installation.folder, title.data).filter(|found| found.path.is_dir());
+    let found = disk.find(&installation.folder, title.data).filter(|found| disk.is_dir(&found.path));
     let Some(FoundPath { path: data, others }) = found else {
         let folder = installation.folder.display();
         return Err(PlanError(format!("{folder}: {} has no folder {} there", title.name, title.data)));
@@ -254,7 +254,7 @@ impl GameReader<'_> {
         };
         let bytes = path.and_then(|path| files::list(self.disk, &path, &mut self.notes));
         if let (Some(path), None) = (plugins, &bytes)
-            && !path.exists()
+            && self.disk.metadata(path).is_err()
         {
             let text = "there is no such list of plugins";
             self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
