@@ -138,8 +138,9 @@
 //!
 //! # Recipes
 //!
-//! * **A format**: one file in `src/format/`; in `src/format/mod.rs` its `mod` line and its line in `FORMATS`. A section in
-//!   `FORMATS.md`.
+//! * **A format**: one file in `src/format/` with its row, whose extensions folders, games and completion recognise; in
+//!   `src/format/mod.rs` its `mod` line and its line in `FORMATS`. A section in `FORMATS.md`. If an extension is new, a test
+//!   asks for it in `scripts/share`.
 //! * **A codec**: one file in `src/content/codec/` and its `mod` line; its variant of [`format::Codec`] and that variant's
 //!   name; its line of the table in `src/content/codec/table.rs`.
 //! * **A command**: one file in `src/cli/`, its `mod` line, and in `src/cli/args.rs` its variant and its arm. Help, the

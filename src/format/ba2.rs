@@ -20,7 +20,8 @@ use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 use crate::texture::{dds, gnf, xbox};
 
 /// This format's row in [`super::FORMATS`].
-pub const FORMAT: Format = Format { name: "BA2", recognises, parse };
+pub const FORMAT: Format =
+    Format { name: "BA2", extensions: &["ba2"], shared_extensions: &[], recognises, parse };
 
 const MAGIC: &[u8] = b"BTDX";
 

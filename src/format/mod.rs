@@ -54,6 +54,19 @@ pub static FORMATS: &[Format] = &[
     tes3::FORMAT,
 ];
 
+/// Whether a file in a folder is an archive by its name. Its content may still have no known format.
+pub fn is_archive_name(name: &[u8]) -> bool {
+    let extension = name.iter().rposition(|&byte| byte == b'.').and_then(|dot| name.get(dot..)?.get(1..));
+    let is_one = |known: &&str| extension.is_some_and(|it| it.eq_ignore_ascii_case(known.as_bytes()));
+    FORMATS.iter().flat_map(|format| format.extensions).any(is_one)
+}
+
+/// Whether a user who names a file of this extension may mean an archive.
+pub fn is_archive_extension(extension: &[u8]) -> bool {
+    let all = FORMATS.iter().flat_map(|format| [format.extensions, format.shared_extensions]);
+    all.flatten().any(|known| extension.eq_ignore_ascii_case(known.as_bytes()))
+}
+
 /// Parses an archive's tables, as [`parse_with`] does, of known versions and kinds.
 ///
 /// # Errors

@@ -14,7 +14,8 @@ use super::notes::{Notes, PastEnd};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
-pub const FORMAT: Format = Format { name: "TES3", recognises, parse };
+pub const FORMAT: Format =
+    Format { name: "TES3", extensions: &["bsa"], shared_extensions: &[], recognises, parse };
 
 const MAGIC: [u8; 4] = [0x00, 0x01, 0x00, 0x00];
 /// Magic number, offset of the hashes (counted from the end of the header), count of files; in bytes.

@@ -17,7 +17,8 @@ use super::notes::{Notes, PastEnd};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
-pub const FORMAT: Format = Format { name: "TES4", recognises, parse };
+pub const FORMAT: Format =
+    Format { name: "TES4", extensions: &["bsa"], shared_extensions: &[], recognises, parse };
 
 const MAGIC: &[u8] = b"BSA\0";
 const HEADER_LEN: u64 = 36;

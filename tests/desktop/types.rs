@@ -1,7 +1,10 @@
 //! Types of archives, as file managers find them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
+
+use bsafs::format::FORMATS;
 
 use super::has;
 use crate::mounted::{TestDir, run};
@@ -54,5 +57,24 @@ fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
     {
         dir.archive("other", other);
         assert!(!content_type(&dir, "other").contains("bethesda"), "{other:?}");
+    }
+}
+
+/// A new format's extension is declared to desktops too. An extension that files of other kinds have would take those over.
+#[test]
+fn the_types_of_archives_have_the_extensions_of_the_formats() {
+    let types = fs::read_to_string("scripts/share/mime/packages/org.bsafs.bsafs.xml").unwrap();
+    let shown = fs::read_to_string("scripts/share/applications/org.bsafs.bsafs.desktop").unwrap();
+    let keywords = fs::read_to_string("scripts/share/metainfo/org.bsafs.bsafs.metainfo.xml").unwrap();
+    let known: BTreeSet<_> = FORMATS.iter().flat_map(|format| format.extensions).copied().collect();
+    let mut declared = BTreeSet::new();
+    for archive in types.split("<mime-type ").filter(|it| it.contains("Bethesda archive")) {
+        let name = archive.split('"').nth(1).unwrap();
+        assert!(shown.contains(&format!("{name};")), "the program does not open {name}");
+        declared.extend(archive.split("pattern=\"*.").skip(1).filter_map(|glob| glob.split('"').next()));
+    }
+    assert_eq!(declared, known);
+    for extension in known {
+        assert!(keywords.contains(&format!("<keyword>{extension}</keyword>")), "no keyword {extension}");
     }
 }

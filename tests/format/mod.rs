@@ -119,6 +119,7 @@ fn every_sample_is_recognised_by_one_format_alone_and_parsed_without_a_note() {
     for sample in samples() {
         let formats = FORMATS.iter().filter(|format| (format.recognises)((&sample.bytes).into())).count();
         assert_eq!(formats, 1, "{}", sample.name);
+        assert!(format::is_archive_name(sample.name.as_bytes()), "{}", sample.name);
         let archive = parse(&sample.bytes);
         assert_eq!(archive.files.len(), sample.files.len(), "{}", sample.name);
         // Notes that only name a console are expected.
@@ -223,5 +224,23 @@ fn no_byte_is_accessed_that_was_not_fetched() {
             "{}: all of it is fetched",
             sample.name
         );
+    }
+}
+
+#[test]
+fn an_extension_that_other_files_have_makes_an_archive_of_a_named_file_alone() {
+    for (name, is_archive) in [
+        ("A.bsa", true),
+        ("b.B.BA2", true),
+        (".bsa", true),
+        ("DAGGER.SND", false),
+        ("bsa", false),
+        ("a.bsa.", false),
+    ] {
+        assert_eq!(format::is_archive_name(name.as_bytes()), is_archive, "{name}");
+    }
+    for (extension, is_archive) in [("bsa", true), ("Ba2", true), ("SND", true), ("", false), ("toml", false)]
+    {
+        assert_eq!(format::is_archive_extension(extension.as_bytes()), is_archive, "{extension}");
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{self, stdout_for, write_json};
+use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::find::{Found, find};
 use crate::game::{Disk, Environment, Installation};
@@ -24,6 +25,9 @@ pub(crate) struct Games {
     #[arg(long)]
     json: bool,
 }
+
+/// Extensions of plugins, in capitals.
+const PLUGINS: [&str; 6] = [".ESM", ".ESP", ".ESL", ".OMWGAME", ".OMWADDON", ".OMWSCRIPTS"];
 
 /// A line of `--json`: a game. Paths that are not UTF-8 have replacement characters.
 #[derive(Serialize)]
@@ -86,10 +90,7 @@ impl Games {
 fn line<'a>(disk: &Disk, installation: &'a Installation) -> Line<'a> {
     let data_dir = disk.find_folder(&installation.folder, installation.title.data);
     let names = data_dir.as_deref().and_then(|folder| disk.names(folder).ok()).unwrap_or_default();
-    let number = |extensions: &[&str]| {
-        let is_wanted = |name: &&str| extensions.iter().any(|it| fold(name).ends_with(it));
-        names.iter().filter(is_wanted).count()
-    };
+    let is_plugin = |name: &&str| PLUGINS.iter().any(|it| fold(name).ends_with(it));
     Line {
         game: installation.title.id,
         name: installation.title.name,
@@ -99,8 +100,8 @@ fn line<'a>(disk: &Disk, installation: &'a Installation) -> Line<'a> {
         my_games: installation.my_games.as_deref(),
         local_dir: installation.local.as_deref(),
         language: installation.language.as_deref(),
-        archives: number(&[".BSA", ".BA2"]),
-        plugins: number(&[".ESM", ".ESP", ".ESL", ".OMWGAME", ".OMWADDON", ".OMWSCRIPTS"]),
+        archives: names.iter().filter(|name| is_archive_name(name.as_bytes())).count(),
+        plugins: names.iter().filter(is_plugin).count(),
         data_dir,
     }
 }

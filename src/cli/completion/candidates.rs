@@ -14,6 +14,7 @@ use crate::game::{Disk, Environment, OPENMW_CFG};
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
 use crate::tree::{Kind, Tree};
+use crate::vfs::sources::profile::Profile;
 
 /// What the word at the cursor may become.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +72,7 @@ pub(crate) fn on_disk(typed: &[u8], files: DiskFiles) -> Vec<Candidate> {
 
 /// Whether a file is a source by its name.
 fn is_source(path: &Path) -> bool {
-    let is = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
-    ["bsa", "ba2", "snd", "toml"].iter().any(|known| is(known))
+    Profile::is_called_source(path)
         || path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(OPENMW_CFG))
 }
 

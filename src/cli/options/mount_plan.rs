@@ -13,6 +13,7 @@ use crate::fs::{MountedSource, Presentation};
 use crate::fuse::MountRequest;
 use crate::game::title;
 use crate::vfs::OpenOptions;
+use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
 
@@ -152,12 +153,11 @@ fn sources_and_mountpoint(paths: &[PathBuf]) -> (&[PathBuf], Option<PathBuf>) {
     let Some((last, sources)) = paths.split_last().filter(|(_, sources)| !sources.is_empty()) else {
         return (paths, None);
     };
-    let looks_like_source = last.extension().is_some_and(|extension| {
-        ["bsa", "ba2", "toml"].iter().any(|known| extension.eq_ignore_ascii_case(known))
-    });
     match std::fs::metadata(last) {
         Ok(metadata) if metadata.is_file() => (paths, None),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && looks_like_source => (paths, None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && Profile::is_called_source(last) => {
+            (paths, None)
+        }
         _ => (sources, Some(last.clone())),
     }
 }

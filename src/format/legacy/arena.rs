@@ -8,7 +8,8 @@ use super::layout::{Layout, NAMED_LEN, about, named};
 use crate::read::Bytes;
 
 /// This format's row in [`super::super::FORMATS`].
-pub const FORMAT: Format = Format { name: "Arena", recognises, parse };
+pub const FORMAT: Format =
+    Format { name: "Arena", extensions: &["bsa"], shared_extensions: &[], recognises, parse };
 
 static LAYOUT: Layout = Layout { header_len: 2, record_len: NAMED_LEN, read: named };
 

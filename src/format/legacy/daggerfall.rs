@@ -10,7 +10,8 @@ use super::layout::{File, Layout, NAMED_LEN, about, named};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::super::FORMATS`].
-pub const FORMAT: Format = Format { name: "Daggerfall", recognises, parse };
+pub const FORMAT: Format =
+    Format { name: "Daggerfall", extensions: &["bsa"], shared_extensions: &["snd"], recognises, parse };
 
 /// Of a record of a file with a number, in bytes.
 const NUMBERED_LEN: usize = 8;

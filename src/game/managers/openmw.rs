@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::openmw_chain::Chain;
+use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::installation::Overrides;
 use crate::game::note::{NoteCode, PlanNote};
-use crate::game::plan::archives::is_archive;
 use crate::game::plan::data::DataFolders;
 use crate::game::plan::files;
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
@@ -147,13 +147,13 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Ve
         }
     }
     layers.reverse();
-    for found in names.all().into_iter().filter(|found| is_archive(found.name())) {
+    for found in names.all().into_iter().filter(|found| is_archive_name(found.name().as_bytes())) {
         if !seen.contains(&fold(found.name())) {
             let text = "no fallback-archive= names it";
             notes.push(PlanNote::new(NoteCode::ArchiveUnlisted, found.path().to_string_lossy(), text));
         }
     }
-    for hidden in names.hidden().into_iter().filter(|hidden| is_archive(hidden.name())) {
+    for hidden in names.hidden().into_iter().filter(|hidden| is_archive_name(hidden.name().as_bytes())) {
         let text = "a data folder above has an archive of its name";
         notes.push(PlanNote::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
     }

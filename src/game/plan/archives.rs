@@ -7,6 +7,7 @@ use super::attach::{SortedNames, attached};
 use super::data::DataFolders;
 use super::language;
 use super::listed_path::below_data;
+use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::precedence::ArchiveRule;
@@ -52,7 +53,9 @@ impl<'a> Archives<'a> {
         below: &'a dyn Fn(&str) -> Option<PathBuf>,
     ) -> Self {
         let all = data.all();
-        let names = SortedNames::new(all.iter().map(|found| found.name()).filter(|name| is_archive(name)));
+        let names = SortedNames::new(
+            all.iter().map(|found| found.name()).filter(|name| is_archive_name(name.as_bytes())),
+        );
         let (loaded, seen, notes) = Default::default();
         Self { title, data, below, looked_up: 0, language, names, loaded, seen, notes }
     }
@@ -109,7 +112,7 @@ impl<'a> Archives<'a> {
         }
         let mut notes = Vec::new();
         let all = self.data.all();
-        for found in all.iter().filter(|found| is_archive(found.name())) {
+        for found in all.iter().filter(|found| is_archive_name(found.name().as_bytes())) {
             if self.seen.contains(&fold(found.name())) {
                 continue;
             }
@@ -125,7 +128,9 @@ impl<'a> Archives<'a> {
             };
             notes.push(PlanNote::new(code, found.path().to_string_lossy(), text));
         }
-        for hidden in self.data.hidden().into_iter().filter(|hidden| is_archive(hidden.name())) {
+        for hidden in
+            self.data.hidden().into_iter().filter(|hidden| is_archive_name(hidden.name().as_bytes()))
+        {
             if let Some(winner) = self.data.find(hidden.name()) {
                 let text = format!("{} has its name, in a folder above", winner.path().display());
                 notes.push(PlanNote::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
@@ -234,10 +239,4 @@ impl<'a> Archives<'a> {
             self.notes.push(PlanNote::new(NoteCode::ListTooLong, format!("{key} of {label}"), text));
         }
     }
-}
-
-/// Whether a name is that of an archive.
-pub(crate) fn is_archive(name: &str) -> bool {
-    let folded = fold(name);
-    folded.ends_with(".BSA") || folded.ends_with(".BA2")
 }

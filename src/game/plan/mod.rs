@@ -3,7 +3,7 @@
 //! [`plan_game`] reads the disk and hands what it read to [`layers`], which computes the plan from it alone.
 
 mod active;
-pub(crate) mod archives;
+mod archives;
 mod attach;
 pub(crate) mod data;
 pub(crate) mod files;

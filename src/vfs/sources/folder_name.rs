@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::profile::Profile;
 use crate::format::encoding::Encoding;
 use crate::format::name;
 use crate::game::title;
@@ -22,16 +23,13 @@ pub(crate) fn visible_candidates(source: &Path) -> impl Iterator<Item = String> 
         None => stem(source),
     };
     let mut name = stem.trim_start_matches('.');
-    while let Some((shorter, extension)) = name.rsplit_once('.')
-        && EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
+    while let Some((shorter, _)) = name.rsplit_once('.')
+        && Profile::is_called_source(Path::new(name))
     {
         name = shorter;
     }
     numbered(if name.trim().is_empty() { "archive".to_owned() } else { name.to_owned() })
 }
-
-/// Those of sources.
-const EXTENSIONS: [&str; 3] = ["bsa", "ba2", "toml"];
 
 fn numbered(stem: String) -> impl Iterator<Item = String> {
     std::iter::once(stem.clone()).chain((2..).map(move |number| tree::numbered(&stem, number)))

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
+use crate::format::is_archive_name;
 use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
 use crate::system::covered::uncovered;
 use crate::vfs::error::OpenError;
@@ -232,16 +233,10 @@ impl PlannedFolder {
 /// The files directly in a folder that are called like archives, in the order of their names without case.
 pub(crate) fn archives_in(folder: &Path, names: &FolderNames) -> Vec<PathBuf> {
     let mut found: Vec<&[u8]> =
-        names.direct_files().map(|(_, name)| name).filter(|name| is_called_archive(name)).collect();
+        names.direct_files().map(|(_, name)| name).filter(|name| is_archive_name(name)).collect();
     found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), name.to_vec()));
     let path = |name: &[u8]| folder.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name));
     found.into_iter().map(path).collect()
-}
-
-/// Whether a file's name is that of an archive.
-pub(crate) fn is_called_archive(name: &[u8]) -> bool {
-    name.last_chunk::<4>()
-        .is_some_and(|end| [b".bsa", b".ba2"].iter().any(|it| end.eq_ignore_ascii_case(*it)))
 }
 
 /// Warnings that are printed of one folder.

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 use serde::Deserialize;
 
+use crate::format::is_archive_extension;
 use crate::game::{Disk, title};
 use crate::system::covered::Covered;
 use crate::vfs::error::OpenError;
@@ -44,6 +45,12 @@ impl Profile {
     /// Whether a source is a profile and not an archive.
     pub(crate) fn is_one(source: &Path) -> bool {
         source.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+    }
+
+    /// Whether a path has the extension of a profile, or of an archive.
+    pub(crate) fn is_called_source(path: &Path) -> bool {
+        let is_archive = |extension: &std::ffi::OsStr| is_archive_extension(extension.as_encoded_bytes());
+        Self::is_one(path) || path.extension().is_some_and(is_archive)
     }
 
     /// Reads a profile; its paths come back absolute, or relative to the current folder if the profile's was.

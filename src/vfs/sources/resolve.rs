@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::layer_plan;
+use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::find::{Found, find, recognise, with_prefix};
 use crate::game::{
@@ -257,8 +258,7 @@ impl Planner<'_> {
 fn loose_folder(disk: &Disk, folder: &Path, archives: FolderArchives) -> Result<LoadOrder, OpenError> {
     let folder = &std::path::absolute(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let names = disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
-    let is_layer =
-        |name: &str| archives != FolderArchives::Files && layer_plan::is_called_archive(name.as_bytes());
+    let is_layer = |name: &str| archives != FolderArchives::Files && is_archive_name(name.as_bytes());
     let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();
     archives.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
     let why = format!("lies in {}", folder.display());
