@@ -1,7 +1,9 @@
 //! Versions of archives, and which of them a game has.
 
 use std::fmt;
+use std::path::Path;
 
+use super::disk::Disk;
 use crate::read::Reader;
 
 /// Bytes of an archive that tell its version.
@@ -19,6 +21,11 @@ pub enum ArchiveVersion {
 }
 
 impl ArchiveVersion {
+    /// The version of an archive; `None` if it cannot be read or is no archive.
+    pub(crate) fn read(disk: &Disk, path: &Path) -> Option<Self> {
+        Self::of(&disk.read_start(path, HEAD).ok()?.0)
+    }
+
     /// Of the beginning of an archive. `None` where it is none.
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(head);

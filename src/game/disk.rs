@@ -11,11 +11,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::caseless::CaselessNames;
+use super::note::PlanNote;
+use super::settings::ini::{INI_MAX, Ini};
 use crate::system::covered::Covered;
 use crate::system::mountinfo;
 
 /// The largest number of entries of one folder that are read.
 const NAMES_MAX: usize = 1 << 20;
+
+/// The largest list of plugins or mods, in bytes.
+const LIST_MAX: usize = 4 << 20;
 
 /// What a plan depends on: files and folders that it read or would have read, so that a mount plans anew when they change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,6 +72,25 @@ impl Disk {
         let is_whole = content.len() <= limit;
         content.truncate(limit);
         Ok((content, is_whole))
+    }
+
+    /// A list or a file of settings; `None` if there is none. One that exists and cannot be read is noted.
+    pub(crate) fn list(&self, path: &Path, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
+        self.read_or_note(path, LIST_MAX, notes)
+    }
+
+    /// An INI file; `None` if there is none. One that exists and cannot be read is noted.
+    pub(crate) fn ini(&self, path: &Path, notes: &mut Vec<PlanNote>) -> Option<Ini> {
+        self.read_or_note(path, INI_MAX, notes).map(|bytes| Ini::parse(&bytes))
+    }
+
+    fn read_or_note(&self, path: &Path, limit: usize, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
+        let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let content = self.read(path, limit);
+        notes.extend(
+            content.as_ref().err().filter(|it| !missing(it)).map(|it| PlanNote::unreadable(path, it)),
+        );
+        content.ok()
     }
 
     /// The entries of a folder.

@@ -1,5 +1,8 @@
 //! What is odd about an installation.
 
+use std::io;
+use std::path::Path;
+
 /// What a note is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoteCode {
@@ -106,6 +109,11 @@ impl PlanNote {
     /// A note.
     pub fn new(code: NoteCode, subject: impl Into<String>, text: impl Into<String>) -> Self {
         Self { code, subject: subject.into(), text: text.into() }
+    }
+
+    /// On a file or folder that exists and cannot be read.
+    pub fn unreadable(path: &Path, error: &io::Error) -> Self {
+        Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("{error}; it is left out"))
     }
 
     /// On paths of folders in one folder that differ in the case of their last names alone.

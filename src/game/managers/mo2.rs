@@ -7,7 +7,6 @@ use crate::game::caseless::{CaselessNames, fold};
 use crate::game::disk::Disk;
 use crate::game::installation::{Installation, Overrides};
 use crate::game::note::{NoteCode, PlanNote};
-use crate::game::plan::files;
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError, Shown};
 use crate::game::plan::plan_game::{Managed, plan_managed};
 use crate::game::settings::ini::Ini;
@@ -34,7 +33,7 @@ pub fn plan_mo2(
     let mut notes = Vec::new();
     let instance = std::path::absolute(instance).unwrap_or_else(|_| instance.to_owned());
     let ini = disk.find_file(&instance, MO2_INI);
-    let bytes = ini.and_then(|path| files::list(disk, &path, &mut notes));
+    let bytes = ini.and_then(|path| disk.list(&path, &mut notes));
     let Some(bytes) = bytes else {
         return Err(PlanError(format!("{}: {MO2_INI} does not exist or cannot be read", instance.display())));
     };
@@ -54,8 +53,7 @@ pub fn plan_mo2(
         let text = "a mod manager shows its mods there already; they are not added again";
         notes.push(PlanNote::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
     }
-    let settings =
-        disk.find_file(&profile, "settings.ini").and_then(|path| files::ini(disk, &path, &mut notes));
+    let settings = disk.find_file(&profile, "settings.ini").and_then(|path| disk.ini(&path, &mut notes));
     let is_local = settings.as_ref().is_some_and(has_own_settings);
     let managed = Managed {
         folders,
@@ -76,7 +74,7 @@ pub fn instance_of_profile(disk: &Disk, folder: &Path, overrides: &Overrides) ->
     let instance = profiles.parent()?;
     let ini = disk.find_file(instance, MO2_INI)?;
     // What is odd about it is noted when it is planned.
-    let settings = QSettings::parse(&files::list(disk, &ini, &mut Vec::new())?);
+    let settings = QSettings::parse(&disk.list(&ini, &mut Vec::new())?);
     // It may keep its profiles elsewhere.
     let known = Instance::new(disk, instance.to_owned(), &settings, overrides).profiles?;
     let is_one = known.canonicalize().ok()? == profiles.canonicalize().ok()?;
@@ -187,7 +185,7 @@ impl<'a> Instance<'a> {
     fn folders(&self, profile: &Path, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
         let mut layers = Vec::new();
         let bytes = match self.disk.find_file(profile, "modlist.txt") {
-            Some(path) => files::list(self.disk, &path, notes),
+            Some(path) => self.disk.list(&path, notes),
             None => {
                 let text = "the profile has no such list: no mod is on";
                 let path = profile.join("modlist.txt");

@@ -10,8 +10,7 @@ use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::installation::Overrides;
 use crate::game::note::{NoteCode, PlanNote};
-use crate::game::plan::data::DataFolders;
-use crate::game::plan::files;
+use crate::game::plan::data::{DataFolder, DataFolders};
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
@@ -43,8 +42,7 @@ pub fn plan_openmw(
     }
     let layers = folders(disk, &chain, &places, &mut notes);
     let paths = layers.iter().map(|layer| &layer.path);
-    let names =
-        DataFolders::new(paths.map(|path| files::data_folder(disk, path, false, &mut notes)).collect());
+    let names = DataFolders::new(paths.map(|path| DataFolder::read(disk, path, false, &mut notes)).collect());
     let plugins = plugins(&chain, &names, &mut notes);
     let archives = archives(&chain, &names, &mut notes);
     Ok(LoadOrder {

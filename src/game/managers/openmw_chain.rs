@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::game::disk::Disk;
 use crate::game::note::{NoteCode, PlanNote};
-use crate::game::plan::files;
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
 
 /// Files of one chain that are read.
@@ -29,7 +28,7 @@ impl Chain {
                 continue;
             }
             let path = disk.find_file(&folder, OPENMW_CFG);
-            let Some(bytes) = path.and_then(|path| files::list(disk, &path, notes)) else {
+            let Some(bytes) = path.and_then(|path| disk.list(&path, notes)) else {
                 if !disk.is_dir(&folder) {
                     let text = "an openmw.cfg names it with config=, and it does not exist";
                     notes.push(PlanNote::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));

@@ -1,9 +1,13 @@
 //! The names in data folders, of which higher ones hide those below: what a game finds under a name.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use crate::game::caseless::fold;
+use crate::game::disk::Disk;
+use crate::game::note::{NoteCode, PlanNote};
 
 /// A time as the disk has it: seconds, nanoseconds.
 pub(crate) type Time = (i64, u32);
@@ -24,6 +28,50 @@ pub(crate) struct DataFolder {
     pub(crate) path: PathBuf,
     /// The files directly in it.
     pub(crate) files: Vec<DataFile>,
+}
+
+impl DataFolder {
+    /// Reads the names in a folder. Folders that differ in case alone are noted if `note_case` asks for it.
+    pub(crate) fn read(disk: &Disk, path: &Path, note_case: bool, notes: &mut Vec<PlanNote>) -> Self {
+        let mut folder = Self { path: path.to_owned(), files: Vec::new() };
+        let entries = match disk.entries(path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                notes.push(PlanNote::unreadable(path, &error));
+                return folder;
+            }
+        };
+        let mut folders: HashMap<String, Vec<String>> = HashMap::new();
+        for entry in entries.flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            // Follows links.
+            match std::fs::metadata(entry.path()) {
+                Ok(found) if found.is_dir() => folders.entry(fold(&name)).or_default().push(name),
+                Ok(found) if found.is_file() => {
+                    let nanoseconds = u32::try_from(found.mtime_nsec()).unwrap_or(0);
+                    folder.files.push(DataFile { name, changed: (found.mtime(), nanoseconds) });
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let text =
+                        "the link leads nowhere; a mod manager may have moved or removed what it deployed";
+                    notes.push(PlanNote::new(
+                        NoteCode::LinkDangling,
+                        path.join(name).to_string_lossy(),
+                        text,
+                    ));
+                }
+                Err(error) => notes.push(PlanNote::unreadable(&path.join(name), &error)),
+            }
+        }
+        if note_case {
+            let mut twice: Vec<_> =
+                folders.into_values().filter(|names| names.len() > 1).map(PlanNote::folder_case).collect();
+            twice.sort_by(|a, b| a.subject.cmp(&b.subject));
+            notes.append(&mut twice);
+        }
+        folder
+    }
 }
 
 /// Data folders, lowest first.

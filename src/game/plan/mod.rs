@@ -6,7 +6,6 @@ mod active;
 mod archives;
 mod attach;
 pub(crate) mod data;
-pub(crate) mod files;
 mod invalidation;
 mod language;
 mod layers;

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::active::PluginLists;
 use super::data::{DataFolder, DataFolders};
-use super::files;
 use super::invalidation;
 use super::language;
 use super::layers::{Inputs, plan};
 use super::load_order::{LayerKind, LoadOrder, OrderLayer, PlanError};
+use super::plugin::Header;
+use crate::game::archive_version::ArchiveVersion;
 use crate::game::caseless::fold;
 use crate::game::disk::{Disk, FoundPath};
 use crate::game::find::unreadable;
@@ -83,8 +84,8 @@ pub(crate) fn plan_managed(
         data: &names,
         folders: layers,
         lists: &lists,
-        header: &|path| files::header(disk, path),
-        ini: &|path| files::ini(disk, path, &mut Vec::new()),
+        header: &|path| Header::read(disk, path),
+        ini: &|path| disk.ini(path, &mut Vec::new()),
         below: &|path| paths.iter().rev().find_map(|folder| disk.find_file(folder, path)),
         precedence: overrides.precedence,
         has_sky_bsa: reader.has_sky_bsa(),
@@ -132,7 +133,7 @@ impl GameReader<'_> {
         let rules = &self.title().inis;
         let Some(main) = self.title().main_ini().filter(|_| rules.can_be_portable) else { return false };
         let path = self.disk.find_file(&self.installation.folder, main.name);
-        let ini = path.and_then(|path| files::ini(self.disk, &path, &mut self.notes));
+        let ini = path.and_then(|path| self.disk.ini(&path, &mut self.notes));
         ini.is_some_and(|ini| ini.get("General", "bUseMyGamesDirectory") == Some("0"))
     }
 
@@ -144,7 +145,7 @@ impl GameReader<'_> {
         };
         let (mut inis, mut read) = (IniFiles::default(), Vec::new());
         for path in paths {
-            let Some(ini) = files::ini(self.disk, &path, &mut self.notes) else {
+            let Some(ini) = self.disk.ini(&path, &mut self.notes) else {
                 if !overrides.is_empty() {
                     let text = "there is no such INI file";
                     self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
@@ -252,7 +253,7 @@ impl GameReader<'_> {
             (None, Some(folder)) => self.plugins_file(folder),
             (None, None) => None,
         };
-        let bytes = path.and_then(|path| files::list(self.disk, &path, &mut self.notes));
+        let bytes = path.and_then(|path| self.disk.list(&path, &mut self.notes));
         if let (Some(path), None) = (plugins, &bytes)
             && self.disk.metadata(path).is_err()
         {
@@ -261,7 +262,7 @@ impl GameReader<'_> {
         }
         let plugins = bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default();
         let load_order = folder.and_then(|folder| self.disk.find_file(&folder, "loadorder.txt"));
-        let load_order = load_order.and_then(|path| files::list(self.disk, &path, &mut self.notes));
+        let load_order = load_order.and_then(|path| self.disk.list(&path, &mut self.notes));
         let load_order = load_order.map(|bytes| owned_lines(&decode_utf8(&bytes)));
         PluginLists { plugins, load_order, creation_club: self.creation_club() }
     }
@@ -273,9 +274,9 @@ impl GameReader<'_> {
         let first = &folder.join(names.get(name)?);
         let others: Vec<PathBuf> = names.others(name).map(|other| folder.join(other)).collect();
         // The one that is read is noted then, if it cannot be.
-        let content = (!others.is_empty()).then(|| files::list(self.disk, first, &mut Vec::new()));
+        let content = (!others.is_empty()).then(|| self.disk.list(first, &mut Vec::new()));
         for other in others {
-            if Some(files::list(self.disk, &other, &mut self.notes)) != content {
+            if Some(self.disk.list(&other, &mut self.notes)) != content {
                 let text = format!("it differs from {}, which is read", first.display());
                 self.notes.push(PlanNote::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
             }
@@ -292,21 +293,21 @@ impl GameReader<'_> {
         let my_games = self.installation.my_games.as_ref().filter(|_| rules.ccc_in_my_games);
         let path = my_games.and_then(|folder| self.disk.find_file(folder, rules.ccc));
         let path = path.or_else(|| self.disk.find_file(&self.installation.folder, rules.ccc));
-        let bytes = path.and_then(|path| files::list(self.disk, &path, &mut self.notes));
+        let bytes = path.and_then(|path| self.disk.list(&path, &mut self.notes));
         bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default()
     }
 
     /// The data folders and their layers, lowest first.
     fn folders(&mut self) -> (Vec<DataFolder>, Vec<OrderLayer>) {
         let mut layers = vec![OrderLayer::folder(&self.data, "loose files")];
-        let mut folders = vec![files::data_folder(self.disk, &self.data, true, &mut self.notes)];
+        let mut folders = vec![DataFolder::read(self.disk, &self.data, true, &mut self.notes)];
         for path in self.add_ons() {
             layers.push(OrderLayer::folder(&path, "loose files of an add-on from the Microsoft Store"));
-            folders.push(files::data_folder(self.disk, &path, true, &mut self.notes));
+            folders.push(DataFolder::read(self.disk, &path, true, &mut self.notes));
         }
         let my_games = self.installation.my_games.as_ref().filter(|_| self.title().data_in_my_games);
         if let Some(path) = my_games.and_then(|folder| self.disk.find_folder(folder, "Data")) {
-            let mut folder = files::data_folder(self.disk, &path, true, &mut self.notes);
+            let mut folder = DataFolder::read(self.disk, &path, true, &mut self.notes);
             let main = &folders[0];
             let text =
                 format!("the game reads it above {}; mods are best kept in one of them", main.path.display());
@@ -318,7 +319,7 @@ impl GameReader<'_> {
             folders.push(folder);
         }
         for layer in &self.managed.folders {
-            folders.push(files::data_folder(self.disk, &layer.path, false, &mut self.notes));
+            folders.push(DataFolder::read(self.disk, &layer.path, false, &mut self.notes));
             layers.push(layer.clone());
         }
         (folders, layers)
@@ -342,7 +343,7 @@ impl GameReader<'_> {
         let path =
             [&self.installation.folder, &self.data].into_iter().find_map(|it| self.disk.find_file(it, name));
         let Some(path) = path else { return Vec::new() };
-        let list = files::list(self.disk, &path, &mut self.notes).unwrap_or_default();
+        let list = self.disk.list(&path, &mut self.notes).unwrap_or_default();
         let paths = invalidation::paths(&list);
         if !paths.is_empty() {
             let text = format!(
@@ -369,7 +370,7 @@ fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut 
     let archives =
         layers.iter().filter(|layer| layer.what == LayerKind::Archive && !title.versions.is_empty());
     for layer in archives {
-        let Some(version) = files::archive_version(disk, &layer.path) else { continue };
+        let Some(version) = ArchiveVersion::read(disk, &layer.path) else { continue };
         if !title.versions.contains(&version) {
             let own: Vec<String> = title.versions.iter().map(ToString::to_string).collect();
             let text = format!(

@@ -3,6 +3,9 @@
 //! A plugin begins with a record, `TES3` in Morrowind and `TES4` since, whose fields name the plugin's masters in `MAST`.
 //! Nothing behind that record is read.
 
+use std::path::Path;
+
+use crate::game::disk::Disk;
 use crate::read::{Reader, UnexpectedEnd};
 
 /// Bytes of a plugin that are read at first: enough for the headers of nearly all.
@@ -25,6 +28,16 @@ pub struct Header {
 }
 
 impl Header {
+    /// The header of a plugin; `None` if it cannot be read.
+    pub(crate) fn read(disk: &Disk, path: &Path) -> Option<Self> {
+        let (mut bytes, _) = disk.read_start(path, HEADER_FIRST).ok()?;
+        let len = Self::len(&bytes);
+        if len > bytes.len() && bytes.len() == HEADER_FIRST {
+            bytes = disk.read_start(path, len).ok()?.0;
+        }
+        Self::parse(&bytes)
+    }
+
     /// Of a plugin that others may need.
     pub const MASTER: u32 = 0x1;
     /// Of a Starfield plugin that loads after all others.
