@@ -7,14 +7,13 @@ use super::active::{self, PluginLists};
 use super::archives::{Archives, LoadedArchive};
 use super::data::DataFolders;
 use super::load_order::{LoadOrder, OrderLayer};
-use super::loose;
 use super::plugin::Header;
 use super::plugin_order;
 use super::ranks;
 use crate::game::note::PlanNote;
 use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
-use crate::game::settings::ini::{Ini, IniFiles};
-use crate::game::titles::title::Title;
+use crate::game::settings::ini::{Ini, IniFiles, list};
+use crate::game::titles::title::{LooseSetting, Title};
 
 /// All that the plan of a game depends on.
 pub(crate) struct Inputs<'a> {
@@ -103,7 +102,7 @@ fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> Archives<'a> {
 
 fn precedence(inputs: &Inputs<'_>, all_are_sure: bool) -> (Precedence, Confidence) {
     let (archives, mut confidence) = inputs.title.archives;
-    let (loose, loose_confidence) = loose::rule(inputs.title.loose, inputs.inis);
+    let (loose, loose_confidence) = loose_rule(inputs.title.loose, inputs.inis);
     confidence = confidence.min(loose_confidence);
     if !all_are_sure {
         confidence = confidence.min(Confidence::Medium);
@@ -120,6 +119,29 @@ fn precedence(inputs: &Inputs<'_>, all_are_sure: bool) -> (Precedence, Confidenc
         None => {}
     }
     (precedence, confidence)
+}
+
+/// When loose files beat archives, by what the INI files set; and how sure that is.
+fn loose_rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, Confidence) {
+    const SECTION: &str = "Archive";
+    const INVALIDATE: &str = "bInvalidateOlderFiles";
+    let (is_set, is_set_by_default) =
+        (inis.is_set(SECTION, INVALIDATE, false), inis.is_set(SECTION, INVALIDATE, true));
+    match setting {
+        LooseSetting::Always => (LooseRule::Always, Confidence::High),
+        LooseSetting::Dates if is_set_by_default => (LooseRule::ByDate, Confidence::Medium),
+        LooseSetting::Invalidate if is_set_by_default => (LooseRule::Always, Confidence::Medium),
+        LooseSetting::Dates | LooseSetting::Invalidate => (LooseRule::Never, Confidence::Medium),
+        LooseSetting::DataDirsFinal => {
+            let folders = inis.get(SECTION, "sResourceDataDirsFinal").map_or("STRINGS\\", |(value, _)| value);
+            let folder = |name: &str| name.replace('\\', "/").trim_matches('/').to_ascii_lowercase();
+            let folders: Vec<String> = list(folders).map(folder).collect();
+            match is_set && folders.is_empty() {
+                true => (LooseRule::Always, Confidence::High),
+                false => (LooseRule::Below(folders), Confidence::Medium),
+            }
+        }
+    }
 }
 
 /// Archives as layers, lowest first, from those in the order of loading.
@@ -156,5 +178,39 @@ fn with_folders(
     match rule {
         LooseRule::Always => archives.into_iter().chain(folders).collect(),
         _ => folders.into_iter().chain(archives).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LooseRule, LooseSetting, loose_rule};
+    use crate::game::settings::ini::{Ini, IniFiles};
+
+    fn of(setting: LooseSetting, text: &str) -> LooseRule {
+        let mut inis = IniFiles::default();
+        inis.push("Main.ini", Ini::parse(format!("[Archive]\n{text}").as_bytes()));
+        loose_rule(setting, &inis).0
+    }
+
+    #[test]
+    fn fallout_4_needs_both_settings_to_see_loose_files() {
+        let strings = LooseRule::Below(vec!["strings".into()]);
+        assert_eq!(of(LooseSetting::DataDirsFinal, ""), strings);
+        assert_eq!(of(LooseSetting::DataDirsFinal, "bInvalidateOlderFiles=1"), strings);
+        let text = "bInvalidateOlderFiles=1\nsResourceDataDirsFinal=";
+        assert_eq!(of(LooseSetting::DataDirsFinal, text), LooseRule::Always);
+        assert_eq!(of(LooseSetting::DataDirsFinal, "sResourceDataDirsFinal="), LooseRule::Below(Vec::new()));
+        let text = "bInvalidateOlderFiles=1\nsResourceDataDirsFinal=Strings\\, Textures\\New\\";
+        let below = LooseRule::Below(vec!["strings".into(), "textures/new".into()]);
+        assert_eq!(of(LooseSetting::DataDirsFinal, text), below);
+    }
+
+    #[test]
+    fn the_old_games_see_loose_files_unless_the_setting_is_off() {
+        assert_eq!(of(LooseSetting::Dates, ""), LooseRule::ByDate);
+        assert_eq!(of(LooseSetting::Dates, "bInvalidateOlderFiles=0"), LooseRule::Never);
+        assert_eq!(of(LooseSetting::Invalidate, ""), LooseRule::Always);
+        assert_eq!(of(LooseSetting::Invalidate, "bInvalidateOlderFiles=0"), LooseRule::Never);
+        assert_eq!(of(LooseSetting::Always, "bInvalidateOlderFiles=0"), LooseRule::Always);
     }
 }

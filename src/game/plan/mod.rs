@@ -11,7 +11,6 @@ mod language;
 mod layers;
 mod listed_path;
 pub(crate) mod load_order;
-mod loose;
 pub(crate) mod plan_game;
 mod plugin;
 mod plugin_order;
