@@ -13,8 +13,8 @@ pub struct Format {
     pub name: &'static str,
     /// Extensions of its archives, in small letters. Two formats may have the same one.
     pub extensions: &'static [&'static str],
-    /// Extensions that its archives share with files of other kinds. The extension alone makes no archive of a file in a
-    /// folder, but a user may name such a file.
+    /// Extensions that its archives share with files of other kinds. The extension alone makes no archive of
+    /// a file in a folder, but a user may name such a file.
     pub shared_extensions: &'static [&'static str],
     /// Whether an archive of these bytes has this format, whatever its version.
     pub recognises: fn(Bytes<'_>) -> bool,

@@ -1,4 +1,4 @@
-//! The disk as planning reads it. What it reads is recorded, and never read through the mount of this process.
+//! The disk as a plan reads it: what is read is recorded, and never read through the mount of this process.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -22,7 +22,8 @@ const NAMES_MAX: usize = 1 << 20;
 /// The largest list of plugins or mods, in bytes.
 const LIST_MAX: usize = 4 << 20;
 
-/// What a plan depends on: files and folders that it read or would have read, so that a mount plans anew when they change.
+/// What a plan depends on: files and folders that it read or would have read. If one changes, a mount plans
+/// again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadSet {
     /// Files, whether they exist or not.
@@ -111,8 +112,8 @@ impl Disk {
         Ok(CaselessNames::new(names))
     }
 
-    /// Looks a relative path up below a folder, in any case and with either slash. Like Wine it takes one spelling of each
-    /// folder and never returns to try another. A path with `..` is not found.
+    /// Looks a relative path up below a folder, in any case and with either slash. Like Wine it takes one
+    /// spelling of each folder and never returns to try another. A path with `..` is not found.
     pub(crate) fn find(&self, root: &Path, relative: &str) -> Option<FoundPath> {
         let mut found = FoundPath { path: root.to_owned(), others: Vec::new() };
         for name in relative.split(['/', '\\']).filter(|name| !matches!(*name, "" | ".")) {
@@ -166,8 +167,8 @@ impl Disk {
         Some((metadata.dev(), metadata.ino()))
     }
 
-    /// Whether a file system in user space is mounted on a folder: a mod manager's, or another mount of bsafs. The mount
-    /// of this process does not count, because plans read beneath it.
+    /// Whether a file system in user space is mounted on a folder: a mod manager's, or another mount of
+    /// bsafs. The mount of this process does not count, because plans read beneath it.
     pub(crate) fn is_fuse(&self, folder: &Path) -> bool {
         let Ok(folder) = folder.canonicalize() else { return false };
         let is_one = |it: &mountinfo::MountEntry| it.mountpoint == folder && it.is_fuse();

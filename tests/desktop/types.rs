@@ -60,7 +60,8 @@ fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
     }
 }
 
-/// A new format's extension is declared to desktops too. An extension that files of other kinds have would take those over.
+/// A new format's extension is declared to desktops too. An extension that files of other kinds have would
+/// take those over.
 #[test]
 fn the_types_of_archives_have_the_extensions_of_the_formats() {
     let types = fs::read_to_string("scripts/share/mime/packages/org.bsafs.bsafs.xml").unwrap();
