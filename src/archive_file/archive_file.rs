@@ -6,9 +6,6 @@
 //! Only this file may contain `unsafe`, and the map is its only use. Payload is never read through a map: where a file
 //! is truncated, access to the map ends the process with SIGBUS, and a positioned read returns an error.
 
-mod fault; // why a read failed
-mod stat; // what fstat reports, and when that is another file
-
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -24,9 +21,8 @@ use rustix::fs::{MemfdFlags, OFlags};
 use rustix::io::{ReadWriteFlags, preadv2};
 use twox_hash::XxHash3_64;
 
-pub use crate::archive_file::fault::Fault;
-pub use crate::archive_file::stat::COARSEST_TICK;
-use crate::archive_file::stat::{Compared, Stat, compare};
+use super::fault::Fault;
+use super::stat::{COARSEST_TICK, Compared, Stat, compare};
 use crate::system::covered::uncovered;
 
 /// Bytes of a map that are fetched at once.
