@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bsafs::archive_file::Source;
+use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, Store};
 use bsafs::format::{EntryId, Head, Limits, Name, parse};
 
@@ -16,7 +16,8 @@ fn store(bytes: &[u8]) -> (tempfile::TempDir, Store) {
     let path = folder.path().join("textures.ba2");
     fs::write(&path, bytes).unwrap();
     let mut store = Store::new(1 << 20, Limits::default());
-    store.add(Source::open(&path).unwrap(), LayerTables::new(&parse(bytes, &Limits::default()).unwrap()));
+    store
+        .add(ArchiveFile::open(&path).unwrap(), LayerTables::new(&parse(bytes, &Limits::default()).unwrap()));
     (folder, store)
 }
 

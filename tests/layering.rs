@@ -263,7 +263,7 @@ fn an_import_of_another_part_is_found_in_groups_in_expressions_and_through_super
     assert_eq!(wrong("content/codec/lz4.rs", "fn f() { crate::cli::main() }").len(), 1);
     assert_eq!(wrong("content/codec/lz4.rs", "use super::super::super::tree::Tree;").len(), 1);
     assert_eq!(wrong("archive_file/map.rs", "use super::super::read::Reader;").len(), 1);
-    assert_eq!(wrong("read.rs", "#[cfg(test)] mod tests { use crate::archive_file::Source; }").len(), 1);
+    assert_eq!(wrong("read.rs", "#[cfg(test)] mod tests { use crate::archive_file::ArchiveFile; }").len(), 1);
     assert_eq!(wrong("read.rs", "use crate::VERSION;"), ["src/read.rs imports crate::VERSION"]);
     assert_eq!(wrong("attic/mod.rs", ""), ["src/attic/mod.rs belongs to no known part"]);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bsafs::archive_file::Source;
+use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Codec, EntryId, FORMATS, Limits, Name, parse};
@@ -53,7 +53,7 @@ fn opened(bytes: &[u8]) -> (tempfile::TempDir, Tree, Store) {
         merge(vec![Layer::new(&archive, Encoding::default(), None).unwrap()], bsafs::tree::Rule::LastWins)
             .unwrap();
     let mut store = Store::new(1 << 20, Limits::default());
-    store.add(Source::open(&path).unwrap(), LayerTables::new(&archive));
+    store.add(ArchiveFile::open(&path).unwrap(), LayerTables::new(&archive));
     (folder, tree, store)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use bsafs::archive_file::Source;
+use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, Reason, Store, TextureForm};
 use bsafs::format::{EntryId, Limits, parse};
 
@@ -122,7 +122,7 @@ fn store(
     let mut store = Store::new(1 << 20, limits);
     let tables = LayerTables::new(&parse(bytes, &Limits::default()).unwrap()).presented(textures);
     let left = tables.still_tiled();
-    store.add(Source::open(&path).unwrap(), tables);
+    store.add(ArchiveFile::open(&path).unwrap(), tables);
     (folder, store, left)
 }
 

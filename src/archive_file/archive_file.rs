@@ -29,7 +29,7 @@ use crate::system::covered::uncovered;
 const BLOCK: u64 = 1 << 16;
 /// Bytes that are read at once for a digest.
 const DIGEST_STEP: usize = 1 << 18;
-/// Of [`Source::compare_at`]: not again before the ctime moves.
+/// Of [`ArchiveFile::compare_at`]: not again before the ctime moves.
 const NEVER: u64 = u64::MAX;
 
 /// Whether tables are copied before they are parsed.
@@ -44,7 +44,7 @@ pub fn copy_tables() {
 /// An open archive file. After the open no path is resolved: its folder may be below a mount of ours, whose lookups wait
 /// for the thread that does it.
 #[derive(Debug)]
-pub struct Source {
+pub struct ArchiveFile {
     path: PathBuf,
     file: File,
     opened: Stat,
@@ -83,7 +83,7 @@ pub enum Reach {
     Device,
 }
 
-impl Source {
+impl ArchiveFile {
     /// Opens an archive for reading.
     ///
     /// # Errors
@@ -350,7 +350,7 @@ impl Source {
         u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(NEVER)
     }
 
-    /// Reads ranges of the file; not counted in [`Source::bytes_read`].
+    /// Reads ranges of the file; not counted in [`ArchiveFile::bytes_read`].
     fn digest(&self, ranges: &[Range<u64>]) -> io::Result<u64> {
         let mut buffer = vec![0; DIGEST_STEP];
         let mut digest = 0;
@@ -383,7 +383,7 @@ mod tests {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("archive");
         std::fs::write(&path, b"tables and data").unwrap();
-        let mut source = Source::open(&path).unwrap();
+        let mut source = ArchiveFile::open(&path).unwrap();
         source.record_tables(vec![0..3, 3..6]).unwrap();
         let file = File::options().write(true).open(&path).unwrap();
         file.write_all_at(b"T", 0).unwrap();
@@ -405,7 +405,7 @@ mod tests {
         let bytes: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
         copy_tables();
-        let source = Source::open(&path).unwrap();
+        let source = ArchiveFile::open(&path).unwrap();
         let end = BLOCK as usize;
         let parsed = source.with_map(|map, fetch| {
             assert_eq!(fetch(10..BLOCK - 1), Some(BLOCK));

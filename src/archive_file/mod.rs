@@ -5,6 +5,6 @@ mod archive_file;
 mod fault; // why a read failed
 mod stat; // what fstat reports, and when that is another file
 
-pub use archive_file::{Reach, Source, copy_tables};
+pub use archive_file::{ArchiveFile, Reach, copy_tables};
 pub use fault::Fault;
 pub use stat::COARSEST_TICK;

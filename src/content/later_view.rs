@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::layer::Layer;
 use super::store::{LayerContent, Store};
-use crate::archive_file::Source;
+use crate::archive_file::ArchiveFile;
 use crate::folder::{Folder, LooseFile, Wait};
 use crate::format::EntryId;
 
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// Whether one of the archives is this one, and was not changed.
-    pub fn has_open(&self, source: &Source) -> bool {
+    pub fn has_open(&self, source: &ArchiveFile) -> bool {
         self.archives().any(|archive| archive.source.is_same(source))
     }
 

@@ -12,7 +12,7 @@ use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
 use super::memory::{Memory, Share};
 use super::outage::Outage;
-use crate::archive_file::{Fault, Reach, Source};
+use crate::archive_file::{ArchiveFile, Fault, Reach};
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 
 /// The form in which textures are shown.
@@ -110,7 +110,7 @@ impl LayerTables {
 pub(super) struct Layer {
     /// Given to no other archive of the mount.
     pub(super) number: u32,
-    pub(super) source: Source,
+    pub(super) source: ArchiveFile,
     tables: LayerTables,
     /// Of large packed extents of all archives on the same device.
     pub(super) packed_memory: Arc<Memory>,
@@ -124,7 +124,12 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    pub(super) fn new(number: u32, source: Source, tables: LayerTables, packed_memory: Arc<Memory>) -> Self {
+    pub(super) fn new(
+        number: u32,
+        source: ArchiveFile,
+        tables: LayerTables,
+        packed_memory: Arc<Memory>,
+    ) -> Self {
         let (reported, bad_prefixes, outage, lookups) = Default::default();
         Self { number, source, tables, packed_memory, reported, bad_prefixes, outage, lookups }
     }

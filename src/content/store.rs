@@ -14,7 +14,7 @@ use super::layer::{Layer, LayerTables};
 use super::loose::LooseFiles;
 use super::memory::{LARGE, Memory, Share};
 use super::salvage::Salvage;
-use crate::archive_file::{Reach, Source};
+use crate::archive_file::{ArchiveFile, Reach};
 use crate::folder::{Folder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
 
@@ -116,7 +116,7 @@ impl Store {
     }
 
     /// Adds an archive's content as the next layer.
-    pub fn add(&mut self, source: Source, tables: LayerTables) {
+    pub fn add(&mut self, source: ArchiveFile, tables: LayerTables) {
         let shared = &self.shared;
         let number = shared.next_source.fetch_add(1, Ordering::Relaxed);
         let mut packed = shared.packed.lock().unwrap_or_else(PoisonError::into_inner);

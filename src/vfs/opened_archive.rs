@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::error::{OpenError, OpenErrorKind};
 use super::options::OpenOptions;
-use crate::archive_file::Source;
+use crate::archive_file::ArchiveFile;
 use crate::content::LayerTables;
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
@@ -42,7 +42,7 @@ pub(crate) struct OpenedArchive {
 #[expect(clippy::large_enum_variant, reason = "a mount has some thousand archives at most")]
 pub(crate) enum Content {
     /// It was opened.
-    Opened(Source, LayerTables),
+    Opened(ArchiveFile, LayerTables),
     /// Those of a layer of the view that is mounted.
     Mounted(u16),
 }
@@ -55,7 +55,7 @@ impl OpenedArchive {
         dictionary: &Dictionary,
         options: &OpenOptions,
     ) -> Result<Self, OpenError> {
-        let mut source = Source::open(path).map_err(|error| OpenError::unreadable(path, error))?;
+        let mut source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
         let parsed = with_source(&source, path, &options.parse_options(), |archive| {
             let layer = || Layer::with_names(&archive, options.code_page(), folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
@@ -93,7 +93,7 @@ pub(crate) fn with_archive<T>(
     options: &Options,
     use_archive: impl FnOnce(Archive<'_>) -> T,
 ) -> Result<T, OpenError> {
-    let source = Source::open(path).map_err(|error| OpenError::unreadable(path, error))?;
+    let source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
     with_source(&source, path, options, use_archive)
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn is_archive(path: &Path, options: &OpenOptions) -> Result<(), OpenE
 }
 
 fn with_source<T>(
-    source: &Source,
+    source: &ArchiveFile,
     path: &Path,
     options: &Options,
     use_archive: impl FnOnce(Archive<'_>) -> T,

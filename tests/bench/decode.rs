@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bsafs::archive_file::Source;
+use bsafs::archive_file::ArchiveFile;
 use bsafs::content::codec;
 use bsafs::format::{Codec, Extent, Limits, Name, parse};
 
@@ -74,7 +74,7 @@ pub(crate) fn one_pass(path: &Path, folder: &[u8]) -> Outcome<Duration> {
 
 /// Calls a function with an archive's tables.
 fn tables<T>(path: &Path, use_them: impl FnOnce(&bsafs::format::Archive<'_>) -> T) -> Outcome<T> {
-    let source = Source::open(path).map_err(at(path))?;
+    let source = ArchiveFile::open(path).map_err(at(path))?;
     let parsed = source.with_map(|bytes, _| {
         parse(bytes, &Limits::default()).map(|archive| use_them(&archive)).map_err(|error| error.to_string())
     });

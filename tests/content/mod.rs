@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use bsafs::archive_file::Source;
+use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, ReadError, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{EntryId, Limits, parse};
@@ -34,7 +34,7 @@ impl Opened {
         for (number, bytes) in archives.iter().enumerate() {
             let path = path_in(folder.path(), number);
             std::fs::write(&path, bytes).unwrap();
-            let mut source = Source::open(&path).unwrap();
+            let mut source = ArchiveFile::open(&path).unwrap();
             let (layer, tables, parsed) = source
                 .with_map(|bytes, _| {
                     let archive = parse(bytes, &Limits::default()).unwrap();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use bsafs::archive_file::Source;
+use bsafs::archive_file::ArchiveFile;
 use rustix::fs::OFlags;
 
 use crate::mounted::{Mounted, TestDir, status, until};
@@ -116,7 +116,8 @@ fn pieces_at_every_kind_of_offset_are_the_same_with_and_without_the_page_cache()
 fn a_mapped_file_has_the_same_bytes() {
     let (sample, _dir, mount) = mount("v104 zlib.bsa");
     for (path, content) in &sample.files {
-        let is_same = Source::open(&mount.join(path)).unwrap().with_map(|bytes, _| bytes == content).unwrap();
+        let is_same =
+            ArchiveFile::open(&mount.join(path)).unwrap().with_map(|bytes, _| bytes == content).unwrap();
         assert!(is_same, "{path}");
     }
 }

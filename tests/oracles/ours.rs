@@ -5,7 +5,7 @@ use std::path::Path;
 use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Limits, Name, parse};
-use bsafs::archive_file::Source;
+use bsafs::archive_file::ArchiveFile;
 use bsafs::tree::{self, Kind, Layer};
 
 use crate::others::key;
@@ -22,7 +22,7 @@ const STEP: u32 = 128 << 10;
 
 /// Every file of an archive.
 pub(crate) fn read(path: &Path) -> Vec<File> {
-    let source = Source::open(path).unwrap();
+    let source = ArchiveFile::open(path).unwrap();
     let (layer, tables, known) = source
         .with_map(|bytes, _| {
             let archive = parse(bytes, &Limits::default()).unwrap();

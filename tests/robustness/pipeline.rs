@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use bsafs::archive_file::Source;
+use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, Store, TextureForm};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{self, Archive, Codec, Entry, EntryId, Extent, Limits, Name, Options, name};
@@ -123,7 +123,7 @@ pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option
     let mut store = Store::new(1 << 20, limits()).with_salvage(opening.salvage);
     let (mut layers, mut in_scope) = (Vec::new(), Vec::new());
     for (number, path) in paths.iter().enumerate() {
-        let mut source = Source::open(path).unwrap();
+        let mut source = ArchiveFile::open(path).unwrap();
         let base = opening.per_archive.then(|| number.to_string());
         let parsed = source
             .with_map(|bytes, fetch| {

@@ -1,6 +1,6 @@
 //! File records and the extents that they describe: FORMATS.md sections 1.2, 1.4 and 1.6.
 
-use bsafs::archive_file::Source;
+use bsafs::archive_file::ArchiveFile;
 use bsafs::format::{Codec, Extent, ExtentPrefix};
 
 use super::{NAMES, notes, parse};
@@ -132,7 +132,7 @@ fn bit_31_of_an_offset_is_part_of_it_in_archives_past_2_gib() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.bsa");
     write_sparse(&path, &archive.build_parts()).unwrap();
-    let source = Source::open(&path).unwrap();
+    let source = ArchiveFile::open(&path).unwrap();
     assert_eq!(source.len(), 0x8000_1000);
     let offsets = source
         .with_map(|bytes, _| {
