@@ -133,7 +133,8 @@
 //!
 //! So `--cache-size` bounds the cache, and not the daemon: 500,000 files take some 45 MB of tables before anything is
 //! read, and for the moment of a decode a worker holds the packed bytes of its extent, and the unpacked ones if these are
-//! not in the cache. An archive's tables are mapped while they are parsed, and count as page cache. The kernel adds 1.1
+//! not in the cache. An archive's tables are copied
+//! while they are parsed, at most 1 GiB of them, and the copy is freed then. The kernel adds 1.1
 //! KB for each entry that was listed or looked up, and the pages that were read; it reclaims both.
 //!
 //! # Recipes
@@ -162,6 +163,7 @@
 
 // What only the program uses is not used without it.
 #![cfg_attr(not(all(feature = "completion", feature = "desktop")), allow(dead_code, unused_imports))]
+#![forbid(unsafe_code)]
 
 pub mod archive_file;
 #[cfg(feature = "cli")]

@@ -29,66 +29,80 @@ impl fmt::Display for UnexpectedEnd {
     }
 }
 
-/// Makes a range of bytes safe to access, and returns where what is safe ends; `None` where the bytes cannot be read.
-///
-/// A byte of a mapped file that the disk refuses ends the process with SIGBUS.
-pub type Fetch<'a> = dyn Fn(Range<u64>) -> Option<u64> + Sync + 'a;
+/// Reads pieces of an archive, and keeps them as long as it lives.
+pub trait Fetch: Sync {
+    /// Returns the bytes from `range.start` on: those of `range` at least, and more if that costs little. `None` if they
+    /// cannot be read. A caller that `walks` is likely to need what follows.
+    fn fetch(&self, range: Range<u64>, walks: bool) -> Option<&[u8]>;
+}
 
-/// The bytes of an archive: in memory, or mapped and fetched before they are accessed.
+/// The bytes of an archive: in memory, or read when they are needed.
 #[derive(Clone, Copy)]
 pub struct Bytes<'a> {
-    all: &'a [u8],
-    fetch: Option<&'a Fetch<'a>>,
+    len: u64,
+    /// The first of them; all of them without `fetch`.
+    first: &'a [u8],
+    fetch: Option<&'a (dyn Fetch + 'a)>,
 }
 
 impl<'a> Bytes<'a> {
-    /// Bytes of a map.
-    pub fn mapped(all: &'a [u8], fetch: &'a Fetch<'a>) -> Self {
-        Self { all, fetch: Some(fetch) }
+    /// `len` bytes that are fetched when they are needed.
+    pub fn fetched(len: u64, fetch: &'a (dyn Fetch + 'a)) -> Self {
+        Self { len, first: &[], fetch: Some(fetch) }
     }
 
     /// How many there are.
-    pub fn len(self) -> usize {
-        self.all.len()
+    pub fn len(self) -> u64 {
+        self.len
     }
 
     /// Whether there are none.
     pub fn is_empty(self) -> bool {
-        self.all.is_empty()
+        self.len == 0
     }
 
-    /// The first `len` of them, or all; none where they cannot be read.
+    /// The first `len` of them, or all; none if they cannot be read.
     pub fn first(self, len: u64) -> &'a [u8] {
-        let mut reader = Reader::new(self);
-        reader.take(len.min(reader.left()), "the first bytes").unwrap_or_default()
+        Reader::new(self).take(len.min(self.len), "the first bytes").unwrap_or_default()
     }
 
     /// Whether they begin with these.
     pub fn starts_with(self, magic: &[u8]) -> bool {
-        self.first(u64::try_from(magic.len()).unwrap_or(u64::MAX)) == magic
+        self.first(len_of(magic)) == magic
     }
 }
 
 impl fmt::Debug for Bytes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Bytes({})", self.all.len())
+        write!(f, "Bytes({})", self.len)
     }
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Bytes<'a> {
     fn from(all: &'a T) -> Self {
-        Self { all: all.as_ref(), fetch: None }
+        Self { len: len_of(all.as_ref()), first: all.as_ref(), fetch: None }
     }
+}
+
+fn len_of(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
+/// The first `len` of `bytes`, or all.
+fn clipped(bytes: &[u8], len: u64) -> &[u8] {
+    usize::try_from(len).ok().and_then(|len| bytes.get(..len)).unwrap_or(bytes)
 }
 
 /// A position in an archive, and the reads that move it forward.
 #[derive(Clone)]
 pub struct Reader<'a> {
-    rest: &'a [u8],
+    /// The bytes from `at` on that are in memory, none of them behind `end`.
+    here: &'a [u8],
     at: u64,
-    /// The bytes from here to this offset may be accessed.
-    fetched: u64,
-    fetch: Option<&'a Fetch<'a>>,
+    end: u64,
+    fetch: Option<&'a (dyn Fetch + 'a)>,
+    /// Whether it fetched bytes before, as a reader does that walks a table.
+    walks: bool,
 }
 
 impl fmt::Debug for Reader<'_> {
@@ -100,8 +114,8 @@ impl fmt::Debug for Reader<'_> {
 impl<'a> Reader<'a> {
     /// Reads from the first byte of `archive`.
     pub fn new(archive: impl Into<Bytes<'a>>) -> Self {
-        let Bytes { all, fetch } = archive.into();
-        Self { rest: all, at: 0, fetched: if fetch.is_some() { 0 } else { u64::MAX }, fetch }
+        let Bytes { len, first, fetch } = archive.into();
+        Self { here: first, at: 0, end: len, fetch, walks: false }
     }
 
     /// A reader of nothing.
@@ -123,49 +137,54 @@ impl<'a> Reader<'a> {
 
     /// How many bytes are left.
     pub fn left(&self) -> u64 {
-        u64::try_from(self.rest.len()).unwrap_or(u64::MAX)
+        self.end.saturating_sub(self.at)
     }
 
-    /// The bytes that are left; none where they cannot be read.
+    /// The bytes that are left; none if they cannot be read.
     pub fn bytes(&self) -> &'a [u8] {
         self.clone().take(self.left(), "the rest").unwrap_or_default()
     }
 
     /// Their offsets, counted from the start of the archive.
     pub fn range(&self) -> Range<u64> {
-        self.at..self.at.saturating_add(self.left())
+        self.at..self.end
     }
 
     /// A reader of the bytes up to where `rest`, which began as a clone of this one, has come.
     pub fn until(&self, rest: &Self) -> Self {
-        let len = self.rest.len().saturating_sub(rest.rest.len());
-        Self { rest: self.rest.get(..len).unwrap_or_default(), ..self.clone() }
+        let end = rest.at.clamp(self.at, self.end);
+        Self { here: clipped(self.here, end.saturating_sub(self.at)), end, ..self.clone() }
     }
 
     /// The next `len` bytes.
     pub fn take(&mut self, len: u64, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
-        let (end, rest) = (UnexpectedEnd { at: self.at, what }, self.rest);
-        self.skip(len, what)?;
-        self.fetch(end.at, self.at, what)?;
-        Ok(usize::try_from(len).ok().and_then(|len| rest.get(..len)).unwrap_or_default())
+        let end = UnexpectedEnd { at: self.at, what };
+        if len > len_of(self.here) {
+            self.fetch(len, what)?;
+        }
+        let len = usize::try_from(len).map_err(|_| end)?;
+        let (bytes, rest) = self.here.split_at_checked(len).ok_or(end)?;
+        (self.here, self.at) = (rest, self.at.saturating_add(len_of(bytes)));
+        Ok(bytes)
     }
 
-    /// Skips `len` bytes, which are not accessed.
+    /// Skips `len` bytes, which are not read.
     pub fn skip(&mut self, len: u64, what: &'static str) -> Result<(), UnexpectedEnd> {
-        let end = UnexpectedEnd { at: self.at, what };
-        self.rest = usize::try_from(len).ok().and_then(|len| self.rest.get(len..)).ok_or(end)?;
+        if len > self.left() {
+            return Err(UnexpectedEnd { at: self.at, what });
+        }
+        self.here = usize::try_from(len).ok().and_then(|len| self.here.get(len..)).unwrap_or_default();
         self.at = self.at.saturating_add(len);
         Ok(())
     }
 
-    /// Makes the bytes from `start` to `stop` safe to access.
-    #[inline]
-    fn fetch(&mut self, start: u64, stop: u64, what: &'static str) -> Result<(), UnexpectedEnd> {
-        if stop <= self.fetched {
-            return Ok(());
-        }
-        let fetched = self.fetch.and_then(|fetch| fetch(start..stop));
-        self.fetched = fetched.ok_or(UnexpectedEnd { at: start, what })?;
+    /// Makes the next `len` bytes, which are not all in memory, the first of `here`.
+    #[cold]
+    fn fetch(&mut self, len: u64, what: &'static str) -> Result<(), UnexpectedEnd> {
+        let end = UnexpectedEnd { at: self.at, what };
+        let stop = self.at.checked_add(len).filter(|&stop| stop <= self.end).ok_or(end)?;
+        let fetched = self.fetch.and_then(|it| it.fetch(self.at..stop, self.walks)).ok_or(end)?;
+        (self.here, self.walks) = (clipped(fetched, self.left()), true);
         Ok(())
     }
 
@@ -175,23 +194,27 @@ impl<'a> Reader<'a> {
     pub fn records(&mut self, count: u32, width: usize, what: &'static str) -> Result<Self, UnexpectedEnd> {
         let at = self.at;
         let len = u64::try_from(width).ok().and_then(|width| width.checked_mul(u64::from(count)));
-        let rest = self.take(len.ok_or(UnexpectedEnd { at, what })?, what)?;
-        Ok(Self { rest, at, fetched: u64::MAX, fetch: None })
+        let here = self.take(len.ok_or(UnexpectedEnd { at, what })?, what)?;
+        Ok(Self { here, at, end: self.at, fetch: None, walks: false })
     }
 
     /// How many whole records of `width` bytes each are left.
     pub fn records_left(&self, width: usize) -> usize {
-        self.rest.len().checked_div(width).unwrap_or(0)
+        let width = u64::try_from(width).unwrap_or(u64::MAX);
+        let count = self.left().checked_div(width).unwrap_or(0);
+        usize::try_from(count).unwrap_or(usize::MAX)
     }
 
     /// The next `N` bytes as a record: one bounds check for all its fields.
     #[inline]
     pub fn record<const N: usize>(&mut self, what: &'static str) -> Result<Record<'a, N>, UnexpectedEnd> {
+        let len = u64::try_from(N).unwrap_or(u64::MAX);
+        if N > self.here.len() {
+            self.fetch(len, what)?;
+        }
         let end = UnexpectedEnd { at: self.at, what };
-        let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or(end)?;
-        let behind = self.at.saturating_add(u64::try_from(N).unwrap_or(u64::MAX));
-        self.fetch(self.at, behind, what)?;
-        (self.rest, self.at) = (rest, behind);
+        let (bytes, rest) = self.here.split_first_chunk::<N>().ok_or(end)?;
+        (self.here, self.at) = (rest, self.at.saturating_add(len));
         Ok(Record(bytes))
     }
 
@@ -231,23 +254,23 @@ impl<'a> Reader<'a> {
 
     /// Bytes up to a NUL, which is skipped and left off.
     pub fn zstring(&mut self, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
-        let (end, mut searched) = (UnexpectedEnd { at: self.at, what }, 0_usize);
+        let end = UnexpectedEnd { at: self.at, what };
+        let mut searched = 0_usize;
         loop {
-            let fetched = self.fetched.saturating_sub(self.at).min(self.left());
-            let fetched = usize::try_from(fetched).map_err(|_| end)?;
-            let found =
-                self.rest.get(searched..fetched).unwrap_or_default().iter().position(|&byte| byte == 0);
+            let more = self.here.get(searched..).unwrap_or_default();
+            let found = more.iter().position(|&byte| byte == 0);
             if let Some(len) = found.map(|len| searched.saturating_add(len)) {
-                let bytes = self.take(u64::try_from(len).unwrap_or(u64::MAX), what)?;
-                self.skip(1, what)?;
+                let bytes = self.here.get(..len).ok_or(end)?;
+                self.skip(len_of(bytes).saturating_add(1), what)?;
                 return Ok(bytes);
             }
-            if fetched == self.rest.len() {
+            searched = self.here.len();
+            // Twice as many each time, as all of them are fetched anew. A string of any length costs no more than that.
+            let more = len_of(self.here).max(1).saturating_mul(2).min(self.left());
+            if more == len_of(self.here) {
                 return Err(end);
             }
-            searched = fetched;
-            let next = self.at.saturating_add(u64::try_from(searched).unwrap_or(u64::MAX));
-            self.fetch(next, next.saturating_add(1), what)?;
+            self.fetch(more, what).map_err(|_| end)?;
         }
     }
 
@@ -340,24 +363,38 @@ mod tests {
         assert_eq!(Reader::at(&[0; 4], 9, "names").err(), Some(UnexpectedEnd { at: 9, what: "names" }));
     }
 
+    /// Fetches no more than it has to, and nothing from `refused` on.
+    struct Exact<'a> {
+        all: &'a [u8],
+        refused: u64,
+    }
+
+    impl Fetch for Exact<'_> {
+        fn fetch(&self, range: Range<u64>, _: bool) -> Option<&[u8]> {
+            let end = (range.end <= self.refused).then(|| usize::try_from(range.end).unwrap())?;
+            self.all.get(usize::try_from(range.start).unwrap()..end)
+        }
+    }
+
     #[test]
     fn what_cannot_be_fetched_is_an_end_and_what_is_skipped_is_not_fetched() {
-        // Blocks of 4 bytes; those from 12 on are refused, and so is the second.
-        let fetch = |range: Range<u64>| {
-            let end = range.end.next_multiple_of(4);
-            (end <= 12 && (range.end <= 4 || range.start >= 8)).then_some(end)
-        };
-        let archive = Bytes::mapped(b"abc\0defghi\0jkl\0", &fetch);
+        let all = b"abc\0defghi\0jkl\0";
+        let fetch = Exact { all, refused: 6 };
+        let archive = Bytes::fetched(15, &fetch);
         let end = |at, what| Some(UnexpectedEnd { at, what });
-        assert_eq!((archive.first(3), archive.first(5)), (&b"abc"[..], &b""[..]));
+        assert_eq!((archive.first(3), archive.first(7)), (&b"abc"[..], &b""[..]));
         let mut reader = Reader::new(archive);
         assert_eq!(reader.zstring("a"), Ok(&b"abc"[..]));
         assert_eq!(reader.clone().zstring("b").err(), end(4, "b"));
-        assert_eq!(reader.clone().u8("c").err(), end(4, "c"));
+        assert_eq!(reader.clone().u32("c").err(), end(4, "c"));
         assert_eq!(reader.clone().records(3, 1, "d").err(), end(4, "d"));
-        assert_eq!(reader.bytes(), b"");
-        reader.skip(4, "e").unwrap();
-        assert_eq!(reader.zstring("f"), Ok(&b"hi"[..]));
-        assert_eq!((reader.u8("g"), reader.u16("h").err()), (Ok(b'j'), end(12, "h")));
+        assert_eq!((reader.bytes(), reader.u16("e")), (&b""[..], Ok(0x6564)));
+        assert_eq!(reader.u8("f").err(), end(6, "f"));
+        let fetch = Exact { all, refused: 15 };
+        let mut reader = Reader::at(Bytes::fetched(15, &fetch), 8, "g").unwrap();
+        assert_eq!((reader.zstring("g"), reader.u8("h")), (Ok(&b"hi"[..]), Ok(b'j')));
+        let start = reader.clone();
+        assert_eq!((reader.zstring("i"), reader.left()), (Ok(&b"kl"[..]), 0));
+        assert_eq!((start.until(&reader).bytes(), reader.u8("j").err()), (&b"kl\0"[..], end(15, "j")));
     }
 }

@@ -1,12 +1,8 @@
-//! An archive file: its identity, positioned reads that detect a change of the file, and the map of its tables.
+//! An archive file: its identity, positioned reads that detect a change of the file, and the bytes of its tables.
 //!
 //! The file is the same while device, inode, size and mtime are. Where only its ctime moves, a digest of the parsed bytes
 //! decides.
-//!
-//! Only this file may contain `unsafe`, and the map is its only use. Payload is never read through a map: where a file
-//! is truncated, access to the map ends the process with SIGBUS, and a positioned read returns an error.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
@@ -16,30 +12,20 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use memmap2::{Advice, Mmap};
-use rustix::fs::{MemfdFlags, OFlags};
+use rustix::fs::OFlags;
 use rustix::io::{ReadWriteFlags, preadv2};
 use twox_hash::XxHash3_64;
 
 use super::fault::Fault;
+use super::pieces::Pieces;
 use super::stat::{COARSEST_TICK, Compared, Stat, compare};
+use crate::read::Bytes;
 use crate::system::covered::uncovered;
 
-/// Bytes of a map that are fetched at once.
-const BLOCK: u64 = 1 << 16;
 /// Bytes that are read at once for a digest.
 const DIGEST_STEP: usize = 1 << 18;
 /// Of [`ArchiveFile::compare_at`]: not again before the ctime moves.
 const NEVER: u64 = u64::MAX;
-
-/// Whether tables are copied before they are parsed.
-static COPIES: AtomicBool = AtomicBool::new(false);
-
-/// From now on tables are copied before they are parsed: archives are opened while others write to them, and one that is
-/// truncated then would end the process with SIGBUS, and its mount with it. Before the mount a map costs less.
-pub fn copy_tables() {
-    COPIES.store(true, Ordering::Relaxed);
-}
 
 /// An open archive file. After the open no path is resolved: its folder may be below a mount of ours, whose lookups wait
 /// for the thread that does it.
@@ -66,12 +52,6 @@ pub struct ArchiveFile {
 struct Tables {
     ranges: Vec<Range<u64>>,
     digest: u64,
-}
-
-/// The blocks of a map that may be accessed, by their offsets, and why the first that was refused was.
-struct Fetched {
-    blocks: HashSet<u64>,
-    error: Option<io::Error>,
 }
 
 /// How far a read goes for its bytes.
@@ -176,80 +156,19 @@ impl ArchiveFile {
         self.stale.load(Ordering::Relaxed)
     }
 
-    /// Bytes read from it so far, without the mapped tables.
+    /// Bytes read from it so far, without the tables.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Maps the whole archive for one call of `parse`, which accesses bytes only once its second argument has fetched them:
-    /// it takes a range, in bytes from the start of the archive, and returns how far bytes may be accessed, or `None`
-    /// where they cannot be read. Access to a page that the disk refuses would end the process with SIGBUS.
+    /// Calls `parse` with the bytes of the archive, which are read when they are needed.
     ///
     /// # Errors
-    /// The system's, where it cannot be mapped, or where bytes could not be fetched, whatever `parse` made of that.
-    #[allow(unsafe_code)]
-    pub fn with_map<T>(
-        &self,
-        parse: impl FnOnce(&[u8], &(dyn Fn(Range<u64>) -> Option<u64> + Sync)) -> T,
-    ) -> io::Result<T> {
-        if self.len() == 0 {
-            return Ok(parse(&[], &|range| Some(range.end)));
-        }
-        let copy = if COPIES.load(Ordering::Relaxed) { Some(sparse_file(self.len())?) } else { None };
-        // SAFETY: the map is private to this call and read-only. Another process may write to the file meanwhile:
-        // parsers trust no byte and read none twice for a decision that memory safety depends on. Where the file is
-        // truncated meanwhile, SIGBUS ends the process before anything is mounted; nobody truncates a copy.
-        let map = unsafe {
-            memmap2::MmapOptions::new()
-                .len(usize::try_from(self.len()).unwrap_or(usize::MAX))
-                .map(copy.as_ref().unwrap_or(&self.file))?
-        };
-        let fetched = Mutex::new(Fetched { blocks: HashSet::new(), error: None });
-        let parsed = parse(&map, &|range| {
-            let mut fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);
-            self.fetch(&map, copy.as_ref(), range, &mut fetched)
-        });
-        match fetched.into_inner().unwrap_or_else(PoisonError::into_inner).error {
-            Some(error) => Err(error),
-            None => Ok(parsed),
-        }
-    }
-
-    /// Fetches the blocks of the map that a range touches; returns where the last of them ends.
-    fn fetch(
-        &self,
-        map: &Mmap,
-        copy: Option<&File>,
-        range: Range<u64>,
-        fetched: &mut Fetched,
-    ) -> Option<u64> {
-        let end = range.end.min(self.len()).next_multiple_of(BLOCK);
-        for start in (range.start / BLOCK * BLOCK..end).step_by(BLOCK as usize) {
-            if fetched.blocks.contains(&start) {
-                continue;
-            }
-            if let Err(error) = self.fetch_block(map, copy, start) {
-                let reason = format!("it cannot be read at offset {start}: {error}");
-                fetched.error.get_or_insert_with(|| io::Error::new(error.kind(), reason));
-                return None;
-            }
-            fetched.blocks.insert(start);
-        }
-        Some(end)
-    }
-
-    fn fetch_block(&self, map: &Mmap, copy: Option<&File>, start: u64) -> io::Result<()> {
-        let len = BLOCK.min(self.len() - start) as usize;
-        if let Some(copy) = copy {
-            let mut block = vec![0; len];
-            self.file.read_exact_at(&mut block, start)?;
-            return copy.write_all_at(&block, start);
-        }
-        match map.advise_range(Advice::PopulateRead, start as usize, len) {
-            Ok(()) => Ok(()),
-            // Before Linux 5.14, and for the reason of a failure, which madvise does not tell.
-            Err(_) => self.file.read_exact_at(&mut vec![0; len], start),
-        }
+    /// The system's, if bytes that `parse` needed could not be read, whatever it made of that.
+    pub fn with_bytes<T>(&self, parse: impl FnOnce(Bytes<'_>) -> T) -> io::Result<T> {
+        let pieces = Pieces::new(&self.file, self.len());
+        let parsed = parse(pieces.bytes());
+        pieces.check().map(|()| parsed)
     }
 
     /// Fills `buffer` with the bytes at `offset`.
@@ -367,13 +286,6 @@ impl ArchiveFile {
     }
 }
 
-/// A file in memory that takes none until something is written to it.
-fn sparse_file(len: u64) -> io::Result<File> {
-    let file = File::from(rustix::fs::memfd_create("tables", MemfdFlags::CLOEXEC)?);
-    file.set_len(len)?;
-    Ok(file)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -396,24 +308,5 @@ mod tests {
         );
         std::thread::sleep(COARSEST_TICK);
         assert!(matches!(source.read_exact_at(&mut [0; 4], 11, Reach::Device), Err(Fault::Changed)));
-    }
-
-    #[test]
-    fn tables_that_were_copied_outlive_the_archive_that_is_cut_short() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let path = folder.path().join("archive");
-        let bytes: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
-        std::fs::write(&path, &bytes).unwrap();
-        copy_tables();
-        let source = ArchiveFile::open(&path).unwrap();
-        let end = BLOCK as usize;
-        let parsed = source.with_map(|map, fetch| {
-            assert_eq!(fetch(10..BLOCK - 1), Some(BLOCK));
-            File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
-            assert!(map[..end] == bytes[..end]);
-            fetch(BLOCK..2 * BLOCK)
-        });
-        let error = parsed.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{error}");
     }
 }

@@ -17,7 +17,6 @@ use super::error::DaemonError;
 use super::logging;
 use super::reload_line::reload_line;
 use crate::archive_file::COARSEST_TICK;
-use crate::archive_file::copy_tables;
 use crate::fs::{FileSystem, LastReload};
 use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
@@ -152,8 +151,6 @@ impl Follower {
     /// The system has no more threads.
     pub(crate) fn start(mut self, opened: SystemTime) -> std::io::Result<()> {
         thread::Builder::new().name("follow".into()).spawn(move || {
-            // From here on a map that ends early would end the mount.
-            copy_tables();
             self.watch(opened);
             while let Some(fs) = self.fs.upgrade() {
                 let is_tidy = fs.drop_previous();

@@ -12,7 +12,6 @@ use crate::content::LayerTables;
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::{self, About, Archive, Name, Note, Options};
-use crate::read::Bytes;
 use crate::system::text::count;
 use crate::tree::{Dictionary, Layer, TooManyNames};
 
@@ -26,7 +25,7 @@ pub(crate) struct Description {
 /// Files of an archive from which on names and tables are made in parallel.
 const PARALLEL_FROM: usize = 1 << 14;
 
-/// One archive; nothing in it refers to the map of its file.
+/// One archive; nothing in it refers to the bytes that were parsed.
 pub(crate) struct OpenedArchive {
     /// Absolute.
     pub(crate) path: PathBuf,
@@ -109,7 +108,7 @@ fn with_source<T>(
     use_archive: impl FnOnce(Archive<'_>) -> T,
 ) -> Result<T, OpenError> {
     source
-        .with_map(|bytes, fetch| format::parse_with(Bytes::mapped(bytes, fetch), options).map(use_archive))
+        .with_bytes(|bytes| format::parse_with(bytes, options).map(use_archive))
         .map_err(|error| OpenError::unreadable(path, error))?
         .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))
 }

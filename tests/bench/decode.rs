@@ -75,7 +75,7 @@ pub(crate) fn one_pass(path: &Path, folder: &[u8]) -> Outcome<Duration> {
 /// Calls a function with an archive's tables.
 fn tables<T>(path: &Path, use_them: impl FnOnce(&bsafs::format::Archive<'_>) -> T) -> Outcome<T> {
     let source = ArchiveFile::open(path).map_err(at(path))?;
-    let parsed = source.with_map(|bytes, _| {
+    let parsed = source.with_bytes(|bytes| {
         parse(bytes, &Limits::default()).map(|archive| use_them(&archive)).map_err(|error| error.to_string())
     });
     Ok(parsed.map_err(at(path))??)

@@ -36,7 +36,7 @@ impl Opened {
             std::fs::write(&path, bytes).unwrap();
             let mut source = ArchiveFile::open(&path).unwrap();
             let (layer, tables, parsed) = source
-                .with_map(|bytes, _| {
+                .with_bytes(|bytes| {
                     let archive = parse(bytes, &Limits::default()).unwrap();
                     let base = number.to_string();
                     (

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use bsafs::format::hash::Family;
 use bsafs::format::{self, Archive, Extent, FORMATS, Limits, Name, ParseError};
-use bsafs::read::Bytes;
+use bsafs::read::{Bytes, Fetch};
 
 use crate::support::samples;
 
@@ -200,17 +200,25 @@ fn no_byte_is_accessed_that_was_not_fetched() {
         let extents: Vec<_> = archive.extents().collect();
         format!("{:?}", (&archive.about, entries, extents, &archive.sniffed, &archive.notes, &archive.heads))
     }
+    struct Recorded<'a> {
+        bytes: &'a [u8],
+        fetched: Mutex<Vec<bool>>,
+    }
+    impl Fetch for Recorded<'_> {
+        // To the byte: what lies behind is fetched by another call.
+        fn fetch(&self, range: Range<u64>, _: bool) -> Option<&[u8]> {
+            let range = range.start as usize..range.end as usize;
+            self.fetched.lock().unwrap()[range.clone()].fill(true);
+            Some(&self.bytes[range])
+        }
+    }
     for sample in samples() {
         let fetched = Mutex::new(vec![false; sample.bytes.len()]);
-        // To the byte: what lies behind is fetched by another call.
-        let fetch = |range: Range<u64>| {
-            fetched.lock().unwrap()[range.start as usize..range.end as usize].fill(true);
-            Some(range.end)
-        };
-        let bytes = Bytes::mapped(&sample.bytes, &fetch);
+        let fetch = Recorded { bytes: &sample.bytes, fetched };
+        let bytes = Bytes::fetched(sample.bytes.len() as u64, &fetch);
         let parsed = summary(&format::parse(bytes, &Limits::default()).unwrap());
         let mut others = sample.bytes.clone();
-        let fetched = fetched.into_inner().unwrap();
+        let fetched = fetch.fetched.into_inner().unwrap();
         others
             .iter_mut()
             .zip(&fetched)

@@ -24,7 +24,7 @@ const STEP: u32 = 128 << 10;
 pub(crate) fn read(path: &Path) -> Vec<File> {
     let source = ArchiveFile::open(path).unwrap();
     let (layer, tables, known) = source
-        .with_map(|bytes, _| {
+        .with_bytes(|bytes| {
             let archive = parse(bytes, &Limits::default()).unwrap();
             let known: Vec<_> = archive.entries().map(|it| (it.hash, is_named(&it.name))).collect();
             (Layer::new(&archive, Encoding::default(), None).unwrap(), LayerTables::new(&archive), known)

@@ -126,8 +126,8 @@ pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option
         let mut source = ArchiveFile::open(path).unwrap();
         let base = opening.per_archive.then(|| number.to_string());
         let parsed = source
-            .with_map(|bytes, fetch| {
-                let archive = parse(Bytes::mapped(bytes, fetch), opening.force)?;
+            .with_bytes(|bytes| {
+                let archive = parse(bytes, opening.force)?;
                 let layer = Layer::with_names(&archive, opening.encoding, base.as_deref(), &dictionary);
                 let tables = LayerTables::new(&archive).presented(opening.textures);
                 Some((layer.unwrap(), tables, scope.of(&archive), archive.tables))
@@ -150,7 +150,7 @@ pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option
 fn parse(bytes: Bytes<'_>, force: bool) -> Option<Archive<'_>> {
     match format::parse_with(bytes, &Options { limits: limits(), force }) {
         Ok(archive) => {
-            check_tables(&archive, bytes.len());
+            check_tables(&archive, bytes.len() as usize);
             Some(archive)
         }
         Err(error) => {

@@ -43,9 +43,8 @@ impl Layout {
     fn directory<'a>(&self, archive: Bytes<'a>) -> Result<Reader<'a>, UnexpectedEnd> {
         let end = UnexpectedEnd { at: self.header_len, what: "the directory" };
         let count = Reader::new(archive).u16("the count of files")?;
-        let len = usize::from(count).saturating_mul(self.record_len);
-        let start = archive.len().checked_sub(len).and_then(|start| u64::try_from(start).ok());
-        let start = start.filter(|&start| start >= self.header_len).ok_or(end)?;
+        let len = u64::try_from(self.record_len).unwrap_or(u64::MAX).saturating_mul(u64::from(count));
+        let start = archive.len().checked_sub(len).filter(|&start| start >= self.header_len).ok_or(end)?;
         Reader::at(archive, start, end.what)
     }
 

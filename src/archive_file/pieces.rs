@@ -1,0 +1,170 @@
+//! The pieces of an archive that its parser needs, read when they are needed and kept until it ends.
+//!
+//! Tables are copied, not mapped: another process that truncates a mapped file ends ours with SIGBUS.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::read::{Bytes, Fetch};
+
+/// Bytes that are read at once for a reader that walks a table.
+const BLOCK: u64 = 1 << 16;
+/// Bytes that are read at once for any other reader: it reads a header, or the first bytes of a file.
+const LITTLE: u64 = 1 << 9;
+/// Bytes that a piece has behind its block, so that few records lie in two pieces.
+const OVERLAP: u64 = 1 << 9;
+/// Maximum bytes of all pieces of an archive. 16,777,216 files take that if each has 64 bytes of tables.
+const TABLES_MAX: u64 = 1 << 30;
+
+/// Pieces of a file. None is dropped before all of them are.
+pub(super) struct Pieces<'a> {
+    file: &'a File,
+    /// Of the file, in bytes.
+    len: u64,
+    /// Pieces in the order in which they were read: one, then two, four, eight ... each list is made when it is needed, so
+    /// that none moves.
+    lists: [OnceLock<Box<[OnceLock<Vec<u8>>]>>; 32],
+    index: Mutex<Index>,
+}
+
+#[derive(Default)]
+struct Index {
+    /// Where pieces begin and end, and their numbers; without those that lie in another one.
+    by_start: BTreeMap<u64, (u64, usize)>,
+    count: usize,
+    /// Bytes of all pieces.
+    bytes: u64,
+    /// Why a piece could not be read: the first such reason.
+    error: Option<io::Error>,
+}
+
+impl<'a> Pieces<'a> {
+    pub(super) fn new(file: &'a File, len: u64) -> Self {
+        Self { file, len, lists: Default::default(), index: Mutex::default() }
+    }
+
+    /// The bytes of the file.
+    pub(super) fn bytes(&self) -> Bytes<'_> {
+        Bytes::fetched(self.len, self)
+    }
+
+    /// Fails if a piece could not be read: whatever was made of the others is wrong.
+    pub(super) fn check(self) -> io::Result<()> {
+        self.index.into_inner().unwrap_or_else(PoisonError::into_inner).error.map_or(Ok(()), Err)
+    }
+
+    /// Where a piece is kept: in which list, and at which place there.
+    fn place(number: usize) -> (usize, usize) {
+        let list = (number + 1).ilog2();
+        (list as usize, number + 1 - (1 << list))
+    }
+
+    /// The bytes of a piece from `start` on, if it has those of `range`, counted from where the piece begins.
+    fn find(&self, index: &Index, range: &Range<u64>) -> Option<&[u8]> {
+        let (start, (end, number)) = index.by_start.range(..=range.start).next_back()?;
+        let (list, place) = Self::place(*number);
+        let piece = self.lists[list].get()?[place].get()?;
+        (range.end <= *end).then(|| &piece[(range.start - start) as usize..])
+    }
+
+    /// Reads the piece around `range`, or as much of it as can be read; returns its bytes from `range.start` on.
+    fn read(&self, index: &mut Index, range: &Range<u64>, walks: bool) -> io::Result<&[u8]> {
+        let block = if walks { BLOCK } else { LITTLE };
+        let start = range.start / block * block;
+        let end = range.end.max(start + block + OVERLAP).min(self.len);
+        if index.bytes + (end - start) > TABLES_MAX {
+            return Err(io::Error::other(format!("its tables take more than {} MiB", TABLES_MAX >> 20)));
+        }
+        let mut piece = Vec::new();
+        piece.try_reserve_exact((end - start) as usize)?;
+        piece.resize((end - start) as usize, 0);
+        let read = read_at(self.file, &mut piece, start);
+        piece.truncate(read.0);
+        if (piece.len() as u64) < range.end - start {
+            let at = start + piece.len() as u64;
+            let reason = format!("it cannot be read at offset {at}: {}", read.1);
+            return Err(io::Error::new(read.1.kind(), reason));
+        }
+        index.bytes += piece.len() as u64;
+        let (list, place) = Self::place(index.count);
+        let list = self.lists[list].get_or_init(|| (0..1 << list).map(|_| OnceLock::new()).collect());
+        let end = start + piece.len() as u64;
+        while let Some((&inner, _)) = index.by_start.range(start..end).find(|(_, inner)| inner.0 <= end) {
+            index.by_start.remove(&inner);
+        }
+        index.by_start.insert(start, (end, index.count));
+        index.count += 1;
+        Ok(&list[place].get_or_init(|| piece)[(range.start - start) as usize..])
+    }
+}
+
+impl Fetch for Pieces<'_> {
+    fn fetch(&self, range: Range<u64>, walks: bool) -> Option<&[u8]> {
+        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = self.find(&index, &range) {
+            return Some(found);
+        }
+        self.read(&mut index, &range, walks).map_err(|error| index.error.get_or_insert(error)).ok()
+    }
+}
+
+/// Fills `buffer` as far as the file can be read; returns how far that is, and why not further.
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> (usize, io::Error) {
+    let mut read = 0;
+    loop {
+        match file.read_at(&mut buffer[read..], offset + read as u64) {
+            Ok(0) => return (read, io::ErrorKind::UnexpectedEof.into()),
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (read, error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_outlive_the_archive_that_is_cut_short() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("archive");
+        let bytes: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let file = File::open(&path).unwrap();
+        let pieces = Pieces::new(&file, 3 * BLOCK);
+        let first = pieces.fetch(10..BLOCK - 1, true).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+        assert!(first.starts_with(&bytes[10..BLOCK as usize]));
+        assert!(pieces.fetch(20..30, false).unwrap().starts_with(&bytes[20..30]));
+        assert_eq!(pieces.fetch(BLOCK..2 * BLOCK, true), None);
+        let error = pieces.check().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{error}");
+        assert!(error.to_string().contains("offset 65536"), "{error}");
+    }
+
+    #[test]
+    fn what_was_read_once_is_not_read_again_whatever_the_order() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("archive");
+        let bytes: Vec<u8> = (0..4 * BLOCK).map(|at| (at % 251) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let file = File::open(&path).unwrap();
+        let pieces = Pieces::new(&file, 4 * BLOCK);
+        pieces.fetch(5000..5001, false).unwrap();
+        for _ in 0..2 {
+            for (start, len) in
+                [(0, 12), (600, 4), (5010, 2000), (BLOCK - 7, 100), (3 * BLOCK, BLOCK), (700, 2 * BLOCK)]
+            {
+                let found = pieces.fetch(start..start + len, start > 0).unwrap();
+                assert!(found.starts_with(&bytes[start as usize..(start + len) as usize]), "{start}");
+            }
+        }
+        let index = pieces.index.into_inner().unwrap();
+        assert_eq!(index.count, 5, "of which one has (BLOCK - 7, 100), too");
+    }
+}
