@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use super::layer::Layer;
 use super::store::{LayerContent, Store};
 use crate::archive_file::ArchiveFile;
-use crate::folder::{Folder, LooseFile, Wait};
+use crate::folder::{LooseFile, LooseFolder, Wait};
 use crate::format::EntryId;
 
 impl Store {
@@ -101,12 +101,12 @@ impl Store {
     }
 
     /// A layer's folder, if it is one.
-    pub fn folder(&self, layer: u16) -> Option<&Arc<Folder>> {
+    pub fn folder(&self, layer: u16) -> Option<&Arc<LooseFolder>> {
         self.content(layer).folder().map(|files| &files.folder)
     }
 
     /// The paths of all archives, and of the folders of loose files.
-    pub fn paths(&self) -> (Vec<&Path>, Vec<&Folder>) {
+    pub fn paths(&self) -> (Vec<&Path>, Vec<&LooseFolder>) {
         let folders = self.layers.iter().filter_map(|layer| layer.folder());
         (
             self.archives().map(|archive| archive.source.path()).collect(),

@@ -11,7 +11,7 @@ use super::buffer;
 use super::error::{ReadError, Reason};
 use super::outage::Outage;
 use crate::archive_file::Reach;
-use crate::folder::{FileFault, FileStat, Folder, Wait};
+use crate::folder::{FileFault, FileStat, LooseFolder, Wait};
 use crate::format::EntryId;
 
 /// Bytes of a file that are copied and checked at once.
@@ -20,14 +20,14 @@ const COPY_LEN: u64 = 1 << 20;
 /// One folder's content.
 #[derive(Debug)]
 pub(super) struct LooseFiles {
-    pub(super) folder: Arc<Folder>,
+    pub(super) folder: Arc<LooseFolder>,
     /// Files whose first fault was reported.
     reported: Mutex<HashSet<u32>>,
     outage: Outage,
 }
 
 impl LooseFiles {
-    pub(super) fn new(folder: Arc<Folder>) -> Self {
+    pub(super) fn new(folder: Arc<LooseFolder>) -> Self {
         Self { folder, reported: Mutex::default(), outage: Outage::default() }
     }
 

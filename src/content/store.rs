@@ -15,7 +15,7 @@ use super::loose::LooseFiles;
 use super::memory::{LARGE, Memory, Share};
 use super::salvage::Salvage;
 use crate::archive_file::{ArchiveFile, Reach};
-use crate::folder::{Folder, system_time};
+use crate::folder::{LooseFolder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
 
 /// The bytes of all layers.
@@ -128,7 +128,7 @@ impl Store {
     }
 
     /// Adds a folder's content as the next layer.
-    pub fn add_folder(&mut self, folder: Arc<Folder>) {
+    pub fn add_folder(&mut self, folder: Arc<LooseFolder>) {
         self.layers.push(Arc::new(LayerContent::Folder(LooseFiles::new(folder))));
     }
 

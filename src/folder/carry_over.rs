@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{OFlags, ResolveFlags};
 
 use super::file_state::FileStat;
-use super::folder::Folder;
+use super::loose_folder::LooseFolder;
 
-impl Folder {
+impl LooseFolder {
     /// Takes over what an earlier walk of the same folder learnt of files in those folders for whose paths `is_quiet` holds:
     /// nothing happened there since. A folder that is another one by now is not taken for it.
     pub fn learn_from(&self, earlier: &Self, is_quiet: impl Fn(&Path) -> bool) {

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use super::error::ScanError;
 use super::file_state;
 use super::filter::Filter;
-use super::folder::Folder;
 use super::location::{Base, Locations};
+use super::loose_folder::LooseFolder;
 use super::mounts::{Found, Root, path_of, refused};
 use super::names::{FolderNames, FolderRecord, joined, path_from};
 use super::notes::{Notes, Why};
@@ -34,7 +34,7 @@ const LISTING: usize = 1 << 15;
 ///
 /// # Errors
 /// Where the folder itself cannot be opened, or has more than 4,194,304 files and folders.
-pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Folder, ScanError> {
+pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<LooseFolder, ScanError> {
     let root = Arc::new(Root::open(path, OFlags::DIRECTORY)?);
     let mut scan = Scan::new(root, filter, files);
     scan.add_root()?;
@@ -48,7 +48,7 @@ pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Fold
     let names = FolderNames::new(bytes, folders, file_names);
     // The daemon leaves the folder that a relative path starts from.
     let path = std::path::absolute(path).map_err(ScanError::Io)?;
-    Ok(Folder::new(path, filter.clone(), names, locations, notes, files.clone()))
+    Ok(LooseFolder::new(path, filter.clone(), names, locations, notes, files.clone()))
 }
 
 struct Scan<'a> {

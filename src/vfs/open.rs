@@ -19,7 +19,7 @@ use super::sources::resolve::OpenPlan;
 use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, resolve};
 use crate::content::Store;
-use crate::folder::{Folder, OpenFiles, Wait};
+use crate::folder::{LooseFolder, OpenFiles, Wait};
 use crate::system::clock::unix_nanoseconds;
 use crate::tree::{self, Dictionary, Layer, Rule, TooManyPaths};
 
@@ -247,7 +247,7 @@ impl<'a> Opening<'a> {
         &self,
         planned: &PlannedFolder,
         files: &Arc<OpenFiles>,
-    ) -> Result<Option<Arc<Folder>>, OpenError> {
+    ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
         let mut planned = planned.clone();
         planned.filter.not_at_root.extend(self.served.iter().cloned());
         planned.scan_or_warn(files, self.earlier)
@@ -273,7 +273,7 @@ impl<'a> Opening<'a> {
 
     fn add_folder(
         &mut self,
-        mut folder: Arc<Folder>,
+        mut folder: Arc<LooseFolder>,
         lists_archives: bool,
         base: Option<&str>,
         why: String,
@@ -331,7 +331,7 @@ fn deep_archives(archives: &HashSet<PathBuf>) -> HashMap<PathBuf, HashSet<Vec<u8
 }
 
 /// The times of all files of a folder. One that cannot be looked at is older than every archive.
-fn times(folder: &Folder) -> Vec<i64> {
+fn times(folder: &LooseFolder) -> Vec<i64> {
     let time = |file| folder.look(file, Wait::Yes).map_or(i64::MIN, |stat| stat.modified);
     (0..folder.names().file_count()).map(time).collect()
 }

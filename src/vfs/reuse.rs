@@ -10,7 +10,7 @@ use super::error::OpenError;
 use super::opened::Opened;
 use super::opened_archive::{Content, OpenedArchive};
 use crate::content::Store;
-use crate::folder::{Filter, Folder};
+use crate::folder::{Filter, LooseFolder};
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::tree::Layer;
@@ -101,7 +101,7 @@ impl<'a> Reuse<'a> {
     }
 
     /// A folder as it is mounted, after it could not be walked: of two layers that one folder makes, the one of the same part.
-    pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<Folder>> {
+    pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<LooseFolder>> {
         self.note(Kept { what: error.to_string(), is_unfinished: false, is_folder: true });
         let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
         let store = &self.opened.store;
@@ -110,7 +110,7 @@ impl<'a> Reuse<'a> {
     }
 
     /// Whether a folder is one that is mounted, and was not walked again.
-    pub(crate) fn contains_folder(&self, folder: &Arc<Folder>) -> bool {
+    pub(crate) fn contains_folder(&self, folder: &Arc<LooseFolder>) -> bool {
         let store = &self.opened.store;
         let mut mounted = store.layers_at(folder.path()).filter_map(|layer| store.folder(layer));
         mounted.any(|mounted| Arc::ptr_eq(mounted, folder))
@@ -123,7 +123,7 @@ impl<'a> Reuse<'a> {
     }
 
     /// Copies what is known of the files of a folder that was walked again, in folders in which nothing happened.
-    pub(crate) fn reuse_folder(&self, folder: &Folder) {
+    pub(crate) fn reuse_folder(&self, folder: &LooseFolder) {
         let (_, folders) = self.opened.store.paths();
         for earlier in folders.into_iter().filter(|earlier| earlier.path() == folder.path()) {
             folder.learn_from(earlier, self.is_quiet);

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use bsafs::folder::{Folder, Wait};
+use bsafs::folder::{LooseFolder, Wait};
 
 use super::{Disk, number};
 
-fn known(folder: &Folder, path: &str) -> bool {
+fn known(folder: &LooseFolder, path: &str) -> bool {
     folder.known(number(folder, path)).is_some()
 }
 
 /// A folder whose files were all looked at, long after they were written.
-fn looked_at(disk: &Disk) -> Folder {
+fn looked_at(disk: &Disk) -> LooseFolder {
     let folder = disk.scan();
     for file in 0..folder.names().file_count() {
         let path = String::from_utf8(folder.names().file_path(file)).unwrap();

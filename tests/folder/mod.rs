@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bsafs::folder::{Filter, Folder, OpenFiles, Wait, scan};
+use bsafs::folder::{Filter, LooseFolder, OpenFiles, Wait, scan};
 use tempfile::TempDir;
 
 /// A folder on the disk, `root`, and what lies beside it.
@@ -44,7 +44,7 @@ impl Disk {
         std::os::unix::fs::symlink(target, self.path(link)).unwrap();
     }
 
-    fn scan(&self) -> Folder {
+    fn scan(&self) -> LooseFolder {
         scan(&self.path("root"), &Filter::default(), &self.files).unwrap()
     }
 }
@@ -54,29 +54,29 @@ fn text(bytes: Vec<u8>) -> String {
 }
 
 /// The paths of all files, in their order.
-fn files(folder: &Folder) -> Vec<String> {
+fn files(folder: &LooseFolder) -> Vec<String> {
     (0..folder.names().file_count()).map(|file| text(folder.names().file_path(file))).collect()
 }
 
 /// The paths of all folders but the first, in their order.
-fn folders(folder: &Folder) -> Vec<String> {
+fn folders(folder: &LooseFolder) -> Vec<String> {
     (1..folder.names().folders().len()).map(|index| text(folder.names().folder_path(index as u32))).collect()
 }
 
 /// What was left out, and why.
-fn notes(folder: &Folder) -> Vec<(String, String)> {
+fn notes(folder: &LooseFolder) -> Vec<(String, String)> {
     folder.notes().0.iter().map(|note| (text(note.path.clone()), format!("{:?}", note.why))).collect()
 }
 
 /// The number of a file.
-fn number(folder: &Folder, path: &str) -> u32 {
+fn number(folder: &LooseFolder, path: &str) -> u32 {
     (0..folder.names().file_count())
         .find(|&file| folder.names().file_path(file) == path.as_bytes())
         .unwrap_or_else(|| panic!("no {path} in {:?}", files(folder)))
 }
 
 /// The whole content of a file.
-fn read(folder: &Folder, path: &str) -> String {
+fn read(folder: &LooseFolder, path: &str) -> String {
     let file = number(folder, path);
     let mut bytes = vec![0; folder.look(file, Wait::Yes).unwrap().size as usize];
     folder.read_exact_at(file, &mut bytes, 0, Wait::Yes).unwrap();

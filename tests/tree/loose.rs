@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use bsafs::folder::{Filter, Folder, OpenFiles, scan};
+use bsafs::folder::{Filter, LooseFolder, OpenFiles, scan};
 use bsafs::tree::{self, Layer, NodeId, Rule, Tree};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{entry_of, everything, id, layer};
 
-fn folder(root: &Path, paths: &[&[u8]]) -> Folder {
+fn folder(root: &Path, paths: &[&[u8]]) -> LooseFolder {
     use std::os::unix::ffi::OsStrExt;
     for path in paths {
         let path = root.join(std::ffi::OsStr::from_bytes(path));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::folder::{self, Filter, Folder, FolderNames, OpenFiles};
+use crate::folder::{self, Filter, FolderNames, LooseFolder, OpenFiles};
 use crate::format::is_archive_name;
 use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
 use crate::system::covered::uncovered;
@@ -76,7 +76,7 @@ pub(crate) enum FoundLayer {
         rules: LayerRules,
     },
     Folder {
-        folder: Arc<Folder>,
+        folder: Arc<LooseFolder>,
         lists_archives: bool,
         why: String,
         rules: LayerRules,
@@ -173,7 +173,7 @@ impl PlannedFolder {
     }
 
     /// Walks it.
-    pub(crate) fn scan(&self, files: &Arc<OpenFiles>) -> Result<Folder, OpenError> {
+    pub(crate) fn scan(&self, files: &Arc<OpenFiles>) -> Result<LooseFolder, OpenError> {
         folder::scan(&self.path, &self.filter, files).map_err(|error| match error {
             folder::ScanError::Io(error) if error.raw_os_error() != Some(Errno::NOSYS.raw_os_error()) => {
                 OpenError::unreadable(&self.path, error)
@@ -188,7 +188,7 @@ impl PlannedFolder {
         &self,
         files: &Arc<OpenFiles>,
         earlier: Option<&Reuse<'_>>,
-    ) -> Result<Option<Arc<Folder>>, OpenError> {
+    ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
         match self.scan(files) {
             Ok(folder) => {
                 report_notes(&folder);
@@ -243,7 +243,7 @@ pub(crate) fn archives_in(folder: &Path, names: &FolderNames) -> Vec<PathBuf> {
 const WARNINGS: usize = 20;
 
 /// What a walk left out, for the user: what is perhaps missed as warnings, the rest with `-v`.
-fn report_notes(folder: &Folder) {
+fn report_notes(folder: &LooseFolder) {
     let (notes, mut dropped) = folder.notes();
     let mut warnings = 0;
     for note in notes {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::folder_case;
 use super::layer_plan::filter_of;
-use crate::folder::{self, Folder, OpenFiles, Wait};
+use crate::folder::{self, LooseFolder, OpenFiles, Wait};
 use crate::format::Entry;
 use crate::game::{LayerKind, LoadOrder, LooseRule, NoteCode, OrderLayer, PlanNote, Shown};
 use crate::system::clock::unix_nanoseconds;
@@ -67,7 +67,7 @@ impl Hiding {
     }
 
     /// Notes on the files of a folder that it hides.
-    fn notes(&self, folder: &Folder, shown: &Shown) -> Vec<PlanNote> {
+    fn notes(&self, folder: &LooseFolder, shown: &Shown) -> Vec<PlanNote> {
         let text = match self.code {
             NoteCode::LooseOlder => "an archive that has it is not older: the game takes the archive's",
             _ => {
@@ -81,7 +81,7 @@ impl Hiding {
         hidden.map(|(_, path)| PlanNote::new(self.code, path, text)).collect()
     }
 
-    fn hides(&self, folder: &Folder, file: u32, folded: &str, shown: &Shown) -> bool {
+    fn hides(&self, folder: &LooseFolder, file: u32, folded: &str, shown: &Shown) -> bool {
         match (self.code, &shown.only) {
             (NoteCode::LooseOlder, _) => self.archives.newest.get(folded).is_some_and(|archive| {
                 folder.look(file, Wait::Yes).is_ok_and(|stat| *archive >= stat.modified)

@@ -33,7 +33,7 @@ pub enum Wait {
 
 /// A folder of loose files, as a scan found it. Files are numbered in the order of [`FolderNames::files`].
 #[derive(Debug)]
-pub struct Folder {
+pub struct LooseFolder {
     /// Its number among those that share open files.
     number: u32,
     path: PathBuf,
@@ -50,7 +50,7 @@ pub struct Folder {
     files: Arc<OpenFiles>,
 }
 
-impl Folder {
+impl LooseFolder {
     pub(super) fn new(
         path: PathBuf,
         filter: Filter,
