@@ -18,7 +18,7 @@ use super::filter::Filter;
 use super::location::Locations;
 use super::loose_file::LooseFile;
 use super::mounts::Root;
-use super::names::{FolderNames, joined};
+use super::names::{LooseNames, joined};
 use super::notes::{Note, Notes};
 use super::open_files::OpenFiles;
 
@@ -31,14 +31,14 @@ pub enum Wait {
     Yes,
 }
 
-/// A folder of loose files, as a scan found it. Files are numbered in the order of [`FolderNames::files`].
+/// A folder of loose files, as a scan found it. Files are numbered in the order of [`LooseNames::files`].
 #[derive(Debug)]
 pub struct LooseFolder {
     /// Its number among those that share open files.
     number: u32,
     path: PathBuf,
     filter: Filter,
-    pub(super) names: FolderNames,
+    pub(super) names: LooseNames,
     pub(super) locations: Locations,
     notes: Notes,
     states: Vec<FileState>,
@@ -54,7 +54,7 @@ impl LooseFolder {
     pub(super) fn new(
         path: PathBuf,
         filter: Filter,
-        names: FolderNames,
+        names: LooseNames,
         locations: Locations,
         notes: Notes,
         files: Arc<OpenFiles>,
@@ -87,7 +87,7 @@ impl LooseFolder {
     }
 
     /// Its names.
-    pub fn names(&self) -> &FolderNames {
+    pub fn names(&self) -> &LooseNames {
         &self.names
     }
 

@@ -33,7 +33,7 @@ pub use file_state::{FileStat, system_time};
 pub use filter::Filter;
 pub use loose_file::LooseFile;
 pub use loose_folder::{LooseFolder, Wait};
-pub use names::{FolderNames, Name};
+pub use names::{LooseName, LooseNames};
 pub use notes::{Note, Why};
 pub use open_files::OpenFiles;
 pub use scan::scan;

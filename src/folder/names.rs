@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 /// A name as the disk has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Name<'a> {
-    /// Where its bytes begin in [`FolderNames::bytes`].
+pub struct LooseName<'a> {
+    /// Where its bytes begin in [`LooseNames::bytes`].
     pub at: u32,
     /// Its bytes, at most 255.
     pub bytes: &'a [u8],
@@ -14,7 +14,7 @@ pub struct Name<'a> {
 
 /// The names of a folder of loose files: its folders, the folder itself first, and its files, folder by folder.
 #[derive(Debug)]
-pub struct FolderNames {
+pub struct LooseNames {
     /// Each name with its length in a byte in front.
     bytes: Arc<[u8]>,
     folders: Vec<FolderRecord>,
@@ -35,7 +35,7 @@ pub(super) struct FolderRecord {
     pub(super) identity: (u64, u64),
 }
 
-impl FolderNames {
+impl LooseNames {
     pub(super) fn new(bytes: Vec<u8>, mut folders: Vec<FolderRecord>, mut files: Vec<u32>) -> Self {
         folders.shrink_to_fit();
         files.shrink_to_fit();
@@ -49,12 +49,12 @@ impl FolderNames {
 
     /// All folders, parents first, the folder itself first of all: the index of the parent, the name, and the mtime in
     /// nanoseconds since 1970.
-    pub fn folders(&self) -> impl ExactSizeIterator<Item = (u32, Name<'_>, i64)> {
+    pub fn folders(&self) -> impl ExactSizeIterator<Item = (u32, LooseName<'_>, i64)> {
         self.folders.iter().map(|folder| (folder.parent, self.name(folder.name), folder.modified))
     }
 
     /// All files in their order: the index of the folder, and the name.
-    pub fn files(&self) -> impl Iterator<Item = (u32, Name<'_>)> {
+    pub fn files(&self) -> impl Iterator<Item = (u32, LooseName<'_>)> {
         (0_u32..).zip(0..self.folders.len()).flat_map(move |(folder, index)| {
             self.files_of(index).map(move |file| (folder, self.name(self.files[file])))
         })
@@ -130,16 +130,16 @@ impl FolderNames {
         start..end
     }
 
-    fn name(&self, at: u32) -> Name<'_> {
+    fn name(&self, at: u32) -> LooseName<'_> {
         name_at(&self.bytes, at)
     }
 }
 
 /// The name whose length is at a place.
-pub(super) fn name_at(bytes: &[u8], at: u32) -> Name<'_> {
+pub(super) fn name_at(bytes: &[u8], at: u32) -> LooseName<'_> {
     let start = at as usize + 1;
     let len = usize::from(bytes[at as usize]);
-    Name { at: at + 1, bytes: &bytes[start..start + len] }
+    LooseName { at: at + 1, bytes: &bytes[start..start + len] }
 }
 
 /// The path of a folder from the first on the way up that `ends` it; that one's own name is not in it.

@@ -16,7 +16,7 @@ use super::filter::Filter;
 use super::location::{Base, Locations};
 use super::loose_folder::LooseFolder;
 use super::mounts::{Found, Root, path_of, refused};
-use super::names::{FolderNames, FolderRecord, joined, path_from};
+use super::names::{FolderRecord, LooseNames, joined, path_from};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
 use crate::system::covered::{is_mountpoint, uncovered_target};
@@ -45,7 +45,7 @@ pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Loos
     }
     let Scan { bytes, folders, file_names, mut locations, notes, .. } = scan;
     locations.shrink();
-    let names = FolderNames::new(bytes, folders, file_names);
+    let names = LooseNames::new(bytes, folders, file_names);
     // The daemon leaves the folder that a relative path starts from.
     let path = std::path::absolute(path).map_err(ScanError::Io)?;
     Ok(LooseFolder::new(path, filter.clone(), names, locations, notes, files.clone()))

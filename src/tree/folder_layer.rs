@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::layer::{File, Folder, Layer, NameRef, Times};
 use super::stored_names::{StoredNames, TooManyNames};
-use crate::folder::{self, FolderNames};
+use crate::folder::{self, LooseNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::{Name, name};
@@ -16,7 +16,7 @@ impl Layer {
     ///
     /// # Errors
     /// [`TooManyNames`] where they take more than 4 GiB.
-    pub fn of_folder(names: &FolderNames, base: Option<&str>) -> Result<Self, TooManyNames> {
+    pub fn of_folder(names: &LooseNames, base: Option<&str>) -> Result<Self, TooManyNames> {
         let root = Folder { parent: 0, name: NameRef::default() };
         let count = names.file_count();
         let mut layer = Self {
@@ -69,7 +69,7 @@ impl Layer {
     }
 
     /// The name by which a stored one is listed, and whether it differs.
-    fn listed_name(&mut self, stored: folder::Name<'_>) -> Result<(NameRef, bool), TooManyNames> {
+    fn listed_name(&mut self, stored: folder::LooseName<'_>) -> Result<(NameRef, bool), TooManyNames> {
         let len = u8::try_from(stored.bytes.len()).map_err(|_| TooManyNames)?;
         match name::component(stored.bytes, Encoding::UTF_8) {
             Cow::Borrowed(text) if text.as_bytes() == stored.bytes => {

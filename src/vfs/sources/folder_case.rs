@@ -1,11 +1,11 @@
 //! Folders of loose files that have folders whose names differ in case alone, of which Wine shows a game one.
 
-use crate::folder::FolderNames;
+use crate::folder::LooseNames;
 use crate::game::PlanNote;
 use crate::game::caseless::fold;
 
 /// A note for each set of such names, but for those directly in the folder, which the plan notes.
-pub(crate) fn notes(names: &FolderNames) -> Vec<PlanNote> {
+pub(crate) fn notes(names: &LooseNames) -> Vec<PlanNote> {
     let mut folders: Vec<(u32, String, u32)> = (0_u32..)
         .zip(names.folders())
         .filter(|(_, (parent, ..))| *parent != 0)

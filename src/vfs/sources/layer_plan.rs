@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::folder::{self, Filter, FolderNames, LooseFolder, OpenFiles};
+use crate::folder::{self, Filter, LooseFolder, LooseNames, OpenFiles};
 use crate::format::is_archive_name;
 use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
 use crate::system::covered::uncovered;
@@ -231,7 +231,7 @@ impl PlannedFolder {
 }
 
 /// The files directly in a folder that are called like archives, in the order of their names without case.
-pub(crate) fn archives_in(folder: &Path, names: &FolderNames) -> Vec<PathBuf> {
+pub(crate) fn archives_in(folder: &Path, names: &LooseNames) -> Vec<PathBuf> {
     let mut found: Vec<&[u8]> =
         names.direct_files().map(|(_, name)| name).filter(|name| is_archive_name(name)).collect();
     found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), name.to_vec()));
