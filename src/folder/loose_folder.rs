@@ -19,7 +19,7 @@ use super::location::Locations;
 use super::loose_file::LooseFile;
 use super::mounts::Root;
 use super::names::{LooseNames, joined};
-use super::notes::{Note, Notes};
+use super::notes::{Notes, WalkNote};
 use super::open_files::OpenFiles;
 
 /// Whether a call may wait for a device.
@@ -92,7 +92,7 @@ impl LooseFolder {
     }
 
     /// What the scan left out, at most 1,000 things, and how many more there were.
-    pub fn notes(&self) -> (&[Note], usize) {
+    pub fn notes(&self) -> (&[WalkNote], usize) {
         (&self.notes.kept, self.notes.dropped)
     }
 

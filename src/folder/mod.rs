@@ -34,6 +34,6 @@ pub use filter::Filter;
 pub use loose_file::LooseFile;
 pub use loose_folder::{LooseFolder, Wait};
 pub use names::{LooseName, LooseNames};
-pub use notes::{Note, Why};
+pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
 pub use scan::scan;

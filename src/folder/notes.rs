@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 /// Something that a scan left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct WalkNote {
     /// Its path from the folder on, as the disk has it.
     pub path: Vec<u8>,
     /// Why it is left out.
@@ -69,7 +69,7 @@ const KEPT: usize = 1000;
 /// The notes of one scan.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    pub(super) kept: Vec<Note>,
+    pub(super) kept: Vec<WalkNote>,
     /// How many more there were.
     pub(super) dropped: usize,
 }
@@ -77,7 +77,7 @@ pub(super) struct Notes {
 impl Notes {
     pub(super) fn add(&mut self, path: impl FnOnce() -> Vec<u8>, why: Why) {
         if self.kept.len() < KEPT {
-            self.kept.push(Note { path: path(), why });
+            self.kept.push(WalkNote { path: path(), why });
         } else {
             self.dropped += 1;
         }

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
-use bsafs::folder::{Filter, Note, OpenFiles, Why, scan};
+use bsafs::folder::{Filter, OpenFiles, WalkNote, Why, scan};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::{Disk, files, folders, notes, read};
@@ -71,8 +71,8 @@ fn a_folder_that_cannot_be_opened_is_a_warning_and_the_rest_is_there() {
         }
         let folder = disk.scan();
         assert_eq!(files(&folder), ["a.txt"]);
-        let warnings: Vec<&Note> = folder.notes().0.iter().filter(|note| note.why.is_warning()).collect();
-        assert!(matches!(&warnings[..], [Note { why: Why::Deep, .. }]), "{warnings:?}");
+        let warnings: Vec<&WalkNote> = folder.notes().0.iter().filter(|note| note.why.is_warning()).collect();
+        assert!(matches!(&warnings[..], [WalkNote { why: Why::Deep, .. }]), "{warnings:?}");
         return;
     }
     let disk = Disk::new(&["root/a.txt", "root/closed/b.txt"]);
@@ -80,7 +80,7 @@ fn a_folder_that_cannot_be_opened_is_a_warning_and_the_rest_is_there() {
     let folder = disk.scan();
     fs::set_permissions(disk.path("root/closed"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(files(&folder), ["a.txt"]);
-    assert!(matches!(folder.notes().0, [Note { why: Why::Refused(_), .. }]), "{:?}", folder.notes());
+    assert!(matches!(folder.notes().0, [WalkNote { why: Why::Refused(_), .. }]), "{:?}", folder.notes());
 }
 
 #[test]
