@@ -7,7 +7,7 @@ use super::extent::Extent;
 use super::files::{Entries, Files};
 use super::hash::Family;
 use super::head::Heads;
-use super::notes::Note;
+use super::notes::FormatNote;
 
 /// An archive's tables, borrowing names from its bytes.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Archive<'a> {
     /// Where its tables are, in bytes from its start: all that was parsed but first bytes of files' data.
     pub tables: Vec<Range<u64>>,
     /// What is unusual about it, in the order in which it was found, at most [`super::Limits::notes`].
-    pub notes: Vec<Note>,
+    pub notes: Vec<FormatNote>,
 }
 
 /// An archive's format, version and flags.

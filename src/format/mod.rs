@@ -38,7 +38,7 @@ pub use extent::{Codec, Extent, ExtentPrefix};
 pub use files::{Entries, FileList, Files};
 pub use head::{Head, Heads, LinearTexture};
 pub use limits::{Limits, Options};
-pub use notes::Note;
+pub use notes::FormatNote;
 
 use crate::read::Bytes;
 

@@ -5,7 +5,7 @@ use super::limits::Limits;
 
 /// Something unusual about an archive that is no error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct FormatNote {
     /// Where, in bytes from the start of the archive.
     pub at: u64,
     /// What.
@@ -15,7 +15,7 @@ pub struct Note {
 /// Collects notes up to a limit, so that a hostile archive cannot fill memory with them.
 #[derive(Debug)]
 pub(super) struct Notes {
-    pub(super) kept: Vec<Note>,
+    pub(super) kept: Vec<FormatNote>,
     limit: usize,
 }
 
@@ -26,7 +26,7 @@ impl Notes {
 
     pub(super) fn add(&mut self, at: u64, what: impl FnOnce() -> String) {
         if self.kept.len() < self.limit {
-            self.kept.push(Note { at, what: what() });
+            self.kept.push(FormatNote { at, what: what() });
         }
     }
 

@@ -11,7 +11,7 @@ use crate::archive_file::ArchiveFile;
 use crate::content::LayerTables;
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
-use crate::format::{self, About, Archive, Name, Note, Options};
+use crate::format::{self, About, Archive, FormatNote, Name, Options};
 use crate::system::text::count;
 use crate::tree::{Dictionary, Layer, TooManyNames};
 
@@ -19,7 +19,7 @@ use crate::tree::{Dictionary, Layer, TooManyNames};
 #[derive(Debug)]
 pub(crate) struct Description {
     pub(crate) about: About,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<FormatNote>,
 }
 
 /// Files of an archive from which on names and tables are made in parallel.
