@@ -6,7 +6,7 @@ use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Codec, EntryId, FORMATS, Limits, Name, parse};
-use bsafs::tree::{Kind as NodeKind, Layer, NodeId, Tree, merge};
+use bsafs::tree::{Kind as NodeKind, LayerNames, NodeId, Tree, merge};
 
 use crate::support::legacy::{Kind, Legacy};
 use crate::support::{content, samples};
@@ -49,9 +49,11 @@ fn opened(bytes: &[u8]) -> (tempfile::TempDir, Tree, Store) {
     let path = folder.path().join("legacy.bsa");
     fs::write(&path, bytes).unwrap();
     let archive = parse(bytes, &Limits::default()).unwrap();
-    let tree =
-        merge(vec![Layer::new(&archive, Encoding::default(), None).unwrap()], bsafs::tree::Rule::LastWins)
-            .unwrap();
+    let tree = merge(
+        vec![LayerNames::new(&archive, Encoding::default(), None).unwrap()],
+        bsafs::tree::Rule::LastWins,
+    )
+    .unwrap();
     let mut store = Store::new(1 << 20, Limits::default());
     store.add(ArchiveFile::open(&path).unwrap(), LayerTables::new(&archive));
     (folder, tree, store)

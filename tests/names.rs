@@ -4,7 +4,7 @@
 use bsafs::format::encoding::Encoding;
 use bsafs::format::hash::Family;
 use bsafs::format::{Limits, parse};
-use bsafs::tree::{self, Dictionary, Kind, Layer, Tree};
+use bsafs::tree::{self, Dictionary, Kind, LayerNames, Tree};
 
 use crate::mounted::TestDir;
 use crate::support::hash::{tes4_file, tes4_folder, xbox360};
@@ -47,7 +47,7 @@ fn tree_of(bytes: &[u8], list: &str) -> Tree {
     let mut names = Dictionary::new(Encoding::default());
     assert_eq!(names.add(list.as_bytes()), Ok(0));
     let archive = parse(bytes, &Limits::default()).unwrap();
-    let layer = Layer::with_names(&archive, Encoding::default(), None, &names).unwrap();
+    let layer = LayerNames::with_names(&archive, Encoding::default(), None, &names).unwrap();
     tree::merge(vec![layer], tree::Rule::LastWins).unwrap()
 }
 
@@ -81,7 +81,7 @@ fn a_list_gives_nameless_files_their_paths_in_any_case_and_with_either_separator
 #[test]
 fn a_hidden_file_without_a_name_has_the_hash_that_is_stored() {
     let read = |bytes: &[u8], names: &Dictionary| {
-        Layer::with_names(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), None, names)
+        LayerNames::with_names(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), None, names)
             .unwrap()
     };
     let mut names = Dictionary::new(Encoding::default());

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::layer::{File, Folder, Layer, NameRef, Times};
+use super::layer_names::{File, Folder, LayerNames, NameRef, Times};
 use super::stored_names::{StoredNames, TooManyNames};
 use crate::folder::{self, LooseNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::{Name, name};
 
-impl Layer {
+impl LayerNames {
     /// The names in a folder. With `base`, all of them are in a folder of that name. Names that are not UTF-8, or hold what
     /// no name of a mount may, are listed [safely](name::component).
     ///

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::dictionary::Dictionary;
 use super::fold;
 use super::folder_index::FolderIndex;
-use super::layer::{File, Folder, Layer, NameRef, Times, UnnamedEntry};
+use super::layer_names::{File, Folder, LayerNames, NameRef, Times, UnnamedEntry};
 use super::stored_names::{StoredNames, TooManyNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, placeholder_name};
 use crate::format::{Archive, Entry, Name, name};
 
-impl Layer {
+impl LayerNames {
     /// The names of an archive, in `encoding`. With `base`, all of them are in a folder of that name.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ const FOLDERS_MIN: usize = 1 << 12;
 const BYTES_A_FOLDER: usize = 8;
 
 struct LayerBuilder<'a> {
-    layer: Layer,
+    layer: LayerNames,
     entered: FolderIndex,
     /// How many folders stored paths may still make.
     folders_left: usize,
@@ -81,7 +81,7 @@ struct StoredFolder {
 /// Where a listed name comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameSource {
-    /// From the stored name, which [`Layer::stored_name`] can make of it again.
+    /// From the stored name, which [`LayerNames::stored_name`] can make of it again.
     Stored,
     /// From the stored name, changed to be safe or joined in another way.
     Changed,
@@ -98,7 +98,7 @@ impl<'a> LayerBuilder<'a> {
             Name::Path(path) => path.iter().copied().find(|byte| matches!(byte, b'/' | b'\\')),
             _ => None,
         });
-        let layer = Layer {
+        let layer = LayerNames {
             shared: Arc::default(),
             folder_times: Vec::new(),
             times: Times::None,
@@ -266,7 +266,7 @@ impl<'a> LayerBuilder<'a> {
         }
     }
 
-    /// Whether folder and file are joined in the stored name as [`Layer::stored_name`] joins them.
+    /// Whether folder and file are joined in the stored name as [`LayerNames::stored_name`] joins them.
     fn is_joined_as_usual(&self, name: &Name<'_>, folder: &[u8]) -> bool {
         match name {
             Name::Path(path) if folder.is_empty() => !path.starts_with(b"/") && !path.starts_with(b"\\"),

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::duplicates::{Numbering, numbered};
 use super::fold;
 use super::folder_index::FolderIndex;
-use super::layer::{Layer, NameRef};
+use super::layer_names::{LayerNames, NameRef};
 use super::node::{Hidden, Node, NodeId};
 use super::rule::Rule;
 use super::runs::for_each_run;
@@ -31,7 +31,7 @@ impl std::error::Error for TooManyNodes {}
 ///
 /// # Errors
 /// [`TooManyNodes`] where numbers run out.
-pub fn merge(layers: Vec<Layer>, rule: Rule) -> Result<Tree, TooManyNodes> {
+pub fn merge(layers: Vec<LayerNames>, rule: Rule) -> Result<Tree, TooManyNodes> {
     let mut merging = Merging { folders: Vec::new(), layers, rule };
     let map = merging.merge_folders()?;
     let files: usize = merging.layers.iter().map(|layer| layer.files.len()).sum();
@@ -52,7 +52,7 @@ const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
 struct Merging {
     /// The folders of all layers, merged; the root first, every folder after its parent.
     folders: Vec<Folder>,
-    layers: Vec<Layer>,
+    layers: Vec<LayerNames>,
     rule: Rule,
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::layer::NameRef;
+use super::layer_names::NameRef;
 use crate::format::EntryId;
 
 /// A node's number: its index in the tree.

@@ -1,6 +1,6 @@
 //! Which of the files of one path is listed.
 
-use super::layer::{Layer, Times};
+use super::layer_names::{LayerNames, Times};
 use super::node::Node;
 
 /// Which layer wins where several have a file.
@@ -17,7 +17,7 @@ pub enum Rule {
 
 impl Rule {
     /// Puts the entries of one path into the order in which each hides the following. They come with the last layer first.
-    pub(super) fn order(self, layers: &[Layer], nodes: &mut [Node]) {
+    pub(super) fn order(self, layers: &[LayerNames], nodes: &mut [Node]) {
         if self == Self::LastWins {
             return;
         }

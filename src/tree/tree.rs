@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use super::fold;
 use super::hash_index::HashIndex;
-use super::layer::{Layer, NameRef};
+use super::layer_names::{LayerNames, NameRef};
 use super::node::{Hidden, Kind, Node, NodeId};
 use super::numbers::Numbers;
 use super::unnamed::UnnamedFiles;
@@ -18,7 +18,7 @@ use crate::format::{EntryId, name};
 pub struct Tree {
     nodes: Vec<Node>,
     by_hash: HashIndex,
-    layers: Vec<Layer>,
+    layers: Vec<LayerNames>,
     /// In the order of their nodes; of one node, the latest layer first.
     hidden: Vec<Hidden>,
     unnamed: Vec<UnnamedFiles>,
@@ -34,11 +34,11 @@ impl Tree {
     /// Freezes a tree of nodes whose names are in `layers`.
     pub(super) fn new(
         mut nodes: Vec<Node>,
-        mut layers: Vec<Layer>,
+        mut layers: Vec<LayerNames>,
         hidden: Vec<Hidden>,
         times: Vec<(NodeId, i64)>,
     ) -> Self {
-        layers.iter_mut().for_each(Layer::freeze);
+        layers.iter_mut().for_each(LayerNames::freeze);
         // Every name of a tree is short enough to have a hash.
         let by_hash = HashIndex::new(&mut nodes, |node| {
             fold::hash(layers[usize::from(node.layer)].name(node.name)).unwrap_or_default()
@@ -53,7 +53,7 @@ impl Tree {
     }
 
     /// The names of one of its archives, to be merged again.
-    pub fn layer(&self, layer: u16) -> Layer {
+    pub fn layer(&self, layer: u16) -> LayerNames {
         let frozen = &self.layers[usize::from(layer)];
         let mut names = vec![None; frozen.folder_of_file.len()];
         for node in self.nodes.iter().filter(|node| !node.is_folder && node.layer == layer) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::fold;
-use super::layer::Layer;
+use super::layer_names::LayerNames;
 use super::node::{Node, NodeId};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
@@ -23,8 +23,8 @@ pub(super) struct UnnamedFiles {
 
 impl UnnamedFiles {
     /// Those of all layers that have any, in load order.
-    pub(super) fn of_layers(layers: &[Layer], nodes: &[Node]) -> Vec<Self> {
-        if !layers.iter().any(Layer::has_unnamed) {
+    pub(super) fn of_layers(layers: &[LayerNames], nodes: &[Node]) -> Vec<Self> {
+        if !layers.iter().any(LayerNames::has_unnamed) {
             return Vec::new();
         }
         let mut files = vec![Vec::new(); layers.len()];
@@ -38,7 +38,7 @@ impl UnnamedFiles {
         of_layers.map(|(layer, files)| Self::of_layer(layer, files)).collect()
     }
 
-    fn of_layer(layer: &Layer, mut files: Vec<(Hash, NodeId)>) -> Self {
+    fn of_layer(layer: &LayerNames, mut files: Vec<(Hash, NodeId)>) -> Self {
         files.sort_unstable();
         let mut folders: Vec<u64> = match layer.family {
             Family::Tes3 => Vec::new(),

@@ -21,7 +21,7 @@ use super::sources::{folder_name, resolve};
 use crate::content::Store;
 use crate::folder::{LooseFolder, OpenFiles, Wait};
 use crate::system::clock::unix_nanoseconds;
-use crate::tree::{self, Dictionary, Layer, Rule, TooManyPaths};
+use crate::tree::{self, Dictionary, LayerNames, Rule, TooManyPaths};
 
 impl SourceSet {
     /// Opens the sources.
@@ -217,7 +217,7 @@ struct Opening<'a> {
     rule: Rule,
     earlier: Option<&'a Reuse<'a>>,
     store: Store,
-    layers: Vec<Layer>,
+    layers: Vec<LayerNames>,
     descriptions: Vec<Description>,
     reasons: Vec<String>,
     /// The paths of the archives that are layers; absolute, as folders have theirs.
@@ -288,7 +288,7 @@ impl<'a> Opening<'a> {
             // Only now: its files have other numbers than before.
             self.earlier.into_iter().for_each(|earlier| earlier.reuse_folder(folder));
         }
-        let layer = Layer::of_folder(folder.names(), base)
+        let layer = LayerNames::of_folder(folder.names(), base)
             .map_err(|error| OpenError::too_large(folder.path(), error))?;
         let layer = match self.deep_archives.get(folder.path()).filter(|_| !lists_archives) {
             Some(deep) => layer.without(|path| deep.contains(path)),

@@ -13,7 +13,7 @@ use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::{self, About, Archive, FormatNote, Name, Options};
 use crate::system::text::count;
-use crate::tree::{Dictionary, Layer, TooManyNames};
+use crate::tree::{Dictionary, LayerNames, TooManyNames};
 
 /// What an archive's header states, and what its parser noted.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct OpenedArchive {
     /// When its content was last changed.
     pub(crate) modified: SystemTime,
     pub(crate) content: Content,
-    pub(crate) layer: Layer,
+    pub(crate) layer: LayerNames,
     /// None of one that was mounted before.
     pub(crate) description: Option<Description>,
 }
@@ -56,7 +56,7 @@ impl OpenedArchive {
     ) -> Result<Self, OpenError> {
         let mut source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
         let parsed = with_source(&source, path, &options.parse_options(), |archive| {
-            let layer = || Layer::with_names(&archive, options.code_page(), folder, dictionary);
+            let layer = || LayerNames::with_names(&archive, options.code_page(), folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
             (layer, tables, Description { about: archive.about, notes: archive.notes }, archive.tables)
         });
@@ -116,8 +116,8 @@ fn with_source<T>(
 /// Names and tables of an archive, of a large one in parallel.
 fn names_and_tables(
     archive: &Archive<'_>,
-    names: impl FnOnce() -> Result<Layer, TooManyNames>,
-) -> (Result<Layer, TooManyNames>, LayerTables) {
+    names: impl FnOnce() -> Result<LayerNames, TooManyNames>,
+) -> (Result<LayerNames, TooManyNames>, LayerTables) {
     if archive.files.len() < PARALLEL_FROM {
         return (names(), LayerTables::new(archive));
     }

@@ -13,7 +13,7 @@ use crate::content::Store;
 use crate::folder::{Filter, LooseFolder};
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
-use crate::tree::Layer;
+use crate::tree::LayerNames;
 
 /// What is served while sources are opened again.
 pub(crate) struct Reuse<'a> {
@@ -78,7 +78,7 @@ impl<'a> Reuse<'a> {
         let store = &self.opened.store;
         let named = store.layers_at(path).filter(|&layer| !store.is_folder(layer));
         // One that is named twice is two layers: the one in the same folder, or the one whose files are shown.
-        let mut named: Vec<(u16, Layer)> =
+        let mut named: Vec<(u16, LayerNames)> =
             named.map(|layer| (layer, self.opened.tree.layer(layer))).collect();
         let same = named.iter().position(|(_, names)| base.is_some_and(|base| names.is_in_folder(base)));
         let (layer, names) = named.swap_remove(same.or(named.len().checked_sub(1))?);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Limits, parse};
-use bsafs::tree::{self, Layer, NodeId, Tree};
+use bsafs::tree::{self, LayerNames, NodeId, Tree};
 
 use crate::Outcome;
 use crate::measure::median;
@@ -59,7 +59,7 @@ impl Lookups {
     pub(crate) fn measure(&mut self) -> Outcome<()> {
         let parsed = parse(&self.archive, &Limits::default()).map_err(|error| error.to_string())?;
         let start = Instant::now();
-        let layer = Layer::new(&parsed, Encoding::default(), None)?;
+        let layer = LayerNames::new(&parsed, Encoding::default(), None)?;
         self.layers.push(start.elapsed());
         let start = Instant::now();
         let tree = tree::merge(vec![layer], tree::Rule::LastWins)?;
@@ -94,7 +94,8 @@ impl Folder {
     fn new(children: usize) -> Outcome<Self> {
         let bytes = archive((0..children).map(|n| format!("materials\\{}", name(2 * n))));
         let parsed = parse(&bytes, &Limits::default()).map_err(|error| error.to_string())?;
-        let tree = tree::merge(vec![Layer::new(&parsed, Encoding::default(), None)?], tree::Rule::LastWins)?;
+        let tree =
+            tree::merge(vec![LayerNames::new(&parsed, Encoding::default(), None)?], tree::Rule::LastWins)?;
         let folder = tree.resolve(b"materials").ok_or("the folder is missing")?;
         let mut order: Vec<usize> = (0..children).collect();
         order.sort_unstable_by_key(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));

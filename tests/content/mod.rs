@@ -12,7 +12,7 @@ use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, ReadError, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{EntryId, Limits, parse};
-use bsafs::tree::{self, Kind, Layer};
+use bsafs::tree::{self, Kind, LayerNames};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -40,7 +40,7 @@ impl Opened {
                     let archive = parse(bytes, &Limits::default()).unwrap();
                     let base = number.to_string();
                     (
-                        Layer::new(&archive, Encoding::default(), Some(&base)).unwrap(),
+                        LayerNames::new(&archive, Encoding::default(), Some(&base)).unwrap(),
                         LayerTables::new(&archive),
                         archive.tables,
                     )

@@ -6,7 +6,7 @@ use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Limits, Name, parse};
 use bsafs::archive_file::ArchiveFile;
-use bsafs::tree::{self, Kind, Layer};
+use bsafs::tree::{self, Kind, LayerNames};
 
 use crate::others::key;
 
@@ -27,7 +27,7 @@ pub(crate) fn read(path: &Path) -> Vec<File> {
         .with_bytes(|bytes| {
             let archive = parse(bytes, &Limits::default()).unwrap();
             let known: Vec<_> = archive.entries().map(|it| (it.hash, is_named(&it.name))).collect();
-            (Layer::new(&archive, Encoding::default(), None).unwrap(), LayerTables::new(&archive), known)
+            (LayerNames::new(&archive, Encoding::default(), None).unwrap(), LayerTables::new(&archive), known)
         })
         .unwrap();
     let mut store = Store::new(64 << 20, Limits::default());

@@ -12,7 +12,7 @@ use bsafs::content::{LayerTables, Store, TextureForm};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{self, Archive, Codec, Entry, EntryId, Extent, Limits, Name, Options, name};
 use bsafs::read::Bytes;
-use bsafs::tree::{self, Dictionary, Kind, Layer, NodeId, Tree};
+use bsafs::tree::{self, Dictionary, Kind, LayerNames, NodeId, Tree};
 
 /// Bytes of table that an entry takes at least, in any format.
 const ENTRY_LEN: usize = 16;
@@ -128,7 +128,7 @@ pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option
         let parsed = source
             .with_bytes(|bytes| {
                 let archive = parse(bytes, opening.force)?;
-                let layer = Layer::with_names(&archive, opening.encoding, base.as_deref(), &dictionary);
+                let layer = LayerNames::with_names(&archive, opening.encoding, base.as_deref(), &dictionary);
                 let tables = LayerTables::new(&archive).presented(opening.textures);
                 Some((layer.unwrap(), tables, scope.of(&archive), archive.tables))
             })

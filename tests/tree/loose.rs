@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bsafs::folder::{Filter, LooseFolder, OpenFiles, scan};
-use bsafs::tree::{self, Layer, NodeId, Rule, Tree};
+use bsafs::tree::{self, LayerNames, NodeId, Rule, Tree};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ fn a_folder_over_an_archive_hides_its_files_in_any_case_and_shows_empty_folders(
     let loose = folder(disk.path(), &[b"Textures/A.dds", b"Empty/"]);
     let layers = vec![
         layer(&["textures/a.dds", "textures/b.dds"], None),
-        Layer::of_folder(loose.names(), None).unwrap(),
+        LayerNames::of_folder(loose.names(), None).unwrap(),
     ];
     let tree = tree::merge(layers, Rule::LastWins).unwrap();
     assert_eq!(listed(&tree), ["Empty", "textures", "textures/A.dds", "textures/b.dds"]);
@@ -56,7 +56,8 @@ fn names_that_no_mount_may_have_are_listed_safely_and_keep_their_stored_names() 
     let stored: [&[u8]; 4] = [b"a\\b.txt", b"caf\xC3\xA9.txt", b"d\xE9/line\nbreak", b"d\xE9/plain.txt"];
     let loose = folder(disk.path(), &stored);
     for base in [None, Some("Mod")] {
-        let tree = tree::merge(vec![Layer::of_folder(loose.names(), base).unwrap()], Rule::LastWins).unwrap();
+        let tree =
+            tree::merge(vec![LayerNames::of_folder(loose.names(), base).unwrap()], Rule::LastWins).unwrap();
         let prefix = base.map_or(String::new(), |base| format!("{base}/"));
         let names = ["a%5Cb.txt", "caf\u{e9}.txt", "d%E9/line%0Abreak", "d%E9/plain.txt"];
         for (name, stored) in names.iter().zip(stored) {
@@ -71,7 +72,8 @@ fn names_that_no_mount_may_have_are_listed_safely_and_keep_their_stored_names() 
 fn two_spellings_of_a_folder_are_one_and_files_of_one_name_get_numbers() {
     let disk = TempDir::new().unwrap();
     let loose = folder(disk.path(), &[b"Meshes/a.nif", b"meshes/A.NIF", b"meshes/b.nif"]);
-    let tree = tree::merge(vec![Layer::of_folder(loose.names(), None).unwrap()], Rule::LastWins).unwrap();
+    let tree =
+        tree::merge(vec![LayerNames::of_folder(loose.names(), None).unwrap()], Rule::LastWins).unwrap();
     assert_eq!(listed(&tree), ["Meshes", "Meshes/A (2).NIF", "Meshes/a.nif", "Meshes/b.nif"]);
     let second = tree.resolve(b"meshes/a (2).nif").unwrap();
     assert_eq!(tree.stored_name(second), b"meshes/A.NIF");

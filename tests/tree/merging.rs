@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bsafs::format::{EntryId, Name};
-use bsafs::tree::{self, Layer, NodeId, Tree};
+use bsafs::tree::{self, LayerNames, NodeId, Tree};
 use proptest::prelude::*;
 
 use super::{archive, entry_of, everything, files, hidden, id, layer, merged, swapped};
@@ -229,7 +229,7 @@ fn folder_and_file_that_are_stored_apart_are_joined_by_a_backslash() {
         split(b"", b"licence.txt"),
     ];
     let tree = tree::merge(
-        vec![Layer::new(&archive(names), Encoding::default(), None).unwrap()],
+        vec![LayerNames::new(&archive(names), Encoding::default(), None).unwrap()],
         tree::Rule::LastWins,
     )
     .unwrap();

@@ -10,7 +10,7 @@ mod views;
 use bsafs::format::encoding::Encoding;
 use bsafs::format::hash::{Family, Hash};
 use bsafs::format::{About, Archive, Entry, EntryId, FileList, Limits, Name, parse};
-use bsafs::tree::{self, Kind, Layer, NodeId, Tree};
+use bsafs::tree::{self, Kind, LayerNames, NodeId, Tree};
 
 /// The tables of an archive that stores these names, as far as a tree reads them.
 fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
@@ -35,9 +35,9 @@ fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
 }
 
 /// A layer of whole paths.
-fn layer<P: AsRef<[u8]>>(paths: &[P], base: Option<&str>) -> Layer {
+fn layer<P: AsRef<[u8]>>(paths: &[P], base: Option<&str>) -> LayerNames {
     let names = paths.iter().map(|path| Name::Path(path.as_ref()));
-    Layer::new(&archive(names), Encoding::default(), base).unwrap()
+    LayerNames::new(&archive(names), Encoding::default(), base).unwrap()
 }
 
 /// A tree of layers of whole paths, the last of which wins.
@@ -48,7 +48,7 @@ fn merged<P: AsRef<[u8]>>(layers: &[&[P]]) -> Tree {
 /// A tree of archives that a builder wrote, each with its base folder.
 fn of_archives(archives: &[(&[u8], Option<&str>)]) -> Tree {
     let read = |(bytes, base): &(&[u8], Option<&str>)| {
-        Layer::new(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), *base).unwrap()
+        LayerNames::new(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), *base).unwrap()
     };
     tree::merge(archives.iter().map(read).collect(), tree::Rule::LastWins).unwrap()
 }

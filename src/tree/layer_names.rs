@@ -57,7 +57,7 @@ pub(super) struct UnnamedEntry {
 
 /// The names of one archive or folder of loose files.
 #[derive(Debug)]
-pub struct Layer {
+pub struct LayerNames {
     /// Names that somebody else has in memory as well; none of an archive.
     pub(super) shared: Arc<[u8]>,
     /// All other names, one after the other.
@@ -89,7 +89,7 @@ pub struct Layer {
     pub(super) base: u32,
 }
 
-impl Layer {
+impl LayerNames {
     /// The bytes of a name.
     pub(super) fn name(&self, name: NameRef) -> &[u8] {
         let (at, len) = (name.at as usize, usize::from(name.len));
@@ -304,8 +304,8 @@ mod tests {
         [numbers.collect(), text, vec![0; 8 * count]].concat()
     }
 
-    fn layer(archive: &Archive<'_>) -> Layer {
-        Layer::new(archive, Encoding::default(), None).unwrap()
+    fn layer(archive: &Archive<'_>) -> LayerNames {
+        LayerNames::new(archive, Encoding::default(), None).unwrap()
     }
 
     #[test]
