@@ -380,7 +380,7 @@ impl<'a> FileRecord<'a> {
 }
 
 /// The kind-specific part of a DX10 record.
-fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::Texture, ParseError> {
+fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::XboxTexture, ParseError> {
     let at = reader.position();
     let height = reader.u16("a texture's height")?;
     let width = reader.u16("a texture's width")?;
@@ -394,7 +394,7 @@ fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::Text
             format!("texture format {format} has no DDS header of its own; a DX10 header names the number")
         });
     }
-    let texture = xbox::Texture { dds, tile_mode };
+    let texture = xbox::XboxTexture { dds, tile_mode };
     if !texture.is_linear() {
         notes.add(at, || format!("tile mode {tile_mode}: texels are arranged for an Xbox One"));
     }

@@ -13,7 +13,7 @@ pub enum Heads {
     #[default]
     None,
     /// One texture for each entry, of a PC or an Xbox One.
-    Textures(Vec<xbox::Texture>),
+    Textures(Vec<xbox::XboxTexture>),
     /// One texture of the PlayStation 4 for each entry.
     Gnf(Vec<gnf::Descriptor>),
 }
@@ -57,7 +57,7 @@ pub enum Head {
     /// The same as older programs read it.
     CompatibleDds(dds::Texture),
     /// The XBOX variant of it: the texels are tiled for the GPU of an Xbox One.
-    Xbox(xbox::Texture),
+    Xbox(xbox::XboxTexture),
     /// The GNF header of a texture: the texels are tiled for the GPU of a PlayStation 4.
     Gnf(gnf::Descriptor),
 }

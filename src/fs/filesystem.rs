@@ -14,7 +14,7 @@ use super::status::LastReload;
 use super::view::{Child, FolderChange, View};
 use crate::content::Store;
 use crate::format::EntryId;
-use crate::tree::{Changes, Files, Kind, Spellings, Tree, compare};
+use crate::tree::{Changes, CompareFiles, Kind, Spellings, Tree, compare};
 use crate::vfs::{Opened, Vfs};
 
 /// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
@@ -171,7 +171,7 @@ struct ViewFiles<'a> {
     store: &'a Store,
 }
 
-impl Files for ViewFiles<'_> {
+impl CompareFiles for ViewFiles<'_> {
     fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool {
         self.store.is_kept(later, self.then.store(), earlier)
     }

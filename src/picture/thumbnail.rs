@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn tiled_texels_of_an_xbox_are_put_into_rows() {
         let texture = texture(28, 8, 8, 1);
-        let header = xbox::Texture { dds: texture, tile_mode: tiling::THIN_1D }.header(256);
+        let header = xbox::XboxTexture { dds: texture, tile_mode: tiling::THIN_1D }.header(256);
         // Each pixel's red is its place in the tile: the second is beside the first, the third below it.
         let texels = (0..64).flat_map(|index| [index, 0, 0, 255]);
         let bytes: Vec<u8> = header.into_iter().chain(texels).collect();
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!((red[0], red[1], red[8], red[9], red[63]), (0, 1, 2, 3, 63));
         let shorter = thumbnail(&mut Cursor::new(&bytes[..bytes.len() - 1]), 256).unwrap_err();
         assert!(matches!(shorter, PictureError::Tiled(13)), "{shorter}");
-        let other = xbox::Texture { dds: texture, tile_mode: 14 }.header(256);
+        let other = xbox::XboxTexture { dds: texture, tile_mode: 14 }.header(256);
         let error = thumbnail(&mut Cursor::new([other, vec![0; 256]].concat()), 256).unwrap_err();
         assert!(matches!(error, PictureError::Tiled(14)), "{error}");
     }

@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn headers_of_consoles_are_read() {
-        let of_xbox = xbox::Texture { dds: texture(98), tile_mode: 14 };
+        let of_xbox = xbox::XboxTexture { dds: texture(98), tile_mode: 14 };
         let read = FileHeader::parse(&of_xbox.header(1000)).unwrap();
         assert_eq!((read.len, read.tile_mode, read.texture()), (164, Some(14), Some(texture(98))));
 

@@ -18,14 +18,14 @@ const XDK_VERSION: u32 = 13_202;
 
 /// What a BA2 stores of a texture, of a PC or of an Xbox One.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Texture {
+pub struct XboxTexture {
     /// Size and format.
     pub dds: dds::Texture,
     /// Its tile mode, see [`super::tiling`].
     pub tile_mode: u8,
 }
 
-impl Texture {
+impl XboxTexture {
     /// Whether its texels are in plain rows, as on a PC.
     pub fn is_linear(&self) -> bool {
         self.tile_mode == LINEAR
@@ -45,8 +45,8 @@ impl Texture {
 mod tests {
     use super::*;
 
-    fn texture(format: u8, cube: bool) -> Texture {
-        Texture { dds: dds::Texture { width: 64, height: 32, mips: 7, format, cube }, tile_mode: 13 }
+    fn texture(format: u8, cube: bool) -> XboxTexture {
+        XboxTexture { dds: dds::Texture { width: 64, height: 32, mips: 7, format, cube }, tile_mode: 13 }
     }
 
     #[test]

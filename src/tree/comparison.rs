@@ -39,7 +39,7 @@ impl Changes {
 }
 
 /// How files of two views compare.
-pub trait Files {
+pub trait CompareFiles {
     /// Whether an entry of the later view is the same file as one of the earlier that has its path.
     fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool;
 
@@ -57,7 +57,7 @@ pub fn compare(
     earlier: &Tree,
     later: Tree,
     spellings: &Spellings,
-    files: &impl Files,
+    files: &impl CompareFiles,
 ) -> Option<(Tree, Changes)> {
     let numbers = vec![0; later.len() as usize];
     let mut comparison =
@@ -81,7 +81,7 @@ struct Comparison<'a, F> {
     changes: Changes,
 }
 
-impl<F: Files> Comparison<'_, F> {
+impl<F: CompareFiles> Comparison<'_, F> {
     /// Compares a folder that both have, whose number is known; folders in it that both have are put on `pairs`.
     fn folder(&mut self, then: NodeId, now: NodeId, pairs: &mut Vec<(NodeId, NodeId)>) -> Option<()> {
         let (earlier, later) = (self.earlier, self.later);

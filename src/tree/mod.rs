@@ -39,7 +39,7 @@ mod stored_names;
 mod tree;
 mod unnamed;
 
-pub use comparison::{Changes, Files, compare};
+pub use comparison::{Changes, CompareFiles, compare};
 pub use dictionary::{Dictionary, TooManyPaths};
 pub use duplicates::numbered;
 pub use layer_names::LayerNames;

@@ -59,7 +59,7 @@ impl Input {
 pub fn run(input: &[u8]) -> usize {
     let Some(input) = Input::new(input) else { return 0 };
     let descriptor = gnf::Descriptor(input.descriptor);
-    let of_xbox = xbox::Texture { dds: input.texture, tile_mode: input.tile_mode };
+    let of_xbox = xbox::XboxTexture { dds: input.texture, tile_mode: input.tile_mode };
     let compatible = Head::CompatibleDds(input.texture);
     let heads = [Head::Dds(input.texture), compatible, Head::Xbox(of_xbox), Head::Gnf(descriptor)];
     heads.iter().for_each(|head| check_head(head, input.data.into()));

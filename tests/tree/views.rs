@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use bsafs::format::EntryId;
-use bsafs::tree::{Changes, Files, Inode, NodeId, Spellings, Tree, compare};
+use bsafs::tree::{Changes, CompareFiles, Inode, NodeId, Spellings, Tree, compare};
 use proptest::prelude::*;
 
 use super::merged;
@@ -11,7 +11,7 @@ use super::merged;
 /// Files are the same where their entries are, but for those that were replaced.
 struct Replaced(HashSet<u32>);
 
-impl Files for Replaced {
+impl CompareFiles for Replaced {
     fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool {
         later == earlier && !self.0.contains(&later.entry)
     }
@@ -24,7 +24,7 @@ impl Files for Replaced {
 /// Files are the same where they have a path: entries are numbered by the order of paths, which differs.
 struct AllKept;
 
-impl Files for AllKept {
+impl CompareFiles for AllKept {
     fn is_kept(&self, _: EntryId, _: EntryId) -> bool {
         true
     }
