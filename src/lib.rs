@@ -105,37 +105,7 @@
 //!
 //! # Memory
 //!
-//! What the daemon holds, and what bounds it. Nothing else grows with use.
-//!
-//! | what | bytes | bound |
-//! |---|---|---|
-//! | names | 36 a node with its hash index, 4 a file for its folder, the name; 20 more for a hidden file, 80 for one without a name; 20 and its stored name for a file that is listed under another one, 12 for one with a number | files of all archives; 16,777,216 an archive; while it is opened 24 for each byte of the archive and 4 MiB ([`mod@tree`]) |
-//! | loose files | 28 each, their names shared with the tree; 12 more behind a link, and the path of each folder that links lead to; 128 open files | 4,194,304 files and folders of a folder |
-//! | extents | 16 each; 4 a file more where files have several | as names |
-//! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
-//! | these tables together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
-//! | cache of decoded extents | `--cache-size`, 64 MiB by default | that; for a second after their last read, 256 MiB more; or one extent that is larger, up to 1 GiB ([`format::Limits::extent`]) |
-//! | large buffers that wait for their next use | maps of 1 MiB and more (`content/large.rs`) | 64 MiB, for a second after the last |
-//! | what is being decoded | large buffers of all threads together, cached and evicted extents included (`content/memory.rs`) | 1 GiB |
-//! | packed bytes being decoded | extents of 2 MiB and more of all threads together, for each device | 512 MiB |
-//! | buffers of workers | packed bytes and the reply: two of up to 2 MiB are kept, larger ones freed after use | 2 to 8 workers, as many as processors; and up to 32 threads of devices, for 10 s after their last read |
-//! | state of decoders | some 100 KiB | one for each worker |
-//! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
-//! | spellings of folders | 120 and the name twice | 65,536 spellings, some 10 MiB |
-//! | names that the kernel may have cached and that are not stored (`fs/exposed.rs`) | 60 and the name | 262,144 names, 32 MiB |
-//! | numbers of nodes, once something changed | 8 a node | nodes |
-//! | archives that were replaced, and their files that the kernel may hold | their extents; 70 a file | eight |
-//! | watches of folders, unless `-o static` | some 250 and the path of each (`watch/`) | folders |
-//! | the view before | as the view | for 10 s after a change; while a change is read the next one, too |
-//! | assumed folders of archives without names | 250 and the name twice | what the kernel holds; beyond 65,536 it is asked to drop the oldest |
-//! | faults that were logged | 8 for each damaged file; with `--salvage` some 200 for each that is suspect | damaged files |
-//! | list of `--names` | its text, 8 a path, and 24 a path for each hash function used | 64 MiB and 4,194,304 paths; freed once archives are open |
-//!
-//! So `--cache-size` bounds the cache, and not the daemon: 500,000 files take some 45 MB of tables before anything is
-//! read, and for the moment of a decode a worker holds the packed bytes of its extent, and the unpacked ones if these are
-//! not in the cache. An archive's tables are copied
-//! while they are parsed, at most 1 GiB of them, and the copy is freed then. The kernel adds 1.1
-//! KB for each entry that was listed or looked up, and the pages that were read; it reclaims both.
+//! [`limits`] has what the daemon holds, and the constants that bound it.
 //!
 //! # Recipes
 //!
@@ -178,6 +148,7 @@ pub mod fs;
 #[cfg(feature = "mount")]
 pub mod fuse;
 pub mod game;
+pub mod limits;
 #[cfg(feature = "mount")]
 pub mod mounts;
 #[cfg(feature = "pictures")]

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::limits::ARCHIVE_TABLES_MAX;
 use crate::read::{Bytes, Fetch};
 
 /// Bytes that are read at once for a reader that walks a table.
@@ -17,16 +18,14 @@ const BLOCK: u64 = 1 << 16;
 const LITTLE: u64 = 1 << 9;
 /// Bytes that a piece has behind its block, so that few records lie in two pieces.
 const OVERLAP: u64 = 1 << 9;
-/// Maximum bytes of all pieces of an archive. 16,777,216 files take that if each has 64 bytes of tables.
-const TABLES_MAX: u64 = 1 << 30;
 
 /// Pieces of a file. None is dropped before all of them are.
 pub(super) struct Pieces<'a> {
     file: &'a File,
     /// Of the file, in bytes.
     len: u64,
-    /// Pieces in the order in which they were read: one, then two, four, eight ... each list is made when it is needed, so
-    /// that none moves.
+    /// Pieces in the order in which they were read: one, then two, four, eight ... each list is made when it
+    /// is needed, so that none moves.
     lists: [OnceLock<Box<[OnceLock<Vec<u8>>]>>; 32],
     index: Mutex<Index>,
 }
@@ -71,13 +70,17 @@ impl<'a> Pieces<'a> {
         (range.end <= *end).then(|| &piece[(range.start - start) as usize..])
     }
 
-    /// Reads the piece around `range`, or as much of it as can be read; returns its bytes from `range.start` on.
+    /// Reads the piece around `range`, or as much of it as can be read; returns its bytes from `range.start`
+    /// on.
     fn read(&self, index: &mut Index, range: &Range<u64>, walks: bool) -> io::Result<&[u8]> {
         let block = if walks { BLOCK } else { LITTLE };
         let start = range.start / block * block;
         let end = range.end.max(start + block + OVERLAP).min(self.len);
-        if index.bytes + (end - start) > TABLES_MAX {
-            return Err(io::Error::other(format!("its tables take more than {} MiB", TABLES_MAX >> 20)));
+        if index.bytes + (end - start) > ARCHIVE_TABLES_MAX {
+            return Err(io::Error::other(format!(
+                "its tables take more than {} MiB",
+                ARCHIVE_TABLES_MAX >> 20
+            )));
         }
         let mut piece = Vec::new();
         piece.try_reserve_exact((end - start) as usize)?;

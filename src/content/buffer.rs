@@ -7,10 +7,7 @@ use std::cell::RefCell;
 
 use super::large::Buffer;
 use super::memory::Share;
-
-/// Buffers above this many bytes are freed after use: a thread must not keep the largest texture that it ever read. They take
-/// a share of the memory.
-pub(super) const KEPT: usize = 2 << 20;
+use crate::limits::THREAD_BUFFER_MAX;
 
 thread_local! {
     static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -18,7 +15,7 @@ thread_local! {
 }
 
 /// Calls `use_it` with a buffer of `len` bytes for packed data; its content is unspecified. `share` is its share of the
-/// memory, where it is longer than [`KEPT`].
+/// memory, where it is longer than [`THREAD_BUFFER_MAX`].
 pub(super) fn packed<T>(len: usize, share: Option<Share>, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
     PACKED.with(|buffer| with_buffer(buffer, len, share, use_it))
 }
@@ -36,7 +33,7 @@ fn with_buffer<T>(
 ) -> T {
     // In use already where an answer is made within an answer.
     match buffer.try_borrow_mut() {
-        Ok(mut buffer) if len <= KEPT => {
+        Ok(mut buffer) if len <= THREAD_BUFFER_MAX => {
             if buffer.len() < len {
                 buffer.resize(len, 0);
             }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use lru::LruCache;
 
 use super::large::Buffer;
+use crate::limits::CACHE_BEYOND;
 
 /// Which extent: the number of its archive, its offset in the archive and its unpacked size, both in bytes. Extents that share data share
 /// the key. Files whose texels were put into rows have keys of their own, see `linear.rs`.
@@ -30,8 +31,6 @@ pub(super) type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
 const RETURN: Duration = Duration::from_secs(1);
 /// Where nothing else needs the room it stays for longer.
 const IDLE: Duration = Duration::from_secs(5);
-/// Bytes that extents may take beyond the budget until then: some ten of the largest textures of most mods.
-const BEYOND: u64 = 256 << 20;
 
 /// Extents by key, the least recently used of which is evicted first.
 #[derive(Debug)]
@@ -170,7 +169,7 @@ impl<E> State<E> {
         let (oldest, entry) = self.entries.peek_lru()?;
         let wanted = self.bytes.saturating_add(size);
         let is_abandoned = now.saturating_duration_since(entry.used) >= idle;
-        let is_beyond = size > 0 && wanted > budget.saturating_add(BEYOND);
+        let is_beyond = size > 0 && wanted > budget.saturating_add(CACHE_BEYOND);
         let is_full = wanted > budget && (is_abandoned || is_beyond);
         (entry.unserved == 0 || is_full).then_some(*oldest)
     }
@@ -223,7 +222,7 @@ mod tests {
         let (cache, start) = (Cache::<()>::new(u64::from(64 * MIB)), Instant::now());
         for offset in 0..20 {
             cache.cell(key(offset, 20 * MIB), start);
-            assert!(cache.bytes() <= u64::from(64 * MIB) + BEYOND);
+            assert!(cache.bytes() <= u64::from(64 * MIB) + CACHE_BEYOND);
         }
         assert_eq!((cache.bytes(), cache.is_over_budget()), (u64::from(16 * 20 * MIB), true));
         // Used once more, an extent stays longer than those before it.

@@ -10,9 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use memmap2::MmapMut;
 
 use super::memory::{LARGE, Share};
-
-/// Bytes of maps that wait to be used again, at most.
-const FREE_MAX: usize = 64 << 20;
+use crate::limits::FREE_BUFFERS_MAX;
 
 /// Maps that wait to be used again, of the whole process.
 static FREE: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
@@ -87,7 +85,7 @@ impl Drop for Buffer {
         let Some(map) = map.take() else { return };
         let mut free = free();
         let waiting: usize = free.iter().map(|map| map.len()).sum();
-        if waiting.saturating_add(map.len()) <= FREE_MAX {
+        if waiting.saturating_add(map.len()) <= FREE_BUFFERS_MAX {
             free.push(map);
         }
     }
@@ -120,13 +118,13 @@ mod tests {
 
     #[test]
     fn buffers_have_their_lengths_whatever_was_used_before() {
-        for len in [0, 1, LARGE - 1, LARGE, 3 * LARGE, 2 * LARGE + 1, FREE_MAX + 1, LARGE] {
+        for len in [0, 1, LARGE - 1, LARGE, 3 * LARGE, 2 * LARGE + 1, FREE_BUFFERS_MAX + 1, LARGE] {
             let mut buffer = Buffer::new(len, None);
             buffer.fill(7);
             assert!(buffer.len() == len && buffer.iter().all(|&byte| byte == 7), "{len}");
         }
         // Tests on other threads take and free maps meanwhile.
         let waiting: usize = free().iter().map(|map| map.len()).sum();
-        assert!(waiting <= FREE_MAX, "{waiting} bytes wait");
+        assert!(waiting <= FREE_BUFFERS_MAX, "{waiting} bytes wait");
     }
 }

@@ -14,6 +14,7 @@ use super::memory::{Memory, Share};
 use super::outage::Outage;
 use crate::archive_file::{ArchiveFile, Fault, Reach};
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
+use crate::limits::THREAD_BUFFER_MAX;
 
 /// The form in which textures are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -269,7 +270,7 @@ impl Layer {
 
     /// A share of the memory for so many packed bytes, where these are many. Waits for other readers of the device.
     pub(super) fn packed_share(&self, len: u64, reach: Reach) -> Result<Option<Share>, Reason> {
-        if len <= buffer::KEPT as u64 {
+        if len <= THREAD_BUFFER_MAX as u64 {
             return Ok(None);
         }
         match (self.packed_memory.try_take(len), reach) {

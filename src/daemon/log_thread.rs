@@ -1,5 +1,6 @@
 //! The thread that writes the log of a mount. A log that is stuck, such as a full pipe that nobody reads, blocks it alone.
 
+use crate::limits::LOG_LINES_MAX;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::net::UnixDatagram;
@@ -10,8 +11,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Lines that wait. Further ones are lost, and counted.
-const WAITING: usize = 1024;
 /// How long the end of the process waits for the last lines.
 const LAST: Duration = Duration::from_secs(1);
 
@@ -45,7 +44,7 @@ impl LogThread {
     pub(crate) fn start(target: LogTarget) -> io::Result<Self> {
         let is_file = matches!(target, LogTarget::File(_));
         let has_priority = matches!(target, LogTarget::Syslog(..));
-        let (lines, to_write) = sync_channel(WAITING);
+        let (lines, to_write) = sync_channel(LOG_LINES_MAX);
         let (end, ended) = sync_channel(1);
         thread::Builder::new().name("log".into()).spawn(move || {
             run(target, &to_write);

@@ -12,6 +12,7 @@ use rustix::fs::OFlags;
 
 use super::error::DaemonError;
 use super::log_thread::{LogTarget, LogThread};
+use crate::limits::LOG_REMEMBERED_MAX;
 use crate::system::text::missing_parent;
 
 /// Set once mounted.
@@ -24,8 +25,6 @@ static OPENED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// The target of lines that are logged without `--verbose`, although they are no warnings.
 pub(crate) const NEWS: &str = "bsafs::news";
-/// Different lines of an opening that are remembered.
-const REMEMBERED: usize = 10_000;
 
 /// Opens sources. What is logged meanwhile and was logged the last time, too, is not logged again: a mount opens its sources
 /// whenever they change, and most of what is odd about them stays.
@@ -42,7 +41,7 @@ pub(crate) fn while_opening<T>(open: impl FnOnce() -> T) -> T {
 pub(crate) fn is_repeated(text: &str) -> bool {
     let mut opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(lines) = opening.as_mut() else { return false };
-    if lines.len() < REMEMBERED {
+    if lines.len() < LOG_REMEMBERED_MAX {
         lines.insert(text.to_owned());
     }
     OPENED.lock().unwrap_or_else(PoisonError::into_inner).contains(text)

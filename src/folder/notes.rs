@@ -5,6 +5,8 @@ use std::io;
 
 use rustix::io::Errno;
 
+use crate::limits::WALK_NOTES_MAX;
+
 /// Something that a scan left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkNote {
@@ -63,9 +65,6 @@ impl fmt::Display for Why {
     }
 }
 
-/// Notes that are kept of one folder; more are counted.
-const KEPT: usize = 1000;
-
 /// The notes of one scan.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
@@ -76,7 +75,7 @@ pub(super) struct Notes {
 
 impl Notes {
     pub(super) fn add(&mut self, path: impl FnOnce() -> Vec<u8>, why: Why) {
-        if self.kept.len() < KEPT {
+        if self.kept.len() < WALK_NOTES_MAX {
             self.kept.push(WalkNote { path: path(), why });
         } else {
             self.dropped += 1;

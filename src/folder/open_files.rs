@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 
 use super::mounts::Mounts;
+use crate::limits::OPEN_FILES_MAX;
 
-/// Files that are open at a time, but for those that are being read.
-const MOST: NonZero<usize> = NonZero::new(128).unwrap();
+const MOST: NonZero<usize> = NonZero::new(OPEN_FILES_MAX).unwrap();
 
 /// A folder's number, and the file in it.
 type Key = (u32, u32);

@@ -19,10 +19,9 @@ use super::mounts::{Found, Root, path_of, refused};
 use super::names::{FolderRecord, LooseNames, joined, path_from};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
+use crate::limits::FOLDER_ENTRIES_MAX;
 use crate::system::covered::{is_mountpoint, uncovered_target};
 
-/// Files and folders of one folder at most, so that whoever names `/` hears of it before memory is full.
-const ENTRIES_MAX: u32 = 1 << 22;
 /// Deepest nesting, as of the names in archives: deeper trees are none that programs can walk.
 const DEPTH_MAX: u8 = 64;
 /// Bytes of a path that the system takes, without the NUL.
@@ -181,8 +180,9 @@ impl<'a> Scan<'a> {
                 Ok(entry) => {
                     let (name, kind) = (entry.file_name().to_bytes().to_vec(), entry.file_type());
                     listed.push(Listed { name, kind });
-                    if self.folders.len() + self.file_names.len() + listed.len() > ENTRIES_MAX as usize {
-                        return Err(ScanError::TooMany(ENTRIES_MAX));
+                    if self.folders.len() + self.file_names.len() + listed.len() > FOLDER_ENTRIES_MAX as usize
+                    {
+                        return Err(ScanError::TooMany(FOLDER_ENTRIES_MAX));
                     }
                 }
                 Err(errno) => {
@@ -355,8 +355,8 @@ impl<'a> Scan<'a> {
     }
 
     fn check_count(&self) -> Result<(), ScanError> {
-        match self.folders.len() + self.file_names.len() > ENTRIES_MAX as usize {
-            true => Err(ScanError::TooMany(ENTRIES_MAX)),
+        match self.folders.len() + self.file_names.len() > FOLDER_ENTRIES_MAX as usize {
+            true => Err(ScanError::TooMany(FOLDER_ENTRIES_MAX)),
             false => Ok(()),
         }
     }
@@ -398,5 +398,5 @@ fn kind_of(fd: &OwnedFd, name: &[u8]) -> FileType {
 }
 
 fn number(index: usize) -> Result<u32, ScanError> {
-    u32::try_from(index).map_err(|_| ScanError::TooMany(ENTRIES_MAX))
+    u32::try_from(index).map_err(|_| ScanError::TooMany(FOLDER_ENTRIES_MAX))
 }

@@ -1,25 +1,30 @@
 //! How much of an archive is accepted, whatever it declares, and whether unknown versions are.
 
 use super::error::ParseError;
+use crate::limits::{ARCHIVE_ENTRIES_MAX, ARCHIVE_NOTES_MAX, EXTENT_MAX, PACKED_MAX};
 
 /// The most that is accepted of an archive, whatever it declares.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Entries of one archive. Every entry costs at least 16 bytes of table, so that this is an archive whose
-    /// tables alone are 256 MiB; the largest known has some 300,000.
+    /// Entries of one archive; [`ARCHIVE_ENTRIES_MAX`] by default.
     pub entries: u32,
-    /// Bytes that one packed extent may become; half as many for a texture whose texels are put into rows. The largest known
-    /// texture chunk is some 350 MB.
+    /// Bytes that one packed extent may become; half as many for a texture whose texels are put into rows. [`EXTENT_MAX`] by
+    /// default.
     pub extent: u32,
-    /// Bytes that one packed extent may take in its archive.
+    /// Bytes that one packed extent may take in its archive; [`PACKED_MAX`] by default.
     pub packed: u32,
-    /// Notes kept of one archive.
+    /// Notes kept of one archive; [`ARCHIVE_NOTES_MAX`] by default.
     pub notes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { entries: 1 << 24, extent: 1 << 30, packed: 1 << 29, notes: 32 }
+        Self {
+            entries: ARCHIVE_ENTRIES_MAX,
+            extent: EXTENT_MAX,
+            packed: PACKED_MAX,
+            notes: ARCHIVE_NOTES_MAX,
+        }
     }
 }
 

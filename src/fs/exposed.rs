@@ -4,13 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use super::invalidation::NameIn;
-
-/// Maximum number of names that the kernel may have cached and that a comparison of two views does not find:
-/// absent ones, and spellings that are not the stored ones. Further names get no lifetime until the kernel
-/// was asked to drop some.
-const EXPOSED_MAX: usize = 1 << 18;
-/// Bytes that these may take.
-const EXPOSED_BYTES_MAX: usize = 32 << 20;
+use crate::limits::{EXPOSED_BYTES_MAX, EXPOSED_NAMES_MAX};
 
 /// Names that the kernel may have cached.
 #[derive(Debug, Default)]
@@ -28,7 +22,7 @@ impl ExposedNames {
             return true;
         }
         let bytes = self.bytes + bytes(&name);
-        self.is_full |= self.names.len() >= EXPOSED_MAX || bytes > EXPOSED_BYTES_MAX;
+        self.is_full |= self.names.len() >= EXPOSED_NAMES_MAX || bytes > EXPOSED_BYTES_MAX;
         if self.is_full {
             return false;
         }

@@ -14,11 +14,10 @@ use super::status::LastReload;
 use super::view::{Child, FolderChange, View};
 use crate::content::Store;
 use crate::format::EntryId;
+use crate::limits::SPELLINGS_MAX;
 use crate::tree::{Changes, CompareFiles, Kind, Spellings, Tree, compare};
 use crate::vfs::{Opened, Vfs};
 
-/// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
-const SPELLINGS_MAX: usize = 65_536;
 /// How long a listing that began in the view before may pause, and be continued in it.
 const LISTING: Duration = Duration::from_secs(10);
 

@@ -7,11 +7,7 @@ use super::attr::{Attr, NodeKind};
 use super::error::Error;
 use crate::content::{LooseFile, Reach, Reason, Store};
 use crate::format::EntryId;
-
-/// Loose files that no view has and that stay open, the last. The kernel's hold on these is not counted: it may have forgotten some.
-const LOOSE_MAX: usize = 128;
-/// Archives that no view has and that stay open. Those that were replaced first are closed first.
-const SOURCES_MAX: usize = 8;
+use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
 
 /// The files, by their numbers.
 #[derive(Debug, Default)]
@@ -69,7 +65,7 @@ impl Retired {
         let mut closed = Vec::new();
         for (source, store) in &table.sources {
             let is_forgotten = lookups(store) <= 0;
-            if is_forgotten || (unserved > SOURCES_MAX && !is_served(*source)) {
+            if is_forgotten || (unserved > RETIRED_ARCHIVES_MAX && !is_served(*source)) {
                 unserved -= usize::from(!is_served(*source));
                 closed.push(*source);
             }
@@ -159,7 +155,7 @@ impl Table {
     fn add_loose(&mut self, ino: u64, file: LooseFile) {
         self.files.insert(ino, RetiredFile::Loose(Arc::new(file)));
         self.loose.push_back(ino);
-        if self.loose.len() > LOOSE_MAX
+        if self.loose.len() > RETIRED_FILES_MAX
             && let Some(oldest) = self.loose.pop_front()
         {
             self.files.remove(&oldest);

@@ -12,11 +12,10 @@ use super::invalidation::NameIn;
 use super::shared::Shared;
 use crate::content::{Reach, Reason, Store};
 use crate::format::EntryId;
+use crate::limits::ASSUMED_MAX;
 use crate::tree::{Inode, Kind, NodeId, Tree};
 use crate::vfs::Vfs;
 
-/// Assumed folders that the kernel may hold. It is asked to drop those beyond.
-const ASSUMED_MAX: usize = 65_536;
 /// Of these, how many at a time: more than come meanwhile.
 const DROPPED_AT_ONCE: usize = 64;
 

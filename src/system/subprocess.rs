@@ -8,14 +8,13 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::limits::SUBPROCESS_OUTPUT_MAX;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// How long a program that is killed may take to end.
 const KILL_TIME: Duration = Duration::from_millis(500);
-/// Bytes of an output that are kept.
-const OUTPUT_MAX: u64 = 4 << 20;
 
 /// Runs a program without input, and collects what it prints; `None` where it takes longer than `limit`, and is killed.
 ///
@@ -62,7 +61,7 @@ fn collect(mut pipe: impl Read + Send + 'static) -> io::Result<Receiver<Vec<u8>>
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
-        let _ = (&mut pipe).take(OUTPUT_MAX).read_to_end(&mut bytes);
+        let _ = (&mut pipe).take(SUBPROCESS_OUTPUT_MAX).read_to_end(&mut bytes);
         // Nobody receives it where it comes too late.
         let _ = sender.send(bytes);
         let _ = io::copy(&mut pipe, &mut io::sink());

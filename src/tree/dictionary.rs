@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash, xbox};
+use crate::limits::{NAMES_PATHS_MAX, NAMES_TEXT_MAX};
 
 /// Paths by their hash, in every hash family. One serves all archives of a command, on all threads; the paths are
 /// hashed for a family at its first use.
@@ -29,7 +30,7 @@ pub struct TooManyPaths;
 
 impl std::fmt::Display for TooManyPaths {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "lists of names may have {PATHS_MAX} paths and {} MiB together", TEXT_MAX >> 20)
+        write!(f, "lists of names may have {NAMES_PATHS_MAX} paths and {} MiB together", NAMES_TEXT_MAX >> 20)
     }
 }
 
@@ -37,7 +38,7 @@ impl std::error::Error for TooManyPaths {}
 
 impl Dictionary {
     /// Limit in bytes of all lists together; all known paths of all games take about 40 MiB.
-    pub const TEXT_MAX: usize = TEXT_MAX;
+    pub const TEXT_MAX: usize = NAMES_TEXT_MAX;
 
     /// A dictionary without paths, for archives whose names are in `encoding`.
     pub fn new(encoding: Encoding) -> Self {
@@ -62,7 +63,7 @@ impl Dictionary {
                 continue;
             };
             let start = self.text.len();
-            if self.paths.len() >= PATHS_MAX || start + path.len() > TEXT_MAX {
+            if self.paths.len() >= NAMES_PATHS_MAX || start + path.len() > NAMES_TEXT_MAX {
                 return Err(TooManyPaths);
             }
             self.text.extend_from_slice(&path);
@@ -129,7 +130,3 @@ impl Dictionary {
         &self.text[start as usize..end as usize]
     }
 }
-
-const TEXT_MAX: usize = 64 << 20;
-/// An index takes 24 bytes a path: at most 96 MiB a family.
-const PATHS_MAX: usize = 1 << 22;

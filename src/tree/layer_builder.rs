@@ -12,6 +12,7 @@ use super::stored_names::{StoredNames, TooManyNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, placeholder_name};
 use crate::format::{Archive, Entry, Name, name};
+use crate::limits::{ARCHIVE_FOLDERS_MIN, BYTES_A_FOLDER};
 
 impl LayerNames {
     /// The names of an archive, in `encoding`. With `base`, all of them are in a folder of that name.
@@ -53,11 +54,6 @@ impl LayerNames {
 /// Names that are searched for a separator. Where none has one, or later ones have the other, those become stored
 /// overrides.
 const SEPARATOR_SAMPLE: usize = 1024;
-
-/// Folders that the paths of an archive may make, and how many bytes of distinct stored paths allow another; each path
-/// may also make one whatever its length. A folder takes some hundred bytes while the tree is made, and two in a path.
-const FOLDERS_MIN: usize = 1 << 12;
-const BYTES_A_FOLDER: usize = 8;
 
 struct LayerBuilder<'a> {
     layer: LayerNames,
@@ -117,7 +113,7 @@ impl<'a> LayerBuilder<'a> {
             base: 0,
         };
         let (entered, by_path) = (FolderIndex::default(), HashMap::new());
-        Self { layer, entered, folders_left: FOLDERS_MIN, by_path, last: None }
+        Self { layer, entered, folders_left: ARCHIVE_FOLDERS_MIN, by_path, last: None }
     }
 
     /// Adds a file. `recovered` is its path in a dictionary, `sniffed` an extension for a name made from its hash.

@@ -6,6 +6,7 @@ use crate::content::TextureForm;
 use crate::format::encoding::Encoding;
 use crate::format::{Limits, Options};
 use crate::game::{ArchiveRule, Overrides};
+pub use crate::limits::{CACHE_SIZE, READ_LIMIT};
 
 /// How sources are opened. What is not set has its default, and a profile among the sources may set it.
 ///
@@ -69,11 +70,6 @@ impl FolderArchives {
     pub const ALL: [(&'static str, Self); 3] =
         [("open", Self::Open), ("files", Self::Files), ("both", Self::Both)];
 }
-
-/// Bytes of decoded extents that are kept by default.
-pub const CACHE_SIZE: u64 = 64 << 20;
-/// Bytes of the largest file that is read whole by default.
-pub const READ_LIMIT: u64 = 1 << 30;
 
 impl OpenOptions {
     /// The defaults.
