@@ -19,6 +19,9 @@ const LITTLE: u64 = 1 << 9;
 /// Bytes that a piece has behind its block, so that few records lie in two pieces.
 const OVERLAP: u64 = 1 << 9;
 
+/// Places for pieces, which are filled in order.
+type List = Box<[OnceLock<Vec<u8>>]>;
+
 /// Pieces of a file. None is dropped before all of them are.
 pub(super) struct Pieces<'a> {
     file: &'a File,
@@ -26,7 +29,7 @@ pub(super) struct Pieces<'a> {
     len: u64,
     /// Pieces in the order in which they were read: one, then two, four, eight ... each list is made when it
     /// is needed, so that none moves.
-    lists: [OnceLock<Box<[OnceLock<Vec<u8>>]>>; 32],
+    lists: [OnceLock<List>; 32],
     index: Mutex<Index>,
 }
 
