@@ -18,7 +18,7 @@ use twox_hash::XxHash3_64;
 
 use super::fault::Fault;
 use super::pieces::Pieces;
-use super::stat::{COARSEST_TICK, Compared, Stat, compare};
+use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
 use crate::read::Bytes;
 use crate::system::covered::uncovered;
 
@@ -234,8 +234,8 @@ impl ArchiveFile {
             None => Ok(false),
         };
         match compare(&self.opened, self.compared_ctime(), || self.stat(), is_same)? {
-            Compared::Same(stat) => self.note_compared(&stat, began),
-            Compared::Known | Compared::Moving => {}
+            Unchanged::Same(stat) => self.note_compared(&stat, began),
+            Unchanged::Known | Unchanged::Moving => {}
         }
         Ok(())
     }

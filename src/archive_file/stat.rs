@@ -49,7 +49,7 @@ impl Stat {
 
 /// What is known of a file that is the same.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Compared {
+pub(crate) enum Unchanged {
     /// Its ctime is the one that is known already.
     Known,
     /// Its tables are the same, as of this `fstat`.
@@ -65,7 +65,7 @@ pub(crate) fn compare(
     known: Option<i64>,
     mut stat: impl FnMut() -> io::Result<Stat>,
     is_same: impl FnOnce() -> io::Result<bool>,
-) -> Result<Compared, Fault> {
+) -> Result<Unchanged, Fault> {
     let mut stat = || match stat() {
         Ok(now) if now.is_same_file(opened) => Ok(now),
         Ok(_) => Err(Fault::Changed),
@@ -73,12 +73,12 @@ pub(crate) fn compare(
     };
     let before = stat()?;
     if known == Some(before.ctime) {
-        return Ok(Compared::Known);
+        return Ok(Unchanged::Known);
     }
     if !is_same().map_err(Fault::Io)? {
         return Err(Fault::Changed);
     }
-    Ok(if stat()? == before { Compared::Same(before) } else { Compared::Moving })
+    Ok(if stat()? == before { Unchanged::Same(before) } else { Unchanged::Moving })
 }
 
 #[cfg(test)]
@@ -96,9 +96,9 @@ mod tests {
         let mut stats = stats.into_iter();
         let stat = || stats.next().flatten().ok_or_else(failed);
         match compare(&OPENED, known, stat, || is_same.ok_or_else(failed)) {
-            Ok(Compared::Known) => "known",
-            Ok(Compared::Same(_)) => "same",
-            Ok(Compared::Moving) => "moving",
+            Ok(Unchanged::Known) => "known",
+            Ok(Unchanged::Same(_)) => "same",
+            Ok(Unchanged::Moving) => "moving",
             Err(Fault::Changed) => "changed",
             Err(Fault::Io(_)) => "this read fails",
             Err(Fault::Beyond | Fault::OutOfReach) => "neither",

@@ -14,8 +14,7 @@ const FILES_MAX: usize = 25;
 const TOO_FULL: &[&str] = &["src/game", "tests/mount"];
 
 /// Names that several public types still share.
-const SHARED_NAMES: &[&str] =
-    &["Compared", "Files", "FolderNames", "Name", "Note", "PlannedLayer", "Status", "Store", "Texture"];
+const SHARED_NAMES: &[&str] = &["PlannedLayer", "Status", "Store"];
 
 /// Commands that `bsafs help` does not list. The shells call them.
 const HIDDEN_COMMANDS: &[&str] = &["complete"];
