@@ -40,14 +40,14 @@
 //! # The walk of a read
 //!
 //! 1. The kernel sends READ for an inode number. A worker thread of fuser calls the adaptor (`fuse/adaptor.rs`), which runs it
-//!    there, or on a thread of the archive's device where no other worker would stay free (`fuse/io_threads.rs`).
+//!    there, or leaves it in the queue of the archive's device if that has its share of the workers (`fuse/device_queues.rs`).
 //! 2. The operation (`fs/view.rs`, of the current view) finds the node of the number and the entry of the node: an archive and a file
 //!    in it.
-//! 3. The store (`content/read.rs`) has the range cut at the borders of the file's head and extents (`content/way.rs`). The
+//! 3. The store (`content/read.rs`) cuts the range at the borders of the file's head and extents (`content/read_strategy.rs`). The
 //!    head is synthesised; textures that are made linear are decoded whole into the cache (`content/linear.rs`).
-//! 4. For each piece of an extent `content/way.rs` decides its `Way`, once:
+//! 4. Each piece of an extent has a `ReadStrategy` (`content/read_strategy.rs`):
 //!
-//!    | `Way` | when | bytes come from |
+//!    | `ReadStrategy` | when | bytes come from |
 //!    |---|---|---|
 //!    | `Stored` | the extent is not compressed | one positioned read |
 //!    | `Whole` | all of the extent is requested | decoded into the reply, not cached |
@@ -98,7 +98,7 @@
 //! | which name is shown for a node? | [`tree::Tree::name`] alone decides it |
 //! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
 //! | what happens when an archive changes? | the walk of a change, above; [`source`]: EIO meanwhile |
-//! | what when its disk fails or hangs? | EIO, and a line in the log for each outage; `fuse/io_threads.rs` keeps a worker free, `fs/sizes.rs` tells no size that is not known |
+//! | what when its disk fails or hangs? | EIO, and a line in the log for each outage; `fuse/device_queues.rs` keeps a worker free, `fs/sizes.rs` tells no size that is not known |
 //! | how are all mounts listed, though a daemon hangs? | `cli/mount_status.rs`: each is asked by a process of its own, in a bounded time; `cli/holders.rs` finds who uses a mount by device numbers alone |
 //! | where does `bsafs open` mount, and what ends that? | `~/bsafs/NAME`: GLib shows no mounts below dot folders or the runtime directory; `cli/desktop_open.rs`, `cli/mounts_folder.rs`, `cli/user_manager.rs` |
 //! | what is measured, and what was tried and left out? | `tests/bench/RESULTS.md` |

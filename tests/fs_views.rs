@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use bsafs::Vfs;
-use bsafs::content::Reach;
 use bsafs::fs::{FileSystem, Presentation};
 use bsafs::tree::NodeId;
 use tempfile::TempDir;
@@ -36,7 +35,7 @@ fn a_file_that_is_first_looked_at_during_a_reload_is_known_after_it() {
                 }
                 let view = fs.view();
                 let ino = NodeId::ROOT_INO + node;
-                view.read(ino, 0, 1, Reach::Device, |_| ()).unwrap();
+                view.read(ino, 0, 1, |_| ()).unwrap();
                 // So that the kernel may hold its size for ever.
                 if view.is_current() {
                     told.push(ino);
@@ -63,7 +62,7 @@ fn loose_files_that_are_replaced_while_nobody_holds_them_leave_few_descriptors()
     let fs = mounted(dir.path());
     for n in 0..400 {
         let ino = fs.view().lookup(NodeId::ROOT_INO, b"a").unwrap().attr.unwrap().ino;
-        fs.view().read(ino, 0, 1, Reach::Device, |_| ()).unwrap();
+        fs.view().read(ino, 0, 1, |_| ()).unwrap();
         fs::write(dir.path().join("b"), "longer".repeat(n)).unwrap();
         fs::rename(dir.path().join("b"), &path).unwrap();
         reload(&fs);
@@ -86,7 +85,7 @@ fn a_file_that_was_changed_with_size_and_mtime_put_back_is_another_one() {
     let fs = mounted(dir.path());
     let look = || {
         let ino = fs.view().lookup(NodeId::ROOT_INO, b"a").unwrap().attr.unwrap().ino;
-        (ino, fs.view().read(ino, 0, 9, Reach::Device, <[u8]>::to_vec).unwrap())
+        (ino, fs.view().read(ino, 0, 9, <[u8]>::to_vec).unwrap())
     };
     let red = look();
     // Other times than the first, however coarse the clock is.
@@ -137,7 +136,7 @@ fn generation(fs: &FileSystem, path: &str) -> (u64, u32) {
     let ino = path.split('/').fold(NodeId::ROOT_INO, |ino, name| {
         view.lookup(ino, name.as_bytes()).unwrap().attr.unwrap_or_else(|| panic!("no {path}")).ino
     });
-    let _ = view.read(ino, 0, 1, Reach::Device, |_| ());
+    let _ = view.read(ino, 0, 1, |_| ());
     (ino, view.generation(ino))
 }
 
@@ -184,7 +183,7 @@ fn the_generation_of_a_file_that_a_slow_disk_tells_of_later_does_not_change() {
     let ino = view.lookup(folder, b"b").unwrap().attr.unwrap().ino;
     // As LOOKUP and READDIRPLUS answer after a second.
     let told = view.generation(ino);
-    view.read(ino, 0, 1, Reach::Device, |_| ()).unwrap();
+    view.read(ino, 0, 1, |_| ()).unwrap();
     assert_eq!(view.generation(ino), told);
     fs::write(dir.path().join("other"), "x").unwrap();
     reload(&fs);

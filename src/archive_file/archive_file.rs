@@ -4,7 +4,7 @@
 //! decides.
 
 use std::fs::File;
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::OFlags;
-use rustix::io::{ReadWriteFlags, preadv2};
 use twox_hash::XxHash3_64;
 
 use super::fault::Fault;
@@ -52,15 +51,6 @@ pub struct ArchiveFile {
 struct Tables {
     ranges: Vec<Range<u64>>,
     digest: u64,
-}
-
-/// How far a read goes for its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// To the page cache alone: nobody waits for a device.
-    PageCache,
-    /// To the device that the file is on, however long that takes.
-    Device,
 }
 
 impl ArchiveFile {
@@ -174,13 +164,10 @@ impl ArchiveFile {
     /// Fills `buffer` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`Fault::OutOfReach`] where `reach` does not suffice; nothing else is then known. [`Fault::Changed`] where the file was changed since it was opened, even if the read succeeded; logged the first
+    /// [`Fault::Changed`] where the file was changed since it was opened, even if the read succeeded; logged the first
     /// time, and final. Checked after the read: a check before it would miss a write between the two. A check that fails
     /// is an error of this read alone.
-    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64, reach: Reach) -> Result<(), Fault> {
-        if reach == Reach::PageCache {
-            return self.read_cached_at(buffer, offset).ok_or(Fault::OutOfReach);
-        }
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Fault> {
         let read = self.file.read_exact_at(buffer, offset);
         self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         self.check_unchanged()?;
@@ -192,18 +179,6 @@ impl ArchiveFile {
             }
             _ => Fault::Io(error),
         })
-    }
-
-    /// The same where all bytes are in the page cache, and the file is known to be unchanged without a digest.
-    fn read_cached_at(&self, buffer: &mut [u8], offset: u64) -> Option<()> {
-        let len = buffer.len();
-        let read =
-            preadv2(&self.file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT).ok()?;
-        if read < len || !self.is_known(&self.stat().ok()?) {
-            return None;
-        }
-        self.bytes_read.fetch_add(len as u64, Ordering::Relaxed);
-        Some(())
     }
 
     /// Whether the file is the one that was opened. That it is not is final: the tables are those of the old content.
@@ -302,11 +277,8 @@ mod tests {
         file.set_modified(source.modified()).unwrap();
         // As if the clock had not ticked meanwhile.
         source.ctime.store(source.stat().unwrap().ctime, Ordering::Relaxed);
-        assert!(
-            source.read_exact_at(&mut [0; 4], 11, Reach::Device).is_ok(),
-            "noticed early: not the case of this test"
-        );
+        assert!(source.read_exact_at(&mut [0; 4], 11).is_ok(), "noticed early: not the case of this test");
         std::thread::sleep(COARSEST_TICK);
-        assert!(matches!(source.read_exact_at(&mut [0; 4], 11, Reach::Device), Err(Fault::Changed)));
+        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(Fault::Changed)));
     }
 }

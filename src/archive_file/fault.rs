@@ -5,8 +5,6 @@ use std::io;
 /// Why a read failed.
 #[derive(Debug)]
 pub enum Fault {
-    /// The bytes are out of [`super::archive_file::Reach::PageCache`], or the file system cannot tell.
-    OutOfReach,
     /// The file was changed since its tables were read.
     Changed,
     /// The bytes lie beyond the end of the file.

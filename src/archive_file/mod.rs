@@ -6,6 +6,6 @@ mod fault; // why a read failed
 mod pieces; // what a parser needs of the file
 mod stat; // what fstat reports, and when that is another file
 
-pub use archive_file::{ArchiveFile, Reach};
+pub use archive_file::ArchiveFile;
 pub use fault::Fault;
 pub use stat::COARSEST_TICK;

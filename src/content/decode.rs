@@ -11,7 +11,6 @@ use super::decoded::Decoded;
 use super::error::{ReadError, Reason};
 use super::large::Buffer;
 use super::store::Store;
-use crate::archive_file::Reach;
 use crate::format::EntryId;
 
 /// Packed bytes that are read beyond the length of the prefix, for the headers of streams.
@@ -56,18 +55,11 @@ impl Store {
 
     /// A whole extent, from the cache or into it. The size was checked. Its packed bytes are read before others wait for
     /// them to be decoded: nobody waits for somebody who waits for a device.
-    pub(super) fn decode_cached(
-        &self,
-        id: EntryId,
-        index: u32,
-        key: CacheKey,
-        reach: Reach,
-    ) -> Result<Decoded, Reason> {
+    pub(super) fn decode_cached(&self, id: EntryId, index: u32, key: CacheKey) -> Result<Decoded, Reason> {
         if let Some(decoded) = self.cached(key) {
             return Ok(decoded);
         }
-        self.check_reach(key.size as usize, reach)?;
-        self.layer(id.layer).with_payload(index, u64::MAX, reach, |payload, _| {
+        self.layer(id.layer).with_payload(index, u64::MAX, |payload, _| {
             self.get_or_decode(key, || {
                 let size = key.size as usize;
                 let mut out = Buffer::new(size, self.share(size));
@@ -78,9 +70,9 @@ impl Store {
     }
 
     /// Decodes a whole extent of a file into `out`, which has its size.
-    pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8], reach: Reach) -> Result<(), Reason> {
+    pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8]) -> Result<(), Reason> {
         let layer = self.layer(id.layer);
-        layer.with_payload(index, u64::MAX, reach, |payload, _| {
+        layer.with_payload(index, u64::MAX, |payload, _| {
             self.decode_payload(id, index, payload, out).map(drop)
         })
     }
@@ -94,7 +86,7 @@ impl Store {
         use_it: impl FnOnce(&[u8], Option<Quirk>) -> T,
     ) -> Result<T, Reason> {
         let size = size as usize;
-        self.layer(id.layer).with_payload(index, u64::MAX, Reach::Device, |payload, _| {
+        self.layer(id.layer).with_payload(index, u64::MAX, |payload, _| {
             buffer::answer(size, self.share(size), |out| {
                 let quirk = self.decode_payload(id, index, payload, out)?;
                 Ok(use_it(out, quirk))
@@ -135,7 +127,6 @@ impl Store {
         index: u32,
         within: &Range<u64>,
         out: &mut [u8],
-        reach: Reach,
     ) -> Result<bool, Reason> {
         let layer = self.layer(id.layer);
         let codec = layer.extent(index).codec;
@@ -143,7 +134,7 @@ impl Store {
         // Data that packs at all yields more than it takes; where it does not, twice as much is read next.
         let mut len = within.end + STREAM_HEADER;
         loop {
-            let (decoded, is_all) = layer.with_payload(index, len, reach, |payload, is_all| {
+            let (decoded, is_all) = layer.with_payload(index, len, |payload, is_all| {
                 // An error of the prefix is left to the decoding of the whole, which reports it in full.
                 Ok(codec::prefix(codec, payload, &mut first).map_or((0, true), |len| (len, is_all)))
             })?;

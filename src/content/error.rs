@@ -25,8 +25,6 @@ pub struct ReadError {
 /// What is wrong with an extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A read that must not wait for the device would; no fault, and not counted as one.
-    OutOfReach,
     /// The archive is not the one that was opened; its source logs this once.
     Changed,
     /// The extent lies beyond the end of the archive.
@@ -50,7 +48,6 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OutOfReach => f.write_str("its data is not in the page cache"),
             Self::Changed => f.write_str("the archive was changed while in use"),
             Self::Beyond => f.write_str("its data lies beyond the end of the archive"),
             Self::Prefix => f.write_str("what stands in front of its data is longer than the data"),
@@ -90,7 +87,6 @@ impl std::error::Error for ReadError {}
 impl From<Fault> for Reason {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::OutOfReach => Self::OutOfReach,
             Fault::Changed => Self::Changed,
             Fault::Beyond => Self::Beyond,
             // An error without a number is a read that ended early.

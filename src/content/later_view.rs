@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use super::layer::Layer;
 use super::store::{LayerContent, Store};
 use crate::archive_file::ArchiveFile;
-use crate::folder::{LooseFile, LooseFolder, Wait};
+use crate::folder::{LooseFile, LooseFolder};
 use crate::format::EntryId;
 
 impl Store {
@@ -52,8 +52,7 @@ impl Store {
                 now.number == then.number && id.entry == earlier_id.entry
             }
             (LayerContent::Folder(now), LayerContent::Folder(then)) => {
-                let is_known =
-                    |known| now.folder.look(id.entry, Wait::Yes).is_ok_and(|now| now.is_equal(&known));
+                let is_known = |known| now.folder.look(id.entry).is_ok_and(|now| now.is_equal(&known));
                 // Nobody was told anything of a file that is not known.
                 now.folder.path() == then.folder.path()
                     && then.folder.known(earlier_id.entry).is_none_or(is_known)

@@ -12,7 +12,7 @@ use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
 use super::memory::{Memory, Share};
 use super::outage::Outage;
-use crate::archive_file::{ArchiveFile, Fault, Reach};
+use crate::archive_file::{ArchiveFile, Fault};
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 use crate::limits::THREAD_BUFFER_MAX;
 
@@ -185,14 +185,14 @@ impl Layer {
     }
 
     /// How many bytes an extent becomes; reads its prefix where only that states it, once.
-    pub(super) fn size(&self, index: u32, reach: Reach) -> Result<u32, Reason> {
+    pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
         let extent = self.extent(index);
         if let Some(size) = extent.size {
             return Ok(size);
         }
         let mut first = [0; extent_prefix::MAX];
         let first = &mut first[..extent_prefix::MAX.min(extent.packed as usize)];
-        match self.source.read_exact_at(first, extent.offset, reach) {
+        match self.source.read_exact_at(first, extent.offset) {
             Ok(()) => Ok(self.parse_prefix(index, first)?.size),
             Err(fault) => {
                 if matches!(fault, Fault::Beyond) {
@@ -223,18 +223,12 @@ impl Layer {
     }
 
     /// Fills `out` from `offset` bytes into a stored extent.
-    pub(super) fn read_stored(
-        &self,
-        index: u32,
-        offset: u64,
-        out: &mut [u8],
-        reach: Reach,
-    ) -> Result<(), Reason> {
+    pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
         let extent = self.extent(index);
         // Length of the prefix: packed length less size.
-        let payload = extent.packed.checked_sub(self.size(index, reach)?).ok_or(Reason::Prefix)?;
+        let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
-        Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?, reach)?)
+        Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?)?)
     }
 
     /// Calls `use_it` with the first `len` bytes of an extent's payload, or all of them where it has fewer, and whether
@@ -243,7 +237,6 @@ impl Layer {
         &self,
         index: u32,
         len: u64,
-        reach: Reach,
         use_it: impl FnOnce(&[u8], bool) -> Result<T, Reason>,
     ) -> Result<T, Reason> {
         let extent = self.extent(index);
@@ -253,8 +246,8 @@ impl Layer {
         }
         let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
         let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
-        buffer::packed(usize::try_from(len).unwrap_or(usize::MAX), self.packed_share(len, reach)?, |packed| {
-            self.source.read_exact_at(packed, extent.offset, reach)?;
+        buffer::packed(usize::try_from(len).unwrap_or(usize::MAX), self.packed_share(len), |packed| {
+            self.source.read_exact_at(packed, extent.offset)?;
             use_it(self.payload(index, packed)?, len == u64::from(extent.packed))
         })
     }
@@ -269,22 +262,18 @@ impl Layer {
     }
 
     /// A share of the memory for so many packed bytes, where these are many. Waits for other readers of the device.
-    pub(super) fn packed_share(&self, len: u64, reach: Reach) -> Result<Option<Share>, Reason> {
+    pub(super) fn packed_share(&self, len: u64) -> Option<Share> {
         if len <= THREAD_BUFFER_MAX as u64 {
-            return Ok(None);
+            return None;
         }
-        match (self.packed_memory.try_take(len), reach) {
-            (Some(share), _) => Ok(Some(share)),
-            (None, Reach::Device) => Ok(Some(self.packed_memory.take(len, || false))),
-            (None, Reach::PageCache) => Err(Reason::OutOfReach),
-        }
+        Some(self.packed_memory.take(len, || false))
     }
 
     /// Whether a fault of this entry is to be reported: the first of each entry, and of an outage, which concerns all
     /// entries, the first of any. A change of the archive is reported by its source.
     pub(super) fn is_new_fault(&self, entry: u32, reason: &Reason) -> bool {
         match reason {
-            Reason::Changed | Reason::OutOfReach => false,
+            Reason::Changed => false,
             Reason::Io(_) => self.outage.is_new(),
             _ => self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry),
         }

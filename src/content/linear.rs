@@ -11,7 +11,6 @@ use super::decoded::Decoded;
 use super::error::{ReadError, Reason};
 use super::large::Buffer;
 use super::store::Store;
-use crate::archive_file::Reach;
 use crate::format::{EntryId, LinearTexture};
 
 /// Set in the offset of such a file's cache key, so that it differs from those of extents, whose offsets are smaller.
@@ -19,7 +18,7 @@ const LINEAR_KEY: u64 = 1 << 63;
 
 impl Store {
     /// The texels of a file in rows, from the cache or into it.
-    pub(super) fn decode_linear(&self, id: EntryId, reach: Reach) -> Result<Decoded, ReadError> {
+    pub(super) fn decode_linear(&self, id: EntryId) -> Result<Decoded, ReadError> {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
         let fault = |reason| self.fault(id, first, reason);
@@ -31,9 +30,8 @@ impl Store {
         if let Some(decoded) = self.cached(key) {
             return Ok(decoded);
         }
-        self.check_reach(size as usize, reach).map_err(fault)?;
         let index = Cell::new(first);
-        let made = self.with_payloads(id, reach, &index, |payloads| {
+        let made = self.with_payloads(id, &index, |payloads| {
             self.get_or_decode(key, || self.decode_tiled(id, &texture, payloads, (tiled, size), &index))
         });
         made.map_err(|reason| self.fault(id, index.get(), reason))
@@ -45,7 +43,7 @@ impl Store {
         let layer = self.layer(id.layer);
         let mut sum = 0_u32;
         for index in layer.extents(id.entry) {
-            let added = layer.size(index, Reach::Device).and_then(|size| {
+            let added = layer.size(index).and_then(|size| {
                 self.check_size(id.layer, index, size)?;
                 sum = sum.saturating_add(size);
                 // Its rows take as much again.
@@ -61,7 +59,6 @@ impl Store {
     fn with_payloads<T>(
         &self,
         id: EntryId,
-        reach: Reach,
         failed: &Cell<u32>,
         use_it: impl FnOnce(&[&[u8]]) -> Result<T, Reason>,
     ) -> Result<T, Reason> {
@@ -71,13 +68,13 @@ impl Store {
         if len > u64::from(self.shared.limits.packed) {
             return Err(Reason::Packed(u32::try_from(len).unwrap_or(u32::MAX)));
         }
-        buffer::packed(len as usize, layer.packed_share(len, reach)?, |packed| {
+        buffer::packed(len as usize, layer.packed_share(len), |packed| {
             let mut payloads = Vec::with_capacity(extents.len());
             let mut rest = packed;
             for (index, extent) in extents {
                 failed.set(index);
                 let (bytes, others) = rest.split_at_mut(extent.packed as usize);
-                layer.source.read_exact_at(bytes, extent.offset, reach)?;
+                layer.source.read_exact_at(bytes, extent.offset)?;
                 payloads.push(layer.payload(index, bytes)?);
                 rest = others;
             }
@@ -103,7 +100,7 @@ impl Store {
             let mut rest = &mut tiled[..];
             for (index, payload) in layer.extents(id.entry).zip(payloads) {
                 failed.set(index);
-                let size = layer.size(index, Reach::PageCache)? as usize;
+                let size = layer.size(index)? as usize;
                 let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
                 self.decode_payload(id, index, payload, out)?;
                 rest = others;

@@ -10,8 +10,7 @@ use rustix::io::Errno;
 use super::buffer;
 use super::error::{ReadError, Reason};
 use super::outage::Outage;
-use crate::archive_file::Reach;
-use crate::folder::{FileFault, FileStat, LooseFolder, Wait};
+use crate::folder::{FileFault, FileStat, LooseFolder};
 use crate::format::EntryId;
 
 /// Bytes of a file that are copied and checked at once.
@@ -37,8 +36,8 @@ impl LooseFiles {
     }
 
     /// What a file is; looks at it, where nobody did yet.
-    pub(super) fn look(&self, id: EntryId, reach: Reach) -> Result<FileStat, ReadError> {
-        self.folder.look(id.entry, wait(reach)).map_err(|fault| self.fault(id, fault))
+    pub(super) fn look(&self, id: EntryId) -> Result<FileStat, ReadError> {
+        self.folder.look(id.entry).map_err(|fault| self.fault(id, fault))
     }
 
     /// Calls `answer` with the bytes of a file from `offset` on: `len` of them, or fewer at the file's end.
@@ -47,16 +46,15 @@ impl LooseFiles {
         id: EntryId,
         offset: u64,
         len: u32,
-        reach: Reach,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, ReadError> {
-        let size = self.look(id, reach)?.size;
+        let size = self.look(id)?.size;
         let end = size.min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
         };
         buffer::answer(usize::try_from(len).unwrap_or(usize::MAX), None, |out| {
-            let read = self.folder.read_exact_at(id.entry, out, offset, wait(reach));
+            let read = self.folder.read_exact_at(id.entry, out, offset);
             read.map_err(|fault| self.fault(id, fault))?;
             Ok(answer(out))
         })
@@ -64,9 +62,9 @@ impl LooseFiles {
 
     /// Writes a whole file, piece by piece; returns its size in bytes.
     pub(super) fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
-        let size = self.look(id, Reach::Device).map_err(io::Error::other)?.size;
+        let size = self.look(id).map_err(io::Error::other)?.size;
         for at in (0..size).step_by(COPY_LEN as usize) {
-            let written = self.read(id, at, COPY_LEN as u32, Reach::Device, |bytes| to.write_all(bytes));
+            let written = self.read(id, at, COPY_LEN as u32, |bytes| to.write_all(bytes));
             written.map_err(io::Error::other)??;
         }
         Ok(size)
@@ -74,33 +72,22 @@ impl LooseFiles {
 
     /// Reads a whole file.
     pub(super) fn check(&self, id: EntryId) -> Result<(), ReadError> {
-        let size = self.look(id, Reach::Device)?.size;
-        (0..size)
-            .step_by(COPY_LEN as usize)
-            .try_for_each(|at| self.read(id, at, COPY_LEN as u32, Reach::Device, |_| ()))
+        let size = self.look(id)?.size;
+        (0..size).step_by(COPY_LEN as usize).try_for_each(|at| self.read(id, at, COPY_LEN as u32, |_| ()))
     }
 
     fn fault(&self, entry: EntryId, fault: FileFault) -> ReadError {
         let reason = match fault {
-            FileFault::OutOfReach => Reason::OutOfReach,
             FileFault::Changed => Reason::FileChanged,
             FileFault::Io(error) => Reason::FileIo(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
         };
         let is_refused =
             |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
         let is_new = match reason {
-            Reason::OutOfReach => false,
             // What concerns all files of a disk is reported once.
             Reason::FileIo(errno) if !is_refused(errno) => self.outage.is_new(),
             _ => self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.entry),
         };
         ReadError { entry, at: 0, reason, is_new }
-    }
-}
-
-fn wait(reach: Reach) -> Wait {
-    match reach {
-        Reach::PageCache => Wait::No,
-        Reach::Device => Wait::Yes,
     }
 }

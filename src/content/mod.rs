@@ -29,5 +29,4 @@ pub use error::{ReadError, Reason};
 pub use layer::{LayerTables, TextureForm};
 pub use store::{Packing, Store};
 
-pub use crate::archive_file::Reach;
 pub use crate::folder::LooseFile;

@@ -8,7 +8,6 @@ use super::decoded::Decoded;
 use super::error::ReadError;
 use super::store::Store;
 use super::way::{Piece, PieceSource, Way};
-use crate::archive_file::Reach;
 use crate::format::{Codec, EntryId};
 
 /// Pieces in which stored files are copied and checked, in bytes.
@@ -34,26 +33,10 @@ impl Store {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, ReadError> {
-        self.read_within(id, offset, len, Reach::Device, answer)
-    }
-
-    /// The same, as far as `reach` goes.
-    ///
-    /// # Errors
-    /// That of the first extent that cannot be read; [`super::Reason::OutOfReach`] where `answer` was not called because
-    /// one would wait.
-    pub fn read_within<T>(
-        &self,
-        id: EntryId,
-        offset: u64,
-        len: u32,
-        reach: Reach,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, ReadError> {
         if let Some(files) = self.loose(id) {
-            return files.read(id, offset, len, reach, answer).inspect_err(|error| self.count_fault(error));
+            return files.read(id, offset, len, answer).inspect_err(|_| self.count_fault());
         }
-        let end = self.exact_size(id, reach)?.min(offset.saturating_add(u64::from(len)));
+        let end = self.exact_size(id)?.min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
         };
@@ -61,7 +44,7 @@ impl Store {
         buffer::answer(len as usize, None, |out| {
             // One piece, as nearly always: from the cache it is answered without a copy.
             if let [piece] = &pieces[..] {
-                return Ok(match self.read_piece(id, piece, true, out, reach)? {
+                return Ok(match self.read_piece(id, piece, true, out)? {
                     PieceBytes::InBuffer => answer(out),
                     PieceBytes::InCache(decoded) => {
                         let answered = answer(&decoded.bytes()[piece.range()]);
@@ -73,7 +56,7 @@ impl Store {
             let mut rest = &mut out[..];
             for piece in &pieces {
                 let (to, others) = rest.split_at_mut(piece.range().len());
-                if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, false, to, reach)? {
+                if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, false, to)? {
                     to.copy_from_slice(&decoded.bytes()[piece.range()]);
                     self.shared.cache.note_served(&decoded.key, piece.len());
                 }
@@ -94,13 +77,13 @@ impl Store {
         let layer = self.layer(id.layer);
         to.write_all(&layer.head_bytes(id.entry))?;
         if layer.linear(id.entry).is_some() {
-            to.write_all(self.decode_linear(id, Reach::Device).map_err(io::Error::other)?.bytes())?;
-            return self.exact_size(id, Reach::Device).map_err(io::Error::other);
+            to.write_all(self.decode_linear(id).map_err(io::Error::other)?.bytes())?;
+            return self.exact_size(id).map_err(io::Error::other);
         }
         for index in layer.extents(id.entry) {
             self.with_extent(id, index, |bytes, _| to.write_all(bytes)).map_err(io::Error::other)??;
         }
-        self.exact_size(id, Reach::Device).map_err(io::Error::other)
+        self.exact_size(id).map_err(io::Error::other)
     }
 
     /// Decodes a whole file; returns what is not as it should be although every byte came.
@@ -134,7 +117,6 @@ impl Store {
         piece: &Piece,
         is_alone: bool,
         out: &mut [u8],
-        reach: Reach,
     ) -> Result<PieceBytes, ReadError> {
         let layer = self.layer(id.layer);
         let within = &piece.within;
@@ -143,16 +125,16 @@ impl Store {
                 out.copy_from_slice(&layer.head_bytes(id.entry)[piece.range()]);
                 return Ok(PieceBytes::InBuffer);
             }
-            PieceSource::Linear => return self.decode_linear(id, reach).map(PieceBytes::InCache),
+            PieceSource::Linear => return self.decode_linear(id).map(PieceBytes::InCache),
             PieceSource::Extent(index) => index,
         };
         let in_buffer = |()| PieceBytes::InBuffer;
-        let read = self.way(id, index, within, is_alone, reach).and_then(|way| match way {
-            Way::Stored => layer.read_stored(index, within.start, out, reach).map(in_buffer),
-            Way::Whole => self.decode(id, index, out, reach).map(in_buffer),
-            Way::Prefix(_) if self.decode_prefix(id, index, within, out, reach)? => Ok(PieceBytes::InBuffer),
+        let read = self.way(id, index, within, is_alone).and_then(|way| match way {
+            Way::Stored => layer.read_stored(index, within.start, out).map(in_buffer),
+            Way::Whole => self.decode(id, index, out).map(in_buffer),
+            Way::Prefix(_) if self.decode_prefix(id, index, within, out)? => Ok(PieceBytes::InBuffer),
             Way::Prefix(key) | Way::Cached(key) => {
-                self.decode_cached(id, index, key, reach).map(PieceBytes::InCache)
+                self.decode_cached(id, index, key).map(PieceBytes::InCache)
             }
         });
         read.map_err(|reason| self.fault(id, index, reason))
@@ -168,7 +150,7 @@ impl Store {
     ) -> Result<Result<(), E>, ReadError> {
         let layer = self.layer(id.layer);
         let fault = |reason| self.fault(id, index, reason);
-        let size = layer.size(index, Reach::Device).map_err(fault)?;
+        let size = layer.size(index).map_err(fault)?;
         if layer.extent(index).codec != Codec::Stored {
             self.check_size(id.layer, index, size).map_err(fault)?;
             return self.with_decoded(id, index, size, use_it).map_err(fault);
@@ -176,7 +158,7 @@ impl Store {
         for start in (0..size).step_by(COPY_LEN) {
             let len = COPY_LEN.min((size - start) as usize);
             let used = buffer::answer(len, None, |out| {
-                layer.read_stored(index, u64::from(start), out, Reach::Device).map_err(fault)?;
+                layer.read_stored(index, u64::from(start), out).map_err(fault)?;
                 Ok(use_it(out, None))
             })?;
             if used.is_err() {

@@ -9,7 +9,6 @@ use super::error::{ReadError, Reason};
 use super::extent_prefix;
 use super::layer::Layer;
 use super::store::{LayerContent, Store};
-use crate::archive_file::Reach;
 use crate::format::EntryId;
 
 /// Prefixes that begin within so many bytes are read together: a read of 64 KiB from the page cache costs what some
@@ -29,8 +28,8 @@ impl Store {
     /// A file's size in bytes; that of its packed data where it cannot be read.
     pub fn size(&self, id: EntryId) -> u64 {
         let size = match self.loose(id) {
-            Some(files) => files.look(id, Reach::Device).map(|stat| stat.size).ok(),
-            None => self.read_size(id, Reach::Device).ok(),
+            Some(files) => files.look(id).map(|stat| stat.size).ok(),
+            None => self.read_size(id).ok(),
         };
         size.unwrap_or_else(|| self.estimated_size(id))
     }
@@ -79,16 +78,14 @@ impl Store {
     ///
     /// # Errors
     /// The first of those that the system refused to read. What else is wrong with a file is reported where it is read.
-    pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>, reach: Reach) -> Result<(), ReadError> {
+    pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) -> Result<(), ReadError> {
         let mut wanted = Vec::new();
         let mut learnt = Ok(());
         for id @ EntryId { layer, entry } in ids {
             if let Some(files) = self.loose(id) {
-                if let Err(error) = files.look(id, reach) {
-                    self.count_fault(&error);
-                    // Within the page cache nothing fails.
-                    let is_fault = error.reason != Reason::OutOfReach;
-                    learnt = if is_fault { learnt.and(Err(error)) } else { learnt };
+                if let Err(error) = files.look(id) {
+                    self.count_fault();
+                    learnt = learnt.and(Err(error));
                 }
                 continue;
             }
@@ -105,7 +102,7 @@ impl Store {
         while let Some(first) = rest.first() {
             let is_near = |it: &Unsized| it.layer == first.layer && it.offset - first.offset < SPAN;
             let (near, others) = rest.split_at(rest.partition_point(is_near));
-            if let Err((refused, reason)) = self.layer(first.layer).learn_near(near, reach) {
+            if let Err((refused, reason)) = self.layer(first.layer).learn_near(near) {
                 let id = EntryId { layer: refused.layer, entry: refused.entry };
                 learnt = learnt.and(Err(self.fault(id, refused.index, reason)));
             }
@@ -118,22 +115,22 @@ impl Store {
     ///
     /// # Errors
     /// That of the first extent whose size cannot be read.
-    pub(super) fn exact_size(&self, id: EntryId, reach: Reach) -> Result<u64, ReadError> {
+    pub(super) fn exact_size(&self, id: EntryId) -> Result<u64, ReadError> {
         if let Some(files) = self.loose(id) {
-            return files.look(id, reach).map(|stat| stat.size).inspect_err(|error| self.count_fault(error));
+            return files.look(id).map(|stat| stat.size).inspect_err(|_| self.count_fault());
         }
-        self.read_size(id, reach).map_err(|(index, reason)| self.fault(id, index, reason))
+        self.read_size(id).map_err(|(index, reason)| self.fault(id, index, reason))
     }
 
     /// The same; fails with the extent.
-    fn read_size(&self, id: EntryId, reach: Reach) -> Result<u64, (u32, Reason)> {
+    fn read_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
         let layer = self.layer(id.layer);
         let mut size = layer.head(id.entry).len();
         if let Some((_, len)) = layer.linear(id.entry) {
             return Ok(size + len);
         }
         for index in layer.extents(id.entry) {
-            size += u64::from(layer.size(index, reach).map_err(|reason| (index, reason))?);
+            size += u64::from(layer.size(index).map_err(|reason| (index, reason))?);
         }
         Ok(size)
     }
@@ -141,16 +138,15 @@ impl Store {
 
 impl Layer {
     /// Learns the sizes of extents that lie near each other, in the order of their offsets. Fails with the first that the
-    /// device refuses; within the page cache nothing fails.
-    fn learn_near(&self, near: &[Unsized], reach: Reach) -> Result<(), (Unsized, Reason)> {
-        match (self.learn_together(near, reach), reach) {
-            (Ok(()), _) | (Err(_), Reach::PageCache) => return Ok(()),
-            (Err(_), Reach::Device) => {}
+    /// device refuses.
+    fn learn_near(&self, near: &[Unsized]) -> Result<(), (Unsized, Reason)> {
+        if self.learn_together(near).is_ok() {
+            return Ok(());
         }
         // One of them cannot be read, or lies beyond the end: each for itself.
         let mut learnt = Ok(());
         for it in near {
-            if let Err(reason @ Reason::Io(_)) = self.size(it.index, Reach::Device) {
+            if let Err(reason @ Reason::Io(_)) = self.size(it.index) {
                 learnt = learnt.and(Err((*it, reason)));
             }
         }
@@ -158,7 +154,7 @@ impl Layer {
     }
 
     /// The same by one read.
-    fn learn_together(&self, near: &[Unsized], reach: Reach) -> Result<(), Reason> {
+    fn learn_together(&self, near: &[Unsized]) -> Result<(), Reason> {
         let prefix_end =
             |it: &Unsized| it.offset + u64::from(self.extent(it.index).packed).min(extent_prefix::MAX as u64);
         let start = near[0].offset;
@@ -167,7 +163,7 @@ impl Layer {
             return Err(Reason::Beyond);
         }
         buffer::packed((stop - start) as usize, None, |bytes| {
-            self.source.read_exact_at(bytes, start, reach)?;
+            self.source.read_exact_at(bytes, start)?;
             for it in near {
                 let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
                 // What is wrong with one prefix does not concern its neighbours.

@@ -14,7 +14,7 @@ use super::layer::{Layer, LayerTables};
 use super::loose::LooseFiles;
 use super::memory::{LARGE, Memory, Share};
 use super::salvage::Salvage;
-use crate::archive_file::{ArchiveFile, Reach};
+use crate::archive_file::ArchiveFile;
 use crate::folder::{LooseFolder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
 
@@ -306,12 +306,9 @@ impl Store {
         &self.layers[usize::from(layer)]
     }
 
-    /// Counts a failed read of a loose file.
-    pub(super) fn count_fault(&self, error: &ReadError) {
-        self.shared
-            .counters
-            .faults
-            .fetch_add(u64::from(error.reason != Reason::OutOfReach), Ordering::Relaxed);
+    /// Counts a read that failed.
+    pub(super) fn count_fault(&self) {
+        self.shared.counters.faults.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Refuses an unpacked size that the packed bytes cannot become, packed bytes that it cannot need or that the archive does
@@ -339,20 +336,12 @@ impl Store {
         (len >= LARGE).then(|| self.shared.memory.take(len as u64, || self.shared.cache.evict_shared()))
     }
 
-    /// Leaves what is large to a thread that may wait: decoding takes as long as many answers, and memory is waited for.
-    ///
-    /// # Errors
-    /// [`Reason::OutOfReach`].
-    pub(super) fn check_reach(&self, len: usize, reach: Reach) -> Result<(), Reason> {
-        if len >= LARGE && reach == Reach::PageCache { Err(Reason::OutOfReach) } else { Ok(()) }
-    }
-
     /// The error of a read of an extent, which is counted.
     pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {
         let layer = self.layer(entry.layer);
         let is_new = layer.is_new_fault(entry.entry, &reason);
         let error = ReadError { entry, at: layer.extent(index).offset, reason, is_new };
-        self.count_fault(&error);
+        self.count_fault();
         error
     }
 }

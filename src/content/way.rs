@@ -6,7 +6,6 @@ use super::cache::CacheKey;
 use super::codec;
 use super::error::Reason;
 use super::store::Store;
-use crate::archive_file::Reach;
 use crate::format::{Codec, EntryId};
 
 /// The longest prefix that is decoded alone, in bytes: what file managers and `file` look at, of which the kernel makes
@@ -95,14 +94,13 @@ impl Store {
         index: u32,
         within: &Range<u64>,
         is_alone: bool,
-        reach: Reach,
     ) -> Result<Way, Reason> {
         let layer = self.layer(id.layer);
         let extent = layer.extent(index);
         if extent.codec == Codec::Stored {
             return Ok(Way::Stored);
         }
-        let size = layer.size(index, reach)?;
+        let size = layer.size(index)?;
         self.check_size(id.layer, index, size)?;
         let key = CacheKey { source: layer.number, offset: extent.offset, size };
         let size = u64::from(size);

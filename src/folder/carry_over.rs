@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{OFlags, ResolveFlags};
+use rustix::fs::OFlags;
 
 use super::file_state::FileStat;
 use super::loose_folder::LooseFolder;
@@ -88,7 +88,7 @@ impl LooseFolder {
     /// What a file is now.
     fn stat(&self, file: u32) -> Option<FileStat> {
         let (root, path) = self.locate(file);
-        let fd = root.open_beneath(&path, OFlags::PATH, ResolveFlags::empty()).ok()?;
+        let fd = root.open_beneath(&path, OFlags::PATH).ok()?;
         rustix::fs::fstat(&fd).ok().map(|stat| FileStat::of(&stat))
     }
 

@@ -39,8 +39,6 @@ impl From<Errno> for ScanError {
 /// Why a file could not be looked at or read.
 #[derive(Debug)]
 pub enum FileFault {
-    /// An answer would have to wait for a device, which it must not.
-    OutOfReach,
     /// The file is gone, or is not the one that was looked at first: its device, inode number, size or mtime differs.
     Changed,
     /// The system refused.

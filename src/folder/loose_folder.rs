@@ -2,15 +2,15 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{FileType, OFlags, ResolveFlags};
-use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use rustix::fs::{FileType, OFlags};
+use rustix::io::Errno;
 
 use super::error::FileFault;
 use super::file_state::{FileStat, FileState};
@@ -21,15 +21,6 @@ use super::mounts::Root;
 use super::names::{LooseNames, joined};
 use super::notes::{Notes, WalkNote};
 use super::open_files::OpenFiles;
-
-/// Whether a call may wait for a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// It uses what the kernel has in memory, and fails with [`FileFault::OutOfReach`] where that is not enough.
-    No,
-    /// It takes as long as the device does.
-    Yes,
-}
 
 /// A folder of loose files, as a scan found it. Files are numbered in the order of [`LooseNames::files`].
 #[derive(Debug)]
@@ -164,20 +155,13 @@ impl LooseFolder {
     ///
     /// # Errors
     /// [`FileFault`].
-    pub fn look(&self, file: u32, wait: Wait) -> Result<FileStat, FileFault> {
+    pub fn look(&self, file: u32) -> Result<FileStat, FileFault> {
         if let Some(known) = self.known(file) {
             return Ok(known);
         }
         let (root, path) = self.locate(file);
-        let cached = if wait == Wait::No { ResolveFlags::CACHED } else { ResolveFlags::empty() };
-        // The kernel has the attributes of what it finds without waiting.
-        let fd = root.open_beneath(&path, OFlags::PATH, cached).map_err(|errno| match (wait, errno) {
-            (Wait::No, _) => FileFault::OutOfReach,
-            (Wait::Yes, errno) => errno.into(),
-        })?;
-        let looked = rustix::fs::fstat(&fd).map_err(FileFault::from).and_then(|stat| self.learn(file, &stat));
-        // What is wrong is left to the call that may wait, and reports it.
-        looked.map_err(|fault| if wait == Wait::No { FileFault::OutOfReach } else { fault })
+        let fd = root.open_beneath(&path, OFlags::PATH)?;
+        self.learn(file, &rustix::fs::fstat(&fd)?)
     }
 
     /// Fills `buffer` with the bytes of a file at `offset`, which end within it.
@@ -185,31 +169,14 @@ impl LooseFolder {
     /// # Errors
     /// [`FileFault::Changed`] where the file is not the one that was looked at first, even if the read succeeded: compared
     /// after the read, so that a write between the two is seen. The next read looks again.
-    pub fn read_exact_at(
-        &self,
-        file: u32,
-        buffer: &mut [u8],
-        offset: u64,
-        wait: Wait,
-    ) -> Result<(), FileFault> {
+    pub fn read_exact_at(&self, file: u32, buffer: &mut [u8], offset: u64) -> Result<(), FileFault> {
         let key = (self.number, file);
-        let open = match (self.files.get(key), wait) {
-            (Some(open), _) => open,
-            (None, Wait::No) => return Err(FileFault::OutOfReach),
-            (None, Wait::Yes) => self.open(file)?,
+        let open = match self.files.get(key) {
+            Some(open) => open,
+            None => self.open(file)?,
         };
-        let len = buffer.len();
-        let read = match wait {
-            Wait::Yes => open.read_exact_at(buffer, offset),
-            Wait::No => {
-                let read = preadv2(&open, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT);
-                if read != Ok(len) {
-                    return Err(FileFault::OutOfReach);
-                }
-                Ok(())
-            }
-        };
-        self.bytes_read.fetch_add(len as u64, Ordering::Relaxed);
+        let read = open.read_exact_at(buffer, offset);
+        self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         let stat = rustix::fs::fstat(&open).map_err(FileFault::from);
         let checked = stat.and_then(|stat| self.learn(file, &stat));
         if checked.is_err() || read.is_err() {
@@ -234,7 +201,7 @@ impl LooseFolder {
         let (root, path) = self.locate(file);
         // A pipe that came in place of the file must not block the open.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let open = || root.open_beneath(&path, flags, ResolveFlags::empty());
+        let open = || root.open_beneath(&path, flags);
         let fd = match open() {
             Err(Errno::MFILE | Errno::NFILE) => {
                 self.files.close_all();

@@ -32,7 +32,7 @@ pub use error::{FileFault, ScanError};
 pub use file_state::{FileStat, system_time};
 pub use filter::Filter;
 pub use loose_file::LooseFile;
-pub use loose_folder::{LooseFolder, Wait};
+pub use loose_folder::LooseFolder;
 pub use names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;

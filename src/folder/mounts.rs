@@ -41,14 +41,9 @@ impl Root {
     }
 
     /// Opens what is at a path beneath it; the empty path is its own.
-    pub(super) fn open_beneath(
-        &self,
-        path: &[u8],
-        flags: OFlags,
-        extra: ResolveFlags,
-    ) -> Result<OwnedFd, Errno> {
+    pub(super) fn open_beneath(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let path = if path.is_empty() { b"." } else { path };
-        rustix::fs::openat2(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty(), BENEATH | extra)
+        rustix::fs::openat2(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty(), BENEATH)
     }
 }
 

@@ -122,7 +122,7 @@ impl<'a> Scan<'a> {
     fn read_folder(&mut self, folder: u32) -> Result<(), ScanError> {
         self.folders[folder as usize].first_file = number(self.file_names.len())?;
         let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, folder);
-        let opened = root.open_beneath(&path, OFlags::RDONLY | OFlags::DIRECTORY, ResolveFlags::empty());
+        let opened = root.open_beneath(&path, OFlags::RDONLY | OFlags::DIRECTORY);
         let opened = opened.and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
         let (fd, stat) = match opened {
             Ok(opened) => opened,

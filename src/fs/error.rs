@@ -5,8 +5,6 @@
 pub enum Error {
     /// The archive's bytes are damaged, missing or changed; the log names the fault.
     Damaged,
-    /// The page cache does not have the archive's bytes, and more was not asked for.
-    OutOfReach,
     /// The operation needs a file, and the node is a folder.
     IsFolder,
     /// No node has this inode number.

@@ -34,8 +34,6 @@ pub use status::{CacheStatus, LastReload, Status};
 pub use status_link::Caller;
 pub use view::{Lookup, View};
 
-// For `fuse`, which may not import `content`.
-pub(crate) use crate::content::Reach;
 pub(crate) use invalidation::{Invalidation, NameIn};
 pub(crate) use requests::Operation;
 pub(crate) use shared::Host;

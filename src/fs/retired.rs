@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
-use crate::content::{LooseFile, Reach, Reason, Store};
+use crate::content::{LooseFile, Store};
 use crate::format::EntryId;
 use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
 
@@ -112,17 +112,10 @@ impl Retired {
         ino: u64,
         offset: u64,
         len: u32,
-        reach: Reach,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, Error> {
         match self.get(ino).ok_or(Error::Damaged)? {
-            Bytes::Entry(store, id) => {
-                store.read_within(id, offset, len, reach, answer).map_err(|error| match error.reason {
-                    Reason::OutOfReach => Error::OutOfReach,
-                    _ => Error::Damaged,
-                })
-            }
-            Bytes::Loose(_) if reach == Reach::PageCache => Err(Error::OutOfReach),
+            Bytes::Entry(store, id) => store.read_at(id, offset, len, answer).map_err(|_| Error::Damaged),
             Bytes::Loose(file) => {
                 file.read_at(offset, len).map(|bytes| answer(&bytes)).map_err(|_| Error::Damaged)
             }

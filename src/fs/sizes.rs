@@ -1,14 +1,13 @@
 //! Sizes that must be learnt from an archive's data before an answer tells them.
 //!
-//! What the page cache does not have, a thread of the device reads; the answer waits for it a second at most. A size that is
-//! not known then is not told: the file gives EIO, and a listing has its name without attributes. (A copy by sendfile or
+//! The answer waits for the device a second at most. A size that is not known then is not told: the file
+//! gives EIO, and a listing has its name without attributes. (A copy by sendfile or
 //! mmap ends at the size that it was told first, whatever is told later.)
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::view::View;
-use crate::content::Reach;
 use crate::tree::NodeId;
 
 /// Reads a device, and calls the function that it is passed whenever the device has done something.
@@ -30,10 +29,8 @@ impl View {
         })
     }
 
-    /// Learns the sizes of these files from the page cache. Returns a job for each device that the other files are on,
-    /// with the number of the device: the job waits for the device and learns their sizes.
+    /// A job for each device that these files are on, with the number of the device: the job learns their sizes.
     pub(crate) fn size_jobs(self: &Arc<Self>, nodes: Vec<NodeId>) -> Vec<(u64, SizeJob)> {
-        let nodes = self.not_in_page_cache(nodes);
         let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();
         for node in nodes {
             let device = self.entry(node).map_or(0, |entry| self.store().device(entry));
@@ -56,17 +53,9 @@ impl View {
         by_device.into_iter().map(learn).collect()
     }
 
-    /// Learns sizes from the page cache; returns the files for which that does not do.
-    fn not_in_page_cache(&self, mut nodes: Vec<NodeId>) -> Vec<NodeId> {
-        // Nothing is refused: what is not in the page cache is left.
-        let _ = self.store().learn_sizes(nodes.iter().filter_map(|node| self.entry(*node)), Reach::PageCache);
-        nodes.retain(|node| self.is_unsized(*node));
-        nodes
-    }
-
     fn learn_sizes(&self, nodes: &[NodeId]) {
         let entries = nodes.iter().filter_map(|node| self.entry(*node));
-        let Err(error) = self.store().learn_sizes(entries, Reach::Device) else { return };
+        let Err(error) = self.store().learn_sizes(entries) else { return };
         let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
         if let Some(&node) = node.filter(|_| error.is_new) {
             log::error!("{}: its size is not known: {error}", self.path_of(node, error.entry));

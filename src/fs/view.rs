@@ -10,7 +10,7 @@ use super::error::Error;
 use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
 use super::invalidation::NameIn;
 use super::shared::Shared;
-use crate::content::{Reach, Reason, Store};
+use crate::content::{Reason, Store};
 use crate::format::EntryId;
 use crate::limits::ASSUMED_MAX;
 use crate::tree::{Inode, Kind, NodeId, Tree};
@@ -164,25 +164,23 @@ impl View {
     /// READ: passes up to `len` bytes of a file from `offset` on to `answer`, fewer only at its end.
     ///
     /// # Errors
-    /// [`Error::OutOfReach`] where `reach` does not suffice; [`Error::Damaged`], logged once for each fault; [`Error::NoNode`] or [`Error::IsFolder`] where the node is no
-    /// file.
+    /// [`Error::Damaged`], logged once for each fault; [`Error::NoNode`] or [`Error::IsFolder`] if the node is no file.
     pub fn read<T>(
         &self,
         ino: u64,
         offset: u64,
         len: u32,
-        reach: Reach,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, Error> {
         if ino == CIOPFS_INO {
             return Ok(answer(&[]));
         }
         let Ok(inode) = self.inode(ino) else {
-            return self.shared.retired.read(ino, offset, len, reach, answer);
+            return self.shared.retired.read(ino, offset, len, answer);
         };
         let node = inode.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree().kind(node) else { return Err(Error::IsFolder) };
-        let read = self.store().read_within(entry, offset, len, reach, |bytes| {
+        let read = self.store().read_at(entry, offset, len, |bytes| {
             // Before the answer: who has it finds the line in the log.
             if let Some(error) = self.store().take_salvaged(entry) {
                 log::warn!("{}: {error}; its bytes are served all the same", self.path_of(node, entry));
@@ -203,15 +201,17 @@ impl View {
             {
                 (on_change.0)();
             }
-            if error.reason == Reason::OutOfReach { Error::OutOfReach } else { Error::Damaged }
+            Error::Damaged
         })
     }
 
-    /// The device that a file's bytes are on.
-    pub(crate) fn device(&self, ino: u64) -> Option<u64> {
-        let Ok(inode) = self.inode(ino) else { return self.shared.retired.device(ino) };
-        let entry = self.entry(inode.node?)?;
-        Some(self.store().device(entry))
+    /// The device that a file's bytes are on; 0, which no device has, if they are on none.
+    pub(crate) fn device(&self, ino: u64) -> u64 {
+        let device = match self.inode(ino) {
+            Ok(inode) => inode.node.and_then(|node| self.entry(node)).map(|entry| self.store().device(entry)),
+            Err(_) => self.shared.retired.device(ino),
+        };
+        device.unwrap_or(0)
     }
 
     /// The entry of a file.

@@ -17,8 +17,8 @@ use fuser::{
     Request,
 };
 
-use super::io_threads::{IoThreads, Work, WorkJob};
-use crate::fs::{Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, Reach, SizeJob, View};
+use super::device_queues::DeviceQueues;
+use crate::fs::{Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, SizeJob, View};
 
 /// The TTL (timeout) of what holds until the kernel is told otherwise, negative entries included (FUSE.md section 2.1).
 const TTL_FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
@@ -36,7 +36,7 @@ const SECTOR: u64 = 512;
 #[derive(Debug)]
 pub(crate) struct Adaptor {
     fs: Arc<FileSystem>,
-    io: IoThreads,
+    devices: DeviceQueues,
     /// Whether the kernel offers FUSE_NO_OPEN_SUPPORT. Then the first OPEN is answered with ENOSYS: from then on the
     /// kernel opens every file without a message, keeps its page cache across opens as FOPEN_KEEP_CACHE would, and
     /// sends no RELEASE (FUSE.md section 2.2). Without it, ENOSYS would fail the open.
@@ -47,8 +47,8 @@ pub(crate) struct Adaptor {
 }
 
 impl Adaptor {
-    pub(crate) fn new(fs: Arc<FileSystem>, io: IoThreads) -> Self {
-        Self { fs, io, no_open: false, no_opendir: false }
+    pub(crate) fn new(fs: Arc<FileSystem>, devices: DeviceQueues) -> Self {
+        Self { fs, devices, no_open: false, no_opendir: false }
     }
 
     /// Counts a request and runs its handler.
@@ -79,20 +79,28 @@ impl Adaptor {
                 let answer = move || {
                     let _ = guard(operation, answer);
                 };
-                self.when_sized(view.size_jobs(vec![node]), answer);
+                self.when_sized(operation, view.size_jobs(vec![node]), answer);
             }
         }
     }
 
     /// Calls `answer` once these jobs have learnt sizes, or after a second at the latest.
-    fn when_sized(&self, jobs: Vec<(u64, SizeJob)>, answer: impl FnOnce() + Send + 'static) {
+    fn when_sized(
+        &self,
+        operation: Operation,
+        jobs: Vec<(u64, SizeJob)>,
+        answer: impl FnOnce() + Send + 'static,
+    ) {
         if jobs.is_empty() {
             return answer();
         }
-        let work = |(device, job): (u64, SizeJob)| -> (u64, WorkJob) {
-            (device, Box::new(move |work: &Work| job(&|| work.note_progress())))
+        let guarded = |(device, job): (u64, SizeJob)| {
+            let job = move |note_progress: &dyn Fn()| {
+                let _ = guard(operation, || job(note_progress));
+            };
+            (device, job)
         };
-        self.io.run_before(jobs.into_iter().map(work).collect(), answer);
+        self.devices.run_before(jobs.into_iter().map(guarded).collect(), answer);
     }
 }
 
@@ -250,17 +258,10 @@ impl Filesystem for Adaptor {
         reply: ReplyData,
     ) {
         self.fs.shared.requests.count(Operation::Read);
-        let read = ReadRequest { ino: ino.0, offset, size };
-        let permit = self.io.permit();
-        let reach = if permit.is_some() { Reach::Device } else { Reach::PageCache };
         let view = self.fs.view();
-        let left = guard(Operation::Read, || read.answer(&view, reach, reply)).flatten();
-        if let (Some(reply), Some(device)) = (left, view.device(ino.0)) {
-            let answer = move || {
-                let _ = guard(Operation::Read, || read.answer(&view, Reach::Device, reply));
-            };
-            self.io.run(device, Box::new(answer));
-        }
+        self.devices.run(view.device(ino.0), move || {
+            let _ = guard(Operation::Read, || answer_read(&view, ino.0, offset, size, reply));
+        });
     }
 
     fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
@@ -285,7 +286,8 @@ impl Filesystem for Adaptor {
         let answer = move || {
             let _ = guard(Operation::ReadDirPlus, answer);
         };
-        self.when_sized(view.size_jobs(view.unsized_children(ino.0, cookie)), answer);
+        let jobs = view.size_jobs(view.unsized_children(ino.0, cookie));
+        self.when_sized(Operation::ReadDirPlus, jobs, answer);
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
@@ -345,29 +347,15 @@ impl Filesystem for Adaptor {
     }
 }
 
-/// What a READ asks for.
-#[derive(Clone, Copy)]
-struct ReadRequest {
-    ino: u64,
-    offset: u64,
-    size: u32,
-}
-
-impl ReadRequest {
-    /// Answers; gives the reply back where `reach` does not suffice.
-    fn answer(self, view: &View, reach: Reach, reply: ReplyData) -> Option<ReplyData> {
-        let mut reply = Some(reply);
-        let answered = view.read(self.ino, self.offset, self.size, reach, |bytes| {
-            if let Some(reply) = reply.take() {
-                reply.data(bytes);
-            }
-        });
-        match answered {
-            Err(Error::OutOfReach) if reach == Reach::PageCache => return reply,
-            Err(error) => reply?.error(error.into()),
-            Ok(()) => {}
+fn answer_read(view: &View, ino: u64, offset: u64, size: u32, reply: ReplyData) {
+    let mut reply = Some(reply);
+    let read = view.read(ino, offset, size, |bytes| {
+        if let Some(reply) = reply.take() {
+            reply.data(bytes);
         }
-        None
+    });
+    if let (Err(error), Some(reply)) = (read, reply) {
+        reply.error(error.into());
     }
 }
 
@@ -415,7 +403,7 @@ fn answer_xattr(value: Result<Vec<u8>, Error>, size: u32, reply: ReplyXattr) {
 impl From<Error> for Errno {
     fn from(error: Error) -> Self {
         match error {
-            Error::Damaged | Error::OutOfReach => Self::EIO,
+            Error::Damaged => Self::EIO,
             Error::IsFolder => Self::EISDIR,
             Error::NoNode => Self::ESTALE,
             Error::NoNumber => Self::EOVERFLOW,

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what happens from the mount to the unmount, in order? | `session.rs` |
 //! | how is a request answered? | `adaptor.rs`: a method for each request, an error number for each error |
-//! | which threads answer? | `worker_threads.rs`; if they must wait for a device: `io_threads.rs` |
+//! | which threads answer? | `worker_threads.rs`; how many of them may wait for a device: `device_queues.rs` |
 //! | what is the kernel notified of, and by which thread? | `notify.rs` |
 //! | how is mounted? | `mount.rs`; through a descriptor that the caller passes: `passed_mount.rs` |
 //! | how is unmounted? | `unmount.rs`; because of a signal (`signals.rs`) or a failure: `unmounter.rs` |
@@ -18,7 +18,7 @@ pub use session::{Session, SessionError};
 pub use unmount::{is_root_controlled, unmount, unmount_entry};
 
 mod adaptor;
-mod io_threads;
+mod device_queues;
 mod mount;
 mod notify;
 mod passed_mount;

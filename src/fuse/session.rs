@@ -11,7 +11,7 @@ use std::thread;
 use fuser::{Config, SessionACL};
 
 use super::adaptor::Adaptor;
-use super::io_threads::IoThreads;
+use super::device_queues::DeviceQueues;
 use super::mount::{MountError, MountRequest};
 use super::notify::Notify;
 use super::signals::SignalThread;
@@ -63,7 +63,7 @@ impl Session {
         let count = workers(thread::available_parallelism().map_or(2, NonZero::get));
         let signals = SignalThread::start().map_err(SessionError::Io)?;
         let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
-        let io = IoThreads::start(count).map_err(SessionError::Io)?;
+        let devices = DeviceQueues::start(count).map_err(SessionError::Io)?;
         let notify = Notify::start(&fs).map_err(SessionError::Io)?;
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
@@ -72,7 +72,7 @@ impl Session {
         let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
         let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
         let session = Self { signals, workers, unmounter };
-        match session.connect(&fs, io, notify, connection) {
+        match session.connect(&fs, devices, notify, connection) {
             Ok(()) => {
                 if let Some(device) = &device {
                     set_read_ahead(device, request.read_ahead);
@@ -91,7 +91,7 @@ impl Session {
     fn connect(
         &self,
         fs: &Arc<FileSystem>,
-        io: IoThreads,
+        devices: DeviceQueues,
         notify: Notify,
         connection: OwnedFd,
     ) -> io::Result<()> {
@@ -99,7 +99,7 @@ impl Session {
         config.n_threads = Some(self.workers.count);
         config.clone_fd = true;
         // The kernel keeps other users out unless `allow_other` is set; fuser need not check again.
-        let adaptor = Adaptor::new(fs.clone(), io);
+        let adaptor = Adaptor::new(fs.clone(), devices);
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
         notify.connect(session.notifier());
         fs.connect(notify);
@@ -170,9 +170,9 @@ fn set_read_ahead(device: &str, asked: Option<u32>) {
     }
 }
 
-/// Worker threads, one for each processor: with fewer, processors are idle while one decodes; with more,
-/// requests wake threads on further processors (FUSE.md section 1.1). A worker blocks in read(2) between
-/// requests: what busy polling brought is in `tests/bench/RESULTS.md`.
+/// Worker threads: two for each processor, so that enough are left while some wait for a disk
+/// (`device_queues.rs`, FUSE.md section 1.1). A worker blocks in read(2) between requests: what busy polling
+/// brought is in `tests/bench/RESULTS.md`.
 fn workers(processors: usize) -> usize {
-    processors.clamp(2, 8)
+    (2 * processors).clamp(8, 16)
 }

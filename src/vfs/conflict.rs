@@ -4,7 +4,6 @@ use super::comparison::{Compared, compare};
 use super::file::VfsFile;
 use super::opened::Opened;
 use super::parallel::in_parallel;
-use crate::content::Reach;
 
 /// A file that several layers have.
 #[derive(Clone, Debug)]
@@ -58,7 +57,7 @@ pub(crate) fn compare_all(
 ) -> Vec<Vec<Compared>> {
     let store = &opened.store;
     // What cannot be learnt is found when the file is read.
-    let _ = store.learn_sizes(conflicts.iter().flat_map(Conflict::copies).map(VfsFile::entry), Reach::Device);
+    let _ = store.learn_sizes(conflicts.iter().flat_map(Conflict::copies).map(VfsFile::entry));
     let mut order: Vec<usize> = (0..conflicts.len()).collect();
     // So that a disk is read in one pass, of the winners at least.
     order.sort_by_cached_key(|&index| conflicts[index].winner.place());

@@ -8,7 +8,6 @@ use super::file::VfsFile;
 use super::opened::Opened;
 use super::parallel::in_parallel;
 use super::patterns::Patterns;
-use crate::content::Reach;
 
 /// A path that one of two trees has, or both.
 #[derive(Clone, Debug)]
@@ -66,12 +65,8 @@ pub(crate) fn differences(
 ) -> Vec<Difference> {
     let pairs = pairs(a, b, patterns);
     // What cannot be learnt is found below.
-    let _ = a
-        .store
-        .learn_sizes(pairs.iter().filter_map(|pair| Some(pair.before.as_ref()?.entry())), Reach::Device);
-    let _ = b
-        .store
-        .learn_sizes(pairs.iter().filter_map(|pair| Some(pair.after.as_ref()?.entry())), Reach::Device);
+    let _ = a.store.learn_sizes(pairs.iter().filter_map(|pair| Some(pair.before.as_ref()?.entry())));
+    let _ = b.store.learn_sizes(pairs.iter().filter_map(|pair| Some(pair.after.as_ref()?.entry())));
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     // So that a disk is read in one pass, of the first tree at least.
     order.sort_by_cached_key(|&index| pairs[index].before.as_ref().map(VfsFile::place));

@@ -19,7 +19,7 @@ use super::sources::resolve::OpenPlan;
 use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, resolve};
 use crate::content::Store;
-use crate::folder::{LooseFolder, OpenFiles, Wait};
+use crate::folder::{LooseFolder, OpenFiles};
 use crate::system::clock::unix_nanoseconds;
 use crate::tree::{self, Dictionary, LayerNames, Rule, TooManyPaths};
 
@@ -332,7 +332,7 @@ fn deep_archives(archives: &HashSet<PathBuf>) -> HashMap<PathBuf, HashSet<Vec<u8
 
 /// The times of all files of a folder. One that cannot be looked at is older than every archive.
 fn times(folder: &LooseFolder) -> Vec<i64> {
-    let time = |file| folder.look(file, Wait::Yes).map_or(i64::MIN, |stat| stat.modified);
+    let time = |file| folder.look(file).map_or(i64::MIN, |stat| stat.modified);
     (0..folder.names().file_count()).map(time).collect()
 }
 

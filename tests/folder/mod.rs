@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bsafs::folder::{Filter, LooseFolder, OpenFiles, Wait, scan};
+use bsafs::folder::{Filter, LooseFolder, OpenFiles, scan};
 use tempfile::TempDir;
 
 /// A folder on the disk, `root`, and what lies beside it.
@@ -78,7 +78,7 @@ fn number(folder: &LooseFolder, path: &str) -> u32 {
 /// The whole content of a file.
 fn read(folder: &LooseFolder, path: &str) -> String {
     let file = number(folder, path);
-    let mut bytes = vec![0; folder.look(file, Wait::Yes).unwrap().size as usize];
-    folder.read_exact_at(file, &mut bytes, 0, Wait::Yes).unwrap();
+    let mut bytes = vec![0; folder.look(file).unwrap().size as usize];
+    folder.read_exact_at(file, &mut bytes, 0).unwrap();
     text(bytes)
 }

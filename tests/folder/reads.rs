@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bsafs::folder::{FileFault, Filter, OpenFiles, Wait, scan};
+use bsafs::folder::{FileFault, Filter, OpenFiles, scan};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::{Disk, files, number, read};
@@ -15,7 +15,7 @@ fn a_range_is_read_where_it_lies() {
     let disk = Disk::new(&["root/file"]);
     let folder = disk.scan();
     let mut bytes = [0; 3];
-    folder.read_exact_at(0, &mut bytes, 5, Wait::Yes).unwrap();
+    folder.read_exact_at(0, &mut bytes, 5).unwrap();
     assert_eq!(&bytes, b"fil");
     assert_eq!((folder.known_bytes(), folder.bytes_read(), folder.is_all_known()), (9, 3, true));
 }
@@ -27,23 +27,10 @@ fn nothing_is_known_of_a_file_before_somebody_looks() {
     File::open(disk.path("root/a")).unwrap().set_times(FileTimes::new().set_modified(time)).unwrap();
     let folder = disk.scan();
     assert!(folder.known(0).is_none() && !folder.is_all_known());
-    let stat = folder.look(0, Wait::Yes).unwrap();
+    let stat = folder.look(0).unwrap();
     assert_eq!((stat.size, stat.modified), (6, 1_000_000_000_000_000_005));
     assert_eq!(folder.known(0), Some(stat));
     assert!(folder.known(1).is_none());
-}
-
-#[test]
-fn what_is_not_open_is_out_of_reach_of_a_read_that_must_not_wait() {
-    let disk = Disk::new(&["root/file"]);
-    let folder = disk.scan();
-    let mut bytes = [0; 4];
-    let read = folder.read_exact_at(0, &mut bytes, 0, Wait::No);
-    assert!(matches!(read, Err(FileFault::OutOfReach)), "{read:?}");
-    folder.read_exact_at(0, &mut bytes, 0, Wait::Yes).unwrap();
-    // A file system in memory may not say what would wait.
-    let again = folder.read_exact_at(0, &mut bytes, 0, Wait::No);
-    assert!(matches!(again, Ok(()) | Err(FileFault::OutOfReach)), "{again:?}");
 }
 
 fn assert_changed(what: &str, act: impl Fn(&Disk)) {
@@ -51,13 +38,13 @@ fn assert_changed(what: &str, act: impl Fn(&Disk)) {
         let disk = Disk::new(&["root/file", "root/other", "beside"]);
         let folder = disk.scan();
         let file = number(&folder, "file");
-        folder.look(file, Wait::Yes).unwrap();
+        folder.look(file).unwrap();
         if is_open {
             assert_eq!(read(&folder, "file"), "root/file");
         }
         act(&disk);
         let mut bytes = [0; 4];
-        let result = folder.read_exact_at(file, &mut bytes, 0, Wait::Yes);
+        let result = folder.read_exact_at(file, &mut bytes, 0);
         match result {
             Err(FileFault::Changed) => {}
             // The old bytes are there for as long as the file happens to be open.
@@ -100,8 +87,8 @@ fn a_pipe_that_came_in_place_of_a_file_does_not_block() {
     let folder = disk.scan();
     fs::remove_file(disk.path("root/file")).unwrap();
     mknodat(CWD, disk.path("root/file"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-    assert!(matches!(folder.read_exact_at(0, &mut [0; 1], 0, Wait::Yes), Err(FileFault::Changed)));
-    assert!(matches!(folder.look(0, Wait::Yes), Err(FileFault::Changed)));
+    assert!(matches!(folder.read_exact_at(0, &mut [0; 1], 0), Err(FileFault::Changed)));
+    assert!(matches!(folder.look(0), Err(FileFault::Changed)));
 }
 
 #[test]
@@ -110,7 +97,7 @@ fn a_link_that_came_on_the_way_to_a_file_is_not_followed() {
     let folder = disk.scan();
     fs::rename(disk.path("root/d"), disk.path("moved")).unwrap();
     disk.link("../beside", "root/d");
-    assert!(matches!(folder.read_exact_at(0, &mut [0; 1], 0, Wait::Yes), Err(FileFault::Changed)));
+    assert!(matches!(folder.read_exact_at(0, &mut [0; 1], 0), Err(FileFault::Changed)));
 }
 
 #[test]

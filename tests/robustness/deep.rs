@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use bsafs::content::{Reach, Store, TextureForm};
+use bsafs::content::{Store, TextureForm};
 use bsafs::format::EntryId;
 use bsafs::format::encoding::Encoding;
 
@@ -114,7 +114,7 @@ fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
     }
     if plan.has(Plan::LEARN) {
         let together = open(paths, &opening, &scope)?;
-        together.store.learn_sizes(opened.files(&scope), Reach::Device).unwrap();
+        together.store.learn_sizes(opened.files(&scope)).unwrap();
         for file in opened.files(&scope) {
             assert_eq!(together.store.size(file), store.size(file), "{file:?}: sizes learnt together");
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::folder_case;
 use super::layer_plan::filter_of;
-use crate::folder::{self, LooseFolder, OpenFiles, Wait};
+use crate::folder::{self, LooseFolder, OpenFiles};
 use crate::format::Entry;
 use crate::game::{LayerKind, LoadOrder, LooseRule, NoteCode, OrderLayer, PlanNote, Shown};
 use crate::system::clock::unix_nanoseconds;
@@ -83,9 +83,11 @@ impl Hiding {
 
     fn hides(&self, folder: &LooseFolder, file: u32, folded: &str, shown: &Shown) -> bool {
         match (self.code, &shown.only) {
-            (NoteCode::LooseOlder, _) => self.archives.newest.get(folded).is_some_and(|archive| {
-                folder.look(file, Wait::Yes).is_ok_and(|stat| *archive >= stat.modified)
-            }),
+            (NoteCode::LooseOlder, _) => self
+                .archives
+                .newest
+                .get(folded)
+                .is_some_and(|archive| folder.look(file).is_ok_and(|stat| *archive >= stat.modified)),
             (_, Some(named)) => self.archives.hide(folded, named),
             _ => false,
         }

@@ -1,0 +1,395 @@
+//! Which requests a worker answers at once, and which wait in the queue of their device.
+//!
+//! A request that reads a disk keeps its worker for as long as the disk takes. So there are more workers than
+//! processors, and requests of one device take at most half of the workers that the other devices leave, and jobs
+//! that learn sizes one more: they read little, and wait for no file that is being decoded. A device that hangs keeps
+//! these workers and its own queue. Other devices, and requests that read no disk, have the rest. (With 8 workers
+//! that goes for two devices that hang at once.) A worker that finishes a request goes on with the queue, so that
+//! no other thread has to be woken.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Runs once, and does not panic.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The longest that an answer waits for sizes.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// The queues of all devices.
+#[derive(Debug)]
+pub(crate) struct DeviceQueues {
+    state: Arc<Mutex<State>>,
+    deadlines: Sender<(Instant, Weak<Answer>)>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Workers that run no job.
+    free: usize,
+    /// By device number.
+    devices: HashMap<u64, Device>,
+}
+
+#[derive(Default)]
+struct Device {
+    requests: VecDeque<Job>,
+    /// Jobs that answers with a deadline wait for. They go first.
+    urgent: VecDeque<Job>,
+    /// Workers that run its jobs.
+    workers: usize,
+    /// Urgent jobs that have not ended, those in the queue included.
+    pending: usize,
+    /// When the device last did something, if jobs are pending.
+    progress: Option<Instant>,
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}+{} jobs, {} workers", self.urgent.len(), self.requests.len(), self.workers)
+    }
+}
+
+impl DeviceQueues {
+    /// Starts the thread that keeps deadlines, before the mount.
+    pub(crate) fn start(workers: usize) -> io::Result<Self> {
+        let (deadlines, queue) = channel();
+        thread::Builder::new().name("deadlines".into()).spawn(move || keep_deadlines(&queue))?;
+        let state = State { free: workers, devices: HashMap::new() };
+        Ok(Self { state: Arc::new(Mutex::new(state)), deadlines })
+    }
+
+    /// Runs a job that may wait for a device, and then others of the queue. If the device has all the workers
+    /// that it may have, the job joins the queue instead.
+    pub(crate) fn run(&self, device: u64, job: impl FnOnce() + Send + 'static) {
+        let mut state = lock(&self.state);
+        if !state.take_worker(device, false) {
+            return state.device(device).requests.push_back(Box::new(job));
+        }
+        drop(state);
+        job();
+        self.run_queue(device);
+    }
+
+    /// Runs jobs of devices, each of which may call the function that it is passed to note progress, and then
+    /// `answer`. After a second at the latest, and at once if a device does not even make progress for so long,
+    /// `answer` runs although jobs have not ended.
+    pub(crate) fn run_before<J>(&self, jobs: Vec<(u64, J)>, answer: impl FnOnce() + Send + 'static)
+    where
+        J: FnOnce(&dyn Fn()) + Send + 'static,
+    {
+        let answer = Arc::new(Answer(Mutex::new(Some(Box::new(answer)))));
+        // Received for as long as the thread runs, which is until this is dropped.
+        let _ = self.deadlines.send((Instant::now() + WAIT, Arc::downgrade(&answer)));
+        for (device, job) in jobs {
+            let mut state = lock(&self.state);
+            if state.device(device).is_stalled() {
+                continue;
+            }
+            let is_given = state.take_worker(device, true);
+            let pending = Pending::new(&self.state, &mut state, device, answer.clone());
+            let job = move || job(&|| pending.note_progress());
+            if !is_given {
+                state.device(device).urgent.push_back(Box::new(job));
+                continue;
+            }
+            drop(state);
+            job();
+            self.run_queue(device);
+        }
+    }
+
+    /// Goes on with the queues, once this worker has run a job of a device.
+    fn run_queue(&self, mut device: u64) {
+        // The lock is free while a job runs.
+        let mut next = || lock(&self.state).next_job(&mut device);
+        while let Some(job) = next() {
+            job();
+        }
+    }
+}
+
+impl State {
+    fn device(&mut self, number: u64) -> &mut Device {
+        self.devices.entry(number).or_default()
+    }
+
+    /// Gives a worker to a device, unless it is the last, or the device has half of what the others leave. The first of
+    /// the urgent jobs gets one all the same.
+    fn take_worker(&mut self, number: u64, is_urgent: bool) -> bool {
+        let free = self.free;
+        let device = self.device(number);
+        let is_given = free > 1 && (device.workers < free || is_urgent && device.pending == 0);
+        if is_given {
+            device.workers += 1;
+            self.free -= 1;
+        }
+        is_given
+    }
+
+    /// The next job of a worker that has ended one of a device. Without a job the worker is free.
+    fn next_job(&mut self, number: &mut u64) -> Option<Job> {
+        let free = self.free;
+        let device = self.device(*number);
+        if device.pending > 0 {
+            device.progress = Some(Instant::now());
+        }
+        // Requests do not keep the worker that an urgent job had beyond the half.
+        let may_go_on = device.workers <= free + 1;
+        let next = device.urgent.pop_front();
+        if let Some(job) = next.or_else(|| may_go_on.then(|| device.requests.pop_front()).flatten()) {
+            return Some(job);
+        }
+        device.workers -= 1;
+        self.free += 1;
+        // Those that no worker was left for.
+        let is_left =
+            |device: &Device| device.workers == 0 && device.urgent.len() + device.requests.len() > 0;
+        *number = self.devices.iter().find(|(_, device)| is_left(device)).map(|(left, _)| *left)?;
+        if !self.take_worker(*number, false) {
+            return None;
+        }
+        let device = self.device(*number);
+        device.urgent.pop_front().or_else(|| device.requests.pop_front())
+    }
+}
+
+impl Device {
+    /// Whether jobs are pending and the device has done nothing for as long as an answer may wait.
+    fn is_stalled(&self) -> bool {
+        self.pending > 0 && self.progress.is_some_and(|progress| progress.elapsed() >= WAIT)
+    }
+}
+
+/// An answer that is given once: when its deadline comes, or else when all its jobs have ended and dropped it.
+struct Answer(Mutex<Option<Job>>);
+
+impl Answer {
+    fn give(&self) {
+        let answer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(answer) = answer {
+            answer();
+        }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.give();
+    }
+}
+
+/// A job that an answer waits for; dropped when the job has ended.
+struct Pending {
+    state: Arc<Mutex<State>>,
+    device: u64,
+    _answer: Arc<Answer>,
+}
+
+impl Pending {
+    fn new(shared: &Arc<Mutex<State>>, state: &mut State, number: u64, answer: Arc<Answer>) -> Self {
+        let device = state.device(number);
+        if device.pending == 0 {
+            device.progress = Some(Instant::now());
+        }
+        device.pending += 1;
+        Self { state: shared.clone(), device: number, _answer: answer }
+    }
+
+    /// Notes that the device has done something: it may be slow, but it does not hang.
+    fn note_progress(&self) {
+        lock(&self.state).device(self.device).progress = Some(Instant::now());
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        lock(&self.state).device(self.device).pending -= 1;
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives the answers whose jobs do not end in time. All wait equally long, so that deadlines come in order.
+fn keep_deadlines(queue: &Receiver<(Instant, Weak<Answer>)>) {
+    for (deadline, answer) in queue {
+        thread::sleep(deadline.saturating_duration_since(Instant::now()));
+        if let Some(answer) = answer.upgrade() {
+            answer.give();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    const WORKERS: usize = 8;
+
+    fn is_stalled(queues: &DeviceQueues) -> bool {
+        lock(&queues.state).device(1).is_stalled()
+    }
+
+    #[test]
+    fn requests_of_devices_that_hang_leave_a_worker_and_the_other_devices_free() {
+        let queues = Arc::new(DeviceQueues::start(WORKERS).unwrap());
+        let (resume, hang) = channel::<()>();
+        let hang = Arc::new(Mutex::new(hang));
+        let (started, starts) = channel();
+        let (ended, ends) = channel();
+        let request = |device: u64| {
+            let (hang, started, ended) = (hang.clone(), started.clone(), ended.clone());
+            move || {
+                started.send(device).unwrap();
+                let _ = hang.lock().unwrap().recv();
+                ended.send(device).unwrap();
+            }
+        };
+        // A call with a job that is queued returns at once; the others take a worker each.
+        let mut workers = Vec::new();
+        for (device, most) in [(1, 4), (2, 2), (3, 1)] {
+            for nth in 0..3 * WORKERS {
+                let (queues, request) = (queues.clone(), request(device));
+                if nth < most {
+                    workers.push(thread::spawn(move || queues.run(device, request)));
+                    assert_eq!(starts.recv(), Ok(device), "job {nth}");
+                } else {
+                    queues.run(device, request);
+                }
+            }
+            let state = lock(&queues.state);
+            assert_eq!((state.devices[&device].workers, state.free > 0), (most, true), "{state:?}");
+        }
+        assert_eq!(lock(&queues.state).free, 1, "the last worker waits for a device");
+        // There is no worker for this one. The first that comes back takes it before it is free.
+        queues.run(4, request(4));
+        assert!(starts.try_recv().is_err(), "the last worker was taken");
+        drop(resume);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        drop((started, ended));
+        let devices: Vec<u64> = ends.iter().take(9 * WORKERS + 1).collect();
+        assert!(devices.len() == 9 * WORKERS + 1 && devices.contains(&4), "a request was lost");
+        assert_eq!(lock(&queues.state).free, WORKERS, "a worker was lost, or made");
+    }
+
+    #[test]
+    fn a_device_that_hangs_leaves_the_others_free() {
+        let queues = Arc::new(DeviceQueues::start(2).unwrap());
+        let (resume, hang) = channel::<()>();
+        let (started, starts) = channel();
+        let worker = queues.clone();
+        let worker = thread::spawn(move || {
+            worker.run(1, move || {
+                started.send(()).unwrap();
+                let _ = hang.recv();
+            });
+        });
+        starts.recv().unwrap();
+        let (answer, answers) = sync_channel(1);
+        queues.run(1, || {});
+        queues.run(2, move || answer.send(()).unwrap());
+        assert!(answers.try_recv().is_err(), "no worker is left free");
+        drop(resume);
+        answers.recv().unwrap();
+        worker.join().unwrap();
+    }
+
+    #[test]
+    fn sizes_are_learnt_while_requests_have_all_workers_of_their_device_and_leave_them_theirs() {
+        let queues = Arc::new(DeviceQueues::start(WORKERS).unwrap());
+        let (resume, hang) = channel::<()>();
+        let hang = Arc::new(Mutex::new(hang));
+        let (started, starts) = channel();
+        let workers: Vec<_> = (0..WORKERS / 2)
+            .map(|_| {
+                let (queues, hang, started) = (queues.clone(), hang.clone(), started.clone());
+                let request = move || {
+                    started.send(()).unwrap();
+                    let _ = hang.lock().unwrap().recv();
+                };
+                let worker = thread::spawn(move || queues.run(1, request));
+                starts.recv().unwrap();
+                worker
+            })
+            .collect();
+        let (ended, ends) = channel();
+        let request = ended.clone();
+        queues.run(1, move || request.send("request").unwrap());
+        let job = ended.clone();
+        queues.run_before(vec![(1, move |_: &dyn Fn()| job.send("job").unwrap())], move || {
+            ended.send("answer").unwrap();
+        });
+        assert_eq!([ends.try_recv(), ends.try_recv()], [Ok("job"), Ok("answer")]);
+        assert!(ends.try_recv().is_err(), "a request runs on a worker beyond the half");
+        drop(resume);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!((ends.recv(), lock(&queues.state).free), (Ok("request"), WORKERS));
+    }
+
+    #[test]
+    fn an_answer_waits_for_its_jobs_and_no_longer_than_its_deadline() {
+        let queues = Arc::new(DeviceQueues::start(WORKERS).unwrap());
+        let (answer, answers) = sync_channel(4);
+        let send = |what: &'static str| {
+            let answer = answer.clone();
+            move || answer.send(what).unwrap()
+        };
+        let job = || {
+            let send = send("job");
+            move |_: &dyn Fn()| send()
+        };
+        queues.run_before(vec![(1, job())], send("answer"));
+        assert_eq!([answers.recv(), answers.recv()], [Ok("job"), Ok("answer")]);
+
+        let (resume, hang) = channel::<()>();
+        let hang = move |_: &dyn Fn()| {
+            let _ = hang.recv();
+        };
+        let (worker, without) = (queues.clone(), send("without"));
+        let worker = thread::spawn(move || worker.run_before(vec![(1, hang)], without));
+        assert_eq!(answers.recv(), Ok("without"));
+        while !is_stalled(&queues) {
+            thread::yield_now();
+        }
+        let never = |_: &dyn Fn()| panic!("a job for a device that hangs");
+        queues.run_before(vec![(1, never)], send("at once"));
+        assert_eq!(answers.try_recv(), Ok("at once"));
+
+        drop(resume);
+        worker.join().unwrap();
+        assert!(!is_stalled(&queues));
+        queues.run_before(vec![(1, job())], send("answer"));
+        assert_eq!([answers.recv(), answers.recv()], [Ok("job"), Ok("answer")]);
+    }
+
+    #[test]
+    fn a_device_that_is_slow_but_goes_on_does_not_stall() {
+        let queues = Arc::new(DeviceQueues::start(WORKERS).unwrap());
+        let (step, steps) = channel::<()>();
+        let (answer, answers) = channel();
+        let job = move |note_progress: &dyn Fn()| steps.iter().for_each(|()| note_progress());
+        let worker = queues.clone();
+        let worker =
+            thread::spawn(move || worker.run_before(vec![(1, job)], move || answer.send(()).unwrap()));
+        // The answer comes before the job has ended, which takes longer than answers wait.
+        answers.recv().unwrap();
+        while !is_stalled(&queues) {
+            thread::yield_now();
+        }
+        step.send(()).unwrap();
+        while is_stalled(&queues) {
+            thread::yield_now();
+        }
+        drop(step);
+        worker.join().unwrap();
+        assert_eq!(lock(&queues.state).device(1).pending, 0);
+    }
+}
