@@ -22,14 +22,14 @@
 //! | all tables of files together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
 //! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | that; for a second after their last read, `CACHE_BEYOND` (256 MiB) more; or one extent that is larger, up to `EXTENT_MAX` (1 GiB) |
 //! | a file that the library reads whole | its size | `READ_LIMIT` (1 GiB) by default |
-//! | large buffers that wait for their next use | maps of 1 MiB and more (`content/large.rs`) | `FREE_BUFFERS_MAX` (64 MiB), for a second after the last |
+//! | buffers that wait for their next use | maps of 128 KiB and more (`content/buffer.rs`) | `FREE_BUFFERS_MAX` (64 MiB), for a second after the last |
 //! | what is being decoded | large buffers of all threads together, cached and evicted extents included (`content/memory.rs`) | `EXTENT_MAX` (1 GiB) |
-//! | packed bytes being decoded | extents of 2 MiB and more of all threads together, for each device | `PACKED_MAX` (512 MiB) |
-//! | buffers of workers | packed bytes and the reply: two of up to `THREAD_BUFFER_MAX` (2 MiB) are kept, larger ones freed after use | 2 to 8 workers, as many as processors, and the threads of devices |
+//! | packed bytes being decoded | extents of `UNCOUNTED_BUFFER_MAX` (1 MiB) and more of all threads together, for each device | `PACKED_MAX` (512 MiB) |
+//! | buffers of workers | packed bytes and the reply: two for each READ that is under way | 8 to 16 workers, two for each processor |
 //! | state of decoders | some 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | `SPELLINGS_MAX` (65,536), some 10 MiB |
-//! | names that the kernel may have cached and that are not stored (`fs/shared.rs`) | 60 and the name | `EXPOSED_NAMES_MAX` (262,144) names, `EXPOSED_BYTES_MAX` (32 MiB) |
+//! | names that the kernel may have cached and that are not stored (`fs/exposed.rs`) | 60 and the name | `EXPOSED_NAMES_MAX` (262,144) names, `EXPOSED_BYTES_MAX` (32 MiB) |
 //! | numbers of nodes, once something changed | 8 a node | nodes |
 //! | archives that were replaced, and their files that the kernel may hold | their extents; 70 a file | `RETIRED_ARCHIVES_MAX` (8) |
 //! | loose files that were replaced and may be open | a descriptor each | `RETIRED_FILES_MAX` (128) |
@@ -83,9 +83,9 @@ pub const CACHE_BEYOND: u64 = 256 << 20;
 /// Bytes of large buffers that wait for their next use, so that a decode needs no fresh map (FUSE.md section
 /// 5).
 pub const FREE_BUFFERS_MAX: usize = 64 << 20;
-/// Bytes of a buffer that a thread keeps: it must not keep the largest texture that it ever read. Larger
-/// buffers take a share of the memory.
-pub const THREAD_BUFFER_MAX: usize = 2 << 20;
+/// Bytes from which on a buffer takes a share of the memory that all threads have together. Each request
+/// that is under way has two smaller ones at most.
+pub const UNCOUNTED_BUFFER_MAX: usize = 1 << 20;
 /// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
 pub const SPELLINGS_MAX: usize = 65_536;
 /// Names that the kernel may have cached and that no comparison of two views finds: absent ones, and

@@ -6,13 +6,13 @@
 //! already, where a cache that fills its budget takes a page fault for every page of it. Extents whose readers will come
 //! back stay beyond the budget for a while: evicted, they would be decoded once for each of the remaining reads.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use lru::LruCache;
 
-use super::large::Buffer;
+use super::buffer::Buffer;
 use crate::limits::CACHE_BEYOND;
 
 /// Which extent: the number of its archive, its offset in the archive and its unpacked size, both in bytes. Extents that share data share
@@ -25,7 +25,21 @@ pub(super) struct CacheKey {
 }
 
 /// Decoded bytes: the first thread that asks decodes them, the others wait.
-pub(super) type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
+type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
+
+/// Decoded bytes, shared with the cache. They stay in memory while this does, evicted or not.
+#[derive(Debug)]
+pub(super) struct Decoded<E> {
+    cell: Arc<DecodeCell<E>>,
+    key: CacheKey,
+}
+
+impl<E> Decoded<E> {
+    /// The bytes.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.cell.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
+    }
+}
 
 /// The reader of an extent is taken to come back within this time.
 const RETURN: Duration = Duration::from_secs(1);
@@ -37,6 +51,7 @@ const IDLE: Duration = Duration::from_secs(5);
 pub(super) struct Cache<E> {
     budget: u64,
     is_over: AtomicBool,
+    hits: AtomicU64,
     state: Mutex<State<E>>,
 }
 
@@ -61,7 +76,7 @@ impl<E> Cache<E> {
     /// A cache of `budget` bytes.
     pub(super) fn new(budget: u64) -> Self {
         let state = State { entries: LruCache::unbounded(), bytes: 0 };
-        Self { budget, is_over: AtomicBool::new(false), state: Mutex::new(state) }
+        Self { budget, is_over: AtomicBool::new(false), hits: AtomicU64::new(0), state: Mutex::new(state) }
     }
 
     /// Whether an extent is cached.
@@ -69,17 +84,45 @@ impl<E> Cache<E> {
         self.state().entries.contains(key)
     }
 
-    /// The cell of an extent that is cached and decoded.
-    pub(super) fn decoded(&self, key: &CacheKey, now: Instant) -> Option<Arc<DecodeCell<E>>> {
+    /// The bytes of an extent, if they are cached and decoded.
+    pub(super) fn get(&self, key: CacheKey, now: Instant) -> Option<Decoded<E>> {
         let mut state = self.state();
-        let entry = state.entries.get_mut(key).filter(|entry| entry.cell.get().is_some())?;
+        let entry = state.entries.get_mut(&key).filter(|entry| matches!(entry.cell.get(), Some(Ok(_))))?;
         entry.used = now;
-        Some(entry.cell.clone())
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(Decoded { cell: entry.cell.clone(), key })
+    }
+
+    /// The bytes of an extent: from the cache, or decoded into it by `decode` while other threads that ask for them wait.
+    pub(super) fn get_or_decode(
+        &self,
+        key: CacheKey,
+        now: Instant,
+        decode: impl FnOnce() -> Result<Buffer, E>,
+    ) -> Result<Decoded<E>, E>
+    where
+        E: Clone,
+    {
+        let cell = self.cell(key, now);
+        let mut is_hit = true;
+        let result = cell.get_or_init(|| {
+            is_hit = false;
+            decode()
+        });
+        self.hits.fetch_add(u64::from(is_hit), Ordering::Relaxed);
+        match result {
+            Ok(_) => Ok(Decoded { cell, key }),
+            Err(error) => {
+                // An error is not kept: the disk may have been away for a moment.
+                self.state().evict(&key);
+                Err(error.clone())
+            }
+        }
     }
 
     /// The cell of an extent, empty if it was not cached; others are evicted for it. Its bytes count from now on, before
     /// they exist, so that readers who decode at the same time keep the bounds between them.
-    pub(super) fn cell(&self, key: CacheKey, now: Instant) -> Arc<DecodeCell<E>> {
+    fn cell(&self, key: CacheKey, now: Instant) -> Arc<DecodeCell<E>> {
         let mut evicted = Vec::new();
         let mut state = self.state();
         if let Some(entry) = state.entries.get_mut(&key) {
@@ -101,18 +144,13 @@ impl<E> Cache<E> {
     }
 
     /// Records that `len` bytes of an extent were served.
-    pub(super) fn note_served(&self, key: &CacheKey, len: u64) {
+    pub(super) fn note_served(&self, decoded: &Decoded<E>, len: u64) {
         let mut state = self.state();
-        let Some(entry) = state.entries.peek_mut(key) else { return };
+        let Some(entry) = state.entries.peek_mut(&decoded.key) else { return };
         entry.unserved = entry.unserved.saturating_sub(len);
         if entry.unserved == 0 {
-            state.entries.demote(key);
+            state.entries.demote(&decoded.key);
         }
-    }
-
-    /// Takes an extent out.
-    pub(super) fn remove(&self, key: &CacheKey) {
-        self.state().evict(key);
     }
 
     /// Evicts the least recently used of the extents that have a share of the memory, which is wanted; returns whether there
@@ -145,6 +183,11 @@ impl<E> Cache<E> {
     /// Whether there is something for [`Cache::trim`].
     pub(super) fn is_over_budget(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// How often bytes were in the cache.
+    pub(super) fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
     }
 
     /// Bytes cached, those that are being decoded included.
@@ -208,9 +251,9 @@ mod tests {
     fn an_extent_served_to_its_end_is_evicted_for_the_next() {
         let (cache, now) = (Cache::<()>::new(1000), Instant::now());
         cache.cell(key(1, 30), now);
-        cache.cell(key(2, 30), now);
-        cache.note_served(&key(2, 30), 20);
-        cache.note_served(&key(2, 30), 10);
+        let second = Decoded { cell: cache.cell(key(2, 30), now), key: key(2, 30) };
+        cache.note_served(&second, 20);
+        cache.note_served(&second, 10);
         assert!(cache.contains(&key(2, 30)), "it was evicted before another came");
         cache.cell(key(3, 30), now);
         assert!(!cache.contains(&key(2, 30)) && cache.contains(&key(1, 30)));
@@ -238,7 +281,7 @@ mod tests {
         let (cache, start) = (Cache::<()>::new(100), Instant::now());
         let first = cache.cell(key(1, 60), start);
         first.get_or_init(|| {
-            let mut buffer = Buffer::new(60, None);
+            let mut buffer = Buffer::for_cache(60, None);
             buffer.fill(7);
             Ok(buffer)
         });
@@ -250,10 +293,9 @@ mod tests {
     #[test]
     fn whatever_has_a_share_of_the_memory_gives_way_however_small_it_is() {
         let (cache, memory, now) = (Cache::<()>::new(1000), Memory::new(100), Instant::now());
-        cache.cell(key(1, 10), now).get_or_init(|| Ok(Buffer::new(10, None)));
-        let share = memory.try_take(90);
-        cache.cell(key(2, 10), now).get_or_init(|| Ok(Buffer::new(10, share)));
-        assert!(memory.try_take(100).is_none());
+        cache.cell(key(1, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, None)));
+        let share = memory.take(90, || false);
+        cache.cell(key(2, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, Some(share))));
         drop(memory.take(100, || cache.evict_shared()));
         assert!(cache.contains(&key(1, 10)) && !cache.contains(&key(2, 10)) && !cache.evict_shared());
     }
@@ -267,8 +309,8 @@ mod tests {
         assert!(!cache.contains(&key(1, 60)) && cache.contains(&key(2, 1 << 30)));
         assert!(!cache.trim(start + RETURN) && cache.trim(start + IDLE));
         assert_eq!(cache.bytes(), 0);
-        cache.cell(key(3, 10), start);
-        cache.remove(&key(3, 10));
-        assert_eq!(cache.bytes(), 0);
+        let decode = || Err(());
+        assert_eq!(cache.get_or_decode(key(3, 10), start, decode).map(drop), Err(()));
+        assert_eq!(cache.bytes(), 0, "an error is kept");
     }
 }

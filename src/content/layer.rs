@@ -2,19 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::buffer;
+use super::buffer::Buffer;
 use super::error::Reason;
 use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
-use super::memory::{Memory, Share};
-use super::outage::Outage;
+use super::fault_log::FaultLog;
+use super::memory::{LARGE, Memory, Share};
 use crate::archive_file::{ArchiveFile, Fault};
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
-use crate::limits::THREAD_BUFFER_MAX;
 
 /// The form in which textures are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,13 +114,27 @@ pub(super) struct Layer {
     tables: LayerTables,
     /// Of large packed extents of all archives on the same device.
     pub(super) packed_memory: Arc<Memory>,
-    /// Entries whose first fault was reported.
-    reported: Mutex<HashSet<u32>>,
+    faults: FaultLog,
     /// Extents whose prefix contradicts itself, by index: no disk will ever state their sizes.
     bad_prefixes: Mutex<HashSet<u32>>,
-    outage: Outage,
     /// How often the kernel was given numbers of its files, less what it forgot.
     pub(super) lookups: AtomicI64,
+}
+
+/// The payload of an extent, or its first bytes.
+pub(super) struct Payload {
+    packed: Buffer,
+    start: usize,
+    /// Whether these are all bytes.
+    pub(super) is_all: bool,
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.packed[self.start..]
+    }
 }
 
 impl Layer {
@@ -131,8 +144,8 @@ impl Layer {
         tables: LayerTables,
         packed_memory: Arc<Memory>,
     ) -> Self {
-        let (reported, bad_prefixes, outage, lookups) = Default::default();
-        Self { number, source, tables, packed_memory, reported, bad_prefixes, outage, lookups }
+        let (faults, bad_prefixes, lookups) = Default::default();
+        Self { number, source, tables, packed_memory, faults, bad_prefixes, lookups }
     }
 
     /// Whether this is another's archive, and neither was changed since it was opened.
@@ -231,14 +244,9 @@ impl Layer {
         Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?)?)
     }
 
-    /// Calls `use_it` with the first `len` bytes of an extent's payload, or all of them where it has fewer, and whether
-    /// these are all.
-    pub(super) fn with_payload<T>(
-        &self,
-        index: u32,
-        len: u64,
-        use_it: impl FnOnce(&[u8], bool) -> Result<T, Reason>,
-    ) -> Result<T, Reason> {
+    /// Reads the first `len` bytes of an extent's payload, or all of them if it has fewer. Waits for the device, and for
+    /// memory if these are many.
+    pub(super) fn read_payload(&self, index: u32, len: u64) -> Result<Payload, Reason> {
         let extent = self.extent(index);
         // Checked before a buffer is made: the packed length is whatever the archive states.
         if extent.offset.saturating_add(u64::from(extent.packed)) > self.source.len() {
@@ -246,10 +254,10 @@ impl Layer {
         }
         let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
         let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
-        buffer::packed(usize::try_from(len).unwrap_or(usize::MAX), self.packed_share(len), |packed| {
-            self.source.read_exact_at(packed, extent.offset)?;
-            use_it(self.payload(index, packed)?, len == u64::from(extent.packed))
-        })
+        let mut packed = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), self.packed_share(len));
+        self.source.read_exact_at(&mut packed, extent.offset)?;
+        let start = packed.len() - self.payload(index, &packed)?.len();
+        Ok(Payload { packed, start, is_all: len == u64::from(extent.packed) })
     }
 
     /// What follows the prefix in the first bytes of an extent, or in all of them.
@@ -261,12 +269,9 @@ impl Layer {
         Ok(&packed[start as usize..])
     }
 
-    /// A share of the memory for so many packed bytes, where these are many. Waits for other readers of the device.
+    /// A share of the memory for so many packed bytes, if these are many. Waits for other readers of the device.
     pub(super) fn packed_share(&self, len: u64) -> Option<Share> {
-        if len <= THREAD_BUFFER_MAX as u64 {
-            return None;
-        }
-        Some(self.packed_memory.take(len, || false))
+        (len >= LARGE as u64).then(|| self.packed_memory.take(len, || false))
     }
 
     /// Whether a fault of this entry is to be reported: the first of each entry, and of an outage, which concerns all
@@ -274,8 +279,8 @@ impl Layer {
     pub(super) fn is_new_fault(&self, entry: u32, reason: &Reason) -> bool {
         match reason {
             Reason::Changed => false,
-            Reason::Io(_) => self.outage.is_new(),
-            _ => self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry),
+            Reason::Io(_) => self.faults.begins_outage(),
+            _ => self.faults.is_first(entry),
         }
     }
 }

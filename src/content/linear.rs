@@ -4,12 +4,11 @@
 //! file is one part of its data. It is made whole, and cached like a decoded extent.
 
 use std::cell::Cell;
+use std::time::Instant;
 
-use super::buffer;
-use super::cache::CacheKey;
-use super::decoded::Decoded;
+use super::buffer::Buffer;
+use super::cache::{CacheKey, Decoded};
 use super::error::{ReadError, Reason};
-use super::large::Buffer;
 use super::store::Store;
 use crate::format::{EntryId, LinearTexture};
 
@@ -18,7 +17,7 @@ const LINEAR_KEY: u64 = 1 << 63;
 
 impl Store {
     /// The texels of a file in rows, from the cache or into it.
-    pub(super) fn decode_linear(&self, id: EntryId) -> Result<Decoded, ReadError> {
+    pub(super) fn decode_linear(&self, id: EntryId) -> Result<Decoded<Reason>, ReadError> {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
         let fault = |reason| self.fault(id, first, reason);
@@ -27,12 +26,13 @@ impl Store {
         let size = u32::try_from(len).map_err(|_| fault(Reason::Size(u32::MAX)))?;
         // The entry and not its first extent, which textures of other shapes may share.
         let key = CacheKey { source: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
-        if let Some(decoded) = self.cached(key) {
+        if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
             return Ok(decoded);
         }
         let index = Cell::new(first);
         let made = self.with_payloads(id, &index, |payloads| {
-            self.get_or_decode(key, || self.decode_tiled(id, &texture, payloads, (tiled, size), &index))
+            let decode = || self.decode_tiled(id, &texture, payloads, (tiled, size), &index);
+            self.shared.cache.get_or_decode(key, Instant::now(), decode)
         });
         made.map_err(|reason| self.fault(id, index.get(), reason))
     }
@@ -55,7 +55,8 @@ impl Store {
     }
 
     /// Calls `use_it` with the payloads of all extents of a file, whose sizes were checked; `failed` is left at the extent that
-    /// fails. All are read before any is decoded: nobody waits for somebody who waits for a device.
+    /// fails. All are read before any is decoded: no thread waits for another that waits for a
+    /// device.
     fn with_payloads<T>(
         &self,
         id: EntryId,
@@ -68,18 +69,17 @@ impl Store {
         if len > u64::from(self.shared.limits.packed) {
             return Err(Reason::Packed(u32::try_from(len).unwrap_or(u32::MAX)));
         }
-        buffer::packed(len as usize, layer.packed_share(len), |packed| {
-            let mut payloads = Vec::with_capacity(extents.len());
-            let mut rest = packed;
-            for (index, extent) in extents {
-                failed.set(index);
-                let (bytes, others) = rest.split_at_mut(extent.packed as usize);
-                layer.source.read_exact_at(bytes, extent.offset)?;
-                payloads.push(layer.payload(index, bytes)?);
-                rest = others;
-            }
-            use_it(&payloads)
-        })
+        let mut packed = Buffer::new(len as usize, layer.packed_share(len));
+        let mut payloads = Vec::with_capacity(extents.len());
+        let mut rest = &mut packed[..];
+        for (index, extent) in extents {
+            failed.set(index);
+            let (bytes, others) = rest.split_at_mut(extent.packed as usize);
+            layer.source.read_exact_at(bytes, extent.offset)?;
+            payloads.push(layer.payload(index, bytes)?);
+            rest = others;
+        }
+        use_it(&payloads)
     }
 
     /// Decodes all extents of a file, `tiled` bytes, and puts their texels into rows, `size` bytes; `failed` is left at
@@ -93,22 +93,20 @@ impl Store {
         failed: &Cell<u32>,
     ) -> Result<Buffer, Reason> {
         let layer = self.layer(id.layer);
-        // Together: two who have a half each would wait for each other.
-        let mut share = self.share(tiled as usize + size as usize);
-        let share_of_rows = share.as_mut().map(|share| share.split(u64::from(size)));
-        buffer::answer(tiled as usize, share, |tiled| {
-            let mut rest = &mut tiled[..];
-            for (index, payload) in layer.extents(id.entry).zip(payloads) {
-                failed.set(index);
-                let size = layer.size(index)? as usize;
-                let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
-                self.decode_payload(id, index, payload, out)?;
-                rest = others;
-            }
-            let mut rows = Buffer::new(size as usize, share_of_rows);
-            rows.fill(0);
-            texture.to_rows(tiled, &mut rows).map_err(|_| Reason::Size(size))?;
-            Ok(rows)
-        })
+        // Together, and kept with the rows: two threads that have a half each would wait for each other.
+        let share = self.share(tiled as usize + size as usize);
+        let mut tiled = Buffer::new(tiled as usize, None);
+        let mut rest = &mut tiled[..];
+        for (index, payload) in layer.extents(id.entry).zip(payloads) {
+            failed.set(index);
+            let size = layer.size(index)? as usize;
+            let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
+            self.decode_payload(id, index, payload, out)?;
+            rest = others;
+        }
+        let mut rows = Buffer::for_cache(size as usize, share);
+        rows.fill(0);
+        texture.to_rows(&tiled, &mut rows).map_err(|_| Reason::Size(size))?;
+        Ok(rows)
     }
 }

@@ -1,15 +1,14 @@
-//! The content of one folder of loose files: a file is one stored extent in a file of its own, whose size is learnt when
-//! somebody first looks.
+//! The content of one folder of loose files: a file is one stored extent in a file of its own, whose size is learnt when it
+//! is first needed.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::buffer;
+use super::buffer::Buffer;
 use super::error::{ReadError, Reason};
-use super::outage::Outage;
+use super::fault_log::FaultLog;
 use crate::folder::{FileFault, FileStat, LooseFolder};
 use crate::format::EntryId;
 
@@ -20,14 +19,12 @@ const COPY_LEN: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct LooseFiles {
     pub(super) folder: Arc<LooseFolder>,
-    /// Files whose first fault was reported.
-    reported: Mutex<HashSet<u32>>,
-    outage: Outage,
+    faults: FaultLog,
 }
 
 impl LooseFiles {
     pub(super) fn new(folder: Arc<LooseFolder>) -> Self {
-        Self { folder, reported: Mutex::default(), outage: Outage::default() }
+        Self { folder, faults: FaultLog::default() }
     }
 
     /// A file's size, if it is known.
@@ -35,7 +32,7 @@ impl LooseFiles {
         self.folder.known(file).map(|stat| stat.size)
     }
 
-    /// What a file is; looks at it, where nobody did yet.
+    /// What a file is; from the disk, if that is not known yet.
     pub(super) fn look(&self, id: EntryId) -> Result<FileStat, ReadError> {
         self.folder.look(id.entry).map_err(|fault| self.fault(id, fault))
     }
@@ -53,11 +50,10 @@ impl LooseFiles {
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
         };
-        buffer::answer(usize::try_from(len).unwrap_or(usize::MAX), None, |out| {
-            let read = self.folder.read_exact_at(id.entry, out, offset);
-            read.map_err(|fault| self.fault(id, fault))?;
-            Ok(answer(out))
-        })
+        let mut out = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), None);
+        let read = self.folder.read_exact_at(id.entry, &mut out, offset);
+        read.map_err(|fault| self.fault(id, fault))?;
+        Ok(answer(&out))
     }
 
     /// Writes a whole file, piece by piece; returns its size in bytes.
@@ -85,8 +81,8 @@ impl LooseFiles {
             |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
         let is_new = match reason {
             // What concerns all files of a disk is reported once.
-            Reason::FileIo(errno) if !is_refused(errno) => self.outage.is_new(),
-            _ => self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.entry),
+            Reason::FileIo(errno) if !is_refused(errno) => self.faults.begins_outage(),
+            _ => self.faults.is_first(entry.entry),
         };
         ReadError { entry, at: 0, reason, is_new }
     }

@@ -1,29 +1,45 @@
 //! Bytes: what is in a file, read and decoded on demand.
 //!
-//! A read walks down this folder. `read` has the requested range cut into pieces; `way` decides how each is read; `decode`
-//! decodes them, into the answer or into `cache`, by `codec`; `layer` knows where an archive's extents are, and the crate's
-//! `source` reads their bytes. Loose files go a shorter way: `loose`, and the crate's `folder`.
+//! A read of a file goes through these steps, from top to bottom:
+//!
+//! | step | file |
+//! |---|---|
+//! | the range is cut into pieces, and the answer is made of them | `read.rs` |
+//! | each piece has a strategy: stored, whole, prefix or cached | `read_strategy.rs` |
+//! | bytes that were decoded before are in the cache | `cache.rs` |
+//! | other packed bytes are read and decoded, into the answer or into the cache | `decode.rs`; textures of consoles: `linear.rs` |
+//! | where an archive's extents are, and how long they become | `layer.rs`, with `extents.rs` and `extent_prefix.rs` |
+//! | packed bytes are read | [`crate::archive_file`] |
+//! | a codec unpacks them | `codec/` |
+//!
+//! A loose file goes a shorter way: `loose.rs` and [`crate::folder`].
+//!
+//! | besides | file |
+//! |---|---|
+//! | what all layers have in common: cache, bounds, counts | `store.rs`; what the next view takes over: `later_view.rs` |
+//! | whole files, for `cat`, `extract` and `verify` | `whole.rs` |
+//! | sizes that must be read from the data | `sizes.rs` |
+//! | memory: buffers that are used again, and how much may be in use | `buffer.rs`, `memory.rs` |
+//! | why a read failed, and whether that is logged | `error.rs`, `fault_log.rs` |
 
 mod buffer;
 mod cache;
 pub mod codec;
 mod decode;
-mod decoded;
 mod error;
 mod extent_prefix;
 mod extents;
-mod large;
+mod fault_log;
 mod later_view;
 mod layer;
 mod linear;
 mod loose;
 mod memory;
-mod outage;
 mod read;
-mod salvage;
+mod read_strategy;
 mod sizes;
 mod store;
-mod way;
+mod whole;
 
 pub use error::{ReadError, Reason};
 pub use layer::{LayerTables, TextureForm};

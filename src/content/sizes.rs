@@ -4,7 +4,7 @@
 //! the order of names that is a seek for each; sorted by offset, and read together where they are near, it is one pass
 //! over what must be touched, in a fraction of the calls.
 
-use super::buffer;
+use super::buffer::Buffer;
 use super::error::{ReadError, Reason};
 use super::extent_prefix;
 use super::layer::Layer;
@@ -162,14 +162,13 @@ impl Layer {
         if stop > self.source.len() {
             return Err(Reason::Beyond);
         }
-        buffer::packed((stop - start) as usize, None, |bytes| {
-            self.source.read_exact_at(bytes, start)?;
-            for it in near {
-                let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
-                // What is wrong with one prefix does not concern its neighbours.
-                let _ = self.parse_prefix(it.index, first);
-            }
-            Ok(())
-        })
+        let mut bytes = Buffer::new((stop - start) as usize, None);
+        self.source.read_exact_at(&mut bytes, start)?;
+        for it in near {
+            let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
+            // What is wrong with one prefix does not concern its neighbours.
+            let _ = self.parse_prefix(it.index, first);
+        }
+        Ok(())
     }
 }

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
+use super::buffer;
 use super::cache::Cache;
 use super::codec;
 use super::error::{ReadError, Reason};
-use super::large;
+use super::fault_log::Salvaged;
 use super::layer::{Layer, LayerTables};
 use super::loose::LooseFiles;
 use super::memory::{LARGE, Memory, Share};
-use super::salvage::Salvage;
 use crate::archive_file::ArchiveFile;
 use crate::folder::{LooseFolder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
@@ -37,7 +37,7 @@ pub(super) struct Shared {
     packed: Mutex<HashMap<u64, Arc<Memory>>>,
     pub(super) limits: Limits,
     pub(super) counters: Counters,
-    pub(super) salvage: Salvage,
+    pub(super) salvaged: Salvaged,
     /// The number of the next archive that is opened.
     next_source: AtomicU32,
 }
@@ -74,8 +74,6 @@ impl LayerContent {
 pub(super) struct Counters {
     /// Bytes decoded.
     pub(super) decoded: AtomicU64,
-    /// Answers from the cache.
-    pub(super) hits: AtomicU64,
     /// Reads that failed.
     pub(super) faults: AtomicU64,
 }
@@ -93,9 +91,9 @@ impl Store {
     /// An empty store whose cache holds `cache_size` bytes of decoded extents, and for a moment 256 MiB more, or one extent
     /// where that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
-        let (packed, counters, salvage, next_source) = Default::default();
+        let (packed, counters, salvaged, next_source) = Default::default();
         let (cache, memory) = (Cache::new(cache_size), Memory::new(u64::from(limits.extent)));
-        let shared = Shared { cache, memory, packed, limits, counters, salvage, next_source };
+        let shared = Shared { cache, memory, packed, limits, counters, salvaged, next_source };
         Self { layers: Vec::new(), shared: Arc::new(shared), salvages: false }
     }
 
@@ -111,7 +109,7 @@ impl Store {
         if !self.salvages || self.loose(id).is_some() {
             return None;
         }
-        let error = self.shared.salvage.take((self.layer(id.layer).number, id.entry))?;
+        let error = self.shared.salvaged.take((self.layer(id.layer).number, id.entry))?;
         Some(ReadError { entry: id, ..error })
     }
 
@@ -213,12 +211,12 @@ impl Store {
     /// was not used since the last call; returns whether that was all.
     pub fn trim(&self) -> bool {
         let is_trimmed = self.shared.cache.trim(Instant::now());
-        large::release() && is_trimmed
+        buffer::release() && is_trimmed
     }
 
     /// Whether there is something for [`Store::trim`].
     pub fn is_to_be_trimmed(&self) -> bool {
-        self.shared.cache.is_over_budget() || large::is_used()
+        self.shared.cache.is_over_budget() || buffer::is_used()
     }
 
     /// Bytes of decoded extents in the cache, and the most that it may hold for longer than a moment.
@@ -233,7 +231,7 @@ impl Store {
 
     /// Reads so far that were answered from the cache.
     pub fn cache_hits(&self) -> u64 {
-        self.shared.counters.hits.load(Ordering::Relaxed)
+        self.shared.cache.hits()
     }
 
     /// Reads so far that failed.
@@ -330,8 +328,8 @@ impl Store {
         Ok(())
     }
 
-    /// A share of the memory for so many decoded bytes, where these are large. Waits for others who decode, for whom cached
-    /// extents give way; nobody who has one waits for a device.
+    /// A share of the memory for so many decoded bytes, if these are many. Waits for other threads that decode, for
+    /// which cached extents are evicted; no thread that has a share waits for a device.
     pub(super) fn share(&self, len: usize) -> Option<Share> {
         (len >= LARGE).then(|| self.shared.memory.take(len as u64, || self.shared.cache.evict_shared()))
     }

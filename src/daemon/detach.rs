@@ -26,7 +26,7 @@ use crate::fuse::PassedMount;
 const ROLE: &str = "BSAFS_DAEMON";
 /// For glibc: the size from which memory is a map of its own, and goes back to the system when it is freed. Left alone, glibc
 /// raises it to 32 MiB and keeps the memory of views that were replaced: 80 MB instead of 38 with 200,000 loose files. Smaller
-/// buffers of decoders are to stay on the heap (`content/large.rs`).
+/// buffers of decoders are to stay on the heap (`content/buffer.rs`).
 const MAPPED_FROM: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
 /// Precedes the daemon's report.
 const MOUNTED: u8 = b'+';

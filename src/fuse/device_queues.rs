@@ -1,11 +1,11 @@
 //! Which requests a worker answers at once, and which wait in the queue of their device.
 //!
-//! A request that reads a disk keeps its worker for as long as the disk takes. So there are more workers than
-//! processors, and requests of one device take at most half of the workers that the other devices leave, and jobs
-//! that learn sizes one more: they read little, and wait for no file that is being decoded. A device that hangs keeps
-//! these workers and its own queue. Other devices, and requests that read no disk, have the rest. (With 8 workers
-//! that goes for two devices that hang at once.) A worker that finishes a request goes on with the queue, so that
-//! no other thread has to be woken.
+//! A request that reads a disk keeps its worker for as long as the disk takes. So there are more workers
+//! than processors, and the requests of one device take at most half of the workers that the other devices
+//! leave. Jobs that learn sizes take one more: they read little, and must not wait for large files that are
+//! being decoded. A device that hangs keeps these workers and its own queue. Other devices, and requests that
+//! read no disk, have the rest. (With 8 workers, two devices may hang at once.) A worker that finishes a
+//! request goes on with the queue, so that no other thread has to be woken.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -75,9 +75,9 @@ impl DeviceQueues {
         self.run_queue(device);
     }
 
-    /// Runs jobs of devices, each of which may call the function that it is passed to note progress, and then
-    /// `answer`. After a second at the latest, and at once if a device does not even make progress for so long,
-    /// `answer` runs although jobs have not ended.
+    /// Runs urgent jobs of devices, each of which calls the function that it is passed to note progress, and
+    /// then `answer`. After a second at the latest, `answer` runs although jobs have not ended. Jobs of a
+    /// device that has made no progress for so long are left out.
     pub(crate) fn run_before<J>(&self, jobs: Vec<(u64, J)>, answer: impl FnOnce() + Send + 'static)
     where
         J: FnOnce(&dyn Fn()) + Send + 'static,
@@ -118,8 +118,8 @@ impl State {
         self.devices.entry(number).or_default()
     }
 
-    /// Gives a worker to a device, unless it is the last, or the device has half of what the others leave. The first of
-    /// the urgent jobs gets one all the same.
+    /// Gives a worker to a device, unless it is the last, or the device has half of what the others leave.
+    /// The first of the urgent jobs gets one although the device has its half.
     fn take_worker(&mut self, number: u64, is_urgent: bool) -> bool {
         let free = self.free;
         let device = self.device(number);
@@ -165,7 +165,7 @@ impl Device {
     }
 }
 
-/// An answer that is given once: when its deadline comes, or else when all its jobs have ended and dropped it.
+/// An answer that is given once: when its deadline comes, or when all its jobs have ended and dropped it.
 struct Answer(Mutex<Option<Job>>);
 
 impl Answer {

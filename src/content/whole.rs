@@ -1,0 +1,101 @@
+//! Whole files: written out for `cat` and `extract`, and checked for `verify`.
+
+use std::io::{self, Write};
+
+use super::buffer::Buffer;
+use super::codec::Quirk;
+use super::error::{ReadError, Reason};
+use super::store::Store;
+use crate::format::{Codec, EntryId};
+
+/// Pieces in which stored files are copied and checked, in bytes.
+const COPY_LEN: usize = 1 << 20;
+
+impl Store {
+    /// Writes a whole file, piece by piece; returns its size in bytes.
+    ///
+    /// # Errors
+    /// That of the first extent that cannot be read, as the source of an [`io::Error`]; or the writer's own.
+    pub fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
+        if let Some(files) = self.loose(id) {
+            return files.copy(id, to);
+        }
+        let layer = self.layer(id.layer);
+        to.write_all(&layer.head_bytes(id.entry))?;
+        if layer.linear(id.entry).is_some() {
+            to.write_all(self.decode_linear(id).map_err(io::Error::other)?.bytes())?;
+            return self.exact_size(id).map_err(io::Error::other);
+        }
+        for index in layer.extents(id.entry) {
+            self.with_extent(id, index, |bytes, _| to.write_all(bytes)).map_err(io::Error::other)??;
+        }
+        self.exact_size(id).map_err(io::Error::other)
+    }
+
+    /// Decodes a whole file; returns what is not as it should be although every byte came.
+    ///
+    /// # Errors
+    /// That of the first extent that cannot be read.
+    pub fn check(&self, id: EntryId) -> Result<Vec<Quirk>, ReadError> {
+        if let Some(files) = self.loose(id) {
+            return files.check(id).map(|()| Vec::new());
+        }
+        let layer = self.layer(id.layer);
+        let mut quirks = Vec::new();
+        if layer.linear(id.entry).is_some() {
+            // The rest of it is that each extent is sound: the lengths of texels were compared when it was
+            // opened.
+            self.check_sizes(id)?;
+        }
+        for index in layer.extents(id.entry) {
+            let note = |_: &[u8], quirk| {
+                quirks.extend(quirk);
+                Ok::<_, ReadError>(())
+            };
+            self.with_extent(id, index, note)??;
+        }
+        Ok(quirks)
+    }
+
+    /// Calls `use_it` with the bytes of an extent: stored ones in pieces, packed ones as a whole, with what
+    /// is not as it should be. Stops where `use_it` fails, with its error inside.
+    fn with_extent<E>(
+        &self,
+        id: EntryId,
+        index: u32,
+        mut use_it: impl FnMut(&[u8], Option<Quirk>) -> Result<(), E>,
+    ) -> Result<Result<(), E>, ReadError> {
+        let layer = self.layer(id.layer);
+        let fault = |reason| self.fault(id, index, reason);
+        let size = layer.size(index).map_err(fault)?;
+        if layer.extent(index).codec != Codec::Stored {
+            self.check_size(id.layer, index, size).map_err(fault)?;
+            return self.with_decoded(id, index, size, use_it).map_err(fault);
+        }
+        for start in (0..size).step_by(COPY_LEN) {
+            let len = COPY_LEN.min((size - start) as usize);
+            let mut out = Buffer::new(len, None);
+            layer.read_stored(index, u64::from(start), &mut out).map_err(fault)?;
+            let used = use_it(&out, None);
+            if used.is_err() {
+                return Ok(used);
+            }
+        }
+        Ok(Ok(()))
+    }
+    /// Calls `use_it` with a whole extent of a file, whose size was checked, and what is not as it should be
+    /// with it.
+    fn with_decoded<T>(
+        &self,
+        id: EntryId,
+        index: u32,
+        size: u32,
+        use_it: impl FnOnce(&[u8], Option<Quirk>) -> T,
+    ) -> Result<T, Reason> {
+        let size = size as usize;
+        let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
+        let mut out = Buffer::new(size, self.share(size));
+        let quirk = self.decode_payload(id, index, &payload, &mut out)?;
+        Ok(use_it(&out, quirk))
+    }
+}
