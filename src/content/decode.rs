@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::buffer::Buffer;
 use super::cache::{CacheKey, Decoded};
 use super::codec::{self, DecodeError, Quirk};
-use super::error::{ReadError, Reason};
+use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::EntryId;
 
@@ -52,7 +52,7 @@ impl Store {
         let extent = layer.extent(index);
         let quirk = match (codec::decode(extent.codec, payload, out), self.salvages) {
             (Err(error @ DecodeError::Suspect(_)), true) => {
-                let fault = ReadError { entry: id, at: extent.offset, reason: error.into(), is_new: true };
+                let fault = EntryError { entry: id, at: extent.offset, reason: error.into(), is_new: true };
                 self.shared.salvaged.record((layer.number, id.entry), fault);
                 None
             }

@@ -11,7 +11,7 @@ use crate::format::EntryId;
 
 /// A read that failed.
 #[derive(Clone, Debug)]
-pub struct ReadError {
+pub struct EntryError {
     /// The file.
     pub entry: EntryId,
     /// The extent's offset, in bytes from the start of the archive; 0 of a loose file.
@@ -73,7 +73,7 @@ impl fmt::Display for Reason {
     }
 }
 
-impl fmt::Display for ReadError {
+impl fmt::Display for EntryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
             Reason::FileChanged | Reason::FileIo(_) => self.reason.fmt(f),
@@ -82,7 +82,7 @@ impl fmt::Display for ReadError {
     }
 }
 
-impl std::error::Error for ReadError {}
+impl std::error::Error for EntryError {}
 
 impl From<Fault> for Reason {
     fn from(fault: Fault) -> Self {

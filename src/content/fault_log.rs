@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::error::ReadError;
+use super::error::EntryError;
 
 /// Failing reads that are less far apart are one outage.
 const OUTAGE_GAP: Duration = Duration::from_secs(600);
@@ -34,17 +34,17 @@ impl FaultLog {
 /// Files whose bytes are served although they are suspect (`--salvage`), with the first fault of each until
 /// it is taken. A file is the number of an archive and an entry in it.
 #[derive(Debug, Default)]
-pub(super) struct Salvaged(Mutex<HashMap<(u32, u32), Option<ReadError>>>);
+pub(super) struct Salvaged(Mutex<HashMap<(u32, u32), Option<EntryError>>>);
 
 impl Salvaged {
     /// Records a fault that is to be logged, unless one of this file was recorded before.
-    pub(super) fn record(&self, file: (u32, u32), fault: ReadError) {
+    pub(super) fn record(&self, file: (u32, u32), fault: EntryError) {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.entry(file).or_insert(Some(fault));
     }
 
     /// The recorded fault of a file, once.
-    pub(super) fn take(&self, file: (u32, u32)) -> Option<ReadError> {
+    pub(super) fn take(&self, file: (u32, u32)) -> Option<EntryError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&file)?.take()
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::buffer::Buffer;
 use super::cache::{CacheKey, Decoded};
-use super::error::{ReadError, Reason};
+use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{EntryId, LinearTexture};
 
@@ -17,7 +17,7 @@ const LINEAR_KEY: u64 = 1 << 63;
 
 impl Store {
     /// The texels of a file in rows, from the cache or into it.
-    pub(super) fn decode_linear(&self, id: EntryId) -> Result<Decoded<Reason>, ReadError> {
+    pub(super) fn decode_linear(&self, id: EntryId) -> Result<Decoded<Reason>, EntryError> {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
         let fault = |reason| self.fault(id, first, reason);
@@ -39,7 +39,7 @@ impl Store {
 
     /// Bytes that all extents of a file become, once each is known to lie within the archive and their sum within the
     /// limit.
-    pub(super) fn check_sizes(&self, id: EntryId) -> Result<u32, ReadError> {
+    pub(super) fn check_sizes(&self, id: EntryId) -> Result<u32, EntryError> {
         let layer = self.layer(id.layer);
         let mut sum = 0_u32;
         for index in layer.extents(id.entry) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::buffer::Buffer;
-use super::error::{ReadError, Reason};
+use super::error::{EntryError, Reason};
 use super::fault_log::FaultLog;
 use crate::folder::{FileFault, FileStat, LooseFolder};
 use crate::format::EntryId;
@@ -33,7 +33,7 @@ impl LooseFiles {
     }
 
     /// What a file is; from the disk, if that is not known yet.
-    pub(super) fn look(&self, id: EntryId) -> Result<FileStat, ReadError> {
+    pub(super) fn look(&self, id: EntryId) -> Result<FileStat, EntryError> {
         self.folder.look(id.entry).map_err(|fault| self.fault(id, fault))
     }
 
@@ -44,7 +44,7 @@ impl LooseFiles {
         offset: u64,
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, ReadError> {
+    ) -> Result<T, EntryError> {
         let size = self.look(id)?.size;
         let end = size.min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
@@ -67,12 +67,12 @@ impl LooseFiles {
     }
 
     /// Reads a whole file.
-    pub(super) fn check(&self, id: EntryId) -> Result<(), ReadError> {
+    pub(super) fn check(&self, id: EntryId) -> Result<(), EntryError> {
         let size = self.look(id)?.size;
         (0..size).step_by(COPY_LEN as usize).try_for_each(|at| self.read(id, at, COPY_LEN as u32, |_| ()))
     }
 
-    fn fault(&self, entry: EntryId, fault: FileFault) -> ReadError {
+    fn fault(&self, entry: EntryId, fault: FileFault) -> EntryError {
         let reason = match fault {
             FileFault::Changed => Reason::FileChanged,
             FileFault::Io(error) => Reason::FileIo(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
@@ -84,6 +84,6 @@ impl LooseFiles {
             Reason::FileIo(errno) if !is_refused(errno) => self.faults.begins_outage(),
             _ => self.faults.is_first(entry.entry),
         };
-        ReadError { entry, at: 0, reason, is_new }
+        EntryError { entry, at: 0, reason, is_new }
     }
 }

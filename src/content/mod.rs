@@ -41,7 +41,7 @@ mod sizes;
 mod store;
 mod whole;
 
-pub use error::{ReadError, Reason};
+pub use error::{EntryError, Reason};
 pub use layer::{LayerTables, TextureForm};
 pub use store::{Packing, Store};
 

@@ -2,7 +2,7 @@
 //! answer.
 
 use super::buffer::Buffer;
-use super::error::ReadError;
+use super::error::EntryError;
 use super::read_strategy::PieceBytes;
 use super::store::Store;
 use crate::format::EntryId;
@@ -18,7 +18,7 @@ impl Store {
         offset: u64,
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, ReadError> {
+    ) -> Result<T, EntryError> {
         if let Some(files) = self.loose(id) {
             return files.read(id, offset, len, answer).inspect_err(|_| self.count_fault());
         }

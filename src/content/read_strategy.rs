@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cache::{CacheKey, Decoded};
 use super::codec;
-use super::error::{ReadError, Reason};
+use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{Codec, EntryId};
 
@@ -105,7 +105,7 @@ impl Store {
         piece: &Piece,
         is_alone: bool,
         out: &mut [u8],
-    ) -> Result<PieceBytes, ReadError> {
+    ) -> Result<PieceBytes, EntryError> {
         let layer = self.layer(id.layer);
         let within = &piece.within;
         let index = match piece.source {

@@ -5,7 +5,7 @@
 //! over what must be touched, in a fraction of the calls.
 
 use super::buffer::Buffer;
-use super::error::{ReadError, Reason};
+use super::error::{EntryError, Reason};
 use super::extent_prefix;
 use super::layer::Layer;
 use super::store::{LayerContent, Store};
@@ -78,7 +78,7 @@ impl Store {
     ///
     /// # Errors
     /// The first of those that the system refused to read. What else is wrong with a file is reported where it is read.
-    pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) -> Result<(), ReadError> {
+    pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) -> Result<(), EntryError> {
         let mut wanted = Vec::new();
         let mut learnt = Ok(());
         for id @ EntryId { layer, entry } in ids {
@@ -115,7 +115,7 @@ impl Store {
     ///
     /// # Errors
     /// That of the first extent whose size cannot be read.
-    pub(super) fn exact_size(&self, id: EntryId) -> Result<u64, ReadError> {
+    pub(super) fn exact_size(&self, id: EntryId) -> Result<u64, EntryError> {
         if let Some(files) = self.loose(id) {
             return files.look(id).map(|stat| stat.size).inspect_err(|_| self.count_fault());
         }

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime};
 use super::buffer;
 use super::cache::Cache;
 use super::codec;
-use super::error::{ReadError, Reason};
+use super::error::{EntryError, Reason};
 use super::fault_log::Salvaged;
 use super::layer::{Layer, LayerTables};
 use super::loose::LooseFiles;
@@ -104,13 +104,13 @@ impl Store {
     }
 
     /// What is wrong with a file whose bytes were read all the same; returned once, to be logged.
-    pub fn take_salvaged(&self, id: EntryId) -> Option<ReadError> {
+    pub fn take_salvaged(&self, id: EntryId) -> Option<EntryError> {
         // Loose files are never suspect.
         if !self.salvages || self.loose(id).is_some() {
             return None;
         }
         let error = self.shared.salvaged.take((self.layer(id.layer).number, id.entry))?;
-        Some(ReadError { entry: id, ..error })
+        Some(EntryError { entry: id, ..error })
     }
 
     /// Adds an archive's content as the next layer.
@@ -335,10 +335,10 @@ impl Store {
     }
 
     /// The error of a read of an extent, which is counted.
-    pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> ReadError {
+    pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> EntryError {
         let layer = self.layer(entry.layer);
         let is_new = layer.is_new_fault(entry.entry, &reason);
-        let error = ReadError { entry, at: layer.extent(index).offset, reason, is_new };
+        let error = EntryError { entry, at: layer.extent(index).offset, reason, is_new };
         self.count_fault();
         error
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::buffer::Buffer;
 use super::codec::Quirk;
-use super::error::{ReadError, Reason};
+use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{Codec, EntryId};
 
@@ -36,7 +36,7 @@ impl Store {
     ///
     /// # Errors
     /// That of the first extent that cannot be read.
-    pub fn check(&self, id: EntryId) -> Result<Vec<Quirk>, ReadError> {
+    pub fn check(&self, id: EntryId) -> Result<Vec<Quirk>, EntryError> {
         if let Some(files) = self.loose(id) {
             return files.check(id).map(|()| Vec::new());
         }
@@ -50,7 +50,7 @@ impl Store {
         for index in layer.extents(id.entry) {
             let note = |_: &[u8], quirk| {
                 quirks.extend(quirk);
-                Ok::<_, ReadError>(())
+                Ok::<_, EntryError>(())
             };
             self.with_extent(id, index, note)??;
         }
@@ -64,7 +64,7 @@ impl Store {
         id: EntryId,
         index: u32,
         mut use_it: impl FnMut(&[u8], Option<Quirk>) -> Result<(), E>,
-    ) -> Result<Result<(), E>, ReadError> {
+    ) -> Result<Result<(), E>, EntryError> {
         let layer = self.layer(id.layer);
         let fault = |reason| self.fault(id, index, reason);
         let size = layer.size(index).map_err(fault)?;

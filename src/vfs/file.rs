@@ -182,7 +182,7 @@ impl VfsFile {
     }
 
     /// What is wrong with a file whose bytes were read all the same, because the options say so; returned once.
-    pub(crate) fn take_salvaged(&self) -> Option<content::ReadError> {
+    pub(crate) fn take_salvaged(&self) -> Option<content::EntryError> {
         self.opened.store.take_salvaged(self.entry)
     }
 

@@ -51,8 +51,8 @@ impl ReadError {
     }
 }
 
-impl From<content::ReadError> for ReadErrorKind {
-    fn from(error: content::ReadError) -> Self {
+impl From<content::EntryError> for ReadErrorKind {
+    fn from(error: content::EntryError) -> Self {
         Self::Unreadable(error.to_string())
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use bsafs::archive_file::ArchiveFile;
-use bsafs::content::{LayerTables, ReadError, Store};
+use bsafs::content::{EntryError, LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{EntryId, Limits, parse};
 use bsafs::tree::{self, Kind, LayerNames};
@@ -83,12 +83,12 @@ impl Opened {
             .unwrap_or_else(|| panic!("no {path} in {:?}", self.files.keys()))
     }
 
-    fn read(&self, path: &str, offset: u64, len: u32) -> Result<Vec<u8>, ReadError> {
+    fn read(&self, path: &str, offset: u64, len: u32) -> Result<Vec<u8>, EntryError> {
         self.store.read_at(self.id(path), offset, len, <[u8]>::to_vec)
     }
 
     /// A whole file in one request.
-    fn whole(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+    fn whole(&self, path: &str) -> Result<Vec<u8>, EntryError> {
         self.read(path, 0, u32::try_from(self.store.size(self.id(path))).unwrap())
     }
 }
