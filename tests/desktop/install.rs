@@ -1,6 +1,8 @@
 //! `scripts/install`: what it installs, and what its `--uninstall` leaves.
 
 use std::collections::BTreeSet;
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -8,13 +10,23 @@ use std::process::Command;
 use crate::mounted::{Finished, TestDir, run};
 
 /// Runs the script on a prefix in the test's folder, with a home beside it.
-fn install(dir: &TestDir, arguments: &[&str], prefix: &str) -> Finished {
+fn install(dir: &TestDir, arguments: &[impl AsRef<OsStr>], prefix: &str) -> Finished {
     let mut script = Command::new("scripts/install");
     script.args(arguments).arg(dir.path(prefix)).env("HOME", dir.path("home")).env_remove("DESTDIR");
     run(script.env_remove("XDG_DATA_HOME"))
 }
 
-const BUILT: [&str; 2] = ["--binary", env!("CARGO_BIN_EXE_bsafs")];
+const PROGRAM: &str = env!("CARGO_BIN_EXE_bsafs");
+
+/// The arguments that install the program that is tested. `scripts/check` names the text of the licences for a user who
+/// cannot run cargo; otherwise the script asks cargo for it.
+fn built() -> Vec<OsString> {
+    let mut arguments = vec!["--binary".into(), PROGRAM.into()];
+    if let Some(copyright) = env::var_os("BSAFS_COPYRIGHT") {
+        arguments.extend(["--copyright".into(), copyright]);
+    }
+    arguments
+}
 
 /// All files and folders below a folder.
 fn tree(folder: &Path) -> BTreeSet<String> {
@@ -41,7 +53,7 @@ fn an_uninstall_removes_what_was_installed_and_nothing_else() {
         fs::write(path, "own").unwrap();
     }
     let before = tree(&dir.path("prefix"));
-    let finished = install(&dir, &BUILT, "prefix");
+    let finished = install(&dir, &built(), "prefix");
     assert_eq!(finished.code, 0, "{finished:?}");
     let installed = tree(&dir.path("prefix"));
     for path in [
@@ -60,7 +72,7 @@ fn an_uninstall_removes_what_was_installed_and_nothing_else() {
     assert!(!installed.contains("share/nautilus"), "Nautilus reads scripts of a home alone");
 
     // A second time, after which a first list would be forgotten.
-    assert_eq!(install(&dir, &BUILT, "prefix").code, 0);
+    assert_eq!(install(&dir, &built(), "prefix").code, 0);
     assert_eq!(tree(&dir.path("prefix")), installed);
     let finished = install(&dir, &["--uninstall"], "prefix");
     assert_eq!(finished.code, 0, "{finished:?}");
@@ -78,7 +90,7 @@ fn an_uninstall_removes_what_was_installed_and_nothing_else() {
 #[test]
 fn a_file_that_was_changed_since_it_was_installed_stays() {
     let dir = TestDir::new();
-    assert_eq!(install(&dir, &BUILT, "home/.local").code, 0);
+    assert_eq!(install(&dir, &built(), "home/.local").code, 0);
     let script = "home/.local/share/nautilus/scripts/Unmount Bethesda Archive";
     fs::write(dir.path(script), "#!/bin/sh\n").unwrap();
     // A link in place of a file is not ours either.
@@ -99,7 +111,7 @@ fn a_users_own_file_is_neither_overwritten_nor_removed() {
     fs::create_dir_all(dir.path("prefix/bin")).unwrap();
     fs::write(dir.path("prefix/bin/bsafs"), "own").unwrap();
     let before = tree(&dir.path("prefix"));
-    let refused = install(&dir, &BUILT, "prefix");
+    let refused = install(&dir, &built(), "prefix");
     assert!(refused.code == 1 && refused.err.contains("prefix/bin/bsafs"), "{refused:?}");
     assert_eq!(tree(&dir.path("prefix")), before);
     assert_eq!(fs::read(dir.path("prefix/bin/bsafs")).unwrap(), b"own");
@@ -108,13 +120,13 @@ fn a_users_own_file_is_neither_overwritten_nor_removed() {
 #[test]
 fn folders_on_the_way_to_a_prefix_go_with_it_and_its_name_is_in_the_unit_to_the_letter() {
     let dir = TestDir::new();
-    assert_eq!(install(&dir, &BUILT, "deep/a&b/|c").code, 0);
+    assert_eq!(install(&dir, &built(), "deep/a&b/|c").code, 0);
     let unit = fs::read_to_string(dir.path("deep/a&b/|c/lib/systemd/user/bsafs@.service")).unwrap();
     let program = format!("ExecStart={}/bin/bsafs mount", dir.path("deep/a&b/|c").display());
     assert!(unit.contains(&program), "{unit}");
     assert_eq!(install(&dir, &["--uninstall"], "deep/a&b/|c").code, 0);
     assert!(!dir.path("deep").exists(), "{:?}", tree(&dir.path("deep")));
-    let refused = install(&dir, &BUILT, "a b");
+    let refused = install(&dir, &built(), "a b");
     assert!(refused.code == 2 && refused.err.contains("a b") && !dir.path("a b").exists(), "{refused:?}");
 }
 
@@ -122,7 +134,7 @@ fn folders_on_the_way_to_a_prefix_go_with_it_and_its_name_is_in_the_unit_to_the_
 fn packagers_get_the_files_alone() {
     let dir = TestDir::new();
     let mut script = Command::new("scripts/install");
-    script.args(BUILT).arg("/usr").env("HOME", dir.path("home")).env("DESTDIR", dir.path("package"));
+    script.args(built()).arg("/usr").env("HOME", dir.path("home")).env("DESTDIR", dir.path("package"));
     run(&mut script).sound();
     let packaged = tree(&dir.path("package/usr"));
     assert!(packaged.contains("share/mime/packages/org.bsafs.bsafs.xml"), "{packaged:?}");
@@ -143,7 +155,7 @@ fn an_unpacked_tarball_installs_the_program_beside_its_script() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("unpacked")).unwrap();
     for (from, to) in [
-        (BUILT[1], "bsafs"),
+        (PROGRAM, "bsafs"),
         ("scripts/install", "install"),
         ("scripts/share", "share"),
         ("systemd", "systemd"),
@@ -165,10 +177,22 @@ fn an_unpacked_tarball_installs_the_program_beside_its_script() {
     let finished = unpacked(&[prefix]);
     assert_eq!(finished.code, 0, "{finished:?}");
     let program = dir.path("home/.local/bin/bsafs");
-    assert_eq!(fs::read(&program).unwrap(), fs::read(BUILT[1]).unwrap());
+    assert_eq!(fs::read(&program).unwrap(), fs::read(PROGRAM).unwrap());
     assert_eq!(fs::read(dir.path("home/.local/share/doc/bsafs/copyright")).unwrap(), b"as packed");
     assert_eq!(unpacked(&["--uninstall", prefix]).code, 0);
     assert!(!Path::new(prefix).exists(), "{:?}", tree(&dir.path("home")));
+}
+
+#[test]
+fn a_program_that_is_built_is_installed_without_cargo() {
+    let dir = TestDir::new();
+    fs::write(dir.path("licences"), "as printed").unwrap();
+    let mut script = Command::new("scripts/install");
+    script.args(["--binary", PROGRAM, "--copyright"]).args([dir.path("licences"), dir.path("prefix")]);
+    let finished = run(script.env_clear().env("PATH", "/usr/bin:/bin"));
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(fs::read(dir.path("prefix/bin/bsafs")).unwrap(), fs::read(PROGRAM).unwrap());
+    assert_eq!(fs::read(dir.path("prefix/share/doc/bsafs/copyright")).unwrap(), b"as printed");
 }
 
 #[test]
@@ -176,7 +200,7 @@ fn a_package_is_built_where_there_is_no_home() {
     let dir = TestDir::new();
     let mut script = Command::new("scripts/install");
     script
-        .args(BUILT)
+        .args(built())
         .arg("/usr")
         .env_remove("HOME")
         .env("DESTDIR", dir.path("root"))
