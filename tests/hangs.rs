@@ -3,9 +3,7 @@
 use std::env;
 use std::process::Command;
 
-use rustix::process::Signal;
-
-use crate::mounted::{TestDir, mounts_below, run, signal};
+use crate::mounted::{TestDir, mounts_below, run, stop};
 use crate::support::Tes3;
 use crate::watchdog;
 
@@ -32,6 +30,6 @@ fn waits_for_a_stopped_daemon() {
     let dir = TestDir::new();
     dir.archive("hangs.bsa", &Tes3::new().file("a.txt", b"a").build());
     let mount = dir.mount(["hangs.bsa"]);
-    signal(mount.pid, Signal::STOP);
+    stop(mount.pid);
     mount.read("a.txt");
 }

@@ -140,7 +140,7 @@ fn paths_inside_archives_are_completed_in_any_case_and_through_quotes() {
 fn mounts_are_completed_without_an_answer_of_theirs() {
     use rustix::process::Signal;
 
-    use crate::mounted::{Mounted, signal};
+    use crate::mounted::{Mounted, signal, stop};
     for shell in SHELLS.into_iter().filter(|shell| has(shell)) {
         let dir = hostile();
         dir.sample(&samples()[0]);
@@ -150,7 +150,7 @@ fn mounts_are_completed_without_an_answer_of_theirs() {
         let said =
             dir.run([std::ffi::OsStr::new("mount"), archive.as_os_str(), mountpoint.as_os_str()]).sound();
         let mounted = Mounted::at(&mountpoint, said);
-        signal(mounted.pid, Signal::STOP);
+        stop(mounted.pid);
         let calls = typed(&dir, shell, &["bsafs umount mou\t", "bsafs status \"mou\t"]);
         signal(mounted.pid, Signal::CONT);
         let name = mountpoint.file_name().unwrap().as_bytes().to_vec();

@@ -6,7 +6,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Finished, Mounted, TestDir, run, signal, state, until};
+use crate::mounted::{Finished, Mounted, TestDir, run, signal, state, stop, until};
 use crate::support::samples;
 
 /// Accesses a mount as programs do, in a process that can be killed: listings, attributes, all bytes, other spellings,
@@ -20,12 +20,6 @@ fn look(mount: &Mounted) -> Finished {
     run(&mut command)
 }
 
-/// Stops a mount's daemon until SIGCONT.
-fn stop(mount: &Mounted) {
-    signal(mount.pid, Signal::STOP);
-    until("the daemon is stopped", || state(mount.pid) == Some('T'));
-}
-
 /// Accesses a new mount twice, the second time with its daemon stopped.
 fn look_twice(dir: &TestDir) -> (Finished, Finished) {
     let mount = dir.mount(["a.bsa"]);
@@ -33,7 +27,7 @@ fn look_twice(dir: &TestDir) -> (Finished, Finished) {
     assert_eq!(first.code, 0, "{first:?}");
     let bytes: usize = world_files().iter().map(|(_, content)| content.len()).sum();
     assert!(first.out.contains(&bytes.to_string()), "{first:?}");
-    stop(&mount);
+    stop(mount.pid);
     let second = look(&mount);
     assert_eq!(state(mount.pid), Some('T'));
     signal(mount.pid, Signal::CONT);
@@ -61,7 +55,7 @@ fn a_first_read_blocks_while_the_daemon_is_stopped() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
-    stop(&mount);
+    stop(mount.pid);
     let mut command = Command::new("timeout");
     // Long enough for `cat` to start and to read, if it could.
     command.args(["-s", "KILL", "1", "cat", "readme.txt"]).current_dir(dir.path(""));

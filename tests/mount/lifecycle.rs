@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::{world, world_files};
 use crate::mounted::{
     DROP_OTHER_MOUNTS, Mounted, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal,
-    status, until,
+    status, stop, until,
 };
 use crate::support::content::texels;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
@@ -159,7 +159,7 @@ fn a_mount_whose_daemon_is_stopped_is_not_taken_for_dead() {
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     fs::metadata(&mount.path).unwrap();
-    signal(mount.pid, Signal::STOP);
+    stop(mount.pid);
     // A thread that is not stopped yet could take a request, for whose answer a killed process waits.
     until("all threads are stopped", || {
         let threads = fs::read_dir(format!("/proc/{}/task", mount.pid)).unwrap();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::world;
 use crate::mounted::{
-    DROP_OTHER_MOUNTS, TestDir, finish, is_alive, is_root, mounts_below, run, signal, until,
+    DROP_OTHER_MOUNTS, TestDir, finish, is_alive, is_root, mounts_below, run, signal, stop, until,
 };
 use crate::support::Tes3;
 
@@ -97,7 +97,7 @@ fn a_dead_mount_and_one_that_does_not_answer_are_listed_in_a_bounded_time() {
     let dead = crate::mounted::Mounted::at(&dir.path("dead"), String::new());
     signal(dead.pid, Signal::KILL);
     dead.wait_for_end();
-    signal(mount.pid, Signal::STOP);
+    stop(mount.pid);
     let began = Instant::now();
     let states = [&mount.path, &dead.path].map(|path| line(&dir, path)["state"].clone());
     let text = dir.run(["mounts"]).sound();
@@ -216,7 +216,7 @@ fn who_makes_a_mount_hang_reads_nothing_of_roots_through_the_process_that_asks_i
     run(&mut dir.bsafs_as_user(["mount", "a.bsa", "theirs"])).sound();
     let told = line(&dir, &dir.path("theirs"));
     let daemon = i32::try_from(told["pid"].as_i64().unwrap()).unwrap();
-    signal(daemon, Signal::STOP);
+    stop(daemon);
     let path = dir.path("theirs");
     let asks = |pid: &str| {
         let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -58,6 +58,17 @@ pub fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
+/// Stops a process that the test started, and waits until each of its threads has stopped. On a busy machine a thread that
+/// has not yet may take one more request from the kernel, and the process that sent it cannot be killed then.
+pub fn stop(pid: i32) {
+    signal(pid, Signal::STOP);
+    until("all threads are stopped", || {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let mut threads = threads.map(|it| it.unwrap().file_name().to_str().unwrap().parse().unwrap());
+        threads.all(|thread| state(thread) == Some('T'))
+    });
+}
+
 /// The mount table, `mountinfo` or `mounts`. Whatever else is mounted here may have names that are not UTF-8.
 pub fn mount_table(kind: &str) -> String {
     let table = fs::read(Path::new("/proc/self").join(kind)).unwrap();
