@@ -11,7 +11,7 @@
 //! - `scripts/fuzz 60` fuzzes each target of tests/fuzz for a minute, with the invariants of `robustness`.
 //! - `scripts/soak 1` compares every byte of two mounts for a minute, in which archives and loose files are swapped and daemons
 //!   killed (tests/soak).
-//! - `PROPTEST_CASES=100 cargo test mount::model` compares mounts with fresh ones after a hundred sequences of changes.
+//! - `PROPTEST_CASES=100 cargo test mount::following::model` compares mounts with fresh ones after a hundred sequences of changes.
 //! - `scripts/bench --quick` measures (tests/bench); `scripts/bench --tiny` tries the benchmark itself.
 
 // A test that fails says so by panicking.

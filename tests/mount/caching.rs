@@ -6,7 +6,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Finished, Mounted, TestDir, run, signal, state, stop, until};
+use crate::mounted::{Finished, Mounted, TestDir, run, signal, state, stop};
 use crate::support::samples;
 
 /// Accesses a mount as programs do, in a process that can be killed: listings, attributes, all bytes, other spellings,

@@ -7,14 +7,12 @@ mod damage; // archives that are damaged, or changed under the mount
 mod desktop; // open: mountpoints below a home, one mount for one archive, the file manager, errors without a terminal
 mod failures; // what is refused before anything is mounted
 mod folders; // folders of loose files, with archives and without
-mod following; // changes on the disk
-mod following_sources; // the same of what leads to sources: links, folders far above, profiles
+mod following; // changes on the disk, and reloads
 mod layers; // several archives in one mount: load order, hidden copies
 mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons that were killed
 mod listings; // readdir, whole and from any cookie
 mod logging; // where the log goes, and that nobody waits for it
 mod memory; // as a multiple of an archive's length
-mod model; // random changes on the disk, compared with a fresh mount
 mod mounts; // mounts, and umount by source and of all
 mod names; // lookups in any case, and names that are in no listing
 mod outages; // archives on a disk that fails or hangs
@@ -24,7 +22,6 @@ mod profiles; // mounts that a file describes
 mod reading; // bytes of files, whole and in part, in parallel
 mod real_archives; // archives that other tools wrote
 mod refusals; // every operation that would write
-mod reloading; // reloads by hand, and what they leave
 mod signals; // SIGTERM, SIGINT, SIGHUP
 #[cfg(feature = "pictures")]
 mod thumbnails; // what a thumbnail decodes of a texture

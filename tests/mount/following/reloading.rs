@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-use super::following::{archive, content, replace, until_later, views};
+use super::files::{archive, content, replace, until_later, views};
 use crate::mounted::{TestDir, run, signal};
 
 #[test]

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use self::changes::{Change, Disk, SOURCES, change};
 use self::held::Held;
 use self::seen::{Kind, Seen};
-use super::following::views;
+use super::files::views;
 use crate::mounted::{Mounted, TestDir, run};
 
 /// Looks until a change must be shown, and between two: twelve seconds in all, in which this process runs. A disk that changes

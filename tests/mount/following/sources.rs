@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::following::{ENOENT, archive, content, replace, until_later};
+use super::files::{ENOENT, archive, content, replace, until_later};
 use crate::disk::{Disk, Mode};
 use crate::mounted::{Mounted, TestDir, is_root, mounts_below, run, signal, status, until};
 
