@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bsafs::fs::Status;
+use bsafs::fs::DaemonStatus;
 
 use crate::mounted::{Mounted, TestDir};
 use crate::support::content::text;
@@ -30,7 +30,7 @@ impl Mount {
         Self { mounted: dir.mount(["a.bsa"]), dir }
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> DaemonStatus {
         serde_json::from_str(&self.dir.run(["status", "--json", "mnt"]).sound()).unwrap()
     }
 
@@ -50,7 +50,7 @@ impl Mount {
 }
 
 /// Requests by operation, without those for the status itself and without zeros.
-fn requests(status: &Status) -> BTreeMap<&str, u64> {
+fn requests(status: &DaemonStatus) -> BTreeMap<&str, u64> {
     let kinds = status.requests.iter().filter(|(kind, number)| *kind != "status" && **number > 0);
     kinds.map(|(kind, number)| (kind.as_str(), *number)).collect()
 }

@@ -30,7 +30,7 @@ pub use inode_numbers::{SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use json_pages::read_pages;
 pub use listing::DirEntry;
 pub use sources::MountedSource;
-pub use status::{CacheStatus, LastReload, Status};
+pub use status::{CacheStatus, DaemonStatus, LastReload};
 pub use status_link::Caller;
 pub use view::{Lookup, View};
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The daemon's status. Counts are since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
-pub struct Status {
+pub struct DaemonStatus {
     /// The process ID.
     pub pid: u32,
     /// The version of the program.
@@ -68,7 +68,7 @@ pub struct LastReload {
     pub began: u64,
 }
 
-impl Status {
+impl DaemonStatus {
     /// As one line of JSON.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -8,7 +8,7 @@ use super::error::Error;
 use super::inode_numbers::{STATUS_INO, WHICH_INO, sources_page, which};
 use super::json_pages::page;
 use super::sources::MountedSource;
-use super::status::{CacheStatus, Status};
+use super::status::{CacheStatus, DaemonStatus};
 use super::view::View;
 use crate::system::clock::unix_seconds;
 
@@ -47,9 +47,9 @@ impl View {
         }
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> DaemonStatus {
         let (bytes, budget) = self.store().cached_bytes();
-        Status {
+        DaemonStatus {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime: self.shared.started.elapsed().as_secs(),

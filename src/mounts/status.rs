@@ -22,7 +22,7 @@ use crate::system::subprocess::output_within;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct MountStatus {
     #[serde(flatten)]
-    pub(crate) status: fs::Status,
+    pub(crate) status: fs::DaemonStatus,
     /// What it was made from; none where the daemon is of a version that does not tell, or the caller may not know.
     #[serde(default)]
     pub(crate) sources: Vec<MountedSource>,

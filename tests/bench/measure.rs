@@ -144,7 +144,7 @@ impl Log {
         let Done { time, operations, sum } = key.work.run(&mounted.root, input)?;
         let cpu = cpu().saturating_sub(cpu_before);
         let ours = before.zip(mounted.status()?).map(|(before, after)| {
-            let all = |status: &bsafs::fs::Status| {
+            let all = |status: &bsafs::fs::DaemonStatus| {
                 let kinds = status.requests.iter().filter(|(kind, _)| *kind != "status");
                 kinds.map(|(_, number)| number).sum::<u64>()
             };

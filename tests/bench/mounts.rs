@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bsafs::fs::Status;
+use bsafs::fs::DaemonStatus;
 use rustix::mount::{UnmountFlags, unmount};
 
 use crate::corpus::Set;
@@ -164,7 +164,7 @@ impl Bench {
 
 impl Mounted {
     /// The status of our daemon; `None` for other subjects.
-    pub(crate) fn status(&self) -> Outcome<Option<Status>> {
+    pub(crate) fn status(&self) -> Outcome<Option<DaemonStatus>> {
         if self.daemon.is_none() {
             return Ok(None);
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bsafs::fs::{STATUS_LINK, Status};
+use bsafs::fs::{DaemonStatus, STATUS_LINK};
 
 use crate::Outcome;
 
@@ -130,7 +130,7 @@ fn wait_for_cache(mountpoint: &Path) {
     let start = Instant::now();
     let is_over = || {
         let text = fs::read_link(mountpoint.join(STATUS_LINK)).ok()?;
-        let status: Status = serde_json::from_str(text.to_str()?).ok()?;
+        let status: DaemonStatus = serde_json::from_str(text.to_str()?).ok()?;
         Some(status.cache.bytes > status.cache.budget)
     };
     while is_over() == Some(true) && start.elapsed() < Duration::from_secs(10) {

@@ -9,7 +9,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bsafs::fs::{STATUS_LINK, Status};
+use bsafs::fs::{DaemonStatus, STATUS_LINK};
 use bsafs::system::mountinfo;
 use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
@@ -217,7 +217,7 @@ fn mount(bsafs: &Path, sources: &Path, root: &Path, view: &View, cache_size: &st
     Ok(status(root)?.pid as i32)
 }
 
-fn status(root: &Path) -> Outcome<Status> {
+fn status(root: &Path) -> Outcome<DaemonStatus> {
     let status = fs::read_link(root.join(STATUS_LINK))?;
     Ok(serde_json::from_str(status.to_str().ok_or("status is not UTF-8")?)?)
 }

@@ -81,7 +81,7 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
     Err(cannot("the daemon is still reading its sources".into()))
 }
 
-fn status(path: &Path) -> Result<fs::Status, Failure> {
+fn status(path: &Path) -> Result<fs::DaemonStatus, Failure> {
     Ok(MountStatus::read(path)?.status)
 }
 

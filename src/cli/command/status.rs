@@ -67,7 +67,7 @@ fn become_owner((uid, gid): (u32, u32)) -> Result<(), Errno> {
 }
 
 fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Result<()> {
-    let fs::Status {
+    let fs::DaemonStatus {
         pid,
         version,
         uptime,
