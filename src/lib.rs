@@ -1,166 +1,197 @@
-//! bsafs mounts the archives of Bethesda's games (BSA and BA2, Arena to Starfield, of PC and consoles) as a read-only
-//! folder, and lists, checks and extracts them.
+//! bsafs opens what Bethesda's games open: every BSA and BA2 archive (Arena to Starfield, PC and consoles), folders of loose
+//! files, and installed games with their mods, in the order in which the game loads them.
 //!
-//! This page is the map of the crate. The formats are described byte by byte in [`mod@format`], the reasons for the
-//! mount's design in [`fuse`]; both pages are files beside the code (`src/format/FORMATS.md`, `src/fuse/FUSE.md`).
+//! This crate is the library, and, with its default features, the program `bsafs`, which mounts all of that as a read-only
+//! folder.
 //!
-//! # Layers
+//! # The library
 //!
-//! ```text
-//!        read        texture                    import nothing of the crate
-//!           ▲           ▲
-//!           └─────┬─────┘
-//!   TES3  TES4  BA2  Arena  Daggerfall           format: one file an archive format
-//!        └────┴────┼────┴─────┘
-//!      Archive, Entry, Extent, Codec             format: the waist, plain types
-//!           ▲           ▲
-//!           │           │   source, folder       an archive file; a folder of loose files: names, positioned reads
-//!           │           │          ▲
-//!         tree       content ──────┤             names; bytes: neither imports the other
-//!           └──────────────────────┘             (tree imports folder alone)
-//!           ▲           ▲
-//!           └─────┬─────┘
-//!                fs                              operations, FUSE adaptor, session, mount
-//!                 ▲
-//!                cli ────────► game              one file a command; what a game loads, in which order and why
-//!
-//!   data flows down; an arrow is an import, and there is no other (fs also imports the waist)
+//! ```no_run
+//! let vfs = bsafs::Vfs::open(["skyrimse", "MyMod.bsa"])?;
+//! let file = vfs.file(r"Textures\Clutter\Bucket01.dds").ok_or("not there")?;
+//! let bytes = file.read()?;
+//! println!("{} hides {}", file.layer().path().display(), file.hidden().count());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate is an hourglass. [`mod@format`] parses the bytes of any archive into one plain [`format::Archive`]; nothing
-//! below knows what a BSA is. [`tree`] and [`content`] both use the waist and never each other: names and bytes are joined
-//! in [`fs`]. `picture`, which makes thumbnails, imports [`texture`] alone; the feature `thumbnails` has it. [`read`], [`texture`] and [`mountinfo`] import nothing of the crate; [`source`], [`mod@folder`], [`game`] and [`watch`] open paths by
-//! way of [`covered`], for a mount may cover what it is made of. [`fs`], [`game`] and `cli` read the mount table by [`mountinfo`]. A loose file is an entry of
-//! one stored extent in a file of its own. [`game`] plans which archives and folders a game loads and opens none of them;
-//! `cli` opens what it planned.
+//! [`Vfs::open`] is short for [`OpenOptions::open`]. A [`Vfs`] is one tree of [files](VfsFile), made of
+//! [layers](VfsLayer): it finds a file in any case, reads it whole, in pieces or through [`std::io::Read`], and knows what
+//! the file hides. [`Vfs::conflicts`] and [`Vfs::diff`] compare layers and trees, [`Vfs::reopen`] follows the disk. Errors
+//! are [`OpenError`] and [`ReadError`]. Everything else in this crate is hidden from this page: it is open to the crate's
+//! own tests, and may change at any time.
 //!
-//! Inside a room the same rule holds: `mod.rs` is its table of contents, types live in files that bear their names, and
-//! files import in one direction. `tests/layering.rs` reads the source and fails on any other import.
+//! | feature | what it adds |
+//! |---|---|
+//! | `cli` | the program with the commands that mount nothing |
+//! | `mount` | mounts, their daemon, and the commands for them |
+//! | `desktop` | `bsafs open`, messages on the desktop; needs the two above |
+//! | `completion` | what the Tab key offers; needs `cli` |
+//! | `pictures` | `bsafs thumbnail` |
 //!
-//! # The walk of a read
+//! All are on by default. A program that uses the library says `default-features = false`.
 //!
-//! 1. The kernel sends READ for an inode number. A worker thread of fuser calls the adaptor (`fuse/adaptor.rs`), which runs it
-//!    there, or leaves it in the queue of the archive's device if that has its share of the workers (`fuse/device_queues.rs`).
-//! 2. The operation (`fs/view.rs`, of the current view) finds the node of the number and the entry of the node: an archive and a file
-//!    in it.
-//! 3. The store (`content/read.rs`) cuts the range at the borders of the file's head and extents (`content/read_strategy.rs`). The
-//!    head is synthesised; textures that are made linear are decoded whole into the cache (`content/linear.rs`).
-//! 4. Each piece of an extent has a `ReadStrategy` (`content/read_strategy.rs`):
+//! # The rooms
 //!
-//!    | `ReadStrategy` | when | bytes come from |
+//! ```text
+//!   cli                        arguments, commands, output, exit codes
+//!    │
+//!   mounts                     all mounts of this machine: status, who uses them
+//!    │
+//!   daemon                     the life of a mount: mountpoint, log, following the disk, overlay
+//!    │
+//!   fuse                       the kernel: adaptor, workers, notifications, mount(2)      fuse/FUSE.md
+//!    │
+//!   fs                         file system operations on a view, in plain types
+//!    │
+//!   vfs                        the library: sources -> layers -> tree and bytes
+//!    ├──────────┬─────────┐
+//!   tree     content     game  names; bytes on demand; what a game loads, and why
+//!    │          │         │
+//!   format ─────┴─────────┘    archives as plain types; one file for each archive format  format/FORMATS.md
+//!
+//!   folder  archive_file  watch      loose files; an archive on disk; changes on the disk
+//!   picture  texture                 texels as pictures; headers and pixel formats
+//!   read  system  limits             bytes in bounds; the operating system; what bounds memory
+//! ```
+//!
+//! A room imports from rooms below it. `tests/layering.rs` has the exact table and fails on any other import. Inside a room,
+//! `mod.rs` is the door: it says what each file is for, and re-exports what other rooms use. Files import in one direction,
+//! and a type lives in the file that has its name.
+//!
+//! The crate is an hourglass: `format` parses the bytes of any archive into one plain `Archive`, and nothing below knows what
+//! a BSA is. `tree` (names) and `content` (bytes) never import each other; `vfs` joins them.
+//!
+//! # The path of a read
+//!
+//! 1. `fuse/adaptor.rs`: fuser calls it with a READ for an inode number.
+//! 2. `fuse/device_queues.rs`: the request runs at once, or waits in the queue of its device if that has its share of workers.
+//! 3. `fs/view.rs`: finds the entry of the number, an archive and a file in it.
+//! 4. `content/read.rs`: cuts the range at the borders of the file's head and extents.
+//! 5. `content/read_strategy.rs`: decides for each piece how it is read.
+//!
+//!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
 //!    | `Stored` | the extent is not compressed | one positioned read |
-//!    | `Whole` | all of the extent is requested | decoded into the reply, not cached |
-//!    | `Prefix` | near the beginning of a file's long first extent, see `PREFIX_LEN`; or from the beginning of a later one, see `ALONE_LEN` | as much decoded as is requested, not cached |
-//!    | `Cached` | any other range, or the extent is cached already | decoded once, kept in the cache |
-//! 5. The cache (`content/cache.rs`) returns the decoded extent or has one reader decode it while others wait.
-//! 6. The codec ([`content::codec`]) decodes a payload into a buffer of the declared size.
-//! 7. [`source`] reads the packed bytes (a loose file is read by [`mod@folder`] right away, without steps 4 to 6), and then
-//!    looks whether the archive was changed (device, inode, size, mtime; where only the ctime moved, a digest of the tables):
-//!    if so the read is an error.
-//! 8. The reply is sent from where the bytes are. A cache that exceeds its size meanwhile is brought back by a thread of its
-//!    own (`fuse/notify.rs`).
+//!    | `Whole` | the whole extent is requested | a decode into the reply; nothing is cached |
+//!    | `Prefix` | the piece is near the beginning of a long extent | a decode of that much; nothing is cached |
+//!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
+//! 6. `content/decode.rs`, `content/cache.rs`: one reader decodes an extent, others wait for it.
+//! 7. `content/codec/`: decodes a payload into a buffer of the declared size.
+//! 8. `archive_file/`: reads the packed bytes, and then checks whether the archive was changed meanwhile. If so, the read is
+//!    an error.
 //!
-//! A second read of the same bytes does not reach the daemon.
+//! A loose file is read by `folder/` after step 3. The reply is sent from where the bytes are. A second read of the same bytes
+//! does not reach the daemon.
 //!
-//! # The walk of a mount
+//! # The path of a mount
 //!
-//! parse arguments, `-o` and profiles (`cli/mount_plan.rs`, `cli/source_set.rs`) -> plan what games load ([`game`], by `cli/sources.rs`) -> walk
-//! folders (`cli/layer_plan.rs`) -> open and parse all archives in parallel (`cli/open.rs`) -> merge their names in load order
-//! and freeze the tree ([`tree::merge()`]) -> open and start everything that can fail: the log (`cli/logging.rs`), threads and
-//! descriptors (`fuse/session.rs`) -> mount(2) or fusermount3 (`fuse/mount.rs`) -> INIT and worker threads -> detach from the terminal and the process group, report success (`cli/daemon.rs`) -> serve until `umount`
-//! or a signal -> unmount -> remove the mountpoint if it was made. After mount(2) every failure unmounts.
+//! `cli/options/mount_plan.rs` takes command line, profiles and `-o` together -> `vfs/sources/resolve.rs` plans what games
+//! load, through `game/plan/` -> `vfs/open.rs` walks folders, and opens and parses archives in parallel -> `tree/merge.rs`
+//! merges their names in load order -> `cli/command/mount.rs` prepares everything that can fail: the log, the mountpoint,
+//! threads and descriptors -> `fuse/mount.rs` mounts -> `daemon/detach.rs` leaves the terminal and reports success -> the
+//! session serves until `umount` or a signal, unmounts, and removes the mountpoint if it was made. After mount(2) every
+//! failure unmounts.
 //!
-//! # The walk of a change
+//! # The path of a change
 //!
-//! A thread (`cli/follow.rs`) waits for inotify ([`watch`]) or SIGUSR1 -> when it was quiet for a moment, all sources are planned and
-//! opened anew beside those that are served (`cli/reopening.rs`); what is known of loose files where nothing happened is carried
-//! over (`folder/carry_over.rs`), and what cannot be opened is kept as it is mounted (`cli/earlier_view.rs`) -> archives that did
-//! not change are taken over (`content/later_view.rs`) -> both trees are compared, and the later one is numbered (`tree/comparison.rs`) -> the view is
-//! replaced, and the kernel is notified name by name (`fs/filesystem.rs`, `fs/invalidation.rs`, `fuse/notify.rs`) -> what is open goes on from the old
-//! sources (`fs/retired.rs`). `FUSE.md` 9 has the reasons.
+//! `daemon/follow.rs` waits for `watch` or SIGUSR1, and until the disk is quiet -> `vfs/reopening.rs` opens the sources again
+//! beside those that are served; `vfs/reuse.rs` keeps a source that cannot be opened now, and what is known of loose files in
+//! folders in which nothing happened -> `fs/filesystem.rs` takes over unchanged archives (`content/later_view.rs`), compares
+//! both trees (`tree/comparison.rs`), swaps the view and has the kernel notified of each name that changed
+//! (`fuse/notify.rs`) -> files that are open go on from the old sources (`fs/retired.rs`). `FUSE.md` 9 has the reasons.
 //!
 //! # Where to find
 //!
 //! | question | place |
 //! |---|---|
-//! | why do opens send no message? | `src/fuse/FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fuse/adaptor.rs` |
-//! | how is a path found in any case? | hash of the folded name: [`tree`]; spellings of folders: `tree/spelling.rs`, `FUSE.md` 2.13 |
-//! | who wins where two archives have a path? | [`tree::merge()`] |
-//! | which archives does a game load, and why? | its row in `game/titles/`, the plan in `game/plan/`; `bsafs order` prints it |
-//! | what does the Tab key offer? | `cli/expected.rs` and `cli/candidates.rs`, by way of `bsafs complete` and the scripts in `cli/completion_scripts/` |
-//! | where is a game looked for? | `game/find/`; `bsafs games` prints what is found |
-//! | where is a wrong checksum noticed, and what then? | `content/codec/zlib.rs` and `lz4_frame.rs`: [`content::codec::DecodeError::Suspect`], EIO; a missing one is a [`content::codec::Quirk`] |
-//! | where does `--salvage` act? | `decode` in `content/decode.rs`, alone |
-//! | where is a damaged extent noticed? | [`content::codec::decode`]; its size is checked before, in `content/store.rs` |
-//! | how are links in folders of loose files followed, and what keeps a read out of our own mount? | [`mod@folder`] |
-//! | which error does a program get? | the end of `fuse/adaptor.rs`, one match |
-//! | which name is shown for a node? | [`tree::Tree::name`] alone decides it |
-//! | what does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
-//! | what happens when an archive changes? | the walk of a change, above; [`source`]: EIO meanwhile |
-//! | what when its disk fails or hangs? | EIO, and a line in the log for each outage; `fuse/device_queues.rs` keeps a worker free, `fs/sizes.rs` tells no size that is not known |
-//! | how are all mounts listed, though a daemon hangs? | `cli/mount_status.rs`: each is asked by a process of its own, in a bounded time; `cli/holders.rs` finds who uses a mount by device numbers alone |
-//! | where does `bsafs open` mount, and what ends that? | `~/bsafs/NAME`: GLib shows no mounts below dot folders or the runtime directory; `cli/desktop_open.rs`, `cli/mounts_folder.rs`, `cli/user_manager.rs` |
-//! | what is measured, and what was tried and left out? | `tests/bench/RESULTS.md` |
-//!
-//! # Memory
-//!
-//! [`limits`] has what the daemon holds, and the constants that bound it.
+//! | Why do opens send no message? | `FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fuse/adaptor.rs` |
+//! | How is a path found in any case? | `tree/hash_index.rs`: a hash of the folded name; spellings of folders: `tree/spelling.rs` |
+//! | Which name is shown for a node? | `Tree::name`, and nothing else |
+//! | Who wins if two layers have a path? | `tree/merge.rs`, by the rule that the caller passes |
+//! | Which archives does a game load, and why? | its row in `game/titles/`, the plan in `game/plan/`; `bsafs order` prints it |
+//! | Where is a game looked for? | `game/find/`; `bsafs games` prints what is found |
+//! | Which files count as archives? | the extensions in the rows of `FORMATS`, `format/mod.rs` |
+//! | Where is a wrong checksum noticed, and what then? | `content/codec/zlib.rs`, `lz4_frame.rs`; EIO, unless `--salvage` says otherwise in `content/decode.rs` |
+//! | Which error does a program get? | the match at the end of `fuse/adaptor.rs` |
+//! | Which exit code does a command have? | `cli/exit.rs`, for every error of the library |
+//! | What does the kernel cache, and for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
+//! | What if a disk fails or hangs? | EIO, and a line in the log for each outage; `fuse/device_queues.rs` keeps a worker free |
+//! | How are all mounts listed, even if a daemon hangs? | `mounts/status.rs`: a subprocess asks each, with a time limit |
+//! | What bounds memory? | `limits.rs`, with a table |
+//! | What is measured, and what was tried? | `tests/bench/RESULTS.md` |
 //!
 //! # Recipes
 //!
-//! * **A format**: one file in `src/format/` with its row, whose extensions folders, games and completion recognise; in
-//!   `src/format/mod.rs` its `mod` line and its line in `FORMATS`. A section in `FORMATS.md`. If an extension is new, a test
-//!   asks for it in `scripts/share`.
-//! * **A codec**: one file in `src/content/codec/` and its `mod` line; its variant of [`format::Codec`] and that variant's
-//!   name; its line of the table in `src/content/codec/table.rs`.
-//! * **A command**: one file in `src/cli/`, its `mod` line, and in `src/cli/args.rs` its variant and its arm. Help, the
-//!   manual and completions follow by themselves; `tests/cli/documents.rs` fails until its list has the command, and a test in
-//!   `cli/expected.rs` until the name of each value is known to completion.
-//! * **A mount option**: one row of the table in `src/cli/option_table.rs`, from which parsing, `--help`, the manual,
-//!   completions and the tests are made; then the code that acts on it: [`fs::Presentation`] is how nodes appear,
-//!   [`fuse::MountRequest`] what the kernel gets.
-//! * **A texture format**: one row in `src/texture/pixel_format.rs`; its picture follows from its name, unless it is of
-//!   another make than the others: then an arm of `src/picture/texels.rs`.
-//! * **A game**: one row in `src/game/titles/`; the lists of its unchanged INI files in `vanilla.rs` there.
+//! * **A format**: one file in `format/`, its `mod` line and its line in `FORMATS`; every list of extensions follows. A section
+//!   in `FORMATS.md`. If an extension is new, a test asks for it in `scripts/share`.
+//! * **A codec**: one file in `content/codec/`, its `mod` line, its variant of `Codec`, its line of the table in
+//!   `content/codec/table.rs`.
+//! * **A command**: one file in `cli/command/`, its `mod` line, and in `cli/args.rs` its variant and its arm. Help, manual and
+//!   completions follow; tests ask for its line in `tests/cli/documents.rs` and for the snapshot of its help.
+//! * **A mount option**: one row in `cli/options/option_table.rs`; then the code that acts on it: `fs::Presentation` is how
+//!   nodes appear, `fuse::MountRequest` what the kernel gets. An option of opening is also a line of `OpenOptions::set`.
+//! * **A texture format**: one row in `texture/pixel_format.rs`; its picture follows from its name, unless it is of another
+//!   make than the others: then an arm of `picture/texels.rs`.
+//! * **A game**: one row in `game/titles/`; the lists of its unchanged INI files in `vanilla.rs` there.
 //!
 //! # Tests
 //!
-//! `cargo test` runs all of them: unit tests beside the code, the others in `tests/`, one file a noun. A filter is a path:
-//! `cargo test mount::caching` runs one file of mount tests, `cargo test format::` the parsers. Mounts need `/dev/fuse`,
-//! as root or with `fusermount3`. `scripts/check` is the gate, `scripts/fuzz` mutates inputs, `scripts/soak` compares
-//! every byte of two mounts while daemons, archives and caches come and go, `scripts/bench` measures.
+//! `cargo test` runs all of them: unit tests beside the code, the others in `tests/`, a file or folder for each room. A filter
+//! is a path: `cargo test mount::caching` runs one file of mount tests. Mounts need `/dev/fuse`, as root or with
+//! `fusermount3`. `scripts/check` is the gate, `scripts/fuzz` mutates inputs, `scripts/soak` compares every byte of two mounts
+//! while daemons, archives and caches come and go, `scripts/bench` measures.
 
 // What only the program uses is not used without it.
 #![cfg_attr(not(all(feature = "completion", feature = "desktop")), allow(dead_code, unused_imports))]
 #![forbid(unsafe_code)]
 
+// The rooms are open to the crate's own tests, fuzz targets and oracles. They are no part of the library.
+#[doc(hidden)]
 pub mod archive_file;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod content;
 #[cfg(feature = "mount")]
-pub mod daemon;
+pub(crate) mod daemon;
+#[doc(hidden)]
 pub mod folder;
+#[doc(hidden)]
 pub mod format;
 #[cfg(feature = "mount")]
+#[doc(hidden)]
 pub mod fs;
 #[cfg(feature = "mount")]
+#[doc(hidden)]
 pub mod fuse;
+#[doc(hidden)]
 pub mod game;
+#[doc(hidden)]
 pub mod limits;
 #[cfg(feature = "mount")]
-pub mod mounts;
+pub(crate) mod mounts;
 #[cfg(feature = "pictures")]
+#[doc(hidden)]
 pub mod picture;
+#[doc(hidden)]
 pub mod read;
+#[doc(hidden)]
 pub mod system;
+#[doc(hidden)]
 pub mod texture;
+#[doc(hidden)]
 pub mod tree;
-pub mod vfs;
+pub(crate) mod vfs;
 #[cfg(feature = "mount")]
-pub mod watch;
+pub(crate) mod watch;
 
+pub use content::TextureForm;
+pub use content::codec::Quirk;
+pub use format::ParseError;
+pub use game::{NoteCode, PlanNote};
+#[doc(hidden)]
+pub use vfs::Opened;
 pub use vfs::{
     BadPattern, CACHE_SIZE, Change, Comparing, Conflict, Difference, FileCopy, FileReader, FolderArchives,
     Layout, OpenError, OpenErrorKind, OpenOptions, Patterns, Progress, Provenance, READ_LIMIT, ReadError,
