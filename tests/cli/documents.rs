@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
@@ -71,7 +71,7 @@ fn the_help_and_the_manual_are_those_of_the_snapshot() {
     let manual = printed(&["man"]).replace(env!("CARGO_PKG_VERSION"), "VERSION");
     let mut differ = Vec::new();
     for (name, text) in [("help.txt", help), ("bsafs.1", manual)] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
         if env::var_os("BSAFS_UPDATE").is_some() {
             fs::write(&path, &text).unwrap();
         }
