@@ -37,7 +37,7 @@ impl MountOptions {
             IGNORED.split(' ').any(|it| it == name) || name.starts_with("x-") || name.starts_with("X-");
         let row = MOUNT_OPTIONS.iter().find(|row| row.name.trim_end_matches('=') == name);
         let done = match row {
-            Some(row) => (row.set)(self, value, folder),
+            Some(row) => row.apply(self, value, folder),
             None if is_ignored => Ok(()),
             None if name == "remount" => Err(REMOUNT.into()),
             None if name == "allow_root" => Err("not offered; allow_other lets root in as well".into()),

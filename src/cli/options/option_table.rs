@@ -18,8 +18,9 @@ pub struct MountOption {
     pub example: &'static str,
     /// What it does.
     pub help: &'static str,
-    /// Applies a value; paths in it are relative to the folder.
-    pub(crate) set: SetOption,
+    /// Applies a value; paths in it are relative to the folder. None if the option is one of opening, which knows it by its
+    /// name.
+    set: Option<SetOption>,
     /// The values that would give the state it has; an empty one of a flag that is set.
     pub(crate) values: OptionValues,
 }
@@ -108,95 +109,23 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         |it, text, folder| set(&mut it.edit, Some(path(text, folder))),
         |it| paths(&it.edit),
     ),
-    value(
-        "encoding=",
-        "utf-8",
-        "as --encoding",
-        |it, text, folder| open(it, "encoding", text, folder),
-        |it| it.open.encoding.iter().map(|it| it.name().to_owned()).collect(),
-    ),
-    value(
-        "layout=",
-        "per-archive",
-        "as --layout",
-        |it, text, folder| open(it, "layout", text, folder),
-        |it| name_of(it.open.layout.as_ref()),
-    ),
-    value(
-        "archives=",
-        "files",
-        "as --archives",
-        |it, text, folder| open(it, "archives", text, folder),
-        |it| name_of(it.open.archives.as_ref()),
-    ),
-    value(
-        "textures=",
-        "dds",
-        "as --textures",
-        |it, text, folder| open(it, "textures", text, folder),
-        |it| name_of(it.open.textures.as_ref()),
-    ),
-    value(
-        "names=",
-        "names.txt",
-        "as --names",
-        |it, text, folder| open(it, "names", text, folder),
-        |it| paths(&it.open.names),
-    ),
-    value(
-        "game_dir=",
-        "game",
-        "as --game-dir",
-        |it, text, folder| open(it, "game_dir", text, folder),
-        |it| paths(&it.open.game_dir),
-    ),
-    value(
-        "prefix=",
-        "pfx",
-        "as --prefix",
-        |it, text, folder| open(it, "prefix", text, folder),
-        |it| paths(&it.open.prefix),
-    ),
-    value(
-        "ini=",
-        "Skyrim.ini",
-        "as --ini",
-        |it, text, folder| open(it, "ini", text, folder),
-        |it| paths(&it.open.inis),
-    ),
-    value(
-        "plugins=",
-        "plugins.txt",
-        "as --plugins",
-        |it, text, folder| open(it, "plugins", text, folder),
-        |it| paths(&it.open.plugins),
-    ),
-    value(
-        "precedence=",
-        "last",
-        "as --precedence",
-        |it, text, folder| open(it, "precedence", text, folder),
-        precedence,
-    ),
-    value(
-        "mo2_profile=",
-        "Default",
-        "as --mo2-profile",
-        |it, text, folder| open(it, "mo2_profile", text, folder),
-        |it| it.open.mo2_profile.iter().cloned().collect(),
-    ),
-    flag(
-        "force",
-        "as --force",
-        |it, text, folder| open(it, "force", text, folder),
-        |it| given(it.open.force),
-    ),
-    flag(
-        "salvage",
-        "as --salvage",
-        |it, text, folder| open(it, "salvage", text, folder),
-        |it| given(it.open.salvage),
-    ),
+    opening("encoding=", "utf-8", "as --encoding", |it| {
+        it.open.encoding.iter().map(|it| it.name().to_owned()).collect()
+    }),
+    opening("layout=", "per-archive", "as --layout", |it| name_of(it.open.layout.as_ref())),
+    opening("archives=", "files", "as --archives", |it| name_of(it.open.archives.as_ref())),
+    opening("textures=", "dds", "as --textures", |it| name_of(it.open.textures.as_ref())),
+    opening("names=", "names.txt", "as --names", |it| paths(&it.open.names)),
+    opening("game_dir=", "game", "as --game-dir", |it| paths(&it.open.game_dir)),
+    opening("prefix=", "pfx", "as --prefix", |it| paths(&it.open.prefix)),
+    opening("ini=", "Skyrim.ini", "as --ini", |it| paths(&it.open.inis)),
+    opening("plugins=", "plugins.txt", "as --plugins", |it| paths(&it.open.plugins)),
+    opening("precedence=", "last", "as --precedence", precedence),
+    opening("mo2_profile=", "Default", "as --mo2-profile", |it| {
+        it.open.mo2_profile.iter().cloned().collect()
+    }),
+    opening("force", "", "as --force", |it| given(it.open.force)),
+    opening("salvage", "", "as --salvage", |it| given(it.open.salvage)),
     value(
         "cache_size=",
         "256M",
@@ -265,8 +194,28 @@ const XATTR_HELP: &str = "\
 answer user.bsafs.archive, .codec, .hash, .hides, .packed_size, .stored_name, and .tile_mode of textures that are \
 tiled for a console's GPU; off by default, for then `ls -l` asks for two attributes of each file";
 
+impl MountOption {
+    /// Applies a value; paths in it are relative to the folder.
+    pub(crate) fn apply(&self, options: &mut MountOptions, value: &str, folder: &Path) -> Result<(), String> {
+        match self.set {
+            Some(set) => set(options, value, folder),
+            None => options.open.set(self.name.trim_end_matches('='), value, folder).map(|_| ()),
+        }
+    }
+}
+
+/// An option of [`OpenOptions`](crate::OpenOptions::set).
+const fn opening(
+    name: &'static str,
+    example: &'static str,
+    help: &'static str,
+    values: OptionValues,
+) -> MountOption {
+    MountOption { name, example, help, set: None, values }
+}
+
 const fn flag(name: &'static str, help: &'static str, set: SetOption, values: OptionValues) -> MountOption {
-    MountOption { name, example: "", help, set, values }
+    MountOption { name, example: "", help, set: Some(set), values }
 }
 
 const fn value(
@@ -276,12 +225,7 @@ const fn value(
     set: SetOption,
     values: OptionValues,
 ) -> MountOption {
-    MountOption { name, example, help, set, values }
-}
-
-/// Sets an option that opening knows.
-fn open(options: &mut MountOptions, name: &str, text: &str, folder: &Path) -> Result<(), String> {
-    options.open.set(name, text, folder).map(|_| ())
+    MountOption { name, example, help, set: Some(set), values }
 }
 
 fn set<T>(field: &mut T, value: T) -> Result<(), String> {
