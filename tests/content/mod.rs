@@ -1,6 +1,7 @@
 //! Bytes: every range of every file, decoded no more often than promised, and the errors of bad entries and changed archives.
 
 mod changed;
+mod codec;
 mod counts;
 mod faults;
 

@@ -5,15 +5,11 @@
 //! hold streams that are damaged in harmless ways; those give their bytes and a [`Quirk`]. A codec is one file of this
 //! folder, its variant of [`crate::format::Codec`], and one line of the table.
 
-#[cfg(test)]
-mod checksums;
 mod detect;
 mod error;
 mod lz4_block;
 mod lz4_frame;
 mod method;
-#[cfg(test)]
-mod samples;
 mod stored;
 mod table;
 mod xmem;

@@ -3,14 +3,13 @@
 use std::io::Write;
 use std::ops::Range;
 
+use bsafs::content::codec::{DecodeError, Quirk, decode};
+use bsafs::format::Codec;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
 
-use super::error::{DecodeError, Quirk};
-use super::samples::{frame_of, linked_frame_of, sample};
-use super::table::decode;
-use crate::format::Codec;
+use super::{frame_of, linked_frame_of, sample};
 
 /// Decodes `packed` once for every bit of it that `step` hits, that bit flipped. `check` gets the bit's byte, what came,
 /// and whether the bytes are right.

@@ -1,14 +1,21 @@
-//! Bytes and streams for the tests of codecs.
+//! Codecs: what they decode, what they refuse and in which words; and the bytes and streams of these tests.
+
+mod checksums; // where there is a checksum, no flipped bit gives wrong bytes
+mod lz4_block;
+mod lz4_frame;
+mod table; // all codecs alike
+mod xmem;
+mod zlib;
 
 use std::io::Write;
 
+use bsafs::content::codec::{DecodeError, Quirk};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
-use super::error::Quirk;
-use super::method::Decode;
+type Decode = fn(&[u8], &mut [u8]) -> Result<Option<Quirk>, DecodeError>;
 
 /// Bytes that pack about two to one, with matches near and far.
-pub(super) fn sample(len: usize) -> Vec<u8> {
+fn sample(len: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut bytes = Vec::with_capacity(len + 64);
     while bytes.len() < len {
@@ -31,7 +38,7 @@ pub(super) fn sample(len: usize) -> Vec<u8> {
 }
 
 /// Decodes `packed` into `bytes.len()` bytes and compares them.
-pub(super) fn quirk_of(decode: Decode, packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
+fn quirk_of(decode: Decode, packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
     let mut out = vec![0xaa; bytes.len()];
     let quirk = decode(packed, &mut out).unwrap();
     assert!(out == bytes, "the bytes differ");
@@ -39,24 +46,24 @@ pub(super) fn quirk_of(decode: Decode, packed: &[u8], bytes: &[u8]) -> Option<Qu
 }
 
 /// The error of decoding `packed` into `size` bytes.
-pub(super) fn error_of(decode: Decode, packed: &[u8], size: usize) -> String {
+fn error_of(decode: Decode, packed: &[u8], size: usize) -> String {
     decode(packed, &mut vec![0; size]).unwrap_err().to_string()
 }
 
-pub(super) fn zlib_of(bytes: &[u8]) -> Vec<u8> {
+fn zlib_of(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(6));
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-pub(super) fn frame_of(bytes: &[u8], info: FrameInfo) -> Vec<u8> {
+fn frame_of(bytes: &[u8], info: FrameInfo) -> Vec<u8> {
     let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
 /// A frame of several linked blocks with every checksum.
-pub(super) fn linked_frame_of(bytes: &[u8]) -> Vec<u8> {
+fn linked_frame_of(bytes: &[u8]) -> Vec<u8> {
     let info = FrameInfo::new().block_mode(BlockMode::Linked).block_size(BlockSize::Max64KB);
     frame_of(bytes, info.block_checksums(true).content_checksum(true))
 }
