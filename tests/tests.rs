@@ -42,6 +42,8 @@ mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod library; // the library as another program uses it
 mod mount; // real mounts
 mod names; // --names, hashes of all platforms, extensions found from first bytes
+#[cfg(feature = "pictures")]
+mod picture; // thumbnails, and PNG
 mod presented; // --textures: textures of consoles as linear DDS files or raw
 mod robustness; // damaged archives, through the whole pipeline
 mod status; // the counts of a running daemon

@@ -1,6 +1,10 @@
 //! Textures: headers byte for byte, and the tiling of consoles against a second implementation, element by element.
 
-mod headers;
+mod dds_headers; // DDS headers, written
+mod file_headers; // headers of any program, read
+mod gnf;
+mod headers; // DDS headers against those of DirectXTex
+mod xbox;
 
 use bsafs::texture::dds;
 use bsafs::texture::tiling::{Padding, Surface, WrongLength, to_rows};
