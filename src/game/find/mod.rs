@@ -9,8 +9,6 @@ mod prefix;
 mod recognise;
 mod search;
 mod steam;
-#[cfg(test)]
-mod tests;
 
 pub use prefix::unreadable;
 pub use search::{Found, find, recognise, with_prefix};

@@ -95,23 +95,11 @@ fn normal(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use super::{Cfg, Places, unquoted};
+    use super::unquoted;
 
     #[test]
     fn quotes_escape_and_end_a_value() {
         assert_eq!(unquoted("\"a && &\"b&\"\" ignored"), "a & \"b\"");
         assert_eq!(unquoted("plain \"x\""), "plain \"x\"");
-    }
-
-    #[test]
-    fn paths_begin_at_their_file_or_at_a_token() {
-        let cfg = Cfg::parse(Path::new("/cfg"), b" # no=1\n a = x \n");
-        let places = Places { user_data: "/data".into(), ..Places::default() };
-        assert_eq!(cfg.values("a").collect::<Vec<_>>(), ["x"]);
-        assert_eq!(cfg.path("./mods/../x", &places), Path::new("/cfg/x"));
-        assert_eq!(cfg.path("?userdata?data", &places), Path::new("/data/data"));
-        assert_eq!(cfg.path("/absolute", &places), Path::new("/absolute"));
     }
 }

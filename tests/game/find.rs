@@ -4,12 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use bsafs::game::find::{Found, find, recognise, with_prefix};
+use bsafs::game::{Disk, Environment, Installation, Storefront};
 use tempfile::TempDir;
-
-use super::search::{Found, find, recognise, with_prefix};
-use crate::game::disk::Disk;
-use crate::game::environment::Environment;
-use crate::game::storefront::Storefront;
 
 /// A home folder.
 struct Home {
@@ -81,7 +78,7 @@ impl Home {
     }
 
     /// The only game in the home.
-    fn only(&self) -> super::super::installation::Installation {
+    fn only(&self) -> Installation {
         let found = self.find();
         assert_eq!(found.unusable, []);
         let [installation] = &found.installations[..] else { panic!("{found:?}") };

@@ -1,0 +1,12 @@
+//! Names in any case, as games compare them.
+
+use bsafs::game::caseless::{fold, same};
+
+#[test]
+fn letters_outside_ascii_match_in_any_case_and_letters_without_one_capital_match_themselves() {
+    assert!(same("Größe.ESP", "grÖße.esp"));
+    assert!(same("Дом", "дОМ"));
+    assert!(!same("straße", "STRASSE"));
+    assert!(!same("a", "ab"));
+    assert_eq!(fold("Mod - A.bsa"), "MOD - A.BSA");
+}
