@@ -1,7 +1,11 @@
 //! Tables of archives, field by field: correct ones, those with the quirks that FORMATS.md lists, and damaged ones.
 
 mod ba2;
+mod encodings; // their labels
+mod families; // hashes in any case and with either separator
 mod hashes;
+mod names; // stored names as components of paths
+mod placeholders;
 mod tes3;
 mod tes4;
 

@@ -1,0 +1,53 @@
+//! Hashes of every family: of any case, with either separator, and of folders alone.
+
+use bsafs::format::hash::{Family, xbox};
+use proptest::prelude::*;
+
+const FAMILIES: [Family; 5] = [Family::Tes3, Family::Tes4, Family::Tes4Xbox, Family::Tes4Ps3, Family::Fo4];
+
+#[test]
+fn the_xbox_order_is_undone_by_itself() {
+    assert_eq!(xbox(0x059F_8968_6307_F3F3), 0x6889_9F05_6307_F3F3);
+    assert_eq!(xbox(xbox(0x0123_4567_89AB_CDEF)), 0x0123_4567_89AB_CDEF);
+}
+
+#[test]
+fn folders_may_stand_on_either_side() {
+    for family in FAMILIES {
+        let whole = family.of(b"textures\\armor", b"iron.dds");
+        assert_eq!(family.of(b"", b"Textures/Armor/Iron.DDS"), whole, "{family:?}");
+        assert_eq!(family.of(b"/Textures/", b"\\armor\\iron.dds/"), whole, "{family:?}");
+        assert_ne!(family.of(b"textures", b"iron.dds"), whole, "{family:?}");
+    }
+}
+
+#[test]
+fn a_folder_alone_hashes_as_a_files_folder_does() {
+    for family in FAMILIES {
+        for folder in [&b""[..], b".", b"a", b"Meshes/Clutter\\"] {
+            let of_file = (family != Family::Tes3).then(|| family.of(folder, b"x.nif").folder);
+            assert_eq!(family.folder(folder), of_file, "{family:?}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_hash_alike_in_any_case_and_with_either_separator(
+        folder in proptest::collection::vec(any::<u8>(), 0..300),
+        file in proptest::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let swap = |bytes: &[u8]| -> Vec<u8> {
+            bytes.iter().map(|&byte| match byte {
+                b'/' => b'\\',
+                b'\\' => b'/',
+                _ if byte.is_ascii_lowercase() => byte.to_ascii_uppercase(),
+                _ => byte.to_ascii_lowercase(),
+            }).collect()
+        };
+        for family in FAMILIES {
+            prop_assert_eq!(family.of(&folder, &file), family.of(&swap(&folder), &swap(&file)));
+            prop_assert_eq!(family.folder(&folder), family.folder(&swap(&folder)));
+        }
+    }
+}
