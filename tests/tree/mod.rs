@@ -3,6 +3,7 @@
 mod hostile;
 mod loose;
 mod merging;
+mod numbered; // names with numbers
 mod spellings;
 mod unnamed;
 mod views;
