@@ -1,7 +1,8 @@
 //! All tests outside src/, in one program: a module for each room of the crate, from the bottom up.
 //!
 //! - `cargo test` runs all; `cargo test mount::caching` those of one file; `cargo test second_look` those whose names
-//!   contain the text; `-- --nocapture` shows what they print. Unit tests are at the ends of the files in src/.
+//!   contain the text; `-- --nocapture` shows what they print. Tests of
+//!   private items are at the ends of the files in src/.
 //! - `mount`, `presented` and `status` mount. They need `/dev/fuse` and, unless root runs them, fusermount3:
 //!   `scripts/setup` installs it. Root and other users can run them.
 //! - `mount::real_archives` reads archives that other tools wrote, from `../shared/archives`. Where these are missing,
@@ -40,12 +41,16 @@ mod hangs; // a test that hangs ends the run
 mod layering; // which room and which file may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod library; // the library as another program uses it
+mod limits; // their table in the documentation
 mod mount; // real mounts
 mod names; // --names, hashes of all platforms, extensions found from first bytes
 #[cfg(feature = "pictures")]
 mod picture; // thumbnails, and PNG
 mod presented; // --textures: textures of consoles as linear DDS files or raw
+mod read; // the cursor over an archive's bytes
 mod robustness; // damaged archives, through the whole pipeline
 mod status; // the counts of a running daemon
 mod texture; // tiled to linear textures, compared with a tiler of the tests' own
 mod tree; // names: layers, duplicates, hostile names, hashes without names
+#[cfg(feature = "mount")]
+mod watch; // what counts as a change

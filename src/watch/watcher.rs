@@ -69,6 +69,12 @@ impl Watcher {
         Self { inotify, folders, paths, polled, changed }
     }
 
+    /// Watches nothing yet, and polls every folder.
+    #[doc(hidden)]
+    pub fn polling() -> Self {
+        Self { inotify: None, ..Self::new() }
+    }
+
     /// Watches these folders and no others from now on; returns those that it did not before, in their order. All on the way
     /// to a folder are watched, too.
     pub(crate) fn watch(&mut self, wanted: Interests) -> Vec<Arc<Path>> {
@@ -250,117 +256,5 @@ fn timespec(duration: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(duration.subsec_nanos()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::fd::AsFd;
-    use std::path::PathBuf;
-
-    use super::*;
-
-    /// A folder, and a watcher of it.
-    struct Watched {
-        dir: tempfile::TempDir,
-        watcher: Watcher,
-        never: std::io::PipeReader,
-        _open: std::io::PipeWriter,
-    }
-
-    impl Watched {
-        fn new(watcher: Watcher) -> Self {
-            let (never, open) = std::io::pipe().unwrap();
-            Self { dir: tempfile::tempdir().unwrap(), watcher, never, _open: open }
-        }
-
-        fn path(&self, name: &str) -> PathBuf {
-            self.dir.path().join(name)
-        }
-
-        fn watch(&mut self, add: impl FnOnce(&mut Interests, &Path)) -> usize {
-            let mut interests = Interests::default();
-            add(&mut interests, self.dir.path());
-            self.watcher.watch(interests).len()
-        }
-
-        /// Whether something changed that counts. What does not is waited for: a moment, where it is all.
-        fn is_changed(&mut self, within: Duration) -> bool {
-            let until = Some(Instant::now() + within);
-            self.watcher.wait(self.never.as_fd(), until).unwrap().is_changed
-        }
-    }
-
-    const MOMENT: Duration = Duration::from_millis(50);
-    const LONG: Duration = Duration::from_secs(30);
-
-    #[test]
-    fn a_file_counts_whatever_becomes_of_it_and_its_neighbours_do_not() {
-        let mut it = Watched::new(Watcher::new());
-        fs::write(it.path("a.bsa"), "1").unwrap();
-        it.watch(|interests, dir| interests.add_file(&dir.join("a.bsa")));
-        fs::write(it.path("other"), "1").unwrap();
-        assert!(!it.is_changed(MOMENT));
-        fs::write(it.path("a.bsa"), "22").unwrap();
-        assert!(it.is_changed(LONG));
-        while it.is_changed(MOMENT) {}
-        fs::rename(it.path("other"), it.path("a.bsa")).unwrap();
-        assert!(it.is_changed(LONG));
-        fs::remove_file(it.path("a.bsa")).unwrap();
-        assert!(it.is_changed(LONG));
-    }
-
-    #[test]
-    fn of_a_folder_everything_counts_or_names_alone() {
-        let mut it = Watched::new(Watcher::new());
-        fs::write(it.path("a"), "1").unwrap();
-        it.watch(|interests, dir| interests.add_names(dir));
-        fs::write(it.path("a"), "22").unwrap();
-        assert!(!it.is_changed(MOMENT));
-        fs::write(it.path("b"), "1").unwrap();
-        assert!(it.is_changed(LONG));
-        while it.is_changed(MOMENT) {}
-        it.watch(|interests, dir| interests.add_folder(dir));
-        fs::write(it.path("a"), "333").unwrap();
-        assert!(it.is_changed(LONG));
-    }
-
-    #[test]
-    fn a_folder_that_is_not_there_yet_counts_when_it_comes() {
-        let mut it = Watched::new(Watcher::new());
-        it.watch(|interests, dir| interests.add_file(&dir.join("x/y/a.bsa")));
-        fs::write(it.path("x2"), "").unwrap();
-        assert!(!it.is_changed(MOMENT));
-        fs::create_dir_all(it.path("x/y")).unwrap();
-        assert!(it.is_changed(LONG));
-    }
-
-    #[test]
-    fn a_folder_that_is_moved_away_is_not_followed_there() {
-        let mut it = Watched::new(Watcher::new());
-        fs::create_dir(it.path("x")).unwrap();
-        let watch = |interests: &mut Interests, dir: &Path| interests.add_folder(dir.join("x"));
-        it.watch(watch);
-        fs::rename(it.path("x"), it.path("y")).unwrap();
-        assert!(it.is_changed(LONG));
-        while it.is_changed(MOMENT) {}
-        fs::write(it.path("y/a"), "").unwrap();
-        assert!(!it.is_changed(MOMENT));
-        fs::create_dir(it.path("x")).unwrap();
-        assert!(it.is_changed(LONG));
-        assert_eq!(it.watch(watch), 1, "the new one is watched");
-        fs::write(it.path("x/a"), "").unwrap();
-        assert!(it.is_changed(LONG));
-    }
-
-    #[test]
-    fn what_the_system_does_not_watch_is_polled() {
-        let mut it = Watched::new(Watcher { inotify: None, ..Watcher::new() });
-        fs::write(it.path("a"), "1").unwrap();
-        assert!(it.watch(|interests, dir| interests.add_folder(dir)) > 0 && it.watcher.polled() > 0);
-        fs::write(it.path("a"), "22").unwrap();
-        assert!(it.is_changed(LONG));
-        assert!(!it.is_changed(MOMENT));
     }
 }
