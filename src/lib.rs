@@ -184,7 +184,8 @@ pub mod texture;
 pub mod tree;
 pub(crate) mod vfs;
 #[cfg(feature = "mount")]
-pub(crate) mod watch;
+#[doc(hidden)]
+pub mod watch;
 
 pub use content::TextureForm;
 pub use content::codec::Quirk;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Folders in which something changed, by the paths under which they are watched.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ChangedFolders {
+pub struct ChangedFolders {
     /// Whether something may have changed anywhere.
     is_anywhere: bool,
     folders: HashSet<Arc<Path>>,
@@ -14,19 +14,19 @@ pub(crate) struct ChangedFolders {
 
 impl ChangedFolders {
     /// A change in a folder.
-    pub(crate) fn add(&mut self, folder: Arc<Path>) {
+    pub fn add(&mut self, folder: Arc<Path>) {
         if !self.is_anywhere {
             self.folders.insert(folder);
         }
     }
 
     /// A change that nobody knows the place of.
-    pub(crate) fn add_anywhere(&mut self) {
+    pub fn add_anywhere(&mut self) {
         *self = Self { is_anywhere: true, folders: HashSet::new() };
     }
 
     /// All changes of another as well.
-    pub(crate) fn extend(&mut self, other: Self) {
+    pub fn extend(&mut self, other: Self) {
         match other.is_anywhere {
             true => self.add_anywhere(),
             false => other.folders.into_iter().for_each(|folder| self.add(folder)),
@@ -34,7 +34,7 @@ impl ChangedFolders {
     }
 
     /// Whether something may have changed in a folder.
-    pub(crate) fn includes(&self, folder: &Path) -> bool {
+    pub fn includes(&self, folder: &Path) -> bool {
         self.is_anywhere || self.folders.contains(folder)
     }
 }

@@ -41,7 +41,7 @@ pub(super) enum Meaning {
 
 /// Folders, by their paths, and what of them counts.
 #[derive(Debug, Default)]
-pub(crate) struct Interests {
+pub struct Interests {
     pub(super) folders: BTreeMap<Arc<Path>, Interest>,
     /// Of very many links most have the way in common.
     links: LinkWalk,
@@ -49,18 +49,18 @@ pub(crate) struct Interests {
 
 impl Interests {
     /// Everything in a folder counts, but for what is below its folders.
-    pub(crate) fn add_folder(&mut self, folder: impl Into<Arc<Path>>) {
+    pub fn add_folder(&mut self, folder: impl Into<Arc<Path>>) {
         let interest = self.folders.entry(folder.into()).or_default();
         (interest.names, interest.content) = (true, true);
     }
 
     /// Names in a folder count.
-    pub(crate) fn add_names(&mut self, folder: impl Into<Arc<Path>>) {
+    pub fn add_names(&mut self, folder: impl Into<Arc<Path>>) {
         self.folders.entry(folder.into()).or_default().names = true;
     }
 
     /// A file counts, or its absence; where links lead to it, these and what they lead to as well.
-    pub(crate) fn add_file(&mut self, path: &Path) {
+    pub fn add_file(&mut self, path: &Path) {
         self.add_name(path);
         let target = self.follow(path, |_, _| true);
         if target != path {
@@ -69,7 +69,7 @@ impl Interests {
     }
 
     /// What is on the way from a link to what it leads to counts; the link itself does where its folder does.
-    pub(crate) fn add_way(&mut self, link: &Path) {
+    pub fn add_way(&mut self, link: &Path) {
         self.follow(link, |folder, name| link.parent() != Some(folder) || link.file_name() != Some(name));
     }
 

@@ -9,6 +9,6 @@ mod interest;
 mod poll;
 mod watcher;
 
-pub(crate) use changed::ChangedFolders;
-pub(crate) use interest::Interests;
-pub(crate) use watcher::Watcher;
+pub use changed::ChangedFolders;
+pub use interest::Interests;
+pub use watcher::{Watcher, Woken};

@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Watches folders.
 #[derive(Debug)]
-pub(crate) struct Watcher {
+pub struct Watcher {
     /// None where the user has too many.
     inotify: Option<OwnedFd>,
     folders: BTreeMap<Arc<Path>, Watched>,
@@ -48,11 +48,11 @@ struct Watched {
 
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Woken {
+pub struct Woken {
     /// Whether something changed that counts.
-    pub(crate) is_changed: bool,
+    pub is_changed: bool,
     /// Whether the other descriptor can be read.
-    pub(crate) is_readable: bool,
+    pub is_readable: bool,
 }
 
 impl Default for Watcher {
@@ -63,7 +63,7 @@ impl Default for Watcher {
 
 impl Watcher {
     /// Watches nothing yet. Where the system allows no more watchers, folders are polled.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
         let (folders, paths, polled, changed) = Default::default();
         Self { inotify, folders, paths, polled, changed }
@@ -77,7 +77,7 @@ impl Watcher {
 
     /// Watches these folders and no others from now on; returns those that it did not before, in their order. All on the way
     /// to a folder are watched, too.
-    pub(crate) fn watch(&mut self, wanted: Interests) -> Vec<Arc<Path>> {
+    pub fn watch(&mut self, wanted: Interests) -> Vec<Arc<Path>> {
         let before = std::mem::take(&mut self.folders);
         let mut paths = Vec::with_capacity(wanted.folders.len());
         let (mut added, mut unwatched) = (Vec::new(), Vec::new());
@@ -115,17 +115,17 @@ impl Watcher {
     }
 
     /// Whether the system reports what happens in a folder: each change of a file in it.
-    pub(crate) fn is_reported(&self, folder: &Path) -> bool {
+    pub fn is_reported(&self, folder: &Path) -> bool {
         self.folders.get(folder).is_some_and(|it| it.watch.is_some() && it.interest.is_of_content())
     }
 
     /// Where something changed since the last call.
-    pub(crate) fn take_changed(&mut self) -> ChangedFolders {
+    pub fn take_changed(&mut self) -> ChangedFolders {
         std::mem::take(&mut self.changed)
     }
 
     /// How many folders are polled, because the system allows no more watches.
-    pub(crate) fn polled(&self) -> usize {
+    pub fn polled(&self) -> usize {
         self.polled.len()
     }
 
@@ -133,7 +133,7 @@ impl Watcher {
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn wait(&mut self, other: BorrowedFd<'_>, until: Option<Instant>) -> io::Result<Woken> {
+    pub fn wait(&mut self, other: BorrowedFd<'_>, until: Option<Instant>) -> io::Result<Woken> {
         loop {
             let until = [until, self.polled.due()].into_iter().flatten().min();
             let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
