@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Limits, Name, parse};
-use bsafs::archive_file::ArchiveFile;
 use bsafs::tree::{self, Kind, LayerNames};
 
 use crate::others::key;
