@@ -76,20 +76,21 @@
 //!    | `Prefix` | the piece is near the beginning of a long extent | a decode of that much; nothing is cached |
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //! 6. `content/decode.rs`, `content/cache.rs`: one reader decodes an extent, others wait for it.
-//! 7. `content/codec/`: decodes a payload into a buffer of the declared size.
-//! 8. `archive_file/`: reads the packed bytes, and then checks whether the archive was changed meanwhile. If so, the read is
-//!    an error.
+//! 7. `content/layer.rs`, `archive_file/`: read the packed bytes, and check whether the archive was changed meanwhile. If
+//!    so, the read is an error.
+//! 8. `content/codec/`: decodes the payload into a buffer of the declared size.
 //!
 //! A loose file is read by `folder/` after step 3. The reply is sent from where the bytes are. A second read of the same bytes
 //! does not reach the daemon.
 //!
 //! # The path of a mount
 //!
-//! `cli/options/mount_plan.rs` takes command line, profiles and `-o` together -> `vfs/sources/resolve.rs` plans what games
-//! load, through `game/plan/` -> `vfs/open.rs` walks folders, and opens and parses archives in parallel -> `tree/merge.rs`
+//! `cli/command/mount.rs` runs. In the background, it starts the program again as the daemon (`daemon/detach.rs`), which does
+//! all that follows, and waits for its report. -> `cli/options/mount_plan.rs` takes command line, profiles and `-o` together
+//! -> `vfs/sources/resolve.rs` plans what games load, through `game/plan/` -> `vfs/open.rs` walks folders, and opens and parses archives in parallel -> `tree/merge.rs`
 //! merges their names in load order -> `cli/command/mount.rs` prepares everything that can fail: the log, the mountpoint,
-//! threads and descriptors -> `fuse/mount.rs` mounts -> `daemon/detach.rs` leaves the terminal and reports success -> the
-//! session serves until `umount` or a signal, unmounts, and removes the mountpoint if it was made. After mount(2) every
+//! threads and descriptors -> `fuse/mount.rs` mounts -> the daemon leaves the terminal and reports success -> the session
+//! serves until `umount` or a signal, unmounts, and removes the mountpoint if it was made. After mount(2) every
 //! failure unmounts.
 //!
 //! # The path of a change
@@ -122,14 +123,16 @@
 //!
 //! # Recipes
 //!
-//! * **A format**: one file in `format/`, its `mod` line and its line in `FORMATS`; every list of extensions follows. A section
-//!   in `FORMATS.md`. If an extension is new, a test asks for it in `scripts/share`.
+//! * **A format**: one file in `format/` with its row, `pub(super)`; its `mod` line, and its line in `FORMATS`, before
+//!   Morrowind's, whose magic number is a likely count of files. Every list of extensions follows. A section in `FORMATS.md`.
+//!   If an extension is new, a test asks for it in `scripts/share`.
 //! * **A codec**: one file in `content/codec/`, its `mod` line, its variant of `Codec`, its line of the table in
 //!   `content/codec/table.rs`.
 //! * **A command**: one file in `cli/command/`, its `mod` line, and in `cli/args.rs` its variant and its arm. Help, manual and
 //!   completions follow; tests ask for its line in `tests/cli/documents.rs` and for the snapshot of its help.
-//! * **A mount option**: one row in `cli/options/option_table.rs`; then the code that acts on it: `fs::Presentation` is how
-//!   nodes appear, `fuse::MountRequest` what the kernel gets. An option of opening is also a line of `OpenOptions::set`.
+//! * **A mount option**: one row in `cli/options/option_table.rs`; then the code that acts on it: `fs::Presentation` has
+//!   owners and permissions, `fuse::MountRequest` what the kernel gets. What changes names or bytes is an option of opening: a
+//!   field of `OpenOptions`, a line in its `set` and one in `over`.
 //! * **A texture format**: one row in `texture/pixel_format.rs`; its picture follows from its name, unless it is of another
 //!   make than the others: then an arm of `picture/texels.rs`.
 //! * **A game**: one row in `game/titles/`; the lists of its unchanged INI files in `vanilla.rs` there.
@@ -196,5 +199,5 @@ pub use vfs::Opened;
 pub use vfs::{
     BadPattern, CACHE_SIZE, Change, Comparing, Conflict, Difference, FileCopy, FileReader, FolderArchives,
     Layout, OpenError, OpenErrorKind, OpenOptions, Patterns, Progress, Provenance, READ_LIMIT, ReadError,
-    ReadErrorKind, Vfs, VfsEntry, VfsFile, VfsFolder, VfsLayer,
+    ReadErrorKind, Reopened, Vfs, VfsEntry, VfsFile, VfsFolder, VfsLayer,
 };

@@ -121,16 +121,47 @@ fn reopening_shows_what_is_on_the_disk_now_and_names_what_changed() {
     assert_eq!(vfs.file("misc/all.txt").unwrap().size().unwrap(), 5);
     fs::write(dir.path("loose/MISC/all.txt"), b"saved again").unwrap();
     dir.archive("low.bsa", &Tes4::new(104).file("", "z.txt", b"zz").build());
-    let (later, changes) = vfs.reopen().unwrap();
-    let paths: Vec<_> = changes.iter().map(|it| it.path.to_lowercase()).collect();
-    assert_eq!(paths, ["long.bin", "misc/all.txt", "z.txt"]);
+    let later = vfs.reopen().unwrap();
+    let paths: Vec<_> = later.changes.iter().map(|it| it.path.to_lowercase()).collect();
+    assert_eq!(
+        (paths, later.kept.len()),
+        (vec!["long.bin".into(), "misc/all.txt".into(), "z.txt".into()], 0)
+    );
+    let later = later.vfs;
     assert_eq!(later.file("misc/all.txt").unwrap().read().unwrap(), b"saved again");
     assert_eq!(later.file("z.txt").unwrap().read().unwrap(), b"zz");
     assert!(later.file("long.bin").is_none());
-    // A source that is gone cannot be opened; the others can.
+    // A source that is damaged cannot be opened; the others can.
     fs::write(dir.path("low.bsa"), b"BSA\0").unwrap();
-    let (kept, changes) = later.reopen().unwrap();
-    assert_eq!((kept.file("z.txt").unwrap().read().is_err(), changes.len()), (true, 0));
+    let kept = later.reopen().unwrap();
+    assert!(kept.kept.len() == 1 && kept.kept[0].contains("low.bsa"), "{:?}", kept.kept);
+    assert_eq!((kept.vfs.file("z.txt").unwrap().read().is_err(), kept.changes.len()), (true, 0));
+}
+
+#[test]
+fn a_program_that_changes_its_folder_reopens_what_it_opened() {
+    let dir = sources();
+    let names = ["low.bsa", "loose"].map(std::path::PathBuf::from);
+    // The folder of a process is shared by all its tests: a process of its own changes it.
+    let program = std::env::current_exe().unwrap();
+    if std::env::var_os("BSAFS_CHANGES_FOLDER").is_none() {
+        let mut command = std::process::Command::new(program);
+        command.args(["--exact", "library::a_program_that_changes_its_folder_reopens_what_it_opened"]);
+        command.env("BSAFS_CHANGES_FOLDER", "1").current_dir(dir.path(""));
+        assert!(command.output().unwrap().status.success());
+        return;
+    }
+    std::env::set_current_dir(dir.path("")).unwrap();
+    let vfs = Vfs::open(names).unwrap();
+    std::env::set_current_dir("/").unwrap();
+    let later = vfs.reopen().unwrap();
+    assert!(later.vfs.file("z.txt").is_some() && later.changes.is_empty(), "{:?}", later.changes);
+}
+
+#[test]
+fn what_is_printed_of_a_file_for_debugging_is_short() {
+    let vfs = opened(&sources());
+    assert!(format!("{:?}", vfs.conflicts()).len() < 1000);
 }
 
 #[test]
@@ -140,6 +171,7 @@ fn the_options_of_a_profile_hold_for_its_sources() {
         .unwrap();
     let vfs = Vfs::open([dir.path("p.toml")]).unwrap();
     assert!(vfs.file("low/z.txt").is_some() && vfs.file("loose/misc/all.txt").is_some());
+    assert!(matches!(OpenOptions::new().encoding("klingon").unwrap_err().kind(), OpenErrorKind::Option(_)));
     fs::write(dir.path("p.toml"), "archives = ['low.bsa']\noptions = 'layout=sideways'").unwrap();
     let error = Vfs::open([dir.path("p.toml")]).unwrap_err();
     assert!(matches!(error.kind(), OpenErrorKind::Profile(_)), "{error}");

@@ -158,7 +158,7 @@ impl From<OpenError> for Failure {
         let exit = match error.kind() {
             OpenErrorKind::Unreadable(_) | OpenErrorKind::NotFound(_) => Exit::NoInput,
             OpenErrorKind::Archive(_) | OpenErrorKind::TooLarge(_) => Exit::Data,
-            OpenErrorKind::Profile(_) => Exit::Usage,
+            OpenErrorKind::Profile(_) | OpenErrorKind::Option(_) => Exit::Usage,
         };
         Self::new(exit, error.to_string())
     }

@@ -30,6 +30,8 @@ pub enum OpenErrorKind {
     TooLarge(Box<dyn Error + Send + Sync>),
     /// A profile is invalid; the text says what to correct.
     Profile(String),
+    /// An option has a value that it cannot have; the text says which it can have.
+    Option(String),
 }
 
 impl OpenError {
@@ -55,6 +57,11 @@ impl OpenError {
     /// A profile is invalid.
     pub(crate) fn profile(path: &Path, what: impl Into<String>) -> Self {
         Self::new(path, OpenErrorKind::Profile(what.into()))
+    }
+
+    /// An option has an invalid value.
+    pub(crate) fn option(what: String) -> Self {
+        Self { path: None, kind: OpenErrorKind::Option(what) }
     }
 
     /// The source exceeds a limit.
@@ -85,7 +92,9 @@ impl fmt::Display for OpenError {
         }
         match &self.kind {
             OpenErrorKind::Unreadable(cause) => f.write_str(&reason(cause)),
-            OpenErrorKind::NotFound(what) | OpenErrorKind::Profile(what) => f.write_str(what),
+            OpenErrorKind::NotFound(what) | OpenErrorKind::Profile(what) | OpenErrorKind::Option(what) => {
+                f.write_str(what)
+            }
             // Bytes that match no format are refused at offset 0; --force does not help there.
             OpenErrorKind::Archive(cause) => match cause.kind {
                 ParseErrorKind::Unsupported(_) if cause.at > 0 => {
@@ -104,7 +113,7 @@ impl Error for OpenError {
             OpenErrorKind::Unreadable(cause) => Some(cause),
             OpenErrorKind::Archive(cause) => Some(cause),
             OpenErrorKind::TooLarge(cause) => Some(&**cause),
-            OpenErrorKind::NotFound(_) | OpenErrorKind::Profile(_) => None,
+            OpenErrorKind::NotFound(_) | OpenErrorKind::Profile(_) | OpenErrorKind::Option(_) => None,
         }
     }
 }

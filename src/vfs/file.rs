@@ -83,16 +83,18 @@ impl VfsFile {
         let len = usize::try_from(size).map_err(|_| no_memory())?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| no_memory())?;
-        bytes.resize(len, 0);
-        let mut filled = 0;
-        while filled < len {
-            match self.read_at(filled as u64, &mut bytes[filled..])? {
-                // A loose file that became shorter meanwhile.
-                0 => break,
-                read => filled += read,
+        // Piece by piece: what a damaged archive claims to have takes no memory before it was read.
+        while bytes.len() < len {
+            let (at, step) = (bytes.len(), STEP.min(len - bytes.len()));
+            let read = self.opened.store.read_at(self.entry, at as u64, step as u32, |piece| {
+                bytes.extend_from_slice(piece);
+            });
+            read.map_err(|error| self.error(error.into()))?;
+            if bytes.len() == at {
+                // A loose file became shorter meanwhile.
+                break;
             }
         }
-        bytes.truncate(filled);
         Ok(bytes)
     }
 

@@ -37,4 +37,4 @@ pub use options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions, Progress, REA
 pub use patterns::{BadPattern, Patterns};
 pub use provenance::{FileCopy, Provenance};
 pub use read_error::{ReadError, ReadErrorKind};
-pub use vfs::Vfs;
+pub use vfs::{Reopened, Vfs};

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::error::OpenError;
 use crate::content::TextureForm;
 use crate::format::encoding::Encoding;
 use crate::format::{Limits, Options};
@@ -11,7 +12,7 @@ pub use crate::limits::{CACHE_SIZE, READ_LIMIT};
 /// How sources are opened. What is not set has its default, and a profile among the sources may set it.
 ///
 /// ```no_run
-/// let vfs = bsafs::OpenOptions::new().encoding("windows-1251").force(true).open(["Morrowind.bsa"])?;
+/// let vfs = bsafs::OpenOptions::new().encoding("windows-1251")?.force(true).open(["Morrowind.bsa"])?;
 /// # Ok::<(), bsafs::OpenError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -78,11 +79,12 @@ impl OpenOptions {
     }
 
     /// The code page of stored names, by a label of the WHATWG's Encoding Standard: `"1252"` (the default), `"utf-8"` …
-    /// An unknown label is refused by [`OpenOptions::set`]; here it changes nothing.
-    #[must_use]
-    pub fn encoding(mut self, label: &str) -> Self {
-        self.encoding = Encoding::from_label(label).or(self.encoding);
-        self
+    ///
+    /// # Errors
+    /// [`OpenErrorKind::Option`](crate::OpenErrorKind::Option) if there is no such code page.
+    pub fn encoding(mut self, label: &str) -> Result<Self, OpenError> {
+        self.encoding = Some(parse_encoding(label).map_err(OpenError::option)?);
+        Ok(self)
     }
 
     /// Whether archives of unknown versions and kinds are read by the nearest layout that is known.

@@ -15,8 +15,8 @@ use crate::system::covered::{uncovered, without_links};
 /// What a mount was asked to open. All paths are absolute: the daemon leaves the folder that it was started in.
 #[derive(Debug)]
 pub(crate) struct Reopening {
-    sources: Vec<PathBuf>,
-    options: OpenOptions,
+    pub(crate) sources: Vec<PathBuf>,
+    pub(crate) options: OpenOptions,
     /// The sources that profiles among these name, as they were last read; those that are gone, too.
     expanded: Vec<PathBuf>,
 }
@@ -31,6 +31,11 @@ impl Reopening {
             .map(|source| if is_name(source) { source.clone() } else { folder.join(source) })
             .collect();
         Self { sources, options: options.clone().in_folder(&folder), expanded: Vec::new() }
+    }
+
+    /// From sources and options that were made absolute before.
+    pub(crate) fn again(opened: &Opened) -> Self {
+        Self { sources: opened.sources.clone(), options: opened.options.clone(), expanded: Vec::new() }
     }
 
     /// What is opened now: without named archives and folders that are gone.

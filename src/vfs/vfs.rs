@@ -13,7 +13,7 @@ use super::opened::Opened;
 use super::options::OpenOptions;
 use super::patterns::Patterns;
 use super::reopening::Reopening;
-use super::reuse::Reuse;
+use super::reuse::{Kept, Reuse};
 use super::sources::source_set::SourceSet;
 use crate::content::Store;
 use crate::game::{LoadOrder, PlanNote};
@@ -57,6 +57,18 @@ use crate::tree::{Kind, NodeId, Tree};
 #[derive(Clone, Debug)]
 pub struct Vfs {
     opened: Arc<Opened>,
+}
+
+/// What [`Vfs::reopen`] found.
+#[derive(Clone, Debug)]
+pub struct Reopened {
+    /// The tree as the disk is now.
+    pub vfs: Vfs,
+    /// The files that may have changed. A loose file is known to have changed if its size was asked for before.
+    pub changes: Vec<Difference>,
+    /// What is wrong with each source that cannot be opened any more, with its path. The new tree shows its names; its
+    /// files are read as far as they still can be.
+    pub kept: Vec<String>,
 }
 
 impl Vfs {
@@ -117,24 +129,22 @@ impl Vfs {
         conflicts(self.files())
     }
 
-    /// How this tree differs from another: what is new in the other one, gone, or changed.
+    /// How this tree differs from another: each path of either tree, ordered without regard to case, with what became of its
+    /// file. Equal files are among them.
     pub fn diff(&self, other: &Self, how: Comparing) -> Vec<Difference> {
         differences(&self.opened, &other.opened, &Patterns::default(), how, &|_| Box::new(|| {}))
     }
 
-    /// Opens the same sources again, as they are now; returns the next tree, and the files that may have changed. Archives
-    /// that did not change are shared with this tree. A source that cannot be opened any more stays as it is here. A loose
-    /// file is known to have changed if its size was asked for here before.
+    /// Opens the same sources again, as they are now. Archives that did not change are shared with this tree.
     ///
     /// # Errors
     /// A profile or game among the sources cannot be read any more.
-    pub fn reopen(&self) -> Result<(Self, Vec<Difference>), OpenError> {
-        let mut opened = self.reopened()?;
+    pub fn reopen(&self) -> Result<Reopened, OpenError> {
+        let (mut opened, kept) = self.open_again()?;
         opened.store.take_over(self.store());
-        let later = Self::from(opened);
-        let differences = self.diff(&later, Comparing::Sizes);
-        let changed = differences.into_iter().filter(|it| !it.is_equal()).collect();
-        Ok((later, changed))
+        let vfs = Self::from(opened);
+        let changes = self.diff(&vfs, Comparing::Sizes).into_iter().filter(|it| !it.is_equal()).collect();
+        Ok(Reopened { vfs, changes, kept: kept.into_iter().map(|kept| kept.what).collect() })
     }
 
     /// The same sources, opened again for [`FileSystem::replace`](crate::fs::FileSystem::replace).
@@ -143,10 +153,14 @@ impl Vfs {
     /// A profile or game among the sources cannot be read any more.
     #[doc(hidden)]
     pub fn reopened(&self) -> Result<Opened, OpenError> {
+        self.open_again().map(|(opened, _)| opened)
+    }
+
+    fn open_again(&self) -> Result<(Opened, Vec<Kept>), OpenError> {
         let reuse = Reuse::new(&self.opened, &|_| false, true);
+        let opened = Reopening::again(&self.opened).open(&reuse)?;
         let Opened { sources, options, .. } = &*self.opened;
-        let opened = Reopening::new(sources, options).open(&reuse)?;
-        Ok(Opened { sources: sources.clone(), options: options.clone(), ..opened })
+        Ok((Opened { sources: sources.clone(), options: options.clone(), ..opened }, reuse.kept()))
     }
 
     /// The file of a node; none of a folder.
@@ -191,7 +205,8 @@ impl OpenOptions {
     /// The first source that cannot be opened.
     pub fn open<P: AsRef<Path>>(self, sources: impl IntoIterator<Item = P>) -> Result<Vfs, OpenError> {
         let sources: Vec<PathBuf> = sources.into_iter().map(|source| source.as_ref().to_owned()).collect();
-        let (named, options) = (sources.clone(), self.clone());
+        // Absolute: the caller may leave the folder in which relative paths begin.
+        let Reopening { sources: named, options, .. } = Reopening::new(&sources, &self);
         let opened = SourceSet::new(&sources, self)?.open()?;
         Ok(Opened { sources: named, options, ..opened }.into())
     }
