@@ -25,7 +25,7 @@
 //! | buffers that wait for their next use | maps of 128 KiB and more (`content/buffer.rs`) | `FREE_BUFFERS_MAX` (64 MiB), for a second after the last |
 //! | what is being decoded | large buffers of all threads together, cached and evicted extents included (`content/memory.rs`) | `EXTENT_MAX` (1 GiB) |
 //! | packed bytes being decoded | extents of `UNCOUNTED_BUFFER_MAX` (1 MiB) and more of all threads together, for each device | `PACKED_MAX` (512 MiB) |
-//! | buffers of workers | packed bytes and the reply: two for each READ that is under way | 8 to 16 workers, two for each processor |
+//! | buffers of workers | packed bytes and the reply: two for each READ that is under way | 6 to 16 workers, two for each processor |
 //! | state of decoders | some 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | `SPELLINGS_MAX` (65,536), some 10 MiB |

@@ -4,7 +4,7 @@
 //! than processors, and the requests of one device take at most half of the workers that the other devices
 //! leave. Jobs that learn sizes take one more: they read little, and must not wait for large files that are
 //! being decoded. A device that hangs keeps these workers and its own queue. Other devices, and requests that
-//! read no disk, have the rest. (With 8 workers, two devices may hang at once.) A worker that finishes a
+//! read no disk, have the rest. (With 6 workers, two devices may hang at once.) A worker that finishes a
 //! request goes on with the queue, so that no other thread has to be woken.
 
 use std::collections::{HashMap, VecDeque};

@@ -170,9 +170,10 @@ fn set_read_ahead(device: &str, asked: Option<u32>) {
     }
 }
 
-/// Worker threads: two for each processor, so that enough are left while some wait for a disk
+/// Worker threads: two for each processor and at least six, so that two disks may hang at once and one reader is
+/// not slowed by more wake-ups than that needs: with eight, small files took 1.1 times as long
 /// (`device_queues.rs`, FUSE.md section 1.1). A worker blocks in read(2) between requests: what busy polling
 /// brought is in `tests/bench/RESULTS.md`.
 fn workers(processors: usize) -> usize {
-    (2 * processors).clamp(8, 16)
+    (2 * processors).clamp(6, 16)
 }
