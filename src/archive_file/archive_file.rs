@@ -1,7 +1,8 @@
-//! An archive file: its identity, positioned reads that detect a change of the file, and the bytes of its tables.
+//! An archive file: its identity, positioned reads that detect a change of the file, and the bytes
+//! of its tables.
 //!
-//! The file is the same while device, inode, size and mtime are. Where only its ctime moves, a digest of the parsed bytes
-//! decides.
+//! The file counts as unchanged while its device, inode, size and mtime stay equal. If only its
+//! ctime moves, a digest of the parsed bytes decides.
 
 use std::fs::File;
 use std::io;
@@ -21,13 +22,13 @@ use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
 use crate::read::Bytes;
 use crate::system::covered::uncovered;
 
-/// Bytes that are read at once for a digest.
+/// Number of bytes read at once for a digest.
 const DIGEST_STEP: usize = 1 << 18;
-/// Of [`ArchiveFile::compare_at`]: not again before the ctime moves.
+/// Value of [`ArchiveFile::compare_at`]: compare again only after the ctime moves.
 const NEVER: u64 = u64::MAX;
 
-/// An open archive file. After the open no path is resolved: its folder may be below a mount of ours, whose lookups wait
-/// for the thread that does it.
+/// An open archive file. No path is resolved after the open: the archive's folder may be below a
+/// mount of bsafs. The mount's lookups would then wait for the thread that resolves the path.
 #[derive(Debug)]
 pub struct ArchiveFile {
     path: PathBuf,
@@ -36,17 +37,18 @@ pub struct ArchiveFile {
     opened_at: Instant,
     modified: SystemTime,
     tables: Option<Tables>,
-    /// The ctime as of which the tables are known to be those that were parsed.
+    /// The ctime at which the tables are known to equal those that were parsed.
     ctime: AtomicI64,
-    /// When they are to be compared although the ctime did not move, in milliseconds after `opened_at`.
+    /// When to compare the tables again even if the ctime did not move, in milliseconds after
+    /// `opened_at`.
     compare_at: AtomicU64,
-    /// Held while the tables are compared; other reads that need the result wait.
+    /// Locked while the tables are compared. Other reads that need the result wait.
     comparing: Mutex<()>,
     stale: AtomicBool,
     bytes_read: AtomicU64,
 }
 
-/// Where the bytes are that were parsed, from the start of the file, and their digest.
+/// The ranges of the file that were parsed, and their digest.
 #[derive(Debug, PartialEq, Eq)]
 struct Tables {
     ranges: Vec<Range<u64>>,
@@ -57,8 +59,9 @@ impl ArchiveFile {
     /// Opens an archive for reading.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::IsADirectory`] for folders and [`io::ErrorKind::InvalidInput`] for other files that
-    /// are not regular, found before the open: that of a pipe would block.
+    /// The system's error. [`io::ErrorKind::IsADirectory`] for folders and
+    /// [`io::ErrorKind::InvalidInput`] for other files that are not regular. These are found before
+    /// the open, because opening a pipe would block.
     pub fn open(path: &Path) -> io::Result<Self> {
         let metadata = std::fs::metadata(uncovered(path))?;
         if metadata.is_dir() {
@@ -67,7 +70,7 @@ impl ArchiveFile {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        // A pipe that came meanwhile must not block the open.
+        // `NONBLOCK`, because a pipe may have replaced the file meanwhile.
         let file = File::options()
             .read(true)
             .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
@@ -75,7 +78,7 @@ impl ArchiveFile {
         let metadata = file.metadata()?;
         let opened = Stat::of(&metadata);
         Ok(Self {
-            // The daemon leaves the folder that a relative path starts from.
+            // The daemon leaves its working directory, so a relative path would become invalid.
             path: std::path::absolute(path)?,
             file,
             opened,
@@ -90,11 +93,11 @@ impl ArchiveFile {
         })
     }
 
-    /// Records where the bytes are that were parsed: while they are the same, a moved ctime (of a link, a rename, other
-    /// permissions) is no change of the archive. Without this call it is one.
+    /// Records which bytes were parsed. While they stay equal, a moved ctime (from a link, a rename
+    /// or other permissions) is not a change of the archive. Without this call it is one.
     ///
     /// # Errors
-    /// The system's, where they cannot be read.
+    /// The system's error if the bytes cannot be read.
     pub fn record_tables(&mut self, mut ranges: Vec<Range<u64>>) -> io::Result<()> {
         for range in &mut ranges {
             range.end = range.end.min(self.len());
@@ -105,17 +108,17 @@ impl ArchiveFile {
         Ok(())
     }
 
-    /// The path of the archive; absolute.
+    /// The absolute path of the archive.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The device that it is on (`st_dev`), and its inode number there.
+    /// The device of the archive (`st_dev`), and its inode number there.
     pub fn identity(&self) -> (u64, u64) {
         (self.opened.device, self.opened.inode)
     }
 
-    /// Whether both are one file, with the same tables, and no read of either found a change.
+    /// Whether both are the same file with the same tables, and no read of either found a change.
     pub fn is_same(&self, other: &Self) -> bool {
         self.opened.is_same_file(&other.opened)
             && self.tables == other.tables
@@ -123,20 +126,20 @@ impl ArchiveFile {
             && !other.is_changed()
     }
 
-    /// A hash of which file it is, its size and its mtime.
+    /// A hash of the file's identity, size and mtime.
     pub fn state_hash(&self) -> u64 {
         let Stat { device, inode, len, mtime, .. } = self.opened;
         let parts = [device, inode, len, mtime.cast_unsigned()];
         XxHash3_64::oneshot(parts.map(u64::to_le_bytes).as_flattened())
     }
 
-    /// In bytes, when it was opened.
+    /// Length in bytes when the file was opened.
     #[expect(clippy::len_without_is_empty, reason = "an archive, not a collection")]
     pub fn len(&self) -> u64 {
         self.opened.len
     }
 
-    /// When its content was last changed (mtime) before it was opened.
+    /// The mtime when the file was opened, but not before 1970.
     pub fn modified(&self) -> SystemTime {
         self.modified
     }
@@ -146,7 +149,7 @@ impl ArchiveFile {
         self.stale.load(Ordering::Relaxed)
     }
 
-    /// Bytes read from it so far, without the tables.
+    /// Number of bytes read so far, without the tables.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
@@ -154,7 +157,8 @@ impl ArchiveFile {
     /// Calls `parse` with the bytes of the archive, which are read when they are needed.
     ///
     /// # Errors
-    /// The system's, if bytes that `parse` needed could not be read, whatever it made of that.
+    /// The system's error if bytes that `parse` needed could not be read, whatever `parse`
+    /// returned.
     pub fn with_bytes<T>(&self, parse: impl FnOnce(Bytes<'_>) -> T) -> io::Result<T> {
         let pieces = Pieces::new(&self.file, self.len());
         let parsed = parse(pieces.bytes());
@@ -164,9 +168,9 @@ impl ArchiveFile {
     /// Fills `buffer` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`Fault::Changed`] where the file was changed since it was opened, even if the read succeeded; logged the first
-    /// time, and final. Checked after the read: a check before it would miss a write between the two. A check that fails
-    /// is an error of this read alone.
+    /// [`Fault::Changed`] if the file was changed since it was opened, even if the read succeeded.
+    /// It is final, and logged the first time. The check follows the read, because a check before
+    /// it would miss a write between the two. A check that fails is an error of this read only.
     pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Fault> {
         let read = self.file.read_exact_at(buffer, offset);
         self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
@@ -181,7 +185,8 @@ impl ArchiveFile {
         })
     }
 
-    /// Whether the file is the one that was opened. That it is not is final: the tables are those of the old content.
+    /// Checks that the file is the one that was opened. A change is final, because the tables
+    /// describe the old content.
     fn check_unchanged(&self) -> Result<(), Fault> {
         if self.stale.load(Ordering::Relaxed) {
             return Err(Fault::Changed);
@@ -215,7 +220,7 @@ impl ArchiveFile {
         Ok(())
     }
 
-    /// Whether an `fstat` shows the file that was opened and needs no digest.
+    /// Whether `now` shows the file that was opened, so that no digest is needed.
     fn is_known(&self, now: &Stat) -> bool {
         !self.is_changed() && now.is_same_file(&self.opened) && self.compared_ctime() == Some(now.ctime)
     }
@@ -224,14 +229,14 @@ impl ArchiveFile {
         self.file.metadata().map(|metadata| Stat::of(&metadata))
     }
 
-    /// The ctime at which no digest is needed; `None` where one is due.
+    /// The ctime for which no digest is needed; `None` if a digest is due.
     fn compared_ctime(&self) -> Option<i64> {
         let compare_at = self.compare_at.load(Ordering::Relaxed);
         let is_due = compare_at != NEVER && self.elapsed() >= compare_at;
         (!is_due).then(|| self.ctime.load(Ordering::Relaxed))
     }
 
-    /// Records that the tables were as they were parsed when the file's `fstat` was `stat`, at the time `began` or later.
+    /// Records that the tables were unchanged when `fstat` returned `stat`, at `began` or later.
     fn note_compared(&self, stat: &Stat, began: SystemTime) {
         let tick = u64::try_from(COARSEST_TICK.as_millis()).unwrap_or(NEVER);
         let again = if stat.is_recent(began) { self.elapsed().saturating_add(tick) } else { NEVER };
@@ -239,12 +244,12 @@ impl ArchiveFile {
         self.ctime.store(stat.ctime, Ordering::Relaxed);
     }
 
-    /// Milliseconds since it was opened.
+    /// Milliseconds since the file was opened.
     fn elapsed(&self) -> u64 {
         u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(NEVER)
     }
 
-    /// Reads ranges of the file; not counted in [`ArchiveFile::bytes_read`].
+    /// Digests ranges of the file. These reads do not count in [`ArchiveFile::bytes_read`].
     fn digest(&self, ranges: &[Range<u64>]) -> io::Result<u64> {
         let mut buffer = vec![0; DIGEST_STEP];
         let mut digest = 0;
@@ -253,7 +258,7 @@ impl ArchiveFile {
                 let len = buffer.len().min(usize::try_from(range.end - at).unwrap_or(usize::MAX));
                 let bytes = &mut buffer[..len];
                 self.file.read_exact_at(bytes, at)?;
-                // Seeded with the digest of all bytes before these.
+                // The seed is the digest of all previous bytes.
                 digest = XxHash3_64::oneshot_with_seed(digest, bytes);
             }
         }
@@ -275,7 +280,7 @@ mod tests {
         let file = File::options().write(true).open(&path).unwrap();
         file.write_all_at(b"T", 0).unwrap();
         file.set_modified(source.modified()).unwrap();
-        // As if the clock had not ticked meanwhile.
+        // Simulates a clock that did not tick meanwhile.
         source.ctime.store(source.stat().unwrap().ctime, Ordering::Relaxed);
         assert!(source.read_exact_at(&mut [0; 4], 11).is_ok(), "noticed early: not the case of this test");
         std::thread::sleep(COARSEST_TICK);

@@ -9,6 +9,6 @@ pub enum Fault {
     Changed,
     /// The bytes lie beyond the end of the file.
     Beyond,
-    /// The system refused.
+    /// The system returned an error.
     Io(io::Error),
 }

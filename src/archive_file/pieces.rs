@@ -1,6 +1,7 @@
-//! The pieces of an archive that its parser needs, read when they are needed and kept until it ends.
+//! The pieces of an archive that its parser needs, read on demand and kept until the parser ends.
 //!
-//! Tables are copied, not mapped: another process that truncates a mapped file ends ours with SIGBUS.
+//! Tables are copied, not mapped: if another process truncated a mapped file, SIGBUS would end the
+//! daemon.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,35 +13,37 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::limits::ARCHIVE_TABLES_MAX;
 use crate::read::{Bytes, Fetch};
 
-/// Bytes that are read at once for a reader that walks a table.
+/// Number of bytes read at once for a reader that walks a table.
 const BLOCK: u64 = 1 << 16;
-/// Bytes that are read at once for any other reader: it reads a header, or the first bytes of a file.
+/// Number of bytes read at once for any other reader, which reads a header or the first bytes of a
+/// file.
 const LITTLE: u64 = 1 << 9;
-/// Bytes that a piece has behind its block, so that few records lie in two pieces.
+/// Number of bytes that a piece extends past its block, so that few records lie in two pieces.
 const OVERLAP: u64 = 1 << 9;
 
-/// Places for pieces, which are filled in order.
+/// Slots for pieces, filled in order.
 type List = Box<[OnceLock<Vec<u8>>]>;
 
 /// Pieces of a file. None is dropped before all of them are.
 pub(super) struct Pieces<'a> {
     file: &'a File,
-    /// Of the file, in bytes.
+    /// Length of the file in bytes.
     len: u64,
-    /// Pieces in the order in which they were read: one, then two, four, eight ... each list is made when it
-    /// is needed, so that none moves.
+    /// Pieces in the order in which they were read. The lists have one, two, four, eight ... slots.
+    /// Each list is made when it is needed, so that no piece ever moves.
     lists: [OnceLock<List>; 32],
     index: Mutex<Index>,
 }
 
 #[derive(Default)]
 struct Index {
-    /// Where pieces begin and end, and their numbers; without those that lie in another one.
+    /// The end and the number of each piece, by its start; without pieces that lie within another
+    /// one.
     by_start: BTreeMap<u64, (u64, usize)>,
     count: usize,
-    /// Bytes of all pieces.
+    /// Total length of all pieces.
     bytes: u64,
-    /// Why a piece could not be read: the first such reason.
+    /// Why a piece could not be read; the first error only.
     error: Option<io::Error>,
 }
 
@@ -54,18 +57,18 @@ impl<'a> Pieces<'a> {
         Bytes::fetched(self.len, self)
     }
 
-    /// Fails if a piece could not be read: whatever was made of the others is wrong.
+    /// Fails if a piece could not be read, because the parser's result is then wrong.
     pub(super) fn check(self) -> io::Result<()> {
         self.index.into_inner().unwrap_or_else(PoisonError::into_inner).error.map_or(Ok(()), Err)
     }
 
-    /// Where a piece is kept: in which list, and at which place there.
+    /// The list in which a piece is kept, and its slot there.
     fn place(number: usize) -> (usize, usize) {
         let list = (number + 1).ilog2();
         (list as usize, number + 1 - (1 << list))
     }
 
-    /// The bytes of a piece from `start` on, if it has those of `range`, counted from where the piece begins.
+    /// The bytes from `range.start` on of the piece that contains `range`, if there is one.
     fn find(&self, index: &Index, range: &Range<u64>) -> Option<&[u8]> {
         let (start, (end, number)) = index.by_start.range(..=range.start).next_back()?;
         let (list, place) = Self::place(*number);
@@ -73,8 +76,8 @@ impl<'a> Pieces<'a> {
         (range.end <= *end).then(|| &piece[(range.start - start) as usize..])
     }
 
-    /// Reads the piece around `range`, or as much of it as can be read; returns its bytes from `range.start`
-    /// on.
+    /// Reads the piece around `range`, or as much of it as can be read. Returns its bytes from
+    /// `range.start` on.
     fn read(&self, index: &mut Index, range: &Range<u64>, walks: bool) -> io::Result<&[u8]> {
         let block = if walks { BLOCK } else { LITTLE };
         let start = range.start / block * block;
@@ -118,7 +121,8 @@ impl Fetch for Pieces<'_> {
     }
 }
 
-/// Fills `buffer` as far as the file can be read; returns how far that is, and why not further.
+/// Fills `buffer` as far as the file can be read. Returns how many bytes were read, and why no
+/// more.
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> (usize, io::Error) {
     let mut read = 0;
     loop {

@@ -1,4 +1,4 @@
-//! What `fstat` reports of an archive file, and when the file is another one.
+//! What `fstat` reports of an archive file, and how to detect that the file changed.
 
 use std::fs::Metadata;
 use std::io;
@@ -7,10 +7,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::fault::Fault;
 
-/// How coarse timestamps may be (FAT's): a file that was changed this recently may change once more and keep its times.
+/// Coarsest resolution of timestamps (FAT's). A file that was changed this recently may change
+/// again without its times moving.
 pub const COARSEST_TICK: Duration = Duration::from_secs(2);
 
-/// What `fstat` reports of a file's content. Times are in nanoseconds since 1970; they saturate in the year 2262.
+/// What `fstat` reports of a file's content. Times are in nanoseconds since 1970, and saturate in
+/// the year 2262.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) device: u64,
@@ -34,12 +36,14 @@ impl Stat {
         }
     }
 
-    /// Whether all but the ctime is equal. A ctime also moves with names, links, owners, permissions and attributes.
+    /// Whether all fields except the ctime are equal. A ctime also moves with names, links, owners,
+    /// permissions and attributes.
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         *self == Self { ctime: self.ctime, ..*other }
     }
 
-    /// Whether another change at the time `now` could leave the times as they are. Clocks of servers may be ahead.
+    /// Whether another change at the time `now` could leave the times unchanged. Clocks of servers
+    /// may be ahead.
     pub(crate) fn is_recent(&self, now: SystemTime) -> bool {
         let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let now = i64::try_from(now).unwrap_or(i64::MAX);
@@ -47,19 +51,20 @@ impl Stat {
     }
 }
 
-/// What is known of a file that is the same.
+/// Result of comparing a file that did not change.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unchanged {
-    /// Its ctime is the one that is known already.
+    /// The ctime is already known.
     Known,
-    /// Its tables are the same, as of this `fstat`.
+    /// The tables are equal, as of this `fstat`.
     Same(Stat),
-    /// Its tables were the same, and its ctime moved meanwhile: they are compared again with the next read.
+    /// The tables were equal, but the ctime moved meanwhile. They are compared again with the next
+    /// read.
     Moving,
 }
 
-/// Compares a file with the one that was `opened`: by `stat`, and where its ctime is not `known`, by what `is_same`
-/// reports of the tables, between two calls of `stat`.
+/// Compares a file with the one that was `opened`. If its ctime is not `known`, `is_same` compares
+/// the tables between two calls of `stat`.
 pub(crate) fn compare(
     opened: &Stat,
     known: Option<i64>,
@@ -91,7 +96,7 @@ mod tests {
         io::Error::from_raw_os_error(5)
     }
 
-    /// The outcome of one comparison, by what `fstat` returns in turn and what the digest shows.
+    /// The outcome of one comparison, given the successive results of `fstat` and of the digest.
     fn outcome(known: Option<i64>, stats: [Option<Stat>; 2], is_same: Option<bool>) -> &'static str {
         let mut stats = stats.into_iter();
         let stat = || stats.next().flatten().ok_or_else(failed);
