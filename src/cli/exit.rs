@@ -1,4 +1,4 @@
-//! Exit codes, and the message of a failure.
+//! Exit codes, and the error type of commands.
 
 use std::io;
 use std::path::Path;
@@ -11,21 +11,22 @@ use crate::mounts::error::{StatusError, StatusErrorKind};
 use crate::system::text::{reason, reason_not_made};
 use crate::vfs::{OpenError, OpenErrorKind};
 
-/// Exit codes; those of `sysexits.h` where it has one.
+/// Exit code of the program. Values come from `sysexits.h` if it defines one for the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Success.
     Ok = 0,
-    /// The answer is no: `verify` found a bad file, `which` found no file, `extract` skipped a bad file, `diff` found a
-    /// difference.
+    /// The answer is no: `verify` found a bad file, `which` found no file, `extract` skipped a bad
+    /// file, or `diff` found a difference.
     No = 1,
     /// The command line is invalid. The number is clap's.
     Usage = 2,
     /// An archive is damaged or of an unknown kind.
     Data = 65,
-    /// An archive or path does not exist, or may not be read.
+    /// An archive or path does not exist or cannot be read.
     NoInput = 66,
-    /// FUSE is missing (no `/dev/fuse`, no fusermount3), a daemon has ended, or there is no desktop to open a window on.
+    /// FUSE is missing (no `/dev/fuse`, no fusermount3), a daemon has ended, or there is no
+    /// desktop.
     Unavailable = 69,
     /// The mountpoint or output cannot be used.
     CannotCreate = 73,
@@ -53,7 +54,8 @@ impl Exit {
         (Self::NoPermission, "permission denied"),
     ];
 
-    /// The exit code where mount(8) is the caller: 1 (usage or permission), 2 (system) or 32 (the mount failed).
+    /// Exit code if mount(8) is the caller: 1 (usage or permission), 2 (system) or 32 (the mount
+    /// failed).
     pub fn for_mount(self) -> u8 {
         match self {
             Self::Ok => 0,
@@ -75,29 +77,30 @@ impl From<Exit> for ExitCode {
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
-    /// The message, one sentence; empty where there is nothing to print.
+    /// The message, one sentence. Empty if there is nothing to print.
     pub what: String,
 }
 
 impl Failure {
-    /// A failure with its message.
+    /// Creates a failure with a message.
     pub fn new(exit: Exit, what: impl Into<String>) -> Self {
         Self { exit, what: what.into() }
     }
 
-    /// A path that could not be opened, read or written.
+    /// Creates a failure to open, read or write a path.
     pub fn io(exit: Exit, path: &Path, error: &io::Error) -> Self {
         let what = reason(error);
         Self::new(exit, format!("{}: {what}", path.display()))
     }
 
-    /// Something that was to be made and could not be.
+    /// Creates a failure to make a file or folder.
     pub fn not_made(what: &str, path: &Path, error: &io::Error) -> Self {
         let why = reason_not_made(path, error);
         Self::new(Exit::CannotCreate, format!("cannot make {what} {}: {why}", path.display()))
     }
 
-    /// Output that failed. A closed pipe is success, as in `bsafs list X.bsa | head`.
+    /// Creates a failure to write the output. A closed pipe counts as success, as in `bsafs list
+    /// X.bsa | head`.
     pub fn output(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(Exit::Ok, ""),

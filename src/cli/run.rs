@@ -1,4 +1,4 @@
-//! Runs the command that the arguments of the process name.
+//! Runs the command that the process arguments name.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -41,25 +41,25 @@ pub fn main() -> ExitCode {
     });
     #[cfg(feature = "mount")]
     logging::finish();
-    // The daemon's exit code goes to the process that started it, which maps it for mount(8).
+    // The foreground process that started the daemon maps its exit code for mount(8).
     #[cfg(feature = "mount")]
     let by_mount = by_mount && !detach::is_daemon();
     if by_mount { exit.for_mount().into() } else { exit.into() }
 }
 
-/// Prints what clap makes of wrong arguments, and help and version, which come as errors too.
+/// Prints clap's message about wrong arguments. Help and version also arrive as errors.
 fn print_usage(error: &clap::Error) {
     let names_source = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) if is_source(OsStr::new(name)) => Some(name),
         _ => None,
     };
-    // A failure to print has nowhere to be reported.
+    // There is nowhere to report a failure to print.
     let _ = match names_source {
         Some(source) => {
             let source = escaped(source);
             writeln!(std::io::stderr(), "bsafs: {source} is no command; to mount it: bsafs mount {source}")
         }
-        // In colours, unless an argument could make some of its own.
+        // Print in colours, unless an argument contains control characters.
         None => {
             match escaped(&std::env::args_os().collect::<Vec<_>>().join(OsStr::new(" ")).to_string_lossy()) {
                 Cow::Borrowed(_) => error.print(),
@@ -69,7 +69,8 @@ fn print_usage(error: &clap::Error) {
     };
 }
 
-/// Raises the soft limit of open files to the hard one: each archive stays open, and the usual 1,024 are few.
+/// Raises the soft limit of open files to the hard limit. Each archive stays open, and the usual
+/// limit is only 1,024.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(errno) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
@@ -77,8 +78,9 @@ fn raise_open_files() {
     }
 }
 
-/// Inserts the command `mount` into the arguments by which mount(8) calls its helpers (`bsafs SOURCE MOUNTPOINT -o
-/// OPTIONS`, or any under the program name `mount.bsafs`), and reports whether it did: mount(8) has exit codes of its own.
+/// Inserts the command `mount` if mount(8) called the program, and returns whether it did. mount(8)
+/// calls helpers as `bsafs SOURCE MOUNTPOINT -o OPTIONS`, or by the program name `mount.bsafs`. It
+/// expects its own exit codes.
 fn as_command(mut arguments: Vec<OsString>) -> (Vec<OsString>, bool) {
     let name = arguments.first().map(Path::new).and_then(Path::file_name);
     let is_helper =
@@ -90,7 +92,8 @@ fn as_command(mut arguments: Vec<OsString>) -> (Vec<OsString>, bool) {
     (arguments, by_mount)
 }
 
-/// Whether an argument is meant as a source, and not as a command or an option: it looks like a path, is one, or is a game.
+/// Whether an argument is meant as a source and not as a command or an option. A source looks like
+/// a path, exists, or is a game.
 fn is_source(argument: &OsStr) -> bool {
     let bytes = argument.as_encoded_bytes();
     let is_path = bytes.iter().any(|byte| matches!(byte, b'/' | b'.'))

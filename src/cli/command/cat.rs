@@ -1,4 +1,4 @@
-//! `bsafs cat`: files to standard output, without a mount.
+//! `bsafs cat`: writes files to standard output, without a mount.
 
 use std::io::Write;
 use std::path::PathBuf;

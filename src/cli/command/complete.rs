@@ -1,4 +1,5 @@
-//! `bsafs complete`: what the word at the cursor may become; the scripts of `bsafs completions` call it.
+//! `bsafs complete`: prints the candidates for the word at the cursor. The scripts of `bsafs
+//! completions` call it.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -28,7 +29,7 @@ pub(crate) struct Complete {
     is_listed: bool,
 }
 
-/// As deep as folders of a folder are read.
+/// Maximum depth to which [`followed`] descends into folders.
 const FOLLOWED_MAX: usize = 64;
 
 impl Complete {
@@ -59,7 +60,8 @@ fn sorted(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates
 }
 
-/// In place of a single folder what is in it: readline closes the quotes behind a single word.
+/// Replaces a single folder by its content, because readline closes the quotes after a single
+/// candidate.
 fn followed(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     for _ in 0..FOLLOWED_MAX {
         let [only] = &candidates[..] else { break };
@@ -72,14 +74,15 @@ fn followed(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidat
     candidates
 }
 
-/// What takes the place of readline's word, quoted: readline's own quoting leaves out `$(...)` and backquotes where a path is not
-/// on the disk, and looks at files, of which a mount may hang. Each ends in a NUL.
+/// Writes the quoted text that replaces readline's word, once per candidate, each ending in NUL.
+/// Readline's own quoting does not escape `$(...)` and backquotes unless the path is on the disk.
+/// It also stats files, which may hang in a mount.
 fn write_bash(out: &mut impl Write, found: &[Candidate], word: &Word) -> io::Result<()> {
     let quoted = |it: &Candidate| quoted(it.text.get(word.last_cut..)?, word.quotes);
     let quoted: Vec<_> = found.iter().filter_map(quoted).collect();
     for text in &quoted {
         out.write_all(text)?;
-        // Readline takes a quote at the end of a single word for the one that closes.
+        // Readline mistakes a quote at the end of a single candidate for the closing quote.
         if quoted.len() == 1 && text.last().copied() == word.quotes {
             out.write_all(word.quotes.as_slice())?;
         }
@@ -88,12 +91,13 @@ fn write_bash(out: &mut impl Write, found: &[Candidate], word: &Word) -> io::Res
     Ok(())
 }
 
-/// What bash lists, which it does not insert.
+/// Writes candidates as bash lists them. Bash does not insert these.
 fn write_listed(out: &mut impl Write, found: &[Candidate], expected: &Expected) -> io::Result<()> {
     found.iter().try_for_each(|it| write!(out, "{}\0", shown(&it.text, expected)))
 }
 
-/// A name as bash reads it back within these quotes; `None` where it cannot be written there.
+/// Quotes a name so that bash reads it back within these quotes. `None` if these quotes cannot
+/// contain it.
 fn quoted(text: &[u8], quotes: Option<u8>) -> Option<Vec<u8>> {
     let has_control = text.iter().any(u8::is_ascii_control);
     let mut quoted = Vec::with_capacity(text.len() + 8);
@@ -122,7 +126,7 @@ fn quoted(text: &[u8], quotes: Option<u8>) -> Option<Vec<u8>> {
                 quoted.extend_from_slice(if byte == b'\'' { br"'\''" } else { std::slice::from_ref(&byte) });
             }
         }
-        // An exclamation mark recalls a line of the history, and has no escape there.
+        // An exclamation mark would expand the history, and cannot be escaped in double quotes.
         Some(b'"') if !has_control && !text.contains(&b'!') => {
             for &byte in text {
                 quoted.extend(b"$`\"\\".contains(&byte).then_some(b'\\'));
@@ -134,7 +138,7 @@ fn quoted(text: &[u8], quotes: Option<u8>) -> Option<Vec<u8>> {
     Some(quoted)
 }
 
-/// Each word and how it is listed; both end in a NUL.
+/// Writes each word and its form in lists, each ending in NUL.
 fn write_zsh(out: &mut impl Write, found: &[Candidate], expected: &Expected) -> io::Result<()> {
     for Candidate { text, help } in found {
         let shown = shown(text, expected);
@@ -145,9 +149,9 @@ fn write_zsh(out: &mut impl Write, found: &[Candidate], expected: &Expected) -> 
     Ok(())
 }
 
-/// Each word as it was begun, and what it means; both together end in a NUL.
+/// Writes each word as the user began it, a tab, and its meaning, ending in NUL.
 fn write_fish(out: &mut impl Write, found: &[Candidate], word: &Word) -> io::Result<()> {
-    // Fish takes what is behind a tab for the meaning, whatever is escaped.
+    // Fish takes the text after any tab as the meaning, even if the tab is escaped.
     for Candidate { text, help } in found.iter().filter(|it| !it.text.contains(&b'\t')) {
         let rest = match word.home_len {
             0 => &text[..],
@@ -162,7 +166,8 @@ fn write_fish(out: &mut impl Write, found: &[Candidate], word: &Word) -> io::Res
     Ok(())
 }
 
-/// A word as it is listed: of paths the last name, but of mounts, many of which have one name, the whole.
+/// A word as it appears in lists. Paths are cut to the last name. Mounts are not, because many
+/// share a name.
 fn shown(text: &[u8], expected: &Expected) -> String {
     let without_end = text.strip_suffix(b"/").unwrap_or(text);
     let is_separator = |byte: &u8| *byte == b'/' || (*byte == b'\\' && expected.are_in_tree());

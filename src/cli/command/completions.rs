@@ -1,4 +1,4 @@
-//! `bsafs completions`: scripts by which shells complete our arguments.
+//! `bsafs completions`: prints the scripts with which shells complete the arguments of bsafs.
 
 use std::io::Write;
 
@@ -18,8 +18,9 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-// Not by clap_complete: its scripts know no paths inside archives; where it calls the program (unstable-dynamic), values do not
-// know the words before them, and the shells expand what it prints.
+// clap_complete is not used: its scripts cannot complete paths inside archives. Its
+// unstable-dynamic mode completes values without the words before them, and the shells expand what
+// it prints.
 impl Completions {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let script = match self.shell {

@@ -1,4 +1,4 @@
-//! `bsafs conflicts`: the files that several layers have, and which layer has them.
+//! `bsafs conflicts`: lists the files that several layers have, and which layer wins.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -64,7 +64,7 @@ Examples:
 /// What was found in the sources.
 struct Found {
     conflicts: Vec<Conflict>,
-    /// For each conflict how its hidden files compare; none if nothing was compared.
+    /// For each conflict, how its hidden files compare. Empty if nothing was compared.
     compared: Vec<Vec<Compared>>,
     layers: Vec<(VfsLayer, Tally)>,
 }
@@ -73,7 +73,7 @@ struct Found {
 #[derive(Serialize)]
 struct LayerName {
     layer: String,
-    /// Empty if a user named it.
+    /// Why the layer is loaded. Empty if the user named it.
     why: String,
 }
 
@@ -133,7 +133,7 @@ impl Conflicts {
         Ok(exit)
     }
 
-    /// For each layer whether it is asked for.
+    /// For each layer, whether the user asked for it.
     fn layers(&self, vfs: &Vfs) -> Result<Vec<bool>, Failure> {
         let paths: Vec<PathBuf> = vfs.layers().map(|layer| layer.path().to_owned()).collect();
         let Some(of) = &self.of else { return Ok(vec![true; paths.len()]) };
@@ -201,13 +201,13 @@ impl Conflicts {
     }
 }
 
-/// What is said where the game itself does not always take the winner. Not a note of an order: hardly an order of Oblivion
-/// would be without it.
+/// A warning if the game itself does not always take the winner. It is not a note of the load
+/// order, because almost every order of Oblivion would have it.
 fn unsure(vfs: &Vfs, conflicts: &[Conflict]) -> Option<String> {
     if vfs.order().precedence.archives != ArchiveRule::Oblivion {
         return None;
     }
-    // What a user names has no reason, and is no archive of the game.
+    // A layer that the user named has no reason, and is not an archive of the game.
     let is_of_game = |file: &VfsFile| !file.layer().is_folder() && !file.layer().why().is_empty();
     let is_shared = |it: &&Conflict| is_of_game(&it.winner) && it.hidden.iter().any(is_of_game);
     let shared = conflicts.iter().filter(is_shared).count();
@@ -221,7 +221,8 @@ fn layer_name(layer: &VfsLayer) -> LayerName {
     LayerName { layer: layer.path().to_string_lossy().into_owned(), why: layer.why().to_owned() }
 }
 
-/// For each path whether a text names it, in any case: it ends with it, in whole names; where none does, it contains it.
+/// For each path, whether `text` names it, in any case. Paths that end with the text, in whole
+/// names, match. If there are none, paths that contain the text match.
 fn named(paths: &[&Path], text: &str) -> Vec<bool> {
     let folded = |path: &OsStr| path.to_string_lossy().to_lowercase();
     let wanted = text.replace('\\', "/").to_lowercase();

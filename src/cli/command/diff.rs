@@ -1,4 +1,4 @@
-//! `bsafs diff`: how the trees of two sources differ.
+//! `bsafs diff`: prints how the trees of two sources differ.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ Examples:
   bsafs diff skyrimse ~/MO2                              what the mods add to the game, and replace
   bsafs diff ~/MO2/profiles/Old ~/MO2/profiles/New       how two profiles of one instance differ";
 
-/// How many files there are of each change.
+/// Number of files by kind of change.
 #[derive(Debug, Default, Serialize)]
 struct Counts {
     added: usize,
@@ -88,7 +88,7 @@ struct Side {
 
 impl Diff {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        // Of two profiles each has its own options.
+        // Open each source separately, because each profile has its own options.
         let open = |source: &PathBuf| {
             let set = source_set(slice::from_ref(source), self.open.options())?.in_one_tree();
             Ok::<_, Failure>(Vfs::from(set.open()?))
@@ -138,7 +138,7 @@ fn name(change: &Change) -> &'static str {
     }
 }
 
-/// What a line begins with; `None` if a change has no line.
+/// The first character of a line. `None` if the change is not printed.
 fn mark(change: &Change) -> Option<char> {
     match change {
         Change::Added => Some('+'),
@@ -161,7 +161,8 @@ impl Counts {
         } += 1;
     }
 
-    /// A file that cannot be read is not known to be equal.
+    /// Whether the sources differ. A file that cannot be read is not known to be equal, so it
+    /// counts.
     fn are_of_a_difference(&self) -> bool {
         self.added + self.removed + self.changed + self.unreadable > 0
     }

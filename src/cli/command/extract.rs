@@ -1,4 +1,4 @@
-//! `bsafs extract`: files written to the disk.
+//! `bsafs extract`: writes files to the disk.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -43,9 +43,9 @@ pub(crate) struct Extract {
     open: OpenArgs,
 }
 
-/// What became of a file.
+/// The outcome for one file.
 enum Outcome {
-    /// Its length in bytes.
+    /// The length in bytes.
     Written(u64),
     Skipped,
     /// The path and the reason.
@@ -58,7 +58,7 @@ impl Extract {
             OpenOptions { layout: self.layout.layout, salvage: self.salvage, ..self.open.options() };
         let vfs = open_sources(&self.archives, options)?;
         let mut files = vfs.select(&self.selection.patterns()?);
-        // So that a disk is read in one pass.
+        // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
         let folder = OutputFolder::open(&self.directory, vfs.store().identities())
             .map_err(|error| Failure::not_made("the folder", &self.directory, &error))?;
@@ -90,7 +90,7 @@ impl Extract {
             failed => format!("; {} could not be written", count(failed, "file")),
         };
         if !is_quiet {
-            // The files are written, whether or not standard output is open.
+            // If standard output is closed, the files have been written all the same.
             let mut out = stdout();
             let _ =
                 writeln!(out, "wrote {written} ({bytes}) to {folder}{left_out}").and_then(|()| out.flush());

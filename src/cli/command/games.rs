@@ -1,4 +1,4 @@
-//! `bsafs games`: the installed games that can be mounted.
+//! `bsafs games`: lists the installed games that can be mounted.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ pub(crate) struct Games {
     json: bool,
 }
 
-/// Extensions of plugins, in capitals.
+/// File name extensions of plugins, in upper case.
 const PLUGINS: [&str; 6] = [".ESM", ".ESP", ".ESL", ".OMWGAME", ".OMWADDON", ".OMWSCRIPTS"];
 
-/// A line of `--json`: a game. Paths that are not UTF-8 have replacement characters.
+/// A game, as JSON. Paths that are not UTF-8 contain replacement characters.
 #[derive(Serialize)]
 struct Line<'a> {
     game: &'a str,
@@ -50,7 +50,7 @@ struct Line<'a> {
     plugins: usize,
 }
 
-/// A line of `--json`: what cannot be used.
+/// A path that looks like a game but cannot be used, as JSON.
 #[derive(Serialize)]
 struct Unusable<'a> {
     #[serde(serialize_with = "output::lossy")]
@@ -127,7 +127,7 @@ fn write_lines(out: &mut impl Write, line: &Line<'_>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What was looked for, and where.
+/// The error if no game was found: what was searched for, and where.
 fn not_found(found: &Found) -> String {
     format!(
         "no game was found; looked for the games of Bethesda from Morrowind to Starfield in:{}\n\

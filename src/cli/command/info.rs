@@ -1,4 +1,4 @@
-//! `bsafs info`: the header, counts and codecs of an archive, and what is in a folder.
+//! `bsafs info`: prints the header, counts and codecs of archives, and what folders contain.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -38,12 +38,12 @@ pub(crate) struct Info {
     open: OpenArgs,
 }
 
-/// What is printed about one archive.
+/// The information about one archive or folder.
 #[derive(Serialize)]
 struct Summary {
     archive: String,
     format: &'static str,
-    /// Left out where the format has none.
+    /// `None` if the format has no version.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<u32>,
     kind: &'static str,
@@ -54,9 +54,9 @@ struct Summary {
     folders: usize,
     files: usize,
     archive_bytes: u64,
-    /// Bytes of all files as a mount shows them.
+    /// Total size of all files as a mount shows them, in bytes.
     bytes: u64,
-    /// Files by codec.
+    /// Number of files by codec.
     codecs: BTreeMap<&'static str, usize>,
     #[serde(rename = "peculiarities")]
     notes: Vec<String>,
@@ -66,7 +66,8 @@ impl Info {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
         for source in &self.archives {
-            // Each is reported by itself, so that a profile's options are those of what it names.
+            // Report each source separately, so that a profile's options apply only to the sources
+            // that it names.
             let set = source_set(slice::from_ref(source), self.open.options())?.in_one_tree();
             for path in &set.paths {
                 self.write_source(path, &set, &mut out)?;
@@ -104,7 +105,7 @@ impl Info {
     }
 }
 
-/// What a game loads, and its plugins.
+/// Writes what a game loads, and its plugins.
 fn write_game(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
     order::write_lines(out, order)?;
     if !order.plugins.is_empty() {
@@ -113,7 +114,7 @@ fn write_game(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
     order.plugins.iter().try_for_each(|plugin| writeln!(out, "  {plugin}"))
 }
 
-/// What an archive holds, opened with the options of a set.
+/// Summarizes an archive, opened with the options of `set`.
 fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
     let vfs = Vfs::from(set.only(archive).open()?);
     let (codecs, files, bytes) = contents(&vfs);
@@ -137,7 +138,7 @@ fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
     })
 }
 
-/// Files by codec, how many there are, and their bytes.
+/// Returns the number of files by codec, the number of all files, and their total size in bytes.
 fn contents(vfs: &Vfs) -> (BTreeMap<&'static str, usize>, usize, u64) {
     let mut codecs = BTreeMap::new();
     let (mut files, mut bytes) = (0, 0);
@@ -149,7 +150,7 @@ fn contents(vfs: &Vfs) -> (BTreeMap<&'static str, usize>, usize, u64) {
     (codecs, files, bytes)
 }
 
-/// The loose files of a folder.
+/// Summarizes the loose files of a folder.
 fn of_folder(path: &Path, loose: &Vfs) -> Summary {
     let (codecs, files, bytes) = contents(loose);
     Summary {

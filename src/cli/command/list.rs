@@ -1,4 +1,4 @@
-//! `bsafs list`: the files of archives and folders, without a mount.
+//! `bsafs list`: lists the files of archives and folders, without a mount.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ struct Line {
     packed: u64,
     codec: &'static str,
     archive: String,
-    /// The stored bytes, which may be in any code page, as hex digits.
+    /// The stored name as hex digits, because its bytes may be in any code page.
     stored_name_hex: String,
     hash: String,
     hidden_copies: usize,
@@ -63,7 +63,7 @@ impl List {
             if self.long {
                 let layer = file.layer();
                 let archive = layer.path().file_name().unwrap_or_default().to_string_lossy();
-                // First: the size of a loose file is also what it takes.
+                // Read the size first: packed_size() of a loose file is the size that was read.
                 let size = file.shown_size();
                 let (packed, codec) = (file.packed_size(), file.codec());
                 write!(out, "{size:>12} {packed:>12} {codec:<9} {archive}  ")?;
@@ -77,7 +77,7 @@ impl List {
 }
 
 fn line(file: &VfsFile) -> Line {
-    // First: the size of a loose file is also what it takes.
+    // Read the size first: packed_size() of a loose file is the size that was read.
     let size = file.shown_size();
     Line {
         path: file.path(),

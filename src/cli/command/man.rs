@@ -1,4 +1,4 @@
-//! `bsafs man`: the manual, from the same definitions as `--help`.
+//! `bsafs man`: prints the manual, which is made from the same definitions as `--help`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
-        // `help` has no page, so that none refers to it.
+        // `help` has no page, so no page may refer to it.
         let mut bsafs = bsafs.disable_help_subcommand(true);
         bsafs.build();
         if let Some(folder) = &self.all {
@@ -49,7 +49,7 @@ impl Man {
     }
 }
 
-/// A page's name: `bsafs`, `bsafs-mount`.
+/// The name of a page: `bsafs`, `bsafs-mount`.
 fn name(command: &Command) -> String {
     match command.get_name() {
         "bsafs" => "bsafs".into(),
@@ -61,7 +61,7 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     let is_mount = command.get_name() == "mount";
     let mut named = command.clone().name(name(command)).version(env!("CARGO_PKG_VERSION"));
     if is_mount {
-        // They are a section of their own.
+        // Mount options have a section of their own.
         named = named.mut_arg("options", |options| options.hide_possible_values(true));
     }
     let has_commands = named.has_subcommands();
@@ -84,7 +84,7 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     }
     if let Some(help) = command.get_after_help().or(command.get_after_long_help()) {
         let help = help.to_string();
-        // After the first blank line: what holds for all commands.
+        // The text after the first blank line is about all commands.
         let (examples, rest) = help.split_once("\n\n").unwrap_or((&help, ""));
         let lines = examples.lines().skip(1).map(roff).collect::<Vec<_>>().join("\n");
         writeln!(text, ".SH EXAMPLES\n.nf\n{lines}\n.fi")?;
@@ -103,7 +103,8 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-/// Text as groff shows it: a backslash begins a request there, and a minus is a hyphen that cannot be pasted.
+/// Escapes text for groff, where a backslash begins a request and a minus is a hyphen that cannot
+/// be pasted.
 fn roff(text: &str) -> String {
     text.replace('\\', r"\e").replace('-', r"\-").replace('\'', r"\(aq")
 }

@@ -1,4 +1,4 @@
-//! Every command, a file each.
+//! The commands, one per file.
 
 pub(crate) mod cat;
 #[cfg(feature = "completion")]

@@ -1,4 +1,4 @@
-//! `bsafs mount`: archives and folders as a mounted tree.
+//! `bsafs mount`: mounts archives and folders as one tree.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ impl Mount {
             return Self::save_profile(name, &plan, is_quiet);
         }
         let options = &mut plan.options;
-        // The daemon leaves the folder that a relative path starts from.
+        // Make the path absolute, because the daemon leaves the current folder.
         if let Some(upper) = &mut options.edit {
             *upper = std::path::absolute(&*upper).unwrap_or_else(|_| upper.clone());
         }
@@ -125,7 +125,7 @@ impl Mount {
         }
         let passed = plan.options.request.passed.clone();
         let served = self.open_and_serve(plan, reopening, is_quiet);
-        // Where this program made the mount itself, its first process takes it back.
+        // If the foreground process made the mount, that process also unmounts it.
         match passed.filter(|_| served.is_err() && detach::passed_mount().is_none()) {
             None => served,
             Some(passed) => served.map_err(|failure| take_away(&passed, failure)),
@@ -152,8 +152,8 @@ impl Mount {
         self.serve(plan, opened.into(), (reopening, began), &mut mountpoint, is_quiet)
     }
 
-    /// Mounts as root, and has a daemon serve the mount that never had root's rights. It could not remove a folder that was made
-    /// for it, so that the mountpoint must exist.
+    /// Mounts as root, then serves the mount from a daemon that never had root's rights. That
+    /// daemon could not remove a folder made for the mount, so the mountpoint must exist.
     fn mount_with_fewer_privileges(&self, plan: MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
         if !rustix::process::geteuid().is_root() {
             return Err(Failure::new(
@@ -214,11 +214,11 @@ impl Mount {
         request.mountpoint.clone_from(&mountpoint.path);
         if let Some(overlay) = &overlay {
             request.mountpoint = overlay.lower();
-            // By which it is found when the daemon is dead.
+            // `umount` finds the mount by this name if the daemon is dead.
             request.fsname = mountpoint.path.to_string_lossy().into_owned();
         }
         let signal = ReloadSignal::handle()?;
-        // One that was made before is not mounted over any source.
+        // A passed mount needs no `cover`, because `check_outside` refused sources below it.
         if request.passed.is_none() {
             cover(&mountpoint.path)
                 .map_err(|error| Failure::io(Exit::CannotCreate, &mountpoint.path, &error))?;
@@ -244,7 +244,7 @@ impl Mount {
             session.take_back();
             return Err(Failure::new(Exit::Io, format!("the mount was taken back: {error}")));
         }
-        // What an overlay shows must not change beneath it.
+        // The layers of an overlay must not change, so the daemon does not follow the disk.
         if overlay.is_none()
             && let Err(error) = follower.start(began)
         {
@@ -260,7 +260,8 @@ impl Mount {
     }
 }
 
-/// Says what is mounted: to the process that waits for it, or in the foreground to the terminal.
+/// Reports the mount: to the process that waits for the daemon, or to the terminal if this process
+/// stays in the foreground.
 fn tell_mounted(detachment: Option<Detachment>, report: &str, is_quiet: bool) -> std::io::Result<()> {
     if let Some(detachment) = detachment {
         return detachment.report(report);
@@ -269,7 +270,8 @@ fn tell_mounted(detachment: Option<Detachment>, report: &str, is_quiet: bool) ->
     Ok(())
 }
 
-/// Prints what is mounted. A failure to print is ignored: its exit code would deny a mount that exists.
+/// Prints the report of a mount. A failure to print is ignored, because its exit code would deny
+/// that the mount exists.
 fn print_report(report: &[u8], is_quiet: bool) -> Exit {
     if !is_quiet {
         let mut out = stdout();
@@ -278,7 +280,7 @@ fn print_report(report: &[u8], is_quiet: bool) -> Exit {
     Exit::Ok
 }
 
-/// Lays an overlay over a mount, which ends with it.
+/// Mounts an overlay over the session's mount. The session then ends when the overlay ends.
 fn mount_over(
     overlay: &Overlay,
     session: &Session,
@@ -291,7 +293,7 @@ fn mount_over(
         .map_err(|error| Failure::new(Exit::Io, format!("the overlay cannot be waited for: {error}")))
 }
 
-/// The folder to mount on, or the one that is mounted on already.
+/// Prepares the folder to mount on. If the mount was passed, returns the folder that it is on.
 fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
     Ok(match (&plan.options.request.passed, &plan.mountpoint) {
         (Some(passed), _) => Mountpoint::passed(passed),
@@ -300,7 +302,8 @@ fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
     })
 }
 
-/// After a failure: takes away a mount that somebody else made, or tells how, where that takes more rights.
+/// Unmounts a mount that another program made, after a failure to serve it. If that takes more
+/// rights, the message says how to unmount it.
 fn take_away(passed: &PassedMount, failure: Failure) -> Failure {
     match unmount(&passed.mountpoint, true) {
         Ok(()) => failure,
@@ -326,7 +329,7 @@ fn not_mounted(error: &SessionError) -> Failure {
     Failure::new(exit, error.to_string())
 }
 
-/// A single empty folder is a mountpoint for which the source was forgotten.
+/// Refuses a single empty folder. It is probably the mountpoint, and the user forgot the source.
 fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
     let ([source], None) = (&plan.archives[..], &plan.mountpoint) else { return Ok(()) };
     let is_empty = std::fs::read_dir(source).is_ok_and(|mut entries| entries.next().is_none());

@@ -1,4 +1,4 @@
-//! `bsafs mounts`: all mounts of ours, what they show, and who holds them.
+//! `bsafs mounts`: lists all bsafs mounts, what they show, and which processes use them.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime};
@@ -26,9 +26,9 @@ pub(crate) struct Mounts {
     json: bool,
 }
 
-/// How long the processes may take to be looked at.
+/// Time limit for finding the processes that use mounts.
 const PROCESSES_TIME: Duration = Duration::from_secs(3);
-/// Processes of a mount that are printed for people.
+/// Maximum number of processes printed per mount, without `--json`.
 const SHOWN: usize = 8;
 
 impl Mounts {
@@ -60,28 +60,28 @@ impl Mounts {
     }
 }
 
-/// A mount in JSON.
+/// A mount, as JSON.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
-    /// What is no UTF-8 in it is replaced.
+    /// Bytes that are not UTF-8 are replaced.
     mountpoint: String,
-    /// `alive`, or why nothing is known of it: `dead`, `hangs`, `refused`, `covered`, `failed`.
+    /// `alive`, or why the status is unknown: `dead`, `hangs`, `refused`, `covered`, `failed`.
     state: &'static str,
-    /// The user that mounted it.
+    /// The user who made the mount.
     uid: Option<u32>,
     sources: Vec<&'a str>,
-    /// Seconds since 1970.
+    /// When the mount was made, in seconds since 1970.
     since: Option<u64>,
     files: Option<usize>,
     archives: Option<usize>,
     requests: Option<u64>,
-    /// The daemon's process.
+    /// The daemon's process id.
     pid: Option<u32>,
     version: Option<&'a str>,
     processes: &'a [Holder],
-    /// Processes that may hold it and could not be looked at.
+    /// Number of processes that may use the mount, but could not be examined.
     unseen_processes: usize,
-    /// Whether all others were looked at in time.
+    /// Whether all other processes were examined in time.
     all_processes: bool,
 }
 
@@ -120,7 +120,8 @@ fn state(answer: &Answer) -> &'static str {
     }
 }
 
-/// What the daemon tells, or else the mount table, which has a path only where there is a single source.
+/// The sources that the daemon reports. Otherwise the source in the mount table, which is a path
+/// only if there is a single source.
 fn sources<'a>(mounted: &'a MountEntry, shown: &MountEntry, answer: &'a Answer) -> Vec<&'a str> {
     match answer {
         Answer::Status(status) if !status.sources.is_empty() => {
@@ -131,7 +132,8 @@ fn sources<'a>(mounted: &'a MountEntry, shown: &MountEntry, answer: &'a Answer) 
     }
 }
 
-/// By the clock; by the time that has passed where the daemon does not tell.
+/// When the mount was made, in seconds since 1970. Computed from the uptime if the daemon does not
+/// report the time.
 fn since(status: &MountStatus) -> u64 {
     let now = unix_seconds(SystemTime::now());
     match status.status.since {
@@ -192,7 +194,7 @@ fn write(
     Ok(())
 }
 
-/// What the list of processes leaves out.
+/// A line about processes that could not be examined.
 fn unseen(holders: &Holders) -> Option<String> {
     if !holders.is_complete {
         return Some("Not all processes could be looked at in time; more may hold these mounts.".into());

@@ -1,4 +1,4 @@
-//! `bsafs names`: the paths that archives store, for archives that store none.
+//! `bsafs names`: prints the paths that archives store, for use with archives that store none.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -38,7 +38,7 @@ impl Names {
         Ok(Exit::Ok)
     }
 
-    /// Adds an archive's paths, each under its folded form.
+    /// Adds an archive's paths, with their lower-case forms as keys.
     fn collect(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
         Ok(with_archive(archive, &self.parse.options().parse_options(), |parsed| {
             for path in parsed.entries().filter_map(|entry| self.path(&entry.name)) {
@@ -47,7 +47,8 @@ impl Names {
         })?)
     }
 
-    /// A whole stored path; `None` where it has no text in the code page, or is not one line.
+    /// The whole stored path. `None` if it cannot be decoded in the code page, or is not a single
+    /// line.
     fn path(&self, name: &Name<'_>) -> Option<String> {
         let path = stored_path(name, self.parse.options().code_page())?;
         (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)

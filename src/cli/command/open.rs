@@ -1,4 +1,5 @@
-//! `bsafs open`: mounts sources below the home folder, or finds their mount, and opens the file manager on it.
+//! `bsafs open`: mounts sources below the home folder, or finds their mount, and opens it in the
+//! file manager.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -50,9 +51,9 @@ Examples:
   bsafs open skyrimse
   bsafs umount skyrimse";
 
-/// Opens folders with the file manager of the desktop (xdg-utils).
+/// The program that opens folders in the desktop's file manager (xdg-utils).
 const OPENER: &str = "xdg-open";
-/// After so long the opener has found the file manager, and perhaps has become it.
+/// An opener that runs for longer than this has found the file manager, and may have become it.
 const OPENER_TIME: Duration = Duration::from_secs(2);
 /// How long a mount may take. A game on a slow disk takes a minute.
 const MOUNT_TIME: Duration = Duration::from_secs(600);
@@ -74,7 +75,7 @@ impl DesktopOpen {
         opened.map(|()| Exit::Ok)
     }
 
-    /// The folder on which the sources are mounted.
+    /// Returns the folder on which the sources are mounted. Mounts them if necessary.
     fn find_or_mount(&self) -> Result<PathBuf, Failure> {
         if let [path] = &self.sources[..]
             && !is_game(path)
@@ -90,7 +91,7 @@ impl DesktopOpen {
             None => self.folder()?,
         };
         check_not_ours(&around)?;
-        // Held until it is mounted: a second process finds the mount.
+        // Keep the lock until the sources are mounted, so that a second process finds the mount.
         let folder = MountsFolder::lock(&around)?;
         let mounts = status::all();
         if let Some(mountpoint) = self.find(&mounts) {
@@ -104,7 +105,7 @@ impl DesktopOpen {
         Ok(resolve_mountpoint(&mountpoint))
     }
 
-    /// The folder in which those to mount on are made.
+    /// The folder in which mountpoints are made.
     fn folder(&self) -> Result<PathBuf, Failure> {
         match self.below.clone().filter(|below| !below.as_os_str().is_empty()) {
             Some(below) => absolute(&expand_home(below)),
@@ -120,7 +121,8 @@ impl DesktopOpen {
         }
     }
 
-    /// Where these sources, and no others, are mounted, by this user or by root: another one's daemon could tell anything.
+    /// The mountpoint of a mount of exactly these sources, made by this user or root. Another
+    /// user's daemon could report anything.
     fn find(&self, mounts: &[(MountEntry, Answer)]) -> Option<PathBuf> {
         let wanted: Vec<_> = self.sources.iter().map(|source| mounted_source(source)).collect();
         let is_same = |answer: &Answer| match answer {
@@ -136,11 +138,12 @@ impl DesktopOpen {
             .map(|(mounted, _)| overlay::shown(mounted).mountpoint)
     }
 
-    /// A folder of the sources' name that is free to be mounted on, whether or not it exists.
+    /// A path named after the last source that is free to mount on. The folder may or may not
+    /// exist.
     fn free_mountpoint(&self, folder: &Path, mounts: &[(MountEntry, Answer)]) -> Result<PathBuf, Failure> {
         let last = self.sources.last().map_or(Path::new("archive"), PathBuf::as_path);
         let is_free = |path: &PathBuf| match mountinfo::mounted_at(path) {
-            // A dead one is mounted over.
+            // The new mount may cover a dead one.
             Some(top) => {
                 mounts.iter().any(|(it, answer)| it.device == top.device && matches!(answer, Answer::Dead))
             }
@@ -156,7 +159,7 @@ impl DesktopOpen {
         })
     }
 
-    /// Mounts in the background, where there is one by the user's systemd.
+    /// Mounts in the background, through the user's systemd if it is running.
     fn mount(&self, mountpoint: &Path) -> Result<(), Failure> {
         let mut paths: Vec<OsString> = Vec::new();
         for source in &self.sources {
@@ -182,7 +185,7 @@ impl DesktopOpen {
         };
         let said = String::from_utf8_lossy(&output.stderr);
         if output.status.success() {
-            // A failure to print a warning is none of the mount.
+            // The mount succeeds even if a warning cannot be printed.
             let _ = write!(std::io::stderr(), "{}", escaped(&said));
             return Ok(());
         }
@@ -207,7 +210,7 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Refuses to look into a mount that shows nothing.
+/// Refuses to open a mount whose daemon does not answer.
 fn check_alive(mounted: &MountEntry) -> Result<(), Failure> {
     let path = mounted.mountpoint.display();
     match status::ask(mounted) {
@@ -221,12 +224,12 @@ fn check_alive(mounted: &MountEntry) -> Result<(), Failure> {
                 format!("{path}: the daemon does not answer; `bsafs umount --lazy {path}` ends the mount");
             Err(Failure::new(Exit::Io, what))
         }
-        // The file manager shows the rest.
+        // The file manager shows any other error.
         _ => Ok(()),
     }
 }
 
-/// Refuses a folder inside a mount of ours, in which none can be made.
+/// Refuses a folder inside a bsafs mount, because no folder can be made there.
 fn check_not_ours(folder: &Path) -> Result<(), Failure> {
     let resolved = resolve_mountpoint(folder);
     let mounted =
@@ -251,7 +254,7 @@ fn open_file_manager(mountpoint: &Path) -> Result<(), Failure> {
         return Err(unopened("there is no display on which to open it ($WAYLAND_DISPLAY, $DISPLAY)"));
     }
     let mut opener = Command::new(OPENER);
-    // A file manager may live on in it: neither Ctrl-C here nor a closed pipe is to end that.
+    // The opener may become the file manager. Neither Ctrl-C here nor a closed pipe may end that.
     opener.arg(mountpoint).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = opener.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
@@ -261,13 +264,14 @@ fn open_file_manager(mountpoint: &Path) -> Result<(), Failure> {
     })?;
     match failure_of(child) {
         None => Ok(()),
-        // The codes of xdg-open(1).
+        // Exit codes of xdg-open(1).
         Some(3) => Err(unopened(&format!("{OPENER} found no file manager"))),
         Some(code) => Err(unopened(&format!("{OPENER} failed with code {code}"))),
     }
 }
 
-/// The code with which the opener fails; none where it succeeds, or still runs after [`OPENER_TIME`].
+/// The exit code of an opener that failed. `None` if it succeeded, or still runs after
+/// [`OPENER_TIME`].
 fn failure_of(mut opener: Child) -> Option<i32> {
     let began = Instant::now();
     while began.elapsed() < OPENER_TIME {

@@ -1,4 +1,4 @@
-//! `bsafs order`: which archives and folders a game loads, in which order, and why.
+//! `bsafs order`: prints which archives and folders a game loads, in which order, and why.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(crate) struct Order {
     source: SourceArgs,
 }
 
-/// What `--json` prints. Paths that are not UTF-8 have replacement characters.
+/// The output of `--json`. Paths that are not UTF-8 contain replacement characters.
 #[derive(Serialize)]
 struct Document<'a> {
     game: &'a str,
@@ -44,7 +44,7 @@ struct Document<'a> {
     confidence: &'a str,
     plugins: &'a [String],
     inis: Vec<String>,
-    /// The folder of a profile of Mod Organizer 2.
+    /// The folder of the Mod Organizer 2 profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
 }
@@ -67,7 +67,7 @@ struct Remark<'a> {
 struct Precedence<'a> {
     archives: &'a str,
     loose: &'a str,
-    /// Folders below which loose files win where others are not looked at.
+    /// Folders below which loose files win, if the game ignores all other loose files.
     #[serde(skip_serializing_if = "Option::is_none")]
     loose_folders: Option<&'a [String]>,
 }
@@ -76,7 +76,7 @@ impl Order {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let set = source_set(&self.sources, self.source.options())?;
         let mut orders = resolve::plan_each(&set.paths, &set.options)?;
-        // Of each for itself: the rules of a game are for its own layers.
+        // Add notes to each order separately, because a game's rules apply only to its own layers.
         orders.iter_mut().for_each(|order| loose_notes::add(order, &set.options));
         let order = resolve::joined(orders);
         let mut out = stdout_for(self.json);
@@ -89,7 +89,7 @@ impl Order {
     }
 }
 
-/// An order as one JSON object.
+/// Writes a load order as one JSON object.
 pub(crate) fn write_json(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
     output::write_json(out, &document(order))
 }
@@ -120,7 +120,7 @@ fn document(order: &LoadOrder) -> Document<'_> {
     }
 }
 
-/// An order as lines for people.
+/// Writes a load order as text that people read.
 pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
     for (at, layer) in order.layers.iter().enumerate() {
         writeln!(out, "{:>5}  {:<7}  {}", at + 1, layer.what.as_str(), layer.path.display())?;
@@ -150,7 +150,7 @@ pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result
     Ok(())
 }
 
-/// The rules in words.
+/// Describes the rules for archives and for loose files.
 fn rule(order: &LoadOrder) -> (&'static str, String) {
     let archives = match order.precedence.archives {
         ArchiveRule::LastWins => "the one that is loaded last wins",

@@ -1,4 +1,4 @@
-//! `bsafs reload`: has a mount look at its sources now.
+//! `bsafs reload`: makes a mount read its sources again now.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -27,9 +27,9 @@ pub(crate) struct Reload {
     mountpoints: Vec<PathBuf>,
 }
 
-/// Between looks whether it is done.
+/// Time between checks whether the reload is done.
 const STEP: Duration = Duration::from_millis(20);
-/// How long it may take.
+/// How long a reload may take.
 const LONGEST: Duration = Duration::from_secs(120);
 
 impl Reload {
@@ -62,14 +62,15 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
     let pid = pid.ok_or_else(|| cannot("the daemon has no process number".into()))?;
     let daemon = pidfd_open(pid, PidfdFlags::empty())
         .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
-    // A process of the same number in another container, or one that came later, would be ended by the signal.
+    // SIGUSR1 would end any other process: one with the same number in another container, or a
+    // later one.
     if status(path)?.pid != before.pid || !is_ours(before.pid) {
         return Err(cannot(format!("process {} is not its daemon; is it in a container?", before.pid)));
     }
     pidfd_send_signal(&daemon, Signal::USR1)
         .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
     let since = Instant::now();
-    // One that is under way may have read what was changed since.
+    // A reload that is running may have read a file before it changed, so wait for the next one.
     let count = before.last_reload.count + 1 + u64::from(before.last_reload.is_running);
     while since.elapsed() < LONGEST {
         let now = status(path)?;
@@ -85,7 +86,7 @@ fn status(path: &Path) -> Result<fs::DaemonStatus, Failure> {
     Ok(MountStatus::read(path)?.status)
 }
 
-/// Whether a process runs this program, by the name that it was started under.
+/// Whether a process runs bsafs, by the name under which it was started.
 fn is_ours(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let name = line.split(|&byte| byte == 0).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `bsafs status`: what a running daemon has done.
+//! `bsafs status`: prints what a running daemon has done.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -54,10 +54,12 @@ fn parse_owner(text: &str) -> Result<(u32, u32), &'static str> {
     numbers.filter(|&(uid, gid)| uid != u32::MAX && gid != u32::MAX).ok_or("UID:GID are two numbers")
 }
 
-/// Has this process, which has one thread, go on as another user. A process that was started as that user could be traced by him,
-/// and would hand him root's terminal; one that becomes him is not to be traced.
+/// Makes this process, which has one thread, continue as another user. That user could trace a
+/// process started under their ID, and would get root's terminal. A process that takes the ID later
+/// can forbid tracing.
 fn become_owner((uid, gid): (u32, u32)) -> Result<(), Errno> {
-    // Fails where this process leads a group already, which has no terminal then.
+    // Leaves root's terminal. Fails if this process leads a process group, which `status::ask`
+    // avoids.
     let _ = setsid();
     let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
     set_thread_groups(&[])?;

@@ -1,4 +1,5 @@
-//! `bsafs thumbnail`: a small picture of a texture, as file managers call for it by the freedesktop.org convention.
+//! `bsafs thumbnail`: makes a small picture of a texture. File managers call it by the
+//! freedesktop.org convention for thumbnailers.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -42,7 +43,7 @@ impl Thumbnail {
         let mut file = open_texture(&path)?;
         let mut image = thumbnail(&mut file, self.size);
         if matches!(&image, Err(PictureError::Io(error)) if error.kind() == io::ErrorKind::InvalidInput) {
-            // Of a file system that wants reads to be aligned.
+            // The file system requires aligned direct reads, so use the page cache.
             set_direct(&file, false);
             image = thumbnail(&mut file, self.size);
         }
@@ -63,14 +64,14 @@ impl Thumbnail {
     }
 }
 
-/// The path that an argument is: itself, or that of a URI.
+/// The path that an argument names, directly or as a `file://` URI.
 fn path_of(argument: &OsStr) -> Cow<'_, Path> {
     let uri = argument.as_bytes().strip_prefix(b"file://");
     let path = uri.and_then(|it| it.iter().position(|byte| *byte == b'/').and_then(|host| it.get(host..)));
     path.map_or(Cow::Borrowed(Path::new(argument)), |path| Cow::Owned(unescaped(path).into()))
 }
 
-/// A path without the escapes of a URI, `%20`; what is none stays.
+/// Decodes the escapes of a URI, such as `%20`. An invalid escape is kept.
 fn unescaped(mut path: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(path.len());
     while let Some((&first, rest)) = path.split_first() {
@@ -87,14 +88,15 @@ fn unescaped(mut path: &[u8]) -> OsString {
 
 fn open_texture(path: &Path) -> Result<File, Failure> {
     let failure = |error: &_| Failure::io(Exit::NoInput, path, error);
-    // Without waiting: a pipe has no writer yet.
+    // NONBLOCK, because opening a pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = rustix::fs::open(path, flags, Mode::empty());
     let file = File::from(opened.map_err(|errno| failure(&errno.into()))?);
     if !file.metadata().map_err(|error| failure(&error))?.is_file() {
         return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.display())));
     }
-    // What readahead reads in a mount is decoded, and it is the larger mips; a file that refuses advice is read all the same.
+    // In a mount, the daemon would decode everything that the kernel reads ahead: the larger mips.
+    // If the file refuses the advice, it is read anyway.
     let _ = rustix::fs::fadvise(&file, 0, None, Advice::Random);
     if rustix::fs::fstatfs(&file).is_ok_and(|it| it.f_type == FUSE_MAGIC) {
         set_direct(&file, true);
@@ -102,18 +104,20 @@ fn open_texture(path: &Path) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// Has a file read past the page cache, or not: of a mount, the bytes that are asked for and no whole pages. The header puts
-/// mips across the borders of pages, so that the mip before would be decoded for its last bytes.
+/// Makes reads of a file bypass the page cache, or not. In a mount, the daemon then decodes only
+/// the requested bytes, not whole pages. The header shifts mips across page borders, so a whole
+/// page would need the end of the preceding mip.
 fn set_direct(file: &File, is_direct: bool) {
     let flags = if is_direct { OFlags::DIRECT } else { OFlags::empty() };
-    // What cannot be read so is read in pages.
+    // If the file refuses, it is read through the page cache.
     let _ = rustix::fs::fcntl_setfl(file, flags);
 }
 
-/// Writes the picture into the file that the caller named, which may be there: thumbnailers make it before.
+/// Writes the picture into the file that the caller named. The file may exist, because thumbnailers
+/// create it first.
 fn write_picture(path: &Path, png: &[u8], texture: &File) -> Result<(), Failure> {
     let not_made = |error: &_| Failure::not_made("the picture", path, error);
-    // In /tmp anybody can make a link to a file of the user's.
+    // NOFOLLOW, because anyone can create a link in /tmp that leads to a file of the user.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
     let opened = rustix::fs::open(path, flags, Mode::from_raw_mode(0o666));
     let mut file = File::from(opened.map_err(|errno| match errno {

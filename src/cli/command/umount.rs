@@ -1,4 +1,5 @@
-//! `bsafs umount`: ends mounts by their mountpoints or sources, and waits until their daemons have ended.
+//! `bsafs umount`: ends mounts, named by mountpoint or source, and waits until their daemons have
+//! ended.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -43,11 +44,11 @@ pub(crate) struct Umount {
     notify: bool,
 }
 
-/// How long to wait for a daemon's end.
+/// How long to wait for a daemon to end.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the processes may take to be looked at.
+/// Time limit for finding the processes that use a mount.
 const PROCESSES_TIME: Duration = Duration::from_secs(2);
-/// Processes that are named.
+/// Maximum number of processes that an error names.
 const HOLDERS_SHOWN: usize = 4;
 /// How long a mount may be busy before that is an error.
 const BUSY_TIME: Duration = Duration::from_millis(300);
@@ -62,7 +63,7 @@ impl Umount {
             let ended = find(path).and_then(|(mounted, answer)| self.end(path, &mounted, &answer));
             if let Err(failure) = ended {
                 self.notify(&failure);
-                // Each is told; the last by who called.
+                // The caller prints the last failure. Log the earlier ones here.
                 if let Err(earlier) = std::mem::replace(&mut outcome, Err(failure)) {
                     log::error!("{}", earlier.what);
                 }
@@ -81,7 +82,7 @@ impl Umount {
     #[cfg(not(feature = "desktop"))]
     fn notify(&self, _: &Failure) {}
 
-    /// Ends what may be ended, the mounts that were made last first.
+    /// Ends all mounts that the user may end, the newest first.
     fn end_all(&self) -> Result<Exit, Failure> {
         let below = self.below.as_deref().map(resolve_mountpoint);
         let mut exit = Exit::Ok;
@@ -104,7 +105,7 @@ impl Umount {
         Ok(exit)
     }
 
-    /// Ends a mount, and waits for the end of its daemon. `path` is what the user calls it.
+    /// Ends a mount, and waits until its daemon has ended. `path` is the user's name for the mount.
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
         check_ours(path, &mounted.mountpoint)?;
         let overlay = overlay::over(mounted);
@@ -117,7 +118,7 @@ impl Umount {
         if let Answer::Status(status) = answer {
             return self.wait_for_daemon(&ended.mountpoint, mounted, status.status.pid);
         }
-        // Nobody ends it.
+        // There is no daemon that could end the mount beneath the overlay.
         overlay::take_back(mounted)
             .map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))?;
         if matches!(answer, Answer::Dead) && mounted.user() == rustix::process::geteuid().as_raw() {
@@ -126,9 +127,9 @@ impl Umount {
         Ok(())
     }
 
-    /// Waits for the end of the daemon of a mount that was ended.
+    /// Waits until the daemon of an ended mount has ended.
     fn wait_for_daemon(&self, path: &Path, mounted: &MountEntry, daemon: u32) -> Result<(), Failure> {
-        // Of several mounts of one daemon the last ends it.
+        // If a daemon has several mounts, only the end of the last one ends it.
         let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
         if !self.lazy && !remains && !wait(daemon.into()) {
             let what = format!(
@@ -142,8 +143,8 @@ impl Umount {
     }
 }
 
-/// Unmounts; one that is busy is tried again for a moment: who asks a daemon for its status holds its mount meanwhile, as a file
-/// manager does that looks at a folder.
+/// Unmounts, and retries for a moment while the mount is busy. Processes that ask the daemon for
+/// its status keep a mount busy, as do file managers that read a folder.
 fn unmount_free(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
     let began = Instant::now();
     loop {
@@ -158,7 +159,7 @@ fn unmount_free(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
     }
 }
 
-/// What to do about a mount that stays, and who uses it.
+/// Advice on a mount that could not be ended, with the processes that use it.
 fn advice(mounted: &MountEntry, error: &MountError) -> String {
     let is_busy = matches!(error, MountError::Kernel(_, error) if error.kind() == ErrorKind::ResourceBusy);
     let holders = if is_busy { Holders::find(PROCESSES_TIME) } else { Holders::default() };
@@ -172,15 +173,16 @@ fn advice(mounted: &MountEntry, error: &MountError) -> String {
     }
 }
 
-/// What a daemon that was killed made, and could not remove.
+/// Removes the folders that a killed daemon made and could not remove.
 fn remove_left(mountpoint: &Path) {
     let around = mountpoint.parent().map(|around| LastMount { around: around.to_owned() });
-    // The folder before the one around it.
+    // Remove the mountpoint before the folder that contains it.
     drop(MadeFolder::left_behind(mountpoint));
     drop(around);
 }
 
-/// The mount on a path, or the only one that was made from what is at the path, and its daemon's answer.
+/// Finds the mount on a path, or else the only mount of the source at that path. Returns it with
+/// its daemon's answer.
 fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     let mountpoint = resolve_mountpoint(path);
     let is_there = !is_game(path) && mountinfo::mounted_at(&mountpoint).is_some();
@@ -246,7 +248,7 @@ fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Waits until a process is gone; `false` when it is not within [`TIMEOUT`].
+/// Waits until a process has ended. Returns `false` if it has not ended within [`TIMEOUT`].
 fn wait(process: u64) -> bool {
     let start = Instant::now();
     while is_running(process) {
@@ -258,10 +260,11 @@ fn wait(process: u64) -> bool {
     true
 }
 
-/// Whether a process has not ended. A zombie has ended: in containers the parent that adopts a daemon may reap it late or
-/// never.
+/// Whether a process is still running. A zombie is not: in containers, the parent that adopts a
+/// daemon may reap it late or never.
 fn is_running(process: u64) -> bool {
-    // The state follows the name, which is in parentheses and may hold any character (`proc_pid_stat(5)`).
+    // The state follows the name, which is in parentheses and may contain any character
+    // (`proc_pid_stat(5)`).
     std::fs::read_to_string(format!("/proc/{process}/stat"))
         .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))
 }

@@ -1,4 +1,4 @@
-//! `bsafs verify`: decodes every file and names those that are damaged.
+//! `bsafs verify`: decodes every file and lists the damaged ones.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -41,8 +41,9 @@ pub(crate) struct Verify {
     open: OpenArgs,
 }
 
-/// Games look a file up by its hash alone, so that a wrong hash hides it from them. Mod managers wrote such hashes on
-/// purpose, to let loose textures win in Oblivion.
+/// The finding for a file whose stored hash is not that of its name. Games look files up by hash
+/// alone, so they do not find such a file. Mod managers wrote wrong hashes on purpose, to let loose
+/// textures win in Oblivion.
 const HASH_DIFFERS: &str = "hash differs from that of its name (archive invalidation?)";
 
 /// What was found in one archive.
@@ -77,9 +78,10 @@ impl Verify {
             out.flush()
         };
         for source in &self.archives {
-            // Each is checked by itself, so that a profile's options are those of what it names.
+            // Check each source separately, so that a profile's options apply only to the sources
+            // that it names.
             let set = source_set(slice::from_ref(source), self.open.options())?.in_one_tree();
-            // A profile that has suspect files served does not make them sound.
+            // If a profile sets `salvage`, suspect files are still not sound.
             let set = SourceSet { options: set.options.salvage(false), ..set };
             for path in &set.paths {
                 verify_source(path, &set, &mut report)?;
@@ -89,7 +91,7 @@ impl Verify {
     }
 }
 
-/// Checks a game's archives, a folder, or an archive, and reports each.
+/// Checks and reports each archive of a game, a folder and the archives in it, or a single archive.
 fn verify_source(
     source: &Path,
     set: &SourceSet,
@@ -116,7 +118,7 @@ fn verify_archive(archive: &Path, set: &SourceSet) -> Result<Findings, Failure> 
     Ok(findings(archive, &vfs, &misnamed(archive, &set.options)?))
 }
 
-/// Checks all files of one archive or folder; the numbers of `misnamed` ones are ascending.
+/// Checks all files of one archive or folder. `misnamed` are ascending entry numbers.
 fn findings(source: &Path, vfs: &Vfs, misnamed: &[u32]) -> Findings {
     let mut files: Vec<_> = vfs.files().collect();
     // In stored order, so that the disk is read sequentially.

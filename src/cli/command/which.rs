@@ -1,4 +1,5 @@
-//! `bsafs which`: which archive a file in a mount, or in sources that are not mounted, comes from, and what it hides.
+//! `bsafs which`: prints which archive a file comes from, and what it hides. The file is in a
+//! mount, or in sources that are not mounted.
 
 use std::io::Write;
 #[cfg(feature = "mount")]
@@ -85,7 +86,7 @@ impl Which {
         Ok(exit)
     }
 
-    /// What a mount of the sources would serve, where some are named.
+    /// The tree of the sources that the user named. `None` if there are none.
     fn vfs(&self) -> Result<Option<Vfs>, Failure> {
         if self.sources.is_empty() && self.open.game_dir().is_none() {
             return Ok(None);
@@ -94,17 +95,17 @@ impl Which {
     }
 }
 
-/// The provenance of a file that is not mounted, in JSON.
+/// Finds the provenance of a file that is not mounted, as JSON.
 fn find_provenance(vfs: &Vfs, path: &Path) -> Result<String, String> {
     let bytes = path.as_os_str().as_encoded_bytes();
     let missing = || if vfs.folder(bytes).is_some() { FOLDER } else { NO_FILE };
     let file = vfs.file(bytes).ok_or_else(missing)?;
-    // Reads the size, as a program does that stats a mounted file.
+    // Reads the size from the data, as `stat` does in a mount, so that the provenance has it.
     file.shown_size();
     Ok(file.provenance().to_json())
 }
 
-/// The provenance as the daemon sends it, in JSON.
+/// Reads the provenance of a mounted file from the daemon, as JSON.
 #[cfg(feature = "mount")]
 fn read_provenance(path: &Path) -> Result<String, String> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
@@ -124,7 +125,7 @@ fn read_provenance(path: &Path) -> Result<String, String> {
     if metadata.is_dir() {
         return Err(FOLDER.into());
     }
-    // In the file's own folder: what is mounted may be a bind mount of a folder of the mount.
+    // Ask in the file's own folder, because only a subfolder may be visible, by a bind mount.
     let folder = path.parent().unwrap_or(Path::new("/"));
     if std::fs::metadata(folder).is_ok_and(|folder| folder.dev() != metadata.dev()) {
         return Err(format!(

@@ -1,5 +1,5 @@
-//! What a word of a command line may become: sources, mounts, files, and paths inside archives, of one
-//! folder.
+//! Candidates for a word of a command line: sources, mounts, files, and paths inside archives.
+//! Paths are completed one folder at a time.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,33 +16,34 @@ use crate::system::mountinfo;
 use crate::tree::{Kind, Tree};
 use crate::vfs::sources::profile::Profile;
 
-/// What the word at the cursor may become.
+/// A completion of the word at the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
     /// The whole word, without quotes.
     pub(crate) text: Vec<u8>,
-    /// What it means, in a line; empty for names.
+    /// One line of explanation. Empty for names.
     pub(crate) help: String,
 }
 
 impl Candidate {
-    /// A name that needs no explanation.
+    /// Creates a candidate for a name that needs no explanation.
     pub(crate) fn name(text: impl Into<Vec<u8>>) -> Self {
         Self { text: text.into(), help: String::new() }
     }
 }
 
-/// Which files on the disk are candidates; folders always are, for what is in them.
+/// Which files on the disk are candidates. Folders always are, because the user may descend into
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DiskFiles {
-    /// Archives, profiles, and settings of OpenMW.
+    /// Archives, profiles, and openmw.cfg files.
     Sources,
     All,
-    /// None.
+    /// No files.
     Folders,
 }
 
-/// Files and folders whose paths begin with a text.
+/// Files and folders whose paths begin with the typed text.
 pub(crate) fn on_disk(typed: &[u8], files: DiskFiles) -> Vec<Candidate> {
     let name_at = typed.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
     let (parent, name) = typed.split_at(name_at);
@@ -50,7 +51,7 @@ pub(crate) fn on_disk(typed: &[u8], files: DiskFiles) -> Vec<Candidate> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let candidate = |entry: fs::DirEntry| {
         let found = entry.file_name().into_vec();
-        // Hidden ones for who asks for them.
+        // Hidden files are offered only if the typed name begins with a dot.
         if !found.starts_with(name) || (name.is_empty() && found.starts_with(b".")) {
             return None;
         }
@@ -70,13 +71,13 @@ pub(crate) fn on_disk(typed: &[u8], files: DiskFiles) -> Vec<Candidate> {
     entries.filter_map(Result::ok).filter_map(candidate).collect()
 }
 
-/// Whether a file is a source by its name.
+/// Whether a file's name is that of a source.
 fn is_source(path: &Path) -> bool {
     Profile::is_called_source(path)
         || path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(OPENMW_CFG))
 }
 
-/// What can be mounted: files and folders, and games that are installed.
+/// Everything that can be mounted: files, folders, and installed games.
 pub(crate) fn sources(typed: &[u8]) -> Vec<Candidate> {
     let mut found = on_disk(typed, DiskFiles::Sources);
     if !typed.contains(&b'/') {
@@ -88,8 +89,8 @@ pub(crate) fn sources(typed: &[u8]) -> Vec<Candidate> {
     found
 }
 
-/// Folders on which archives are mounted, by their absolute paths, or from the current folder. The mounts themselves are not
-/// asked: one may hang.
+/// Mountpoints, by absolute path or relative to the current folder. The daemons are not asked,
+/// because one may hang.
 pub(crate) fn mounts(typed: &[u8]) -> Vec<Candidate> {
     let here = std::env::current_dir().unwrap_or_default();
     mountpoints().iter().filter_map(|path| Some(Candidate::name(spelt(path, &here, typed)?))).collect()
@@ -101,13 +102,13 @@ fn mountpoints() -> BTreeSet<PathBuf> {
     ours.map(|mount| overlay::mountpoint(&mount)).collect()
 }
 
-/// A program without mounts knows none.
+/// A program that is built without mounts knows none.
 #[cfg(not(feature = "mount"))]
 fn mountpoints() -> BTreeSet<PathBuf> {
     BTreeSet::new()
 }
 
-/// A path in the spelling that was begun.
+/// Returns a path in the form that the user began to type: relative, with `./`, or absolute.
 fn spelt(path: &Path, here: &Path, typed: &[u8]) -> Option<Vec<u8>> {
     let below = path.strip_prefix(here).ok().filter(|below| !below.as_os_str().is_empty());
     let below = below.map(|below| below.as_os_str().as_bytes().to_owned());
@@ -116,7 +117,7 @@ fn spelt(path: &Path, here: &Path, typed: &[u8]) -> Option<Vec<u8>> {
     spellings.into_iter().flatten().find(|spelling| spelling.starts_with(typed))
 }
 
-/// What [`mounts`] has and, for files in them, [`on_disk`].
+/// The candidates of [`mounts`], and files in them as in [`on_disk`].
 pub(crate) fn in_mounts(typed: &[u8]) -> Vec<Candidate> {
     let mut found = on_disk(typed, DiskFiles::All);
     let known: BTreeSet<Vec<u8>> = found.iter().map(|it| it.text.clone()).collect();
@@ -128,7 +129,8 @@ pub(crate) fn in_mounts(typed: &[u8]) -> Vec<Candidate> {
     found
 }
 
-/// Files and folders of a tree, one level of it. What was typed stays as it was, in any case and with either slash.
+/// Files and folders of a tree, one level deep. The typed text is kept as it is. It matches in any
+/// case and with either slash.
 pub(crate) fn in_tree(tree: &Tree, typed: &[u8]) -> Vec<Candidate> {
     let name_at = typed.iter().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(0, |at| at + 1);
     let (parent, name) = typed.split_at(name_at);
@@ -145,7 +147,7 @@ pub(crate) fn in_tree(tree: &Tree, typed: &[u8]) -> Vec<Candidate> {
     tree.children(folder).filter_map(candidate).collect()
 }
 
-/// The same as patterns, in which the characters of a pattern are themselves.
+/// The candidates of [`in_tree`] as patterns that match each path literally.
 pub(crate) fn patterns_in_tree(tree: &Tree, typed: &[u8]) -> Vec<Candidate> {
     let Some(path) = unescaped(typed) else { return Vec::new() };
     let found = in_tree(tree, &path).into_iter();
@@ -153,7 +155,7 @@ pub(crate) fn patterns_in_tree(tree: &Tree, typed: &[u8]) -> Vec<Candidate> {
     found.map(pattern).collect()
 }
 
-/// A pattern for one path: each special character is a class of its own.
+/// A pattern that matches only this path. Each special character becomes a character class.
 fn pattern_of(path: &[u8]) -> Vec<u8> {
     let mut pattern = Vec::with_capacity(path.len());
     for &byte in path {
@@ -165,7 +167,7 @@ fn pattern_of(path: &[u8]) -> Vec<u8> {
     pattern
 }
 
-/// The path that [`pattern_of`] made a pattern of; `None` for any other pattern.
+/// The inverse of [`pattern_of`]. `None` for any other pattern.
 fn unescaped(pattern: &[u8]) -> Option<Vec<u8>> {
     let (mut path, mut rest) = (Vec::with_capacity(pattern.len()), pattern);
     while let Some((&byte, after)) = rest.split_first() {

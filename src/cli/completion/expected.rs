@@ -1,5 +1,5 @@
-//! What the command line expects at its end: a command, an option, or the value of an argument, by the definitions from which
-//! `--help` is made.
+//! What the command line expects at the cursor: a command, an option, or the value of an argument.
+//! The answer comes from the definitions that also make `--help`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,10 +13,10 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::game::ArchiveRule;
 use crate::vfs::{Layout, OpenOptions, Vfs};
 
-/// What a word may become.
+/// What may complete a word.
 #[derive(Debug)]
 pub(crate) struct Expected {
-    /// What stands before the value in the word: `--glob=`, or options that a comma ended.
+    /// The part of the word before the value: `--glob=`, or earlier items of a list.
     prefix: Vec<u8>,
     value: Value,
 }
@@ -28,16 +28,16 @@ enum Value {
     Tree { vfs: Vfs, is_pattern: bool },
 }
 
-/// What an argument takes, by the name of its value in `--help`.
+/// The kind of value that an argument takes, by its value name in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// What only the user knows.
+    /// A value that only the user knows.
     Unknown,
     Source,
     Mount,
-    /// A file in a mount, or where sources are named a path in these.
+    /// A file in a mount. If the line names sources, a path inside them.
     Path,
-    /// A pattern for paths in the sources.
+    /// A pattern for paths inside the sources.
     Pattern,
     File,
     Folder,
@@ -46,7 +46,7 @@ enum Kind {
     Command,
 }
 
-/// The names of values in `--help`, and what they stand for.
+/// Value names in `--help`, and their kinds.
 const KINDS: [(&str, Kind); 23] = [
     ("SOURCE", Kind::Source),
     ("SOURCE... [MOUNTPOINT]", Kind::Source),
@@ -74,7 +74,7 @@ const KINDS: [(&str, Kind); 23] = [
 ];
 
 impl Expected {
-    /// What the word behind these words may become; the first is the program. `word` is what it is so far.
+    /// Finds what may complete `word` after the words `before`, of which the first is the program.
     pub(crate) fn at_end(mut bsafs: Command, before: &[Vec<u8>], word: &[u8]) -> Self {
         bsafs.build();
         let line = Line::read(&bsafs, before.get(1..).unwrap_or_default());
@@ -103,17 +103,17 @@ impl Expected {
         }
     }
 
-    /// Whether candidates are mounts.
+    /// Whether the candidates are mounts.
     pub(crate) fn are_mounts(&self) -> bool {
         matches!(self.value, Value::Kind(Kind::Mount))
     }
 
-    /// Whether candidates are paths inside archives.
+    /// Whether the candidates are paths inside archives.
     pub(crate) fn are_in_tree(&self) -> bool {
         matches!(self.value, Value::Tree { .. })
     }
 
-    /// What a word may become that begins like this.
+    /// The candidates that begin with `word`.
     pub(crate) fn candidates(&self, word: &[u8]) -> Vec<Candidate> {
         let Some(typed) = word.strip_prefix(&self.prefix[..]) else { return Vec::new() };
         let found = match &self.value {
@@ -136,16 +136,16 @@ impl Expected {
     }
 }
 
-/// A command line, as far as it was read.
+/// A command line, as far as it has been read.
 struct Line<'a> {
     command: &'a Command,
-    /// Words behind the program's name.
+    /// The words after the program's name.
     words: &'a [Vec<u8>],
     /// The option whose value comes next.
     pending: Option<&'a Arg>,
     /// Whether `--` ended the options.
     is_escaped: bool,
-    /// Values that stand by themselves.
+    /// Values of positional arguments.
     positionals: Vec<&'a [u8]>,
     /// The sources among all values.
     sources: Vec<&'a [u8]>,
@@ -197,7 +197,8 @@ impl<'a> Line<'a> {
             return self.positionals.push(word);
         }
         let name = OsStr::from_bytes(word);
-        // What is no command is the source of a mount, as mount(8) calls us.
+        // A word that is not a command is the source of a mount, as when mount(8) calls the
+        // program.
         match self.command.find_subcommand(name) {
             Some(command) => self.command = command,
             None => {
@@ -225,7 +226,7 @@ impl<'a> Line<'a> {
         self.command.get_arguments().find(|it| it.get_short() == Some(char::from(letter)))
     }
 
-    /// The argument that the next word by itself is.
+    /// The positional argument that comes next.
     fn positional(&self) -> Option<&'a Arg> {
         let all: Vec<&Arg> = self.command.get_positionals().collect();
         let takes_many = |it: &&&Arg| it.get_num_args().is_some_and(|number| number.max_values() > 1);
@@ -233,7 +234,7 @@ impl<'a> Line<'a> {
         all.get(self.positionals.len()).or(all.last().filter(repeats)).copied()
     }
 
-    /// The options of the command, those of one letter where they have no other name.
+    /// The options of the command. Short names are offered only if an option has no long name.
     fn options(&self) -> Vec<Candidate> {
         let shown = self.command.get_arguments().filter(|it| !it.is_hide_set() && !it.is_positional());
         let option = |argument: &Arg| {
@@ -246,10 +247,10 @@ impl<'a> Line<'a> {
         shown.filter_map(option).collect()
     }
 
-    /// What the value of an argument may become that begins at `start` in its word.
+    /// Finds what may complete the value of an argument. The value begins at `start` in the word.
     fn value(&self, bsafs: &Command, argument: &Arg, word: &[u8], start: usize) -> Expected {
         let possible = argument.get_possible_values();
-        // Of a list, the last one.
+        // In a list, complete the last item.
         let last = word.iter().rposition(|&byte| byte == b',').map_or(start, |at| at + 1);
         let is_list = value_name(argument).is_some_and(|name| name.ends_with(",..."));
         let start = if is_list { last.max(start) } else { start };
@@ -267,7 +268,7 @@ impl<'a> Line<'a> {
             Kind::CodePage => names(&["1250", "1251", "1252", "utf-8"]),
             Kind::Precedence => names(&ArchiveRule::ALL.map(|(name, _)| name)),
             Kind::Command => Value::Words(commands(bsafs)),
-            // Of a command that makes its mountpoint.
+            // `mount` takes a folder to mount on, not an existing mount.
             Kind::Mount if self.command.get_name() == "mount" => Value::Kind(Kind::Folder),
             kind @ (Kind::Path | Kind::Pattern) if kind == Kind::Pattern || !self.sources.is_empty() => {
                 match self.vfs(bsafs) {
@@ -279,12 +280,13 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The tree of the sources, by the options that the line has.
+    /// Opens the sources on the line, with the options on the line.
     fn vfs(&self, bsafs: &Command) -> Option<Vfs> {
         let words = self.words.iter().map(|word| OsStr::from_bytes(word));
         let parsed = bsafs.clone().ignore_errors(true).no_binary_name(true).try_get_matches_from(words).ok();
         let parsed = parsed.as_ref().and_then(|it| it.subcommand()).map(|(_, parsed)| parsed);
-        // A command without these arguments has no ids of them, and asking for one panics.
+        // `try_contains_id` checks that the command has these arguments. `from_arg_matches` would
+        // panic if it did not.
         let has_open = |it: &&ArgMatches| it.try_contains_id("encoding").is_ok();
         let open = parsed.filter(has_open).and_then(|it| OpenArgs::from_arg_matches(it).ok());
         let open = open.unwrap_or_default();
@@ -314,7 +316,7 @@ fn commands(bsafs: &Command) -> Vec<Candidate> {
     shown.map(command).collect()
 }
 
-/// A help text up to its end of line.
+/// The first line of a help text.
 fn first_line(help: Option<&clap::builder::StyledStr>) -> String {
     help.map(|help| help.to_string().lines().next().unwrap_or_default().to_owned()).unwrap_or_default()
 }
@@ -338,7 +340,7 @@ mod tests {
         }
     }
 
-    /// The words that may follow a line, and what they begin with.
+    /// The candidates for `word` after a line.
     fn words(line: &[&str], word: &str) -> Vec<String> {
         let before: Vec<_> = line.iter().map(|word| word.as_bytes().to_vec()).collect();
         let expected = Expected::at_end(Cli::command(), &before, word.as_bytes());

@@ -1,4 +1,4 @@
-//! What the Tab key offers.
+//! Completion: what the Tab key offers.
 
 pub(crate) mod candidates;
 pub(crate) mod expected;

@@ -1,4 +1,5 @@
-//! A command line as a shell has it before it is run: cut into words, quotes removed, nothing executed.
+//! Splits an unfinished command line into words as a shell would. Quotes are removed, and nothing
+//! is executed.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,16 +21,17 @@ pub(crate) enum Shell {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: Vec<u8>,
-    /// How many bytes at the beginning of the text stand for a `~`.
+    /// Number of bytes at the beginning of `text` that stand for a `~`.
     pub(crate) home_len: usize,
-    /// The end of the text that readline takes for the word: it cuts at opened quotes and at characters of its own.
+    /// Where readline's word begins in `text`. Readline cuts words at opening quotes and at
+    /// characters of its own.
     pub(crate) last_cut: usize,
-    /// The quotes within which the line ends: `'`, `"`, or `$` for `$'`.
+    /// The quotes that are open at the end of the line: `'`, `"`, or `$` for `$'`.
     pub(crate) quotes: Option<u8>,
 }
 
-/// The words of a line up to the cursor. The last one is that at the cursor, empty where a space precedes it. `breaks` are the
-/// characters at which readline cuts words.
+/// Splits a line up to the cursor into words. The last word is the one at the cursor, empty after a
+/// space. Readline cuts words at the characters `breaks`.
 pub(crate) fn words(shell: Shell, line: &[u8], breaks: &[u8]) -> Vec<Word> {
     let mut reader = LineReader { shell, rest: line, breaks, words: Vec::new(), word: None };
     while let Some(byte) = reader.next() {
@@ -45,7 +47,7 @@ struct LineReader<'a> {
     rest: &'a [u8],
     breaks: &'a [u8],
     words: Vec<Word>,
-    /// The word that has begun.
+    /// The current word, if one has begun.
     word: Option<Word>,
 }
 
@@ -56,7 +58,7 @@ impl LineReader<'_> {
         Some(byte)
     }
 
-    /// The next byte if it is this one.
+    /// Consumes the next byte if it is `byte`, and returns whether it was.
     fn take(&mut self, byte: u8) -> bool {
         let is_next = self.rest.first() == Some(&byte);
         if is_next {
@@ -73,14 +75,14 @@ impl LineReader<'_> {
         self.word().text.extend_from_slice(bytes);
     }
 
-    /// Reads what a byte outside quotes begins.
+    /// Reads what begins with a byte outside quotes.
     fn read(&mut self, byte: u8) {
         match byte {
             b' ' | b'\t' | b'\n' => self.words.extend(self.word.take()),
             b'\\' if self.shell == Shell::Fish => self.escape(),
             b'\\' => match self.next() {
                 Some(byte) => self.push(&[byte]),
-                // The line ends before what it escapes.
+                // The line ends after the backslash.
                 None => _ = self.word(),
             },
             b'\'' => {
@@ -108,7 +110,7 @@ impl LineReader<'_> {
         }
     }
 
-    /// Readline's word begins here.
+    /// Records that readline's word begins here.
     fn cut(&mut self) {
         let word = self.word();
         word.last_cut = word.text.len();
@@ -146,7 +148,7 @@ impl LineReader<'_> {
         });
     }
 
-    /// `$'...'` of bash and zsh.
+    /// Reads `$'...'`, which bash and zsh have.
     fn ansi_quotes(&mut self) {
         self.quoted(b'$', |it, byte| {
             match byte {
@@ -158,7 +160,8 @@ impl LineReader<'_> {
         });
     }
 
-    /// Behind a backslash: one of these characters, or the backslash is itself.
+    /// Reads what follows a backslash. It escapes only these characters; otherwise the backslash
+    /// stands for itself.
     fn escaped_if(&mut self, escapable: &[u8]) {
         match self.rest.first().copied().filter(|byte| escapable.contains(byte)) {
             Some(byte) => {
@@ -169,7 +172,7 @@ impl LineReader<'_> {
         }
     }
 
-    /// Behind a backslash: a character by its name or number.
+    /// Reads what follows a backslash: a character by its name or number.
     fn escape(&mut self) {
         let Some(byte) = self.next() else {
             self.word();
@@ -207,7 +210,7 @@ impl LineReader<'_> {
         }
     }
 
-    /// At most so many digits, behind those that made `number`.
+    /// Reads at most `most` digits, which continue `number`.
     fn digits(&mut self, most: usize, radix: u32, mut number: u32) -> u32 {
         for _ in 0..most {
             let digit = self.rest.first().and_then(|&byte| char::from(byte).to_digit(radix));
@@ -218,15 +221,15 @@ impl LineReader<'_> {
         number
     }
 
-    /// Behind a `$`: the value of an exported variable. Anything else, a command to be run among them, stays as it is written;
-    /// no name matches it.
+    /// Reads what follows a `$`: the name of an exported variable, which is replaced by its value.
+    /// Anything else, such as a command substitution, is kept as written, and no name matches it.
     fn variable(&mut self) {
         let braced = self.rest.first() == Some(&b'{');
         let name = &self.rest[usize::from(braced)..];
         let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let len = name.iter().take_while(|byte| is_name(byte)).count();
         let is_closed = !braced || name.get(len) == Some(&b'}');
-        // What fish completes must begin as it was typed.
+        // Fish only accepts candidates that begin with the typed text, so variables stay.
         let value = std::env::var_os(OsStr::from_bytes(&name[..len]));
         match value.filter(|_| is_closed && len > 0 && self.shell != Shell::Fish) {
             Some(value) => {
@@ -250,7 +253,7 @@ impl LineReader<'_> {
 mod tests {
     use super::*;
 
-    /// The texts of a line's words.
+    /// The texts of the words of a line.
     fn texts(shell: Shell, line: &str) -> Vec<String> {
         let texts = words(shell, line.as_bytes(), b"").into_iter();
         texts.map(|word| String::from_utf8(word.text).expect("UTF-8")).collect()

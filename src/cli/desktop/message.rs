@@ -1,7 +1,7 @@
-//! Errors of a program that a file manager started: they are shown on the desktop, where no terminal shows them.
+//! Error messages on the desktop, for when a file manager started the program without a terminal.
 //!
-//! The text may hold names that a stranger chose. It is passed as an argument, never through a shell, and in the form in which
-//! each program shows it to the letter.
+//! The text may contain names that a stranger chose. It is passed as an argument, never through a
+//! shell, and escaped so that each viewer shows it literally.
 
 use std::io::IsTerminal;
 use std::process::Command;
@@ -10,47 +10,48 @@ use std::time::{Duration, Instant};
 use crate::cli::terminal::output::escaped;
 use crate::system::subprocess::output_within;
 
-/// How long a message may stay: nobody may be there to close it.
+/// How long a message may stay on the screen. The user may be away and never close it.
 const SHOWN_TIME: Duration = Duration::from_secs(120);
-/// A program that ran for longer showed its message.
+/// A viewer that ran for longer than this showed its message, even if it then failed.
 const FAILURE_TIME: Duration = Duration::from_secs(2);
-/// Characters that are shown; the beginning says what is wrong.
+/// Maximum number of characters shown. The beginning of a message says what is wrong.
 const TEXT_MAX: usize = 1500;
 const TITLE: &str = "bsafs";
 
 /// A program that shows a message.
 struct Viewer {
     program: &'static str,
-    /// The arguments in front of the text.
+    /// Arguments before the text.
     arguments: &'static [&'static str],
-    /// The text as the program shows it to the letter.
+    /// Escapes the text so that the program shows it literally.
     form: fn(&str) -> String,
 }
 
-/// In the order in which they are tried.
+/// Programs that show messages, in the order in which they are tried.
 const VIEWERS: [Viewer; 4] = [
     Viewer {
         program: "notify-send",
         arguments: &["--app-name=bsafs", "--icon=dialog-error", "--", TITLE],
-        // Servers may take the body for markup.
+        // Notification servers may parse the body as markup.
         form: |text| backslashes(&markup(text)),
     },
     Viewer {
         program: "zenity",
         arguments: &["--error", "--no-markup", "--title=bsafs", "--text"],
-        // Without markup it knows no escapes either (3.44).
+        // zenity 3.44 has no escapes if markup is off.
         form: str::to_owned,
     },
     Viewer {
         program: "kdialog",
         arguments: &["--title", TITLE, "--error"],
-        // Left to itself it guesses whether a text is markup.
+        // Without `<qt>`, kdialog guesses whether a text is markup.
         form: |text| format!("<qt>{}</qt>", backslashes(&markup(text)).replace('\n', "<br/>")),
     },
     Viewer { program: "xmessage", arguments: &["-center", "-title", TITLE], form: in_lines },
 ];
 
-/// Shows an error on the desktop, if there is one and no terminal is connected. Waits until it is read, for minutes at most.
+/// Shows an error on the desktop, if there is one and no terminal is connected. Waits at most
+/// [`SHOWN_TIME`] for the user to close it.
 pub(crate) fn show_without_terminal(what: &str) {
     let has_display = ["WAYLAND_DISPLAY", "DISPLAY"]
         .iter()
@@ -68,21 +69,23 @@ pub(crate) fn show_without_terminal(what: &str) {
 }
 
 impl Viewer {
-    /// Whether a person had the time to see it.
+    /// Shows the text, and returns whether the user had time to see it.
     fn show(&self, text: &str) -> bool {
         let mut command = Command::new(self.program);
         command.args(self.arguments).arg((self.form)(text));
         let began = Instant::now();
         match output_within(&mut command, SHOWN_TIME) {
             Ok(None) => true,
-            // Without a display, or a server of notifications, they fail at once; zenity fails, too, where it is closed.
+            // Without a display or a notification server, viewers fail at once. zenity also fails
+            // when the user closes it.
             Ok(Some(output)) => output.status.success() || began.elapsed() > FAILURE_TIME,
             Err(_) => false,
         }
     }
 }
 
-/// What is shown: begins with a word, so that no program takes it for an option, and has no control characters.
+/// The text to show. It begins with a word, so that no program takes it for an option, and has no
+/// control characters.
 fn text(what: &str) -> String {
     let text = format!("bsafs: {}", escaped(what));
     match text.char_indices().nth(TEXT_MAX) {
@@ -91,12 +94,12 @@ fn text(what: &str) -> String {
     }
 }
 
-/// `\n` and the like are escapes to notify-send and kdialog.
+/// Escapes backslashes, because notify-send and kdialog interpret `\n` and the like.
 fn backslashes(text: &str) -> String {
     text.replace('\\', r"\\")
 }
 
-/// xmessage breaks no lines.
+/// Breaks long lines, because xmessage does not.
 fn in_lines(text: &str) -> String {
     const WIDTH: usize = 80;
     let mut lines = String::new();

@@ -1,4 +1,4 @@
-//! Desktop sessions: messages, and the user's systemd manager.
+//! Desktop sessions: error messages, and the user's systemd manager.
 
 pub(crate) mod message;
 pub(crate) mod user_manager;

@@ -1,4 +1,4 @@
-//! The systemd manager of a user's session: what it starts ends with the session.
+//! The user's systemd manager, which ends its services when the session ends.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,27 +9,28 @@ use std::time::{Duration, SystemTime};
 
 use crate::system::subprocess::output_within;
 
-/// How long a service may take to start, in seconds: reading a game on a slow disk takes a minute.
+/// How long a service may take to start, in seconds. Reading a game on a slow disk takes a minute.
 const START_SECONDS: u64 = 300;
-/// What programs look for files by, and the log's level. The manager's own environment may be older than a user's settings.
+/// Environment variables passed to the service: where programs look for files, and the log level.
+/// The manager's own environment may be older than the user's settings.
 const VARIABLES: [&str; 5] = ["HOME", "PATH", "RUST_LOG", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
 
-/// Whether a manager of this user runs.
+/// Whether the user's manager is running.
 pub(crate) fn is_running() -> bool {
     let Some(folder) = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|it| it.is_absolute())
     else {
         return false;
     };
     let user = rustix::process::geteuid().as_raw();
-    // The folder of another user is what `su` leaves in the environment.
+    // `su` leaves another user's XDG_RUNTIME_DIR in the environment, so check the owner.
     std::fs::symlink_metadata(folder.join("systemd/private"))
         .is_ok_and(|socket| socket.file_type().is_socket() && socket.uid() == user)
 }
 
-/// Runs this program as a transient service, and returns once that has told that it is ready.
+/// Runs this program as a transient service, and returns when the service reports that it is ready.
 ///
 /// # Errors
-/// Why it is not, as a sentence; the service's own errors are in the journal.
+/// Why the service did not start, as a sentence. The service's own errors are in the journal.
 pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
@@ -37,7 +38,8 @@ pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
     run.args(["--user", "--quiet", "--collect", "--service-type=notify"]);
     run.arg(format!("--unit=bsafs-open-{}-{now}", std::process::id()));
     run.arg("--description=Bethesda archives that were opened on the desktop");
-    // SIGTERM unmounts once nothing is open, the SIGHUP that follows at once: as in systemd/bsafs@.service.
+    // SIGTERM unmounts as soon as nothing is open. The SIGHUP that follows unmounts at once.
+    // systemd/bsafs@.service does the same.
     run.args(["--property=SendSIGHUP=yes".to_owned(), format!("--property=TimeoutStartSec={START_SECONDS}")]);
     for name in VARIABLES {
         if let Some(value) = std::env::var_os(name) {
@@ -55,7 +57,7 @@ pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
     }
 }
 
-/// The manager replaces `$NAME` in arguments by variables, and `$$` by `$`.
+/// Escapes `$`, because the manager replaces `$NAME` in arguments by variables and `$$` by `$`.
 fn without_variables(argument: &OsString) -> OsString {
     let mut bytes = Vec::with_capacity(argument.len());
     for &byte in argument.as_bytes() {

@@ -1,6 +1,6 @@
-//! Sizes as a user writes them.
+//! Cache sizes as a user writes them.
 
-/// Parses a number of bytes with an optional unit: K, M or G, of 1024.
+/// Parses a number of bytes with an optional unit: K, M or G, in powers of 1024.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();
     let digits = upper.trim_end_matches("IB").trim_end_matches('B');

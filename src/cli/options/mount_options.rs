@@ -11,8 +11,9 @@ use super::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::exit::{Exit, Failure};
 use crate::vfs::sources::profile::split_options;
 
-/// Options that mount(8) passes to every file system, or whose effect the mount has in any case. `rw` is among them
-/// because mount(8) passes it by default; the mount is read-only nevertheless.
+/// Accepted options that change nothing. mount(8) passes them to every file system, or the mount
+/// behaves as they ask anyway. `rw` is among them because mount(8) passes it by default; the mount
+/// stays read-only.
 const IGNORED: &str = "ro rw dev nodev suid nosuid exec atime relatime norelatime strictatime diratime nodiratime \
                        sync async dirsync auto noauto user users nouser owner group nofail _netdev _rnetdev defaults \
                        lazytime nolazytime iversion noiversion mand nomand silent loud symfollow auto_unmount \
@@ -22,7 +23,8 @@ const REMOUNT: &str =
     "the options of a mount stay as they are: `bsafs umount MOUNTPOINT`, then mount again with others";
 
 impl MountOptions {
-    /// Applies the value of one more `-o`, which outranks those before it. Paths in it are relative to `folder`.
+    /// Applies the value of one more `-o`, which outranks earlier ones. Relative paths start at
+    /// `folder`.
     pub(crate) fn add(&mut self, options: &str, folder: &Path) -> Result<(), Failure> {
         self.add_all(&split_options(options), folder)
     }
@@ -51,7 +53,7 @@ impl MountOptions {
 }
 
 impl MountOptions {
-    /// As after `-o`: what gives these options where others are the defaults.
+    /// The options that turn `defaults` into `self`, in the syntax of `-o`.
     pub(crate) fn text(&self, defaults: &Self) -> String {
         let mut options: Vec<String> = Vec::new();
         for row in MOUNT_OPTIONS {
@@ -65,7 +67,8 @@ impl MountOptions {
 }
 
 impl MountOptions {
-    /// What gives these options where others are given already, as flags of a command; `is_flag` tells which it has.
+    /// The command-line flags that turn `given` into `self`. `is_flag` says whether the command has
+    /// a flag.
     pub(crate) fn flags(&self, given: &Self, is_flag: impl Fn(&str) -> bool) -> Vec<String> {
         let mut flags = Vec::new();
         for row in MOUNT_OPTIONS {
@@ -83,8 +86,8 @@ impl MountOptions {
     }
 }
 
-/// Gives clap the table, for `--help`, the manual and completions. It takes any text: options are parsed after those of
-/// profiles, which they outrank.
+/// Gives clap the table for `--help`, the manual and completions. It accepts any text, because
+/// options are parsed later, after those of the profiles that they outrank.
 #[derive(Clone)]
 pub(crate) struct OptionList;
 
@@ -103,7 +106,7 @@ impl TypedValueParser for OptionList {
     }
 }
 
-/// A value that [`split_options`] leaves whole.
+/// Escapes a value so that [`split_options`] does not split it.
 fn escaped(value: &str) -> String {
     value.replace('\\', r"\\").replace(',', r"\,")
 }
@@ -147,7 +150,8 @@ mod tests {
             assert_ne!(text, "", "{option}");
             assert_eq!(again.text(&defaults), text, "{option}");
         }
-        // Relative paths become absolute; all else is the same to the letter.
+        // The text makes relative paths absolute. These options have none, so all of them must
+        // match.
         let options =
             parse([r"names=/a\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"]).expect("ok");
         let again = parse([&*options.text(&defaults)]).expect("accepted");
@@ -176,7 +180,7 @@ mod tests {
         let parsed = |options| parse(["uid=7,gid=8", options]).expect("accepted").presentation.owner;
         let owner = Owner::new(7, 8);
         assert_eq!(parsed("umask=077,dmask=022"), Owner { file_mask: 0o077, folder_mask: 0o022, ..owner });
-        // In any order.
+        // The order of options does not matter.
         for options in ["fmode=666,dmode=777,umask=022", "umask=022,dmode=777,fmode=666"] {
             let masks = Owner { file_mask: 0o022, folder_mask: 0o022, ..owner };
             assert_eq!(parsed(options), Owner { file_mode: 0o666, folder_mode: 0o777, ..masks });

@@ -1,4 +1,4 @@
-//! What is mounted where and how: command line, profiles and `-o` taken together.
+//! The plan of a mount: the command line, profiles and `-o` merged.
 
 use std::path::{Path, PathBuf};
 
@@ -20,20 +20,21 @@ use crate::vfs::sources::source_set::SourceSet;
 /// A mount before anything is opened.
 #[derive(Debug)]
 pub(crate) struct MountPlan {
-    /// In load order.
+    /// The sources without profiles, in load order.
     pub(crate) archives: Vec<PathBuf>,
-    /// The same as they were named: profiles among them.
+    /// The sources as the user named them, profiles included.
     pub(crate) sources: Vec<PathBuf>,
-    /// Without one a folder is made.
+    /// The folder to mount on. If there is none, a new folder is made.
     pub(crate) mountpoint: Option<PathBuf>,
     pub(crate) options: MountOptions,
-    /// How sources are opened, as the command line says; profiles, which it outranks, are read again when they change.
+    /// How sources are opened according to the command line alone. Profiles, which it outranks, are
+    /// read again when they change.
     pub(crate) given: OpenOptions,
-    /// The same as other processes are told of them.
+    /// The sources as reported to other processes.
     pub(crate) mounted_sources: Vec<MountedSource>,
-    /// What is shown as its source, unless an option says otherwise.
+    /// The source in the mount table, unless an option sets another.
     pub(crate) shown_source: String,
-    /// The arguments by which `bsafs order` plans the same layers.
+    /// The arguments with which `bsafs order` plans the same layers.
     pub(crate) order_arguments: Vec<String>,
 }
 
@@ -46,7 +47,7 @@ impl MountPlan {
         options.request.fsname.clone_from(&shown_source);
         let expanded = NamedSources::new(sources, options)?;
         let mut options = expanded.options.clone();
-        // The command line comes last and outranks profiles.
+        // Applied last, because the command line outranks profiles.
         options.outrank_by(flags);
         let mut given = MountOptions::default();
         option_lists.iter().try_for_each(|list| given.add(list, Path::new("")))?;
@@ -68,20 +69,21 @@ impl MountPlan {
         })
     }
 
-    /// What is opened, and how.
+    /// The sources to open, with their options.
     pub(crate) fn source_set(&self) -> SourceSet {
         let options = OpenOptions { progress: Some(progress::steps), ..self.options.open.clone() };
         SourceSet { paths: self.archives.clone(), options }
     }
 
-    /// Refuses files beneath a mountpoint that is mounted before they are opened, and folders around it: the daemon would wait
-    /// for itself.
+    /// Refuses files below a mountpoint that is mounted before they are opened, and folders that
+    /// contain it. Opening them would make the daemon wait for itself.
     pub(crate) fn check_outside(&self, mountpoint: &Path, log_file: Option<&Path>) -> Result<(), Failure> {
         let files =
             self.archives.iter().chain(&self.options.open.names).map(PathBuf::as_path).chain(log_file);
         for file in files {
             let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-            // Links are resolved once the path itself is known to be elsewhere.
+            // Resolve links only after the path itself is known to be outside. The mount does not
+            // answer yet.
             if absolute.starts_with(mountpoint)
                 || absolute.canonicalize().is_ok_and(|path| path.starts_with(mountpoint))
             {
@@ -97,7 +99,7 @@ impl MountPlan {
     }
 }
 
-/// A source as other processes are told of it: a game by its id, all else by its path.
+/// A source as reported to other processes: a game by its id, anything else by its path.
 pub(crate) fn mounted_source(source: &Path) -> MountedSource {
     match source.to_str().and_then(title) {
         Some(title) => MountedSource::named(title.id),
@@ -105,8 +107,8 @@ pub(crate) fn mounted_source(source: &Path) -> MountedSource {
     }
 }
 
-/// What `mount`, `df` and file managers show as the source: a single one as given, so that `mount -a` finds it mounted;
-/// several have no path in common.
+/// The source that `mount`, `df` and file managers show. A single source is shown as given, so that
+/// `mount -a` recognizes the mount. Several sources have no common path.
 fn shown_source(sources: &[PathBuf]) -> String {
     match sources {
         [game] if is_game(game) => game.display().to_string(),
@@ -115,7 +117,8 @@ fn shown_source(sources: &[PathBuf]) -> String {
     }
 }
 
-/// Sources as a user gave them, behind the options that their profiles do not have, as flags.
+/// Arguments for `bsafs order`: the options that no profile sets, as flags, then the sources as the
+/// user gave them.
 fn order_arguments(sources: &[PathBuf], options: &MountOptions, of_profiles: &MountOptions) -> Vec<String> {
     let order = SourceArgs::augment_args(Command::new("order"));
     let is_flag = |name: &str| order.get_arguments().any(|argument| argument.get_long() == Some(name));
@@ -124,7 +127,7 @@ fn order_arguments(sources: &[PathBuf], options: &MountOptions, of_profiles: &Mo
     arguments
 }
 
-/// A [`MountPlan`] in types that tests outside the crate have.
+/// A [`MountPlan`] in public types, for tests outside the crate.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct PlannedMount {
@@ -132,11 +135,12 @@ pub struct PlannedMount {
     pub mountpoint: Option<PathBuf>,
     pub presentation: Presentation,
     pub request: MountRequest,
-    /// All options as text, to be compared.
+    /// All options as text, so that tests can compare them.
     pub options: String,
 }
 
-/// Plans the mount of `paths` with values of `-o` and no flag, for the fuzz target of profiles and options.
+/// Plans a mount of `paths` with values of `-o` but no flags. The fuzz target of profiles and
+/// options calls it.
 #[doc(hidden)]
 pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedMount, Failure> {
     let MountPlan { archives, mountpoint, options, .. } =
@@ -146,9 +150,11 @@ pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedM
     Ok(PlannedMount { archives, mountpoint, presentation, request, options: text })
 }
 
-/// The last of several paths is the mountpoint if it is a folder, or does not exist and has no extension of a source. Whether
-/// the folder is empty is no question here: a mountpoint that is not is refused with the advice what to do, while mounting
-/// it as one more source elsewhere would surprise who forgot that something is in it.
+/// Splits the paths into sources and the mountpoint. The last of several paths is the mountpoint if
+/// it is a folder, or if it does not exist and lacks the extension of a source.
+///
+/// A folder that is not empty is a mountpoint too. The mount then fails with advice. Treating the
+/// folder as one more source would surprise a user who forgot what is in it.
 fn sources_and_mountpoint(paths: &[PathBuf]) -> (&[PathBuf], Option<PathBuf>) {
     let Some((last, sources)) = paths.split_last().filter(|(_, sources)| !sources.is_empty()) else {
         return (paths, None);

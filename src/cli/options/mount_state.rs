@@ -1,4 +1,4 @@
-//! The state that command line, profiles and `-o` set together.
+//! The settings of a mount, which the command line, profiles and `-o` set together.
 
 use std::path::PathBuf;
 
@@ -7,23 +7,24 @@ use crate::fs::{Owner, Presentation};
 use crate::fuse::MountRequest;
 use crate::vfs::OpenOptions;
 
-/// The state that command line, profiles and `-o` set together. `None` is the default.
+/// The settings of a mount. `None` means the default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MountOptions {
     pub(crate) open: OpenOptions,
     pub(crate) foreground: bool,
     pub(crate) nonempty: bool,
-    /// Whether changes on the disk are not followed.
+    /// Whether the daemon ignores changes on the disk.
     pub(crate) is_static: bool,
-    /// The folder that takes what is written to the mount.
+    /// The folder that receives files written to the mount.
     pub(crate) edit: Option<PathBuf>,
     pub(crate) privileges: Privileges,
     pub(crate) presentation: Presentation,
-    /// All but the mountpoint, which is prepared last.
+    /// The mount request without the mountpoint, which is prepared last.
     pub(crate) request: MountRequest,
 }
 
-/// The flags of a command that have an option of the same name; a command without one leaves it out.
+/// The flags of a command that duplicate a mount option. A command that lacks a flag leaves the
+/// default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flags {
     pub(crate) open: OpenOptions,
@@ -32,13 +33,13 @@ pub(crate) struct Flags {
 }
 
 impl MountOptions {
-    /// The defaults.
+    /// The defaults. Files belong to the user and group of this process.
     pub(crate) fn new() -> Self {
         let owner = Owner::new(rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         Self { presentation: Presentation { owner, ..Presentation::default() }, ..Self::default() }
     }
 
-    /// Applies the flags that are given.
+    /// Applies the flags that the user gave.
     pub(crate) fn outrank_by(&mut self, flags: &Flags) {
         self.open = flags.open.clone().over(std::mem::take(&mut self.open));
         self.foreground |= flags.foreground;

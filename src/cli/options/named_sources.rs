@@ -1,4 +1,4 @@
-//! The sources and options of a command, with those of the profiles that it names.
+//! The sources and options of a command, with its profiles expanded.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::vfs::sources::source_set::Expanded;
 use crate::vfs::sources::source_set::SourceSet;
 
 #[cfg(feature = "mount")]
-/// Sources without profiles, and what the profiles among them say.
+/// Sources in which profiles are replaced by what they name, and the settings of those profiles.
 #[derive(Debug)]
 pub(crate) struct NamedSources {
-    /// In load order.
+    /// The sources, in load order.
     pub(crate) paths: Vec<PathBuf>,
     /// The mountpoint of the first profile that has one.
     pub(crate) mountpoint: Option<PathBuf>,
@@ -25,7 +25,8 @@ pub(crate) struct NamedSources {
 
 #[cfg(feature = "mount")]
 impl NamedSources {
-    /// Replaces profiles by what they name. Their options outrank `options`, and a later one those before it.
+    /// Replaces profiles by the sources that they name. Options of profiles outrank `options`, and
+    /// a later profile outranks an earlier one.
     pub(crate) fn new(sources: &[PathBuf], mut options: MountOptions) -> Result<Self, Failure> {
         let Expanded { paths, profiles } = Expanded::new(sources)?;
         let mountpoint = profiles.iter().find_map(|profile| profile.mountpoint.clone());
@@ -36,9 +37,10 @@ impl NamedSources {
     }
 }
 
-/// What a command opens that mounts nothing. The options of profiles that are of a mount alone have no effect.
+/// The sources of a command that mounts nothing. Profile options that only affect mounts have no
+/// effect.
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
-    // Options that no mount has are errors.
+    // Called only to report unknown options as errors.
     #[cfg(feature = "mount")]
     NamedSources::new(sources, MountOptions::new())?;
     Ok(SourceSet::new(sources, OpenOptions { progress: Some(progress::steps), ..options })?)
@@ -79,7 +81,7 @@ mod tests {
         assert_eq!((set.options.inis, set.options.names), (inside(&["a.ini", "b.ini"]), inside(&["a.txt"])));
         assert_eq!((set.options.layout, set.options.force), (Some(Layout::PerArchive), true));
 
-        // The default, where it is given, outranks too.
+        // A flag also outranks profiles if its value is the default.
         let mut open = OpenOptions { encoding: Encoding::from_label("1252"), ..OpenOptions::default() };
         open.inis.push("c.ini".into());
         let set = source_set(&sources, open.layout(Layout::Union)).unwrap_or_else(|it| panic!("{}", it.what));

@@ -22,7 +22,7 @@ pub(crate) struct ParseArgs {
 }
 
 impl ParseArgs {
-    /// What they set.
+    /// The options that the arguments set.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions { encoding: self.encoding, force: self.force, ..OpenOptions::default() }
     }
@@ -52,7 +52,7 @@ pub(crate) struct OpenArgs {
 }
 
 impl OpenArgs {
-    /// What they set.
+    /// The options that the arguments set.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions {
             textures: self.textures,
@@ -61,12 +61,12 @@ impl OpenArgs {
         }
     }
 
-    /// The folder of a game that is named instead of a source.
+    /// The game folder that the user named instead of a source.
     pub(crate) fn game_dir(&self) -> Option<&PathBuf> {
         self.source.game_dir.as_ref()
     }
 }
 
-/// The help of the flag that commands have which read files.
+/// Help of `--salvage`, for the commands that read files.
 pub(crate) const SALVAGE: &str =
     "Serve files whose checksum is wrong, with a warning, instead of an error; other damage stays an error";

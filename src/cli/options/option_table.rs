@@ -1,4 +1,5 @@
-//! The table of mount options, from which parsing, `--help`, the manual, completions and saved profiles are made.
+//! The table of mount options, which drives parsing, `--help`, the manual, completions and saved
+//! profiles.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +13,16 @@ use crate::vfs::options::expand_home;
 /// A mount option.
 #[derive(Debug)]
 pub struct MountOption {
-    /// Its name, with a `=` behind it where a value follows.
+    /// The name, followed by `=` if the option takes a value.
     pub name: &'static str,
-    /// A value that is accepted; empty where none is taken.
+    /// An example value. Empty if the option takes none.
     pub example: &'static str,
-    /// What it does.
+    /// The help text.
     pub help: &'static str,
-    /// Applies a value; paths in it are relative to the folder. None if the option is one of opening, which knows it by its
-    /// name.
+    /// Applies a value. Relative paths start at the given folder. `None` if `OpenOptions` parses the
+    /// option by its name.
     set: Option<SetOption>,
-    /// The values that would give the state it has; an empty one of a flag that is set.
+    /// The values that would produce the current state. A flag that is set has one empty value.
     pub(crate) values: OptionValues,
 }
 
@@ -69,7 +70,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         "077",
         "permissions to remove from files and folders, in octal",
         |it, text, folder| set_fmask(it, text, folder).and_then(|()| set_dmask(it, text, folder)),
-        // The two that follow have it.
+        // `fmask` and `dmask` hold the value.
         |_| Vec::new(),
     ),
     value("fmask=", "077", "permissions to remove from files, in octal", set_fmask, |it| {
@@ -195,7 +196,7 @@ answer user.bsafs.archive, .codec, .hash, .hides, .packed_size, .stored_name, an
 tiled for a console's GPU; off by default, for then `ls -l` asks for two attributes of each file";
 
 impl MountOption {
-    /// Applies a value; paths in it are relative to the folder.
+    /// Applies a value. Relative paths start at `folder`.
     pub(crate) fn apply(&self, options: &mut MountOptions, value: &str, folder: &Path) -> Result<(), String> {
         match self.set {
             Some(set) => set(options, value, folder),
@@ -204,7 +205,7 @@ impl MountOption {
     }
 }
 
-/// An option of [`OpenOptions`](crate::OpenOptions::set).
+/// An option that [`OpenOptions`](crate::OpenOptions::set) parses.
 const fn opening(
     name: &'static str,
     example: &'static str,
@@ -233,7 +234,7 @@ fn set<T>(field: &mut T, value: T) -> Result<(), String> {
     Ok(())
 }
 
-/// A path as a profile or the command line writes it.
+/// Resolves a path from a profile or the command line, which may begin with `~`.
 fn path(text: &str, folder: &Path) -> PathBuf {
     folder.join(expand_home(text.into()))
 }
@@ -242,7 +243,7 @@ fn number(text: &str, radix: u32) -> Result<u32, String> {
     u32::from_str_radix(text, radix).map_err(|_| format!("\"{text}\" is not a number"))
 }
 
-/// Permission bits; those beyond (setuid, setgid, sticky) are nothing that a mount should show.
+/// Parses permission bits. A mount should not show setuid, setgid or sticky bits.
 fn permissions(text: &str) -> Result<u16, String> {
     match u16::try_from(number(text, 8)?) {
         Ok(bits) if bits <= 0o777 => Ok(bits),
@@ -250,7 +251,8 @@ fn permissions(text: &str) -> Result<u16, String> {
     }
 }
 
-/// The kernel takes any number and rounds one that is too large to another.
+/// Parses the readahead in KiB. The kernel accepts any number but silently rounds one that is too
+/// large.
 fn read_ahead(text: &str) -> Result<u32, String> {
     const MAX_KIB: u32 = 1024;
     let kib = number(text, 10)?;
@@ -270,7 +272,7 @@ fn add_max_read(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), 
     Ok(())
 }
 
-/// The value of a flag: one that is empty where it is set.
+/// The values of a flag: a single empty string if the flag is set, otherwise none.
 fn given(is_set: bool) -> Vec<String> {
     if is_set { vec![String::new()] } else { Vec::new() }
 }
@@ -289,7 +291,7 @@ fn precedence(options: &MountOptions) -> Vec<String> {
     named.map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// Paths as they are found from every folder.
+/// Absolute paths, which are valid in any current folder.
 fn paths<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<String> {
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     paths.into_iter().map(|path| absolute(path).to_string_lossy().into_owned()).collect()

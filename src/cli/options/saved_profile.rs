@@ -1,4 +1,5 @@
-//! Profiles that `bsafs mount --save-profile` writes, where the systemd unit `bsafs@` looks for them.
+//! Profiles that `bsafs mount --save-profile` writes. The systemd unit `bsafs@` reads them from the
+//! same folder.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,7 +18,7 @@ use crate::game::Environment;
 use crate::vfs::sources::folder_name;
 use crate::vfs::sources::resolve::{self, is_game};
 
-/// A profile as it is written.
+/// A profile in the form in which it is written.
 #[derive(Debug, Serialize)]
 struct SavedProfile {
     mountpoint: String,
@@ -26,16 +27,16 @@ struct SavedProfile {
     options: String,
 }
 
-/// Writes a profile of a mount, and never over another; returns what to tell the user. Options are saved where they differ
-/// from the defaults.
+/// Writes a profile of a mount, and returns the message for the user. Never overwrites a profile.
+/// Options that equal the defaults are left out.
 ///
 /// # Errors
-/// Where a source does not exist or is not understood, where the name is none of an instance of a systemd unit, where a
-/// profile of that name exists, and the system's.
+/// A source does not exist or is not understood, the name cannot be a systemd instance, a profile
+/// of that name exists, or the system failed.
 pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     check_name(name)?;
-    // What cannot be planned now could not be mounted later.
+    // A mount that cannot be planned now would fail later.
     resolve::plan(&plan.archives, &plan.options.open)?;
     let mut defaults = MountOptions::new();
     defaults.request.fsname.clone_from(&plan.shown_source);
@@ -55,7 +56,7 @@ pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
     ))
 }
 
-/// Refuses what systemd would have to escape in the name of a unit, and hidden files.
+/// Refuses names of hidden files, and names that systemd would have to escape in a unit name.
 fn check_name(name: &str) -> Result<(), Failure> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "_.-".contains(it);
     if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(is_plain) {
@@ -66,7 +67,8 @@ fn check_name(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The mountpoint, absolute; without one, the folder that a mount would make here now.
+/// The absolute mountpoint. If the plan has none, the folder that a mount would make now, in the
+/// current folder.
 fn mountpoint(plan: &MountPlan) -> Result<PathBuf, Failure> {
     let mountpoint = plan.mountpoint.clone().or_else(|| {
         let mut names = folder_name::candidates(plan.archives.last()?);
@@ -76,7 +78,8 @@ fn mountpoint(plan: &MountPlan) -> Result<PathBuf, Failure> {
     absolute(&mountpoint)
 }
 
-/// A source as it is found from every folder; the id of a game stays one.
+/// A source as an absolute path, so that it is valid in any current folder. The id of a game stays
+/// an id.
 fn source_text(source: &Path) -> Result<String, Failure> {
     match is_game(source) {
         true => text(source),
@@ -95,7 +98,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Writes a file beside its place, and puts it there once it is whole.
+/// Writes a file under a temporary name in `folder`, and renames it when it is complete.
 fn write(folder: &Path, path: &Path, content: &[u8]) -> Result<(), Failure> {
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));
@@ -108,7 +111,7 @@ fn write(folder: &Path, path: &Path, content: &[u8]) -> Result<(), Failure> {
     let part = folder.join(format!(".bsafs-{}", std::process::id()));
     let placed = write_part(&part, content).and_then(|()| place(&part, path));
     placed.map_err(|error| {
-        // Another process's file is not removed: this one's has its process id.
+        // The name contains this process's id, so the file of another process is never removed.
         let _ = std::fs::remove_file(&part);
         match error.kind() {
             io::ErrorKind::AlreadyExists => exists(path),
@@ -123,10 +126,10 @@ fn write_part(part: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Renames, but never over another file.
+/// Renames a file, but never over another one.
 fn place(part: &Path, path: &Path) -> io::Result<()> {
     match renameat_with(CWD, part, CWD, path, RenameFlags::NOREPLACE) {
-        // File systems that do not know the flag; they make links instead.
+        // The file system does not support NOREPLACE. A hard link does not overwrite either.
         Err(Errno::INVAL | Errno::NOSYS) => {
             std::fs::hard_link(part, path)?;
             std::fs::remove_file(part)
@@ -156,7 +159,7 @@ mod tests {
         assert_eq!(failure.exit, Exit::CannotCreate);
         assert!(failure.what.contains("exists already"), "{}", failure.what);
         assert_eq!(fs::read(&path).expect("read"), b"one");
-        // One that came since it was looked for.
+        // As if another process created the profile after the first check.
         let part = folder.join("part");
         fs::write(&part, "three").expect("written");
         assert_eq!(place(&part, &path).expect_err("refused").kind(), io::ErrorKind::AlreadyExists);

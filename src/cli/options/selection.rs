@@ -1,4 +1,4 @@
-//! The files that a command works on: all, or those that a pattern matches.
+//! The files that a command works on: all, or those that match a pattern.
 
 use clap::Args;
 
@@ -15,7 +15,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// The patterns.
+    /// Compiles the patterns.
     pub(crate) fn patterns(&self) -> Result<Patterns, Failure> {
         Patterns::new(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
     }

@@ -1,4 +1,4 @@
-//! The arguments of every command that takes games, and other sources, in place of archives.
+//! The arguments of every command that accepts games and other sources instead of archives.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub(crate) struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// What they set.
+    /// The options that the arguments set.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions {
             game_dir: self.game_dir.clone(),

@@ -1,4 +1,4 @@
-//! The names of values that the library defines, and what the help says of each.
+//! Names and help texts of values that the library defines.
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -55,7 +55,7 @@ impl ValueEnum for TextureForm {
     }
 }
 
-/// A value by its name.
+/// Looks up a value's name and adds the help text.
 fn value<T: PartialEq>(all: &[(&'static str, T)], value: &T, help: &'static str) -> Option<PossibleValue> {
     let (name, _) = all.iter().find(|(_, it)| it == value)?;
     Some(PossibleValue::new(*name).help(help))

@@ -1,4 +1,5 @@
-//! The logger: log lines go to the terminal, to journald with its level prefix, or to the log of a mount.
+//! The logger. Log lines go to the terminal, to journald with a level prefix, or to the log of a
+//! mount.
 
 use std::io::{self, Write};
 
@@ -10,7 +11,8 @@ use super::output::escaped;
 #[cfg(feature = "mount")]
 use crate::daemon::logging::{NEWS, is_repeated, of_mount};
 
-/// Starts logging: warnings and errors, more with `verbose`, errors alone with `quiet`; `RUST_LOG` outranks both.
+/// Starts logging warnings and errors. `verbose` logs more, `quiet` only errors, and `RUST_LOG`
+/// outranks both.
 pub(crate) fn start(verbose: u8, quiet: bool) {
     let level = match (quiet, verbose) {
         (true, _) => LevelFilter::Error,
@@ -27,7 +29,7 @@ pub(crate) fn start(verbose: u8, quiet: bool) {
         .parse_default_env()
         .target(env_logger::Target::Pipe(Box::new(Lines)))
         .format(move |out, record| {
-            // Names of archives and of what is in them may be a stranger's.
+            // Names of archives and their files may come from a stranger.
             let text = record.args().to_string();
             if is_repeated(&text) {
                 return Ok(());
@@ -48,29 +50,31 @@ pub(crate) fn start(verbose: u8, quiet: bool) {
         .init();
 }
 
-/// Whether this process is a mount that serves.
+/// Whether this process serves a mount.
 pub(crate) fn is_of_mount() -> bool {
     of_mount().is_some()
 }
 
-/// Whether the last error is to go to the log: that of a mount, or the journal, where it has a priority.
+/// Whether the program logs its final error instead of printing it. It does if it serves a mount,
+/// or if standard error goes to the journal, which needs a priority.
 pub(crate) fn is_read() -> bool {
     is_of_mount() || is_for_journal()
 }
 
-/// Whether the journal reads standard error.
+/// Whether standard error goes to the journal.
 fn is_for_journal() -> bool {
     std::env::var("JOURNAL_STREAM").is_ok_and(|stream| is_stderr(&stream))
 }
 
-/// Whether `JOURNAL_STREAM` names standard error, by device and inode number; a program that we run under, or a shell that
-/// redirected it, leaves the variable as it is (`systemd.exec(5)`).
+/// Whether `JOURNAL_STREAM` names standard error, by device and inode number. The variable may be
+/// stale, because a parent program or a shell that redirects standard error leaves it as it is
+/// (`systemd.exec(5)`).
 fn is_stderr(stream: &str) -> bool {
     let stderr = rustix::fs::fstat(rustix::stdio::stderr());
     stderr.is_ok_and(|stat| stream == format!("{}:{}", stat.st_dev, stat.st_ino))
 }
 
-/// Syslog's level numbers, which journald reads from the prefix of a line.
+/// Syslog's number of a level, which journald reads from the prefix of a line.
 fn priority(level: Level) -> u8 {
     match level {
         Level::Error => 3,
@@ -80,7 +84,7 @@ fn priority(level: Level) -> u8 {
     }
 }
 
-/// The writer behind the logger, which calls it once a line.
+/// The writer behind the logger, which calls it once per line.
 struct Lines;
 
 impl Write for Lines {

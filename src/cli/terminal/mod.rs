@@ -1,4 +1,4 @@
-//! Output on a terminal: colours, progress bars, reports.
+//! Output: the logger, standard output, progress bars, and the report of a mount.
 
 pub(crate) mod logger;
 #[cfg(not(feature = "mount"))]

@@ -1,6 +1,6 @@
-//! The log of a mount, in a program that is built without mounts: there is none.
+//! Stand-ins for the log of a mount, in a program that is built without mounts.
 
-/// A log that no program without mounts has.
+/// The log of a mount. A program without mounts never creates one.
 pub(crate) struct MountLog {
     pub(crate) is_file: bool,
     pub(crate) has_priority: bool,
@@ -10,7 +10,7 @@ impl MountLog {
     pub(crate) fn write(&self, _: &[u8]) {}
 }
 
-/// The target of lines that are logged without `--verbose`, although they are no warnings.
+/// Log target of lines that are printed without `--verbose`, although they are not warnings.
 pub(crate) const NEWS: &str = "bsafs::news";
 
 pub(crate) fn is_repeated(_: &str) -> bool {

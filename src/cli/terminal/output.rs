@@ -1,4 +1,4 @@
-//! Standard output: its buffer, what a terminal is kept from, and the forms in which counts and JSON are printed.
+//! Standard output: buffering, escapes for terminals, and the formats of durations, paths and JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,29 +7,30 @@ use std::path::Path;
 
 use crate::format::name::is_printable;
 
-/// Standard output with a buffer of 64 KiB. Names in it may be a stranger's: a terminal gets them [`escaped`].
+/// Standard output with a buffer of 64 KiB. Names in it may come from a stranger, so on a terminal
+/// they are [`escaped`].
 pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     is_escaped: bool,
 }
 
-/// Standard output for people.
+/// Returns standard output for text that people read.
 pub(crate) fn stdout() -> Output {
     Output { is_escaped: io::stdout().is_terminal(), ..raw_stdout() }
 }
 
-/// Standard output for bytes as they are: contents of files, names for `xargs -0`, JSON.
+/// Returns standard output for unchanged bytes: contents of files, names for `xargs -0`, JSON.
 pub(crate) fn raw_stdout() -> Output {
     Output { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), is_escaped: false }
 }
 
-/// [`raw_stdout`] where that is asked for, and else [`stdout`].
+/// Returns [`raw_stdout`] if `is_raw`, otherwise [`stdout`].
 pub(crate) fn stdout_for(is_raw: bool) -> Output {
     if is_raw { raw_stdout() } else { stdout() }
 }
 
 impl Write for Output {
-    /// Takes whole characters.
+    /// Each write must end at a character boundary, because escaping works on characters.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.is_escaped {
             return self.out.write(bytes);
@@ -43,8 +44,8 @@ impl Write for Output {
     }
 }
 
-/// Text without what would command a terminal: control characters but line ends and tabs, and what turns the direction of
-/// text, are written `\x1B` or `\u{202E}`.
+/// Escapes characters that could control a terminal as `\x1B` or `\u{202E}`. These are control
+/// characters other than line ends and tabs, and characters that change the direction of text.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     let is_shown = |c| is_printable(c) || matches!(c, '\n' | '\t');
     if text.chars().all(is_shown) {
@@ -68,12 +69,12 @@ pub(crate) fn write_json(out: &mut impl Write, value: &impl serde::Serialize) ->
     writeln!(out)
 }
 
-/// A path in JSON, which cannot have one that is not UTF-8: it has replacement characters.
+/// Serializes a path for JSON. Bytes that are not UTF-8 become replacement characters.
 pub(crate) fn lossy<S: serde::Serializer>(path: impl AsRef<Path>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.as_ref().display())
 }
 
-/// [`lossy`] where there may be none.
+/// Serializes an optional path like [`lossy`].
 pub(crate) fn lossy_some<P: AsRef<Path>, S: serde::Serializer>(
     path: &Option<P>,
     serializer: S,
@@ -84,7 +85,7 @@ pub(crate) fn lossy_some<P: AsRef<Path>, S: serde::Serializer>(
     }
 }
 
-/// A number of seconds in units that are read easily.
+/// Formats a number of seconds in units that are easy to read.
 pub(crate) fn duration(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
@@ -95,13 +96,13 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-/// A path as a shell reads it back.
+/// Quotes a path so that a shell reads it back.
 pub(crate) fn quoted(path: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~=".contains(character);
     if !path.is_empty() && path.chars().all(is_plain) {
         path.to_owned()
     } else if !path.chars().all(is_printable) {
-        // As bash, zsh and ksh read it; a terminal would not show it otherwise.
+        // bash, zsh and ksh read `$'...'`. A terminal would not show these characters.
         let bytes = path.bytes().map(|byte| match byte {
             b'\'' | b'\\' => format!("\\{}", char::from(byte)),
             0x20..0x7f => char::from(byte).to_string(),

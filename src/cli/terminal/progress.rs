@@ -6,10 +6,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::logger;
 
-/// Steps from which on a bar is shown.
+/// Minimum number of steps for which a bar is shown.
 const BAR_FROM: usize = 24;
 
-/// Removes its bar when it is dropped.
+/// A progress bar that is removed from the terminal on drop.
 struct Bar(ProgressBar);
 
 impl Drop for Bar {
@@ -18,9 +18,10 @@ impl Drop for Bar {
     }
 }
 
-/// Shows a bar of so many steps, unless they are few or standard error is no terminal; what is returned advances it.
+/// Shows a bar of `count` steps, unless they are few or standard error is not a terminal. The
+/// returned function advances the bar.
 pub(crate) fn steps(what: &'static str, count: usize) -> Box<dyn Fn() + Sync> {
-    // A mount that reads its sources again does so unasked.
+    // A mount that reloads its sources shows no bar, because no user waits for it.
     if count < BAR_FROM || !std::io::stderr().is_terminal() || logger::is_of_mount() {
         return Box::new(|| {});
     }

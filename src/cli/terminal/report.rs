@@ -1,4 +1,5 @@
-//! What `bsafs mount` prints once it has mounted: what it found, in at most six lines, and how to undo it.
+//! The report that `bsafs mount` prints: what it found, in at most six lines, and how to unmount
+//! it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -15,7 +16,7 @@ use crate::system::text::count;
 use crate::tree::NodeId;
 use crate::vfs::Vfs;
 
-/// What was mounted, and how to undo it.
+/// Describes what was mounted, and how to unmount it.
 pub(crate) fn report(
     order_arguments: &[String],
     vfs: &Vfs,
@@ -51,7 +52,7 @@ pub(crate) fn report(
     )
 }
 
-/// What was found of a game: the plugins, the rule, and the settings that were read.
+/// Describes a game: its plugins, its rules, and the settings that were read.
 fn game(order: &LoadOrder) -> String {
     if order.game.is_empty() {
         return String::new();
@@ -87,7 +88,7 @@ fn loose(rule: &LooseRule) -> String {
     }
 }
 
-/// The names of INI files; where several have one name, their paths.
+/// The names of INI files. If several share a name, their paths.
 fn settings(inis: &[PathBuf]) -> String {
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let names: Vec<String> = inis.iter().map(name).collect();
@@ -99,7 +100,8 @@ fn settings(inis: &[PathBuf]) -> String {
     }
 }
 
-/// How many folders are layers. One of which a game looks at some folders alone is two layers.
+/// Counts the folders among the layers. A folder of which the game reads only some subfolders is
+/// two layers, but counts once.
 fn folders(store: &Store) -> usize {
     let layers = 0..u16::try_from(store.layers()).unwrap_or(u16::MAX);
     layers
@@ -109,7 +111,7 @@ fn folders(store: &Store) -> usize {
         .len()
 }
 
-/// How many loose files an archive hides because it is not older.
+/// Counts the loose files that an archive hides because it is not older than they are.
 fn older(vfs: &Vfs) -> usize {
     if vfs.order().precedence.loose != LooseRule::ByDate {
         return 0;
@@ -122,13 +124,14 @@ fn older(vfs: &Vfs) -> usize {
     tree.entries().filter(is_older).count()
 }
 
-/// What is odd, by its codes.
+/// Describes what is odd, as the number of notes by code.
 fn oddities(order_arguments: &[String], vfs: &Vfs) -> String {
     let mut codes = BTreeMap::new();
     for note in vfs.notes() {
         *codes.entry(note.code.as_str()).or_insert(0) += 1;
     }
-    // What a mount tells of dates without reading the names in archives anew.
+    // A mount counts these files in its tree. Listing them would mean reading the archives' names
+    // again.
     let older = older(vfs);
     if older > 0 {
         codes.insert(NoteCode::LooseOlder.as_str(), older);
