@@ -1,9 +1,10 @@
-//! The background form of a mount.
+//! Moves a mount into the background.
 //!
-//! Nothing forks. The foreground process starts the program again with the same arguments; this daemon process mounts,
-//! writes one byte and its report to a pipe, and goes on serving. Whatever fails before that byte the daemon prints on
-//! the terminal itself, and its exit code becomes that of the foreground process, so that `bsafs mount` returns exactly
-//! when the mount answers.
+//! No process forks. The foreground process starts the program again with the same arguments. The
+//! new process is the daemon: it mounts, writes one byte and its report to a pipe, and goes on
+//! serving. If the daemon fails before that byte, it prints the error on the terminal itself, and
+//! the foreground process takes over its exit code. So `bsafs mount` returns exactly when the mount
+//! answers.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,14 +22,15 @@ use super::log_thread::LogThread;
 use super::logging;
 use crate::fuse::PassedMount;
 
-/// Set in the daemon's environment; its standard output is the pipe. The value is the number of the descriptor and the path of
-/// a mount that was made for it, or empty.
+/// Environment variable that marks the daemon, whose standard output is the pipe. The value is
+/// empty, or the descriptor and the path of a mount that was made for the daemon.
 const ROLE: &str = "BSAFS_DAEMON";
-/// For glibc: the size from which memory is a map of its own, and goes back to the system when it is freed. Left alone, glibc
-/// raises it to 32 MiB and keeps the memory of views that were replaced: 80 MB instead of 38 with 200,000 loose files. Smaller
-/// buffers of decoders are to stay on the heap (`content/buffer.rs`).
+/// A setting of glibc: memory of this size and more is mapped separately, and returned to the
+/// system when it is freed. By default glibc raises this threshold up to 32 MiB, and keeps the
+/// memory of replaced views: 80 MB instead of 38 with 200,000 loose files. Smaller buffers of
+/// decoders should stay on the heap (`content/buffer.rs`).
 const MAPPED_FROM: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
-/// Precedes the daemon's report.
+/// The byte before the daemon's report.
 const MOUNTED: u8 = b'+';
 
 /// Whether this process is the daemon.
@@ -49,14 +51,16 @@ pub(crate) fn start() -> Result<Vec<u8>, DaemonError> {
     let name = std::env::args_os().next().unwrap_or_else(|| "bsafs".into());
     let mut command = Command::new("/proc/self/exe");
     command.arg0(name).env(ROLE, "");
-    // A caller's lock, pipe or mount would stay in use until the unmount. Those that arguments name are inherited.
+    // Otherwise a lock, pipe or mount of the caller would stay in use until the unmount. Only
+    // descriptors that arguments name are inherited.
     close_fds::set_fds_cloexec(3, &named_descriptors());
     command.args(std::env::args_os().skip(1));
     wait_for_mount(command)
 }
 
-/// The same for a mount that was made, by a command that runs this program again. `named` is the mountpoint as an argument
-/// names it: the daemon must not look at it, for it is the daemon who would answer.
+/// Starts the daemon for a mount that this process made. `command` runs this program again. `named`
+/// is the mountpoint as an argument names it. It is replaced in the arguments, because the daemon
+/// must not access the mount: it would wait for its own answer.
 pub(crate) fn start_on(
     mut command: Command,
     connection: &OwnedFd,
@@ -94,30 +98,30 @@ fn wait_for_mount(mut command: Command) -> Result<Vec<u8>, DaemonError> {
         return Ok(report.to_owned());
     }
     let status = daemon.wait().map_err(DaemonError::Start)?;
-    // A panic ends it with 101, which is not an exit code of its own.
+    // A panic ends the daemon with 101, which is not one of its exit codes.
     Err(match status.code() {
         Some(code @ 1..=100) => DaemonError::Reported(code),
         _ => DaemonError::Ended(status),
     })
 }
 
-/// The descriptors that the program's arguments name as paths.
+/// The descriptors that arguments name by a path such as `/dev/fd/3`.
 fn named_descriptors() -> Vec<RawFd> {
     let number = |argument: OsString| {
-        // `--log-file=/dev/fd/3` too.
+        // The path may be the value of an option: `--log-file=/dev/fd/3`.
         let path = argument.to_str()?;
         let path = path.rsplit_once('=').map_or(path, |(_, value)| value);
         let number = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?;
         number.parse().ok()
     };
     let mut named: Vec<RawFd> = std::env::args_os().filter_map(number).collect();
-    // Sorted, as `close_fds` asks.
+    // `close_fds` needs them sorted.
     named.sort_unstable();
     named
 }
 
-/// What the daemon needs to leave its terminal. It is opened before the mount: afterwards nothing may fail, and a path
-/// could lead into the mount, which does not answer yet.
+/// What the daemon needs to leave its terminal. It is opened before the mount, because afterwards
+/// nothing may fail, and a path could lead into the mount, which does not answer yet.
 #[derive(Debug)]
 pub(crate) struct Detachment {
     log: LogThread,
@@ -128,7 +132,7 @@ impl Detachment {
     /// Opens the log and `/dev/null`, and leaves the current folder.
     ///
     /// # Errors
-    /// The log file cannot be written, or the system refuses.
+    /// The log file cannot be written, or a system call fails.
     pub(crate) fn prepare(log_file: Option<&Path>) -> Result<Self, DaemonError> {
         let cannot = DaemonError::Terminal;
         let log = logging::open_for_daemon(log_file)?;
@@ -137,13 +141,14 @@ impl Detachment {
         Ok(Self { log, null })
     }
 
-    /// Once mounted: leaves the terminal's session, so that neither Ctrl-C nor closing the terminal ends the mount, sends the
-    /// report, and closes the terminal. Not before: autofs lets only processes of its own group through to the mountpoint.
+    /// Leaves the terminal's session, sends the report and closes the terminal. After that, neither
+    /// Ctrl-C nor closing the terminal ends the mount. Must be called after mounting, because
+    /// autofs lets only processes of its own group through to the mountpoint.
     ///
     /// # Errors
-    /// The foreground process is gone, and with it whoever wanted the mount.
+    /// The foreground process is gone, so the mount is not wanted any more.
     pub(crate) fn report(self, text: &str) -> io::Result<()> {
-        // Fails only for the leader of a group, which a process that was just started is not.
+        // Fails only for the leader of a process group, which a new process is not.
         let _ = rustix::process::setsid();
         let mut pipe = io::stdout().lock();
         pipe.write_all(&[&[MOUNTED], text.as_bytes()].concat())?;
@@ -152,7 +157,7 @@ impl Detachment {
         logging::set(self.log);
         rustix::stdio::dup2_stdin(&self.null)?;
         rustix::stdio::dup2_stderr(&self.null)?;
-        // Last: the foreground process waits until the pipe is closed.
+        // Last, because the foreground process waits until the pipe is closed.
         rustix::stdio::dup2_stdout(&self.null)?;
         Ok(())
     }

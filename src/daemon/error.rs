@@ -28,11 +28,11 @@ pub(crate) enum DaemonError {
     },
     /// A folder that the mount needs cannot be used.
     Folder { path: PathBuf, cause: io::Error },
-    /// Another process holds the lock of the folder for mounts for minutes.
+    /// Another process has held the lock of the folder for mounts for minutes.
     Locked(PathBuf),
-    /// The writable view cannot be made.
+    /// The writable mount cannot be made.
     Overlay(String),
-    /// The database of users cannot be asked.
+    /// The database of users cannot be queried.
     NoUsers(io::Error),
     /// There is no such user.
     NoUser(String),

@@ -1,5 +1,6 @@
-//! The thread that follows the disk: it waits until something changes that a mount shows, opens the sources anew beside the
-//! view that is served, and has the file system serve the new one.
+//! The thread that follows changes on the disk. It waits until something changes that a mount
+//! shows, and opens the sources again while the old view is served. Then it has the file system
+//! serve the new view.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -25,26 +26,27 @@ use crate::vfs::reopening::Reopening;
 use crate::vfs::reuse::{Kept, Reuse, SETTLED};
 use crate::watch::{ChangedFolders, Interests, Watcher};
 
-/// After the last write: until then a program may go on writing.
+/// Time to wait after the last write, because a program may go on writing.
 const QUIET: Duration = Duration::from_millis(300);
-/// After the first write, however many follow.
+/// Maximum time to wait after the first write, even if more writes follow.
 const LONGEST: Duration = Duration::from_millis(2500);
-/// Between looks whether the view before can go.
+/// Interval between checks whether the previous view can be dropped.
 const TIDY: Duration = Duration::from_secs(2);
 
-/// A reload was asked for by SIGUSR1, or a read found a change that nobody reported: a file has other names, or was mapped.
-/// Made before the mount: without a handler the signal would end the process.
+/// Receives requests for a reload. They come from SIGUSR1, and from reads that find a change
+/// without an event: the file has other names, or was mapped. Made before the mount, because
+/// without a handler the signal would end the process.
 #[derive(Debug)]
 pub(crate) struct ReloadSignal {
     received: UnixStream,
     found: UnixStream,
 }
 
-/// What a read sends; the handler of the signal sends another byte.
+/// The byte that a read sends. The signal handler sends a different byte.
 const FOUND: u8 = b'c';
 
 impl ReloadSignal {
-    /// Handles the signal from now on.
+    /// Installs the signal handler.
     ///
     /// # Errors
     /// The system has no more descriptors.
@@ -58,14 +60,15 @@ impl ReloadSignal {
         Ok(Self { received, found })
     }
 
-    /// What a read calls that finds a change; it does not wait.
+    /// The function that a read calls when it finds a change. It does not wait.
     pub(crate) fn finder(&self) -> std::io::Result<impl Fn() + Send + Sync + use<>> {
         let found = self.found.try_clone()?;
-        // Where there is no room, enough was sent.
+        // If the socket is full, enough was sent.
         Ok(move || drop((&found).write(&[FOUND])))
     }
 
-    /// Takes all that was sent; returns whether a reload was asked for, and whether a change was found.
+    /// Takes all that was sent. Returns whether the signal asked for a reload, and whether a read
+    /// found a change.
     fn take(&mut self) -> (bool, bool) {
         let (mut is_asked, mut is_found) = (false, false);
         let mut bytes = [0; 64];
@@ -79,7 +82,7 @@ impl ReloadSignal {
     }
 }
 
-/// What the thread needs.
+/// The state of the thread.
 #[derive(Debug)]
 pub(crate) struct Follower {
     fs: Weak<FileSystem>,
@@ -91,19 +94,19 @@ pub(crate) struct Follower {
     looked: ReadSet,
     last: LastReload,
     changed: Option<Change>,
-    /// Where something changed since the view was made that is served.
+    /// Where something changed since the served view was made.
     folders: ChangedFolders,
-    /// What was not opened anew at the last reload.
+    /// The sources that could not be opened again at the last reload.
     kept: Vec<Kept>,
 }
 
-/// What is to be looked at.
+/// A change that will cause a reload.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     first: Instant,
-    /// The last write.
+    /// When the last write was noticed.
     last: Instant,
-    /// Whether an archive was looked at, and seems to be half written.
+    /// Whether a reload found an archive that seems to be half written.
     is_unfinished: bool,
 }
 
@@ -121,7 +124,7 @@ impl Change {
         }
     }
 
-    /// The same after one more write.
+    /// The change after one more write.
     fn again(change: Option<Self>) -> Self {
         match change {
             Some(change) if !change.is_unfinished => Self { last: Instant::now(), ..change },
@@ -131,7 +134,7 @@ impl Change {
 }
 
 impl Follower {
-    /// For a file system that was made from what `reopening` opens.
+    /// A follower for a file system that serves what `reopening` opens.
     pub(crate) fn new(fs: &Arc<FileSystem>, reopening: Reopening, signal: ReloadSignal) -> Self {
         let looked = fs.view().vfs().opened().looked.clone();
         let fs = Arc::downgrade(fs);
@@ -139,13 +142,14 @@ impl Follower {
         Self { fs, reopening, signal, watcher, is_watching: true, looked, last, changed, folders, kept }
     }
 
-    /// The same, and it waits for the signal alone.
+    /// Makes the follower wait only for the signal, without watching the disk.
     #[must_use]
     pub(crate) fn without_watching(self) -> Self {
         Self { is_watching: false, ..self }
     }
 
-    /// Starts the thread, once mounted; `opened` is when the opening of the sources began. It ends with the process.
+    /// Starts the thread, after mounting. `opened` is when the opening of the sources began. The
+    /// thread ends with the process.
     ///
     /// # Errors
     /// The system has no more threads.
@@ -163,7 +167,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Waits for a change, a signal, or the end of a wait; reloads where that is due.
+    /// Waits for a change, a signal or a deadline, and reloads if that is due.
     fn step(&mut self, is_tidy: bool) -> std::io::Result<()> {
         let due = self.changed.map(|change| change.due());
         let until = due.or_else(|| (!is_tidy).then(|| Instant::now() + TIDY));
@@ -182,8 +186,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Opens the sources anew and serves them, or goes on serving the view that is served. One that was asked for takes archives
-    /// as they are.
+    /// Opens the sources again and serves them. If that fails, the old view stays. A reload that
+    /// the user asked for also takes archives that seem half written.
     fn reload(&mut self, is_asked: bool) {
         let Some(fs) = self.fs.upgrade() else { return };
         let (began, opened) = (Instant::now(), SystemTime::now());
@@ -198,11 +202,12 @@ impl Follower {
         self.note(&fs, outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         if self.kept.iter().any(|kept| kept.is_unfinished) {
-            // Looked at again when it has been quiet for long enough, or changes once more.
+            // Reloads again when the archive has been quiet for long enough, or changes once more.
             self.changed = Some(Change { is_unfinished: true, ..Change::now() });
         }
         self.watch(opened);
-        // A disk that changes all the time gets half of the time at most.
+        // Pauses for as long as the reload took, up to a limit, because the disk may change all the
+        // time.
         thread::sleep(began.elapsed().min(LONGEST));
     }
 
@@ -221,14 +226,16 @@ impl Follower {
         let Ok(replaced) = fs.replace(opened) else {
             return Outcome::Failed("all inode numbers were given; unmount, and mount again".into());
         };
-        // What is known of the files of a folder that was not walked is from before what happened in it.
+        // If a folder was not walked, what is known of its files is older than the recorded
+        // changes, so these are kept.
         if !kept.iter().any(|kept| kept.is_folder) {
             self.folders = ChangedFolders::default();
         }
         Outcome::Replaced { changes: reload_line(&replaced), kept }
     }
 
-    /// Records and logs how a reload went: what is waited for once, and a reload that found no change not at all.
+    /// Records and logs the outcome of a reload. A source that cannot be opened is logged only
+    /// once, and a reload without changes is not logged.
     fn note(&mut self, fs: &FileSystem, outcome: Outcome) {
         let (what, is_failed) = match outcome {
             Outcome::Replaced { changes, kept } => {
@@ -253,8 +260,8 @@ impl Follower {
         fs.note_reload(self.last.clone());
     }
 
-    /// Watches what the view is made of. What was not watched while the sources were opened may have changed since then, and is
-    /// looked at once more.
+    /// Watches what the view is made of. Folders that were not watched while the sources were
+    /// opened may have changed since then, so they are checked.
     fn watch(&mut self, opened: SystemTime) {
         let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) else { return };
         let view = fs.view();
@@ -264,7 +271,7 @@ impl Follower {
         for folder in folders {
             folder.folder_paths().for_each(|path| interests.add_folder(path));
             folder.link_targets().for_each(|path| interests.add_file(&path));
-            // Further links may be on the way from a link to what it leads to.
+            // More links may be on the way from a link to its target.
             folder.link_paths().for_each(|path| interests.add_way(&path));
         }
         self.looked.files.iter().for_each(|path| interests.add_file(path));
@@ -285,7 +292,7 @@ impl Follower {
         let from = opened.checked_sub(COARSEST_TICK).unwrap_or(opened);
         let is_new =
             |path: &Path| uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from);
-        // What is written to a file does not change its folder.
+        // Writing to a file does not change the time of its folder.
         let stale =
             view.store().stale_folders(|folder| added.binary_search_by(|it| (**it).cmp(folder)).is_ok());
         let mut opened = added.iter().map(|folder| &**folder).chain(view.store().paths().0);
@@ -296,13 +303,14 @@ impl Follower {
     }
 }
 
-/// What is said of a source that cannot be opened.
+/// The end of warnings about sources that cannot be opened.
 const SERVED: &str = "what was mounted before is served until that changes";
 
-/// How a reload went.
+/// The outcome of a reload.
 enum Outcome {
-    /// A view that is made of the sources as they are, but for those that were kept; what changed that the mount shows.
+    /// A new view is served. `changes` says what changed in the mount. `kept` has the sources that
+    /// were kept as they were.
     Replaced { changes: Option<String>, kept: Vec<Kept> },
-    /// Why the view before is served on.
+    /// The old view is still served, for this reason.
     Failed(String),
 }

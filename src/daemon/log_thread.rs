@@ -1,4 +1,5 @@
-//! The thread that writes the log of a mount. A log that is stuck, such as a full pipe that nobody reads, blocks it alone.
+//! The thread that writes the log of a mount. A log that is stuck, such as a full pipe without a
+//! reader, blocks only this thread.
 
 use crate::limits::LOG_LINES_MAX;
 use std::fs::File;
@@ -11,23 +12,24 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long the end of the process waits for the last lines.
+/// How long the process waits for the last lines when it ends.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Where lines go.
+/// Where log lines go.
 #[derive(Debug)]
 pub(crate) enum LogTarget {
-    /// To the standard error of a mount in the foreground.
+    /// The standard error of a mount in the foreground.
     Stderr,
     File(File),
-    /// To the socket of the system's log; connected anew where it was restarted, and there may be none.
+    /// The socket of the system's log, if there is one. It is connected again after that log was
+    /// restarted.
     Syslog(PathBuf, Option<UnixDatagram>),
 }
 
-/// The thread, and the lines that it is to write.
+/// The thread, and the queue of lines to write.
 #[derive(Debug)]
 pub(crate) struct LogThread {
-    /// Whether lines are written with the time in front.
+    /// Whether lines begin with the time.
     pub(crate) is_file: bool,
     /// Whether lines begin with their priority, as `<6>`.
     pub(crate) has_priority: bool,
@@ -48,13 +50,13 @@ impl LogThread {
         let (end, ended) = sync_channel(1);
         thread::Builder::new().name("log".into()).spawn(move || {
             run(target, &to_write);
-            // Nobody receives it where the process is ending.
+            // Fails if the process ends without waiting.
             let _ = end.send(());
         })?;
         Ok(Self { is_file, has_priority, lines, lost: AtomicU64::new(0), ended: Mutex::new(ended) })
     }
 
-    /// Has a line written; does not wait. Where too many wait already it is lost.
+    /// Queues a line and does not wait. If too many lines are queued already, the line is lost.
     pub(crate) fn write(&self, line: &[u8]) {
         let lost = self.lost.load(Ordering::Relaxed);
         if lost > 0 && self.lines.try_send(Some(self.lost_line(lost))).is_ok() {
@@ -80,7 +82,7 @@ impl LogThread {
 
 fn run(mut target: LogTarget, lines: &Receiver<Option<Vec<u8>>>) {
     while let Ok(Some(line)) = lines.recv() {
-        // A line that cannot be written has nowhere to be reported.
+        // There is nowhere to report a line that cannot be written.
         let _ = match &mut target {
             LogTarget::Stderr => io::stderr().write_all(&line),
             LogTarget::File(file) => file.write_all(&line),
@@ -89,7 +91,7 @@ fn run(mut target: LogTarget, lines: &Receiver<Option<Vec<u8>>>) {
     }
 }
 
-/// Sends a line to syslog, on a new connection where the old one broke.
+/// Sends a line to syslog, on a new connection if the old one broke.
 fn send(path: &PathBuf, socket: &mut Option<UnixDatagram>, line: &[u8]) -> io::Result<()> {
     let message = syslog_message(line);
     if let Some(socket) = socket
@@ -104,7 +106,8 @@ fn send(path: &PathBuf, socket: &mut Option<UnixDatagram>, line: &[u8]) -> io::R
     Ok(())
 }
 
-/// `<6>text` as `<30>bsafs[1]: text`: facility times 8 plus priority, and facility 3 is that of daemons.
+/// Turns `<6>text` into `<30>bsafs[1]: text`. The number is the facility times 8 plus the priority.
+/// Facility 3 means daemons.
 fn syslog_message(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let (priority, text) = text.split_once('>').unwrap_or(("<6", &text));

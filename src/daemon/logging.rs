@@ -1,5 +1,5 @@
-//! The log of a mount: a file, the system's log or standard error, written by a thread of its own; and which lines of a reload
-//! are left out because the opening before had them.
+//! The log of a mount: a file, the system's log or standard error, written by a separate thread. A
+//! reload does not repeat lines that the previous opening logged.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -15,19 +15,19 @@ use super::log_thread::{LogTarget, LogThread};
 use crate::limits::LOG_REMEMBERED_MAX;
 use crate::system::text::missing_parent;
 
-/// Set once mounted.
+/// The log of the mount, set once mounted.
 static MOUNT_LOG: OnceLock<LogThread> = OnceLock::new();
 
-/// What was logged of sources since their opening began; none is going on where there is nothing.
+/// The lines that were logged since the opening of sources began; `None` if none are being opened.
 static OPENING: Mutex<Option<BTreeSet<String>>> = Mutex::new(None);
-/// The same of the opening before.
+/// The lines that were logged during the previous opening.
 static OPENED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// The target of lines that are logged without `--verbose`, although they are no warnings.
+/// The target of lines that are logged even without `--verbose`, although they are no warnings.
 pub(crate) const NEWS: &str = "bsafs::news";
 
-/// Opens sources. What is logged meanwhile and was logged the last time, too, is not logged again: a mount opens its sources
-/// whenever they change, and most of what is odd about them stays.
+/// Opens sources. Lines that were also logged during the previous opening are left out: a mount
+/// opens its sources whenever they change, and most of their oddities stay.
 pub(crate) fn while_opening<T>(open: impl FnOnce() -> T) -> T {
     let lock = || OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     *lock() = Some(BTreeSet::new());
@@ -37,7 +37,7 @@ pub(crate) fn while_opening<T>(open: impl FnOnce() -> T) -> T {
     opened
 }
 
-/// Whether a line is one of an opening that the opening before had, too.
+/// Whether a line was logged during the previous opening too. False if no sources are being opened.
 pub(crate) fn is_repeated(text: &str) -> bool {
     let mut opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(lines) = opening.as_mut() else { return false };
@@ -47,10 +47,10 @@ pub(crate) fn is_repeated(text: &str) -> bool {
     OPENED.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
 }
 
-/// Opens the log of a daemon: `file`, or else the system's.
+/// Opens the log of a daemon: `file` if it is given, otherwise the system's log.
 ///
 /// # Errors
-/// The file cannot be written, or is none; the system has no more threads.
+/// The file cannot be written or is a pipe, or the system has no more threads.
 pub(crate) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, DaemonError> {
     let target = match file {
         Some(path) => LogTarget::File(open_file(path)?),
@@ -64,7 +64,7 @@ pub(crate) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, DaemonEr
     start_thread(target)
 }
 
-/// The log of a mount in the foreground.
+/// Opens the log of a mount in the foreground.
 ///
 /// # Errors
 /// The system has no more threads.
@@ -96,7 +96,8 @@ fn start_thread(target: LogTarget) -> Result<LogThread, DaemonError> {
 
 fn open_file(path: &Path) -> Result<File, DaemonError> {
     let refused = |why: &str| DaemonError::LogFile { path: path.to_owned(), why: why.to_owned() };
-    // Opening a pipe would wait for its reader, and a pipe without one would end the daemon.
+    // Opening a pipe would wait for its reader, and writing to a pipe without a reader would end
+    // the daemon.
     let is_pipe = |metadata: Metadata| metadata.file_type().is_fifo();
     let pipe = "it is a pipe; name a file, or use --foreground, which logs to standard error";
     if std::fs::metadata(path).is_ok_and(is_pipe) {

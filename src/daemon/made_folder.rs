@@ -1,5 +1,5 @@
-//! A folder that we made, and remove again: beneath the descriptor of its parent, so that neither a link that was put in its
-//! way since nor a parent that was moved leads elsewhere.
+//! A folder that bsafs made and removes again. It is removed beneath the descriptor of its parent.
+//! So neither a link that replaced it nor a parent that was moved can lead elsewhere.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,10 +10,11 @@ use rustix::fs::{
     AtFlags, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, mkdirat, open, openat, statat, unlinkat,
 };
 
-/// The extended attribute of folders that we made: the next mount on one that a killed daemon left behind removes it, too.
+/// The extended attribute of folders that bsafs made. If a killed daemon left such a folder behind,
+/// the next mount on it removes it.
 const MARK: &str = "user.bsafs.made";
 
-/// Removed when this is dropped, if it is empty and still the one that was made.
+/// A made folder. Dropping this removes it, if it is empty and still the folder that was made.
 #[derive(Debug)]
 pub(crate) struct MadeFolder {
     parent: OwnedFd,
@@ -23,22 +24,23 @@ pub(crate) struct MadeFolder {
 }
 
 impl MadeFolder {
-    /// Makes a folder. Links on the way to it are followed: the user named it.
+    /// Makes a folder. Links on the way to it are followed, because the user named it.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::AlreadyExists`] where something has its name.
+    /// A system call fails; [`io::ErrorKind::AlreadyExists`] if the name is taken.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         let (parent, name) = parent_and_name(path)?;
         mkdirat(&parent, &name, Mode::from_raw_mode(0o777))?;
         let made = openat(&parent, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
         let stat = rustix::fs::fstat(&made)?;
-        // Where there are no such attributes, what a killed daemon leaves behind stays.
+        // On file systems without such attributes, a folder that a killed daemon leaves behind
+        // stays.
         let _ = openat(&parent, &name, READABLE, Mode::empty())
             .and_then(|made| fsetxattr(&made, MARK, b"1", XattrFlags::empty()));
         Ok(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
     }
 
-    /// A folder that exists, if it was made by us once.
+    /// An existing folder, if bsafs made it once.
     pub(crate) fn left_behind(path: &Path) -> Option<Self> {
         let (parent, name) = parent_and_name(path).ok()?;
         let left = openat(&parent, &name, READABLE, Mode::empty()).ok()?;
@@ -50,13 +52,13 @@ impl MadeFolder {
 
     /// Leaves the folder where it is.
     pub(crate) fn keep(self) {
-        // It holds a descriptor and a name: nothing else is lost with it.
+        // Only a descriptor and a name are leaked.
         std::mem::forget(self);
     }
 }
 
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// Attributes need more than O_PATH.
+/// Flags for access to extended attributes, which `O_PATH` does not allow.
 const READABLE: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 fn parent_and_name(path: &Path) -> io::Result<(OwnedFd, OsString)> {
@@ -69,7 +71,7 @@ impl Drop for MadeFolder {
     fn drop(&mut self) {
         let now = statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         if now.is_ok_and(|now| (now.st_dev, now.st_ino) == self.identity) {
-            // Fails where it is in use again, and then it stays.
+            // Fails if the folder is in use again. Then it stays.
             let _ = unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
         }
     }
@@ -118,7 +120,7 @@ mod tests {
         let dir = tempfile::TempDir::new().unwrap();
         let path = dir.path().join("mnt");
         let made = MadeFolder::make(&path).unwrap();
-        // The first keeps its inode number in use.
+        // The renamed folder keeps its inode number in use.
         fs::rename(&path, dir.path().join("first")).unwrap();
         fs::create_dir(&path).unwrap();
         drop(made);

@@ -1,4 +1,5 @@
-//! The life of a mount: its mountpoint, detaching, privileges, the log, following the disk, and the overlay of a writable mount.
+//! The life of a mount: its mountpoint, detaching, privileges, the log, following the disk, and the
+//! overlay of a writable mount.
 
 pub(crate) mod detach;
 pub(crate) mod error;

@@ -1,4 +1,5 @@
-//! The folder to mount on: found, checked, made, cleared of a dead mount, and removed again if we made it.
+//! The folder to mount on. It is checked or made, cleared of a dead mount, and removed again if
+//! bsafs made it.
 
 use std::fs::File;
 use std::io;
@@ -20,19 +21,19 @@ use crate::fuse::{PassedMount, unmount};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::vfs::sources::folder_name;
 
-/// A folder that is ready to be mounted on. One that was made here is removed when this is dropped.
+/// A folder that is ready to be mounted on. Dropping this removes the folder if it was made here.
 #[derive(Debug)]
 pub(crate) struct Mountpoint {
-    /// Absolute and without links.
+    /// The path, absolute and without links.
     pub(crate) path: PathBuf,
     made: Option<MadeFolder>,
     lock: Option<File>,
-    /// Dropped after `made`, which lies in it.
+    /// Dropped after `made`, which is in this folder.
     _around: Option<LastMount>,
 }
 
 impl Mountpoint {
-    /// Prepares a folder that the user named. It is made if it is missing and its parent exists.
+    /// Prepares a folder that the user named. A missing folder is made if its parent exists.
     pub(crate) fn named(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
         clear_if_dead(path)?;
         match std::fs::metadata(path) {
@@ -61,14 +62,16 @@ impl Mountpoint {
         Self { path: mount.mountpoint.clone(), made: None, lock: None, _around: None }
     }
 
-    /// Makes a folder named after an archive or folder, in the current folder; numbered if that name is taken.
+    /// Makes a folder in the current folder, named after an archive or folder. The name gets a
+    /// number if it is taken.
     pub(crate) fn after(archive: &Path) -> Result<Self, DaemonError> {
         for name in folder_name::candidates(archive).take(1000) {
             let path = PathBuf::from(name);
             clear_if_dead(&path)?;
             let made = match MadeFolder::make(&path) {
                 Ok(made) => Some(made),
-                // An empty folder of that name is meant for this, or was left by a killed daemon.
+                // An empty folder of that name is used: the user made it for this, or a killed
+                // daemon left it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => left_behind(&path),
                 Err(error) => return Err(DaemonError::not_made("the mountpoint", &path, error)),
             };
@@ -90,14 +93,15 @@ impl Mountpoint {
         self.made.is_some()
     }
 
-    /// Whether a file, which perhaps does not exist yet, is below the folder.
+    /// Whether mounting on the folder will hide a file. The file may not exist yet.
     pub(crate) fn will_hide(&self, file: &Path) -> bool {
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let resolved = file.canonicalize().or_else(|_| file.parent().unwrap_or(&file).canonicalize());
         resolved.is_ok_and(|resolved| resolved.starts_with(&self.path))
     }
 
-    /// The same with a folder that was made. One that another process locked meanwhile stays: that process mounts on it.
+    /// Claims a folder that was made. If another process has locked it meanwhile, the folder stays,
+    /// because that process mounts on it.
     fn claim_made(path: &Path, made: MadeFolder, nonempty: bool) -> Result<Self, DaemonError> {
         match Self::claim(path, nonempty) {
             Ok(claimed) => {
@@ -113,11 +117,12 @@ impl Mountpoint {
         }
     }
 
-    /// Checks a folder and locks it until [`Mountpoint::unlock`]: of two mounts at once on one folder, which the kernel
-    /// would stack, the second is refused. A folder that may not be read cannot be locked, and is not.
+    /// Checks a folder and locks it until [`Mountpoint::unlock`]. The kernel would stack two mounts
+    /// on one folder; the lock refuses the second. A folder that may not be read is not locked.
     fn claim(path: &Path, nonempty: bool) -> Result<Self, Refusal> {
         let path = canonical(path)?;
-        // Before the folder is opened, which a mount whose daemon hangs would not answer.
+        // Checked before the folder is opened, because opening blocks if it is a mount whose daemon
+        // hangs.
         check_unmounted(&path)?;
         let lock = File::open(&path).ok();
         let locked = lock.as_ref().map(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive));
@@ -131,13 +136,13 @@ impl Mountpoint {
         Ok(Self { path, made: None, lock, _around: None })
     }
 
-    /// Once mounted: a further mount sees this one.
+    /// Unlocks the folder after mounting, when another process can see the mount.
     pub(crate) fn unlock(&mut self) {
         self.lock = None;
     }
 }
 
-/// Why a folder is not claimed.
+/// Why a folder could not be claimed.
 enum Refusal {
     /// Another process is mounting on it.
     Locked(DaemonError),
@@ -158,15 +163,16 @@ impl From<Refusal> for DaemonError {
     }
 }
 
-/// Another process locked the folder, or made it after we had looked.
+/// Another process locked the folder, or made it after this process had checked.
 const AT_ONCE: &str = "another mount is being made there at this moment";
 
-/// The error of every access to a mount whose daemon was killed.
+/// Whether an error is the one that every access to a killed daemon's mount returns.
 fn is_disconnected(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error())
 }
 
-/// Unmounts the dead mount of a killed daemon of ours. Mounts of other programs may recover, and stay.
+/// Unmounts the dead mount of a killed bsafs daemon. Mounts of other programs may recover, and
+/// stay.
 fn clear_if_dead(path: &Path) -> Result<(), DaemonError> {
     let mountpoint = resolve_mountpoint(path);
     match mountinfo::mounted_at(&mountpoint) {
@@ -178,24 +184,25 @@ fn clear_if_dead(path: &Path) -> Result<(), DaemonError> {
         .map_err(|error| refused(path, &format!("a dead mount is there and stays: {error}")))
 }
 
-/// Whether a mount has no daemon any more. Attributes are cached for ever and prove nothing: the kernel asks the daemon
-/// itself for statfs, if the mount is the caller's or has `allow_other`, and else answers with zeros; so root asks as the
-/// mount's owner. A daemon that does not answer within a second is alive: a dead one fails at once.
+/// Whether a mount has no daemon any more. Attributes prove nothing, because they are cached for
+/// ever. The kernel passes statfs on to the daemon only if the mount is the caller's or has
+/// `allow_other`. Otherwise it answers with zeros itself, so root asks as the mount's owner. A
+/// daemon that does not answer within a second is alive, because a dead one fails at once.
 fn is_dead(mounted: &MountEntry) -> bool {
     let (sender, answer) = mpsc::channel();
     let (path, owner) = (mounted.mountpoint.clone(), mounted.owner);
     let own = (geteuid().as_raw(), getegid().as_raw());
     let ask = move || match owner.filter(|owner| *owner != own && geteuid().is_root()) {
         Some(owner) => is_dead_for(owner, &path),
-        // ECONNABORTED: it died while it was asked.
+        // ECONNABORTED: the daemon died during the request.
         None => matches!(rustix::fs::statfs(&path), Err(Errno::NOTCONN | Errno::CONNABORTED)),
     };
-    // Nobody receives the answer where it comes too late.
+    // Sending fails if the answer comes too late.
     let asked = thread::Builder::new().spawn(move || sender.send(ask()));
     asked.is_ok() && answer.recv_timeout(Duration::from_secs(1)) == Ok(true)
 }
 
-/// The same by a process of the mount's owner.
+/// Asks whether a mount is dead, in a process of the mount's owner.
 fn is_dead_for((user, group): (u32, u32), mountpoint: &Path) -> bool {
     let mut stat = Command::new("stat");
     stat.args(["-f", "--"]).arg(mountpoint).uid(user).gid(group).env("LC_ALL", "C");
@@ -208,13 +215,13 @@ fn is_dead_for((user, group): (u32, u32), mountpoint: &Path) -> bool {
     })
 }
 
-/// The absolute path of a mountpoint, without links. The mountpoint itself is not resolved unless it is a link: that fails
-/// on a dead mount.
+/// The absolute path of a mountpoint, without links. The mountpoint itself is resolved only if it
+/// is a link, because resolving fails on a dead mount.
 pub(crate) fn resolve_mountpoint(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let absolute: PathBuf = absolute.components().collect();
     match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
-        // What is mounted is not looked at: its daemon may hang.
+        // A mounted folder is not accessed, because its daemon may hang.
         (Some(Ok(parent)), Some(name))
             if mountinfo::mounted_at(&parent.join(name)).is_some() || !absolute.is_symlink() =>
         {
@@ -234,7 +241,8 @@ fn check_unmounted(path: &Path) -> Result<(), DaemonError> {
     })
 }
 
-/// A folder that a killed daemon left. What is mounted is not opened: its daemon may hang.
+/// The folder at a path, if a killed daemon left it there. A mounted folder is not opened, because
+/// its daemon may hang.
 fn left_behind(path: &Path) -> Option<MadeFolder> {
     let is_mounted = mountinfo::mounted_at(&path.canonicalize().ok()?).is_some();
     (!is_mounted).then(|| MadeFolder::left_behind(path)).flatten()

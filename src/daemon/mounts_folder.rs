@@ -1,4 +1,5 @@
-//! The folder in which `bsafs open` makes its mountpoints: made, locked while one is made, and removed with the last.
+//! The folder in which `bsafs open` makes its mountpoints. It is locked while a mountpoint is made,
+//! and removed with the last one.
 
 use std::fs::File;
 use std::io;
@@ -13,25 +14,25 @@ use rustix::io::Errno;
 use super::error::DaemonError;
 use super::made_folder::MadeFolder;
 
-/// How long another process may mount.
+/// How long to wait for another process that mounts.
 const LOCK_TIME: Duration = Duration::from_secs(120);
-/// Between looks whether it has.
+/// Interval between attempts to lock.
 const STEP: Duration = Duration::from_millis(20);
 
-/// A folder for mountpoints, locked: of two processes at once, the second sees what the first mounted. Dropped, it is removed
-/// if we made it and nothing was mounted.
+/// A locked folder for mountpoints. Of two processes at once, the second sees what the first
+/// mounted. Dropping this removes the folder if bsafs made it and nothing is mounted in it.
 #[derive(Debug)]
 pub(crate) struct MountsFolder {
-    /// Absolute and without links.
+    /// The path, absolute and without links.
     pub(crate) path: PathBuf,
     lock: Option<File>,
 }
 
 impl MountsFolder {
-    /// Locks a folder, which is made if it is missing.
+    /// Locks a folder, and makes it if it is missing.
     ///
     /// # Errors
-    /// The system's, and where another process holds the lock for minutes.
+    /// A system call fails, or another process holds the lock for minutes.
     pub(crate) fn lock(path: &Path) -> Result<Self, DaemonError> {
         let began = Instant::now();
         while began.elapsed() < LOCK_TIME {
@@ -45,7 +46,7 @@ impl MountsFolder {
                     let path = path.canonicalize().map_err(|error| DaemonError::folder(path, error))?;
                     return Ok(Self { path, lock });
                 }
-                // Another process has it, or removed it since.
+                // Another process has locked the folder, or has removed it since.
                 Ok(None) => sleep(STEP),
                 Err(error) => return Err(DaemonError::folder(path, error)),
             }
@@ -61,7 +62,7 @@ impl Drop for MountsFolder {
     }
 }
 
-/// For a mount on a folder that was made: removes the folder around it with the last mount, if that is one for mountpoints.
+/// Removes the folder around a mountpoint with the last mount, if bsafs made it for mountpoints.
 #[derive(Debug)]
 pub(crate) struct LastMount {
     pub(crate) around: PathBuf,
@@ -73,7 +74,7 @@ impl Drop for LastMount {
     }
 }
 
-/// Removes a folder that we made, if it is empty and nobody is about to mount in it.
+/// Removes a folder that bsafs made, if it is empty and no process is about to mount in it.
 fn remove_if_left(path: &Path) {
     let Some(left) = MadeFolder::left_behind(path) else { return };
     match lock_existing(path) {
@@ -82,8 +83,8 @@ fn remove_if_left(path: &Path) {
     }
 }
 
-/// Locks a folder; the inner `None` is one that cannot be locked on its file system, the outer one is locked by another
-/// process, or not at its path any more.
+/// Locks a folder. Returns `None` if another process has locked it, or if it is not at its path any
+/// more. Returns `Some(None)` if its file system has no locks.
 fn lock_existing(path: &Path) -> io::Result<Option<Option<File>>> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = match open(path, flags, Mode::empty()) {

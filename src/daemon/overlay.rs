@@ -1,8 +1,9 @@
-//! A writable view: an overlay that shows a mount and a folder of the user's as one. The mount stays as it is; what is written,
-//! changed or deleted goes to that folder. Root's is one of the kernel, everybody else's one of fuse-overlayfs.
+//! A writable mount: an overlay that shows a mount and a folder of the user as one. The mount stays
+//! as it is. What is written, changed or deleted goes to that folder. Root gets an overlay of the
+//! kernel, other users get one of fuse-overlayfs.
 //!
-//! The mount itself is beside that folder, and not below the overlay on the same path: fusermount3 may not look at a mount of FUSE,
-//! not even to mount over it.
+//! The mount itself is beside that folder, and not below the overlay on the same path. The reason
+//! is that fusermount3 may not access a FUSE mount, not even to mount over it.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{DirBuilder, File};
@@ -22,38 +23,40 @@ use super::error::DaemonError;
 use crate::fuse::{MountError, MountRequest, is_root_controlled, unmount_entry};
 use crate::system::mountinfo::{self, MountEntry};
 
-/// The folders of an overlay that is to be mounted.
+/// The folders of an overlay, ready to be mounted.
 #[derive(Debug)]
 pub(crate) struct Overlay {
     upper: PathBuf,
-    /// Beside `upper`, for part of it must be on the same file system.
+    /// Beside `upper`, because its work folder must be on the same file system.
     made: MadeForOverlay,
 }
 
-/// The folder that is made for an overlay. Dropped, it is removed with what is in it.
+/// The folder that is made for an overlay. Dropping this removes the folder with what is in it.
 #[derive(Debug)]
 struct MadeForOverlay {
     path: PathBuf,
-    /// It, locked: a second overlay with the same folders breaks the first.
+    /// The folder, locked, because a second overlay with the same folders would break the first.
     lock: OwnedFd,
 }
 
 /// The program that makes overlays for ordinary users.
 const PROGRAM: &str = "fuse-overlayfs";
-/// In the folder that is made: where the mount is, and where the overlay prepares what it then renames.
+/// The mount's folder in the made folder. The overlay prepares files in [`WORK`] before it renames
+/// them.
 const LOWER: &str = "lower";
-/// The end of the name of the folder that is made.
+/// The suffix of the made folder's name.
 const MADE_END: &str = ".bsafs-work";
 const WORK: &str = "work";
-/// What overlays make in the latter.
+/// The folders that overlays make in [`WORK`].
 const IN_WORK: [&str; 2] = ["work", "index"];
-/// A path that is not much shorter than a page, which is all that the kernel takes of options.
+/// Longer paths are passed by descriptor, because the kernel takes no more than a page of options.
 const LONG: usize = 1000;
-/// Not through a link: somebody else may be allowed to write beside it.
+/// Flags that do not follow a link, because another user may be allowed to write to the parent
+/// folder.
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Overlay {
-    /// Makes what an overlay with this upper layer needs.
+    /// Makes the folders that an overlay with this upper folder needs.
     pub(crate) fn prepare(upper: &Path, mountpoint: &Path) -> Result<Self, DaemonError> {
         let cannot = |what: String| DaemonError::Overlay(format!(" {what}"));
         let upper = upper.canonicalize().map_err(|error| cannot(format!("{}: {error}", upper.display())))?;
@@ -86,7 +89,8 @@ impl Overlay {
         }
         let made = MadeForOverlay::lock(made).map_err(|what| cannot(format!("{shown}: {what}")))?;
         let overlay = Self { upper, made };
-        // Left by a daemon that was killed: one that lives has the folder locked. The overlay may be there still.
+        // A killed daemon left this mount, because a live one would have the folder locked. The
+        // overlay may still be there.
         if let Some(left) = mountinfo::mounted_at(&overlay.lower()).filter(MountEntry::is_ours) {
             if let Some(used) = over(&left) {
                 let used = used.mountpoint.display();
@@ -98,20 +102,20 @@ impl Overlay {
         }
         overlay.made.empty();
         for folder in [LOWER, WORK].map(|name| overlay.made.path.join(name)) {
-            // The rest, which is left when the system ends, the overlay removes.
+            // A folder may be left from a crash of the system. The overlay empties it.
             let made = DirBuilder::new().mode(0o700).recursive(true).create(&folder);
             made.map_err(|error| cannot(format!("needs {}: {error}", folder.display())))?;
         }
         Ok(overlay)
     }
 
-    /// Where the mount is to be.
+    /// The folder to mount on, beneath the overlay.
     pub(crate) fn lower(&self) -> PathBuf {
         self.made.path.join(LOWER)
     }
 
-    /// Mounts it on a folder. The mount, which was asked for by `request`, must answer, by other threads than this one. What
-    /// files may not do there, they may not do here.
+    /// Mounts the overlay on a folder. The mount that `request` made must already answer, on other
+    /// threads than this one. The overlay gets the mount's restrictions.
     pub(crate) fn mount(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), DaemonError> {
         let failed = |what: String| DaemonError::Overlay(format!(": {what}"));
         let mut reason = String::new();
@@ -140,7 +144,7 @@ impl Overlay {
         for (is_set, option) in [(request.noexec, ",noexec"), (request.allow_other, ",allow_other")] {
             options.push(if is_set { option } else { "" });
         }
-        // It goes to the background once it has mounted, and closes its output then.
+        // The program goes to the background once it has mounted, and then closes its output.
         let mut command = Command::new(PROGRAM);
         command.arg("-o").arg(options).arg(mountpoint).stdin(Stdio::null()).stdout(Stdio::null());
         let run = command.stderr(Stdio::piped()).output().map_err(|error| match error.kind() {
@@ -153,12 +157,12 @@ impl Overlay {
         }
     }
 
-    /// The options of either kind, and what must be open meanwhile.
+    /// The options for both kinds of overlay, and the files that must stay open while mounting.
     fn options(&self) -> io::Result<(OsString, Vec<File>)> {
         let (mut options, mut open) = (OsString::new(), Vec::new());
         for (name, path) in ["lowerdir=", ",upperdir=", ",workdir="].into_iter().zip(self.folders()) {
             options.push(name);
-            // No two kernels agree how these are escaped.
+            // No two kernels agree how separators are escaped.
             match has_separator(&path) || path.as_os_str().len() > LONG {
                 false => options.push(path),
                 true => {
@@ -177,7 +181,7 @@ impl Overlay {
 }
 
 impl MadeForOverlay {
-    /// Makes a folder, or takes the one that is left from before, and locks it.
+    /// Makes the folder or takes an existing one, and locks it.
     fn lock(path: PathBuf) -> Result<Self, String> {
         let failed =
             |errno: Errno| format!("needs the folder {}: {}", path.display(), io::Error::from(errno));
@@ -196,12 +200,13 @@ impl MadeForOverlay {
             Err(Errno::WOULDBLOCK) => return Err(in_use()),
             Err(errno) => log::debug!("{}: not locked: {errno}", path.display()),
         }
-        // The mount that has just ended removed it.
+        // A mount that has just ended may have removed the folder.
         let is_there = lstat(&path).is_ok_and(|now| (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino));
         if is_there { Ok(Self { path, lock: folder }) } else { Err(in_use()) }
     }
 
-    /// Removes what is in it: empty folders, and what overlays leave in theirs, a mark of deleted files for the next use.
+    /// Removes the contents of the folder: empty folders, and the mark of deleted files that an
+    /// overlay keeps in its own folders for later use.
     fn empty(&self) {
         if let Ok(work) = openat(&self.lock, WORK, FOLDER, Mode::empty()) {
             for name in IN_WORK {
@@ -231,8 +236,9 @@ impl Drop for MadeForOverlay {
     }
 }
 
-/// The overlay that makes a mount of ours writable, as long as it is mounted: that mount has its path for a source. Anybody may
-/// mount what looks like one; it must be of the same user.
+/// The overlay that makes a bsafs mount writable, if it is still mounted. The mount's source is the
+/// path of the overlay. Any user can mount something that looks like an overlay, so it must belong
+/// to the same user.
 pub(crate) fn over(mounted: &MountEntry) -> Option<MountEntry> {
     if !is_lower(&mounted.mountpoint) {
         return None;
@@ -241,36 +247,37 @@ pub(crate) fn over(mounted: &MountEntry) -> Option<MountEntry> {
     (is_overlay(&overlay) && overlay.user() == mounted.user()).then_some(overlay)
 }
 
-/// The mount that users find and use: where an overlay makes one writable, the overlay.
+/// The mount that users see and use: the overlay if there is one, otherwise the mount itself.
 pub(crate) fn shown(mounted: &MountEntry) -> MountEntry {
     over(mounted).unwrap_or_else(|| mounted.clone())
 }
 
-/// Where users find a mount, or found it before the overlay on it was ended.
+/// The path where users see a mount, or saw it before its overlay was unmounted.
 pub(crate) fn mountpoint(mounted: &MountEntry) -> PathBuf {
     if is_lower(&mounted.mountpoint) { PathBuf::from(&mounted.source) } else { mounted.mountpoint.clone() }
 }
 
-/// The mount of ours that is left of a writable one on a path, where nothing is mounted any more.
+/// The bsafs mount that is left of a writable mount on a path, after the overlay there was
+/// unmounted.
 pub(crate) fn left_of(path: &Path) -> Option<MountEntry> {
     let is_left = |it: &MountEntry| it.is_ours() && is_lower(&it.mountpoint) && Path::new(&it.source) == path;
     mountinfo::mounts().into_iter().find(is_left)
 }
 
-/// The mount of ours on a path, or beneath the overlay there.
+/// The bsafs mount on a path, or beneath the overlay there.
 pub(crate) fn ours_at(mountpoint: &Path) -> Option<MountEntry> {
     mountinfo::mounted_at(mountpoint).filter(MountEntry::is_ours).or_else(|| beneath(mountpoint))
 }
 
-/// The mount of ours that the overlay on a path makes writable.
+/// The bsafs mount that the overlay on a path makes writable.
 pub(crate) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
     mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
     let is_there = |it: &MountEntry| over(it).is_some_and(|overlay| overlay.mountpoint == mountpoint);
     mountinfo::mounts().into_iter().filter(MountEntry::is_ours).find(is_there)
 }
 
-/// Where a path that leads into a writable mount is in the mount beneath it; `Err` where what is there was written since, with
-/// where that is.
+/// Translates a path in a writable mount to the path in the mount beneath it. If the file was
+/// written since, returns `Err` with the path of the written file.
 pub(crate) fn path_beneath(path: &Path) -> Option<Result<PathBuf, PathBuf>> {
     path.ancestors().find_map(|folder| {
         let mounted = beneath(folder)?;
@@ -283,16 +290,16 @@ pub(crate) fn path_beneath(path: &Path) -> Option<Result<PathBuf, PathBuf>> {
     })
 }
 
-/// Ends a mount beneath an overlay that is gone, where its daemon does not, and removes the folders that were made for both. Of
-/// any other mount nothing is left to end.
+/// Unmounts a mount whose overlay is gone, if its daemon does not, and removes the folders that
+/// were made for both. Does nothing for other mounts.
 pub(crate) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
     if !is_lower(&mounted.mountpoint) {
         return Ok(());
     }
-    // Root makes and opens nothing where another user says.
+    // Root must not make or open a folder that another user chose.
     let is_own = mounted.user() == rustix::process::geteuid().as_raw();
     let made = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned);
-    // Locked by a daemon that hangs, and by the next mount.
+    // Fails if a daemon that hangs, or the next mount, has locked the folder.
     let made = made.and_then(|made| MadeForOverlay::lock(made).ok());
     if mountinfo::mounted_at(&mounted.mountpoint).is_some_and(|it| it.device == mounted.device) {
         unmount_entry(mounted, true)?;
@@ -301,7 +308,7 @@ pub(crate) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
     Ok(())
 }
 
-/// Whether a path is one on which what an overlay makes writable is mounted.
+/// Whether a path is the folder of a mount beneath an overlay.
 pub(crate) fn is_lower(path: &Path) -> bool {
     let made = path.parent().filter(|_| path.ends_with(LOWER));
     made.is_some_and(|made| made.as_os_str().as_bytes().ends_with(MADE_END.as_bytes()))
@@ -311,7 +318,7 @@ fn is_overlay(mounted: &MountEntry) -> bool {
     ["overlay", "fuse.fuse-overlayfs"].contains(&mounted.kind.as_str())
 }
 
-/// Whether a path has what separates options or layers.
+/// Whether a path contains a character that separates options or layers.
 fn has_separator(path: &Path) -> bool {
     path.as_os_str().as_bytes().iter().any(|byte| b",:\\".contains(byte))
 }

@@ -1,5 +1,6 @@
-//! Mounts for which root makes the mount, and a process with fewer rights reads a stranger's archives: `-o setuid=` and
-//! `-o drop_privileges`, by setpriv of util-linux.
+//! Mounts with fewer privileges: root makes the mount, and a process with fewer rights reads
+//! archives that may be hostile. Implements `-o setuid=` and `-o drop_privileges` with setpriv of
+//! util-linux.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,9 +10,9 @@ use super::error::DaemonError;
 /// Which rights the daemon keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Privileges {
-    /// The user that it becomes, by name or number.
+    /// The user that the daemon becomes, by name or number.
     pub(crate) user: Option<String>,
-    /// Whether it gives up all capabilities, and can never get any.
+    /// Whether the daemon gives up all capabilities, and can never get any.
     pub(crate) are_dropped: bool,
 }
 
@@ -24,7 +25,7 @@ pub(crate) struct User {
 }
 
 impl Privileges {
-    /// Whether the daemon is to have fewer rights than this process.
+    /// Whether the daemon gets fewer rights than this process.
     pub(crate) fn are_fewer(&self) -> bool {
         self.user.is_some() || self.are_dropped
     }
@@ -32,7 +33,7 @@ impl Privileges {
     /// The user that the daemon becomes.
     ///
     /// # Errors
-    /// There is none of this name.
+    /// There is no user of this name.
     pub(crate) fn find_user(&self) -> Result<Option<User>, DaemonError> {
         let Some(name) = &self.user else { return Ok(None) };
         let mut getent = Command::new("getent");
@@ -58,7 +59,7 @@ impl Privileges {
     }
 }
 
-/// `name:password:uid:gid:comment:home:shell`
+/// Parses a line of `getent passwd`: `name:password:uid:gid:comment:home:shell`.
 fn parse_passwd(line: &str) -> Option<User> {
     let mut fields = line.trim_end().split(':').skip(2);
     let (uid, gid) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);

@@ -1,4 +1,4 @@
-//! What a reload changed, in a line.
+//! One line about what a reload changed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,10 +6,11 @@ use std::path::Path;
 use crate::fs::{Replaced, View};
 use crate::system::text::count;
 
-/// Sources that are named; of further ones the number.
+/// Maximum number of sources that are named. Further sources are counted.
 const NAMED: usize = 3;
 
-/// `MyMod.bsa: 3 files added, 1 removed, 212 replaced`; `None` where nothing that is listed changed.
+/// Returns, for example, `MyMod.bsa: 3 files added, 1 removed, 212 replaced`; `None` if nothing
+/// that is listed changed.
 pub(crate) fn reload_line(replaced: &Replaced) -> Option<String> {
     let Replaced { then, now, changes } = replaced;
     if changes.is_empty() {
