@@ -1,4 +1,5 @@
-//! What is known of the files of a folder that is walked again: those in folders in which nothing happened need no look.
+//! Carries file sizes and times over to a new scan of the same folder. Files in folders in which
+//! nothing happened need no second stat.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -11,14 +12,15 @@ use super::file_state::FileStat;
 use super::loose_folder::LooseFolder;
 
 impl LooseFolder {
-    /// Takes over what an earlier walk of the same folder learnt of files in those folders for whose paths `is_quiet` holds:
-    /// nothing happened there since. A folder that is another one by now is not taken for it.
+    /// Takes over what an earlier scan of this folder learnt about its files. `is_quiet` says for
+    /// which folders, by path, nothing happened since; only their files are taken over. A folder
+    /// that another one has replaced is skipped.
     pub fn learn_from(&self, earlier: &Self, is_quiet: impl Fn(&Path) -> bool) {
         let mut counterparts: HashMap<(u32, &[u8]), u32> = HashMap::new();
         for (index, (parent, name, _)) in (0..).zip(earlier.names.folders()) {
             counterparts.insert((parent, name.bytes), index);
         }
-        // Of each folder, the one that the earlier walk found; parents come first.
+        // The index that each folder had in the earlier scan. Parents come first.
         let mut then: Vec<Option<u32>> = Vec::new();
         for (now, ((parent, name, _), path)) in (0_u32..).zip(self.names.folders().zip(self.folder_paths())) {
             let parent = if now == 0 { Some(0) } else { then[parent as usize] };
@@ -36,7 +38,8 @@ impl LooseFolder {
         }
     }
 
-    /// The folders for which `is_asked` holds and in which a file may not be what it was when it was looked at.
+    /// The folders for whose paths `is_asked` holds and in which a known file may have changed
+    /// since it was statted.
     pub fn stale_folders(&self, is_asked: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
         let mut stale = Vec::new();
         for (folder, path) in (0_u32..).zip(self.folder_paths()) {
@@ -58,7 +61,8 @@ impl LooseFolder {
         stale
     }
 
-    /// Whether a file is where an earlier walk found it, and nothing happened there.
+    /// Whether a file is still at the location that the earlier scan found, and nothing happened in
+    /// that folder.
     fn is_unmoved(
         &self,
         file: u32,
@@ -74,10 +78,10 @@ impl LooseFolder {
         }
     }
 
-    /// The files of a folder whose names an earlier walk found, too, and their numbers there.
+    /// The files of a folder that the earlier scan found too, each with its number there.
     fn common_files(&self, now: u32, earlier: &Self, then: u32) -> impl Iterator<Item = (u32, u32)> {
         let mut old = earlier.names.files_in(then).peekable();
-        // Both are in the order of their names.
+        // Both iterators are sorted by name.
         self.names.files_in(now).filter_map(move |file| {
             let name = self.names.file_name(file);
             while old.next_if(|&old| earlier.names.file_name(old) < name).is_some() {}
@@ -85,14 +89,14 @@ impl LooseFolder {
         })
     }
 
-    /// What a file is now.
+    /// The current state of a file on disk.
     fn stat(&self, file: u32) -> Option<FileStat> {
         let (root, path) = self.locate(file);
         let fd = root.open_beneath(&path, OFlags::PATH).ok()?;
         rustix::fs::fstat(&fd).ok().map(|stat| FileStat::of(&stat))
     }
 
-    /// Where a link leads that a file is.
+    /// The target of a file that is reached through a link.
     fn link_target(&self, file: u32) -> Option<PathBuf> {
         let (root, path) = self.locations.of_link(self.names.bytes(), file)?;
         Some(root.path.join(OsStr::from_bytes(&path)))

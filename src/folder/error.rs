@@ -1,4 +1,4 @@
-//! Why a folder could not be scanned, or a file of it not be read.
+//! Errors of scanning a folder and of reading its files.
 
 use std::fmt;
 use std::io;
@@ -8,9 +8,9 @@ use rustix::io::Errno;
 /// Why a folder could not be scanned.
 #[derive(Debug)]
 pub enum ScanError {
-    /// The system refused to open it.
+    /// The system refused to open the folder.
     Io(io::Error),
-    /// It has more files and folders than this, those behind links included.
+    /// The folder has more files and folders than this, including those behind links.
     TooMany(u32),
 }
 
@@ -36,19 +36,20 @@ impl From<Errno> for ScanError {
     }
 }
 
-/// Why a file could not be looked at or read.
+/// Why a file could not be statted or read.
 #[derive(Debug)]
 pub enum FileFault {
-    /// The file is gone, or is not the one that was looked at first: its device, inode number, size or mtime differs.
+    /// The file is gone, or is no longer the one that was statted first: its device, inode number,
+    /// size or mtime differs.
     Changed,
-    /// The system refused.
+    /// The system refused access.
     Io(io::Error),
 }
 
 impl From<Errno> for FileFault {
     fn from(errno: Errno) -> Self {
         match errno {
-            // Where the scan found a file there is nothing, a link, or a mount.
+            // The scan found a file here; now the path has nothing, a link, or a mount.
             Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::STALE => Self::Changed,
             errno => Self::Io(errno.into()),
         }

@@ -1,4 +1,5 @@
-//! What was learnt of a file when somebody first looked at it, and stays so: 24 bytes a file.
+//! Size, time and identity of a file. They are learnt by the first stat and then fixed; each file
+//! takes 24 bytes.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -6,53 +7,57 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::Stat;
 use twox_hash::XxHash3_64;
 
-/// A file's size and time, and which file it is.
+/// A file's size and mtime, and which file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStat {
     /// In bytes.
     pub size: u64,
-    /// When its content was last changed (mtime), in nanoseconds since 1970; years that do not fit are the nearest that do.
+    /// The mtime in nanoseconds since 1970, clamped to years that fit.
     pub modified: i64,
-    /// A hash of device and inode number, never 0, and below it one of the ctime, whose lowest bit says that it was settled.
+    /// Upper half: a hash of device and inode number, never 0. Lower half: a hash of the ctime,
+    /// whose lowest bit is [`SETTLED_BIT`].
     pub(super) identity: u64,
 }
 
-/// The mtime is that of the beginning of a write, and coarse (FAT's: 2 s): a file that was changed this recently when it was looked
-/// at may have changed since and have the same times.
+/// Minimum age of the mtime that proves anything. The mtime is set at the beginning of a write and
+/// is coarse (2 s on FAT). A file that was just modified can change again and keep its mtime.
 const SETTLED: Duration = Duration::from_secs(2);
-/// In [`FileStat::identity`].
+/// Marks a [`FileStat::identity`] whose mtime was old enough at the stat.
 const SETTLED_BIT: u64 = 1;
-/// In the identity of a [`FileState`] alone: it was taken over from an earlier walk.
+/// Marks the identity of a [`FileState`] that was taken over from an earlier scan. [`FileStat`]
+/// never has it.
 const CARRIED_BIT: u64 = 2;
 
-/// Bits of a hash.
+/// Length of one hash, in bits.
 const HASH_BITS: u32 = 32;
 
 impl FileStat {
-    /// When its content was last changed, as the mount shows it.
+    /// The mtime as the mount shows it.
     pub fn modified(&self) -> SystemTime {
         system_time(self.modified)
     }
 
-    /// Whether it is the same in all, whenever each was looked at.
+    /// Whether two stats are equal in everything except when they were made.
     pub fn is_equal(&self, other: &Self) -> bool {
         let state = |it: &Self| (it.size, it.modified, it.identity | SETTLED_BIT);
         state(self) == state(other)
     }
 
-    /// Whether what is equal to it later is the same content: it had been changed long enough before it was looked at.
+    /// Whether equal metadata later implies equal content. It does if the mtime was at least two
+    /// seconds away from the time of the stat.
     pub fn is_settled(&self) -> bool {
         self.identity & SETTLED_BIT != 0
     }
 
-    /// Whether it is one file with the same content, as far as reads check. Permissions and links may be others: that moves the
-    /// ctime, as does a change that puts size and mtime back, which the next view tells from what is equal in all.
+    /// Whether both describe the same file with the same content, as far as reads check. The ctime
+    /// is ignored because a new mode or hard link moves it. So this misses a change that puts size
+    /// and mtime back; the next view detects it with [`FileStat::is_equal`].
     pub(super) fn is_same_file(&self, other: &Self) -> bool {
         let object = |stat: &Self| (stat.size, stat.modified, stat.identity >> HASH_BITS);
         object(self) == object(other)
     }
 
-    /// A hash of which file it is, its size and its mtime.
+    /// A hash of the file's identity, size and mtime.
     pub fn state_hash(&self) -> u64 {
         let parts = [self.identity >> HASH_BITS, self.size, self.modified.cast_unsigned()];
         XxHash3_64::oneshot(parts.map(u64::to_le_bytes).as_flattened())
@@ -68,14 +73,14 @@ impl FileStat {
     }
 }
 
-/// Whether a file was changed long enough ago. Clocks of servers may be ahead.
+/// Whether the mtime is far enough from now, in either direction: a server's clock may be ahead.
 fn is_settled(stat: &Stat) -> bool {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
     u128::from(now.abs_diff(modified(stat))) >= SETTLED.as_nanos()
 }
 
-/// A hash of two numbers, of 32 bits.
+/// A 32-bit hash of two numbers.
 fn hash(numbers: [u64; 2]) -> u64 {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&numbers[0].to_le_bytes());
@@ -89,15 +94,16 @@ pub(super) fn modified(stat: &Stat) -> i64 {
     stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
-/// A time in nanoseconds since 1970 as the mount shows it: one that is earlier is that of 1970, as of archives.
+/// Converts nanoseconds since 1970 to a time. Times before 1970 are clamped to 1970, as for
+/// archives.
 pub fn system_time(nanoseconds: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
 }
 
-/// What is known of a file. It is learnt once, under the lock of its folder.
+/// What is known of a file. It is set once, under the lock of the folder.
 #[derive(Debug, Default)]
 pub(super) struct FileState {
-    /// 0 while nothing is known; stored last.
+    /// 0 while nothing is known. Stored last.
     identity: AtomicU64,
     size: AtomicU64,
     modified: AtomicI64,
@@ -113,12 +119,12 @@ impl FileState {
         })
     }
 
-    /// Whether it was taken over from an earlier walk.
+    /// Whether the state was taken over from an earlier scan.
     pub(super) fn is_carried(&self) -> bool {
         self.identity.load(Ordering::Acquire) & CARRIED_BIT != 0
     }
 
-    /// The same as [`FileState::set`] of what an earlier walk learnt.
+    /// Sets what an earlier scan learnt. Must not be called by two threads at once.
     pub(super) fn carry(&self, stat: FileStat) {
         self.set(FileStat { identity: stat.identity | CARRIED_BIT, ..stat });
     }

@@ -1,22 +1,25 @@
-//! What of a folder is looked at: all of it, or what a game or a mod manager does.
+//! Which part of a folder is scanned: all of it, or what a game or a mod manager uses.
 
-/// Which files and folders a scan takes. Names are compared without the case of ASCII letters; both separators are one.
+/// Which files and folders a scan takes. Comparisons ignore the case of ASCII letters, and `/`
+/// equals `\`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Where it is set: only what lies directly in the folder, and what lies below these folders.
+    /// If set, a scan takes only what lies directly in the folder and what lies below these
+    /// folders.
     pub only_below: Option<Vec<String>>,
-    /// Whether files that lie directly in the folder are left out.
+    /// Whether to leave out files that lie directly in the folder.
     pub no_direct_files: bool,
-    /// Names that are left out directly in the folder.
+    /// Names of files and folders to leave out directly in the folder.
     pub not_at_root: Vec<String>,
-    /// Names of folders that are left out wherever they are.
+    /// Names of folders to leave out at any depth.
     pub not_folders: Vec<String>,
-    /// Endings of names of files that are left out wherever they are.
+    /// Endings of names of files to leave out at any depth.
     pub not_suffixes: Vec<String>,
 }
 
 impl Filter {
-    /// Whether a file of this name is taken, in the folder with this path from the root on.
+    /// Whether to take a file of this name. `folder` is the path of its folder, relative to the
+    /// root.
     pub(super) fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {
         let has_suffix = |suffix: &String| {
             let at = name.len().checked_sub(suffix.len());
@@ -31,7 +34,7 @@ impl Filter {
             || self.only_below.as_ref().is_none_or(|only| only.iter().any(|it| is_at_or_below(folder, it)))
     }
 
-    /// Whether the folder with this path from the root on is walked.
+    /// Whether to walk a folder. `path` is relative to the root.
     pub(super) fn takes_folder(&self, path: &[u8]) -> bool {
         let at = path.iter().rposition(|&byte| byte == b'/');
         let name = at.map_or(path, |at| &path[at + 1..]);
@@ -46,7 +49,7 @@ impl Filter {
         })
     }
 
-    /// Whether the path of a folder decides anything.
+    /// Whether the filter takes everything.
     pub(super) fn is_all(&self) -> bool {
         *self == Self::default()
     }
@@ -56,7 +59,7 @@ impl Filter {
     }
 }
 
-/// Whether a path is that of a folder or of something below it.
+/// Whether a path is that of a folder, or lies below it.
 fn is_at_or_below(path: &[u8], folder: &str) -> bool {
     let mut path = parts(path);
     parts(folder.as_bytes()).all(|part| path.next().is_some_and(|it| it.eq_ignore_ascii_case(part)))

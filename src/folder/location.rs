@@ -1,15 +1,15 @@
-//! Where files and folders are: beneath which descriptor, and by which path.
+//! Where each file and folder is on disk: a descriptor, and a path beneath it.
 
 use std::sync::Arc;
 
 use super::mounts::Root;
 use super::names::{FolderRecord, joined, name_at, path_from};
 
-/// A folder from which paths go on: the named one, or one that a link leads to.
+/// A folder that paths are relative to: the scanned folder, or one that a link leads to.
 #[derive(Debug)]
 pub(super) struct Base {
     pub(super) root: Arc<Root>,
-    /// Its path beneath the root.
+    /// Path beneath the root.
     pub(super) path: Box<[u8]>,
 }
 
@@ -18,18 +18,20 @@ pub(super) struct Base {
 struct LinkedFile {
     file: u32,
     base: u32,
-    /// Its name there.
+    /// Name at the link's target; `file` has the link's own name.
     name: u32,
 }
 
-/// Where the files and folders are that are not where their names are.
+/// Locations of files and folders that are reached through a link. All others are where their names
+/// say.
 #[derive(Debug)]
 pub(super) struct Locations {
-    /// The named folder first.
+    /// The scanned folder comes first.
     bases: Vec<Base>,
-    /// Folders that are reached through a link, ascending, and their bases; the named folder first.
+    /// Folders that are reached through a link, ascending, with their bases. The scanned folder
+    /// comes first.
     folders: Vec<(u32, u32)>,
-    /// By file, ascending.
+    /// Ascending by file.
     links: Vec<LinkedFile>,
 }
 
@@ -44,23 +46,23 @@ impl Locations {
         u32::try_from(self.bases.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// Records that a folder is that of a base. Folders come in ascending order.
+    /// Records that a folder is at a base. Folders must come in ascending order.
     pub(super) fn link_folder(&mut self, folder: u32, base: u32) {
         self.folders.push((folder, base));
     }
 
-    /// Records that a file is in the folder of a base. Files come in ascending order.
+    /// Records that a file is in the folder of a base. Files must come in ascending order.
     pub(super) fn link_file(&mut self, file: u32, base: u32, name: u32) {
         self.links.push(LinkedFile { file, base, name });
     }
 
-    /// The base of a folder, if it has one of its own.
+    /// The base of a folder that is reached through a link, and of the scanned folder.
     pub(super) fn base_of(&self, folder: u32) -> Option<&Base> {
         let found = self.folders.binary_search_by_key(&folder, |(folder, _)| *folder).ok()?;
         self.bases.get(self.folders[found].1 as usize)
     }
 
-    /// The descriptor beneath which a folder is, and its path there.
+    /// The descriptor beneath which a folder is, and the path from there.
     pub(super) fn of_folder(
         &self,
         bytes: &[u8],
@@ -79,7 +81,8 @@ impl Locations {
         (&base.root, path)
     }
 
-    /// The same of a file that is reached through a link.
+    /// The descriptor beneath which a linked file is, and the path from there. `None` for a file
+    /// without a link.
     pub(super) fn of_link(&self, bytes: &[u8], file: u32) -> Option<(&Arc<Root>, Vec<u8>)> {
         let found = self.links.binary_search_by_key(&file, |link| link.file).ok()?;
         let LinkedFile { base, name, .. } = self.links[found];
@@ -87,12 +90,12 @@ impl Locations {
         Some((&base.root, joined(base.path.to_vec(), name_at(bytes, name).bytes)))
     }
 
-    /// The same of all such files.
+    /// Descriptor and path of every file that is reached through a link.
     pub(super) fn linked_files(&self, bytes: &[u8]) -> impl Iterator<Item = (&Arc<Root>, Vec<u8>)> {
         self.links.iter().filter_map(|link| self.of_link(bytes, link.file))
     }
 
-    /// Folders that are reached through a link, or that something is mounted on.
+    /// Folders that are reached through a link, or that another file system is mounted on.
     pub(super) fn linked_folders(&self) -> impl Iterator<Item = u32> {
         self.folders.iter().skip(1).map(|(folder, _)| *folder)
     }
@@ -102,8 +105,8 @@ impl Locations {
         self.links.iter().map(|link| link.file)
     }
 
-    /// Gives the direct files, the first of all, their new numbers: `kept` has the old ones of those that stay, and `direct`
-    /// is how many there were.
+    /// Renumbers files after some direct files were removed. Direct files have the lowest numbers.
+    /// `kept` has the old numbers of those that stay, and `direct` is how many there were.
     pub(super) fn renumber(&mut self, direct: u32, kept: &[u32]) {
         let removed = direct - u32::try_from(kept.len()).unwrap_or(direct);
         self.links.retain_mut(|link| {
@@ -122,7 +125,7 @@ impl Locations {
         self.links.shrink_to_fit();
     }
 
-    /// The folder itself.
+    /// The scanned folder.
     pub(super) fn root(&self) -> &Arc<Root> {
         &self.bases[0].root
     }

@@ -1,4 +1,4 @@
-//! A loose file that was open when its folder got another of its name: whoever reads it goes on.
+//! A loose file that was open when a reload replaced it, so that its readers can read on.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::error::FileFault;
 use super::file_state::FileStat;
 
-/// A file by its descriptor.
+/// An open file with the state that it had.
 #[derive(Debug)]
 pub struct LooseFile {
     pub(super) file: Arc<File>,
@@ -17,20 +17,20 @@ pub struct LooseFile {
 }
 
 impl LooseFile {
-    /// What it is.
+    /// The state that the file had when it was first statted.
     pub fn stat(&self) -> FileStat {
         self.known
     }
 
-    /// The device that it is on (`st_dev`).
+    /// The device of the file (`st_dev`).
     pub fn device(&self) -> u64 {
         self.device
     }
 
-    /// Its bytes from `offset` on: `len` of them, or fewer at its end.
+    /// Reads `len` bytes from `offset` on, or fewer at the end of the file.
     ///
     /// # Errors
-    /// [`FileFault::Changed`] where it was written to, even if the read succeeded.
+    /// [`FileFault::Changed`] if the file was written to, even if the read succeeded.
     pub fn read_at(&self, offset: u64, len: u32) -> Result<Vec<u8>, FileFault> {
         let end = self.known.size.min(offset.saturating_add(u64::from(len)));
         let mut bytes = vec![0; usize::try_from(end.saturating_sub(offset)).unwrap_or(0)];

@@ -1,4 +1,4 @@
-//! A folder of loose files: what is known of its files, and their bytes.
+//! A folder of loose files: its names, what is known of its files, and reads.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -22,10 +22,11 @@ use super::names::{LooseNames, joined};
 use super::notes::{Notes, WalkNote};
 use super::open_files::OpenFiles;
 
-/// A folder of loose files, as a scan found it. Files are numbered in the order of [`LooseNames::files`].
+/// A folder of loose files, as a scan found it. Files are numbered in the order of
+/// [`LooseNames::files`].
 #[derive(Debug)]
 pub struct LooseFolder {
-    /// Its number among those that share open files.
+    /// Distinguishes this folder from others that share the open files.
     number: u32,
     path: PathBuf,
     filter: Filter,
@@ -33,7 +34,7 @@ pub struct LooseFolder {
     pub(super) locations: Locations,
     notes: Notes,
     states: Vec<FileState>,
-    /// Held while something is learnt.
+    /// Held while a file's state is set.
     learning: Mutex<()>,
     learnt: AtomicU32,
     known_bytes: AtomicU64,
@@ -67,57 +68,57 @@ impl LooseFolder {
         }
     }
 
-    /// Its path; absolute.
+    /// The absolute path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What of it was walked.
+    /// The filter that the scan used.
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    /// Its names.
+    /// The names of all files and folders.
     pub fn names(&self) -> &LooseNames {
         &self.names
     }
 
-    /// What the scan left out, at most 1,000 things, and how many more there were.
+    /// What the scan left out: at most 1,000 notes, and how many more there were.
     pub fn notes(&self) -> (&[WalkNote], usize) {
         (&self.notes.kept, self.notes.dropped)
     }
 
-    /// The paths of all folders in it, its own first.
+    /// The paths of the folder and of all folders in it, its own path first.
     pub fn folder_paths(&self) -> impl Iterator<Item = PathBuf> {
         let folders = 0..u32::try_from(self.names.folders().len()).unwrap_or(u32::MAX);
         folders.map(|folder| self.path.join(OsStr::from_bytes(&self.names.folder_path(folder))))
     }
 
-    /// The paths of all files that links lead to.
+    /// The targets of all links to files.
     pub fn link_targets(&self) -> impl Iterator<Item = PathBuf> {
         let targets = self.locations.linked_files(self.names.bytes());
         targets.map(|(root, path)| root.path.join(OsStr::from_bytes(&path)))
     }
 
-    /// The paths in it of all links that lead to files and folders.
+    /// The paths in this folder of all links to files and folders.
     pub fn link_paths(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.locations.linked_folders().map(|folder| self.names.folder_path(folder));
         let files = self.locations.files_of_links().map(|file| self.names.file_path(file));
         folders.chain(files).map(|path| self.path.join(OsStr::from_bytes(&path)))
     }
 
-    /// The device that it is on (`st_dev`), and its inode number there.
+    /// The device (`st_dev`) and inode number of the folder.
     pub fn identity(&self) -> (u64, u64) {
         self.locations.root().identity
     }
 
-    /// When something was last put into it or taken out, in nanoseconds since 1970.
+    /// The mtime of the folder in nanoseconds since 1970: when an entry was last added or removed.
     pub fn modified(&self) -> i64 {
         self.names.modified()
     }
 
-    /// Forgets those of the files directly in it for which `is_out` holds, which takes a file's number and name; the
-    /// others get new numbers. To be called before anything is learnt.
+    /// Removes the direct files for which `is_out` holds, given a file's number and name. Files get
+    /// new numbers, so call this before anything is learnt.
     pub fn leave_out(&mut self, is_out: impl Fn(u32, &[u8]) -> bool) {
         let direct = u32::try_from(self.names.direct_files().count()).unwrap_or(u32::MAX);
         let kept = self.names.remove_direct(is_out);
@@ -126,22 +127,22 @@ impl LooseFolder {
         self.states.shrink_to_fit();
     }
 
-    /// The device that a file is on.
+    /// The device of a file's location (`st_dev`).
     pub fn device(&self, file: u32) -> u64 {
         self.locate(file).0.identity.0
     }
 
-    /// What is known of a file; nothing before it was looked at.
+    /// What is known of a file; `None` before it was first statted.
     pub fn known(&self, file: u32) -> Option<FileStat> {
         self.states[file as usize].get()
     }
 
-    /// Whether every file was looked at.
+    /// Whether every file was statted.
     pub fn is_all_known(&self) -> bool {
         self.learnt.load(Ordering::Relaxed) == self.names.file_count()
     }
 
-    /// The sizes of all files that were looked at, in bytes.
+    /// Total size of all files that were statted, in bytes.
     pub fn known_bytes(&self) -> u64 {
         self.known_bytes.load(Ordering::Relaxed)
     }
@@ -151,7 +152,8 @@ impl LooseFolder {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Looks at a file: the first look decides which file it is, and what its size and time are.
+    /// Stats a file, unless it is known. The first stat fixes which file it is, its size and its
+    /// mtime.
     ///
     /// # Errors
     /// [`FileFault`].
@@ -164,11 +166,12 @@ impl LooseFolder {
         self.learn(file, &rustix::fs::fstat(&fd)?)
     }
 
-    /// Fills `buffer` with the bytes of a file at `offset`, which end within it.
+    /// Fills `buffer` from a file at `offset`. The range must end within the file.
     ///
     /// # Errors
-    /// [`FileFault::Changed`] where the file is not the one that was looked at first, even if the read succeeded: compared
-    /// after the read, so that a write between the two is seen. The next read looks again.
+    /// [`FileFault::Changed`] if the file is not the one that was statted first, even if the read
+    /// succeeded. The check comes after the read, so that it sees a write in between. The file is
+    /// then closed, and the next read opens it again.
     pub fn read_exact_at(&self, file: u32, buffer: &mut [u8], offset: u64) -> Result<(), FileFault> {
         let key = (self.number, file);
         let open = match self.files.get(key) {
@@ -189,17 +192,17 @@ impl LooseFolder {
         })
     }
 
-    /// A file that is open now.
+    /// The file with its state, if it is open now.
     pub fn open_file(&self, file: u32) -> Option<LooseFile> {
         let (file, known, device) =
             (self.files.get((self.number, file))?, self.known(file)?, self.device(file));
         Some(LooseFile { file, known, device })
     }
 
-    /// Opens a file, and keeps it open.
+    /// Opens a file and caches the descriptor.
     fn open(&self, file: u32) -> Result<Arc<File>, FileFault> {
         let (root, path) = self.locate(file);
-        // A pipe that came in place of the file must not block the open.
+        // Without O_NONBLOCK, a pipe that has replaced the file would block the open.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let open = || root.open_beneath(&path, flags);
         let fd = match open() {
@@ -215,7 +218,8 @@ impl LooseFolder {
         Ok(open)
     }
 
-    /// Holds what a file is now against what it was at the first look, or makes this the first look.
+    /// Compares a file's current state with the known one. The first call makes the current state
+    /// the known one.
     fn learn(&self, file: u32, stat: &rustix::fs::Stat) -> Result<FileStat, FileFault> {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(FileFault::Changed);
@@ -225,17 +229,17 @@ impl LooseFolder {
         if now.is_same_file(&known) { Ok(known) } else { Err(FileFault::Changed) }
     }
 
-    /// What is known of a file: this, where nothing was.
+    /// Sets the state of a file unless it is already known. Returns the known state.
     pub fn learn_as(&self, file: u32, stat: FileStat) -> FileStat {
         self.learn_by(file, stat, FileState::set)
     }
 
-    /// The same of what an earlier walk learnt.
+    /// Like [`LooseFolder::learn_as`], for a state from an earlier scan.
     pub(super) fn carry(&self, file: u32, stat: FileStat) {
         self.learn_by(file, stat, FileState::carry);
     }
 
-    /// Whether what is known of a file is from an earlier walk.
+    /// Whether the state of a file is from an earlier scan.
     pub fn is_carried(&self, file: u32) -> bool {
         self.states[file as usize].is_carried()
     }
@@ -253,7 +257,7 @@ impl LooseFolder {
         })
     }
 
-    /// The descriptor beneath which a file is, and its path there.
+    /// The descriptor beneath which a file is, and the path from there.
     pub(super) fn locate(&self, file: u32) -> (&Arc<Root>, Vec<u8>) {
         let bytes = self.names.bytes();
         self.locations.of_link(bytes, file).unwrap_or_else(|| {

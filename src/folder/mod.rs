@@ -1,19 +1,24 @@
-//! A folder of loose files: its names, sizes and times, and positioned reads through a bounded set of open files.
+//! A folder of loose files: its names, sizes and times, and reads through a bounded set of open
+//! files.
 //!
-//! A scan walks the folder once and keeps its names (`names`), where they are (`location`), and notes on what it left out.
-//! Sizes and times are learnt when somebody asks (`file_state`), bytes are read through descriptors that all folders of a
-//! mount share (`open_files`).
+//! A scan walks the folder once. It keeps the names (`names`), where they are on disk (`location`),
+//! and notes on what it left out. Sizes and times are learnt on demand (`file_state`). Bytes are
+//! read through descriptors that all folders of a mount share (`open_files`).
 //!
 //! # No path leads astray
 //!
-//! After the scan every access is `openat2` beneath a descriptor that the scan opened, which crosses no mount and follows no
-//! link: a mount of ours that covers the folder, or lies in it, is never entered by the daemon that serves it.
+//! After the scan, every access is an `openat2` beneath a descriptor that the scan opened. It
+//! crosses no mount and follows no link. So the daemon never enters its own mount, even if that
+//! mount covers the folder or lies in it.
 //!
-//! Links are followed by the scan, once. What lies beneath the folder itself is reached beneath its own descriptor; what lies
-//! elsewhere beneath the top of its mount, of which one descriptor serves all folders (`mounts`): a mod manager deploys a
-//! hundred thousand links, and descriptors are few. A link is left out, with a note, where it leads to an ancestor (of the
-//! folder that has it, or of one on the way there; so there are no circles), to another mount of FUSE, to proc, sysfs or
-//! autofs, or to nothing.
+//! Only the scan follows links. A target inside the folder is reached beneath the folder's own
+//! descriptor. A target elsewhere is reached beneath the top of its mount; all folders share one
+//! descriptor per mount (`mounts`). A descriptor per link would not do: a mod manager deploys a
+//! hundred thousand links, and descriptors are few.
+//!
+//! The scan leaves out a link, with a note, if it leads to nothing, to another FUSE mount, or to
+//! proc, sysfs or autofs. To prevent circles, it also leaves out a link to an ancestor of the link,
+//! or of another link on the way there.
 
 mod carry_over;
 mod error;

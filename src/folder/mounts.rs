@@ -1,4 +1,5 @@
-//! Folders that are held by a descriptor: those that were named, and the tops of the mounts that links lead to.
+//! Folders that are held open by a descriptor: scanned folders, and the tops of mounts that links
+//! lead to.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -10,25 +11,25 @@ use crate::system::covered::uncovered;
 use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 
-/// What keeps a path beneath the descriptor that it starts from. Links were followed by the scan.
+/// Keeps a path beneath its starting descriptor. The scan has already resolved all links.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_XDEV)
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_SYMLINKS);
 
-/// Mounts that are not entered, by the magic number of their kind. A FUSE daemon may be we ourselves, or one that waits for
-/// us; a direct mount of autofs may be the one that is being mounted.
+/// Mounts that are not entered, by file system magic. A FUSE daemon may be this process or wait for
+/// it. A direct autofs mount may be the one that is just being mounted.
 const REFUSED: [(FsWord, &str); 4] =
     [(0x6573_5546, "FUSE"), (0x9fa0, "proc"), (0x6265_6572, "sysfs"), (0x0187, "autofs")];
 
-/// A folder that is held by a descriptor; nothing else is ever opened by its path.
+/// A folder that is held open by a descriptor. Everything else is opened relative to a root.
 #[derive(Debug)]
 pub(super) struct Root {
     fd: OwnedFd,
-    /// Absolute and without links, when it was opened.
+    /// Absolute path without links, as of the opening.
     pub(super) path: PathBuf,
     pub(super) mount: u64,
-    /// `st_dev`, and the inode number.
+    /// `st_dev` and the inode number.
     pub(super) identity: (u64, u64),
 }
 
@@ -40,7 +41,7 @@ impl Root {
         Ok(Self { path: path_of(&fd)?, mount: found.mount, identity: found.identity, fd })
     }
 
-    /// Opens what is at a path beneath it; the empty path is its own.
+    /// Opens a path beneath the root. An empty path is the root itself.
     pub(super) fn open_beneath(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let path = if path.is_empty() { b"." } else { path };
         rustix::fs::openat2(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty(), BENEATH)
@@ -51,7 +52,7 @@ impl Root {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) kind: FileType,
-    /// The number of its mount; that of its device before Linux 5.8.
+    /// The mount number; the device number before Linux 5.8.
     pub(super) mount: u64,
     pub(super) identity: (u64, u64),
 }
@@ -59,7 +60,7 @@ pub(super) struct Found {
 impl Found {
     pub(super) fn of(fd: impl AsFd) -> Result<Self, Errno> {
         let flags = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
-        // A FUSE mount that is just being made would answer nothing else.
+        // A FUSE mount that is just being made answers no other statx.
         let at = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
         let stat = rustix::fs::statx(fd, "", at, flags)?;
         let kind = FileType::from_raw_mode(stat.stx_mode.into());
@@ -75,19 +76,19 @@ pub(super) fn path_of(fd: &OwnedFd) -> Result<PathBuf, Errno> {
     if path.is_absolute() { Ok(path) } else { Err(Errno::NOENT) }
 }
 
-/// The tops of mounts, each opened once.
+/// The tops of mounts, by mount number. Each is opened once.
 #[derive(Debug, Default)]
 pub(super) struct Mounts(Mutex<HashMap<u64, Arc<Root>>>);
 
-/// The kind of the mount that a descriptor is on, where it is one that is not entered. Nothing of such a one is held: nobody
-/// could unmount it.
+/// The kind of the mount that a descriptor is on, if it must not be entered. The caller must then
+/// drop the descriptor: while it is open, the mount cannot be unmounted.
 pub(super) fn refused(fd: &OwnedFd) -> Result<Option<&'static str>, Errno> {
     let magic = rustix::fs::fstatfs(fd)?.f_type;
     Ok(REFUSED.iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| *kind))
 }
 
 impl Mounts {
-    /// The top of the mount that a path is on, by its number.
+    /// The top of the mount with this number, which `path` is on.
     pub(super) fn top(&self, mount: u64, path: &Path) -> Result<Arc<Root>, Errno> {
         let mut tops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(top) = tops.get(&mount) {

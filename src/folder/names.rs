@@ -1,37 +1,38 @@
-//! The names in a folder, each stored once: the tree of names refers to the same bytes.
+//! The names in a folder. Each is stored once; the tree of names refers to these bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A name as the disk has it.
+/// A name as stored on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LooseName<'a> {
-    /// Where its bytes begin in [`LooseNames::bytes`].
+    /// Offset of the name in [`LooseNames::bytes`].
     pub at: u32,
-    /// Its bytes, at most 255.
+    /// The name itself, at most 255 bytes.
     pub bytes: &'a [u8],
 }
 
-/// The names of a folder of loose files: its folders, the folder itself first, and its files, folder by folder.
+/// The names of a folder of loose files: all folders, the scanned one first, and all files, grouped
+/// by folder.
 #[derive(Debug)]
 pub struct LooseNames {
-    /// Each name with its length in a byte in front.
+    /// Each name follows a byte with its length.
     bytes: Arc<[u8]>,
     folders: Vec<FolderRecord>,
-    /// Where the name of each file is.
+    /// Offset of each file's name.
     files: Vec<u32>,
 }
 
-/// A folder. The index of its parent is lower than its own; the first is its own parent.
+/// A folder. A parent has a lower index than its subfolders; the first folder is its own parent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FolderRecord {
     pub(super) parent: u32,
     pub(super) name: u32,
-    /// The first of its files; the last is before the first of the next folder.
+    /// Index of its first file. Its files end where those of the next folder begin.
     pub(super) first_file: u32,
-    /// Its mtime in nanoseconds since 1970.
+    /// The mtime in nanoseconds since 1970.
     pub(super) modified: i64,
-    /// Which folder it is on the disk: its device (`st_dev`) and inode number; 0 where it could not be read.
+    /// Device (`st_dev`) and inode number on disk; 0 if the folder could not be read.
     pub(super) identity: (u64, u64),
 }
 
@@ -42,25 +43,25 @@ impl LooseNames {
         Self { bytes: bytes.into(), folders, files }
     }
 
-    /// All names and what is between them; to be shared, not to be read.
+    /// All names with their length bytes. Share these bytes; do not parse them.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }
 
-    /// All folders, parents first, the folder itself first of all: the index of the parent, the name, and the mtime in
-    /// nanoseconds since 1970.
+    /// All folders, parents first, beginning with the scanned one. Each has the index of its
+    /// parent, its name, and its mtime in nanoseconds since 1970.
     pub fn folders(&self) -> impl ExactSizeIterator<Item = (u32, LooseName<'_>, i64)> {
         self.folders.iter().map(|folder| (folder.parent, self.name(folder.name), folder.modified))
     }
 
-    /// All files in their order: the index of the folder, and the name.
+    /// All files in order, each with the index of its folder and its name.
     pub fn files(&self) -> impl Iterator<Item = (u32, LooseName<'_>)> {
         (0_u32..).zip(0..self.folders.len()).flat_map(move |(folder, index)| {
             self.files_of(index).map(move |file| (folder, self.name(self.files[file])))
         })
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn file_count(&self) -> u32 {
         u32::try_from(self.files.len()).unwrap_or(u32::MAX)
     }
@@ -70,22 +71,22 @@ impl LooseNames {
         self.name(self.files[file as usize]).bytes
     }
 
-    /// The files that lie directly in the folder, with their indices.
+    /// The files that lie directly in the folder, with their numbers.
     pub fn direct_files(&self) -> impl Iterator<Item = (u32, &[u8])> {
         (0_u32..).zip(self.files_of(0)).map(|(index, file)| (index, self.name(self.files[file]).bytes))
     }
 
-    /// The path of a folder from the folder itself on.
+    /// The path of a folder, relative to the scanned one.
     pub fn folder_path(&self, folder: u32) -> Vec<u8> {
         path_from(&self.bytes, &self.folders, folder, |at| at == 0)
     }
 
-    /// The path of a file from the folder itself on.
+    /// The path of a file, relative to the scanned folder.
     pub fn file_path(&self, file: u32) -> Vec<u8> {
         joined(self.folder_path(self.folder_of(file)), self.file_name(file))
     }
 
-    /// The folder of a file.
+    /// The index of the folder of a file.
     pub(super) fn folder_of(&self, file: u32) -> u32 {
         let after = self.folders.partition_point(|folder| folder.first_file <= file);
         u32::try_from(after.saturating_sub(1)).unwrap_or(0)
@@ -95,12 +96,13 @@ impl LooseNames {
         &self.folders
     }
 
-    /// The mtime of the folder itself, in nanoseconds since 1970.
+    /// The mtime of the scanned folder, in nanoseconds since 1970.
     pub(super) fn modified(&self) -> i64 {
         self.folders.first().map_or(0, |folder| folder.modified)
     }
 
-    /// Removes those of the direct files for which `is_out` holds, and returns the new index of each direct file that stays.
+    /// Removes the direct files for which `is_out` holds. Returns the old indices of the direct
+    /// files that stay, ascending.
     pub(super) fn remove_direct(&mut self, is_out: impl Fn(u32, &[u8]) -> bool) -> Vec<u32> {
         let direct = self.files_of(0).len();
         let stays: Vec<bool> = self.direct_files().map(|(index, name)| !is_out(index, name)).collect();
@@ -117,7 +119,7 @@ impl LooseNames {
         kept
     }
 
-    /// The files of a folder.
+    /// The numbers of the files in a folder.
     pub(super) fn files_in(&self, folder: u32) -> Range<u32> {
         let files = self.files_of(folder as usize);
         let number = |index| u32::try_from(index).unwrap_or(u32::MAX);
@@ -135,14 +137,14 @@ impl LooseNames {
     }
 }
 
-/// The name whose length is at a place.
+/// The name whose length byte is at this offset.
 pub(super) fn name_at(bytes: &[u8], at: u32) -> LooseName<'_> {
     let start = at as usize + 1;
     let len = usize::from(bytes[at as usize]);
     LooseName { at: at + 1, bytes: &bytes[start..start + len] }
 }
 
-/// The path of a folder from the first on the way up that `ends` it; that one's own name is not in it.
+/// The path of a folder, relative to the nearest ancestor (or itself) for which `ends` holds.
 pub(super) fn path_from(
     bytes: &[u8],
     folders: &[FolderRecord],
@@ -160,7 +162,7 @@ pub(super) fn path_from(
     parts.join(&b'/')
 }
 
-/// A path and a name in it.
+/// Appends a name to a path.
 pub(super) fn joined(mut path: Vec<u8>, name: &[u8]) -> Vec<u8> {
     if !path.is_empty() {
         path.push(b'/');

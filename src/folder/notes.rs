@@ -10,31 +10,31 @@ use crate::limits::WALK_NOTES_MAX;
 /// Something that a scan left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkNote {
-    /// Its path from the folder on, as the disk has it.
+    /// Path relative to the scanned folder, as stored on disk.
     pub path: Vec<u8>,
-    /// Why it is left out.
+    /// The reason.
     pub why: Why,
 }
 
 /// Why something is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// A link to nothing.
+    /// A link whose target does not exist.
     Dangling,
-    /// A link to a folder that it is in, or to links in a circle.
+    /// A link to a folder that contains it, or a circle of links.
     Circle,
-    /// It lies on a mount of this kind, which is not entered.
+    /// A file or folder on a mount of this kind, which is not entered.
     Mount(&'static str),
     /// Neither a file, nor a folder, nor a link: a pipe, a socket, a device.
     Special,
-    /// Too many folders deep, or its path is too long to be opened.
+    /// Nested too deep, or the path is too long to open.
     Deep,
-    /// The system refused to open it, with this error number.
+    /// A file or folder that the system refused to open, with the error number.
     Refused(i32),
 }
 
 impl Why {
-    /// Whether the user should know: what is missing is perhaps wanted.
+    /// Whether to warn the user, because the missing file is perhaps wanted.
     pub fn is_warning(self) -> bool {
         matches!(self, Self::Refused(_) | Self::Deep)
     }
@@ -69,7 +69,7 @@ impl fmt::Display for Why {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub(super) kept: Vec<WalkNote>,
-    /// How many more there were.
+    /// How many more notes there were.
     pub(super) dropped: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The files that are open at a time, of all folders of a mount together.
+//! Open files, shared by all folders of a mount.
 
 use std::fs::File;
 use std::num::NonZero;
@@ -12,10 +12,10 @@ use crate::limits::OPEN_FILES_MAX;
 
 const MOST: NonZero<usize> = NonZero::new(OPEN_FILES_MAX).unwrap();
 
-/// A folder's number, and the file in it.
+/// Folder number and file number.
 type Key = (u32, u32);
 
-/// The files that are open, and the tops of mounts that links lead to.
+/// A bounded cache of open files, and the tops of mounts that links lead to.
 #[derive(Debug)]
 pub struct OpenFiles {
     open: Mutex<LruCache<Key, Arc<File>>>,
@@ -30,7 +30,7 @@ impl Default for OpenFiles {
 }
 
 impl OpenFiles {
-    /// At most so many files are open, but for those that are being read.
+    /// Keeps at most `most` files open, not counting files that are being read.
     pub fn with_limit(most: NonZero<usize>) -> Self {
         Self { open: Mutex::new(LruCache::new(most)), folders: AtomicU32::new(0), mounts: Mounts::default() }
     }
@@ -40,7 +40,7 @@ impl OpenFiles {
         self.lock().len()
     }
 
-    /// A number for one more folder.
+    /// Assigns a number to another folder.
     pub(super) fn next_folder(&self) -> u32 {
         self.folders.fetch_add(1, Ordering::Relaxed)
     }
@@ -50,7 +50,7 @@ impl OpenFiles {
     }
 
     pub(super) fn put(&self, key: Key, file: Arc<File>) {
-        // Closed once the lock is free again.
+        // The evicted file is closed after the lock is released.
         let _evicted = self.lock().push(key, file);
     }
 
@@ -58,7 +58,7 @@ impl OpenFiles {
         let _removed = self.lock().pop(&key);
     }
 
-    /// Closes all files that nobody is reading.
+    /// Empties the cache. A file that is being read is closed after the read.
     pub(super) fn close_all(&self) {
         let all: Vec<_> = {
             let mut open = self.lock();

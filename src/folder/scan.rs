@@ -1,4 +1,5 @@
-//! The walk through a folder: every name once, by descriptors, links followed without circles.
+//! The walk through a folder. It reads every name once, works by descriptors, and follows links
+//! without running in circles.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -22,17 +23,17 @@ use super::open_files::OpenFiles;
 use crate::limits::FOLDER_ENTRIES_MAX;
 use crate::system::covered::{is_mountpoint, uncovered_target};
 
-/// Deepest nesting, as of the names in archives: deeper trees are none that programs can walk.
+/// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
 const DEPTH_MAX: u8 = 64;
-/// Bytes of a path that the system takes, without the NUL.
+/// Maximum length of a path that the system accepts, without the NUL.
 const PATH_MAX: usize = 4095;
-/// Bytes of names that the system returns at once.
+/// Buffer size of a directory listing, in bytes.
 const LISTING: usize = 1 << 15;
 
-/// Walks a folder. Links on the way to it are followed: the user named it. What cannot be taken is left out with a note.
+/// Walks a folder. Links in `path` itself are followed, since the user named it. Whatever cannot be
+/// read is left out with a note.
 ///
-/// # Errors
-/// Where the folder itself cannot be opened, or has more than 4,194,304 files and folders.
+/// # Errors If the folder itself cannot be opened, or has more than 4,194,304 files and folders.
 pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<LooseFolder, ScanError> {
     let root = Arc::new(Root::open(path, OFlags::DIRECTORY)?);
     let mut scan = Scan::new(root, filter, files);
@@ -45,7 +46,7 @@ pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Loos
     let Scan { bytes, folders, file_names, mut locations, notes, .. } = scan;
     locations.shrink();
     let names = LooseNames::new(bytes, folders, file_names);
-    // The daemon leaves the folder that a relative path starts from.
+    // A relative path must become absolute because the daemon changes its working directory.
     let path = std::path::absolute(path).map_err(ScanError::Io)?;
     Ok(LooseFolder::new(path, filter.clone(), names, locations, notes, files.clone()))
 }
@@ -54,24 +55,24 @@ struct Scan<'a> {
     filter: &'a Filter,
     files: &'a OpenFiles,
     root: Arc<Root>,
-    /// Names, each with its length in front.
+    /// Each name follows a byte with its length.
     bytes: Vec<u8>,
     folders: Vec<FolderRecord>,
-    /// How deep each folder is.
+    /// Depth of each folder.
     depths: Vec<u8>,
     file_names: Vec<u32>,
     locations: Locations,
-    /// Folders of files behind links, by the path of the descriptor and their own.
+    /// Bases of linked files, by mount number and by the paths of root and folder.
     bases: HashMap<(u64, Vec<u8>), u32>,
     notes: Notes,
     buffer: Vec<MaybeUninit<u8>>,
 }
 
-/// What ends the taking of an entry.
+/// Why an entry could not be taken.
 enum Left {
-    /// The entry is left out.
+    /// Leave out the entry and go on.
     Out(Why),
-    /// The scan fails.
+    /// Fail the scan.
     All(ScanError),
 }
 
@@ -87,17 +88,17 @@ impl From<ScanError> for Left {
     }
 }
 
-/// An entry of a folder as it was listed.
+/// An entry of a directory listing.
 struct Listed {
     name: Vec<u8>,
     kind: FileType,
 }
 
-/// Where a link leads.
+/// The target of a link.
 struct Target {
     found: Found,
     root: Arc<Root>,
-    /// Beneath the root.
+    /// Path beneath the root.
     path: Vec<u8>,
 }
 
@@ -118,7 +119,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes all entries of a folder; its files become one run, in the order of their names.
+    /// Reads a folder and takes all its entries. Its files become one run, sorted by name.
     fn read_folder(&mut self, folder: u32) -> Result<(), ScanError> {
         self.folders[folder as usize].first_file = number(self.file_names.len())?;
         let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, folder);
@@ -150,7 +151,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Takes an entry of a folder, or does not look at it because of the filter.
+    /// Takes an entry of a folder if the filter does.
     fn take(
         &mut self,
         folder: u32,
@@ -169,7 +170,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// The entries of a folder, by name. Where the system fails amid them, those that came.
+    /// Lists a folder, sorted by name. If the system fails midway, returns the entries so far and
+    /// adds a note.
     fn list(&mut self, folder: u32, fd: &OwnedFd) -> Result<Vec<Listed>, ScanError> {
         let mut listed = Vec::new();
         let mut failed = None;
@@ -198,7 +200,8 @@ impl<'a> Scan<'a> {
         Ok(listed)
     }
 
-    /// Takes a folder of a folder; one on which something is mounted is reached as if a link led there.
+    /// Takes a subfolder. If a file system is mounted on it, it is treated like the target of a
+    /// link.
     fn add_subfolder(&mut self, folder: u32, fd: &OwnedFd, name: &[u8]) -> Result<(), Left> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
         let is_mount = rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)
@@ -206,14 +209,14 @@ impl<'a> Scan<'a> {
         if !is_mount {
             return self.add_folder(folder, name, None);
         }
-        // Without O_DIRECTORY: that would have autofs mount.
+        // No O_DIRECTORY: it would trigger an automount.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let target = rustix::fs::openat(fd, name, flags, Mode::empty()).map_err(Why::from)?;
         let target = self.target(&target)?;
         self.add_linked_folder(folder, name, target)
     }
 
-    /// Takes what a link leads to.
+    /// Takes the target of a link.
     fn add_link(&mut self, folder: u32, fd: &OwnedFd, name: &[u8], listed_path: &[u8]) -> Result<(), Left> {
         let target = open_link(fd, name).map_err(|errno| match errno {
             Errno::NOENT | Errno::NOTDIR => Why::Dangling,
@@ -232,7 +235,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Where a descriptor leads: beneath the folder itself, or beneath the top of its mount.
+    /// Locates what a descriptor refers to: beneath the scanned folder, or beneath the top of its
+    /// mount.
     fn target(&self, fd: &OwnedFd) -> Result<Target, Why> {
         let found = Found::of(fd)?;
         let path = path_of(fd)?;
@@ -242,7 +246,7 @@ impl<'a> Scan<'a> {
             return Ok(Target { found, root: self.root.clone(), path });
         }
         if is_mountpoint(&path) {
-            // Our own mount: below it the folder is what it was.
+            // This is the mountpoint of this daemon; open the folder that the mount covers.
             let root = Arc::new(Root::open(&path, OFlags::DIRECTORY)?);
             let found = Found { mount: root.mount, identity: root.identity, ..found };
             return Ok(Target { found, root, path: Vec::new() });
@@ -289,8 +293,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Whether a folder is one of those on the way to another one, by its identity or by its path: an ancestor of the named
-    /// folder, of that in which the link is, or of one in which a link on the way there is.
+    /// Whether the target of a link is an ancestor of the scanned folder, of the link's folder, or
+    /// of the folder of a link on the way there. Folders are compared by identity and by path.
     fn is_ancestor(&self, of: u32, target: &Target) -> bool {
         let target_path = target.root.path.join(Path::new(std::ffi::OsStr::from_bytes(&target.path)));
         let mut at = of;
@@ -321,7 +325,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Adds a folder, which is read later.
+    /// Adds a folder, to be read later.
     fn add_folder(&mut self, parent: u32, name: &[u8], base: Option<u32>) -> Result<(), Left> {
         let depth = self.depths[parent as usize] + 1;
         if depth > DEPTH_MAX {
@@ -347,7 +351,7 @@ impl<'a> Scan<'a> {
 
     fn add_name(&mut self, name: &[u8]) -> Result<u32, ScanError> {
         let at = number(self.bytes.len())?;
-        // No file system has longer names than the system's 255 bytes.
+        // Linux allows at most 255 bytes per name.
         let len = u8::try_from(name.len()).map_err(|_| ScanError::from(Errno::NAMETOOLONG))?;
         self.bytes.push(len);
         self.bytes.extend_from_slice(name);
@@ -373,14 +377,14 @@ impl<'a> Scan<'a> {
         path_from(&self.bytes, &self.folders, folder, |at| at == 0)
     }
 
-    /// Notes something of a folder; of the folder itself where the name is empty.
+    /// Adds a note on an entry of a folder. An empty name means the folder.
     fn note(&mut self, folder: u32, name: &[u8], why: Why) {
         let path = path_from(&self.bytes, &self.folders, folder, |at| at == 0);
         self.notes.add(|| if name.is_empty() { path } else { joined(path, name) }, why);
     }
 }
 
-/// Opens what a link leads to.
+/// Opens the target of a link.
 fn open_link(fd: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let link = rustix::fs::readlinkat(fd, name, Vec::new())?;
@@ -390,7 +394,7 @@ fn open_link(fd: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// What has a name in a folder, where the listing does not say.
+/// The type of an entry, if the listing does not have it.
 fn kind_of(fd: &OwnedFd, name: &[u8]) -> FileType {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
     rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)
