@@ -1,4 +1,4 @@
-//! What every format is parsed into: the tables of one archive.
+//! The tables of one archive, into which every format is parsed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,23 +9,26 @@ use super::hash::Family;
 use super::head::Heads;
 use super::notes::FormatNote;
 
-/// An archive's tables, borrowing names from its bytes.
+/// An archive's tables. Names are borrowed from the archive's bytes.
 #[derive(Clone, Debug)]
 pub struct Archive<'a> {
-    /// Its format, version and flags.
+    /// Format, version and flags.
     pub about: About,
-    /// Which function made the hashes of [`super::Entry::hash`].
+    /// The function that made the hashes in [`super::Entry::hash`].
     pub hashes: Family,
-    /// Its files; [`Archive::entries`] and [`Archive::extents`] walk them.
+    /// The files; [`Archive::entries`] and [`Archive::extents`] walk them.
     pub files: Arc<dyn Files<'a> + 'a>,
-    /// The headers that its files lack in the archive.
+    /// The file headers that the archive leaves out.
     pub heads: Arc<Heads>,
-    /// Files without names whose type their first bytes show: indices of entries, ascending, and the extension that
-    /// such files have. A guess, where a [`super::Name`] is what is stored.
+    /// Files without names whose first bytes reveal their type: the index of the entry and the
+    /// extension, in ascending order. This is a guess, whereas a [`super::Name`] is what the
+    /// archive stores.
     pub sniffed: Vec<(u32, &'static str)>,
-    /// Where its tables are, in bytes from its start: all that was parsed but first bytes of files' data.
+    /// Where the tables are, in bytes from the start of the archive: all that was parsed, except
+    /// the first bytes of files' data.
     pub tables: Vec<Range<u64>>,
-    /// What is unusual about it, in the order in which it was found, at most [`super::Limits::notes`].
+    /// What is unusual about the archive, in the order of discovery; at most
+    /// [`super::Limits::notes`].
     pub notes: Vec<FormatNote>,
 }
 
@@ -34,13 +37,13 @@ pub struct Archive<'a> {
 pub struct About {
     /// The format's name in [`super::FORMATS`].
     pub format: &'static str,
-    /// The version number as stored; 0 where the format has none.
+    /// The version number as stored; 0 if the format has none.
     pub version: u32,
-    /// The kind of the archive where the format has several, such as `GNRL`; otherwise empty.
+    /// The kind of archive if the format has several, such as `GNRL`; otherwise empty.
     pub kind: &'static str,
-    /// The games that this version is known from.
+    /// The games that are known to use this version.
     pub games: &'static str,
-    /// The platforms that it may be made for, as far as its bytes show.
+    /// The platforms that the archive may be made for, as far as its bytes show.
     pub platform: &'static str,
     /// The archive's own flags, as stored.
     pub flags: u32,
@@ -49,7 +52,7 @@ pub struct About {
 }
 
 impl<'a> Archive<'a> {
-    /// Walks its entries, in stored order.
+    /// Walks the entries in stored order.
     pub fn entries(&self) -> Entries<'a, '_> {
         Entries::new(&*self.files)
     }

@@ -1,8 +1,8 @@
 //! The archives of Fallout 4, Fallout 76 and Starfield (BA2, "BTDX"; FORMATS.md sections 3 and 5).
 //!
-//! `GNRL` archives contain files, `DX10` archives contain textures in chunks of their mip maps, without the DDS
-//! header, and `GNMF` archives the same for the PlayStation 4, without the GNF header (section 6; \[unverified\] on a
-//! real archive).
+//! `GNRL` archives contain files. `DX10` archives contain textures in chunks of their mip maps,
+//! without the DDS header. `GNMF` archives contain textures for the PlayStation 4 in the same way,
+//! without the GNF header (section 6; \[unverified\] on a real archive).
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ pub const FORMAT: Format =
 
 const MAGIC: &[u8] = b"BTDX";
 
-/// What every chunk record ends with.
+/// The word at the end of every chunk record.
 const SENTINEL: u32 = 0xBAAD_F00D;
 
-/// Of what the records of all kinds begin with, in bytes.
+/// Length of the common beginning of file records of all kinds, in bytes.
 const RECORD_START: usize = 16;
-/// Of what the chunk records of all kinds begin with, in bytes.
+/// Length of the common beginning of chunk records of all kinds, in bytes.
 const CHUNK_START: usize = 16;
 
 fn recognises(archive: Bytes<'_>) -> bool {
@@ -72,7 +72,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     })
 }
 
-/// What the archive contains.
+/// The kind of archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     General,
@@ -83,7 +83,7 @@ enum Kind {
 impl Kind {
     const ALL: [Self; 3] = [Self::General, Self::Textures, Self::Gnf];
 
-    /// The code in the header.
+    /// The code of this kind in the header.
     fn code(self) -> &'static str {
         match self {
             Self::General => "GNRL",
@@ -92,7 +92,7 @@ impl Kind {
         }
     }
 
-    /// Length of a record before its chunk records, in bytes; each record states it.
+    /// Length of a file record without its chunk records, in bytes. Each record states it.
     fn record_len(self) -> u16 {
         match self {
             Self::General => 16,
@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// How much of that is not common to all kinds.
+    /// Length of the part of a file record that is specific to its kind, in bytes.
     fn rest_of_record(self) -> u64 {
         u64::from(self.record_len()).saturating_sub(16)
     }
@@ -113,23 +113,23 @@ impl Kind {
     }
 }
 
-/// The header, and the length of its archive.
+/// The header, and the length of the archive.
 struct Header {
     version: u32,
-    /// Whether version or kind is not known, and the layout was chosen by what fits.
+    /// Whether version or kind is unknown, so that the layout was chosen by what fits.
     is_forced: bool,
     kind: Kind,
     files: u32,
-    /// Offset of the names; 0 where there are none.
+    /// Offset of the names; 0 if there are none.
     names: u64,
-    /// Of packed chunks.
+    /// Codec of packed chunks.
     codec: Codec,
-    /// Of the whole archive, in bytes.
+    /// Length of the archive in bytes.
     len: u64,
 }
 
 impl Header {
-    /// Reads the header; returns it with a reader of what follows.
+    /// Reads the header. Returns it with a reader of the bytes that follow.
     fn read<'a>(
         archive: Bytes<'a>,
         options: &Options,
@@ -200,7 +200,7 @@ impl Header {
                 Heads::Gnf(_) => "PlayStation 4",
                 Heads::Textures(textures) if textures.iter().any(|it| !it.is_linear()) => "Xbox One",
                 Heads::Textures(_) => "PC",
-                // Files other than textures are the same in the archives of all platforms.
+                // Files other than textures are identical on all platforms.
                 Heads::None => "PC or a console",
             },
             flags: 0,
@@ -209,9 +209,9 @@ impl Header {
     }
 }
 
-/// The version and kind by whose layout an archive is read: its own where they are known. Otherwise the layout in
-/// which the first record states its right length, or the plainest where none does. `reader` follows the fields that
-/// all versions share.
+/// The version and kind whose layout is used to read an archive. If the archive's own are known,
+/// these are used. Otherwise it is the layout in which the first record states the right length, or
+/// the plainest if there is none. `reader` is positioned after the fields that all versions share.
 fn nearest(reader: &Reader<'_>, version: Option<u32>, kind: Option<Kind>) -> (u32, Kind) {
     let fits = |version: u32, kind: Kind| {
         let mut record = reader.clone();
@@ -230,14 +230,14 @@ fn nearest(reader: &Reader<'_>, version: Option<u32>, kind: Option<Kind>) -> (u3
     all.clone().find(|&(version, kind)| fits(version, kind)).unwrap_or(plainest)
 }
 
-/// Walks all records once, which checks them; returns the heads, and whether every file has one chunk.
+/// Walks all records once to check them. Returns the heads, and whether every file has one chunk.
 fn check_records(
     header: &Header,
     reader: &mut Reader<'_>,
     past_end: &mut PastEnd,
     notes: &mut Notes,
 ) -> Result<(Heads, bool), ParseError> {
-    // The records are in what is left of the file, which bounds their count whatever the header states.
+    // The rest of the file bounds the count of records, whatever the header states.
     let fit = reader.records_left(usize::from(header.kind.record_len()));
     let capacity = usize::try_from(header.files).unwrap_or(usize::MAX).min(fit);
     let mut heads = match header.kind {
@@ -269,21 +269,21 @@ fn check_records(
     Ok((heads, has_one_extent_each))
 }
 
-/// How many of `most` names there are; `names` is then behind them.
+/// Counts the names, at most `most`. Moves `names` past them.
 fn count_names(names: &mut Reader<'_>, most: u32) -> u32 {
     (0..most).find(|_| names.wstring("a name").is_err()).unwrap_or(most)
 }
 
-/// Where the tables are, once they were checked.
+/// The checked tables of an archive.
 #[derive(Clone, Debug)]
 struct Tables<'a> {
     kind: Kind,
-    /// Of packed chunks.
+    /// Codec of packed chunks.
     codec: Codec,
-    /// Files.
+    /// Number of files.
     count: u32,
     records: Reader<'a>,
-    /// Empty where there are none.
+    /// Empty if the archive stores no names.
     names: Reader<'a>,
     /// Whether every file has one chunk.
     has_one_extent_each: bool,
@@ -301,7 +301,7 @@ impl<'a> Files<'a> for Tables<'a> {
             let rest = self.kind.rest_of_record().saturating_add(self.kind.chunks_len(record.chunks()));
             records.skip(rest, "a record").ok()?;
             let name = names.wstring("a name").map_or_else(
-                // What follows a name that is cut off is no name.
+                // The bytes after a truncated name are not a name.
                 |_| {
                     names = Reader::empty();
                     Name::Unknown { extension: record.extension() }
@@ -330,11 +330,11 @@ impl<'a> Files<'a> for Tables<'a> {
     }
 }
 
-/// What the records of all kinds begin with (FORMATS.md section 3).
+/// The common beginning of file records of all kinds (FORMATS.md section 3).
 struct FileRecord<'a>(Record<'a, RECORD_START>);
 
 impl<'a> FileRecord<'a> {
-    /// Reads the next record, whose stated length has to be that of its kind.
+    /// Reads the next record. Its stated length must match its kind.
     #[inline]
     fn read(reader: &mut Reader<'a>, kind: Kind) -> Result<Self, ParseError> {
         let record = Self(reader.record("a file's record")?);
@@ -363,12 +363,13 @@ impl<'a> FileRecord<'a> {
         self.0.u32_at::<8>()
     }
 
-    /// How many chunks the file has. The byte before this one is an index of data files, 0 in every known archive.
+    /// How many chunks the file has. The byte before it is an index of data files, which is 0 in
+    /// every known archive.
     fn chunks(&self) -> u8 {
         self.0.u8_at::<13>()
     }
 
-    /// Of the whole record without its chunk records, in bytes.
+    /// Length of the record without its chunk records, in bytes.
     fn len(&self) -> u16 {
         self.0.u16_at::<14>()
     }
@@ -379,7 +380,7 @@ impl<'a> FileRecord<'a> {
     }
 }
 
-/// The kind-specific part of a DX10 record.
+/// Reads the part of a record that is specific to DX10.
 fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::XboxTexture, ParseError> {
     let at = reader.position();
     let height = reader.u16("a texture's height")?;
@@ -401,28 +402,28 @@ fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::Xbox
     Ok(texture)
 }
 
-/// What the chunk records of all kinds begin with.
+/// The common beginning of chunk records of all kinds.
 struct ChunkRecord<'a>(Record<'a, CHUNK_START>);
 
 impl ChunkRecord<'_> {
-    /// In bytes from the start of the archive.
+    /// Offset in bytes from the start of the archive.
     fn offset(&self) -> u64 {
         self.0.u64_at::<0>()
     }
 
-    /// In bytes; 0 where the chunk is stored.
+    /// Packed size in bytes; 0 if the chunk is not packed.
     fn packed(&self) -> u32 {
         self.0.u32_at::<8>()
     }
 
-    /// In bytes, unpacked.
+    /// Unpacked size in bytes.
     fn size(&self) -> u32 {
         self.0.u32_at::<12>()
     }
 }
 
-/// Reads a chunk record: its extent, and the word that it ends with. Those of textures state their first and last mip
-/// before that word, which do not tell the order of the chunks and are not needed.
+/// Reads a chunk record. Returns its extent and the word at its end. For textures, the first and
+/// last mip precede that word. They do not determine the order of the chunks and are not needed.
 fn read_chunk(reader: &mut Reader<'_>, kind: Kind, codec: Codec) -> Result<(Extent, u32), UnexpectedEnd> {
     let chunk = ChunkRecord(reader.record("a chunk")?);
     let end = match kind {

@@ -1,4 +1,4 @@
-//! Which format an archive has, by its bytes; and what bytes of no known format look like.
+//! Detects the format of an archive by its bytes, and guesses what unknown bytes are.
 
 use super::archive::Archive;
 use super::error::ParseError;
@@ -6,23 +6,23 @@ use super::limits::Options;
 use super::sniff;
 use crate::read::Bytes;
 
-/// A row of [`super::FORMATS`].
+/// A format: one row of [`super::FORMATS`].
 #[derive(Debug)]
 pub struct Format {
-    /// What users call it.
+    /// The name that is shown to users.
     pub name: &'static str,
-    /// Extensions of its archives, in small letters. Two formats may have the same one.
+    /// Extensions of its archives, in lower case. Two formats may share an extension.
     pub extensions: &'static [&'static str],
-    /// Extensions that its archives share with files of other kinds. The extension alone makes no archive of
-    /// a file in a folder, but a user may name such a file.
+    /// Extensions that its archives share with other kinds of files. Such a file in a folder does
+    /// not count as an archive, but a user may name it as one.
     pub shared_extensions: &'static [&'static str],
-    /// Whether an archive of these bytes has this format, whatever its version.
+    /// Whether an archive with these bytes has this format, in whatever version.
     pub recognises: fn(Bytes<'_>) -> bool,
-    /// Parses the tables of an archive that is recognised.
+    /// Parses the tables of a recognised archive.
     pub parse: for<'a> fn(Bytes<'a>, &Options) -> Result<Archive<'a>, ParseError>,
 }
 
-/// Parses an archive by the first of `formats` that recognises it.
+/// Parses an archive with the first of `formats` that recognises it.
 pub(super) fn parse_by<'a>(
     formats: &[Format],
     archive: Bytes<'a>,
@@ -39,9 +39,9 @@ pub(super) fn parse_by<'a>(
     Ok(parsed)
 }
 
-/// What the first bytes of no known format seem to be, in words that complete "it looks like".
+/// Guesses what bytes of no known format are, in words that complete "it looks like".
 fn looks_like(bytes: &[u8]) -> &'static str {
-    /// First bytes of what is mistaken for an archive, or downloaded in place of one.
+    /// Magic numbers of files that users mistake for archives, or download in place of one.
     const KNOWN: [(&[u8], &str); 13] = [
         (b"PK\x03\x04", "a zip file: unpack it first"),
         (b"7z\xbc\xaf\x27\x1c", "a 7-Zip file: unpack it first"),

@@ -1,9 +1,9 @@
-//! Code pages: which characters an archive's name bytes stand for.
+//! Code pages: which characters the bytes of a stored name stand for.
 
 use std::borrow::Cow;
 
-/// The code page of stored names. Only those that contain ASCII unchanged are supported: in others separators could
-/// not be found.
+/// The code page of stored names. It must contain ASCII unchanged, because otherwise separators
+/// could not be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding(pub(super) &'static encoding_rs::Encoding);
 
@@ -15,17 +15,17 @@ impl Default for Encoding {
 }
 
 impl Encoding {
-    /// The encoding of this system's own names.
+    /// The encoding of names on this system.
     pub const UTF_8: Self = Self(encoding_rs::UTF_8);
 
-    /// The encoding that `label` stands for: a WHATWG label such as `shift_jis`, or a Windows code page's
-    /// number with or without `cp` or `windows-` in front. `None` for what is unknown or does not contain
-    /// ASCII.
+    /// The encoding for a label: a WHATWG label such as `shift_jis`, or the number of a Windows
+    /// code page, with or without a prefix `cp` or `windows-`. `None` if the label is unknown or
+    /// the encoding does not contain ASCII.
     pub fn from_label(label: &str) -> Option<Self> {
         let label = label.trim().to_ascii_lowercase();
         let number = label.strip_prefix("cp").or_else(|| label.strip_prefix("windows-")).unwrap_or(&label);
         let known = match number {
-            // Code pages that have another name on the web.
+            // These code pages have another name on the web.
             "866" => "ibm866".to_owned(),
             "932" => "shift_jis".to_owned(),
             "936" => "gbk".to_owned(),
@@ -39,29 +39,29 @@ impl Encoding {
         encoding.is_ascii_compatible().then_some(Self(encoding))
     }
 
-    /// Its WHATWG name, such as `windows-1252`; [`Encoding::from_label`] takes it back.
+    /// The WHATWG name, such as `windows-1252`. [`Encoding::from_label`] accepts it.
     pub fn name(self) -> &'static str {
         self.0.name()
     }
 
-    /// A path as users type it, in the bytes of this encoding; `None` where it has characters that the encoding lacks.
+    /// Encodes a path that a user typed. `None` if it has characters that the encoding lacks.
     pub fn encode(self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
         let path = std::str::from_utf8(path).ok()?;
         let (bytes, _, has_lost) = self.0.encode(path);
         (!has_lost).then_some(bytes)
     }
 
-    /// Stored bytes as text; `None` where some are not valid in this encoding.
+    /// Decodes stored bytes. `None` if some are not valid in this encoding.
     pub fn decode(self, stored: &[u8]) -> Option<Cow<'_, str>> {
         self.0.decode_without_bom_handling_and_without_replacement(stored)
     }
 
-    /// Whether it has characters whose second byte can be a backslash.
+    /// Whether the encoding has two-byte characters whose second byte can be a backslash.
     pub(super) fn is_double_byte(self) -> bool {
         [encoding_rs::SHIFT_JIS, encoding_rs::GBK, encoding_rs::GB18030, encoding_rs::BIG5].contains(&self.0)
     }
 
-    /// Whether `byte` is the lead byte of such a character.
+    /// Whether `byte` is the first byte of a two-byte character.
     pub(super) fn is_lead_byte(self, byte: u8) -> bool {
         match self.0 == encoding_rs::SHIFT_JIS {
             true => matches!(byte, 0x81..=0x9f | 0xe0..=0xfc),

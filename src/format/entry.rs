@@ -1,41 +1,43 @@
-//! One file of an archive: its stored name, its hashes and how many extents it has.
+//! A file in an archive: its stored name, its hashes and its number of extents.
 
 use super::hash::Hash;
 
 /// One file in an archive.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// Its name, as far as the archive stores it.
+    /// The name, as far as the archive stores it.
     pub name: Name<'a>,
-    /// Its hashes as stored.
+    /// The hashes as stored.
     pub hash: Hash,
-    /// How many of the archive's extents are its own; they follow those of the entry before it.
+    /// How many of the archive's extents belong to this file. They follow those of the previous
+    /// entry.
     pub extents: u8,
 }
 
-/// What an archive stores of a file's name, in its own code page and with its own separators.
+/// What an archive stores of a file's name, in the archive's own code page and with its own
+/// separators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name<'a> {
-    /// One string: folders and file.
+    /// One string with folders and file.
     Path(&'a [u8]),
-    /// Folder and file apart; either may be absent, and only its hash stored.
+    /// Folder and file separately. If one is absent, the archive stores only its hash.
     Split {
         /// The folder's full path.
         folder: Option<&'a [u8]>,
         /// The file's name within it.
         file: Option<&'a [u8]>,
     },
-    /// A number, listed as decimal digits: Daggerfall's archives of sounds and models.
+    /// A number, listed as decimal digits, as in Daggerfall's archives of sounds and models.
     Number(u32),
-    /// Only hashes are stored, and the extension (up to four characters) where the format keeps it apart.
+    /// Only hashes, and the extension (up to four characters) if the format stores it separately.
     Unknown {
-        /// NUL-padded, without its dot.
+        /// The extension, NUL-padded, without its dot.
         extension: [u8; 4],
     },
 }
 
 impl Name<'_> {
-    /// Whether folder and file are both stored, so that a hash can be made of them.
+    /// Whether folder and file are both stored, so that their hash can be computed.
     pub fn is_whole(&self) -> bool {
         match self {
             Self::Path(path) => !path.is_empty(),
@@ -45,8 +47,8 @@ impl Name<'_> {
         }
     }
 
-    /// Folder and file of a whole name, as [`super::hash::Family::of`] takes them; the folder may still be part of
-    /// the file.
+    /// Folder and file of a whole name, as [`super::hash::Family::of`] takes them. `file` may still
+    /// contain folders.
     pub fn parts(&self) -> Option<(&[u8], &[u8])> {
         match self {
             Self::Path(path) => Some((&b""[..], *path)),
@@ -57,7 +59,7 @@ impl Name<'_> {
     }
 }
 
-/// A file of one archive among those that were opened together.
+/// Identifies a file among all archives that were opened together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId {
     /// The archive's index in load order.

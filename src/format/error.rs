@@ -1,26 +1,26 @@
-//! Why an archive's tables could not be read: what is wrong, and at which offset.
+//! Errors of parsing: why an archive's tables could not be read, and at which offset.
 
 use std::fmt;
 
 use crate::read::UnexpectedEnd;
 
-/// An archive that cannot be read, as opposed to one bad entry in it.
+/// An error that makes a whole archive unreadable, as opposed to one bad entry in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// Where, in bytes from the start of the archive.
+    /// Where the problem is, in bytes from the start of the archive.
     pub at: u64,
-    /// What.
+    /// What the problem is.
     pub kind: ParseErrorKind,
 }
 
-/// The three cases in which a caller acts differently.
+/// Kinds of errors that callers handle differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseErrorKind {
     /// The bytes contradict themselves or end too early.
     Corrupt(String),
-    /// A layout that this program does not know.
+    /// The layout is not known to this program.
     Unsupported(String),
-    /// Well-formed, but over a limit.
+    /// The archive is well-formed, but exceeds a limit.
     Limit(String),
 }
 
@@ -30,12 +30,12 @@ impl ParseError {
         Self { at, kind: ParseErrorKind::Corrupt(what.into()) }
     }
 
-    /// The bytes at `at` stand for a layout that is not known.
+    /// The bytes at `at` indicate an unknown layout.
     pub fn unsupported(at: u64, what: impl Into<String>) -> Self {
         Self { at, kind: ParseErrorKind::Unsupported(what.into()) }
     }
 
-    /// The count at `at` is over a limit.
+    /// The count at `at` exceeds a limit.
     pub fn limit(at: u64, what: impl Into<String>) -> Self {
         Self { at, kind: ParseErrorKind::Limit(what.into()) }
     }

@@ -1,15 +1,15 @@
-//! A run of an archive's bytes that becomes a run of a file's bytes, and how it is packed.
+//! Extents: runs of bytes in an archive, and how they are packed.
 
 /// A run of bytes in an archive that becomes a run of bytes in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Where it begins, in bytes from the start of the archive.
+    /// Start, in bytes from the start of the archive.
     pub offset: u64,
-    /// How many bytes it takes there, its prefix included.
+    /// Length in the archive in bytes, prefix included.
     pub packed: u32,
-    /// How many bytes it becomes; `None` where only its prefix states it.
+    /// Length in the file in bytes; `None` if only the prefix states it.
     pub size: Option<u32>,
-    /// How it is packed.
+    /// How the payload is packed.
     pub codec: Codec,
     /// What precedes the payload.
     pub prefix: ExtentPrefix,
@@ -18,9 +18,9 @@ pub struct Extent {
 /// How an extent's payload is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Codec {
-    /// Not at all.
+    /// Not packed.
     Stored,
-    /// A zlib stream; raw deflate where the zlib header is missing.
+    /// A zlib stream, or raw deflate if the zlib header is missing.
     Zlib,
     /// An LZ4 frame.
     Lz4Frame,
@@ -28,14 +28,14 @@ pub enum Codec {
     Lz4Block,
     /// Xbox 360 LZX frames.
     Xmem,
-    /// The archive states a method that is not known: the payload's first bytes decide.
+    /// The archive states an unknown method, so the payload's first bytes decide.
     Detect,
-    /// A compression that is not documented anywhere: the file is listed, and reading it is an error.
+    /// An undocumented compression: the file is listed, but cannot be read.
     Unsupported,
 }
 
 impl Codec {
-    /// The codec's name in listings and attributes.
+    /// The codec's name in listings and extended attributes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stored => "stored",
@@ -49,17 +49,17 @@ impl Codec {
     }
 }
 
-/// What precedes an extent's payload in the archive; its packed length counts it.
+/// What precedes an extent's payload in the archive. The packed length includes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtentPrefix {
-    /// A length byte and a path: the embedded name of v104 and v105.
+    /// A length byte and a path: the embedded name of versions 104 and 105.
     pub name: bool,
     /// A u32 with the unpacked size in bytes. An extent that ends before it is an empty file.
     pub size: bool,
 }
 
 impl ExtentPrefix {
-    /// The extent begins with its payload.
+    /// No prefix: the extent begins with its payload.
     pub const NONE: Self = Self { name: false, size: false };
 
     /// Whether the extent begins with its payload.

@@ -1,8 +1,8 @@
-//! The files of an archive, parsed from its tables each time they are walked.
+//! The files of an archive, parsed from its tables for each walk.
 //!
-//! A list of half a million entries would take 40 MB while names and extents are built from it, and the kernel takes
-//! longer to provide these pages than the parse takes. The tables are in memory anyway: a format stores where they
-//! begin, and parses them again for each walk.
+//! A list of half a million entries would take 40 MB while names and extents are built from it. The
+//! kernel takes longer to provide these pages than the parse takes. The tables are in memory
+//! anyway. So a format stores where they begin, and parses them again for each walk.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::entry::{Entry, Name};
 use super::extent::Extent;
 use super::hash::Hash;
 
-/// An archive's files in stored order. The tables were checked when they were parsed; where the file changed since, a
-/// walk ends early.
+/// An archive's files in stored order. The tables were checked when they were parsed. If the file
+/// changed since, a walk ends early.
 pub trait Files<'a>: fmt::Debug + Send + Sync {
-    /// How many there are.
+    /// How many files there are.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether there are no files.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -28,7 +28,7 @@ pub trait Files<'a>: fmt::Debug + Send + Sync {
     /// Walks the extents of all entries.
     fn extents(&self) -> Box<dyn Iterator<Item = Extent> + '_>;
 
-    /// Whether it is known without a walk that every entry has a name.
+    /// Whether every entry is known to have a name without a walk.
     fn has_all_names(&self) -> bool {
         false
     }
@@ -37,7 +37,7 @@ pub trait Files<'a>: fmt::Debug + Send + Sync {
     fn has_one_extent_each(&self) -> bool;
 }
 
-/// Files in memory, for formats whose archives have few.
+/// Files in memory, for formats whose archives have few files.
 #[derive(Clone, Debug, Default)]
 pub struct FileList<'a> {
     /// The entries.
@@ -70,7 +70,8 @@ impl<'a> From<FileList<'a>> for Arc<dyn Files<'a> + 'a> {
     }
 }
 
-/// A walk through the entries of an archive: as many as were counted, also where the file changed since.
+/// A walk through the entries of an archive. It returns as many entries as were counted, even if
+/// the file changed since.
 pub struct Entries<'a, 'w> {
     walk: Box<dyn Iterator<Item = Entry<'a>> + 'w>,
     left: usize,

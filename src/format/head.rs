@@ -1,25 +1,26 @@
-//! The headers that files have and their archive leaves out (those of textures), and which textures of consoles can
-//! become those of a PC.
+//! Heads: the headers of textures, which archives leave out. A console texture's head also
+//! determines whether the texture can be converted for a PC.
 
 use std::borrow::Cow;
 
 use crate::texture::tiling::{self, Surface, WrongLength};
 use crate::texture::{dds, gnf, xbox};
 
-/// The heads of an archive's entries. An archive has one kind of them, so that none has the size of the largest.
+/// The heads of an archive's entries. All heads of an archive are of one kind, so that small ones
+/// do not take the space of the largest kind.
 #[derive(Clone, Debug, Default)]
 pub enum Heads {
-    /// No entry has one.
+    /// No entry has a head.
     #[default]
     None,
-    /// One texture for each entry, of a PC or an Xbox One.
+    /// One texture for each entry, for a PC or an Xbox One.
     Textures(Vec<xbox::XboxTexture>),
-    /// One texture of the PlayStation 4 for each entry.
+    /// One texture for each entry, for the PlayStation 4.
     Gnf(Vec<gnf::Descriptor>),
 }
 
 impl Heads {
-    /// How many heads there are.
+    /// The number of heads.
     pub fn len(&self) -> usize {
         match self {
             Self::None => 0,
@@ -28,7 +29,7 @@ impl Heads {
         }
     }
 
-    /// Whether no entry has one.
+    /// Whether no entry has a head.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -47,23 +48,23 @@ impl Heads {
     }
 }
 
-/// The beginning of a file that is not in the archive; the extents follow it.
+/// The beginning of a file that the archive leaves out. The extents follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// Nothing.
+    /// No head.
     None,
     /// The DDS header of a texture.
     Dds(dds::Texture),
-    /// The same as older programs read it.
+    /// The DDS header of a texture in a form that older programs can read.
     CompatibleDds(dds::Texture),
-    /// The XBOX variant of it: the texels are tiled for the GPU of an Xbox One.
+    /// The XBOX variant of a DDS header: the texels are tiled for the GPU of an Xbox One.
     Xbox(xbox::XboxTexture),
     /// The GNF header of a texture: the texels are tiled for the GPU of a PlayStation 4.
     Gnf(gnf::Descriptor),
 }
 
 impl Head {
-    /// How many bytes the head has.
+    /// The length of the head in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Self::None => 0,
@@ -74,12 +75,13 @@ impl Head {
         }
     }
 
-    /// Whether the head has no bytes.
+    /// Whether the head is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The head's bytes for `data` bytes of extents: the consoles' headers state how many follow.
+    /// The bytes of the head of a file with `data` bytes of extents. The consoles' headers state
+    /// this number.
     pub fn bytes(&self, data: u64) -> Cow<'static, [u8]> {
         match self {
             Self::None => Cow::Borrowed(&[]),
@@ -90,7 +92,7 @@ impl Head {
         }
     }
 
-    /// A DDS header as older programs read it; other heads stay.
+    /// Turns a DDS header into a form that older programs can read. Other heads stay as they are.
     #[must_use]
     pub fn compatible(self) -> Self {
         match self {
@@ -99,7 +101,7 @@ impl Head {
         }
     }
 
-    /// The tile mode of a console's texture; `None` for textures of a PC and for other files.
+    /// The tile mode of a console texture; `None` for PC textures and for other files.
     pub fn tile_mode(&self) -> Option<u8> {
         match self {
             Self::None | Self::Dds(_) | Self::CompatibleDds(_) => None,
@@ -108,10 +110,11 @@ impl Head {
         }
     }
 
-    /// The PC's texture that a console's texture of `data` bytes can become.
+    /// The PC texture into which a console texture of `data` bytes can be converted.
     ///
-    /// `None` for tile modes that are not supported, and where `data` is not the length that size and format give: then
-    /// some field means something else than assumed, and the texels would come out scrambled.
+    /// `None` if the tile mode is not supported, or if `data` is not the length that follows from
+    /// size and format. In the latter case some field does not mean what we assume, and the texels
+    /// would come out scrambled.
     pub fn linear(&self, data: u64) -> Option<LinearTexture> {
         let texture = match self {
             Self::None | Self::Dds(_) | Self::CompatibleDds(_) => return None,
@@ -123,7 +126,8 @@ impl Head {
                 let surface = Surface::with_tiled_len(&texture, data)?;
                 Some(LinearTexture { texture, surface: Some(surface) })
             }
-            // A GPU stores the faces of a cube within each mip, a DDS file the mips within each face.
+            // A GPU stores the faces of a cube within each mip. A DDS file stores the mips within
+            // each face.
             tiling::LINEAR if texture.cube && texture.mips > 1 => None,
             tiling::LINEAR if texture.texel_bytes() == Some(data) => {
                 Some(LinearTexture { texture, surface: None })
@@ -133,11 +137,11 @@ impl Head {
     }
 }
 
-/// A texture of a console as a PC stores it: a DDS header, and texels in rows.
+/// A console texture converted for a PC: a DDS header, and texels in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinearTexture {
     texture: dds::Texture,
-    /// The layout of the texels in the archive; `None` where they are in rows there too.
+    /// The layout of the texels in the archive; `None` if they are already in rows.
     surface: Option<Surface>,
 }
 
@@ -147,15 +151,16 @@ impl LinearTexture {
         Head::Dds(self.texture)
     }
 
-    /// How many bytes the texels take in rows; `None` where they are in rows already.
+    /// The length of the texels in rows, in bytes; `None` if they are already in rows.
     pub fn linear_len(&self) -> Option<u64> {
         self.surface.map(|surface| surface.linear_len())
     }
 
-    /// Puts texels into rows, [`LinearTexture::linear_len`] bytes; those that are in rows already are copied.
+    /// Rearranges texels into rows of [`LinearTexture::linear_len`] bytes. Copies texels that are
+    /// already in rows.
     ///
     /// # Errors
-    /// [`WrongLength`] where either is not as long as size and format require.
+    /// [`WrongLength`] if `tiled` or `rows` does not have the length that size and format require.
     pub fn to_rows(&self, tiled: &[u8], rows: &mut [u8]) -> Result<(), WrongLength> {
         match &self.surface {
             Some(surface) => tiling::to_rows(surface, tiled, rows),

@@ -1,19 +1,20 @@
-//! How much of an archive is accepted, whatever it declares, and whether unknown versions are.
+//! Options of parsing: limits on what an archive may declare, and whether to accept unknown
+//! versions.
 
 use super::error::ParseError;
 use crate::limits::{ARCHIVE_ENTRIES_MAX, ARCHIVE_NOTES_MAX, EXTENT_MAX, PACKED_MAX};
 
-/// The most that is accepted of an archive, whatever it declares.
+/// Limits on what an archive may declare.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Entries of one archive; [`ARCHIVE_ENTRIES_MAX`] by default.
+    /// Maximum number of entries of an archive; [`ARCHIVE_ENTRIES_MAX`] by default.
     pub entries: u32,
-    /// Bytes that one packed extent may become; half as many for a texture whose texels are put into rows. [`EXTENT_MAX`] by
-    /// default.
+    /// Maximum unpacked size of an extent in bytes; [`EXTENT_MAX`] by default. Half as much for a
+    /// texture whose texels are rearranged into rows.
     pub extent: u32,
-    /// Bytes that one packed extent may take in its archive; [`PACKED_MAX`] by default.
+    /// Maximum packed size of an extent in bytes; [`PACKED_MAX`] by default.
     pub packed: u32,
-    /// Notes kept of one archive; [`ARCHIVE_NOTES_MAX`] by default.
+    /// Maximum number of notes about an archive; [`ARCHIVE_NOTES_MAX`] by default.
     pub notes: usize,
 }
 
@@ -29,7 +30,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuses a count of entries that is over the limit; `at` is the count's own offset, `things` what is counted.
+    /// Refuses a count over the limit of entries. `at` is the offset of the count, and `things` is
+    /// what it counts.
     pub(super) fn check_count(&self, at: u64, count: u64, things: &str) -> Result<(), ParseError> {
         match count > u64::from(self.entries) {
             true => Err(ParseError::limit(at, format!("{count} {things}; we hold at most {}", self.entries))),
@@ -38,11 +40,12 @@ impl Limits {
     }
 }
 
-/// How an archive is to be read.
+/// Options for parsing an archive.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// The most that is accepted.
+    /// Limits on what the archive may declare.
     pub limits: Limits,
-    /// Read unknown versions and kinds by the nearest layout that is known, instead of refusing them.
+    /// Whether to read unknown versions and kinds by the nearest known layout instead of refusing
+    /// them.
     pub force: bool,
 }

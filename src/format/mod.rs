@@ -1,8 +1,9 @@
-//! The waist of the hourglass: every archive format is parsed into an [`Archive`], and nothing below knows formats.
+//! The waist of the hourglass: every archive format is parsed into an [`Archive`], and the rest of
+//! the crate works with that.
 //!
-//! Parsing is pure: an archive's bytes in, tables or a [`ParseError`] out. It never panics, and uses memory in
-//! proportion to the size of the tables, whatever the bytes. A format is one file of this folder (its `mod` line here)
-//! and one row of [`FORMATS`].
+//! Parsing is pure: it takes an archive's bytes and returns tables or a [`ParseError`]. It never
+//! panics. Whatever the bytes are, it uses memory in proportion to the size of the tables. A format
+//! is one file in this folder (with its `mod` line here) and one row in [`FORMATS`].
 //!
 #![doc = include_str!("FORMATS.md")]
 #![deny(
@@ -42,10 +43,11 @@ pub use notes::FormatNote;
 
 use crate::read::Bytes;
 
-/// Every format that can be read, in the order in which they are tried.
+/// Every supported format, in the order in which they are tried.
 ///
-/// Those without a magic number precede Morrowind's, whose magic number is a likely count of files.
-#[rustfmt::skip] // a row a line
+/// Formats without a magic number precede Morrowind's, whose magic number is a likely count of
+/// files.
+#[rustfmt::skip] // one row a line
 pub static FORMATS: &[Format] = &[
     tes4::FORMAT,
     ba2::FORMAT,
@@ -54,31 +56,33 @@ pub static FORMATS: &[Format] = &[
     tes3::FORMAT,
 ];
 
-/// Whether a file in a folder is an archive by its name. Its content may still have no known format.
+/// Whether a file in a folder counts as an archive by its name. Its content may still be of no
+/// known format.
 pub fn is_archive_name(name: &[u8]) -> bool {
     let extension = name.iter().rposition(|&byte| byte == b'.').and_then(|dot| name.get(dot..)?.get(1..));
     let is_one = |known: &&str| extension.is_some_and(|it| it.eq_ignore_ascii_case(known.as_bytes()));
     FORMATS.iter().flat_map(|format| format.extensions).any(is_one)
 }
 
-/// Whether a user who names a file of this extension may mean an archive.
+/// Whether a file with this extension may be an archive if the user names it.
 pub fn is_archive_extension(extension: &[u8]) -> bool {
     let all = FORMATS.iter().flat_map(|format| [format.extensions, format.shared_extensions]);
     all.flatten().any(|known| extension.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Parses an archive's tables, as [`parse_with`] does, of known versions and kinds.
+/// Parses an archive's tables as [`parse_with`] does, and refuses unknown versions and kinds.
 ///
 /// # Errors
-/// Those of [`parse_with`].
+/// As [`parse_with`].
 pub fn parse<'a>(archive: impl Into<Bytes<'a>>, limits: &Limits) -> Result<Archive<'a>, ParseError> {
     parse_with(archive, &Options { limits: *limits, force: false })
 }
 
-/// Parses an archive's tables by the first of [`FORMATS`] that recognises it.
+/// Parses an archive's tables with the first of [`FORMATS`] that recognises it.
 ///
 /// # Errors
-/// [`ParseErrorKind::Unsupported`] where none does, with what the bytes look like; otherwise what the format found.
+/// [`ParseErrorKind::Unsupported`] if none recognises it, with a guess at what the bytes are.
+/// Otherwise the error of the format.
 pub fn parse_with<'a>(archive: impl Into<Bytes<'a>>, options: &Options) -> Result<Archive<'a>, ParseError> {
     detect::parse_by(FORMATS, archive.into(), options)
 }

@@ -1,31 +1,33 @@
-//! Stored name bytes become safe path components: the one place where an archive's names are fitted to the
-//! rules of the file system.
+//! Turns stored names into safe path components. This is the only place where an archive's names
+//! are fitted to the rules of the file system.
 //!
-//! A stored name is bytes in the packer's code page, with either separator, and may be hostile. What comes
-//! out is UTF-8 that any Linux program can hold and any terminal can show: never empty, `.` or `..`, no `/`, nothing that is
-//! not [printable](is_printable), at most [`COMPONENT_MAX`] bytes, at most [`DEPTH_MAX`] of them. The same bytes always
-//! give the same names; different bytes may give the same, and `tree` then numbers them.
+//! A stored name is bytes in the packer's code page, with either separator, and may be hostile. The
+//! result is UTF-8 that any Linux program can use and any terminal can show. A component is never
+//! empty, `.` or `..`, contains no `/` and nothing that is not [printable](is_printable), and has
+//! at most [`COMPONENT_MAX`] bytes. A path has at most [`DEPTH_MAX`] components. The same bytes
+//! always give the same names. Different bytes may give equal names, which `tree` then numbers.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::encoding::Encoding;
 
-/// Longest file name on Linux, in bytes.
+/// Maximum length of a file name on Linux, in bytes.
 pub const COMPONENT_MAX: usize = 255;
 
-/// Deepest nesting that is kept. What lies below it is folded into one component, so that no archive can make
-/// a tree that programs cannot walk.
+/// Maximum depth of nesting. Deeper components are folded into one, so that no archive can make a
+/// tree that programs cannot walk.
 pub const DEPTH_MAX: usize = 64;
 
-/// How many stored bytes of a component are decoded. Every encoding gives at least one byte of UTF-8 for two
-/// stored ones, so that a longer component is cut anyway; the rest only enters its hash.
+/// How many stored bytes of a component are decoded. In every encoding, two stored bytes give at
+/// least one byte of UTF-8, so a longer component is cut anyway. The rest only enters its hash.
 const SAMPLE: usize = 1024;
 
-/// Longest extension that survives the cutting of a name, in bytes, dot included.
+/// Maximum length of an extension that is kept when a name is cut, in bytes, dot included.
 const EXTENSION_MAX: usize = 16;
 
-/// A stored path at its last separator: the folder without it, empty for the root, and the file.
+/// Splits a stored path at its last separator into folder and file. The folder is empty for the
+/// root.
 pub fn split(stored: &[u8], encoding: Encoding) -> (&[u8], &[u8]) {
     let last = match encoding.is_double_byte() {
         false => stored.iter().rposition(|&byte| is_separator(byte)),
@@ -52,34 +54,36 @@ pub fn split(stored: &[u8], encoding: Encoding) -> (&[u8], &[u8]) {
 
 /// The safe components of a stored path, in order.
 ///
-/// Empty components and `.` vanish, whatever the separators; `..` becomes `%2E%2E`, so that no name leads
-/// upwards; the colon of a drive letter in front becomes `%3A`. The [`DEPTH_MAX`]th component holds all that
-/// is left, with `%2F` for separators.
+/// Empty components and `.` vanish, whatever the separators. `..` becomes `%2E%2E`, so that no name
+/// leads upwards. The colon of a leading drive letter becomes `%3A`. The [`DEPTH_MAX`]th component
+/// contains the rest of the path, with `%2F` for separators.
 pub fn components(stored: &[u8], encoding: Encoding) -> Components<'_> {
     Components { pieces: Pieces { rest: stored, encoding }, taken: 0 }
 }
 
-/// Makes one component safe: separators and what is not [printable](is_printable) become `%XX`, bytes that the encoding does
-/// not know too, and a name that is too long ends in `~`, a hash of the stored bytes and its extension.
+/// Makes one component safe. Separators, characters that are not [printable](is_printable) and
+/// bytes that are not valid in the encoding become `%XX`. A name that is too long ends in `~`, a
+/// hash of the stored bytes and its extension.
 ///
-/// `.` and `..` have their dots written `%2E`; the empty name becomes `_`.
+/// The dots of `.` and `..` become `%2E`. The empty name becomes `_`.
 pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let plain = stored.iter().all(|&byte| is_plain(byte));
     fit(Piece { stored, plain }.text(encoding), stored, encoding)
 }
 
-/// Whether a character shows as itself alone: it is no control character, and neither ends a line nor turns the direction
-/// of what follows.
+/// Whether a character shows as itself and affects nothing else. Control characters do not, nor do
+/// characters that end a line or change the direction of text.
 pub fn is_printable(c: char) -> bool {
     let turns =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     !c.is_control() && !turns && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether [`component`] leaves a stored name as it is because it is short and printable ASCII, as nearly all are.
+/// Whether [`component`] leaves a stored name unchanged because it is short and printable ASCII, as
+/// nearly all names are.
 pub fn is_ordinary(stored: &[u8]) -> bool {
     let is_plain = match stored.as_chunks() {
-        // The last eight bytes are checked as one more word, so that some are checked twice.
+        // The last eight bytes are checked as one more word, so some bytes are checked twice.
         (words @ [_, ..], _) => words.iter().chain(stored.last_chunk()).all(|word| is_plain_word(*word)),
         ([], few) => few.iter().all(|&byte| is_plain(byte)),
     };
@@ -109,7 +113,7 @@ impl<'a> Iterator for Components<'a> {
 }
 
 impl<'a> Components<'a> {
-    /// All that is left of the path as one component, with `%2F` for separators.
+    /// Joins the rest of the path into one component, with `%2F` for separators.
     pub fn joined(self) -> Cow<'a, str> {
         let Pieces { rest, encoding } = self.pieces;
         let mut text = String::new();
@@ -126,7 +130,7 @@ impl<'a> Components<'a> {
     }
 }
 
-/// A stored path's components that do not vanish, as they are stored.
+/// Iterates over a stored path's components as stored, except those that vanish.
 #[derive(Clone, Debug)]
 struct Pieces<'a> {
     rest: &'a [u8],
@@ -139,7 +143,8 @@ impl<'a> Iterator for Pieces<'a> {
     fn next(&mut self) -> Option<Piece<'a>> {
         while !self.rest.is_empty() {
             let whole = self.rest;
-            // One pass over an ordinary component finds its end, and that nothing in it has to be escaped.
+            // One pass over an ordinary component finds its end, and shows that nothing needs to be
+            // escaped.
             let plain = whole.iter().position(|&byte| !is_plain(byte)).unwrap_or(whole.len());
             let (_, tail) = whole.split_at_checked(plain)?;
             let more = self.separator(tail);
@@ -154,9 +159,10 @@ impl<'a> Iterator for Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// How many bytes of `tail` come before its first separator.
+    /// The number of bytes before the first separator in `tail`.
     ///
-    /// In the double-byte code pages of East Asia a backslash may be the second half of a character.
+    /// In the double-byte code pages of East Asia, a backslash may be the second half of a
+    /// character.
     fn separator(&self, tail: &[u8]) -> usize {
         let mut lead = false;
         let at = tail.iter().position(|&byte| {
@@ -176,7 +182,8 @@ struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// [`Piece::text`] of the component at an index of a path: the first may be a drive letter.
+    /// As [`Piece::text`], for the component at an index of a path. The first component may be a
+    /// drive letter.
     fn text_at(self, index: usize, encoding: Encoding) -> Cow<'a, str> {
         match self.stored {
             [letter, b':', ..] if index == 0 && letter.is_ascii_alphabetic() => {
@@ -186,7 +193,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// The component's safe text, or the beginning of it if it is longer than [`SAMPLE`].
+    /// The component's safe text. If it is longer than [`SAMPLE`], only the beginning.
     fn text(self, encoding: Encoding) -> Cow<'a, str> {
         match self.stored {
             b"" => Cow::Borrowed("_"),
@@ -205,9 +212,10 @@ impl<'a> Piece<'a> {
 
 /// Decodes a component and escapes what no name may contain.
 ///
-/// In every encoding that contains ASCII an ASCII control character stands for its own byte and for nothing else, so
-/// that escaping after the decoding is escaping the stored bytes. Control characters beyond are bytes to which a code page
-/// gives no character; further ones are escaped in UTF-8.
+/// In every encoding that contains ASCII, an ASCII control character stands for its own byte and
+/// for nothing else. So escaping it after decoding escapes the stored byte. The control characters
+/// from U+0080 on are bytes to which a code page assigns no character. All other unsafe
+/// characters are escaped in UTF-8.
 fn decode(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let text = match encoding.0.decode_without_bom_handling_and_without_replacement(stored) {
         Some(text) => text,
@@ -228,7 +236,7 @@ fn decode(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Decodes bytes of which some are not valid in the encoding: each of those becomes `%XX`.
+/// Decodes bytes of which some are not valid in the encoding. Each invalid byte becomes `%XX`.
 fn decode_malformed(stored: &[u8], encoding: Encoding) -> String {
     let mut decoder = encoding.0.new_decoder_without_bom_handling();
     let mut text = String::with_capacity(stored.len().saturating_mul(3));
@@ -240,7 +248,8 @@ fn decode_malformed(stored: &[u8], encoding: Encoding) -> String {
             encoding_rs::DecoderResult::InputEmpty => return text,
             encoding_rs::DecoderResult::OutputFull => text.reserve(64),
             encoding_rs::DecoderResult::Malformed(len, after) => {
-                // The decoder may have consumed bytes after the malformed ones, which it has still to output.
+                // The decoder may have consumed bytes after the malformed ones, whose output is
+                // still to come.
                 let end = stored.len().saturating_sub(rest.len()).saturating_sub(usize::from(after));
                 let bytes = stored.get(end.saturating_sub(usize::from(len))..end).unwrap_or_default();
                 bytes.iter().for_each(|&byte| push_escape(&mut text, byte));
@@ -249,7 +258,7 @@ fn decode_malformed(stored: &[u8], encoding: Encoding) -> String {
     }
 }
 
-/// Cuts a name that is too long; `stored` is all that it was made from.
+/// Cuts a name that is too long. `stored` is the whole stored name.
 fn fit<'a>(text: Cow<'a, str>, stored: &[u8], encoding: Encoding) -> Cow<'a, str> {
     if text.len() <= COMPONENT_MAX {
         return text;
@@ -258,7 +267,7 @@ fn fit<'a>(text: Cow<'a, str>, stored: &[u8], encoding: Encoding) -> Cow<'a, str
     Cow::Owned(format!("{}{suffix}", prefix(&text, COMPONENT_MAX.saturating_sub(suffix.len()))))
 }
 
-/// The safe text of a stored name's extension with its dot, unless it is long.
+/// The safe text of a stored name's extension with its dot; `None` if it is long.
 fn short_extension(stored: &[u8], encoding: Encoding) -> Option<String> {
     let tail = stored.get(stored.len().saturating_sub(EXTENSION_MAX)..)?;
     let extension = tail.get(tail.iter().rposition(|&byte| byte == b'.')?..)?;
@@ -267,12 +276,12 @@ fn short_extension(stored: &[u8], encoding: Encoding) -> Option<String> {
     (ends_a_name && text.len() <= EXTENSION_MAX).then(|| text.into_owned())
 }
 
-/// As many whole characters as fit into `len` bytes.
+/// The longest beginning of `text` that fits into `len` bytes without splitting a character.
 fn prefix(text: &str, len: usize) -> &str {
     (0..=len).rev().find_map(|end| text.get(..end)).unwrap_or(text)
 }
 
-/// The 32-bit FNV-1a hash: a name that was cut must be the same at every mount, in every version.
+/// The 32-bit FNV-1a hash. A cut name must be the same at every mount and in every version.
 fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
@@ -286,13 +295,14 @@ fn is_separator(byte: u8) -> bool {
     byte == b'\\' || byte == b'/'
 }
 
-/// Whether all of eight bytes are [`is_plain`], computed at once: the result is the top bit of each byte of a sum.
+/// Whether all eight bytes are [`is_plain`], computed at once. The result is the top bit of each
+/// byte of a sum.
 fn is_plain_word(bytes: [u8; 8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let word = u64::from_le_bytes(bytes);
-    // Without the top bits no sum carries into the next byte: seven bits plus 0x60 set the top bit from 0x20 on, and
-    // seven bits plus 1 set it for 0x7F only.
+    // Without the top bits, no sum carries into the next byte. Seven bits plus 0x60 set the top bit
+    // from 0x20 on. Seven bits plus 1 set it only for 0x7F.
     let low = word & LOW;
     let is_printable = low.wrapping_add(ONES.wrapping_mul(0x60)) & !low.wrapping_add(ONES);
     let differs_from = |byte: u8| (low ^ ONES.wrapping_mul(u64::from(byte))).wrapping_add(LOW);
@@ -300,7 +310,7 @@ fn is_plain_word(bytes: [u8; 8]) -> bool {
     is_all & !LOW == !LOW
 }
 
-/// Printable ASCII that is no separator.
+/// Whether a byte is printable ASCII and not a separator.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7e) && !is_separator(byte)
 }

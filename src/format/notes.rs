@@ -1,18 +1,18 @@
-//! What is unusual about an archive, but no error: collected while its tables are parsed.
+//! Notes: what is unusual about an archive without being an error.
 
 use super::extent::Extent;
 use super::limits::Limits;
 
-/// Something unusual about an archive that is no error.
+/// An unusual property of an archive that is not an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatNote {
-    /// Where, in bytes from the start of the archive.
+    /// Where it is, in bytes from the start of the archive.
     pub at: u64,
-    /// What.
+    /// What it is.
     pub what: String,
 }
 
-/// Collects notes up to a limit, so that a hostile archive cannot fill memory with them.
+/// Collects notes up to a limit, so that a hostile archive cannot fill the memory with them.
 #[derive(Debug)]
 pub(super) struct Notes {
     pub(super) kept: Vec<FormatNote>,
@@ -30,7 +30,8 @@ impl Notes {
         }
     }
 
-    /// Notes that extents end past the end of the archive; `things` is what users call them.
+    /// Adds a note if extents end past the end of the archive. `things` is the user's word for
+    /// them.
     pub(super) fn add_past_end(&mut self, past_end: &PastEnd, things: &str) {
         let PastEnd { len, count } = past_end;
         if *count > 0 {
@@ -44,7 +45,7 @@ impl Notes {
 /// Counts the extents that end past the end of an archive.
 #[derive(Debug)]
 pub(super) struct PastEnd {
-    /// Of the archive, in bytes.
+    /// Length of the archive in bytes.
     len: u64,
     count: u32,
 }

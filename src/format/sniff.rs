@@ -1,6 +1,7 @@
-//! The type of a file without a name, by its first bytes.
+//! Guesses the type of a file without a name by its first bytes.
 //!
-//! Only stored files are examined, and each costs one page of the archive: all else that is read are its tables.
+//! Only uncompressed files are examined. Each costs one page of the archive; otherwise only tables
+//! are read.
 
 use super::archive::Archive;
 use super::entry::Name;
@@ -8,15 +9,16 @@ use super::extent::{Codec, Extent};
 use super::hash::Family;
 use crate::read::{Bytes, Reader};
 
-/// How many files of one archive are examined, as each may cost a read from the disk. The largest nameless archive
-/// known has some 14,000.
+/// Maximum number of files that are examined in an archive, because each may cost a read from the
+/// disk. The largest known archive without names has about 14,000.
 const MAX_EXAMINED: usize = 1 << 16;
 
-/// Bytes of a file that are examined: an embedded name of any length, and a magic number.
+/// Number of bytes examined in a file: enough for an embedded name of any length and a magic
+/// number.
 const FIRST: u64 = 512;
 
-/// First bytes, and the extension of files that begin with them. Meshes and their animations begin alike, and a
-/// plugin may be a master: of two, the more common one is taken.
+/// Magic numbers and the extensions of files that begin with them. Meshes and their animations
+/// begin alike, and a plugin may be a master. In such cases the more common extension is taken.
 const MAGICS: [(&[u8], &str); 22] = [
     (b"DDS ", "dds"),
     (b"NetImmerse File Format", "nif"),
@@ -43,8 +45,8 @@ const MAGICS: [(&[u8], &str); 22] = [
     (b"BTDX", "ba2"),
 ];
 
-/// The extensions of an archive's files that have neither a name nor a stored extension, where the first bytes show
-/// one.
+/// Extensions for files that have neither a name nor a stored extension, if their first bytes
+/// reveal one.
 pub(super) fn unnamed(archive: Bytes<'_>, parsed: &Archive<'_>) -> Vec<(u32, &'static str)> {
     if matches!(parsed.hashes, Family::Fo4 | Family::None) || parsed.files.has_all_names() {
         return Vec::new();
@@ -69,7 +71,7 @@ pub(super) fn unnamed(archive: Bytes<'_>, parsed: &Archive<'_>) -> Vec<(u32, &'s
     sniffed
 }
 
-/// The extension that the first bytes of an extent show; `None` where it is packed or its first bytes are not known.
+/// The extension that the first bytes of an extent reveal; `None` if they are packed or not known.
 fn extension(archive: Bytes<'_>, extent: &Extent) -> Option<&'static str> {
     if extent.codec != Codec::Stored {
         return None;
@@ -83,7 +85,7 @@ fn extension(archive: Bytes<'_>, extent: &Extent) -> Option<&'static str> {
     if let Some((_, extension)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some(extension);
     }
-    // Sound is in RIFF files, whose kind follows their length.
+    // Sounds are RIFF files, whose kind follows their length.
     match (bytes.get(..4)?, bytes.get(8..12)?) {
         (b"RIFF", b"WAVE") => Some("wav"),
         (b"RIFF", b"XWMA") => Some("xwm"),

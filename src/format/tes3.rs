@@ -1,4 +1,5 @@
-//! Morrowind's archives (TES3): full paths, nothing packed, no folders (FORMATS.md section 2).
+//! Morrowind's archives (TES3): full paths, no compression, no folder records (FORMATS.md section
+//! 2).
 
 use std::sync::Arc;
 
@@ -18,19 +19,22 @@ pub const FORMAT: Format =
     Format { name: "TES3", extensions: &["bsa"], shared_extensions: &[], recognises, parse };
 
 const MAGIC: [u8; 4] = [0x00, 0x01, 0x00, 0x00];
-/// Magic number, offset of the hashes (counted from the end of the header), count of files; in bytes.
+/// Length of the header in bytes: magic number, offset of the hashes (from the end of the header),
+/// count of files.
 const HEADER_LEN: u64 = 12;
-/// Of a file record, in bytes.
+/// Length of a file record in bytes.
 const RECORD_LEN: usize = 8;
-/// Of a hash, in bytes.
+/// Length of a hash in bytes.
 const HASH_LEN: usize = 8;
-/// Of an offset into the names, in bytes.
+/// Length of an offset into the names, in bytes.
 const NAME_OFFSET_LEN: usize = 4;
-/// What a file takes between header and hashes at least, in bytes: its record, and with names an offset and a NUL.
+/// Minimum number of bytes of a file between header and hashes: its record. With names, also an
+/// offset and a NUL.
 const MIN_LEN: u64 = 8;
 const MIN_NAMED_LEN: u64 = 13;
 
-/// Formats without a magic number are tried before this one: its four bytes are a likely count of files.
+/// Formats without a magic number are tried before this one, because its magic number is a likely
+/// count of files.
 fn recognises(archive: Bytes<'_>) -> bool {
     archive.starts_with(&MAGIC)
 }
@@ -50,7 +54,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let mut hashes = reader.records(header.count, HASH_LEN, "the hashes")?;
     let data = reader.position();
 
-    // Records, names and hashes lie in the file, so their count is bounded by its length.
+    // Records, names and hashes lie in the file, so its length bounds their count.
     let count = hashes.records_left(HASH_LEN);
     let mut files = FileList { entries: Vec::with_capacity(count), extents: Vec::with_capacity(count) };
     let mut past_end = PastEnd::new(Reader::new(archive).left());
@@ -100,8 +104,9 @@ struct Header {
 }
 
 impl Header {
-    /// Whether the archive stores names, by the space between records and hashes: none without names, and at least an
-    /// offset and a NUL for each file with them. (Others examine the first name offset, which may be any number.)
+    /// Whether the archive stores names. The space between records and hashes decides. Archives
+    /// without names have none. Archives with names have at least an offset and a NUL for each
+    /// file. (Other programs check the first name offset, which may be any number.)
     fn names(&self) -> Result<bool, ParseError> {
         let count = u64::from(self.count);
         if self.before_hashes == count.saturating_mul(MIN_LEN) {
@@ -133,27 +138,28 @@ impl<'a> FileRecord<'a> {
         records.record("a file's record").map(Self)
     }
 
-    /// In bytes.
+    /// Size in bytes.
     fn size(&self) -> u32 {
         self.0.u32_at::<0>()
     }
 
-    /// In bytes from the end of the hashes.
+    /// Offset in bytes from the end of the hashes.
     fn offset(&self) -> u64 {
         u64::from(self.0.u32_at::<4>())
     }
 }
 
-/// The name offsets and the strings that they point into.
+/// The name offsets, and the strings that they refer to.
 struct Names<'a> {
     offsets: Reader<'a>,
     strings: &'a [u8],
     /// Where the strings begin, in bytes from the start of the archive.
     at: u64,
-    /// The string after the one that was read last: what a damaged offset is replaced by.
+    /// Reads the string after the last one. If an offset is damaged, this string is the name.
     sequential: Reader<'a>,
-    /// How many more bytes names may take. Offsets of many files to one long name would expand a small archive to any
-    /// amount of names; twice the strings is more than a few damaged offsets take.
+    /// How many more bytes names may take. This stops a small archive from expanding to any amount
+    /// of names because many files share one long name. Twice the bytes of all strings is more than
+    /// a few damaged offsets take.
     budget: u64,
 }
 
@@ -170,7 +176,7 @@ impl<'a> Names<'a> {
         Ok(Self { offsets, strings, at, sequential, budget })
     }
 
-    /// The next file's name: at its offset, or after the name before it where the offset is damaged.
+    /// The next file's name. If its offset is damaged, the name after the previous one is taken.
     fn next(&mut self, notes: &mut Notes) -> Result<&'a [u8], ParseError> {
         let at = self.offsets.position();
         let offset = self.offsets.u32("a name offset")?;

@@ -1,7 +1,8 @@
-//! The archives of Oblivion, Fallout 3, New Vegas and Skyrim (TES4 family, versions 103 to 105; FORMATS.md section 1).
+//! The archives of Oblivion, Fallout 3, New Vegas and Skyrim (TES4 family, versions 103 to 105;
+//! FORMATS.md section 1).
 //!
-//! Tables are read in the order in which they are stored. The offsets in folder records are wrong in archives of
-//! several tools and not needed, so they are ignored.
+//! Tables are read in stored order. The offsets in folder records are ignored: they are not needed,
+//! and several tools write wrong ones.
 
 use std::sync::Arc;
 
@@ -22,9 +23,9 @@ pub const FORMAT: Format =
 
 const MAGIC: &[u8] = b"BSA\0";
 const HEADER_LEN: u64 = 36;
-/// Of what folder records of all versions begin with, in bytes.
+/// Length of the common beginning of folder records of all versions, in bytes.
 const FOLDER_RECORD_START: usize = 12;
-/// Of a file record, in bytes.
+/// Length of a file record in bytes.
 const FILE_RECORD_LEN: usize = 16;
 
 /// Archive flags (FORMATS.md 1.2).
@@ -33,13 +34,13 @@ mod flag {
     pub(super) const FILE_NAMES: u32 = 0x002;
     pub(super) const COMPRESSED: u32 = 0x004;
     pub(super) const XBOX_360: u32 = 0x040;
-    /// Versions 104 and 105 only: all of Bethesda's v103 archives set it, and embed no names.
+    /// Versions 104 and 105 only. All of Bethesda's v103 archives set this flag and embed no names.
     pub(super) const EMBEDDED_NAMES: u32 = 0x100;
     /// Version 104 only.
     pub(super) const XMEM: u32 = 0x200;
 }
 
-/// Flag bits and their names in listings.
+/// Flags and their names in listings.
 const FLAG_NAMES: [(u32, &str); 11] = [
     (flag::FOLDER_NAMES, "folder names"),
     (flag::FILE_NAMES, "file names"),
@@ -54,11 +55,13 @@ const FLAG_NAMES: [(u32, &str); 11] = [
     (0x400, "unknown 0x400"),
 ];
 
-/// In a file record's size: the archive's default of compression is inverted for this file.
+/// Bit in a file record's size: inverts the archive's default of compression for this file.
 const INVERTED: u32 = 1 << 30;
-/// In a file record's offset: a mark of the running game, or the highest bit of an offset past 2 GiB.
+/// Bit in a file record's offset: a mark of the running game, or the highest bit of an offset past
+/// 2 GiB.
 const SECONDARY: u32 = 1 << 31;
-/// The bits of a file record's size that are a size; the highest is a mark of the running game.
+/// The bits of a file record's size that are the size. The highest bit is a mark of the running
+/// game.
 const SIZE_MASK: u32 = INVERTED.wrapping_sub(1);
 
 fn recognises(archive: Bytes<'_>) -> bool {
@@ -97,20 +100,21 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     })
 }
 
-/// The header, and the length of its archive.
+/// The header, and the length of the archive.
 #[derive(Clone, Debug)]
 struct Header {
     version: u32,
-    /// The known version by whose layout the archive is read: differs from `version` only where that was forced.
+    /// The known version whose layout is used to read the archive. Differs from `version` only if
+    /// the user forced it.
     layout: u32,
     folder_records: u64,
     flags: u32,
     folders: u32,
     files: u32,
-    /// Names and their NULs, but not their length bytes, in bytes.
+    /// Length of the names with their NULs but without their length bytes, in bytes.
     folder_names_len: u32,
     file_names_len: u32,
-    /// Of the whole archive, in bytes.
+    /// Length of the archive in bytes.
     len: u64,
 }
 
@@ -130,7 +134,7 @@ impl Header {
             file_names_len: reader.u32("the length of the file names")?,
             len: Reader::new(archive).left(),
         };
-        // The types of the content (u16), and padding that may hold anything.
+        // The types of the content (u16), and padding with arbitrary content.
         reader.skip(4, "the content flags")?;
         if header.layout != version && !options.force {
             return Err(ParseError::unsupported(
@@ -184,9 +188,9 @@ impl Header {
         }
     }
 
-    /// The table of file names, and for how many of the `count` files it has one. It follows the last folder block,
-    /// unless unused bytes lie between (OpenMW): then it is where the header's sums put it. It may be longer than the
-    /// names (Wabbajack).
+    /// The table of file names, and for how many of the `count` files it has one. It follows the
+    /// last folder block, unless unused bytes lie between (OpenMW). In that case it is where the
+    /// header's sums put it. It may be longer than the names (Wabbajack).
     fn file_names<'a>(
         &self,
         archive: Bytes<'a>,
@@ -225,16 +229,17 @@ impl Header {
     }
 }
 
-/// Bytes of `count` records of `width` bytes each.
+/// Length of `count` records of `width` bytes each, in bytes.
 fn len_of(count: u32, width: usize) -> u64 {
     u64::try_from(width).unwrap_or(u64::MAX).saturating_mul(u64::from(count))
 }
 
-/// Walks the folders: their records, and after these one block of a name and file records for each.
+/// Walks the folders. All folder records come first. One block for each folder follows, with its
+/// name and file records.
 #[derive(Clone, Debug)]
 struct Folders<'a> {
     records: Reader<'a>,
-    /// In bytes.
+    /// Length of a folder record in bytes.
     record_len: usize,
     blocks: Reader<'a>,
     has_names: bool,
@@ -244,7 +249,7 @@ struct Folders<'a> {
 struct Folder<'a> {
     hash: u64,
     name: Option<&'a [u8]>,
-    /// The offset of the count of its files, and that count.
+    /// The offset of the count of files.
     count_at: u64,
     count: u32,
     files: Reader<'a>,
@@ -264,7 +269,7 @@ impl<'a> Folders<'a> {
         Ok(Self { records, record_len, blocks, has_names })
     }
 
-    /// The next one, if there is one.
+    /// The next folder; `None` at the end.
     fn next(&mut self) -> Result<Option<Folder<'a>>, ParseError> {
         if self.records.left() == 0 {
             return Ok(None);
@@ -282,8 +287,8 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// Walks all folders once, which checks their tables; returns how many files there are, and the offset that follows the
-/// last folder.
+/// Walks all folders once to check their tables. Returns the number of files, and the offset after
+/// the last folder.
 fn check_folders(
     header: &Header,
     mut folders: Folders<'_>,
@@ -306,15 +311,16 @@ fn check_folders(
     Ok((found, folders.blocks.position()))
 }
 
-/// Splits up to `most` names off, and counts them. It stops at the first that is missing: each further one would search
-/// all bytes that are left.
+/// Splits off up to `most` names, and counts them. It stops at the first missing name, because each
+/// further one would search all remaining bytes.
 fn split_names<'a>(names: &Reader<'a>, most: u32) -> (Reader<'a>, u32) {
     let mut rest = names.clone();
     let count = (0..most).find(|_| rest.zstring("a file's name").is_err()).unwrap_or(most);
     (names.until(&rest), count)
 }
 
-/// What folder records of all versions begin with (FORMATS.md 1.3). The folder's offset follows, which is not read.
+/// The common beginning of folder records of all versions (FORMATS.md 1.3). The folder's offset,
+/// which follows, is not read.
 struct FolderRecord<'a>(Record<'a, FOLDER_RECORD_START>);
 
 impl FolderRecord<'_> {
@@ -322,7 +328,7 @@ impl FolderRecord<'_> {
         self.0.u64_at::<0>()
     }
 
-    /// Of its files.
+    /// How many files the folder has.
     fn count(&self) -> u32 {
         self.0.u32_at::<8>()
     }
@@ -340,26 +346,26 @@ impl<'a> FileRecord<'a> {
         self.0.u64_at::<0>()
     }
 
-    /// In bytes, with [`INVERTED`].
+    /// Size in bytes, with [`INVERTED`].
     fn size_and_flags(&self) -> u32 {
         self.0.u32_at::<8>()
     }
 
-    /// In bytes from the start of the archive, perhaps with [`SECONDARY`].
+    /// Offset in bytes from the start of the archive, perhaps with [`SECONDARY`].
     fn offset_and_flag(&self) -> u32 {
         self.0.u32_at::<12>()
     }
 }
 
-/// Where the tables are, once they were checked.
+/// The checked tables of an archive.
 #[derive(Clone, Debug)]
 struct Tables<'a> {
     archive: Bytes<'a>,
     header: Header,
     folders: Folders<'a>,
-    /// File names; empty where there are none.
+    /// File names; empty if the archive stores none.
     names: Reader<'a>,
-    /// Files.
+    /// Number of files.
     count: u32,
     is_named: bool,
 }
@@ -409,7 +415,8 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The platforms that the archive may be made for. Those of consoles differ only in flags and in hashes.
+    /// The platforms that the archive may be made for. Console archives differ only in flags and
+    /// hashes.
     fn platform(&self) -> &'static str {
         let header = &self.header;
         match header.layout {
@@ -420,7 +427,7 @@ impl<'a> Tables<'a> {
             layout => match hashed_by(self.entries()) {
                 Some(Family::Tes4Xbox) => "Xbox 360",
                 Some(Family::Tes4Ps3) => "PlayStation 3",
-                // The PlayStation's own hashes are known from Oblivion alone.
+                // The PlayStation's own hashes are known only from Oblivion.
                 Some(_) if layout == 103 => "PC",
                 _ => "PC or PlayStation 3",
             },
@@ -433,7 +440,7 @@ impl<'a> Files<'a> for Tables<'a> {
         usize::try_from(self.count).unwrap_or(usize::MAX)
     }
 
-    /// Names are from the table, or else embedded in the data.
+    /// Names come from the table, or else from the data that embeds them.
     fn entries(&self) -> Box<dyn Iterator<Item = Entry<'a>> + '_> {
         let mut names = self.names.clone();
         let mut embedded_left = self.header.has_embedded_names().then_some(self.header.len);
@@ -464,9 +471,9 @@ impl<'a> Files<'a> for Tables<'a> {
     }
 }
 
-/// Which function made the hashes of an archive without the Xbox 360's flag, by the first of its files whose name the
-/// functions hash differently. PC and PlayStation 3 differ for textures only, so that one other file suffices to rule
-/// out the Xbox 360.
+/// The function that made the hashes of an archive without the Xbox 360's flag. The first file
+/// decides whose name the functions hash differently. PC and PlayStation 3 differ only for
+/// textures, so one other file suffices to rule out the Xbox 360.
 fn hashed_by<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Option<Family> {
     const MAX_EXAMINED: usize = 4096;
     let mut is_of_either = false;
@@ -486,8 +493,9 @@ fn hashed_by<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Option<Family> {
     })
 }
 
-/// The path embedded in an entry's data, if it is the name of this entry: de-duplicated data embeds the name of the
-/// first of several. `left` bounds the bytes of all: with one name for many entries a small archive would expand.
+/// The path embedded in an entry's data, if it is the name of this entry. If several entries share
+/// data, the data embeds only the name of the first. `left` bounds the total length of these names,
+/// so that a small archive whose many entries share one name cannot expand.
 fn embedded_name<'a>(archive: Bytes<'a>, extent: &Extent, stored: Hash, left: &mut u64) -> Option<Name<'a>> {
     let mut reader = Reader::at(archive, extent.offset, "an embedded name").ok()?;
     let path = reader.bstring("an embedded name").ok()?;

@@ -1,4 +1,5 @@
-//! The hash of BA2 archives: CRC-32 without the inversions at either end, of folder and stem apart.
+//! The hash of BA2 archives: CRC-32 without the inversions at either end, of folder and stem
+//! separately.
 
 use super::path::{Folder, fold, stem_and_extension};
 
@@ -7,10 +8,11 @@ pub(super) fn folder(path: Folder<'_>) -> u64 {
     u64::from(crc(path.bytes()))
 }
 
-/// The hash of a file's stem in the high word, and the first four bytes of its extension in the low one.
+/// The hash of a file's stem in the high word, and the first four bytes of its extension in the low
+/// one.
 ///
-/// bsa-rs searches the whole path for the extension's dot, and so finds one in a folder's name; the game's tool does
-/// not.
+/// bsa-rs searches the whole path for the dot of the extension, so it may find one in a folder's
+/// name. The game's tool does not.
 pub(super) fn file(name: &[u8]) -> u64 {
     let (stem, extension) = stem_and_extension(name);
     let [a, b, c, d] = crc(stem.iter().map(|&byte| fold(byte))).to_le_bytes();

@@ -1,10 +1,11 @@
-//! Paths as the hash functions take them: folded, without separators at either end, folder and file apart.
+//! Paths in the form that the hash functions take: split into folder and file, and folded, without
+//! separators at either end.
 
 /// A file's path, split at its last separator.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'a> {
     pub(super) parent: Folder<'a>,
-    /// Without separators, neither folded nor trimmed further.
+    /// The name after the last separator, not folded.
     pub(super) name: &'a [u8],
 }
 
@@ -20,7 +21,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// A folder's path in two pieces, either of which may be empty.
+/// A folder's path in two parts, either of which may be empty.
 #[derive(Clone, Copy)]
 pub(super) struct Folder<'a> {
     pub(super) outer: &'a [u8],
@@ -28,7 +29,7 @@ pub(super) struct Folder<'a> {
 }
 
 impl<'a> Folder<'a> {
-    /// Its folded bytes.
+    /// The folded bytes of the path.
     pub(super) fn bytes(self) -> impl Iterator<Item = u8> + 'a {
         self.outer.iter().chain(self.separator()).chain(self.inner).map(|&byte| fold(byte))
     }
@@ -42,7 +43,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// A byte as the games hash it.
+/// Folds a byte as the games do before they hash it.
 pub(super) fn fold(byte: u8) -> u8 {
     if byte == b'/' { b'\\' } else { byte.to_ascii_lowercase() }
 }
@@ -66,7 +67,8 @@ pub(super) fn trim(mut path: &[u8]) -> &[u8] {
     path
 }
 
-/// A file's name at its last dot: the stem, and the extension with the dot. Without a dot all is stem.
+/// Splits a file's name at its last dot into the stem, and the extension with the dot. Without a
+/// dot, the whole name is the stem.
 pub(super) fn stem_and_extension(name: &[u8]) -> (&[u8], &[u8]) {
     let dot = name.iter().rposition(|&byte| byte == b'.').unwrap_or(name.len());
     name.split_at_checked(dot).unwrap_or((name, &[]))

@@ -1,15 +1,15 @@
-//! The hash of Oblivion, Fallout 3, New Vegas and Skyrim: the first and the last bytes of a name, its length, and a
-//! sum over the bytes between.
+//! The hash of Oblivion, Fallout 3, New Vegas and Skyrim. It consists of the first and the last
+//! bytes of a name, its length, and a sum over the bytes between.
 //!
-//! Where implementations differ, this follows bsa-rs, whose rules are from Bethesda's own packer and the game's
-//! executable: `.adp` is one of the marked extensions, extensions are compared by four bytes, marks are added rather
-//! than or-ed, and lengths are cut to a byte before they are compared.
+//! If implementations differ, this follows bsa-rs, whose rules come from Bethesda's own packer and
+//! the game's executable. `.adp` is one of the marked extensions. Extensions are compared by four
+//! bytes. Marks are added rather than or-ed. Lengths are cut to a byte before they are compared.
 
 use super::path::{Folder, fold, stem_and_extension};
 
-/// Paths and names of this length, in bytes, and longer ones are too long for the packer.
+/// Length from which paths and names are too long for the packer, in bytes.
 const TOO_LONG: usize = 260;
-/// Extensions of this length, dot included, and longer ones are too.
+/// Length from which extensions are too long for the packer, in bytes, dot included.
 const EXTENSION_TOO_LONG: usize = 16;
 
 /// What the marked extensions add to the first, the last but one and the last byte.
@@ -21,7 +21,7 @@ const MARKS: [([u8; 4], [u8; 3]); 5] = [
     (*b".adp", [0x80, 0x80, 0x00]),
 ];
 
-/// The hash of a folder's full path; the root's and that of a path which is too long is that of `.`.
+/// The hash of a folder's full path. The root and paths that are too long have the hash of `.`.
 pub(super) fn folder(path: Folder<'_>) -> u64 {
     match path.len() {
         0 | TOO_LONG.. => Digest::of([b'.'].into_iter()).value(),
@@ -29,7 +29,7 @@ pub(super) fn folder(path: Folder<'_>) -> u64 {
     }
 }
 
-/// The hash of a file's name; 0 where it has no stem or is too long.
+/// The hash of a file's name; 0 if it has no stem or is too long.
 pub(super) fn file(name: &[u8]) -> u64 {
     let Some((stem, extension)) = split(name) else { return 0 };
     let mut digest = Digest::of(folded(stem));
@@ -43,10 +43,11 @@ pub(super) fn file(name: &[u8]) -> u64 {
     digest.value()
 }
 
-/// The hash of a file's name on the PlayStation 3: of textures without a suffix such as `_n`, of other files as on
-/// the PC.
+/// The hash of a file's name on the PlayStation 3. Textures are hashed without a suffix such as
+/// `_n`, other files as on the PC.
 ///
-/// Transcribed from SockNastre's `OblivionBSAHash.GetPS3`; no archive from a retail disc was at hand.
+/// Transcribed from SockNastre's `OblivionBSAHash.GetPS3`. No archive from a retail disc was
+/// available to verify it.
 pub(super) fn file_ps3(name: &[u8]) -> u64 {
     let Some((stem, extension)) = split(name) else { return 0 };
     if !extension.eq_ignore_ascii_case(b".dds") {
@@ -69,7 +70,7 @@ pub(super) fn file_ps3(name: &[u8]) -> u64 {
     .value()
 }
 
-/// Stem and extension of a name that can be hashed.
+/// Stem and extension of a name; `None` if the name cannot be hashed.
 fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let (stem, extension) = stem_and_extension(name);
     let fits = !stem.is_empty() && name.len() < TOO_LONG && extension.len() < EXTENSION_TOO_LONG;
@@ -80,7 +81,7 @@ fn folded(bytes: &[u8]) -> impl Iterator<Item = u8> {
     bytes.iter().map(|&byte| fold(byte))
 }
 
-/// The first four bytes, folded, with NULs for those that are missing.
+/// The first four bytes, folded and padded with NULs.
 fn four(bytes: &[u8]) -> [u8; 4] {
     let mut four = [0; 4];
     four.iter_mut().zip(bytes).for_each(|(slot, &byte)| *slot = fold(byte));
@@ -91,7 +92,7 @@ fn crc(bytes: impl Iterator<Item = u8>) -> u32 {
     bytes.fold(0, add)
 }
 
-/// The game's "CRC" is a polynomial in this factor.
+/// One step of the game's "CRC", which is a polynomial in this factor.
 fn add(crc: u32, byte: u8) -> u32 {
     crc.wrapping_mul(0x1003F).wrapping_add(u32::from(byte))
 }
@@ -107,13 +108,14 @@ struct Digest {
 }
 
 impl Digest {
-    /// Of a name of fewer than [`TOO_LONG`] bytes, in one pass.
+    /// Digests a name of fewer than [`TOO_LONG`] bytes in one pass.
     fn of(bytes: impl Iterator<Item = u8>) -> Self {
         let (count, mut digest) = bytes.fold((0u16, Self::default()), |(count, mut digest), byte| {
             match count {
                 0 => digest.first = byte,
                 1 | 2 => {}
-                // Two bytes behind, so that the last two never enter the sum; the first does not either.
+                // The sum lags two bytes behind, so the last two bytes never enter it. Nor does the
+                // first.
                 _ => digest.crc = add(digest.crc, digest.last2),
             }
             digest.last2 = digest.last;
@@ -125,7 +127,8 @@ impl Digest {
         if count < 3 {
             digest.last2 = 0;
         }
-        // The packer cuts the length to a byte first, and so drops the sum for 256 to 259 bytes.
+        // The packer cuts the length to a byte first, so it drops the sum for lengths of 256 to
+        // 259.
         if length <= 3 {
             digest.crc = 0;
         }

@@ -1,5 +1,6 @@
-//! Daggerfall's BSA files and `DAGGER.SND`: a count, the directory's kind, the files, and a directory of names or of
-//! numbers (FORMATS.md section 9.2). Battlespire's are reported to be alike \[unverified\].
+//! Daggerfall's BSA files and `DAGGER.SND`: a count, the directory's kind, the files, and a
+//! directory of names or numbers (FORMATS.md section 9.2). Battlespire's archives are reported to
+//! be alike \[unverified\].
 
 use super::super::archive::{About, Archive};
 use super::super::detect::Format;
@@ -13,7 +14,7 @@ use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 pub const FORMAT: Format =
     Format { name: "Daggerfall", extensions: &["bsa"], shared_extensions: &["snd"], recognises, parse };
 
-/// Of a record of a file with a number, in bytes.
+/// Length of the record of a file with a number, in bytes.
 const NUMBERED_LEN: usize = 8;
 
 static NAMES: Layout = Layout { header_len: 4, record_len: NAMED_LEN, read: named };
@@ -40,8 +41,9 @@ fn kind(archive: Bytes<'_>) -> Result<(&'static Layout, About), ParseError> {
     }
 }
 
-/// A record of a file with a number. Some describe the number's upper half as a flag for packed files, but the game's
-/// own numbers pass 65,535 and DaggerfallUnity reads all four bytes as the number, as is done here \[unverified\].
+/// The record of a file with a number. Some sources describe the number's upper half as a flag for
+/// packed files. But the game's own numbers pass 65,535, and DaggerfallUnity reads all four bytes
+/// as the number. We do the same \[unverified\].
 struct NumberedRecord<'a>(Record<'a, NUMBERED_LEN>);
 
 impl NumberedRecord<'_> {
@@ -49,7 +51,7 @@ impl NumberedRecord<'_> {
         self.0.u32_at::<0>()
     }
 
-    /// In bytes.
+    /// Size in bytes.
     fn size(&self) -> u32 {
         self.0.u32_at::<4>()
     }

@@ -1,8 +1,9 @@
-//! What the archives of Arena and Daggerfall share: a count, the files one after the other, and a directory at the end.
+//! The common layout of the archives of Arena and Daggerfall: a count, the files one after the
+//! other, and a directory at the end.
 //!
-//! There is no magic number, no hash and no offset. Such an archive is recognised by the sum of all its lengths,
-//! which is the file's own: at most 65,535 records are read. The two formats differ in what precedes the data, 2
-//! bytes or 4, so that no file adds up as both.
+//! There is no magic number, no hash and no offset. Such an archive is recognised if the sum of all
+//! its lengths equals the length of the file. This check reads at most 65,535 records. The header
+//! is 2 bytes long in one format and 4 in the other, so no file adds up as both.
 
 use std::sync::Arc;
 
@@ -16,30 +17,30 @@ use super::super::limits::Options;
 use super::super::notes::Notes;
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
-/// Of a record of a file with a name, in bytes.
+/// Length of the record of a file with a name, in bytes.
 pub(super) const NAMED_LEN: usize = 18;
 
 /// The layout of an archive.
 pub(super) struct Layout {
-    /// Of what precedes the data, the count included, in bytes.
+    /// Length of the header in bytes, the count included.
     pub(super) header_len: u64,
-    /// Of a record of the directory, in bytes.
+    /// Length of a record of the directory in bytes.
     pub(super) record_len: usize,
-    /// Reads one.
+    /// Reads a record.
     pub(super) read: for<'a> fn(&mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd>,
 }
 
-/// What the directory records of one file.
+/// A file, as the directory describes it.
 pub(super) struct File<'a> {
     pub(super) name: Name<'a>,
-    /// Whether it is packed, by a method that is not documented anywhere.
+    /// Whether the file is packed, by an undocumented method.
     pub(super) is_packed: bool,
-    /// In bytes, as stored.
+    /// Size in bytes, as stored.
     pub(super) size: u32,
 }
 
 impl Layout {
-    /// A reader of the directory, which ends the archive.
+    /// A reader of the directory, which is at the end of the archive.
     fn directory<'a>(&self, archive: Bytes<'a>) -> Result<Reader<'a>, UnexpectedEnd> {
         let end = UnexpectedEnd { at: self.header_len, what: "the directory" };
         let count = Reader::new(archive).u16("the count of files")?;
@@ -48,9 +49,9 @@ impl Layout {
         Reader::at(archive, start, end.what)
     }
 
-    /// Whether header, data and directory add up to `archive`.
+    /// Whether the lengths of header, data and directory add up to that of `archive`.
     ///
-    /// Not for an archive without a byte of data: zeros would add up too.
+    /// An archive without a byte of data is refused, because zeros would add up too.
     pub(super) fn fits(&self, archive: Bytes<'_>) -> bool {
         let Ok(mut directory) = self.directory(archive) else { return false };
         let end = directory.position();
@@ -62,7 +63,7 @@ impl Layout {
         at == end && at > self.header_len
     }
 
-    /// The tables of an archive that fits.
+    /// Parses the tables of an archive that fits.
     pub(super) fn parse<'a>(
         &self,
         archive: Bytes<'a>,
@@ -101,21 +102,22 @@ impl Layout {
     }
 }
 
-/// A record of a file with a name: Arena's, and Daggerfall's, whose name some call fourteen bytes long.
+/// The record of a file with a name, in Arena and Daggerfall. Some sources say that the name has
+/// fourteen bytes.
 struct NamedRecord<'a>(Record<'a, NAMED_LEN>);
 
 impl<'a> NamedRecord<'a> {
-    /// NUL-padded.
+    /// The name, NUL-padded.
     fn name(&self) -> &'a [u8; 12] {
         self.0.bytes_at::<0, 12>()
     }
 
-    /// Not 0 where the file is packed. The method is not known \[unverified\].
+    /// Not 0 if the file is packed. The method is not known \[unverified\].
     fn flag(&self) -> u16 {
         self.0.u16_at::<12>()
     }
 
-    /// In bytes, as stored.
+    /// Size in bytes, as stored.
     fn size(&self) -> u32 {
         self.0.u32_at::<14>()
     }
@@ -128,7 +130,7 @@ pub(super) fn named<'a>(directory: &mut Reader<'a>) -> Result<File<'a>, Unexpect
     Ok(File { name, is_packed: record.flag() != 0, size: record.size() })
 }
 
-/// Such an archive has neither version nor flags.
+/// Describes an archive, which has neither version nor flags in these formats.
 pub(super) fn about(format: &'static str, kind: &'static str, games: &'static str) -> About {
     About { format, version: 0, kind, games, platform: "PC (DOS)", flags: 0, flag_names: Vec::new() }
 }

@@ -1,5 +1,5 @@
-//! The archives of The Elder Scrolls before Morrowind: Arena's `GLOBAL.BSA`, Daggerfall's BSA and SND files
-//! (FORMATS.md section 9).
+//! The archives of The Elder Scrolls before Morrowind: Arena's `GLOBAL.BSA`, and Daggerfall's BSA
+//! and SND files (FORMATS.md section 9).
 
 mod arena;
 mod daggerfall;
