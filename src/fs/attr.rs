@@ -1,19 +1,22 @@
-//! Attributes of nodes, as `stat` reports them, and what a user chooses of them for all nodes of a mount.
+//! Attributes of nodes, as `stat` reports them, and the options for how all nodes of a mount
+//! appear.
 
 use std::time::SystemTime;
 
-/// Attributes of a node; owner and permissions are the same for all ([`Owner`]).
+/// Attributes of a node. Owner and permissions are not among them, because all nodes share these
+/// ([`Owner`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attr {
-    /// The inode number.
+    /// Inode number.
     pub ino: u64,
     /// File, folder or link.
     pub kind: NodeKind,
-    /// In bytes; an estimate where it is not lasting, of a file whose size is lost.
+    /// Size in bytes. If a file's size is unknown, this is an estimate, and `is_lasting` is false.
     pub size: u64,
-    /// When its archive was last changed; a loose file or folder itself.
+    /// The mtime of the archive; for a loose file or folder, its own mtime.
     pub modified: SystemTime,
-    /// Whether it is known and never changes, so that the kernel may cache it for ever; else its TTL is 0.
+    /// Whether the attributes are known and never change, so that the kernel may cache them for
+    /// ever. Otherwise their TTL is 0.
     pub is_lasting: bool,
 }
 
@@ -28,14 +31,14 @@ pub enum NodeKind {
     StatusLink,
 }
 
-/// How nodes appear, whatever their content.
+/// How nodes appear, independently of their content.
 #[derive(Clone, Debug, Default)]
 pub struct Presentation {
     /// Owner and permissions of all nodes.
     pub owner: Owner,
-    /// Whether names are found in their stored spelling alone.
+    /// Whether a lookup must match the case of the stored name.
     pub is_exact: bool,
-    /// Whether extended attributes are answered.
+    /// Whether nodes have extended attributes.
     pub xattrs: bool,
 }
 
@@ -46,24 +49,26 @@ pub struct Owner {
     pub uid: u32,
     /// Group ID of all nodes.
     pub gid: u32,
-    /// Permission bits of files, from which `file_mask` takes away.
+    /// Permission bits of files, before `file_mask` is applied.
     pub file_mode: u16,
-    /// Permission bits of folders, from which `folder_mask` takes away.
+    /// Permission bits of folders, before `folder_mask` is applied.
     pub folder_mode: u16,
-    /// Permission bits that files do not have.
+    /// Permission bits to remove from files.
     pub file_mask: u16,
-    /// Permission bits that folders do not have.
+    /// Permission bits to remove from folders.
     pub folder_mask: u16,
 }
 
 impl Owner {
-    /// Every user may read the files. Their owner may also write, although a read-only mount refuses that:
-    /// otherwise copies that `cp -r` and `rsync -a` make could not be changed and removed.
+    /// Every user may read the files. Their owner may also write, although a read-only mount
+    /// refuses that. Otherwise the owner could not change or remove copies made by `cp -r` and
+    /// `rsync -a`.
     pub fn new(uid: u32, gid: u32) -> Self {
         Self { uid, gid, file_mode: 0o644, folder_mode: 0o755, file_mask: 0, folder_mask: 0 }
     }
 
-    /// Whether a user may list folders. Of groups the primary one counts: the kernel passes no other.
+    /// Whether a user may list folders. Only the primary group counts, because the kernel passes no
+    /// other.
     pub(crate) fn may_list(&self, uid: u32, gid: u32) -> bool {
         let shift = match () {
             () if uid == 0 => return true,
@@ -74,7 +79,7 @@ impl Owner {
         self.mode(NodeKind::Folder) >> shift & 0o5 == 0o5
     }
 
-    /// Permission bits of a node.
+    /// Permission bits of a node of this type.
     pub(crate) fn mode(&self, kind: NodeKind) -> u16 {
         match kind {
             NodeKind::File => self.file_mode & !self.file_mask,

@@ -3,23 +3,23 @@
 /// Why an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The archive's bytes are damaged, missing or changed; the log names the fault.
+    /// The archive's bytes are damaged, missing or changed. The log names the fault.
     Damaged,
-    /// The operation needs a file, and the node is a folder.
+    /// The operation needs a file, but the node is a folder.
     IsFolder,
     /// No node has this inode number.
     NoNode,
-    /// All inode numbers were given.
+    /// No inode numbers are left.
     NoNumber,
-    /// The caller may not know this.
+    /// The caller has no permission to read this.
     NotPermitted,
     /// The node has no extended attribute of this name.
     NoXattr,
     /// The folder has no child of this name.
     NotFound,
-    /// The operation needs a folder, and the node is none.
+    /// The operation needs a folder, but the node is something else.
     NotFolder,
-    /// The answer does not fit the caller's buffer.
+    /// The answer does not fit into the caller's buffer.
     TooSmall,
     /// The node does not support the operation.
     Invalid,

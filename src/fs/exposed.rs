@@ -1,4 +1,5 @@
-//! What the kernel was sent and may have cached, as far as answering and invalidating depends on it.
+//! Names and inode numbers that the kernel was sent and may have cached, as far as answers and
+//! invalidation depend on them.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -6,17 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use super::invalidation::NameIn;
 use crate::limits::{EXPOSED_BYTES_MAX, EXPOSED_NAMES_MAX};
 
-/// Names that the kernel may have cached.
+/// Bounded set of names that the kernel may have cached.
 #[derive(Debug, Default)]
 pub(crate) struct ExposedNames {
     names: HashSet<NameIn>,
     bytes: usize,
-    /// Whether a name was refused.
+    /// Whether a name was refused for lack of room.
     is_full: bool,
 }
 
 impl ExposedNames {
-    /// Records a name; returns whether there was room for it.
+    /// Records a name. Returns false if there is no room for it.
     pub(crate) fn insert(&mut self, name: NameIn) -> bool {
         if self.names.contains(&name) {
             return true;
@@ -30,7 +31,7 @@ impl ExposedNames {
         self.names.insert(name)
     }
 
-    /// Takes some of the names if there is no room for more.
+    /// Removes and returns a quarter of the names if the set is full. The kernel must drop them.
     pub(crate) fn take_surplus(&mut self) -> Vec<NameIn> {
         if !self.is_full {
             return Vec::new();
@@ -41,7 +42,7 @@ impl ExposedNames {
         taken
     }
 
-    /// All names.
+    /// Returns all names.
     pub(crate) fn into_names(self) -> HashSet<NameIn> {
         self.names
     }
@@ -53,20 +54,21 @@ impl ExposedNames {
     }
 }
 
-/// What a name takes, without the table.
+/// Memory that a name takes in bytes, without the table.
 fn bytes(name: &NameIn) -> usize {
     size_of::<NameIn>() + name.1.len()
 }
 
-/// Numbers of loose files that the kernel was sent before their disk had answered, when only their paths were
-/// known; at most one number for each loose file.
+/// Inode numbers of loose files that the kernel was sent before the disk answered, when only their
+/// paths were known. There is at most one number per loose file.
 #[derive(Debug, Default)]
 pub(crate) struct EarlyNumbers(Mutex<HashSet<u64>>);
 
 impl EarlyNumbers {
-    /// The identity of a number's file, as `look` returns it: 0 if it is not known, and then 0 for ever.
+    /// The identity of a file, as `look` returns it; 0 means unknown. Once it was 0 for a number,
+    /// it stays 0.
     pub(crate) fn identity(&self, ino: u64, look: impl FnOnce() -> u64) -> u64 {
-        // Under the lock: an identity that is not known now may be known a moment later.
+        // `look` runs under the lock, because another thread may learn the identity at any moment.
         let mut early = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match look() {
             0 => {

@@ -1,4 +1,4 @@
-//! A mounted file system: the current view, and how a later one takes its place.
+//! A mounted file system: the current view, and how a later view replaces it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -18,26 +18,26 @@ use crate::limits::SPELLINGS_MAX;
 use crate::tree::{Changes, CompareFiles, Kind, Spellings, Tree, compare};
 use crate::vfs::{Opened, Vfs};
 
-/// How long a listing that began in the view before may pause, and be continued in it.
+/// How long a listing that began in the previous view can pause before that view may be dropped.
 const LISTING: Duration = Duration::from_secs(10);
 
 /// A mounted file system.
 #[derive(Debug)]
 pub struct FileSystem {
     view: RwLock<Arc<View>>,
-    /// The view before, for listings that began in it, and when it was replaced or last used.
+    /// The previous view, for listings that began in it, and when it was replaced or last used.
     previous: Mutex<Option<(Instant, Arc<View>)>>,
     pub(crate) shared: Arc<Shared>,
-    /// Held while a view is replaced.
+    /// Held while the view is replaced.
     replacing: Mutex<()>,
 }
 
-/// All inode numbers were given.
+/// No inode numbers are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoNumbers;
 
 impl FileSystem {
-    /// Serves a tree.
+    /// Creates a file system that serves a tree.
     pub fn new(vfs: Vfs, presentation: Presentation) -> Self {
         let store = vfs.store();
         let spellings = Spellings::new(vfs.tree(), SPELLINGS_MAX, CIOPFS_INO);
@@ -50,7 +50,7 @@ impl FileSystem {
         Self { view: RwLock::new(Arc::new(view)), previous, shared, replacing }
     }
 
-    /// Adds what the file system was made from.
+    /// Records the sources that the file system was made from.
     #[must_use]
     pub fn with_sources(self, sources: Vec<MountedSource>) -> Self {
         // A second call changes nothing.
@@ -63,8 +63,8 @@ impl FileSystem {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A view in which a listing of a folder that is at `cookie` can be continued; `None` if there is none
-    /// any more.
+    /// The view in which a listing of a folder can continue at `cookie`; `None` if that view is
+    /// gone.
     pub fn view_of_listing(&self, ino: u64, cookie: u64) -> Option<Arc<View>> {
         let current = self.view();
         if cookie == 0 || current.continues(ino, cookie) {
@@ -76,21 +76,21 @@ impl FileSystem {
         Some(view.clone())
     }
 
-    /// Drops the view before if no listing has used it for a while; returns whether there is none.
+    /// Drops the previous view if no listing has used it for a while. Returns whether it is gone.
     pub fn drop_previous(&self) -> bool {
         let mut previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
-        // Dropped once the lock is free again.
+        // The view is dropped after the lock is released.
         let _dropped = previous.take_if(|(used, _)| used.elapsed() >= LISTING);
         previous.is_none()
     }
 
-    /// Has a function called whenever a read finds that a source changed. The function must not wait. A
-    /// second call changes nothing.
+    /// Registers a function to call whenever a read finds that a source changed. The function must
+    /// not block. A second call changes nothing.
     pub fn on_change(&self, call: impl Fn() + Send + Sync + 'static) {
         let _ = self.shared.on_change.set(OnChange(Box::new(call)));
     }
 
-    /// Sets what serves it, before the first request. A second call changes nothing.
+    /// Sets the host, before the first request. A second call changes nothing.
     pub(crate) fn connect(&self, host: impl Host + 'static) {
         let _ = self.shared.host.set(Box::new(host));
     }
@@ -100,12 +100,11 @@ impl FileSystem {
         *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner) = reload;
     }
 
-    /// Serves names and bytes of the changed sources from now on, and has the kernel drop what it remembers
-    /// of those that changed. The store must be one that was [emptied](Store::emptied) and filled again. The
-    /// calling thread must hold no lock: the kernel waits for readers of the folders that it invalidates.
+    /// Switches to a view of the changed sources, and has the kernel drop what it cached of them.
+    /// The store must have been [emptied](Store::emptied) and filled again. The calling thread must
+    /// hold no lock, because the kernel waits for readers of the folders that it invalidates.
     ///
-    /// # Errors
-    /// [`NoNumbers`]; nothing is changed then.
+    /// # Errors [`NoNumbers`]. The current view stays then.
     pub fn replace(&self, mut opened: Opened) -> Result<Replaced, NoNumbers> {
         let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
         let then = self.view();
@@ -114,7 +113,8 @@ impl FileSystem {
         let (tree, changes) =
             compare(then.tree(), opened.tree, &self.shared.spellings, &files).ok_or(NoNumbers)?;
         let is_changed = !changes.is_empty();
-        // Positions are the same where nothing that is listed changed.
+        // If no listing differs, positions stay the same, so cookies of the earlier view stay
+        // valid.
         let number = then.number + u32::from(is_changed);
         let view = View {
             number,
@@ -127,19 +127,20 @@ impl FileSystem {
             self.shared.retired.add(ino, then.store(), entry);
         }
         if is_changed {
-            // Before it is replaced: listings are continued at any time.
+            // This comes before the swap, because a listing may continue at any time.
             *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((Instant::now(), then.clone()));
         }
         let exposed = self.shared.change_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });
-        // From here on no answer of the earlier view has a lifetime.
+        // From here on, the kernel caches no further answer of the earlier view.
         learn_kept(&then, &now);
         let (changed, same) = changed_answers(&then, &now, exposed);
         let mut invalidation = Invalidation::of(&self.shared.spellings, &changes);
         invalidation.names.extend(changed);
-        // The change of their folder covered these names as long as they were the stored ones.
+        // The comparison of views covers stored names only. These names were the stored ones until
+        // now, so they must be recorded.
         let respelled = everywhere(&self.shared.spellings, &changes.respelled);
         invalidation.names.extend(self.shared.record_exposed_again(same.into_iter().chain(respelled)));
         self.shared.spellings.keep_those_of(now.tree());
@@ -153,18 +154,18 @@ impl FileSystem {
     }
 }
 
-/// Two views, and what differs.
+/// Two views and their differences.
 #[derive(Debug)]
 pub struct Replaced {
     /// The earlier view.
     pub then: Arc<View>,
     /// The current one.
     pub now: Arc<View>,
-    /// What differs.
+    /// The differences.
     pub changes: Changes,
 }
 
-/// How the files of the present view compare with those of the one to come.
+/// Compares files of the current view with those of the next one.
 struct ViewFiles<'a> {
     then: &'a View,
     store: &'a Store,
@@ -184,7 +185,8 @@ impl CompareFiles for ViewFiles<'_> {
     }
 }
 
-/// Has the later view know what the earlier one learnt of loose files after they were compared.
+/// Copies to the later view what the earlier one has learnt about loose files since they were
+/// compared.
 fn learn_kept(then: &View, now: &View) {
     for node in now.tree().nodes() {
         let Kind::File(later) = now.tree().kind(node) else { continue };
@@ -198,8 +200,8 @@ fn learn_kept(then: &View, now: &View) {
     }
 }
 
-/// How the folders of a view were last changed since the mount: by the change before it, if that is what
-/// changed them.
+/// The last change of each folder since the mount, for the next view. Folders that are gone are
+/// left out.
 fn folder_changes(then: &View, tree: &Tree, changes: &Changes, view: u32) -> HashMap<u64, FolderChange> {
     let now = FolderChange { view, at: SystemTime::now() };
     let before = then.changes.iter().map(|(&ino, &change)| (ino, change));
@@ -209,18 +211,18 @@ fn folder_changes(then: &View, tree: &Tree, changes: &Changes, view: u32) -> Has
         .collect()
 }
 
-/// Parts names that the kernel may have cached in a view: those that a later view answers differently, and
-/// the others.
+/// Splits names that the kernel may have cached into those that the later view answers differently,
+/// and the others.
 fn changed_answers(then: &View, now: &View, exposed: HashSet<NameIn>) -> (Vec<NameIn>, Vec<NameIn>) {
     exposed.into_iter().partition(|(folder, name)| answer(then, *folder, name) != answer(now, *folder, name))
 }
 
-/// What a name in a folder stands for.
+/// What a lookup of a name in a folder finds.
 #[derive(PartialEq, Eq)]
 enum Answer {
-    /// A number that was given.
+    /// A node whose number the kernel was given.
     Given(u64),
-    /// A folder that would get a number.
+    /// A folder that has no number yet.
     NotGiven,
     Assumed,
     Nothing,

@@ -1,11 +1,13 @@
-//! Generations of inode numbers: they decide whether a handle of an NFS client still stands for the node that
-//! has the number.
+//! Generations of inode numbers. They decide whether a handle of an NFS client is still valid for
+//! the node that has the number.
 //!
-//! A generation is a hash of the path and, for a file, of the identity of its source. It stays as long as the
-//! number does: if it changed, the kernel would take the inode for another one, and programs that have it
-//! open would get EIO. After a restart the same sources give the same handles. Other sources, or another
-//! spelling of a folder, give different ones. A file has one number under all spellings, and the stored
-//! spelling may go with its layer, so its path is hashed without case.
+//! A generation is a hash of the path and, for a file, of the identity of its source. It stays as
+//! long as the number does. If it changed, the kernel would take the inode for another one, and
+//! programs that have it open would get EIO.
+//!
+//! After a restart, unchanged sources give the same handles. Other sources, or another spelling of
+//! a folder, give different ones. A file has one number under all spellings, and its stored
+//! spelling may disappear with a layer, so its path is hashed without case.
 
 use twox_hash::XxHash3_64;
 
@@ -14,12 +16,13 @@ use super::view::View;
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
-/// What the generations of the files in a folder are made of: a hash of its path, without case.
+/// Hash of a folder's path, without case. The generations of the files in the folder derive from
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParentPath(u64);
 
 impl View {
-    /// The generation of a number; 0 of the root, and of files that are in no archive.
+    /// Generation of an inode number; 0 for the root and for files that are in no archive.
     pub fn generation(&self, ino: u64) -> u32 {
         if ino == NodeId::ROOT_INO || ino >= CIOPFS_INO {
             return 0;
@@ -36,18 +39,18 @@ impl View {
         upper_half(XxHash3_64::oneshot(&self.shared.spellings.path(self.tree(), inode)))
     }
 
-    /// What the generations in a folder are made of.
+    /// The hash from which the generations in a folder derive.
     pub(crate) fn parent_path(&self, folder: u64) -> ParentPath {
         let path = self.inode(folder).map(|inode| self.shared.spellings.path(self.tree(), inode));
         ParentPath::new(&path.unwrap_or_default())
     }
 
-    /// The same as [`View::generation`] of a child that is called `name` in a folder.
+    /// Like [`View::generation`], for the child `name` of a folder.
     pub(crate) fn generation_in(&self, parent: ParentPath, ino: u64, name: &[u8]) -> u32 {
         let node = self.inode(ino).ok().and_then(|inode| inode.node);
         match node.and_then(|node| self.entry(node)) {
             Some(entry) => self.generation_of_file(parent, ino, name, entry),
-            // Beyond the bound of spellings its number is not that of this path.
+            // Beyond the limit of spellings, the number belongs to another path than this one.
             None => self.generation(ino),
         }
     }
@@ -57,8 +60,8 @@ impl View {
         upper_half(XxHash3_64::oneshot_with_seed(seed, &name.to_ascii_lowercase()))
     }
 
-    /// The identity of a file's source; 0 for ever if it was not known when the kernel was first sent the
-    /// number.
+    /// The identity of a file's source. If it was unknown when the kernel was first sent the
+    /// number, it is 0 for ever.
     fn exposed_identity(&self, ino: u64, entry: EntryId) -> u64 {
         if self.store().source(entry).is_some() {
             return self.store().identity(entry);
@@ -73,7 +76,7 @@ impl ParentPath {
     }
 }
 
-/// All that a handle has room for.
+/// A handle has room for 32 bits.
 fn upper_half(hash: u64) -> u32 {
     (hash >> u32::BITS) as u32
 }

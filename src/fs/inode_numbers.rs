@@ -6,42 +6,44 @@
 //! | up to `CIOPFS_INO` | further spellings of folders, and assumed folders ([`crate::tree::Spellings`]) |
 //! | `CIOPFS_INO` | `.ciopfs`, in every folder |
 //! | `STATUS_INO` | the link `.bsafs:status` in the root |
-//! | `SOURCES_INO` + p | the link `.bsafs:sources:p` in the root, page p of what the mount was made from |
-//! | `WHICH_INO` + n + `PAGE_INO` * p | the link `.bsafs:which:n:p` in every folder, page p of what is known of node n |
+//! | `SOURCES_INO` + p | the link `.bsafs:sources:p` in the root, page p of the mounted sources |
+//! | `WHICH_INO` + n + `PAGE_INO` * p | the link `.bsafs:which:n:p` in every folder, page p about node n |
 //!
-//! Numbers of files that programs open stay below 2^32: 32-bit programs get EOVERFLOW from `stat` above it.
+//! Files that programs open have numbers below 2^32. Above, 32-bit programs get EOVERFLOW from
+//! `stat`.
 
 use crate::tree::NodeId;
 
-/// The symbolic link in the root whose target is the daemon's status as JSON. Lookups find it, listings leave
-/// it out. A link needs no open file, its target is never cached, and reading it takes no privilege and no
-/// `unsafe` (an ioctl would).
+/// Name of the symbolic link in the root whose target is the daemon's status as JSON. Lookups find
+/// it, but listings leave it out. A link needs no open file, and the kernel never caches its
+/// target. Reading it takes no privilege and no `unsafe`, unlike an ioctl.
 pub const STATUS_LINK: &str = ".bsafs:status";
-/// The links in the root whose target is what the mount was made from, as JSON; behind a colon follows the
-/// number of a page ([`crate::fs::read_pages`]), where that is not 0.
+/// Name of the links in the root whose target is the list of mounted sources as JSON. Unless the
+/// page number ([`crate::fs::read_pages`]) is 0, it follows after a colon.
 pub const SOURCES_LINK: &str = ".bsafs:sources";
-/// Prefix of the links in every folder whose target is where a file comes from, as JSON; the file's inode
-/// number follows, and behind a further colon the number of a page ([`crate::fs::read_pages`]), where that is
-/// not 0. In every folder, because a bind mount of a folder has no other root.
+/// Prefix of the links whose target says where a file comes from, as JSON. The file's inode number
+/// follows. Unless the page number ([`crate::fs::read_pages`]) is 0, it follows after another
+/// colon. The links are in every folder, because a bind mount of a folder has that folder as its
+/// root.
 pub const WHICH_LINK: &str = ".bsafs:which:";
 
-/// Where a folder of a FUSE file system has a file of this name, Wine takes it to ignore case, and does not
-/// read whole folders in search of a spelling.
+/// If a folder on a FUSE file system has a file of this name, Wine assumes that the folder ignores
+/// case. It then does not read whole folders in search of a spelling.
 pub(crate) const CIOPFS: &[u8] = b".ciopfs";
-/// Above all nodes and spellings.
+/// Lies above the numbers of all nodes and spellings.
 pub(crate) const CIOPFS_INO: u64 = u32::MAX as u64;
-/// All numbers from here on are links.
+/// All numbers from here on are those of links.
 pub(crate) const STATUS_INO: u64 = 1 << 32;
-/// The first page of the sources.
+/// The first page of the mounted sources.
 pub(crate) const SOURCES_INO: u64 = STATUS_INO + 1;
-/// Added to the inode number of the file that the link is about.
+/// Added to the inode number of the file that the link describes.
 pub(crate) const WHICH_INO: u64 = 1 << 33;
 /// Added for each page.
 const PAGE_INO: u64 = 1 << 34;
-/// Pages that a link may ask for: a million bytes.
+/// Maximum number of pages of a link: about a million bytes.
 const PAGES_MAX: u64 = 256;
 
-/// The inode number of the link of this name in a folder.
+/// Inode number of the link `name` in a folder.
 pub(crate) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
     if name == STATUS_LINK.as_bytes() {
         return (parent == NodeId::ROOT_INO).then_some(STATUS_INO);
@@ -59,12 +61,12 @@ pub(crate) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
     (ino < CIOPFS_INO && page < PAGES_MAX).then_some(WHICH_INO + ino + PAGE_INO * page)
 }
 
-/// Which page of the sources a link's number stands for; `None` where it is another link's.
+/// The page of the mounted sources that a link's number stands for; `None` for other links.
 pub(crate) fn sources_page(link: u64) -> Option<usize> {
     usize::try_from(link.checked_sub(SOURCES_INO).filter(|page| *page < PAGES_MAX)?).ok()
 }
 
-/// Which file, by its inode number, and which page a link's number stands for.
+/// The file (by inode number) and the page that a link's number stands for.
 pub(crate) fn which(link: u64) -> (u64, usize) {
     let number = link.saturating_sub(WHICH_INO);
     (number % PAGE_INO, usize::try_from(number / PAGE_INO).unwrap_or(usize::MAX))

@@ -1,15 +1,15 @@
-//! What the kernel must drop after a change: names that stand for something else now, folders whose listings
-//! differ, and files whose bytes may differ.
+//! What the kernel must drop after a change: names that stand for something else now, folders whose
+//! listings differ, and files whose bytes may differ.
 //!
-//! Names are dropped one by one, and a folder is never dropped instead of its children: a program that holds
-//! a child open would get old bytes. The kernel is not asked to drop everything (FUSE_NOTIFY_INC_EPOCH)
-//! either: with the names of unchanged files it would drop their cached pages.
+//! Names are dropped one by one. Dropping a folder instead of its children would not do: a program
+//! that holds a child open would get old bytes. Dropping everything (FUSE_NOTIFY_INC_EPOCH) would
+//! do too much: the names of unchanged files would go, and with them their cached pages.
 
 use std::collections::HashSet;
 
 use crate::tree::{Changes, Spellings};
 
-/// A folder's number, and a name in it.
+/// A folder's inode number, and a name in the folder.
 pub(crate) type NameIn = (u64, Box<[u8]>);
 
 /// What the kernel must drop.
@@ -21,7 +21,7 @@ pub(crate) struct Invalidation {
 }
 
 impl Invalidation {
-    /// The differences of two views, under all numbers of each folder.
+    /// Collects the differences between two views, for all numbers of each folder.
     pub(crate) fn of(spellings: &Spellings, changes: &Changes) -> Self {
         let further = spellings.further_numbers(&changes.folders.iter().copied().collect());
         let mut inodes = changes.folders.clone();
@@ -31,7 +31,7 @@ impl Invalidation {
     }
 }
 
-/// Names in folders, under all numbers of these folders.
+/// Repeats names for all numbers of their folders.
 pub(crate) fn everywhere(spellings: &Spellings, names: &[NameIn]) -> Vec<NameIn> {
     let folders: HashSet<u64> = names.iter().map(|(folder, _)| *folder).collect();
     let further = spellings.further_numbers(&folders);

@@ -1,27 +1,26 @@
-//! JSON as the targets of links. A target is shorter than a path, so longer JSON is read in pages. The last
-//! page is shorter than all others.
+//! JSON as the targets of links. A target is limited to the length of a path, so longer JSON is
+//! split into pages. Only the last page is shorter than the maximum.
 
 use crate::vfs::provenance::JSON_MAX;
 
-/// Bytes of a page: the longest target of a link, which is PATH_MAX without the NUL.
+/// Length of a page in bytes: the longest target of a link, which is PATH_MAX without the NUL.
 const PAGE_LEN: usize = 4095;
 
-/// A page of JSON as the target of a link; `None` beyond the last.
+/// One page of JSON as the target of a link; `None` beyond the last page.
 pub(crate) fn page(mut json: String, number: usize) -> Option<Vec<u8>> {
     if json.len().is_multiple_of(PAGE_LEN) {
-        // JSON may end in blanks, and a target may not be empty.
+        // This keeps the last page shorter than the others and not empty. JSON may end in blanks.
         json.push(' ');
     }
     json.as_bytes().chunks(PAGE_LEN).nth(number).map(<[u8]>::to_vec)
 }
 
-/// The JSON whose pages `read` returns by their numbers.
+/// Reads JSON by its pages. `read` returns the page with a given number.
 ///
-/// # Errors
-/// That of the first page that cannot be read.
+/// # Errors The error of the first page that cannot be read.
 pub fn read_pages<E>(mut read: impl FnMut(usize) -> Result<Vec<u8>, E>) -> Result<String, E> {
     let mut json = Vec::new();
-    // bsafs never writes more pages; another file system could send pages for ever.
+    // bsafs never writes more pages, but another file system could send pages for ever.
     for number in 0..=JSON_MAX / PAGE_LEN {
         let page = read(number)?;
         json.extend_from_slice(&page);

@@ -1,8 +1,8 @@
 //! Listings of folders: READDIR and READDIRPLUS.
 //!
-//! A cookie is the position after an entry: 1 after `.`, 2 after `..`, then counted on through the children.
-//! Its upper half is the number of the view in which the listing began, and is continued: in one that lists
-//! the folder otherwise, names would be skipped.
+//! A cookie has the position after an entry: 1 after `.`, 2 after `..`, then counted on through the
+//! children. Its upper half is the number of the view in which the listing began. The listing must
+//! continue there, because it would skip names in a view that lists the folder differently.
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
@@ -12,34 +12,36 @@ use crate::tree::{Kind, NodeId};
 /// An entry of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct DirEntry<'a> {
-    /// The inode number.
+    /// Inode number.
     pub ino: u64,
-    /// Where the listing continues after this entry.
+    /// The position from which a listing continues after this entry.
     pub cookie: u64,
     /// File or folder.
     pub kind: NodeKind,
-    /// The name.
+    /// Name.
     pub name: &'a [u8],
 }
 
-/// Entries in front of the children: `.` and `..`.
+/// Number of entries before the children: `.` and `..`.
 const DOTS: u64 = 2;
-/// Above the position in a cookie.
+/// Bits of the position in a cookie; the view's number is above them.
 const VIEW_SHIFT: u32 = 32;
-/// Entries of one READDIRPLUS, whose sizes are learnt together. A program that lists by the usual 32 KiB asks
-/// for 200.
+/// Maximum number of entries in one READDIRPLUS. Their sizes are learnt together. A program that
+/// lists with the usual 32 KiB asks for 200.
 const AT_ONCE: u64 = 512;
 
 impl View {
-    /// Whether a listing of a folder that is at `cookie` can be continued in this view: it began in it, or in
-    /// one that lists the folder alike. The kernel goes on with cookies that it cached years ago.
+    /// Whether a listing of a folder can continue in this view at `cookie`. It can if it began
+    /// here, or in an earlier view since which the folder has not changed. The kernel may continue
+    /// from a cookie that it cached long ago.
     pub fn continues(&self, ino: u64, cookie: u64) -> bool {
         let (began, now) = (cookie >> VIEW_SHIFT, u64::from(self.number));
         let is_alike = |folder| self.change(folder).is_none_or(|change| u64::from(change.view) <= began);
         began == now || (began < now && self.folder(ino).is_ok_and(is_alike))
     }
 
-    /// READDIR: passes the entries of a folder after `cookie` (0: all) to `add`, until it returns false.
+    /// READDIR: passes the entries of a folder after `cookie` (0: all) to `add` until it returns
+    /// false.
     ///
     /// # Errors
     /// [`Error::NoNode`] or [`Error::NotFolder`].
@@ -72,7 +74,8 @@ impl View {
         Ok(())
     }
 
-    /// READDIRPLUS: the same with the attributes of each entry, 512 of them at most.
+    /// READDIRPLUS: like [`View::list`], with the attributes of each entry, and at most 512
+    /// entries.
     ///
     /// # Errors
     /// [`Error::NoNode`] or [`Error::NotFolder`].
@@ -88,7 +91,7 @@ impl View {
         })
     }
 
-    /// Those of the next entries of a folder after `cookie` that are files whose sizes are not known.
+    /// Files of unknown size among the next entries of a folder after `cookie`.
     pub(crate) fn unsized_children(&self, ino: u64, cookie: u64) -> Vec<NodeId> {
         let folder = self.inode(ino).ok().and_then(|inode| inode.node);
         let Some(folder) = folder.filter(|_| !self.store().states_sizes()) else { return Vec::new() };
@@ -97,12 +100,12 @@ impl View {
     }
 }
 
-/// How many children are before a cookie.
+/// Number of children before a cookie.
 fn children_before(cookie: u64) -> usize {
     usize::try_from(position(cookie).saturating_sub(DOTS)).unwrap_or(usize::MAX)
 }
 
-/// The position in a cookie.
+/// The position that a cookie has.
 fn position(cookie: u64) -> u64 {
     cookie & ((1 << VIEW_SHIFT) - 1)
 }

@@ -1,5 +1,6 @@
-//! File system operations on a view of the sources, in plain types: names from the tree, bytes from the
-//! store. No file here knows FUSE; [`crate::fuse`] calls these operations and implements the trait `Host`.
+//! File system operations on a view of the sources, in plain types: names from the tree, bytes from
+//! the store. No file here depends on FUSE. [`crate::fuse`] calls these operations and implements
+//! the trait `Host`.
 //!
 //! | question | file |
 //! |---|---|
@@ -13,15 +14,17 @@
 //! | how does an open file of a replaced archive go on? | `retired.rs` |
 //! | which inode numbers and generations are there? | `inode_numbers.rs`, `generation.rs` |
 //! | what do all views of a mount have in common? | `shared.rs` |
-//! | what is reported? | `status.rs`, `sources.rs`, `provenance.rs`, `requests.rs` |
+//! | what is reported? | `status.rs`, `sources.rs`, `requests.rs` |
 //! | what does `stat` report? | `attr.rs` |
 //! | why did an operation fail? | `error.rs` |
 //!
-//! A view is immutable, and its operations take no lock for what it holds. Locks guard what outlives a view
-//! (`shared.rs`): spellings of folders, names that the kernel may have cached, files that the kernel may
-//! still hold. There are no file handles. Lookups are counted for assumed folders, which go when the kernel
-//! forgets them, and for each archive as a whole, which goes after its replacement when the kernel forgets
-//! its files.
+//! A view is immutable, and its operations take no lock for its own data. Locks guard what outlives
+//! a view (`shared.rs`): spellings of folders, names that the kernel may have cached, and files
+//! that the kernel may still reference.
+//!
+//! There are no file handles. Lookups are counted in two cases. An assumed folder is dropped when
+//! the kernel forgets it. An archive that was replaced is dropped when the kernel forgets its
+//! files.
 
 pub use attr::{Attr, NodeKind, Owner, Presentation};
 pub use error::Error;

@@ -1,6 +1,7 @@
-//! Counts of the kernel's requests by operation.
+//! Counts of the kernel's requests, by operation.
 //!
-//! Tests and the benchmark compare counts before and after, so requests for the counts are counted apart.
+//! Requests for the counts themselves are counted separately, because tests and the benchmark
+//! compare counts before and after a step.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,36 +25,36 @@ pub(crate) enum Operation {
     ListXattr,
     /// Operations that are not supported: ACCESS, FLUSH, LSEEK, IOCTL.
     Other,
-    /// Any of these on the links of the status and of the sources.
+    /// Any operation on the links of the status and of the sources.
     Status,
 }
 
 impl Operation {
-    /// In the order of declaration.
+    /// All operations, in order of declaration.
     #[rustfmt::skip]
     const ALL: [Self; 13] = [
         Self::Lookup, Self::GetAttr, Self::ReadLink, Self::Open, Self::OpenDir, Self::Read, Self::ReadDir,
         Self::ReadDirPlus, Self::StatFs, Self::GetXattr, Self::ListXattr, Self::Other, Self::Status,
     ];
 
-    /// The name in the counts and in the log: `readdirplus`.
+    /// Name in the counts and in the log, such as `readdirplus`.
     pub(crate) fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 
-    /// What this operation on a name in a folder is counted as.
+    /// The counter for this operation on a name in a folder.
     pub(crate) fn on_name(self, parent: u64, name: &[u8]) -> Self {
         let is_status = name == STATUS_LINK.as_bytes() || name.starts_with(SOURCES_LINK.as_bytes());
         if is_status && parent == NodeId::ROOT_INO { Self::Status } else { self }
     }
 
-    /// What this operation on a node is counted as.
+    /// The counter for this operation on a node.
     pub(crate) fn on_node(self, ino: u64) -> Self {
         if ino == STATUS_INO || sources_page(ino).is_some() { Self::Status } else { self }
     }
 }
 
-/// Requests by operation.
+/// Number of requests for each operation.
 #[derive(Debug, Default)]
 pub(crate) struct Requests([AtomicU64; Operation::ALL.len()]);
 
@@ -62,7 +63,7 @@ impl Requests {
         self.0[operation as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// All counts, zeros among them.
+    /// All counts, including zeros.
     pub(crate) fn by_operation(&self) -> BTreeMap<String, u64> {
         Operation::ALL.iter().zip(&self.0).map(|(it, n)| (it.name(), n.load(Ordering::Relaxed))).collect()
     }

@@ -1,4 +1,5 @@
-//! Files that no view has any more and that the kernel may still hold: who has one open reads it to its end.
+//! Files that have left the view but that the kernel may still reference. A program that has one
+//! open can read it to its end.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,18 +10,19 @@ use crate::content::{LooseFile, Store};
 use crate::format::EntryId;
 use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
 
-/// The files, by their numbers.
+/// Retired files by inode number.
 #[derive(Debug, Default)]
 pub(crate) struct Retired(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
     files: HashMap<u64, RetiredFile>,
-    /// The number of an archive's entry, the inverse of `files`.
+    /// Inode number of an archive's entry: the inverse of `files`.
     held: HashMap<(u32, u32), u64>,
-    /// Numbers of loose files, replaced first, first. Who was forgotten before is never forgotten again.
+    /// Inode numbers of loose files, oldest first. They are bounded, because an inode that was
+    /// already forgotten gets no second FORGET.
     loose: VecDeque<u64>,
-    /// Archives that the files are in, by their numbers; replaced first, first.
+    /// Archives of the retired files, by source number, oldest first.
     sources: VecDeque<(u32, Arc<Store>)>,
 }
 
@@ -31,7 +33,8 @@ enum RetiredFile {
 }
 
 impl Retired {
-    /// Keeps a file of a view that is about to be replaced, as far as the kernel may hold it and its bytes can be had.
+    /// Keeps a file of a view that is about to be replaced, if the kernel may reference it and its
+    /// bytes are still readable.
     pub(crate) fn add(&self, ino: u64, store: &Store, id: EntryId) {
         let Some(source) = store.source(id) else {
             if let Some(file) = store.open_loose(id) {
@@ -50,13 +53,14 @@ impl Retired {
         table.files.insert(ino, RetiredFile::Entry { source, entry: id.entry });
     }
 
-    /// The number of an entry that was retired.
+    /// Inode number of a retired entry.
     pub(crate) fn held(&self, source: u32, entry: u32) -> Option<u64> {
         self.table().held.get(&(source, entry)).copied()
     }
 
-    /// Drops what a view has again, what the kernel forgot, and archives beyond the bound. `is_shown` says whether the
-    /// view has a number, and `is_served` whether it has an archive.
+    /// Drops files that are in the view again, archives that the kernel forgot, and archives beyond
+    /// the limit. `is_shown` says whether the view has an inode number, `is_served` whether it has
+    /// an archive.
     pub(crate) fn prune(&self, is_shown: impl Fn(u64) -> bool, is_served: impl Fn(u32) -> bool) {
         let mut table = self.table();
         let shown: Vec<u64> = table.files.keys().copied().filter(|&ino| is_shown(ino)).collect();
@@ -73,7 +77,7 @@ impl Retired {
         closed.into_iter().for_each(|source| table.close(source));
     }
 
-    /// FORGET of a number that the view does not have.
+    /// FORGET of an inode number that is not in the view.
     pub(crate) fn forget(&self, ino: u64, less: i64) {
         let mut table = self.table();
         let Some(file) = table.files.get(&ino).cloned() else { return };
@@ -86,7 +90,7 @@ impl Retired {
         }
     }
 
-    /// The attributes of a file.
+    /// Attributes of a retired file.
     pub(crate) fn attr(&self, ino: u64) -> Option<Attr> {
         let (size, modified) = match self.get(ino)? {
             Bytes::Entry(store, id) => {
@@ -98,7 +102,7 @@ impl Retired {
         Some(Attr { ino, kind: NodeKind::File, size, modified, is_lasting: true })
     }
 
-    /// The device that a file's bytes are on.
+    /// The device that has the bytes of a retired file.
     pub(crate) fn device(&self, ino: u64) -> Option<u64> {
         Some(match self.get(ino)? {
             Bytes::Entry(store, id) => store.device(id),
@@ -106,7 +110,7 @@ impl Retired {
         })
     }
 
-    /// READ.
+    /// READ of a retired file.
     pub(crate) fn read<T>(
         &self,
         ino: u64,
@@ -138,7 +142,7 @@ impl Retired {
     }
 }
 
-/// Where a file's bytes are.
+/// Where to read a retired file.
 enum Bytes {
     Entry(Arc<Store>, EntryId),
     Loose(Arc<LooseFile>),
@@ -171,7 +175,7 @@ impl Table {
     }
 }
 
-/// How often the kernel has numbers of files of the one archive of a store.
+/// The kernel's references to the files of a store with a single archive.
 fn lookups(store: &Store) -> i64 {
     store.count_lookups(EntryId { layer: 0, entry: 0 }, 0)
 }

@@ -1,4 +1,4 @@
-//! What all views of a mount have together.
+//! State that all views of a mount share.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,50 +15,51 @@ use super::sources::MountedSource;
 use super::status::LastReload;
 use crate::tree::Spellings;
 
-/// What serves a mounted file system: the connection to the kernel, and threads for work that no request
-/// waits for.
+/// What serves a mounted file system: the connection to the kernel, and threads for background
+/// work.
 pub(crate) trait Host: fmt::Debug + Send + Sync {
-    /// Has the kernel drop something. Waits until the kernel has no LOOKUP and no listing of these folders
-    /// under way.
+    /// Has the kernel drop what changed. Blocks until the kernel has no LOOKUP and no listing of
+    /// these folders under way.
     fn invalidate(&self, invalidation: &Invalidation);
 
-    /// Has the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon; does not wait.
+    /// Has the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon. Does not
+    /// block.
     fn drop_surplus_names(&self);
 
-    /// Has the [cache of decoded extents](crate::content::Store::trim) brought back to its size soon; does
-    /// not wait.
+    /// Shrinks the [cache of decoded extents](crate::content::Store::trim) to its limit soon. Does
+    /// not block.
     fn trim_cache(&self);
 }
 
-/// What all views of a mount have together.
+/// State that all views of a mount share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) spellings: Spellings,
     pub(crate) presentation: Presentation,
-    /// The time of folders that only archives have: when the newest archive or loose folder was last changed
-    /// before the mount.
+    /// The mtime of folders that exist only in archives: that of the newest archive or loose folder
+    /// at the time of the mount.
     pub(crate) modified: SystemTime,
-    /// Set once it is mounted; tests have none.
+    /// Set once the file system is mounted. Tests have none.
     pub(crate) host: OnceLock<Box<dyn Host>>,
     pub(crate) started: Instant,
-    /// When it was mounted, by the clock.
+    /// Time of the mount.
     pub(crate) since: SystemTime,
-    /// What the mount was made from; set once.
+    /// The mounted sources; set once.
     pub(crate) sources: OnceLock<Vec<MountedSource>>,
     pub(crate) requests: Requests,
     pub(crate) retired: Retired,
-    /// The number of the current view. It is stored while `exposed` is locked.
+    /// Number of the current view. It is stored while `exposed` is locked.
     current: AtomicU32,
-    /// The number of the last view whose changes the kernel was notified of.
+    /// Number of the last view whose changes the kernel was notified of.
     pub(crate) announced: AtomicU32,
     exposed: Mutex<ExposedNames>,
     pub(crate) last_reload: Mutex<LastReload>,
     pub(crate) early_numbers: EarlyNumbers,
-    /// Called where a read finds that a source changed; set once.
+    /// Called when a read finds that a source changed; set once.
     pub(crate) on_change: OnceLock<OnChange>,
 }
 
-/// A function that does not wait.
+/// A function that does not block.
 pub(crate) struct OnChange(pub(crate) Box<dyn Fn() + Send + Sync>);
 
 impl fmt::Debug for OnChange {
@@ -92,15 +93,17 @@ impl Shared {
         }
     }
 
-    /// Whether a view is the current one.
+    /// Whether this is the number of the current view.
     pub(crate) fn is_current(&self, view: u32) -> bool {
         self.current.load(Ordering::SeqCst) == view
     }
 
-    /// Records that the kernel may cache the answer that a view gives for a name; returns whether it may.
+    /// Records a name before the kernel may cache the answer of a view for it. Returns false if the
+    /// kernel must not cache the answer.
     pub(crate) fn record_exposed(&self, view: u32, parent: u64, name: &[u8]) -> bool {
         let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
-        // A later view took the names that were recorded before it, and this name was not among them.
+        // If the view is no longer current, its successor has already taken the recorded names, and
+        // would never invalidate this one.
         let is_lasting = self.is_current(view) && exposed.insert((parent, Box::from(name)));
         drop(exposed);
         if !is_lasting && let Some(host) = self.host.get() {
@@ -109,12 +112,13 @@ impl Shared {
         is_lasting
     }
 
-    /// Takes some of the names if there is no room for more: the kernel must drop them.
+    /// Removes and returns some names if the set is full. The kernel must drop them.
     pub(crate) fn take_surplus(&self) -> Vec<NameIn> {
         self.exposed.lock().unwrap_or_else(PoisonError::into_inner).take_surplus()
     }
 
-    /// Makes a view the current one by `swap`, and takes the names that were recorded for earlier views.
+    /// Makes a view the current one by calling `swap`. Returns the names that were recorded for
+    /// earlier views.
     pub(crate) fn change_view(&self, view: u32, swap: impl FnOnce()) -> HashSet<NameIn> {
         let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
         self.current.store(view, Ordering::SeqCst);
@@ -122,7 +126,7 @@ impl Shared {
         std::mem::take(&mut *exposed).into_names()
     }
 
-    /// Records names again whose answers are as before; returns those for which there is no room.
+    /// Records names again whose answers did not change. Returns those for which there is no room.
     pub(crate) fn record_exposed_again(&self, names: impl IntoIterator<Item = NameIn>) -> Vec<NameIn> {
         let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
         names.into_iter().filter(|name| !exposed.insert(name.clone())).collect()

@@ -1,8 +1,8 @@
-//! Sizes that must be learnt from an archive's data before an answer tells them.
+//! Learns sizes from an archive's data when an answer needs them.
 //!
-//! The answer waits for the device a second at most. A size that is not known then is not told: the file
-//! gives EIO, and a listing has its name without attributes. (A copy by sendfile or
-//! mmap ends at the size that it was told first, whatever is told later.)
+//! The answer waits for the device for at most a second. A size that is still unknown then is not
+//! sent: requests for the file fail with EIO, and a listing has its name without attributes. An
+//! estimate would do harm, because a copy by sendfile or mmap ends at the first size that it got.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,26 +10,27 @@ use std::sync::Arc;
 use super::view::View;
 use crate::tree::NodeId;
 
-/// Reads a device, and calls the function that it is passed whenever the device has done something.
+/// A job that reads a device. It calls the function that it is passed after each step.
 pub(crate) type SizeJob = Box<dyn FnOnce(&dyn Fn()) + Send>;
 
-/// Files whose sizes are learnt before a device counts as going on.
+/// Number of files whose sizes are learnt in one step of a job.
 const AT_A_TIME: usize = 8;
 
 impl View {
-    /// A node, if it is a file whose size is not known.
+    /// The node, if it is a file of unknown size.
     pub(crate) fn unsized_file(&self, ino: u64) -> Option<NodeId> {
         self.inode(ino).ok()?.node.filter(|node| self.is_unsized(*node))
     }
 
-    /// Whether a node is a file whose size is not known, and may be learnt.
+    /// Whether a node is a file whose size is unknown, but can be learnt.
     pub(crate) fn is_unsized(&self, node: NodeId) -> bool {
         self.entry(node).is_some_and(|entry| {
             self.store().known_size(entry).is_none() && !self.store().is_size_lost(entry)
         })
     }
 
-    /// A job for each device that these files are on, with the number of the device: the job learns their sizes.
+    /// Jobs that learn the sizes of these files: one for each device, with the number of the
+    /// device.
     pub(crate) fn size_jobs(self: &Arc<Self>, nodes: Vec<NodeId>) -> Vec<(u64, SizeJob)> {
         let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();
         for node in nodes {
@@ -39,7 +40,8 @@ impl View {
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
             let fs = self.clone();
             let job: SizeJob = Box::new(move |note_progress| {
-                // As few at a time as a slow disk reads while an answer waits.
+                // A step has few files, so that even a slow disk finishes one while an answer
+                // waits.
                 nodes.sort_by_cached_key(|node| {
                     fs.entry(*node).map(|entry| (entry.layer, fs.store().offset(entry)))
                 });

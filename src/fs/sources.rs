@@ -1,4 +1,4 @@
-//! What a mount was made from, as other processes read it from the mount.
+//! The sources of a mount, as other processes read them from it.
 
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// A source as it was named.
+/// A source as the user named it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct MountedSource {
-    /// The absolute path, or the id of a game; what is not UTF-8 is replaced.
+    /// The absolute path, or the id of a game. Bytes that are not UTF-8 are replaced.
     pub path: String,
-    /// What identifies it: the path without links, if a file was there. `%` and bytes that are not UTF-8 are
-    /// written `%XX`, so that different paths differ.
+    /// Identifies the source: the path without links, if a file was there. `%` and bytes that are
+    /// not UTF-8 are written `%XX`, so that different paths differ.
     pub identity: String,
 }
 
 impl MountedSource {
-    /// A file or folder. Links in the path are followed, so call this before the mount.
+    /// Creates a source for a file or folder. Call this before the mount, because links in the path
+    /// are followed.
     pub fn file(path: &Path) -> Self {
         let absolute: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let resolved = absolute.canonicalize();
@@ -25,24 +26,24 @@ impl MountedSource {
         Self { path: absolute.to_string_lossy().into_owned(), identity }
     }
 
-    /// Something that is named without a path.
+    /// Creates a source that is named without a path.
     pub fn named(name: &str) -> Self {
         Self { path: name.to_owned(), identity: name.to_owned() }
     }
 
-    /// Whether both are the same file or game. If a mount has covered one since, its links cannot be followed
-    /// any more, and its path decides.
+    /// Whether both are the same file or game. If a mount has covered one in the meantime, its
+    /// links can no longer be followed, and the path as named decides.
     pub fn is_same(&self, other: &Self) -> bool {
         self.identity == other.identity
     }
 
-    /// As one line of JSON.
+    /// Formats sources as one line of JSON.
     pub(crate) fn to_json(sources: &[Self]) -> String {
         serde_json::to_string(sources).unwrap_or_default()
     }
 }
 
-/// Different for different paths, and no less readable than need be.
+/// Encodes a path as text. Different paths differ in the text, and most text stays readable.
 fn encoded(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {

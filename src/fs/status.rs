@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 /// The daemon's status. Counts are since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct DaemonStatus {
-    /// The process ID.
+    /// Process ID.
     pub pid: u32,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
     /// Whole seconds since the mount.
     pub uptime: u64,
-    /// When it was mounted, in seconds since 1970; 0 if the daemon is of a version that does not report it.
+    /// Time of the mount, in seconds since 1970; 0 if the daemon's version does not report it.
     #[serde(default)]
     pub since: u64,
-    /// Archives that are mounted.
+    /// Number of mounted archives.
     pub archives: usize,
-    /// Files that are visible; those hidden by later archives are not counted.
+    /// Number of visible files, without those that later archives hide.
     pub files: usize,
-    /// The kernel's requests by operation. Those for this status are counted as `status`.
+    /// The kernel's requests by operation. Requests for this status are counted as `status`.
     pub requests: BTreeMap<String, u64>,
     /// The cache of decoded extents.
     pub cache: CacheStatus,
-    /// Bytes that were decoded from packed extents.
+    /// Bytes decoded from packed extents.
     pub decoded_bytes: u64,
     /// Bytes read from archives, without their tables.
     pub read_bytes: u64,
-    /// Reads that failed.
+    /// Number of reads that failed.
     pub errors: u64,
-    /// Views that were served before the current one.
+    /// Number of views that were served before the current one.
     #[serde(default)]
     pub views: u32,
     /// How the last reload went.
@@ -41,35 +41,35 @@ pub struct DaemonStatus {
 /// The cache of decoded extents.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct CacheStatus {
-    /// Bytes in it now.
+    /// Bytes in the cache now.
     pub bytes: u64,
-    /// Bytes beyond which extents are evicted (`--cache-size`).
+    /// Size in bytes beyond which extents are evicted (`--cache-size`).
     pub budget: u64,
-    /// Reads that found their extent in it.
+    /// Number of reads that found their extent in the cache.
     pub hits: u64,
 }
 
 /// How a reload went.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct LastReload {
-    /// Reloads so far, those that found no change or failed among them.
+    /// Number of reloads so far, including those that found no change or failed.
     pub count: u64,
-    /// When it ended, in whole seconds since 1970.
+    /// When the last reload ended, in whole seconds since 1970.
     pub at: u64,
-    /// What it changed, or why it failed.
+    /// What the last reload changed, or why it failed.
     pub what: String,
-    /// Whether it failed: the view before is served on.
+    /// Whether the last reload failed. The daemon then goes on serving the previous view.
     pub is_failed: bool,
-    /// Whether a further one is under way.
+    /// Whether another reload is running.
     #[serde(default)]
     pub is_running: bool,
-    /// When the last one began, the one that is under way if there is one; in whole seconds since 1970.
+    /// When the last reload began, or the running one; in whole seconds since 1970.
     #[serde(default)]
     pub began: u64,
 }
 
 impl DaemonStatus {
-    /// As one line of JSON.
+    /// Formats the status as one line of JSON.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

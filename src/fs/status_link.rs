@@ -1,4 +1,4 @@
-//! READLINK of the symbolic links whose targets are JSON: the daemon's status, what the mount was made from,
+//! READLINK of the symbolic links whose targets are JSON: the daemon's status, the mounted sources,
 //! and where a file comes from.
 
 use std::sync::PoisonError;
@@ -12,22 +12,22 @@ use super::status::{CacheStatus, DaemonStatus};
 use super::view::View;
 use crate::system::clock::unix_seconds;
 
-/// Who asks.
+/// The user who makes a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller {
-    /// The user.
+    /// User ID.
     pub uid: u32,
-    /// The primary group.
+    /// ID of the primary group.
     pub gid: u32,
 }
 
 impl View {
-    /// The target of a link, which is one line of JSON, or a page of one.
+    /// The target of a link: one line of JSON, or a page of it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where the node is no link or a link about a folder, [`Error::NoNode`] where it is
-    /// about no node or there is no such page, [`Error::NotPermitted`] where the caller may not list folders,
-    /// and so not know the file.
+    /// - [`Error::Invalid`] if the node is not a link, or if the link describes a folder.
+    /// - [`Error::NoNode`] if the link describes no node, or if the page does not exist.
+    /// - [`Error::NotPermitted`] if the caller may not list folders and so not know the file.
     pub fn read_link(&self, ino: u64, caller: Caller) -> Result<Vec<u8>, Error> {
         match ino {
             STATUS_INO => Ok(self.status().to_json().into_bytes()),

@@ -1,5 +1,5 @@
-//! A view of the sources, frozen, in plain types: names from the tree, bytes from the store. Here are LOOKUP, GETATTR and
-//! READ; further operations are in the files that import this one.
+//! An immutable view of the sources, in plain types: names from the tree, bytes from the store.
+//! This file has LOOKUP, GETATTR and READ; the files that import it have the other operations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::limits::ASSUMED_MAX;
 use crate::tree::{Inode, Kind, NodeId, Tree};
 use crate::vfs::Vfs;
 
-/// Of these, how many at a time: more than come meanwhile.
+/// Maximum number of surplus assumed folders to drop at a time. Fewer are added in the meantime.
 const DROPPED_AT_ONCE: usize = 64;
 
-/// What is served until something changes on the disk.
+/// What the mount serves until something changes on disk.
 #[derive(Debug)]
 pub struct View {
-    /// 0, 1, 2 ...
+    /// Counts up from 0 with each change.
     pub(crate) number: u32,
     pub(crate) vfs: Vfs,
-    /// How folders were last changed since the mount, by their own numbers.
+    /// The last change of each folder since the mount, by the folder's own inode number.
     pub(crate) changes: HashMap<u64, FolderChange>,
     pub(crate) shared: Arc<Shared>,
 }
@@ -33,54 +33,54 @@ pub struct View {
 /// The last change of a folder since the mount.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FolderChange {
-    /// The number of the first view that has it.
+    /// Number of the first view with the change.
     pub(crate) view: u32,
     pub(crate) at: SystemTime,
 }
 
-/// What a name in a folder stands for.
+/// The answer to a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookup {
-    /// `None` where there is nothing.
+    /// `None` if there is no such name.
     pub attr: Option<Attr>,
-    /// Whether the kernel will hear of it when that changes.
+    /// Whether the kernel will be notified when the answer changes.
     pub is_lasting: bool,
 }
 
-/// The child of a folder, before it has a number.
+/// The child of a folder, before it has an inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Child {
     Node(NodeId),
-    /// A folder that may contain files which only their hashes can find.
+    /// A folder that may contain files whose archives store only hashes of their paths.
     Assumed,
     None,
 }
 
 impl View {
-    /// The tree that is served.
+    /// The virtual file system that is served.
     pub fn vfs(&self) -> &Vfs {
         &self.vfs
     }
 
-    /// The names.
+    /// The tree of names.
     pub fn tree(&self) -> &Tree {
         self.vfs.tree()
     }
 
-    /// The bytes.
+    /// The store of bytes.
     pub fn store(&self) -> &Store {
         self.vfs.store()
     }
 
-    /// Whether no later view took its place.
+    /// Whether this view has not been replaced.
     pub fn is_current(&self) -> bool {
         self.shared.is_current(self.number)
     }
 
-    /// LOOKUP: the child of a folder with this name, in any case.
+    /// LOOKUP: the child of a folder with this name, ignoring case unless the mount is exact.
     ///
-    /// # Errors
-    /// [`Error::NoNode`] or [`Error::NotFolder`] where `parent` is no folder; [`Error::NoNumber`].
+    /// # Errors [`Error::NoNode`] or [`Error::NotFolder`] if `parent` is not a folder;
+    /// [`Error::NoNumber`].
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Lookup, Error> {
         if let b"." | b".." = name {
             return self.lookup_dots(parent, name);
@@ -102,13 +102,14 @@ impl View {
                 None => (None, false),
             },
         };
-        // If the shown name changes, the comparison of two views finds it.
+        // A stored name needs no record: if it changes, the comparison of two views finds that.
         let is_shown = matches!(child, Child::Node(node) if self.tree().name(node) == name);
         let is_lasting = is_constant || is_shown || self.shared.record_exposed(self.number, parent, name);
         Ok(Lookup { attr, is_lasting })
     }
 
-    /// A node itself, a file too, or the folder that a folder is in: what servers of NFS ask for by a handle.
+    /// LOOKUP of `.`, which works for files too, and `..`. NFS servers use them to resolve a
+    /// handle.
     fn lookup_dots(&self, ino: u64, name: &[u8]) -> Result<Lookup, Error> {
         let inode = match name {
             b"." => self.inode(ino)?,
@@ -117,7 +118,7 @@ impl View {
         Ok(Lookup { attr: Some(self.node_attr(inode)), is_lasting: true })
     }
 
-    /// Records that the kernel was given a number once more.
+    /// Counts one more answer that gave the kernel this inode number.
     pub fn count_lookup(&self, ino: u64) {
         let node = self.tree().node(ino);
         if let Some(entry) = node.and_then(|node| self.entry(node)) {
@@ -125,14 +126,14 @@ impl View {
         }
     }
 
-    /// Folders by their numbers, and names in them that the kernel is to drop next.
+    /// Names that the kernel should drop next, each with the inode number of its folder.
     pub(crate) fn surplus_names(&self) -> Vec<NameIn> {
         let mut names = self.shared.spellings.surplus(ASSUMED_MAX, DROPPED_AT_ONCE);
         names.extend(self.shared.take_surplus());
         names
     }
 
-    /// FORGET: the kernel dropped a number that so many answers gave it.
+    /// FORGET: the kernel dropped an inode number that `lookups` answers had given it.
     pub fn forget(&self, ino: u64, lookups: u64) {
         let less = i64::try_from(lookups).unwrap_or(i64::MAX).saturating_neg();
         match self.tree().node(ino).map(|node| self.entry(node)) {
@@ -161,10 +162,11 @@ impl View {
         Ok(Attr { ino, kind, size: 0, modified, is_lasting })
     }
 
-    /// READ: passes up to `len` bytes of a file from `offset` on to `answer`, fewer only at its end.
+    /// READ: passes up to `len` bytes of a file from `offset` on to `answer`. There are fewer only
+    /// at the end of the file.
     ///
-    /// # Errors
-    /// [`Error::Damaged`], logged once for each fault; [`Error::NoNode`] or [`Error::IsFolder`] if the node is no file.
+    /// # Errors [`Error::Damaged`], logged once for each fault; [`Error::NoNode`] or
+    /// [`Error::IsFolder`] if the node is not a file.
     pub fn read<T>(
         &self,
         ino: u64,
@@ -181,7 +183,8 @@ impl View {
         let node = inode.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree().kind(node) else { return Err(Error::IsFolder) };
         let read = self.store().read_at(entry, offset, len, |bytes| {
-            // Before the answer: who has it finds the line in the log.
+            // Logged before the answer, so that a program that has the bytes finds the line in the
+            // log.
             if let Some(error) = self.store().take_salvaged(entry) {
                 log::warn!("{}: {error}; its bytes are served all the same", self.path_of(node, entry));
             }
@@ -205,7 +208,8 @@ impl View {
         })
     }
 
-    /// The device that a file's bytes are on; 0, which no device has, if they are on none.
+    /// The device that has a file's bytes. If no device has them, this is 0, which is never a
+    /// device.
     pub(crate) fn device(&self, ino: u64) -> u64 {
         let device = match self.inode(ino) {
             Ok(inode) => inode.node.and_then(|node| self.entry(node)).map(|entry| self.store().device(entry)),
@@ -214,7 +218,7 @@ impl View {
         device.unwrap_or(0)
     }
 
-    /// The entry of a file.
+    /// The entry of a file; `None` for a folder.
     pub(crate) fn entry(&self, node: NodeId) -> Option<EntryId> {
         match self.tree().kind(node) {
             Kind::File(entry) => Some(entry),
@@ -228,7 +232,8 @@ impl View {
         format!("{archive}: {}", String::from_utf8_lossy(&path))
     }
 
-    /// The child of a folder, by its name, or by the hash of its path where the archive stores no names.
+    /// The child of a folder, by its name, or by the hash of its path if the archive stores no
+    /// names.
     pub(crate) fn child(&self, folder: Inode, name: &[u8]) -> Child {
         let is_exact = self.shared.presentation.is_exact;
         if let Some(node) = folder.node.and_then(|node| self.tree().lookup(node, name)) {
@@ -260,12 +265,12 @@ impl View {
         Ok(assumed)
     }
 
-    /// A node of the tree, another spelling of it, or an assumed folder.
+    /// The node of the tree with this number, another spelling of it, or an assumed folder.
     pub(crate) fn inode(&self, ino: u64) -> Result<Inode, Error> {
         self.shared.spellings.inode(self.tree(), ino).ok_or(Error::NoNode)
     }
 
-    /// The same, if it is a folder.
+    /// Like [`View::inode`], but fails if the node is not a folder.
     pub(crate) fn folder(&self, ino: u64) -> Result<Inode, Error> {
         if ino >= CIOPFS_INO {
             return Err(Error::NotFolder);

@@ -4,14 +4,15 @@ use super::error::Error;
 use super::view::View;
 use crate::vfs::Provenance;
 
-/// Prefix of all names.
+/// Prefix of the names of all attributes.
 const PREFIX: &str = "user.bsafs.";
 
-/// A name behind the prefix, and its value; a file for which there is none does not have the attribute.
+/// An attribute's name after the prefix, and its value. If the value is `None`, the file does not
+/// have the attribute.
 type Xattr = (&'static str, fn(&Provenance) -> Option<String>);
 
-/// All extended attributes. Their values need no I/O and stay short: some programs read all of them for every
-/// file.
+/// All extended attributes. Their values need no I/O and stay short, because some programs read all
+/// attributes of every file.
 const XATTRS: [Xattr; 7] = [
     ("archive", |it| Some(it.from.archive.clone())),
     ("codec", |it| Some(it.from.codec.clone())),
@@ -21,11 +22,11 @@ const XATTRS: [Xattr; 7] = [
     ("stored_name", |it| Some(it.from.stored_name.clone())),
     ("tile_mode", |it| it.from.tile_mode.map(|mode| mode.to_string())),
 ];
-/// Longer values are cut off. In bytes.
+/// Maximum length of a value in bytes. Longer values are cut off.
 const VALUE_MAX: usize = 4095;
 
 impl View {
-    /// Whether extended attributes are answered at all.
+    /// Whether nodes have extended attributes.
     pub fn has_xattrs(&self) -> bool {
         self.shared.presentation.xattrs
     }
@@ -46,7 +47,7 @@ impl View {
         Ok(value)
     }
 
-    /// The names of a file's extended attributes, each closed by a NUL; none for folders.
+    /// The names of a file's extended attributes, each followed by a NUL. Folders have none.
     pub fn xattr_names(&self, ino: u64) -> Vec<u8> {
         let Some(provenance) = self.provenance(ino) else { return Vec::new() };
         let present = XATTRS.iter().filter(|(_, value)| value(&provenance).is_some());
