@@ -1,4 +1,4 @@
-//! Versions of archives, and which of them a game has.
+//! Archive formats with their versions.
 
 use std::fmt;
 use std::path::Path;
@@ -6,27 +6,27 @@ use std::path::Path;
 use super::disk::Disk;
 use crate::read::Reader;
 
-/// Bytes of an archive that tell its version.
+/// Number of bytes at the start of an archive that hold its version.
 pub(super) const HEAD: usize = 8;
 
-/// A format of archives and its version.
+/// An archive format and its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArchiveVersion {
-    /// Morrowind's BSA, which has one.
+    /// Morrowind's BSA, which has a single version.
     Tes3,
-    /// A BSA since Oblivion.
+    /// A BSA of Oblivion or a later game.
     Bsa(u32),
     /// A BA2.
     Ba2(u32),
 }
 
 impl ArchiveVersion {
-    /// The version of an archive; `None` if it cannot be read or is no archive.
+    /// Reads the version of an archive. `None` if the file is not an archive or cannot be read.
     pub(crate) fn read(disk: &Disk, path: &Path) -> Option<Self> {
         Self::of(&disk.read_start(path, HEAD).ok()?.0)
     }
 
-    /// Of the beginning of an archive. `None` where it is none.
+    /// Finds the version in the first bytes of an archive. `None` if they are not an archive's.
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(head);
         let magic = reader.take(4, "the archive's magic").ok()?;

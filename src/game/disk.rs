@@ -1,4 +1,4 @@
-//! The disk as a plan reads it: what is read is recorded, and never read through the mount of this process.
+//! The disk as a plan reads it. Reads are recorded and never go through this process's own mount.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,23 +16,23 @@ use super::settings::ini::{INI_MAX, Ini};
 use crate::system::covered::Covered;
 use crate::system::mountinfo;
 
-/// The largest number of entries of one folder that are read.
+/// Maximum number of entries read from one folder.
 const NAMES_MAX: usize = 1 << 20;
 
-/// The largest list of plugins or mods, in bytes.
+/// Maximum size of a list of plugins or mods, in bytes.
 const LIST_MAX: usize = 4 << 20;
 
-/// What a plan depends on: files and folders that it read or would have read. If one changes, a mount plans
-/// again.
+/// Files and folders that a plan depends on: it read them or would have read them. If one of them
+/// changes, the mount plans again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadSet {
-    /// Files, whether they exist or not.
+    /// Files, including those that do not exist.
     pub files: BTreeSet<PathBuf>,
-    /// Folders whose names were read, whether they exist or not.
+    /// Folders whose names were read, including those that do not exist.
     pub folders: BTreeSet<PathBuf>,
 }
 
-/// The disk, for one plan. The default is that of a process that mounts nothing over its sources.
+/// The disk as one plan sees it. The default is for a process that does not mount over its sources.
 #[derive(Debug, Default)]
 pub struct Disk {
     covered: Covered,
@@ -40,17 +40,17 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The disk beneath what a mount covers.
+    /// Creates a disk that reads beneath the covered mountpoint.
     pub fn beneath(covered: Covered) -> Self {
         Self { covered, read: RefCell::default() }
     }
 
-    /// What was read.
+    /// Everything that was read so far.
     pub fn into_read_set(self) -> ReadSet {
         self.read.into_inner()
     }
 
-    /// The content of a regular file of at most `limit` bytes; a larger one is an error.
+    /// Reads a regular file. A file larger than `limit` bytes is an error.
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
         let (content, is_whole) = self.read_start(path, limit)?;
         if !is_whole {
@@ -59,10 +59,11 @@ impl Disk {
         Ok(content)
     }
 
-    /// The first `limit` bytes of a regular file, and whether they are all of it.
+    /// Reads the first `limit` bytes of a regular file. Also returns whether they are the whole
+    /// file.
     pub(crate) fn read_start(&self, path: &Path, limit: usize) -> io::Result<(Vec<u8>, bool)> {
         self.read.borrow_mut().files.insert(path.to_owned());
-        // Without NONBLOCK a FIFO would wait for a writer.
+        // Without NONBLOCK, opening a FIFO would wait for a writer.
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(flags).open(self.covered.uncovered(path))?;
         if !file.metadata()?.is_file() {
@@ -75,12 +76,12 @@ impl Disk {
         Ok((content, is_whole))
     }
 
-    /// A list or a file of settings; `None` if there is none. One that exists and cannot be read is noted.
+    /// Reads a list or settings file. Adds a note if it exists but cannot be read.
     pub(crate) fn list(&self, path: &Path, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
         self.read_or_note(path, LIST_MAX, notes)
     }
 
-    /// An INI file; `None` if there is none. One that exists and cannot be read is noted.
+    /// Reads an INI file. Adds a note if it exists but cannot be read.
     pub(crate) fn ini(&self, path: &Path, notes: &mut Vec<PlanNote>) -> Option<Ini> {
         self.read_or_note(path, INI_MAX, notes).map(|bytes| Ini::parse(&bytes))
     }
@@ -103,7 +104,7 @@ impl Disk {
         Ok(std::fs::read_dir(self.covered.uncovered(folder))?.take(NAMES_MAX))
     }
 
-    /// The names in a folder. Those that are not UTF-8 are left out: no game can name them.
+    /// The names in a folder that are UTF-8; a game cannot refer to others.
     pub(crate) fn names(&self, folder: &Path) -> io::Result<CaselessNames> {
         let mut names = Vec::new();
         for entry in self.entries(folder)? {
@@ -112,8 +113,8 @@ impl Disk {
         Ok(CaselessNames::new(names))
     }
 
-    /// Looks a relative path up below a folder, in any case and with either slash. Like Wine it takes one
-    /// spelling of each folder and never returns to try another. A path with `..` is not found.
+    /// Looks up a relative path below a folder, in any case and with either slash. Like Wine, it
+    /// takes one spelling of each folder and tries no other. A path with `..` is not found.
     pub(crate) fn find(&self, root: &Path, relative: &str) -> Option<FoundPath> {
         let mut found = FoundPath { path: root.to_owned(), others: Vec::new() };
         for name in relative.split(['/', '\\']).filter(|name| !matches!(*name, "" | ".")) {
@@ -125,7 +126,7 @@ impl Disk {
                     found.others.extend(names.others(name).map(|other| found.path.join(other)));
                     OsString::from(names.get(name)?)
                 }
-                // A folder that may be entered and not listed.
+                // The folder allows entering but not listing.
                 Err(_) if self.covered.uncovered(&found.path.join(name)).symlink_metadata().is_ok() => {
                     name.into()
                 }
@@ -136,17 +137,17 @@ impl Disk {
         Some(found)
     }
 
-    /// [`Self::find`] of a regular file, links followed.
+    /// Finds a regular file as [`Self::find`] does, following links.
     pub(crate) fn find_file(&self, root: &Path, relative: &str) -> Option<PathBuf> {
         self.find(root, relative).map(|found| found.path).filter(|path| self.is_file(path))
     }
 
-    /// [`Self::find`] of a folder, links followed.
+    /// Finds a folder as [`Self::find`] does, following links.
     pub(crate) fn find_folder(&self, root: &Path, relative: &str) -> Option<PathBuf> {
         self.find(root, relative).map(|found| found.path).filter(|path| self.is_dir(path))
     }
 
-    /// What the system says of a file or folder, links followed.
+    /// The metadata of a file or folder, following links.
     pub(crate) fn metadata(&self, path: &Path) -> io::Result<Metadata> {
         std::fs::metadata(self.covered.uncovered(path))
     }
@@ -161,14 +162,14 @@ impl Disk {
         self.metadata(path).is_ok_and(|it| it.is_dir())
     }
 
-    /// Device and inode of a folder, links followed.
+    /// Device and inode number of a folder, following links.
     pub(crate) fn identity(&self, folder: &Path) -> Option<(u64, u64)> {
         let metadata = self.metadata(folder).ok().filter(Metadata::is_dir)?;
         Some((metadata.dev(), metadata.ino()))
     }
 
-    /// Whether a file system in user space is mounted on a folder: a mod manager's, or another mount of
-    /// bsafs. The mount of this process does not count, because plans read beneath it.
+    /// Whether a FUSE file system is mounted on a folder, such as a mod manager's or another bsafs
+    /// mount. The mount of this process does not count, because plans read beneath it.
     pub(crate) fn is_fuse(&self, folder: &Path) -> bool {
         let Ok(folder) = folder.canonicalize() else { return false };
         let is_one = |it: &mountinfo::MountEntry| it.mountpoint == folder && it.is_fuse();
@@ -176,12 +177,12 @@ impl Disk {
     }
 }
 
-/// A path found on the disk by names in any case.
+/// A path that was looked up on the disk in any case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundPath {
-    /// The path as the disk spells it. Its last name may be a link that leads nowhere.
+    /// The path as the disk spells it. The last name may be a dangling link.
     pub(crate) path: PathBuf,
-    /// Other spellings beside one of its names; the game sees none of what is in them.
+    /// Other spellings of the path or of one of its folders. The game sees nothing in them.
     pub(crate) others: Vec<PathBuf>,
 }
 
@@ -262,7 +263,7 @@ mod tests {
         let covered = Covered::default();
         let disk = Disk::beneath(covered.clone());
         covered.cover(&mountpoint).unwrap();
-        // Another folder has its path from here on, as a mount would.
+        // A mount would likewise put another folder at this path.
         fs::rename(&mountpoint, dir.path().join("moved")).unwrap();
         fs::create_dir(&mountpoint).unwrap();
         assert_eq!(disk.read(&mountpoint.join("sub/x"), 1).unwrap(), b"x");

@@ -1,8 +1,8 @@
-//! What of the process's environment says where a user's files are.
+//! The parts of the process environment that locate a user's files.
 
 use std::path::PathBuf;
 
-/// Folders of the user. Tests make one of a temporary folder.
+/// Folders of the user. Tests point them at a temporary folder.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// `$HOME`.
@@ -16,9 +16,11 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// That of this process. Without `$HOME`, as services and `mount -a` are started, the home is that of the list of users.
+    /// The environment of this process. Without `$HOME`, as in services and `mount -a`, the home
+    /// comes from the user database.
     pub fn of_process() -> Self {
-        // Relative to the current folder would be anybody's; users without a home have `/`.
+        // A relative home would depend on the current folder, which may be anybody's. Users without
+        // a home get `/`.
         let home = std::env::home_dir().filter(|home| home.is_absolute()).unwrap_or_else(|| "/".into());
         Self {
             xdg_data_home: xdg("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share")),
@@ -28,7 +30,7 @@ impl Environment {
         }
     }
 
-    /// The defaults below a home.
+    /// The default folders below a home.
     pub fn of_home(home: impl Into<PathBuf>, user: &str) -> Self {
         let home = home.into();
         let (xdg_data_home, xdg_config_home) = (home.join(".local/share"), home.join(".config"));
@@ -36,7 +38,7 @@ impl Environment {
     }
 }
 
-/// A folder that a variable names; the specification has relative ones ignored.
+/// The folder that a variable names. The XDG specification says to ignore relative paths.
 fn xdg(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

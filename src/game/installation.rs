@@ -1,4 +1,4 @@
-//! A game on the disk, and what the user says about it.
+//! An installed game, and the user's overrides for it.
 
 use std::path::PathBuf;
 
@@ -6,36 +6,36 @@ use super::precedence::ArchiveRule;
 use super::storefront::Storefront;
 use super::titles::title::Title;
 
-/// A game on the disk.
+/// An installed game.
 #[derive(Clone, Debug)]
 pub struct Installation {
     /// Which game.
     pub title: &'static Title,
-    /// Where it comes from.
+    /// The store that the copy comes from.
     pub store: Storefront,
-    /// Its folder.
+    /// The game's folder.
     pub folder: PathBuf,
-    /// The folder with `drive_c` of the prefix that belongs to it.
+    /// The Wine prefix of the game: the folder that contains `drive_c`.
     pub prefix: Option<PathBuf>,
-    /// Its folder in `Documents/My Games`, if that exists.
+    /// The game's folder in `Documents/My Games`, if it exists.
     pub my_games: Option<PathBuf>,
-    /// Its folder in `AppData/Local`, if that exists.
+    /// The game's folder in `AppData/Local`, if it exists.
     pub local: Option<PathBuf>,
-    /// Its language as the store names it, such as `german`.
+    /// The game's language as the store names it, such as `german`.
     pub language: Option<String>,
 }
 
-/// What the user says, where it outranks what was found.
+/// Settings from the user that replace what was found.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
-    /// The folder with `drive_c`.
+    /// The Wine prefix: the folder that contains `drive_c`.
     pub prefix: Option<PathBuf>,
-    /// INI files instead of the game's, lowest first.
+    /// INI files that replace the game's own, lowest first.
     pub inis: Vec<PathBuf>,
     /// The list of plugins.
     pub plugins: Option<PathBuf>,
     /// Which archive wins.
     pub precedence: Option<ArchiveRule>,
-    /// The profile of a Mod Organizer 2 instance.
+    /// The Mod Organizer 2 profile.
     pub mo2_profile: Option<String>,
 }

@@ -1,7 +1,8 @@
 //! Which archives and folders a game loads, in which order, and why.
 //!
-//! A plan is made of texts, names and times; it opens no archive. The rules of each game are a row of [`TITLES`]; what is
-//! read from the disk for them is read through a [`Disk`], which records it.
+//! A plan uses texts, names, times, plugin headers, and only the version of an archive. Each game's
+//! rules are a row of [`TITLES`]. Files are read through a [`Disk`], which records what a plan
+//! depends on.
 
 mod archive_version;
 pub mod caseless;

@@ -1,67 +1,68 @@
-//! What is odd about an installation.
+//! Notes on oddities of an installation.
 
 use std::io;
 use std::path::Path;
 
-/// What a note is about.
+/// The kind of oddity that a note reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoteCode {
     /// A list names an archive that no data folder has.
     ArchiveMissing,
-    /// Nothing loads an archive.
+    /// Neither a list nor a plugin loads an archive.
     ArchiveUnlisted,
-    /// An archive's plugin is not active.
+    /// An archive belongs to a plugin that is not active.
     ArchiveInactive,
-    /// A folder above has an archive of the same name.
+    /// A higher data folder has an archive of the same name.
     ArchiveShadowed,
     /// An archive is for another language.
     ArchiveLanguage,
-    /// An archive is of another version than the game's own.
+    /// An archive has another version than the game's own archives.
     ArchiveVersion,
-    /// Archives have a path of which Oblivion takes the one that it asked last.
+    /// Several archives share a path. Oblivion may take any, because it first tries the archive
+    /// that it read last.
     ArchivesSharePath,
     /// A list names a plugin that does not exist.
     PluginMissing,
     /// A list names a plugin twice.
     PluginTwice,
-    /// A plugin needs one that does not exist.
+    /// A plugin needs a master that does not exist.
     MasterMissing,
     /// A folder does not exist.
     FolderMissing,
-    /// A folder has two folders whose names differ in case alone.
+    /// A folder contains two folders whose names differ in case alone.
     FolderCase,
-    /// A loose file loses to a newer archive.
+    /// A loose file loses to an archive that is not older.
     LooseOlder,
-    /// The game does not look at a loose file.
+    /// The game ignores a loose file.
     LooseDisabled,
-    /// There are two data folders.
+    /// There are two data folders, one of them in My Games.
     DataTwoPlaces,
-    /// The game has not written its settings yet.
+    /// The game has not written its settings yet because it was never started.
     NeverStarted,
-    /// A profile of Mod Organizer 2 names a mod that does not exist.
+    /// A Mod Organizer 2 profile names a mod that does not exist.
     Mo2ModMissing,
-    /// A mod has files for the game's folder.
+    /// A mod has a folder of files that belong in the game's folder.
     Mo2RootFolder,
     /// `plugins.txt` and `Plugins.txt` differ.
     PluginsFilesDiffer,
-    /// A list may be too long for the game.
+    /// A list may be too long for the game to read completely.
     ListTooLong,
     /// An INI file has a section twice.
     IniSectionTwice,
-    /// A link leads nowhere.
+    /// A link is dangling.
     LinkDangling,
-    /// A file raises an archive in a way that is not modelled.
+    /// A file gives an archive a higher rank in a way that bsafs does not model.
     OverrideFile,
-    /// A list takes paths out of all archives.
+    /// A list removes paths from all archives.
     ArchiveInvalidation,
     /// A file exists and cannot be read.
     FileUnreadable,
-    /// The mod manager shows its view in place of the data folder.
+    /// A file system, such as a mod manager's, is mounted over the data folder.
     DataMounted,
 }
 
 impl NoteCode {
-    /// The code that is printed.
+    /// The code as the user sees it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ArchiveMissing => "archive-missing",
@@ -94,31 +95,31 @@ impl NoteCode {
     }
 }
 
-/// A remark on what was found.
+/// A remark about something odd in an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanNote {
-    /// Its kind.
+    /// What kind of oddity it is.
     pub code: NoteCode,
-    /// The file, folder or name that it is about.
+    /// The file, folder or name that the note is about.
     pub subject: String,
-    /// What is odd, and what that means.
+    /// What is odd, and its consequence.
     pub text: String,
 }
 
 impl PlanNote {
-    /// A note.
+    /// Creates a note.
     pub fn new(code: NoteCode, subject: impl Into<String>, text: impl Into<String>) -> Self {
         Self { code, subject: subject.into(), text: text.into() }
     }
 
-    /// On a file or folder that exists and cannot be read.
+    /// Creates a note on a file or folder that exists but cannot be read.
     pub fn unreadable(path: &Path, error: &io::Error) -> Self {
         Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("{error}; it is left out"))
     }
 
-    /// On paths of folders in one folder that differ in the case of their last names alone.
+    /// Creates a note on folders in one folder whose names differ in case alone.
     pub fn folder_case(mut paths: Vec<String>) -> Self {
-        // Those that begin with small letters first.
+        // Lowercase names come first.
         paths.sort_by(|a, b| b.cmp(a));
         let text = "Wine shows the game one of them; bsafs shows the files of both";
         Self::new(NoteCode::FolderCase, paths.join(", "), text)

@@ -1,21 +1,21 @@
-//! Which of several layers that have a path wins, and how sure that is.
+//! Rules that decide which layer wins a path, and how certain they are.
 
-/// Which of several archives that have a path wins.
+/// Which of several archives wins a path that they share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArchiveRule {
-    /// The one that is loaded last.
+    /// The archive that is loaded last.
     #[default]
     LastWins,
-    /// The one that is loaded first.
+    /// The archive that is loaded first.
     FirstWins,
-    /// The one whose name has the highest rank, as Fallout: New Vegas sorts them.
+    /// The archive that Fallout: New Vegas searches first, which depends on the archives' names.
     NewVegas,
-    /// The one that is loaded first; loose files are compared with it by date.
+    /// The archive that is loaded first. Dates decide between it and loose files.
     Oblivion,
 }
 
 impl ArchiveRule {
-    /// All of them, by the names that users type.
+    /// All rules, by the names that users type.
     pub const ALL: [(&'static str, Self); 4] = [
         ("last", Self::LastWins),
         ("first", Self::FirstWins),
@@ -23,7 +23,7 @@ impl ArchiveRule {
         ("oblivion", Self::Oblivion),
     ];
 
-    /// What it says about archives alone: among these Oblivion's is `first`.
+    /// The rule's name among archives alone. There, Oblivion's rule equals `first`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LastWins => "last",
@@ -39,16 +39,17 @@ pub enum LooseRule {
     /// Always.
     #[default]
     Always,
-    /// Never; it is seen where no archive has its path.
+    /// Never. A loose file is seen only if no archive has its path.
     Never,
-    /// Where it is newer than every archive that has its path.
+    /// If the loose file is newer than every archive that has its path.
     ByDate,
-    /// Below these folders of the data folder; the game does not look at others. Lower case, `/` between names.
+    /// Only below these folders of the data folder, because the game ignores loose files in others.
+    /// Paths are in lower case with `/` between names.
     Below(Vec<String>),
 }
 
 impl LooseRule {
-    /// In a word.
+    /// The rule as one word.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -58,7 +59,7 @@ impl LooseRule {
     }
 }
 
-/// Who wins.
+/// The rules that decide which layer wins a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Precedence {
     /// Among archives.
@@ -67,14 +68,14 @@ pub struct Precedence {
     pub loose: LooseRule,
 }
 
-/// How sure a rule is.
+/// How certain a rule is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// Not known: a guess.
+    /// Unknown; the rule is a guess.
     None,
-    /// Sources disagree, or one alone says so.
+    /// Sources disagree, or there is only one source.
     Low,
-    /// One good source, or several that are not tried in the game.
+    /// There is one good source, or several that are untested in the game.
     Medium,
     /// Sources agree.
     #[default]
@@ -82,7 +83,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// In a word.
+    /// The level as one word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -1,4 +1,4 @@
-//! Stores that sell the games; they differ in the names of the folders that games keep in a user's home.
+//! Stores that sell the games. Their copies differ in the names of folders in the user's home.
 
 /// Where a copy of a game comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,13 +11,13 @@ pub enum Storefront {
     Epic,
     /// The Microsoft Store and Game Pass.
     Microsoft,
-    /// Not recognised.
+    /// The store was not recognised.
     #[default]
     Unknown,
 }
 
 impl Storefront {
-    /// Its name in lower case.
+    /// The store's name in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Steam => "steam",
@@ -29,30 +29,30 @@ impl Storefront {
     }
 }
 
-/// The name of a folder, which copies from some stores change by a suffix.
+/// Name of a game's folder in the user's home. Copies from some stores add a suffix to it.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreNames {
-    /// Its name; empty where the game has no such folder.
+    /// The usual name; empty if the game has no such folder.
     pub plain: &'static str,
-    /// Its names by store, where they differ.
+    /// Names of copies from stores that use another name.
     pub others: &'static [(Storefront, &'static str)],
 }
 
 impl StoreNames {
-    /// No folder.
+    /// For a game without such a folder.
     pub const NONE: Self = Self::plain("");
 
-    /// One name for all stores.
+    /// Creates names that are equal in all stores.
     pub const fn plain(plain: &'static str) -> Self {
         Self { plain, others: &[] }
     }
 
-    /// Its name for copies from `store`; empty where the game has no such folder.
+    /// The name for copies from `store`; empty if the game has no such folder.
     pub fn of(self, store: Storefront) -> &'static str {
         self.others.iter().find(|(it, _)| *it == store).map_or(self.plain, |(_, name)| name)
     }
 
-    /// All its names, the plain one first.
+    /// All names, the usual one first.
     pub fn all(self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.plain).chain(self.others.iter().map(|(_, name)| *name))
     }

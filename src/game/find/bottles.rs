@@ -1,5 +1,4 @@
-//! Games in prefixes that no launcher lists games of: Bottles' and the one of plain Wine; and in folders where people
-//! put games.
+//! Games that no launcher lists: in prefixes of Bottles and plain Wine, and in common folders.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +8,12 @@ use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::settings::yaml;
 
-/// Bytes of a bottle's settings.
+/// Maximum size of a bottle's settings in bytes.
 const SETTINGS_MAX: usize = 4 << 20;
-/// Folders in one folder that are looked at.
+/// Maximum number of folders read from one folder.
 const FOLDERS_MAX: usize = 10_000;
 
-/// Folders on drive C that hold a folder a game.
+/// Folders on drive C that have a subfolder for each game.
 const ON_DRIVE_C: [&str; 10] = [
     "",
     "Games",
@@ -28,7 +27,7 @@ const ON_DRIVE_C: [&str; 10] = [
     "Program Files (x86)/Bethesda Softworks",
 ];
 
-/// The folders of games in bottles.
+/// The folders of games in the prefixes of Bottles.
 pub(super) fn in_bottles(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let app = environment.home.join(".var/app/com.usebottles.bottles/data");
     let mut met = Met::default();
@@ -39,7 +38,7 @@ pub(super) fn in_bottles(environment: &Environment, report: &mut Report<'_>) -> 
             continue;
         }
         for bottle in folders_in(report.disk, &folder) {
-            // A bottle elsewhere leaves this.
+            // Bottles leaves this file if the bottle is elsewhere.
             let elsewhere = settings(&bottle.join("placeholder.yml"), report, |keys| keys == ["Path"]);
             let elsewhere = elsewhere.first().and_then(|it| candidate::absolute(it, &environment.home));
             let bottle = elsewhere.unwrap_or(bottle);
@@ -59,7 +58,7 @@ pub(super) fn in_bottles(environment: &Environment, report: &mut Report<'_>) -> 
     candidates
 }
 
-/// The folders of games in the prefix of plain Wine, and where people put games.
+/// The folders of games in the default Wine prefix, and in common folders of the home.
 pub(super) fn elsewhere(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let wine = environment.home.join(".wine");
     let mut candidates =
@@ -82,13 +81,13 @@ fn on_drive_c(disk: &Disk, prefix: &Path) -> Vec<Candidate> {
     games.map(|it| Candidate::unlisted(it, Some(prefix.to_owned()))).collect()
 }
 
-/// The folders in a folder, links to folders among them.
+/// The folders in a folder, including links to folders.
 fn folders_in(disk: &Disk, folder: &Path) -> Vec<PathBuf> {
     let names = disk.names(folder).unwrap_or_default();
     names.iter().take(FOLDERS_MAX).map(|name| folder.join(name)).filter(|path| disk.is_dir(path)).collect()
 }
 
-/// The values of some keys in a file of settings.
+/// The values in a settings file whose keys `is_wanted` accepts.
 fn settings(path: &Path, report: &mut Report<'_>, is_wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
     let mut values = Vec::new();
     let Some(text) = report.read(path, SETTINGS_MAX) else { return values };

@@ -1,4 +1,4 @@
-//! Games of GOG and Epic, and others, that Heroic installed.
+//! Games from GOG, Epic and elsewhere that Heroic installed.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
 
-/// Bytes of a list.
+/// Maximum size of a list in bytes.
 const LIST_MAX: usize = 16 << 20;
 
 /// The folders of all games that Heroic lists.
@@ -42,7 +42,7 @@ fn settings_folders(environment: &Environment) -> Vec<PathBuf> {
     folders
 }
 
-/// One of Heroic's folders of settings.
+/// A settings folder of Heroic.
 struct Heroic<'a> {
     folder: &'a Path,
     home: &'a Path,
@@ -55,7 +55,7 @@ impl Heroic<'_> {
             let (Some(id), Some(path)) = (text(game, "appName"), self.path(game, "install_path")) else {
                 continue;
             };
-            // Heroic names the folder after the title.
+            // Heroic names the game's folder after its title.
             let prefix = self.prefix(id, path.file_name().and_then(|name| name.to_str()), report);
             candidates.push(Candidate {
                 folder: path,
@@ -98,9 +98,10 @@ impl Heroic<'_> {
         }
     }
 
-    /// The prefix of a game by its settings, else by the settings for all games, else where Heroic makes one.
+    /// The prefix in the game's own settings. Without one, tries the default prefix for the title,
+    /// the prefix in the global settings, and the shared prefix.
     fn prefix(&self, id: &str, title: Option<&str>, report: &mut Report<'_>) -> Option<PathBuf> {
-        // An id becomes a file's name.
+        // The id becomes a file name; a slash would lead to another folder.
         if id.contains('/') {
             return None;
         }
@@ -127,7 +128,8 @@ impl Heroic<'_> {
     }
 }
 
-/// Proton keeps the prefix in `pfx`, Wine in the folder itself; the other is taken where only it exists.
+/// The prefix in a folder: its subfolder `pfx` for Proton, itself for Wine. If that one does not
+/// exist, tries the other.
 fn holding_drive_c(disk: &Disk, folder: &Path, is_proton: bool) -> Option<PathBuf> {
     let own = if is_proton { folder.join("pfx") } else { folder.to_owned() };
     if disk.is_dir(&own.join("drive_c")) { Some(own) } else { prefix::with_drive_c(disk, folder) }

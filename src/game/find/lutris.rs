@@ -1,5 +1,4 @@
-//! Games that Lutris starts, by the files of settings that it keeps of each; its SQLite database adds nothing to them
-//! that is needed here.
+//! Games that Lutris starts, from its settings file for each game; its database is not needed.
 
 use std::path::PathBuf;
 
@@ -9,12 +8,12 @@ use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::settings::yaml;
 
-/// Bytes of a game's settings.
+/// Maximum size of a game's settings in bytes.
 const SETTINGS_MAX: usize = 1 << 20;
-/// Games that are looked at.
+/// Maximum number of games that are read from one folder.
 const GAMES_MAX: usize = 10_000;
 
-/// The folders of all games that Lutris has settings of.
+/// The folders of all games that Lutris has settings for.
 pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let app = environment.home.join(".var/app/net.lutris.Lutris");
     let folders = [
@@ -51,7 +50,7 @@ pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> 
     candidates
 }
 
-/// The game of an executable; a relative one is relative to the prefix.
+/// The game that an executable belongs to. A relative path of an executable begins at the prefix.
 fn candidate(
     disk: &Disk,
     exe: &str,

@@ -1,4 +1,4 @@
-//! Finding of installed games: in the lists of Steam, Heroic, Lutris and Bottles, and in a folder given by hand.
+//! Finds installed games in the lists of Steam, Heroic, Lutris and Bottles, and in a named folder.
 
 mod bottles;
 mod candidate;

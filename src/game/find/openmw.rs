@@ -1,4 +1,4 @@
-//! OpenMW: its folder is the one with the `openmw.cfg` from which the others are reached.
+//! OpenMW, whose folder is the one with the first `openmw.cfg`, which leads to the others.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,8 @@ pub(super) fn is_openmw(title: &Title) -> bool {
     title.id == ID
 }
 
-/// OpenMW as packages install it. Where there is none and none was `found`, the user's own settings stand for one in a
-/// place that is not known.
+/// OpenMW as packages install it. If there is none and `found` has none, the user's settings stand
+/// for an installation in an unknown place.
 pub(super) fn installations(
     environment: &Environment,
     found: &[Installation],
@@ -46,12 +46,12 @@ pub(super) fn installations(
     installations
 }
 
-/// The folder of the user's settings of an OpenMW that is not in a flatpak.
+/// The folder of the user's settings for an OpenMW outside flatpak.
 pub(super) fn user_settings(environment: &Environment) -> PathBuf {
     environment.xdg_config_home.join("openmw")
 }
 
-/// An OpenMW whose first `openmw.cfg` is in a folder.
+/// The OpenMW whose first `openmw.cfg` is in a folder.
 fn installation(disk: &Disk, folder: &Path, settings: &Path) -> Option<Installation> {
     let settings = disk.is_dir(settings).then(|| settings.to_owned());
     disk.is_file(&folder.join("openmw.cfg")).then_some(())?;

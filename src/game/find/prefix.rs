@@ -1,4 +1,4 @@
-//! The folders of a Wine prefix: its users, and where a game keeps settings there.
+//! The users of a Wine prefix, and the folders in which a game keeps their settings.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use crate::game::caseless;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 
-/// Where Documents is below a user's folder, today's name first.
+/// Paths of Documents below a user's folder, the current name first.
 const DOCUMENTS: [&str; 2] = ["Documents", "My Documents"];
-/// Where AppData/Local is below a user's folder, today's name first.
+/// Paths of AppData/Local below a user's folder, the current name first.
 const LOCAL: [&str; 2] = ["AppData/Local", "Local Settings/Application Data"];
-/// The user that Proton makes.
+/// The user that Proton creates.
 const PROTON_USER: &str = "steamuser";
-/// Folders in `users` that are no user's.
+/// Folders in `users` that do not belong to a user.
 const NO_USERS: [&str; 4] = ["Public", "Default", "Default User", "All Users"];
 
-/// The folders of a game in a prefix, as far as they exist.
+/// The folders of a game in a prefix, if they exist.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct UserFolders {
     /// `Documents/My Games/<name>`.
@@ -25,8 +25,9 @@ pub(super) struct UserFolders {
     pub(super) local: Option<PathBuf>,
 }
 
-/// The folders of a game in a prefix: those of the first user who has one, in the order steamuser, the login name,
-/// others by name. `names` are the names of the game's folder in My Games and in AppData/Local, the likeliest first.
+/// Finds the folders of a game in a prefix. The first user with any of them wins; `steamuser` comes
+/// first, then the login name, then other users by name. `my_games` and `local` are possible names
+/// of the game's folders, the likeliest first.
 pub(super) fn user_folders(
     disk: &Disk,
     prefix: &Path,
@@ -46,7 +47,7 @@ pub(super) fn user_folders(
     found.into_iter().find(|it| *it != UserFolders::default()).unwrap_or_default()
 }
 
-/// The folders of users of a prefix in which settings may be and that may not be read.
+/// Folders of a prefix that may contain settings but that the user may not read.
 pub fn unreadable(disk: &Disk, prefix: &Path) -> Vec<PathBuf> {
     let mut folders = vec![prefix.to_owned(), prefix.join("drive_c"), prefix.join("drive_c/users")];
     for user in users(disk, prefix, &Environment::default()) {
@@ -62,7 +63,7 @@ pub fn unreadable(disk: &Disk, prefix: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The first folder that exists: of the likeliest name, in the first parent that has it.
+/// The first folder that exists. Each name is tried in all parents before the next name.
 fn first_of(disk: &Disk, parents: &[PathBuf], names: &[&str]) -> Option<PathBuf> {
     names.iter().find_map(|name| parents.iter().find_map(|parent| disk.find_folder(parent, name)))
 }
@@ -81,12 +82,12 @@ fn users(disk: &Disk, prefix: &Path, environment: &Environment) -> Vec<PathBuf> 
     users.into_iter().map(|name| folder.join(name)).collect()
 }
 
-/// The folder itself or the `pfx` in it, whichever holds a `drive_c`.
+/// The subfolder `pfx` or the folder itself, if it contains `drive_c`.
 pub(super) fn with_drive_c(disk: &Disk, folder: &Path) -> Option<PathBuf> {
     [folder.join("pfx"), folder.to_owned()].into_iter().find(|it| disk.is_dir(&it.join("drive_c")))
 }
 
-/// The prefix that a path lies in.
+/// The prefix that contains a path.
 pub(super) fn around(path: &Path) -> Option<PathBuf> {
     let drive = path.ancestors().find(|it| it.file_name().is_some_and(|name| name == "drive_c"))?;
     drive.parent().map(Path::to_owned)

@@ -1,4 +1,4 @@
-//! Which game is in a folder, and from which store: by its files alone.
+//! Recognises the game in a folder, and its store, from files alone.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,29 @@ use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
 
-/// Folders above an executable that may be the game's; Oblivion Remastered's is three above.
+/// Maximum number of folders above an executable that may be the game's. Oblivion Remastered keeps
+/// its executable three folders deep.
 const LEVELS_MAX: usize = 4;
 
-/// What a folder is.
+/// What a folder contains.
 #[derive(Debug)]
 pub(super) enum Recognised {
     /// A game.
     Game {
-        /// Which.
+        /// The title of the game.
         title: &'static Title,
-        /// Its folder: that one, or one in it.
+        /// The folder that was checked, or a subfolder.
         folder: PathBuf,
-        /// The language in that folder's name.
+        /// The language in the folder's name.
         language: Option<String>,
     },
-    /// It looks like a game; what is missing.
+    /// Files that look like a game. The text says what is missing.
     Incomplete(String),
     /// No game.
     No,
 }
 
-/// Looks for a game in a folder. `expected` is the game that a list says is there.
+/// Recognises the game in a folder. `expected` is the game that a launcher lists there.
 pub(super) fn recognise(disk: &Disk, folder: &Path, expected: Option<&'static Title>) -> Recognised {
     let Some(mut contents) = Contents::read(disk, folder) else {
         return match expected {
@@ -50,15 +51,15 @@ pub(super) fn recognise(disk: &Disk, folder: &Path, expected: Option<&'static Ti
         return game;
     }
     let what = |(title, lacks): (&Title, Lacks)| Recognised::Incomplete(lacks.what(title));
-    // The list's word counts more than files that games share.
+    // The launcher's list outweighs files that games share.
     if let Some(at) = expected.and_then(|it| missing.iter().position(|(title, _)| std::ptr::eq(*title, it))) {
         return what(missing.swap_remove(at));
     }
     missing.into_iter().find(|(_, lacks)| lacks.is_little()).map_or(Recognised::No, what)
 }
 
-/// The folder of the game that an executable belongs to: the nearest above it that is one. Of an executable whose name
-/// is a game's own, the nearest that looks like one, so that it can be said what it lacks.
+/// The game folder of an executable: the nearest folder above it with a game. If there is none but
+/// the executable has a game's name, the nearest folder that looks like an incomplete game.
 pub(super) fn game_folder(disk: &Disk, executable: &Path) -> Option<PathBuf> {
     let above = || executable.ancestors().skip(1).take(LEVELS_MAX);
     let is_game = |folder: &&Path| matches!(recognise(disk, folder, None), Recognised::Game { .. });
@@ -68,20 +69,20 @@ pub(super) fn game_folder(disk: &Disk, executable: &Path) -> Option<PathBuf> {
     found.map(Path::to_owned)
 }
 
-/// Whether an executable bears the name of a game's own.
+/// Whether an executable has the name of a game's executable.
 fn is_of_game(executable: &Path) -> bool {
     let name = executable.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_own = |path: &str| path.rsplit('/').next().is_some_and(|own| caseless::same(own, name));
     TITLES.iter().any(|title| title.identity.executables.iter().copied().any(is_own))
 }
 
-/// The names in a folder and in its data folders, each read once: there may be many.
+/// The names in a folder and its data folders. They may be many, so each is read only once.
 struct Contents<'a> {
     disk: &'a Disk,
     folder: &'a Path,
     names: CaselessNames,
     data: Vec<(&'static str, PathBuf, CaselessNames)>,
-    /// Those data folders that may not be read.
+    /// Data folders that the user may not read.
     unreadable: Vec<&'static str>,
 }
 
@@ -94,7 +95,7 @@ impl<'a> Contents<'a> {
         self.has_start(path) && self.disk.find_file(self.folder, path).is_some()
     }
 
-    /// Whether the first name of a path is there: most are not, and a folder that is listed for each of them is listed often.
+    /// Whether a path's first name exists. Most do not, so this check saves listing folders.
     fn has_start(&self, path: &str) -> bool {
         path.split('/').next().is_some_and(|first| self.names.get(first).is_some())
     }
@@ -113,19 +114,19 @@ impl<'a> Contents<'a> {
             self.data.len() - 1
         });
         let (_, path, names) = &self.data[at];
-        // A mod manager's link may lead nowhere.
+        // A link of a mod manager may be dangling.
         names.get(name).is_some_and(|name| self.disk.is_file(&path.join(name)))
     }
 }
 
-/// Which of a title's marks a folder lacks.
+/// The marks of a title that a folder lacks.
 struct Lacks {
     executable: bool,
     also: Vec<&'static str>,
     masters: Vec<&'static str>,
     has_others: bool,
     has_masters: bool,
-    /// Its data folder may not be read: what that lacks is not known.
+    /// Whether the data folder is unreadable, so that it is unknown what it lacks.
     is_unreadable: bool,
 }
 
@@ -149,7 +150,7 @@ impl Lacks {
         !self.executable && self.also.is_empty() && self.masters.is_empty() && !self.has_others
     }
 
-    /// Whether the folder looks like the title: it has all but the masters, or all but the executable.
+    /// Whether the folder looks like the title: it has all except the masters or the executable.
     fn is_little(&self) -> bool {
         self.also.is_empty() && !self.has_others && (self.has_masters || !self.executable)
     }
@@ -173,8 +174,7 @@ impl Lacks {
     }
 }
 
-/// The game in a folder of this one: one of several languages, of which English is preferred, or the one in which a
-/// store keeps the game.
+/// The game in a subfolder: one of several languages, English first, or Steam's subfolder.
 fn in_subfolder(disk: &Disk, folder: &Path, names: &CaselessNames) -> Option<Recognised> {
     for title in TITLES {
         let identity = &title.identity;
@@ -204,7 +204,7 @@ fn in_subfolder(disk: &Disk, folder: &Path, names: &CaselessNames) -> Option<Rec
     None
 }
 
-/// The store that a game's files tell of.
+/// The store, recognised by files in the game's folder.
 pub(super) fn store_of(disk: &Disk, title: &Title, folder: &Path) -> Storefront {
     let Ok(names) = disk.names(folder) else { return Storefront::Unknown };
     let has = |name: &str| names.get(name).is_some();
@@ -222,7 +222,7 @@ pub(super) fn store_of(disk: &Disk, title: &Title, folder: &Path) -> Storefront 
         {
             Storefront::Epic
         }
-        // The parent holds the folders of languages.
+        // If each language has a folder, the manifest is in their parent.
         () if has("appxmanifest.xml") || (is_in_parent(title) && parent_has("appxmanifest.xml")) => {
             Storefront::Microsoft
         }
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// `id: folder: language` of a game, else what is missing.
+    /// `id: folder: language` of a game, otherwise what is missing.
     fn found(folder: &Path, expected: Option<&str>) -> String {
         match recognise(&Disk::default(), folder, expected.map(|id| titles::title(id).unwrap())) {
             Recognised::Game { title, folder: found, language } => {

@@ -1,4 +1,4 @@
-//! All games of a user: what launchers list and where people put games, looked at and joined into installations.
+//! Searches all games of a user, in launchers' lists and common folders, and merges duplicates.
 
 use std::path::{Path, PathBuf};
 
@@ -14,21 +14,21 @@ use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
 
-/// What was found.
+/// The result of a search for games.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Games that can be used; a folder that several launchers list is one.
+    /// Games that can be used. A folder that several launchers list counts once.
     pub installations: Vec<Installation>,
-    /// What looks like a game or a list of games, and why it cannot be used.
+    /// Paths that look like a game or a list of games, and why they cannot be used.
     pub unusable: Vec<(PathBuf, String)>,
-    /// Where games were looked for, whether it exists or not.
+    /// Paths where the search looked for games, including those that do not exist.
     pub looked: Vec<PathBuf>,
 }
 
 /// Finds the games of a user.
 pub fn find(disk: &Disk, environment: &Environment) -> Found {
     let mut report = Report::new(disk);
-    // The launcher that installed a game knows most of it, so its word comes first.
+    // The launcher that installed a game knows most about it, so its candidates come first.
     let mut candidates = steam::candidates(environment, &mut report);
     candidates.extend(heroic::candidates(environment, &mut report));
     candidates.extend(lutris::candidates(environment, &mut report));
@@ -52,11 +52,13 @@ pub fn find(disk: &Disk, environment: &Environment) -> Found {
     Found { installations, unusable: report.unusable, looked: report.looked }
 }
 
-/// The game in a folder that the user names, with what launchers know of it. The error says why it is none.
+/// Recognises the game in a folder that the user names, and adds what launchers know about it. The
+/// error says why the folder is not a game.
 pub fn recognise(disk: &Disk, folder: &Path, environment: &Environment) -> Result<Installation, String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut recognised = recognise::recognise(disk, &folder, None);
-    // The data folder was named. What has another name is not looked at from above, where there may be a thousand mods.
+    // The user may have named the data folder. Parents of other folders are not checked, because
+    // they may contain a thousand mods.
     if let (Recognised::No, Some(parent)) = (&recognised, folder.parent())
         && is_called_data(&folder)
     {
@@ -98,7 +100,8 @@ fn is_called_data(folder: &Path) -> bool {
     })
 }
 
-/// The same installation with another prefix: the folder with `drive_c`, or the one that holds it as `pfx`.
+/// Copies an installation with another prefix. `prefix` is the folder that contains `drive_c`, or
+/// the one that contains it in `pfx`.
 pub fn with_prefix(
     disk: &Disk,
     installation: &Installation,
@@ -140,13 +143,13 @@ fn installation(
     Installation { title, store, prefix, my_games: folders.my_games, local, language, folder }
 }
 
-/// The data folder, where a game keeps its list of plugins there.
+/// The data folder, if the game keeps its list of plugins there.
 fn list_in_data(disk: &Disk, title: &Title, folder: &Path) -> Option<PathBuf> {
     let data = disk.find_folder(folder, title.data);
     data.filter(|_| title.plugins.list_in_data)
 }
 
-/// The folders of a game in its prefix. A copy from an unknown store may use the names of any.
+/// The folders of a game in its prefix. If the store is unknown, tries the names of all stores.
 fn user_folders(
     disk: &Disk,
     title: &Title,
@@ -166,7 +169,8 @@ fn user_folders(
     prefix::user_folders(disk, prefix, &my_games, &local, environment)
 }
 
-/// Adds an installation, or what it knows besides of a folder that is known: the prefix in which the game was used.
+/// Adds an installation, or merges it into a known one with the same folder. The prefix in which
+/// the game was used wins.
 fn join(disk: &Disk, installations: &mut Vec<Installation>, new: Installation) {
     let at = installations.iter().position(|it| disk.identity(&it.folder) == disk.identity(&new.folder));
     let Some(known) = at.map(|at| &mut installations[at]) else {

@@ -1,4 +1,4 @@
-//! Games in Steam's libraries: native, Debian's, flatpak and snap.
+//! Games in Steam's libraries, for native, Debian, flatpak and snap packages.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
 
-/// Bytes of a list. Those of users with thousands of games have some 100 KiB.
+/// Maximum size of a list in bytes. Users with thousands of games have lists of some 100 KiB.
 const LIST_MAX: usize = 8 << 20;
-/// Libraries in one list.
+/// Maximum number of libraries in one list.
 const LIBRARIES_MAX: usize = 1_000;
 
 /// A library as a list names it.
 #[derive(Debug, Default)]
 struct Library {
     folder: PathBuf,
-    /// Ids of apps that the list says are in it. It may be out of date.
+    /// Ids of apps in the library according to the list, which may be out of date.
     apps: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> 
     candidates
 }
 
-/// Where Steam may keep its files; several are often links to one.
+/// Folders in which Steam may keep its files. Several are often links to one.
 fn steam_folders(environment: &Environment) -> Vec<PathBuf> {
     let mut folders = vec![environment.xdg_data_home.join("Steam")];
     let below_home = [
@@ -62,12 +62,12 @@ fn steam_folders(environment: &Environment) -> Vec<PathBuf> {
         "snap/steam/common/.local/share/Steam",
     ];
     folders.extend(below_home.map(|it| environment.home.join(it)));
-    // Unless set otherwise, the first two are one.
+    // By default the first two are the same.
     folders.dedup();
     folders
 }
 
-/// The libraries of a Steam folder: itself, and those that its lists name.
+/// The libraries of a Steam folder: the folder itself and those that its lists name.
 fn libraries(root: &Path, report: &mut Report<'_>) -> Vec<Library> {
     let mut libraries = vec![Library { folder: root.to_owned(), ..Library::default() }];
     for list in ["config/libraryfolders.vdf", "steamapps/libraryfolders.vdf"] {
@@ -80,7 +80,7 @@ fn libraries(root: &Path, report: &mut Report<'_>) -> Vec<Library> {
             if number.parse::<u32>().is_err() {
                 return;
             }
-            // Old lists have the path without an object.
+            // Old lists have the path as a plain value instead of an object.
             let is_path = rest.is_empty() || matches!(rest, [key] if caseless::same(key, "path"));
             match (rest, index.get(number)) {
                 ([key, app], Some(at)) if caseless::same(key, "apps") => listed[*at].apps.push(app.clone()),
@@ -94,13 +94,13 @@ fn libraries(root: &Path, report: &mut Report<'_>) -> Vec<Library> {
         if let Err(error) = result {
             report.unreadable(&path, &error);
         }
-        // A Steam for Windows in a prefix has paths of Windows; its own folder is its only library then.
+        // A Windows Steam in a prefix lists Windows paths. Its only library is then its own folder.
         libraries.extend(listed.into_iter().filter(|it| it.folder.is_absolute()));
     }
     libraries
 }
 
-/// A library that does not exist is reported if a game should be in it.
+/// Reports a library that does not exist if Steam lists a known game in it.
 fn missing_library(library: &Library, report: &mut Report<'_>) {
     for title in TITLES {
         let is_listed = |id: &u32| library.apps.contains(&id.to_string());
@@ -116,7 +116,7 @@ fn missing_library(library: &Library, report: &mut Report<'_>) {
     }
 }
 
-/// The games that have a manifest in a library; lists of apps may be out of date.
+/// Adds the games with a manifest in a library. Its list of apps may be out of date.
 fn in_library(library: &Path, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
     let Some(apps) = report.disk.find_folder(library, "steamapps") else {
         if let Err(error) = report.disk.names(library) {
@@ -137,7 +137,7 @@ fn in_library(library: &Path, report: &mut Report<'_>, candidates: &mut Vec<Cand
     }
 }
 
-/// What a manifest says.
+/// The contents of an app manifest.
 #[derive(Debug, Default)]
 struct Manifest {
     installdir: String,
@@ -194,12 +194,12 @@ fn candidate(
     })
 }
 
-/// The prefix that Proton made for an app.
+/// The prefix that Proton created for an app.
 fn compatdata(disk: &Disk, apps: &Path, id: u32) -> Option<PathBuf> {
     prefix::with_drive_c(disk, &disk.find_folder(apps, &format!("compatdata/{id}"))?)
 }
 
-/// What the library around a game's folder knows of it, whether Steam lists that library or not.
+/// What the library around a game's folder knows about it, even if Steam does not list the library.
 pub(super) fn around(disk: &Disk, folder: &Path, title: &'static Title) -> Option<Candidate> {
     let is_named = |path: &Path, name: &str| {
         path.file_name().and_then(|it| it.to_str()).is_some_and(|it| caseless::same(it, name))

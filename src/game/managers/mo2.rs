@@ -1,4 +1,4 @@
-//! Instances of Mod Organizer 2, and of Fluorine, which keeps the same files.
+//! Instances of Mod Organizer 2, and of Fluorine, which uses the same files.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -13,17 +13,19 @@ use crate::game::settings::ini::Ini;
 use crate::game::settings::qsettings::QSettings;
 use crate::game::settings::text::decode_utf8;
 
-/// The file that makes a folder an instance.
+/// The settings file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";
 
 /// The folder of a mod whose files the plugin Root Builder puts into the game's folder.
 const ROOT: &str = "root";
 
-/// The load order of an instance: the game's own files below its mods. `find` recognises the game in a folder; without
-/// one, where the instance does not say which, it may know another.
+/// Plans the load order of an instance: its mods above the game's own files.
+///
+/// `find` recognises the game in a folder. It gets `None` if the instance does not say where its
+/// game is, because the user may have named the game.
 ///
 /// # Errors
-/// Where the instance, its profile or its game cannot be found.
+/// Fails if the instance, its profile or its game cannot be found.
 pub fn plan_mo2(
     disk: &Disk,
     instance: &Path,
@@ -68,20 +70,20 @@ pub fn plan_mo2(
     Ok(order)
 }
 
-/// The instance of which a folder is a profile, and that profile's name; `None` where it is none.
+/// The instance and name of the profile in a folder. `None` if the folder is not a profile.
 pub fn instance_of_profile(disk: &Disk, folder: &Path, overrides: &Overrides) -> Option<(PathBuf, String)> {
     let (name, profiles) = (folder.file_name()?.to_str()?, folder.parent()?);
     let instance = profiles.parent()?;
     let ini = disk.find_file(instance, MO2_INI)?;
-    // What is odd about it is noted when it is planned.
+    // The plan of the instance adds the notes.
     let settings = QSettings::parse(&disk.list(&ini, &mut Vec::new())?);
-    // It may keep its profiles elsewhere.
+    // The instance may keep its profiles elsewhere.
     let known = Instance::new(disk, instance.to_owned(), &settings, overrides).profiles?;
     let is_one = known.canonicalize().ok()? == profiles.canonicalize().ok()?;
     is_one.then(|| (instance.to_owned(), name.to_owned()))
 }
 
-/// The folders of an instance.
+/// The settings and folders of an instance.
 #[derive(Debug)]
 struct Instance<'a> {
     disk: &'a Disk,
@@ -91,9 +93,9 @@ struct Instance<'a> {
     mods: Option<PathBuf>,
     profiles: Option<PathBuf>,
     overwrite: Option<PathBuf>,
-    /// The prefix to whose drives Windows' paths belong.
+    /// The prefix whose drives Windows paths in the settings refer to.
     prefix: Option<PathBuf>,
-    /// A mod's folder [`ROOT`] is for the game's folder.
+    /// Whether a mod's folder [`ROOT`] is for the game's folder.
     has_root_builder: bool,
     shown: Shown,
 }
@@ -159,7 +161,7 @@ impl<'a> Instance<'a> {
         })
     }
 
-    /// The folder of a profile: the one that is named, else the selected one.
+    /// The folder of the named profile, or of the selected one if `name` is `None`.
     fn profile(&self, name: Option<&str>) -> Result<PathBuf, PlanError> {
         let instance = self.folder.display();
         let Some(profiles) = self.profiles.as_deref() else {
@@ -181,7 +183,7 @@ impl<'a> Instance<'a> {
         })
     }
 
-    /// The mods of a profile that are on, lowest first, and the overwrite folder.
+    /// The enabled mods of a profile, lowest first, followed by the overwrite folder.
     fn folders(&self, profile: &Path, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
         let mut layers = Vec::new();
         let bytes = match self.disk.find_file(profile, "modlist.txt") {
@@ -196,8 +198,8 @@ impl<'a> Instance<'a> {
         let text = bytes.as_deref().map(decode_utf8).unwrap_or_default();
         let enabled = enabled(&text);
         let names = if enabled.is_empty() { None } else { self.names_of_mods(notes) };
-        // The first line has the highest priority.
-        // Without names what is missing was noted at once.
+        // The first line has the highest priority. If the mods cannot be read, that is already
+        // noted.
         for name in enabled.into_iter().rev().filter(|_| names.is_some()) {
             let stored = names.as_ref().and_then(|names| names.get(name));
             let path = self.mods.as_ref().and_then(|mods| Some(mods.join(stored?)));
@@ -229,7 +231,7 @@ impl<'a> Instance<'a> {
         layers
     }
 
-    /// The names in the folder of mods; a note, and none, where it cannot be read.
+    /// The names in the folder of mods. If it cannot be read, adds a note and returns `None`.
     fn names_of_mods(&self, notes: &mut Vec<PlanNote>) -> Option<CaselessNames> {
         let (subject, text) = match self.mods.as_deref().map(|mods| (mods, self.disk.names(mods))) {
             Some((_, Ok(names))) => return Some(names),
@@ -250,7 +252,7 @@ impl<'a> Instance<'a> {
     }
 }
 
-/// The mods of a list that are on, highest first.
+/// The enabled mods in a list, highest first.
 fn enabled(text: &str) -> Vec<&str> {
     let mut mentioned = HashSet::new();
     let mut enabled = Vec::new();
@@ -267,18 +269,18 @@ fn enabled(text: &str) -> Vec<&str> {
     enabled
 }
 
-/// Separators and backups are folders without files for the game. A name that leads elsewhere is none.
+/// Whether a mod is a separator or a backup, whose files the game does not see.
 fn shows_nothing(name: &str) -> bool {
     let name = fold(name);
     name.ends_with("_SEPARATOR")
         || name.trim_end_matches(|letter: char| letter.is_ascii_digit()).ends_with("BACKUP")
 }
 
-/// Whether the plugin Root Builder is there and on. Mod Organizer writes whether it is on only once that was changed.
+/// Whether Root Builder is installed and enabled. Mod Organizer records this only after a change.
 fn has_root_builder(disk: &Disk, instance: &Path, settings: &QSettings) -> bool {
     match settings.get("PluginPersistance", "RootBuilder\\enabled") {
         Some(enabled) => enabled == "true",
-        // Beside the program in a portable instance; where the program of others is, is not known.
+        // The plugin is beside the program, whose folder is known only for a portable instance.
         None => {
             settings.has_any("Plugins", "RootBuilder\\")
                 || disk.find_folder(instance, "plugins/rootbuilder").is_some()
@@ -286,14 +288,14 @@ fn has_root_builder(disk: &Disk, instance: &Path, settings: &QSettings) -> bool 
     }
 }
 
-/// Whether the profile has INI files of its own.
+/// Whether the profile has its own INI files.
 fn has_own_settings(settings: &Ini) -> bool {
     settings
         .get("General", "LocalSettings")
         .is_some_and(|value| value.eq_ignore_ascii_case("true") || value == "1")
 }
 
-/// The path of Linux that a path of Windows means; `None` where its drive is not known.
+/// Converts a Windows path to a Linux path. `None` if its drive is unknown.
 fn unix_path(disk: &Disk, path: &str, prefix: Option<&Path>) -> Option<PathBuf> {
     let path = path.replace('\\', "/");
     let (drive, rest) = match path.split_once(':') {
@@ -313,12 +315,12 @@ fn unix_path(disk: &Disk, path: &str, prefix: Option<&Path>) -> Option<PathBuf> 
     }
 }
 
-/// Whether a folder is another one or holds it, links followed: `/` holds all.
+/// Whether a folder is another one or contains it, following links. `/` contains everything.
 fn is_around(folder: &Path, other: &Path) -> bool {
     folder.canonicalize().is_ok_and(|folder| other.canonicalize().is_ok_and(|it| it.starts_with(folder)))
 }
 
-/// The prefix in whose drive C an instance is.
+/// The prefix whose drive C contains an instance.
 fn prefix_around(folder: &Path) -> Option<PathBuf> {
     let mut prefix = PathBuf::new();
     for part in folder.components() {

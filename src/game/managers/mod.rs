@@ -1,4 +1,4 @@
-//! What mod managers, and OpenMW, put in place of a game's own files.
+//! Mod managers, and OpenMW, which replace or extend a game's own files.
 
 mod mo2;
 mod openmw;

@@ -15,13 +15,13 @@ use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
 
-/// The script list that OpenMW loads before all content.
+/// The list of scripts that OpenMW loads before all other content.
 const BUILT_IN: &str = "builtin.omwscripts";
 
-/// The load order of the OpenMW whose chain begins with `cfg`.
+/// Plans the load order of the OpenMW whose chain of settings files begins with `cfg`.
 ///
 /// # Errors
-/// Where `cfg` cannot be read.
+/// Fails if `cfg` cannot be read.
 pub fn plan_openmw(
     disk: &Disk,
     cfg: &Path,
@@ -61,9 +61,9 @@ pub fn plan_openmw(
     })
 }
 
-/// The folders that tokens mean, for a chain that begins in a folder.
+/// The folders for the tokens in settings, for a chain that begins in a folder.
 fn places(local: PathBuf, environment: &Environment) -> Places {
-    // In a flatpak the file is …/files/etc/openmw/openmw.cfg, and …/files is /app.
+    // In a flatpak, the file is …/files/etc/openmw/openmw.cfg, and …/files is mounted as /app.
     let files = local.ancestors().nth(2).filter(|it| it.ends_with("files") && local.ends_with("etc/openmw"));
     let of_flatpak = environment.home.join(".var/app/org.openmw.OpenMW");
     if let Some(files) = files.filter(|_| local.components().any(|it| it.as_os_str() == "org.openmw.OpenMW"))
@@ -107,7 +107,7 @@ fn folders(disk: &Disk, chain: &Chain, places: &Places, notes: &mut Vec<PlanNote
     layers
 }
 
-/// The content files in order.
+/// The content files, in order.
 fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Vec<String> {
     let mut plugins: Vec<String> = names.find(BUILT_IN).iter().map(|found| found.name().to_owned()).collect();
     let mut seen: HashSet<String> = plugins.iter().map(|name| fold(name)).collect();
@@ -128,7 +128,7 @@ fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Vec
 /// The archives in order, lowest first.
 fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
     let (mut layers, mut seen) = (Vec::new(), HashSet::new());
-    // One that is named twice is registered twice: the last mention has it win.
+    // OpenMW registers an archive twice if it is named twice, so its last mention decides.
     for (cfg, name) in chain.list("fallback-archive").into_iter().rev() {
         if !seen.insert(fold(&name)) {
             continue;

@@ -1,4 +1,4 @@
-//! The chain of OpenMW's settings files: one file names others.
+//! The chain of OpenMW's settings files, in which each file may name others.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use crate::game::disk::Disk;
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
 
-/// Files of one chain that are read.
+/// Maximum number of files read for one chain.
 const FILES_MAX: usize = 256;
 
-/// Files that name each other, lowest first.
+/// Settings files of a chain, lowest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     pub(crate) files: Vec<Cfg>,
@@ -21,7 +21,7 @@ impl Chain {
     pub(crate) fn read(disk: &Disk, places: &Places, notes: &mut Vec<PlanNote>) -> Self {
         let mut chain = Self::default();
         let mut seen = HashSet::new();
-        // The next one is the last: a file's own come before those that were named earlier.
+        // A stack: the files that a file names come before those that were named earlier.
         let mut waiting = vec![places.local.clone()];
         while let Some(folder) = waiting.pop() {
             if !seen.insert(folder.clone()) || seen.len() > FILES_MAX {
@@ -45,7 +45,7 @@ impl Chain {
         chain
     }
 
-    /// The values of a list, lowest first, each with its file.
+    /// The values of a list, lowest first, each with the file that sets it.
     pub(crate) fn list(&self, key: &str) -> Vec<(&Cfg, String)> {
         let mut values = Vec::new();
         for cfg in &self.files {
@@ -57,7 +57,7 @@ impl Chain {
         values
     }
 
-    /// The path of a single value: the highest file has it.
+    /// The path in a setting with a single value. The highest file that sets it wins.
     pub(crate) fn path(&self, key: &str, places: &Places) -> Option<PathBuf> {
         let value = |cfg: &Cfg| cfg.values(key).next_back().map(|value| cfg.path(value, places));
         self.files.iter().rev().find_map(value)
@@ -70,7 +70,7 @@ mod tests {
 
     use super::{Cfg, Chain, Disk, Places};
 
-    /// A chain of folders with these texts, each of which may name others.
+    /// Creates a chain from folders and the texts of their settings files.
     fn chain(files: &[(&str, &str)]) -> (Vec<String>, Chain) {
         let dir = tempfile::tempdir().unwrap();
         for (folder, text) in files {

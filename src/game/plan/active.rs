@@ -1,4 +1,4 @@
-//! Which plugins are active: lists of the game and of the user, and what follows from names.
+//! Decides which plugins are active, from the lists of the game and the user and from file names.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -12,7 +12,7 @@ use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules,
 /// The lists of plugins that a game reads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PluginLists {
-    /// The lines of `Plugins.txt`, stars and all.
+    /// The lines of `Plugins.txt`, including stars.
     pub(crate) plugins: Vec<String>,
     /// The lines of `loadorder.txt`, if it exists.
     pub(crate) load_order: Option<Vec<String>>,
@@ -23,31 +23,31 @@ pub(crate) struct PluginLists {
 /// An installed plugin.
 #[derive(Clone, Debug)]
 pub(crate) struct Plugin {
-    /// As the disk spells it.
+    /// The name as the disk spells it.
     pub(crate) name: String,
     pub(crate) folded: String,
     pub(crate) header: Header,
     pub(crate) changed: super::data::Time,
     pub(crate) is_master: bool,
-    /// Loads after all others.
+    /// Whether the plugin loads after all others.
     pub(crate) is_blueprint: bool,
 }
 
-/// Names in the lists that decide what is active and where it loads.
+/// Names from the lists that decide which plugins are active and where they load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listed {
-    /// Those that load before all others.
+    /// Plugins that load before all others.
     pub(crate) early: Vec<String>,
-    /// The order that the user gave, active or not.
+    /// The user's order of plugins, active or not.
     pub(crate) order: Vec<String>,
-    /// Those that are active, folded, where they exist.
+    /// Folded names of active plugins that exist.
     pub(crate) active: HashSet<String>,
 }
 
-/// Extensions of plugins.
+/// File name extensions of plugins, folded.
 const EXTENSIONS: [&str; 3] = [".ESM", ".ESP", ".ESL"];
 
-/// Whether a name is that of a plugin.
+/// Whether a file name has the extension of a plugin.
 pub(crate) fn is_plugin(name: &str) -> bool {
     let folded = fold(name);
     EXTENSIONS.iter().any(|extension| folded.ends_with(extension))
@@ -58,7 +58,7 @@ pub(crate) fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// The installed plugins; `header` reads the header of one.
+/// Collects the installed plugins. `header` reads the header of a plugin.
 pub(crate) fn installed(
     rules: &PluginRules,
     data: &DataFolders,
@@ -66,7 +66,7 @@ pub(crate) fn installed(
 ) -> Vec<Plugin> {
     let mut plugins = Vec::new();
     for found in data.all().into_iter().filter(|found| is_plugin(found.name())) {
-        // What is no plugin may still be listed, and then has no flags.
+        // A file without a plugin header may still be listed. It then has no flags and no masters.
         let header = header(&found.path()).unwrap_or_default();
         let folded = fold(found.name());
         let flag = header.flags & Header::MASTER != 0;
@@ -82,7 +82,7 @@ pub(crate) fn installed(
     plugins
 }
 
-/// Collects the lists, with notes on names that do not exist.
+/// Collects the names in the lists and adds notes on plugins that do not exist.
 pub(crate) fn listed(
     rules: &PluginRules,
     lists: &PluginLists,
@@ -129,7 +129,7 @@ pub(crate) fn listed(
     listed
 }
 
-/// Adds the plugins that are active because of others, or of files beside them.
+/// Adds the plugins that other plugins or `.nam` files activate.
 pub(crate) fn add_implied(
     rules: &PluginRules,
     data: &DataFolders,
@@ -151,7 +151,7 @@ pub(crate) fn add_implied(
             active.insert(plugin.folded.clone());
         }
     }
-    // The same engine activates what an active plugin needs.
+    // The engine that reads `.nam` files also activates the masters of active plugins.
     let mut queue: VecDeque<String> = active.iter().cloned().collect();
     while let Some(name) = queue.pop_front() {
         let masters = exists.get(name.as_str()).map_or(&[][..], |plugin| &plugin.header.masters[..]);
@@ -163,7 +163,7 @@ pub(crate) fn add_implied(
     }
 }
 
-/// The names behind stars. Of a name that is listed twice the last mention counts, as it does for the order.
+/// The names in lines with a star. If a name is listed twice, the last line counts.
 fn starred(lines: &[String]) -> Vec<String> {
     let last: HashMap<String, usize> =
         lines.iter().enumerate().map(|(at, line)| (fold(name_of(line)), at)).collect();
@@ -178,7 +178,7 @@ fn name_of(line: &str) -> &str {
     line.strip_prefix('*').unwrap_or(line).trim()
 }
 
-/// The plugins of `sTestFile1` to `sTestFile10` that exist.
+/// The existing plugins among `sTestFile1` to `sTestFile10`.
 fn test_files(rules: &PluginRules, inis: &IniFiles, exists: &HashMap<&str, &Plugin>) -> Vec<String> {
     if rules.test_files == TestFiles::Ignored {
         return Vec::new();
@@ -188,7 +188,7 @@ fn test_files(rules: &PluginRules, inis: &IniFiles, exists: &HashMap<&str, &Plug
     names.filter(|name| exists.contains_key(fold(name).as_str())).collect()
 }
 
-/// The plugins of `GameFile0` and so on, whatever their numbers.
+/// The plugins of all `GameFile<number>` keys. The numbers may have gaps.
 fn game_files(inis: &IniFiles) -> Vec<String> {
     let mut names = Vec::new();
     for (key, value) in inis.iter().flat_map(|(_, ini)| ini.keys("Game Files")) {
@@ -220,7 +220,7 @@ mod tests {
     use crate::game::settings::ini::{Ini, IniFiles};
     use crate::game::titles::title;
 
-    /// Active plugins of a game, sorted, and the notes' subjects.
+    /// The active plugins of a game, sorted, and the subjects of the notes.
     fn active(id: &str, files: &[(&str, i64)], lists: &PluginLists, ini: &str) -> (Vec<String>, Vec<String>) {
         let rules = &title(id).unwrap().plugins;
         let data = folders(&[("/d", files)]);

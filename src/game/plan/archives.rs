@@ -1,4 +1,4 @@
-//! Which archives a game loads, in the order of loading, and which it leaves.
+//! Decides which archives a game loads and in which order, with notes on the others.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -17,7 +17,8 @@ use crate::game::titles::title::Title;
 /// An archive that the game loads.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedArchive {
-    /// As the list spells it that names it, or the disk; New Vegas looks at the case of its letters.
+    /// The name as the list spells it, or as the disk does if a plugin brings the archive. New
+    /// Vegas ranks names case-sensitively.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) why: String,
@@ -25,27 +26,28 @@ pub(crate) struct LoadedArchive {
     pub(crate) is_sure: bool,
 }
 
-/// Paths in lists that are looked up. Games' own lists have none, and each costs as many folders as there are mods.
+/// Maximum number of paths in lists that are looked up. Games' own lists have none, and each lookup
+/// searches the folder of every mod.
 const PATHS_MAX: usize = 64;
 
-/// Archives in the order of loading.
+/// Archives in load order.
 pub(crate) struct Archives<'a> {
     title: &'a Title,
     data: &'a DataFolders,
-    /// A file below a data folder; see [`Self::find`].
+    /// Finds a file in a subfolder of a data folder; see [`Self::find`].
     below: &'a dyn Fn(&str) -> Option<PathBuf>,
-    /// Calls of it.
+    /// Number of paths that were looked up with `below`.
     looked_up: usize,
     language: &'a str,
     names: SortedNames,
     pub(crate) loaded: Vec<LoadedArchive>,
-    /// Folded names of those that are loaded: one is loaded once.
+    /// Folded names that were loaded or noted as missing, so that each is handled once.
     seen: HashSet<String>,
     pub(crate) notes: Vec<PlanNote>,
 }
 
 impl<'a> Archives<'a> {
-    /// `below` finds a file in a folder of a data folder, by its path.
+    /// `below` finds a file in a subfolder of a data folder by its path.
     pub(crate) fn new(
         title: &'a Title,
         data: &'a DataFolders,
@@ -60,7 +62,7 @@ impl<'a> Archives<'a> {
         Self { title, data, below, looked_up: 0, language, names, loaded, seen, notes }
     }
 
-    /// Loads the archives of all lists but the last, then those that the game loads by itself.
+    /// Loads the archives of all lists except the last, and those that need no list.
     pub(crate) fn load_lists(&mut self, inis: &IniFiles) {
         for name in self.title.lists.first {
             self.load(name, "always first", true);
@@ -80,7 +82,7 @@ impl<'a> Archives<'a> {
         }
     }
 
-    /// Loads the archives that the INI of a plugin lists.
+    /// Loads the archives that a plugin's INI file lists.
     pub(crate) fn load_ini_of_plugin(&mut self, label: &str, ini: &Ini) {
         for (key, _) in self.title.lists.keys {
             let value = ini.get(self.title.lists.section, key).unwrap_or_default();
@@ -102,7 +104,7 @@ impl<'a> Archives<'a> {
         self.names = names;
     }
 
-    /// Notes on archives that are not loaded. `inactive` are the installed plugins that are not active.
+    /// Adds notes on archives that are not loaded. `inactive` are the inactive plugins.
     pub(crate) fn note_others<'p>(&mut self, inactive: impl Iterator<Item = &'p str>) {
         let mut owners: HashMap<&str, &str> = HashMap::new();
         for plugin in inactive {
@@ -145,7 +147,7 @@ impl<'a> Archives<'a> {
         self.notes.append(&mut notes);
     }
 
-    /// Loads the archives of a key, or the vanilla game's where no INI file has it.
+    /// Loads the archives of a key, or those of the unchanged game if no INI file has the key.
     fn load_key(&mut self, inis: &IniFiles, key: &str, vanilla: &[&str]) {
         let section = self.title.lists.section;
         if let Some(prefix) = key.strip_suffix(' ') {
@@ -162,7 +164,7 @@ impl<'a> Archives<'a> {
         }
     }
 
-    /// Loads the archives of `Archive 0=` and so on up to the first number that is missing.
+    /// Loads the archives of `Archive 0=` and so on, up to the first missing number.
     fn load_numbered(&mut self, inis: &IniFiles, prefix: &str, vanilla: &[&str]) {
         let section = self.title.lists.section;
         let keys: HashMap<String, &str> = (inis.iter())
@@ -208,7 +210,7 @@ impl<'a> Archives<'a> {
                         )
                     }
                     Some(_) => format!("{why} names it, and no data folder has it"),
-                    // xEdit follows absolute paths; whether a game does is not known, and an INI file may be anybody's.
+                    // Only xEdit is known to follow absolute paths, and the INI file is untrusted.
                     None => {
                         format!("{why} names it, and it leads out of the data folder: it is not followed")
                     }
@@ -220,7 +222,7 @@ impl<'a> Archives<'a> {
         self.seen.insert(folded);
     }
 
-    /// The file of a path below the data folders: directly in one, or in a folder of one.
+    /// Finds a file by its path below the data folders, directly in one or in a subfolder.
     fn find(&mut self, path: &str) -> Option<PathBuf> {
         if !path.contains('/') {
             return self.data.find(path).map(|found| found.path());

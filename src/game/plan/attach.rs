@@ -1,14 +1,14 @@
-//! Which archives an active plugin brings, by their names.
+//! Finds the archives that an active plugin brings, by their names.
 
 use super::active::stem;
 use super::language;
 use crate::game::caseless::fold;
 use crate::game::titles::title::AttachRule;
 
-/// Names in the order of their capitals, which is the order in which Windows and Wine list a folder.
+/// Archive names sorted by folded name, as Windows and Wine list a folder.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SortedNames {
-    /// Folded and stored.
+    /// Pairs of folded and stored name.
     names: Vec<(String, String)>,
 }
 
@@ -19,7 +19,7 @@ impl SortedNames {
         Self { names }
     }
 
-    /// Those that begin with a folded prefix.
+    /// The names that begin with a folded prefix.
     fn beginning(&self, prefix: &str) -> &[(String, String)] {
         let start = self.names.partition_point(|(folded, _)| folded.as_str() < prefix);
         let rest = &self.names[start..];

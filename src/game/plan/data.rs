@@ -1,4 +1,4 @@
-//! The names in data folders, of which higher ones hide those below: what a game finds under a name.
+//! The files that a game finds in its data folders, of which higher ones hide lower ones.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,29 +9,29 @@ use crate::game::caseless::fold;
 use crate::game::disk::Disk;
 use crate::game::note::{NoteCode, PlanNote};
 
-/// A time as the disk has it: seconds, nanoseconds.
+/// A time on the disk, in seconds and nanoseconds.
 pub(crate) type Time = (i64, u32);
 
 /// A file directly in a data folder.
 #[derive(Clone, Debug)]
 pub(crate) struct DataFile {
-    /// As the disk spells it.
+    /// The name as the disk spells it.
     pub(crate) name: String,
-    /// When it was changed; of a link, its target.
+    /// Modification time; for a link, that of its target.
     pub(crate) changed: Time,
 }
 
 /// A data folder: the game's own, or a mod's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DataFolder {
-    /// Where it is.
+    /// The path of the folder.
     pub(crate) path: PathBuf,
     /// The files directly in it.
     pub(crate) files: Vec<DataFile>,
 }
 
 impl DataFolder {
-    /// Reads the names in a folder. Folders that differ in case alone are noted if `note_case` asks for it.
+    /// Reads the names in a folder. `note_case` adds notes on folders that differ in case alone.
     pub(crate) fn read(disk: &Disk, path: &Path, note_case: bool, notes: &mut Vec<PlanNote>) -> Self {
         let mut folder = Self { path: path.to_owned(), files: Vec::new() };
         let entries = match disk.entries(path) {
@@ -44,7 +44,7 @@ impl DataFolder {
         let mut folders: HashMap<String, Vec<String>> = HashMap::new();
         for entry in entries.flatten() {
             let Ok(name) = entry.file_name().into_string() else { continue };
-            // Follows links.
+            // This `metadata` follows links.
             match std::fs::metadata(entry.path()) {
                 Ok(found) if found.is_dir() => folders.entry(fold(&name)).or_default().push(name),
                 Ok(found) if found.is_file() => {
@@ -78,16 +78,16 @@ impl DataFolder {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DataFolders {
     folders: Vec<DataFolder>,
-    /// Folder and file by folded name: the ones that a game finds first, highest first.
+    /// Indexes of folder and file by folded name, highest folder first.
     index: HashMap<String, Vec<(usize, usize)>>,
 }
 
 impl DataFolders {
-    /// Of folders, lowest first.
+    /// Indexes folders, which must be ordered lowest first.
     pub(crate) fn new(folders: Vec<DataFolder>) -> Self {
         let mut index: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (at, folder) in folders.iter().enumerate().rev() {
-            // Of several spellings in one folder the first in the order of bytes comes first.
+            // Within a folder, spellings of one name are in byte order.
             let mut files: Vec<usize> = (0..folder.files.len()).collect();
             files.sort_by(|&a, &b| folder.files[a].name.cmp(&folder.files[b].name));
             for file in files {
@@ -97,8 +97,8 @@ impl DataFolders {
         Self { folders, index }
     }
 
-    /// The file that a name in any case means: that of the highest folder, in it the one of the same spelling if there is
-    /// one.
+    /// Finds the file for a name in any case. The highest folder wins; in it, the exact spelling if
+    /// it exists, otherwise the first in byte order.
     pub(crate) fn find(&self, name: &str) -> Option<FoundFile<'_>> {
         let all = self.index.get(&fold(name))?;
         let highest = all.first()?.0;
@@ -107,7 +107,7 @@ impl DataFolders {
         Some(self.at(*exact.or(all.first())?))
     }
 
-    /// What a game finds under each name, in the order of the names' capitals.
+    /// The file that a game finds under each name, sorted by folded name.
     pub(crate) fn all(&self) -> Vec<FoundFile<'_>> {
         let mut all: Vec<_> =
             self.index.iter().filter_map(|(folded, all)| Some((folded, *all.first()?))).collect();
@@ -115,7 +115,7 @@ impl DataFolders {
         all.into_iter().map(|(_, at)| self.at(at)).collect()
     }
 
-    /// The files that [`Self::find`] never returns, because a higher folder has their names, by path.
+    /// Files that [`Self::find`] never returns because a higher folder has them, lowest first.
     pub(crate) fn hidden(&self) -> Vec<FoundFile<'_>> {
         let below = |all: &Vec<(usize, usize)>| {
             let highest = all.first().map(|it| it.0);
@@ -132,7 +132,7 @@ impl DataFolders {
     }
 }
 
-/// A file and the folder that has it.
+/// A file and the folder that contains it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundFile<'a> {
     /// The folder.
@@ -142,12 +142,12 @@ pub(crate) struct FoundFile<'a> {
 }
 
 impl<'a> FoundFile<'a> {
-    /// Where it is.
+    /// The path of the file.
     pub(crate) fn path(self) -> PathBuf {
         self.folder.path.join(&self.file.name)
     }
 
-    /// Its name as the disk spells it.
+    /// The file's name as the disk spells it.
     pub(crate) fn name(self) -> &'a str {
         &self.file.name
     }
@@ -157,7 +157,7 @@ impl<'a> FoundFile<'a> {
 pub(crate) mod tests {
     use super::{DataFile, DataFolder, DataFolders};
 
-    /// Folders with files and their times.
+    /// Creates data folders from the names and times of their files.
     pub(in super::super) fn folders(folders: &[(&str, &[(&str, i64)])]) -> DataFolders {
         let file = |(name, time): &(&str, i64)| DataFile { name: (*name).to_owned(), changed: (*time, 0) };
         let folder = |(path, files): &(&str, &[(&str, i64)])| DataFolder {

@@ -1,19 +1,19 @@
-//! `ArchiveInvalidation.txt`, by which Oblivion and the Fallouts of its engine take single paths out of all archives.
+//! `ArchiveInvalidation.txt`, the paths that Oblivion, Fallout 3 and New Vegas ignore in archives.
 
 use super::listed_path::below_data;
 use crate::game::settings::ini::IniFiles;
 use crate::game::settings::text::{decode_list, lines};
 use crate::game::titles::title::{LooseSetting, Title};
 
-/// The name of the list that INI files set. A key that none has names none: what the games take in its place is not known.
+/// The list's name in the INI files. `None` if they set none; the games' default is unknown.
 pub(crate) fn list_name<'a>(title: &Title, inis: &'a IniFiles) -> Option<&'a str> {
-    // Fallout 3 is taken to be like the other two; no source tells.
+    // Oblivion and New Vegas read the list. Fallout 3 is assumed to; no source confirms it.
     let reads_it = matches!(title.loose, LooseSetting::Dates | LooseSetting::Invalidate);
     let (name, _) = inis.get("Archive", "SInvalidationFile").filter(|_| reads_it)?;
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// The paths of a list: in small letters, `/` between names.
+/// The paths in a list, in lower case with `/` between names.
 pub(crate) fn paths(list: &[u8]) -> Vec<String> {
     let text = decode_list(list);
     let paths = lines(&text).filter_map(below_data).map(|path| path.to_ascii_lowercase());

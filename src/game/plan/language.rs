@@ -1,6 +1,6 @@
-//! Languages, by the codes that names of archives and INI files have.
+//! Language codes in the names of archives and in INI files.
 
-/// Codes with the names that stores and INI files use.
+/// Each code with the names that stores and INI files use for the language.
 const CODES: [(&str, &[&str]); 13] = [
     ("en", &["english"]),
     ("de", &["german"]),
@@ -17,16 +17,16 @@ const CODES: [(&str, &[&str]); 13] = [
     ("cn", &["chinese"]),
 ];
 
-/// The code of a language that a store or an INI file names in any case: `GERMAN`, `german` and `de` are `de`.
+/// The code for a language in any case: `GERMAN`, `german` and `de` become `de`.
 pub(crate) fn code(name: &str) -> Option<&'static str> {
     let name = name.trim().to_ascii_lowercase();
-    // Stores add the country: `en-US`.
+    // Stores append the country: `en-US`.
     let short = name.split(['-', '_']).next().unwrap_or_default();
     let found = CODES.iter().find(|(code, names)| *code == name || names.contains(&name.as_str()));
     found.or_else(|| CODES.iter().find(|(code, _)| *code == short)).map(|(code, _)| *code)
 }
 
-/// The language of an archive of voices by its name: `de` of `Mod - Voices_de.ba2`, and of `Voices_de0` too.
+/// The language in a voice archive's name: `de` for `Mod - Voices_de.ba2` and `Voices_de0`.
 pub(crate) fn of_archive(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let (_, behind) = name.rsplit_once("voices_")?;

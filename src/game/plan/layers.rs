@@ -1,4 +1,4 @@
-//! The plan of a game: from its lists, names and times to its layers. Nothing here reads the disk.
+//! Computes a game's plan from its lists, names and times. Nothing here reads the disk.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,30 +15,30 @@ use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::{LooseSetting, Title};
 
-/// All that the plan of a game depends on.
+/// Everything that a game's plan depends on.
 pub(crate) struct Inputs<'a> {
     pub(crate) title: &'static Title,
-    /// The code of its language.
+    /// The language code of the game.
     pub(crate) language: &'a str,
     pub(crate) inis: &'a IniFiles,
-    /// The names in its data folders.
+    /// The files in the game's data folders.
     pub(crate) data: &'a DataFolders,
-    /// The layers of loose files, lowest first; one for each data folder that shows any.
+    /// One layer of loose files for each data folder, lowest first.
     pub(crate) folders: Vec<OrderLayer>,
     pub(crate) lists: &'a PluginLists,
-    /// The header of a plugin.
+    /// Reads the header of a plugin.
     pub(crate) header: &'a dyn Fn(&Path) -> Option<Header>,
-    /// An INI file in a data folder.
+    /// Reads an INI file in a data folder.
     pub(crate) ini: &'a dyn Fn(&Path) -> Option<Ini>,
-    /// A file in a folder of a data folder, the highest that has it, by a path with `/` between names.
+    /// Finds a file in a subfolder of the data folders by its path with `/`, highest folder first.
     pub(crate) below: &'a dyn Fn(&str) -> Option<PathBuf>,
-    /// The user's word on which archive wins.
+    /// The user's choice of which archive wins.
     pub(crate) precedence: Option<ArchiveRule>,
-    /// A plugin of OBSE that has the last archive win is installed.
+    /// Whether an OBSE plugin is installed that makes the last archive win.
     pub(crate) has_sky_bsa: bool,
 }
 
-/// Plans a game.
+/// Computes the plan of a game.
 pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let mut notes = Vec::new();
     let (plugins, inactive) = plugins(&inputs, &mut notes);
@@ -53,7 +53,7 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     LoadOrder { game, layers, notes, plugins, precedence, confidence, ..LoadOrder::default() }
 }
 
-/// Active plugins in load order, and the installed ones that are not active.
+/// The active plugins in load order, and the installed plugins that are not active.
 fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<PlanNote>) -> (Vec<String>, Vec<String>) {
     let rules = &inputs.title.plugins;
     let installed = active::installed(rules, inputs.data, inputs.header);
@@ -67,7 +67,7 @@ fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<PlanNote>) -> (Vec<String>, Vec<
     (names(active), names(inactive))
 }
 
-/// Notes on masters that active plugins need and that do not exist.
+/// Adds notes on missing masters of active plugins.
 fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<PlanNote>) {
     let exists: HashSet<&str> = installed.iter().map(|plugin| plugin.folded.as_str()).collect();
     let mut noted = HashSet::new();
@@ -121,7 +121,7 @@ fn precedence(inputs: &Inputs<'_>, all_are_sure: bool) -> (Precedence, Confidenc
     (precedence, confidence)
 }
 
-/// When loose files beat archives, by what the INI files set; and how sure that is.
+/// When loose files beat archives according to the INI files, and how certain that is.
 fn loose_rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, Confidence) {
     const SECTION: &str = "Archive";
     const INVALIDATE: &str = "bInvalidateOlderFiles";
@@ -144,7 +144,7 @@ fn loose_rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, Confidence)
     }
 }
 
-/// Archives as layers, lowest first, from those in the order of loading.
+/// Turns archives in load order into layers, lowest first.
 fn by_rule(rule: ArchiveRule, loaded: &[LoadedArchive]) -> Vec<OrderLayer> {
     let layer = |archive: &LoadedArchive| OrderLayer::archive(&archive.path, &archive.why);
     match rule {
@@ -157,7 +157,7 @@ fn by_rule(rule: ArchiveRule, loaded: &[LoadedArchive]) -> Vec<OrderLayer> {
     }
 }
 
-/// Folders of loose files above archives, or below them where archives win or dates decide.
+/// Puts the folders of loose files above the archives, or below them unless loose files always win.
 fn with_folders(
     rule: &LooseRule,
     archives: Vec<OrderLayer>,

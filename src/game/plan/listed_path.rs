@@ -1,7 +1,7 @@
-//! Names in lists that are paths: below the data folder, or out of it.
+//! Archive names in lists that are paths, below the data folder or out of it.
 
-/// The path below the data folder that a name in a list means, `/` between names. `None` where it leads out: by a drive, from
-/// a root, or upwards. Lexically, as Windows does.
+/// The path below the data folder that a listed name means, with `/` between names. `None` if it
+/// has a drive, starts at a root or leads out. `..` is resolved lexically, as on Windows.
 pub(crate) fn below_data(name: &str) -> Option<String> {
     if name.contains(':') || name.starts_with(['/', '\\']) {
         return None;

@@ -1,4 +1,4 @@
-//! What a game loads: its layers in order, and why.
+//! The result of a plan: the layers that a game loads, in order, with the reasons.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,51 +6,52 @@ use std::path::PathBuf;
 use crate::game::note::PlanNote;
 use crate::game::precedence::{Confidence, Precedence};
 
-/// The layers that a game loads, lowest first, and what is odd about them.
+/// The layers that a game loads, lowest first, with notes on oddities.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOrder {
     /// The game's id; empty for a mix of archives and folders.
     pub game: &'static str,
-    /// Lowest first: of several that have a path, the last has it, but for what [`LoadOrder::precedence`] says of loose files.
+    /// The layers, lowest first. The last layer that has a path wins it, unless
+    /// [`LoadOrder::precedence`] decides otherwise for loose files.
     pub layers: Vec<OrderLayer>,
-    /// Paths that the game takes out of all of its archives; in small letters, `/` between names.
+    /// Paths that the game ignores in all its archives, in lower case with `/` between names.
     pub invalidated: Vec<String>,
-    /// What is odd.
+    /// Notes on oddities.
     pub notes: Vec<PlanNote>,
     /// The active plugins in load order.
     pub plugins: Vec<String>,
     /// The INI files that were read, lowest first.
     pub inis: Vec<PathBuf>,
-    /// The folder of the profile of Mod Organizer 2 that was read.
+    /// The folder of the Mod Organizer 2 profile that was read.
     pub profile: Option<PathBuf>,
-    /// The rule by which layers are ordered.
+    /// The rules that order the layers.
     pub precedence: Precedence,
-    /// How sure that rule is.
+    /// How certain these rules are.
     pub confidence: Confidence,
 }
 
-/// One of the layers.
+/// An archive or a folder of loose files in a load order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderLayer {
-    /// What it is.
+    /// Whether it is an archive or a folder.
     pub what: LayerKind,
-    /// Where it is; absolute.
+    /// The absolute path.
     pub path: PathBuf,
     /// Why the game loads it.
     pub why: String,
     /// Which files of a folder are shown.
     pub shown: Shown,
-    /// Whether it is a folder of a mod manager, which merges it with others whatever the case of their names.
+    /// Whether the layer is a folder of a mod manager, which merges folders regardless of case.
     pub is_managed: bool,
 }
 
 impl OrderLayer {
-    /// An archive.
+    /// Creates a layer for an archive.
     pub fn archive(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
         Self::new(LayerKind::Archive, path.into(), why.into())
     }
 
-    /// A folder of loose files.
+    /// Creates a layer for a folder of loose files.
     pub fn folder(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
         Self::new(LayerKind::Folder, path.into(), why.into())
     }
@@ -60,7 +61,7 @@ impl OrderLayer {
     }
 }
 
-/// What a layer is.
+/// The kinds of layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerKind {
     /// An archive.
@@ -70,7 +71,7 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
-    /// In a word.
+    /// The kind as one word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Archive => "archive",
@@ -79,21 +80,22 @@ impl LayerKind {
     }
 }
 
-/// Which files of a folder are shown: all, but for what these leave out. Names are in lower case.
+/// Filter for the files of a folder. The default shows all files. Names are in lower case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Where the game looks at some folders alone: shown are what lies directly in the folder; what is below these folders
-    /// of it (`/` between names), where it beats archives; and what is below folders that no archive has.
+    /// Folders, with `/` between names, if the game reads loose files only below these. Three kinds
+    /// of file are shown: files directly in the layer's folder, files below these folders, which
+    /// beat archives, and files below top-level folders that no archive has.
     pub only: Option<Vec<String>>,
-    /// Names directly in the folder that are left out.
+    /// Names directly in the folder that are hidden.
     pub without_names: Vec<String>,
-    /// Ends of names of files that are left out, at any depth.
+    /// File name suffixes that are hidden at any depth.
     pub without_suffixes: Vec<String>,
-    /// Names of folders that are left out, at any depth.
+    /// Folder names that are hidden at any depth.
     pub without_folders: Vec<String>,
 }
 
-/// Why there is no plan: one sentence.
+/// The reason why a plan failed, as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError(pub String);
 

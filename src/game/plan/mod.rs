@@ -1,6 +1,6 @@
-//! From an installation to what its game loads: plugins, the archives that they bring, and which layer wins.
+//! Plans what an installed game loads: plugins, the archives that they bring, and which layer wins.
 //!
-//! [`plan_game`] reads the disk and hands what it read to [`layers`], which computes the plan from it alone.
+//! [`plan_game`] reads the disk. [`layers`] computes the plan from what was read.
 
 mod active;
 mod archives;

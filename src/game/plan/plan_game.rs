@@ -1,4 +1,4 @@
-//! Plans an installation: reads what its rules name, and hands it to the plan.
+//! Reads the files that a game's rules name, and plans the game from them.
 
 use std::path::{Path, PathBuf};
 
@@ -20,23 +20,23 @@ use crate::game::settings::text::{decode_list, decode_utf8, lines};
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, Title};
 
-/// What a mod manager puts in place of the game's own files.
+/// Files and folders of a mod manager that replace or extend the game's own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Managed {
-    /// Folders above the data folder, lowest first.
+    /// Layers above the data folder, lowest first.
     pub(crate) folders: Vec<OrderLayer>,
-    /// The folder with INI files in place of My Games.
+    /// The folder with the INI files that replace those in My Games.
     pub(crate) inis: Option<PathBuf>,
-    /// An INI file above all others.
+    /// An INI file that overrides all others.
     pub(crate) tweaks: Option<PathBuf>,
     /// The folder with the lists of plugins.
     pub(crate) lists: Option<PathBuf>,
 }
 
-/// The load order of an installed game.
+/// Plans the load order of an installed game.
 ///
 /// # Errors
-/// Where its data folder does not exist. What else is missing becomes a note.
+/// Fails if the game's data folder does not exist. Other missing files become notes.
 pub fn plan_game(
     disk: &Disk,
     installation: &Installation,
@@ -51,7 +51,7 @@ pub fn plan_game(
     Ok(order)
 }
 
-/// The same with what a mod manager changes.
+/// Plans the load order of an installed game with the changes of a mod manager.
 pub(crate) fn plan_managed(
     disk: &Disk,
     installation: &Installation,
@@ -104,7 +104,7 @@ struct GameReader<'a> {
     installation: &'a Installation,
     managed: &'a Managed,
     data: PathBuf,
-    /// Settings are in the game's folder.
+    /// Whether the settings are in the game's folder.
     is_portable: bool,
     notes: Vec<PlanNote>,
 }
@@ -114,7 +114,7 @@ impl GameReader<'_> {
         self.installation.title
     }
 
-    /// Notes folders of the prefix that may not be read, where settings or lists were not found.
+    /// Adds notes on unreadable folders of the prefix if settings or lists were not found.
     fn note_unreadable(&mut self) {
         let Installation { title, prefix, my_games, local, .. } = self.installation;
         let is_missing = |folder: &Option<PathBuf>, name: &str| folder.is_none() && !name.is_empty();
@@ -128,7 +128,7 @@ impl GameReader<'_> {
         }
     }
 
-    /// Whether the INI file in the game's folder says that My Games is not used.
+    /// Whether the INI file in the game's folder tells the game not to use My Games.
     fn is_portable(&mut self) -> bool {
         let rules = &self.title().inis;
         let Some(main) = self.title().main_ini().filter(|_| rules.can_be_portable) else { return false };
@@ -137,7 +137,7 @@ impl GameReader<'_> {
         ini.is_some_and(|ini| ini.get("General", "bUseMyGamesDirectory") == Some("0"))
     }
 
-    /// The INI files, and the paths of those that exist.
+    /// Reads the INI files. Also returns the paths of those that exist.
     fn inis(&mut self, overrides: &[PathBuf]) -> (IniFiles, Vec<PathBuf>) {
         let paths = match overrides {
             [] => self.ini_paths(),
@@ -160,7 +160,7 @@ impl GameReader<'_> {
         (inis, read)
     }
 
-    /// The INI files that exist, lowest first; notes it if the game was never started.
+    /// The paths of existing INI files, lowest first. Adds a note if the game was never started.
     fn ini_paths(&mut self) -> Vec<PathBuf> {
         let title = self.title();
         let is_main = |role: IniRole| role == IniRole::Main;
@@ -195,11 +195,11 @@ impl GameReader<'_> {
         paths
     }
 
-    /// Where an INI file is, if it exists.
+    /// The path of an INI file, if it exists.
     fn ini_path(&self, place: IniPlace, name: &str) -> Option<PathBuf> {
         let is_this = |main: &IniFile| main.place == place && main.name == name;
         let folder = match place {
-            // A manager's copy of the one that the game keeps in its folder, as Morrowind does.
+            // Morrowind's main INI file is in the game's folder. A mod manager may have a copy.
             IniPlace::Game if self.managed.inis.is_some() && self.title().main_ini().is_some_and(is_this) => {
                 let managed = self.managed.inis.as_ref().and_then(|folder| self.disk.find_file(folder, name));
                 return managed.or_else(|| self.disk.find_file(&self.installation.folder, name));
@@ -225,18 +225,18 @@ impl GameReader<'_> {
         }
     }
 
-    /// The language that the store names, or English.
+    /// The language according to the store, or English.
     fn store_language(&self) -> &'static str {
         self.installation.language.as_deref().and_then(language::code).unwrap_or("en")
     }
 
-    /// The language that the INI files set, or else the store.
+    /// The language according to the INI files, or else the store.
     fn language(&self, inis: &IniFiles) -> &'static str {
         let set = inis.get("General", "sLanguage").and_then(|(value, _)| language::code(value));
         set.unwrap_or_else(|| self.store_language())
     }
 
-    /// The lists of plugins.
+    /// Reads the lists of plugins.
     fn lists(&mut self, plugins: Option<&Path>) -> PluginLists {
         let rules = &self.title().plugins;
         if matches!(rules.active, ActiveRule::Fixed | ActiveRule::GameFiles) {
@@ -267,13 +267,13 @@ impl GameReader<'_> {
         PluginLists { plugins, load_order, creation_club: self.creation_club() }
     }
 
-    /// The list of plugins in a folder. Where there are two spellings, the game reads `Plugins.txt`.
+    /// The list of plugins in a folder. If there are two spellings, the game reads `Plugins.txt`.
     fn plugins_file(&mut self, folder: &Path) -> Option<PathBuf> {
         let name = "Plugins.txt";
         let names = self.disk.names(folder).ok()?;
         let first = &folder.join(names.get(name)?);
         let others: Vec<PathBuf> = names.others(name).map(|other| folder.join(other)).collect();
-        // The one that is read is noted then, if it cannot be.
+        // The caller reads this list again and notes if it is unreadable.
         let content = (!others.is_empty()).then(|| self.disk.list(first, &mut Vec::new()));
         for other in others {
             if Some(self.disk.list(&other, &mut self.notes)) != content {
@@ -284,7 +284,7 @@ impl GameReader<'_> {
         Some(first.clone())
     }
 
-    /// The lines of the `.ccc` file.
+    /// Reads the lines of the `.ccc` file, which lists Creation Club plugins.
     fn creation_club(&mut self) -> Vec<String> {
         let rules = &self.title().plugins;
         if rules.ccc.is_empty() {
@@ -312,7 +312,7 @@ impl GameReader<'_> {
             let text =
                 format!("the game reads it above {}; mods are best kept in one of them", main.path.display());
             self.notes.push(PlanNote::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
-            // A plugin there counts only if the game's own folder has its name.
+            // The game ignores a plugin there unless its own data folder has a plugin of that name.
             let has = |name: &str| main.files.iter().any(|file| fold(&file.name) == fold(name));
             folder.files.retain(|file| !super::active::is_plugin(&file.name) || has(&file.name));
             layers.push(OrderLayer::folder(&path, "loose files in My Games"));
@@ -325,9 +325,9 @@ impl GameReader<'_> {
         (folders, layers)
     }
 
-    /// The data folders of add-ons that a store keeps beside the game, lowest first.
+    /// The data folders of add-ons that the Microsoft Store keeps beside the game, lowest first.
     fn add_ons(&self) -> Vec<PathBuf> {
-        // The game is in a folder `Content` of its own folder.
+        // The store puts each game into a subfolder `Content` of its own folder.
         let games = self.installation.folder.ancestors().nth(2);
         let Some(games) = games.filter(|_| self.installation.store == Storefront::Microsoft) else {
             return Vec::new();
@@ -336,10 +336,10 @@ impl GameReader<'_> {
         names.filter_map(|name| self.disk.find_folder(games, name)).collect()
     }
 
-    /// The paths that a list takes out of all archives.
+    /// The paths that the game's `ArchiveInvalidation.txt` removes from all archives.
     fn invalidated(&mut self, inis: &IniFiles) -> Vec<String> {
         let Some(name) = invalidation::list_name(self.title(), inis) else { return Vec::new() };
-        // Which of the two folders the name belongs to is not documented; tools write it into the first.
+        // The folder of a relative name is not documented. Tools use the game's folder.
         let path =
             [&self.installation.folder, &self.data].into_iter().find_map(|it| self.disk.find_file(it, name));
         let Some(path) = path else { return Vec::new() };
@@ -355,7 +355,7 @@ impl GameReader<'_> {
         paths
     }
 
-    /// Whether OBSE loads a plugin that reverses the order of archives.
+    /// Whether an OBSE plugin is installed that reverses the order of archives.
     fn has_sky_bsa(&self) -> bool {
         self.title().loose == LooseSetting::Dates
             && self.disk.find_folder(&self.data, "OBSE/Plugins").is_some_and(|folder| {
@@ -365,7 +365,8 @@ impl GameReader<'_> {
     }
 }
 
-/// Notes on archives of other versions than the game's own. They stay layers: whether a game refuses them is not known of all.
+/// Adds notes on archives of other versions than the game's own. They stay layers, because it is
+/// not known for every game whether it refuses them.
 fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut Vec<PlanNote>) {
     let archives =
         layers.iter().filter(|layer| layer.what == LayerKind::Archive && !title.versions.is_empty());

@@ -1,34 +1,34 @@
 //! The header of a plugin: its flags and masters.
 //!
-//! A plugin begins with a record, `TES3` in Morrowind and `TES4` since, whose fields name the plugin's masters in `MAST`.
-//! Nothing behind that record is read.
+//! A plugin begins with a record: `TES3` in Morrowind, `TES4` in later games. Its `MAST` fields
+//! name the plugin's masters. Nothing after this record is read.
 
 use std::path::Path;
 
 use crate::game::disk::Disk;
 use crate::read::{Reader, UnexpectedEnd};
 
-/// Bytes of a plugin that are read at first: enough for the headers of nearly all.
+/// Number of bytes of a plugin to read first. Nearly all headers fit into them.
 pub(crate) const HEADER_FIRST: usize = 4 << 10;
 
-/// Bytes of a plugin that are read at most. The header record of the largest real plugins has some 100 KiB, most of it
-/// behind the masters.
+/// Maximum number of bytes of a plugin to read. The largest real headers have some 100 KiB, most of
+/// it after the masters.
 pub(crate) const HEADER_MAX: usize = 1 << 20;
 
-/// Masters that a header may have: indexes of plugins are a byte; light and medium plugins allow some thousand more.
+/// Maximum number of masters. Plugin indexes are a byte; light and medium plugins allow thousands.
 const MASTERS_MAX: usize = 1 << 13;
 
-/// What a plugin's header says of its place in the load order.
+/// The part of a plugin's header that affects its place in the load order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// All flags of the record.
+    /// All flags of the header record.
     pub flags: u32,
-    /// The plugins that it needs, by name.
+    /// The names of the plugins that this one needs.
     pub masters: Vec<String>,
 }
 
 impl Header {
-    /// The header of a plugin; `None` if it cannot be read.
+    /// Reads the header of a plugin. `None` if the file is not a plugin or cannot be read.
     pub(crate) fn read(disk: &Disk, path: &Path) -> Option<Self> {
         let (mut bytes, _) = disk.read_start(path, HEADER_FIRST).ok()?;
         let len = Self::len(&bytes);
@@ -38,17 +38,17 @@ impl Header {
         Self::parse(&bytes)
     }
 
-    /// Of a plugin that others may need.
+    /// Flag of a master, a plugin that others may need.
     pub const MASTER: u32 = 0x1;
-    /// Of a Starfield plugin that loads after all others.
+    /// Flag of a Starfield plugin that loads after all others.
     pub const BLUEPRINT: u32 = 0x800;
 
-    /// Parses the beginning of a plugin, as much of it as there is. `None` where it is no plugin.
+    /// Parses the beginning of a plugin, which may be cut short. `None` if it is not a plugin.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(bytes);
         let magic = reader.take(4, "the record's type").ok()?;
         let mut header = Self::default();
-        // A header that is cut short has the masters that it has.
+        // If the header is cut short, keep the masters found so far.
         let _ = match magic {
             b"TES3" => header.parse_tes3(&mut reader),
             b"TES4" => header.parse_tes4(&mut reader),
@@ -57,7 +57,7 @@ impl Header {
         Some(header)
     }
 
-    /// The bytes that the header record takes, as far as it states and [`HEADER_MAX`] allows.
+    /// Size of the header record in bytes as the record states it, at most [`HEADER_MAX`].
     pub(crate) fn len(bytes: &[u8]) -> usize {
         let size =
             Reader::at(bytes, 4, "the record's size").and_then(|mut reader| reader.u32("the record's size"));
@@ -85,7 +85,8 @@ impl Header {
         let size = reader.u32("the record's size")?;
         self.flags = reader.u32("the record's flags")?;
         reader.skip(8, "the record's number")?;
-        // Oblivion's records end here; since Fallout 3 four bytes follow. `HEDR` is the first field of both.
+        // In Oblivion the record's header ends here; since Fallout 3 four more bytes follow. In
+        // both, `HEDR` is the first field.
         if !reader.clone().take(4, "the first field").is_ok_and(|kind| kind == b"HEDR") {
             reader.skip(4, "the record's version")?;
         }
@@ -97,7 +98,7 @@ impl Header {
             let len = long.take().unwrap_or(short);
             match kind {
                 b"MAST" => self.add_master(reader.take(len, "a master's name")?),
-                // The size of the next field, where it does not fit into two bytes.
+                // The size of the next field, if it does not fit into two bytes.
                 b"XXXX" if len == 4 => long = Some(u64::from(reader.u32("a field's long size")?)),
                 _ => reader.skip(len, "a field")?,
             }
@@ -113,7 +114,7 @@ impl Header {
     }
 }
 
-/// Morrowind's flags are behind the version.
+/// Reads Morrowind's flags, which follow the version in `HEDR`.
 fn flags_of_hedr(field: &[u8]) -> u32 {
     Reader::at(field, 4, "the flags").and_then(|mut reader| reader.u32("the flags")).unwrap_or(0)
 }

@@ -1,7 +1,8 @@
-//! In which order plugins load.
+//! Decides the order in which plugins load.
 //!
-//! Those that load early, then masters, then others; each in the order of the lists, and unlisted ones by time behind them.
-//! A master that needs a plugin which would load later has that plugin loaded directly before it.
+//! Early plugins load first, then masters, then the others. Within each group, listed plugins keep
+//! the order of the list and unlisted ones follow by time. If a master needs a plugin that would
+//! load later, that plugin moves directly before it.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use super::active::{Listed, Plugin};
 use crate::game::caseless::fold;
 use crate::game::titles::title::{OrderRule, PluginRules};
 
-/// Indexes of all plugins, active or not, in load order: an inactive one can still be what puts another before it.
+/// Indexes of all plugins in load order. Inactive plugins count, as they can move others.
 pub(crate) fn order(rules: &PluginRules, listed: &Listed, plugins: &[Plugin]) -> Vec<usize> {
     let index: HashMap<&str, usize> =
         plugins.iter().enumerate().map(|(at, plugin)| (plugin.folded.as_str(), at)).collect();
@@ -21,7 +22,7 @@ pub(crate) fn order(rules: &PluginRules, listed: &Listed, plugins: &[Plugin]) ->
     }
 }
 
-/// The listed ones, then the others by time.
+/// Listed plugins, followed by the others by time.
 fn as_listed(
     rules: &PluginRules,
     listed: &Listed,
@@ -32,7 +33,7 @@ fn as_listed(
     let mut place = |at: &usize| !std::mem::replace(&mut is_placed[*at], true);
     let mut order = Vec::with_capacity(plugins.len());
     if rules.order != OrderRule::Times {
-        // Of a name that is listed twice the last mention counts.
+        // If a name is listed twice, its last line counts.
         let at = |name: &String| index.get(fold(name).as_str()).copied();
         order.extend(listed.order.iter().rev().filter_map(at).filter(&mut place));
         order.reverse();
@@ -43,13 +44,13 @@ fn as_listed(
     order
 }
 
-/// By time; of one time, backwards by name, but forwards in Starfield.
+/// Compares by time. Equal times are in reverse order of name, in Starfield in order of name.
 fn by_time(a: &Plugin, b: &Plugin, forwards: bool) -> Ordering {
     let names = a.folded.cmp(&b.folded);
     a.changed.cmp(&b.changed).then(if forwards { names } else { names.reverse() })
 }
 
-/// Early ones, masters, others, blueprints; the order among each is kept.
+/// Groups plugins into early ones, masters, others and blueprints. Each group keeps its order.
 fn by_kind(
     rules: &PluginRules,
     listed: &Listed,
@@ -65,7 +66,7 @@ fn by_kind(
         }
     }
     let kind = |at: &usize| match (early.get(at), &plugins[*at]) {
-        // Early ones among blueprints are early among these alone.
+        // An early blueprint comes first only among the blueprints.
         (place, plugin) if plugin.is_blueprint && rules.blueprints => (3, *place.unwrap_or(&usize::MAX)),
         (Some(place), _) => (0, *place),
         (None, plugin) => (if plugin.is_master { 1 } else { 2 }, 0),
@@ -75,13 +76,13 @@ fn by_kind(
     order
 }
 
-/// The same with what masters need before them.
+/// Moves the plugins that a master needs before it.
 fn with_needed_first(order: &[usize], plugins: &[Plugin], index: &HashMap<&str, usize>) -> Vec<usize> {
     let mut is_placed = vec![false; plugins.len()];
     let mut is_waiting = vec![false; plugins.len()];
     let mut ordered = Vec::with_capacity(order.len());
     for &start in order {
-        // A plugin, and how many of its masters were looked at.
+        // A plugin, and how many of its masters were already visited.
         let mut stack = vec![(start, 0)];
         while let Some((at, looked)) = stack.pop() {
             if is_placed[at] {
@@ -98,9 +99,9 @@ fn with_needed_first(order: &[usize], plugins: &[Plugin], index: &HashMap<&str, 
             stack.push((at, looked + 1));
             if let Some(&needed) = index.get(fold(master).as_str())
                 && !is_placed[needed]
-                // Plugins that need each other.
+                // Two plugins may need each other.
                 && !is_waiting[needed]
-                // A blueprint is moved for another blueprint alone.
+                // Only another blueprint can move a blueprint.
                 && (plugin.is_blueprint || !plugins[needed].is_blueprint)
             {
                 stack.push((needed, 0));
@@ -118,7 +119,7 @@ mod tests {
     use crate::game::caseless::fold;
     use crate::game::titles::title;
 
-    /// A plugin by name, which ends in `.esm` for a master, its time and its masters.
+    /// Creates a plugin; a name that ends in `.esm` makes it a master.
     fn plugin(name: &str, time: i64, masters: &[&str]) -> Plugin {
         Plugin {
             name: name.to_owned(),

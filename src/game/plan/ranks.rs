@@ -1,20 +1,20 @@
 //! The order in which Fallout: New Vegas searches its archives.
 //!
-//! Its list is searched from the front. An archive of the base game goes to the end; any other is inserted before the first
-//! one of a lower rank, and where there is none, at the front. So mods come before the official add-ons, these before the
-//! base game, and among equals the first loaded one first.
+//! The game searches its list from the front. It appends an archive of the base game at the end,
+//! and inserts any other before the first archive of a lower rank, or at the front if there is
+//! none. So mods come before the official add-ons, and these before the base game. Among equals,
+//! the archive loaded first comes first.
 
-/// Letters in the name of an official archive, in their case, by rank.
+/// Parts of the names of official archives, case-sensitive, by rank.
 const OFFICIAL: [&str; 6] = ["Fallo", "DeadM", "Hones", "Lones", "OldWo", "Updat"];
 
 /// The rank of a mod's archive.
 const MOD: usize = OFFICIAL.len();
 
-/// Archives that are ranked, many times what a game opens. Time grows by the square of their number.
+/// Maximum number of archives to rank, many times what a game opens. Ranking takes quadratic time.
 const RANKED_MAX: usize = 1 << 14;
 
-/// Indexes of archives in the order in which the game searches them; `names` are in the order of loading, as the game
-/// spells them.
+/// Indexes of archives in search order. `names` are in load order and in the game's spelling.
 pub(crate) fn searched<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
     let mut list: Vec<(usize, Marks)> = Vec::new();
     for (index, name) in names.enumerate() {
@@ -29,7 +29,7 @@ pub(crate) fn searched<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
     list.into_iter().map(|(index, _)| index).collect()
 }
 
-/// Which of [`OFFICIAL`] are in a name, a bit each.
+/// Which of [`OFFICIAL`] a name contains, one bit each.
 #[derive(Clone, Copy, Debug)]
 struct Marks(u8);
 

@@ -1,40 +1,41 @@
-//! INI files, read as Windows' `GetPrivateProfileString` reads them.
+//! INI files, parsed like Windows' `GetPrivateProfileString`.
 //!
-//! A section begins with `[` and ends at the last `]` of its line. Sections and keys compare without case; of several
-//! sections of one name the first alone is searched, and in it the first key of a name. There are no comments: a line that
-//! begins with `;` or `#` is a key that nobody asks for.
+//! A section begins with `[` and ends at the last `]` of its line. Sections and keys are
+//! case-insensitive. If a section name occurs twice, only the first section is searched, and in it
+//! the first key of a name. There are no comments: a line that begins with `;` or `#` is an
+//! ordinary key that is never looked up.
 
 use std::collections::HashSet;
 
 use super::text::decode_ini;
 use crate::game::caseless::fold;
 
-/// The longest INI file that is read. Real ones have some 100 KiB.
+/// Maximum size of an INI file in bytes. Real ones have some 100 KiB.
 pub(crate) const INI_MAX: usize = 4 << 20;
 
 /// An INI file.
 #[derive(Clone, Debug, Default)]
 pub struct Ini {
-    /// In the order of the file, the first of each name.
+    /// In file order; only the first section of each name.
     sections: Vec<Section>,
-    /// Folded names of sections that occur again.
+    /// Folded names of sections that occur more than once.
     repeated: HashSet<String>,
 }
 
 #[derive(Clone, Debug)]
 struct Section {
     folded: String,
-    /// In the order of the file. A key without `=` is none.
+    /// In file order. Lines without `=` are left out.
     keys: Vec<(String, String)>,
 }
 
 impl Ini {
-    /// Parses the bytes of a file; any bytes are one.
+    /// Parses the bytes of a file. Any bytes are valid.
     pub fn parse(bytes: &[u8]) -> Self {
         let text = decode_ini(bytes);
         let mut ini = Self::default();
         let mut seen = HashSet::new();
-        // Keys before the first section, and those of repeated ones, belong to none.
+        // Keys before the first section or in a repeated section belong to no section.
         let mut is_searched = false;
         for line in lines(&text).map(trim) {
             if let Some(name) = section_name(line) {
@@ -54,33 +55,33 @@ impl Ini {
         ini
     }
 
-    /// The value of a key; an empty one is a value.
+    /// The value of a key, which may be empty.
     pub fn get(&self, section: &str, key: &str) -> Option<&str> {
         let key = fold(key);
         self.keys(section).find(|(name, _)| fold(name) == key).map(|(_, value)| value)
     }
 
-    /// The keys of a section with their values, in the order of the file.
+    /// The keys of a section with their values, in file order.
     pub fn keys(&self, section: &str) -> impl Iterator<Item = (&str, &str)> {
         let folded = fold(section);
         let section = self.sections.iter().find(|it| it.folded == folded);
         section.into_iter().flat_map(|it| &it.keys).map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// Whether a section occurs again, where nothing searches it.
+    /// Whether a section name occurs again. The later sections are never searched.
     pub fn is_repeated(&self, section: &str) -> bool {
         self.repeated.contains(&fold(section))
     }
 }
 
-/// Several INI files, of which a later one that has a key replaces its value.
+/// Several INI files. If more than one has a key, the last file wins.
 #[derive(Clone, Debug, Default)]
 pub struct IniFiles {
     files: Vec<(String, Ini)>,
 }
 
 impl IniFiles {
-    /// Puts a file above those that were added before; `label` names it in reasons and notes.
+    /// Adds a file above the earlier ones. `label` names the file in reasons and notes.
     pub fn push(&mut self, label: impl Into<String>, ini: Ini) {
         self.files.push((label.into(), ini));
     }
@@ -91,7 +92,7 @@ impl IniFiles {
         downwards.find_map(|(label, ini)| Some((ini.get(section, key)?, label.as_str())))
     }
 
-    /// Whether a key has a number other than zero; `default` where no file has it.
+    /// Whether a key has a number other than zero. If no file has the key, returns `default`.
     pub fn is_set(&self, section: &str, key: &str, default: bool) -> bool {
         self.get(section, key).map_or(default, |(value, _)| number(value) != 0)
     }
@@ -102,20 +103,20 @@ impl IniFiles {
     }
 }
 
-/// The names in a list.
+/// The names in a comma-separated list.
 pub(crate) fn list(value: &str) -> impl Iterator<Item = &str> {
     value.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// A number as `GetPrivateProfileInt` reads it: the digits that the value begins with.
+/// Parses a number like `GetPrivateProfileInt`, from the digits that the value begins with.
 fn number(value: &str) -> u64 {
     let digits = value.trim_start_matches(['-', '+']);
     let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
-    // More digits than fit are a number other than zero.
+    // A number that does not fit is not zero.
     digits[..end].parse().unwrap_or(u64::from(end > 0))
 }
 
-/// Lines end in LF; what follows the last LF may be lines that end in CR.
+/// Splits a text into lines, which end in LF. Lines after the last LF may end in CR.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let (whole, last) = text.rsplit_once('\n').unwrap_or(("", text));
     whole.split('\n').chain(last.split('\r'))

@@ -1,4 +1,4 @@
-//! Readers of the settings and lists that games, mod managers and launchers keep: bytes in, values out.
+//! Parsers for settings and lists of games, mod managers and launchers.
 
 pub(crate) mod ini;
 pub(crate) mod openmw_cfg;

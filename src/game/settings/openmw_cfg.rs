@@ -1,13 +1,13 @@
-//! A settings file of OpenMW, and the paths that its values mean.
+//! A settings file of OpenMW, and how its values become paths.
 
 use std::path::{Path, PathBuf};
 
 use super::text::decode_utf8;
 
-/// The name of each of them.
+/// File name of every OpenMW settings file.
 pub const OPENMW_CFG: &str = "openmw.cfg";
 
-/// Folders that paths in settings begin with.
+/// Folders for the tokens with which paths in settings may begin.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// `?local?`: the folder of the first file.
@@ -20,17 +20,17 @@ pub struct Places {
     pub global: PathBuf,
 }
 
-/// One file.
+/// One settings file.
 #[derive(Clone, Debug, Default)]
 pub struct Cfg {
-    /// Where it is.
+    /// The folder that contains the file.
     pub folder: PathBuf,
-    /// Keys and values in the order of the file.
+    /// Keys and values in file order.
     lines: Vec<(String, String)>,
 }
 
 impl Cfg {
-    /// Parses a file; what is no line of it is left out.
+    /// Parses a file. Lines that are not settings are left out.
     pub fn parse(folder: &Path, bytes: &[u8]) -> Self {
         let mut lines = Vec::new();
         for line in decode_utf8(bytes).lines().map(str::trim).filter(|line| !line.starts_with('#')) {
@@ -41,17 +41,17 @@ impl Cfg {
         Self { folder: folder.to_owned(), lines }
     }
 
-    /// The values of a key, in the order of the file.
+    /// The values of a key, in file order.
     pub fn values<'a>(&'a self, key: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         self.lines.iter().filter(move |(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
-    /// Whether the file takes back what lower files say of a key.
+    /// Whether the file discards the values that lower files give a key.
     pub(crate) fn replaces(&self, key: &str) -> bool {
         self.values("replace").any(|value| value == key)
     }
 
-    /// The path that a value means.
+    /// The path that a value stands for.
     pub fn path(&self, value: &str, places: &Places) -> PathBuf {
         let tokens = [
             ("?local?", &places.local),
@@ -66,7 +66,7 @@ impl Cfg {
     }
 }
 
-/// A value without quotes, in which `&` takes the next letter as it is. What follows the closing quote is ignored.
+/// Removes quotes, in which `&` escapes a letter. Text after the closing quote is ignored.
 fn unquoted(value: &str) -> String {
     let Some(quoted) = value.strip_prefix('"') else { return value.to_owned() };
     let (mut plain, mut letters) = (String::new(), quoted.chars());
@@ -80,7 +80,7 @@ fn unquoted(value: &str) -> String {
     plain
 }
 
-/// A path without `.` and `..`. Links in it are not followed, as OpenMW does not either.
+/// Removes `.` and `..` from a path without following links, as OpenMW does.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

@@ -1,16 +1,16 @@
-//! The settings files of Mod Organizer 2, as Qt's `QSettings` writes them.
+//! Settings files of Mod Organizer 2, in the format of Qt's `QSettings`.
 
 use super::text::decode_utf8;
 
 /// A settings file.
 #[derive(Debug, Default)]
 pub struct QSettings {
-    /// Section, key and value as written.
+    /// Section, key and raw value.
     values: Vec<(String, String, String)>,
 }
 
 impl QSettings {
-    /// Parses a file; what is no line of it is left out.
+    /// Parses a file. Lines that are not settings are left out.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut settings = Self::default();
         let mut section = String::new();
@@ -25,18 +25,18 @@ impl QSettings {
         settings
     }
 
-    /// The text of a value; `None` where there is none or it is empty.
+    /// The text of a value. `None` if it does not exist or is empty.
     pub fn get(&self, section: &str, key: &str) -> Option<String> {
         self.raw(section, key).map(|raw| text(&unescaped(raw))).filter(|text| !text.is_empty())
     }
 
-    /// The texts of a list; `None` where there is none.
+    /// The texts of a list. `None` if the list does not exist.
     pub fn list(&self, section: &str, key: &str) -> Option<Vec<String>> {
         let texts = split(self.raw(section, key)?).map(|raw| text(&unescaped(raw.trim())));
         Some(texts.filter(|text| !text.is_empty()).collect())
     }
 
-    /// Whether a section has a key that begins so.
+    /// Whether a section has a key that begins with `start`.
     pub(crate) fn has_any(&self, section: &str, start: &str) -> bool {
         let mut values = self.values.iter();
         values.any(|(name, key, _)| name.eq_ignore_ascii_case(section) && key.starts_with(start))
@@ -50,7 +50,7 @@ impl QSettings {
     }
 }
 
-/// The parts between commas that are not in quotes.
+/// Splits a value at commas outside quotes.
 fn split(raw: &str) -> impl Iterator<Item = &str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     raw.split(move |letter| {
@@ -64,7 +64,7 @@ fn split(raw: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A value without its quotes and escapes. `\x` takes all hexadecimal digits that follow.
+/// Removes the quotes and escapes of a value. `\x` takes all hexadecimal digits that follow.
 fn unescaped(raw: &str) -> String {
     let mut plain = String::with_capacity(raw.len());
     let mut letters = raw.chars().peekable();
@@ -92,7 +92,7 @@ fn unescaped(raw: &str) -> String {
     plain
 }
 
-/// The text of a plain value, or of `@ByteArray(…)`, whose letters are bytes of UTF-8.
+/// The text of a plain value, or of `@ByteArray(…)`, in which each letter is a byte of UTF-8.
 fn text(plain: &str) -> String {
     if let Some(bytes) = plain.strip_prefix("@ByteArray(").and_then(|rest| rest.strip_suffix(')')) {
         let mut utf8 = Vec::with_capacity(bytes.len());
@@ -105,7 +105,7 @@ fn text(plain: &str) -> String {
         return String::from_utf8_lossy(&utf8).into_owned();
     }
     match plain.strip_prefix('@') {
-        // A text that begins with @ is written with two; one alone begins a type that is no text.
+        // A text that begins with @ is stored with two. A single @ begins a type that is not text.
         Some(rest) if rest.starts_with('@') => rest.to_owned(),
         Some(_) => String::new(),
         None => plain.to_owned(),

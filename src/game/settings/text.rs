@@ -1,16 +1,17 @@
-//! Texts that games and mod managers write: the code page of Windows, unless a byte order mark says otherwise.
+//! Decoding of texts that games and mod managers write, in windows-1252 or Unicode.
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-/// An INI file's text: UTF-8 or UTF-16 where it begins with a mark, windows-1252 otherwise.
+/// Decodes an INI file: UTF-8 or UTF-16 by its byte order mark, or else windows-1252.
 pub(crate) fn decode_ini(bytes: &[u8]) -> Cow<'_, str> {
     let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((WINDOWS_1252, 0));
     encoding.decode_without_bom_handling(&bytes[mark..]).0
 }
 
-/// A list's text in windows-1252. The games take a mark for letters of the first line, which is lost with it.
+/// Decodes a list in windows-1252. Games read a byte order mark as letters of the first line, so
+/// that line is lost.
 pub(crate) fn decode_list(bytes: &[u8]) -> Cow<'_, str> {
     let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((WINDOWS_1252, 0));
     let rest = match (mark, encoding == UTF_8) {
@@ -21,12 +22,12 @@ pub(crate) fn decode_list(bytes: &[u8]) -> Cow<'_, str> {
     WINDOWS_1252.decode_without_bom_handling(rest).0
 }
 
-/// A list's text in UTF-8, as mod managers write it.
+/// Decodes a list in UTF-8, as mod managers write it.
 pub(crate) fn decode_utf8(bytes: &[u8]) -> Cow<'_, str> {
     UTF_8.decode_with_bom_removal(bytes).0
 }
 
-/// The lines of a list of plugins: neither blank nor a comment.
+/// The lines of a list of plugins, without blank lines and comments.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }

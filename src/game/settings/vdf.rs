@@ -1,16 +1,17 @@
-//! Valve's text format VDF (`libraryfolders.vdf`, `appmanifest_*.acf`): keys with values or with further keys in braces.
+//! Parser for Valve's text format VDF (`libraryfolders.vdf`, `appmanifest_*.acf`). A key has a
+//! value, or further keys in braces.
 //!
-//! No crate: keyvalues-parser recurses once a level and brings a parser generator.
+//! Not keyvalues-parser, because it recurses once per level and needs a parser generator.
 
-/// Levels of keys within keys; deeper ones are an error. Steam's own lists have four.
+/// Maximum depth of nested keys; deeper ones are an error. Steam's own lists have four levels.
 const DEPTH_MAX: usize = 32;
 
-/// Calls `visit` with each value and the keys that lead to it, from the outermost on, in their order. What stands
-/// before an error has been visited.
+/// Calls `visit` with each value and the keys that lead to it, outermost first, in file order. On
+/// an error, the values before it have been visited.
 pub fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Result<(), String> {
     let mut tokens = Tokens { rest: text.trim_start_matches('\u{feff}') };
     let mut keys: Vec<String> = Vec::new();
-    // A key whose value has not come yet is the last of `keys`.
+    // Whether the last of `keys` still waits for its value.
     let mut has_key = false;
     while let Some(token) = tokens.next()? {
         match token {
@@ -54,7 +55,7 @@ impl Tokens<'_> {
                 '/' if self.rest.starts_with("//") => {
                     self.rest = self.rest.split_once('\n').map_or("", |(_, rest)| rest);
                 }
-                // A condition behind a value: `[$WIN32]`.
+                // A condition after a value: `[$WIN32]`.
                 '[' => {
                     let (_, rest) = self.rest.split_once(']').ok_or("a condition does not end")?;
                     self.rest = rest;

@@ -1,22 +1,23 @@
-//! The values of a YAML file, with the keys that lead to them: what Lutris and Bottles keep.
+//! Reads values from the YAML files of Lutris and Bottles, with the keys that lead to them.
 
 use saphyr_parser::{Event, Parser};
 
-/// Levels of nodes within nodes; deeper ones are an error.
+/// Maximum depth of nested nodes; deeper ones are an error.
 const DEPTH_MAX: usize = 32;
 
-/// A node that has begun and not ended.
+/// A node that has begun but not ended.
 enum Open {
-    /// The last of the keys awaits its value, or the next node is a key.
+    /// If `awaits_value` is set, the last key waits for its value. Otherwise the next node is a
+    /// key.
     Mapping {
         awaits_value: bool,
     },
     Sequence,
 }
 
-/// Calls `visit` with each value of the first document and the keys that lead to it, from the outermost on, in their
-/// order; values of a sequence have the keys of the sequence. Aliases are not followed. What stands before an error
-/// has been visited.
+/// Calls `visit` with each value of the first document and the keys that lead to it, outermost
+/// first, in file order. Values in a sequence have the keys of the sequence. Aliases are not
+/// followed. On an error, the values before it have been visited.
 pub fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Result<(), String> {
     let mut open: Vec<Open> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
@@ -54,7 +55,7 @@ pub fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Resul
     Ok(())
 }
 
-/// After a value the next node of a mapping is a key.
+/// Ends a value. The next node of a mapping is then a key.
 fn end_value(open: &mut [Open], keys: &mut Vec<String>) {
     if let Some(Open::Mapping { awaits_value }) = open.last_mut() {
         *awaits_value = false;

@@ -1,4 +1,4 @@
-//! What rows of the table begin with.
+//! Building blocks for the rows of the table of games.
 
 use super::title::{
     ActiveRule, Identity, IniFile, IniPlace, IniRole, ListRules, MasterRule, OrderRule, PluginRules,
@@ -9,7 +9,7 @@ pub(super) const fn ini(place: IniPlace, name: &'static str, role: IniRole) -> I
     IniFile { place, name, role }
 }
 
-/// An identity without stores.
+/// An identity without any marks or store ids.
 pub(super) const UNKNOWN: Identity = Identity {
     executables: &[],
     also: &[],
@@ -22,7 +22,7 @@ pub(super) const UNKNOWN: Identity = Identity {
     language_folder: "",
 };
 
-/// No plugin list.
+/// Rules of a game without a list of plugins.
 pub(super) const NO_PLUGINS: PluginRules = PluginRules {
     active: ActiveRule::Fixed,
     order: OrderRule::AsWritten,
@@ -36,7 +36,7 @@ pub(super) const NO_PLUGINS: PluginRules = PluginRules {
     blueprints: false,
 };
 
-/// Buffers of the games before Skyrim Special Edition are assumed to be this long; later ones are longer.
+/// Assumed size of the list buffer before Skyrim Special Edition; later games have more.
 pub(super) const SHORT: usize = 255;
 pub(super) const LONG: usize = 4095;
 

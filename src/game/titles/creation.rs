@@ -1,4 +1,4 @@
-//! Skyrim to Starfield.
+//! The games from Skyrim to Starfield.
 
 use super::super::archive_version::ArchiveVersion::{Ba2, Bsa};
 use super::super::precedence::{ArchiveRule, Confidence};
@@ -272,7 +272,8 @@ pub(super) static FALLOUT4: Title = Title {
     ..FALLOUT4_BASE
 };
 
-/// Sources name its INI files after Fallout 4 or after itself: both are read, its own above.
+/// Sources disagree whether its INI files are named after Fallout 4 or after Fallout 4 VR. Both are
+/// read; each VR file is above its Fallout 4 namesake.
 pub(super) static FALLOUT4VR: Title = Title {
     id: "fallout4vr",
     name: "Fallout 4 VR",

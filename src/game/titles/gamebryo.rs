@@ -1,4 +1,4 @@
-//! Morrowind to Fallout: New Vegas, and OpenMW.
+//! The games from Morrowind to Fallout: New Vegas, and OpenMW.
 
 use super::super::archive_version::ArchiveVersion::{Bsa, Tes3};
 use super::super::precedence::{ArchiveRule, Confidence};
@@ -50,7 +50,7 @@ pub(super) static MORROWIND: Title = Title {
     loose: LooseSetting::Always,
 };
 
-/// Its chain of `openmw.cfg` files replaces all that other games have.
+/// OpenMW reads a chain of `openmw.cfg` files instead of INI files and lists of plugins.
 pub(super) static OPENMW: Title = Title {
     id: "openmw",
     name: "OpenMW",
@@ -160,7 +160,7 @@ pub(super) static OBLIVION_REMASTERED: Title = Title {
         list_in_data: true,
         ..NO_PLUGINS
     },
-    // No source says which it loads.
+    // No source says which versions it loads.
     versions: &[],
     archives: (ArchiveRule::Oblivion, Confidence::Low),
     ..OBLIVION_BASE

@@ -1,7 +1,7 @@
-//! The table of games: one row each. A row that differs little from another is written as that row with changes.
+//! The table of games, one row each. A row like another is written as that row with changes.
 //!
-//! Rules and their evidence are those of mod managers and of tools that read the games' code; where these disagree, a row
-//! takes the reading that most evidence supports, and its confidence says so.
+//! The rules and their evidence come from mod managers and from tools that read the games' code. If
+//! these disagree, a row follows the reading with the most evidence and says so in its confidence.
 
 mod base;
 mod creation;
@@ -14,7 +14,7 @@ pub use title::{
     MasterRule, OrderRule, PluginRules, TestFiles, Title,
 };
 
-/// All games. Those with more marks come before those that share their executable or master.
+/// All games. Among titles that share an executable, one with more identifying files comes first.
 pub static TITLES: [&Title; 16] = [
     &gamebryo::MORROWIND,
     &gamebryo::OPENMW,
@@ -34,7 +34,7 @@ pub static TITLES: [&Title; 16] = [
     &creation::STARFIELD,
 ];
 
-/// The row of an id, in any case.
+/// Finds a game by its id, in any case.
 pub fn title(id: &str) -> Option<&'static Title> {
     TITLES.iter().copied().find(|title| title.id.eq_ignore_ascii_case(id))
 }

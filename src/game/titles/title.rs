@@ -1,65 +1,66 @@
-//! The form of a row of the table of games: how a game is recognised, and the rules by which it loads archives.
+//! A row of the table of games: how a game is recognised, and how it loads archives.
 
 use crate::game::archive_version::ArchiveVersion;
 use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::storefront::{StoreNames, Storefront};
 
-/// A game, and everything in which it differs from others.
+/// A game, and everything that distinguishes it from others.
 #[derive(Debug)]
 pub struct Title {
-    /// What users type: `skyrimse`.
+    /// The id that users type, such as `skyrimse`.
     pub id: &'static str,
-    /// Its full name.
+    /// The full name.
     pub name: &'static str,
-    /// How its folder is recognised, and in which stores' lists it stands.
+    /// How the game is recognised on disk and in the lists of stores.
     pub identity: Identity,
     /// Folder of plugins, archives and loose files, relative to the game's folder.
     pub data: &'static str,
-    /// Data folders of add-ons that the Microsoft Store keeps beside the game, from the folder that holds all of its games;
-    /// an earlier one is above a later one, and all are above the game's own.
+    /// Data folders of add-ons beside the game in the Microsoft Store's folder of games. Earlier
+    /// ones are above later ones, and all are above the game's own.
     pub microsoft_data: &'static [&'static str],
-    /// Its folder in `AppData/Local`; empty where it has none.
+    /// The game's folder in `AppData/Local`; empty if it has none.
     pub local: StoreNames,
-    /// Its folder in `Documents/My Games`; empty where it has none.
+    /// The game's folder in `Documents/My Games`; empty if it has none.
     pub my_games: StoreNames,
-    /// The data folder in My Games is above the one in the game's folder.
+    /// Whether a data folder in My Games is above the one in the game's folder.
     pub data_in_my_games: bool,
-    /// The INI files that it reads.
+    /// The INI files that the game reads.
     pub inis: IniRules,
     /// The archives that INI files list.
     pub lists: ListRules,
-    /// Which plugins are active, and their order.
+    /// Which plugins are active, and in which order they load.
     pub plugins: PluginRules,
     /// Which archives an active plugin brings.
     pub attach: AttachRule,
-    /// The versions that the game's own archives have; none where any may be loaded.
+    /// Versions of the game's own archives; empty if the game may load any.
     pub versions: &'static [ArchiveVersion],
-    /// Which archive wins, and how sure that is.
+    /// Which archive wins, and how certain that is.
     pub archives: (ArchiveRule, Confidence),
     /// When loose files beat archives.
     pub loose: LooseSetting,
 }
 
-/// How an installation is recognised.
+/// Files and store ids by which an installation is recognised.
 #[derive(Debug)]
 pub struct Identity {
-    /// Executables relative to the game's folder; one must exist.
+    /// Executables relative to the game's folder. One must exist.
     pub executables: &'static [&'static str],
-    /// Files relative to the game's folder that must all exist besides; titles that share an executable have them.
+    /// Further files in the game's folder that must all exist. They tell titles with the same
+    /// executable apart.
     pub also: &'static [&'static str],
     /// Files in the data folder that must all exist.
     pub masters: &'static [&'static str],
-    /// Files relative to the game's folder none of which may exist; they belong to a title that shares the rest.
+    /// Files in the game's folder that must not exist because they belong to a similar title.
     pub without: &'static [&'static str],
-    /// Steam's ids of it.
+    /// Steam's app ids for the game.
     pub steam: &'static [u32],
-    /// The folder below Steam's `installdir` in which the game is; empty where it is that folder.
+    /// The game's folder below Steam's `installdir`; empty if `installdir` is the game's folder.
     pub steam_subfolder: &'static str,
-    /// GOG's ids of it, the game first, then packages that hold it.
+    /// GOG's ids: the game first, then packages that contain it.
     pub gog: &'static [&'static str],
-    /// Epic's `AppName`s of it.
+    /// Epic's `AppName`s for the game.
     pub epic: &'static [&'static str],
-    /// The beginning of the names of folders, one a language, in which Epic and Microsoft keep it; empty where they do not.
+    /// Name prefix of the folders, one per language, that Epic and Microsoft use; empty if none.
     pub language_folder: &'static str,
 }
 
@@ -68,86 +69,87 @@ pub struct Identity {
 pub enum IniPlace {
     /// The game's folder.
     Game,
-    /// Its folder in `Documents/My Games`.
+    /// The game's folder in `Documents/My Games`.
     MyGames,
-    /// The folder that holds the data folder.
+    /// The folder that contains the data folder.
     DataParent,
 }
 
-/// What an INI file is for.
+/// The role of an INI file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IniRole {
-    /// Below all others, whether they exist or not.
+    /// Below all others, whether or not the others exist.
     Base,
-    /// Read only where the main one does not exist, of which it is the template.
+    /// The template of the main file. Read only if the main file does not exist.
     Template,
-    /// The game writes it when it starts first: without it, the game was never started.
+    /// Written by the game when it first starts. If it is missing, the game was never started.
     Main,
-    /// Above the main one.
+    /// Above the main file.
     Further,
 }
 
 /// An INI file.
 #[derive(Clone, Copy, Debug)]
 pub struct IniFile {
-    /// Where it is.
+    /// The folder that contains the file.
     pub place: IniPlace,
-    /// Its name; `{lang}` stands for the language.
+    /// The file name; `{lang}` stands for the language.
     pub name: &'static str,
-    /// What it is for.
+    /// The role of the file.
     pub role: IniRole,
 }
 
 /// The INI files of a game.
 #[derive(Debug)]
 pub struct IniRules {
-    /// Lowest first.
+    /// The files, lowest first.
     pub files: &'static [IniFile],
-    /// `<plugin>.ini` of each active plugin, in the data folder, is above them.
+    /// Whether each active plugin's `<plugin>.ini` in the data folder is read above these.
     pub of_plugins: bool,
-    /// The game folder's main INI and plugin list are used where it says `[General] bUseMyGamesDirectory=0`.
+    /// Whether the game can use the main INI file and list of plugins in its own folder. It does if
+    /// that file says `[General] bUseMyGamesDirectory=0`.
     pub can_be_portable: bool,
-    /// Characters from which on a list may be cut, as far as is known.
+    /// Longest list, in characters, that the game reads whole, as far as is known.
     pub list_limit: usize,
 }
 
 /// The archives that INI files list.
 #[derive(Debug)]
 pub struct ListRules {
-    /// The section of the keys.
+    /// The section that contains the keys.
     pub section: &'static str,
-    /// Archives that are loaded before all lists.
+    /// Archives that the game loads before all lists.
     pub first: &'static [&'static str],
-    /// Keys in load order, each with the archives of the vanilla game. `{lang}` stands for the language. A key that ends
-    /// in a blank is followed by numbers from 0 on, one archive each.
+    /// Keys in load order with the archives of the unchanged game. `{lang}` is the language. A key
+    /// that ends in a space is followed by a number, from 0 on, for one archive each.
     pub keys: &'static [(&'static str, &'static [&'static str])],
-    /// Archives that the game loads after the lists, if they exist, whatever INI files say.
+    /// Archives that the game loads after the lists if they exist, whatever the INI files say.
     pub hard_coded: &'static [&'static str],
-    /// A key whose archives are loaded after those of plugins.
+    /// A key whose archives the game loads after those of plugins.
     pub last: Option<(&'static str, &'static [&'static str])>,
 }
 
 /// Which plugins are active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActiveRule {
-    /// None of a list: the game has a fixed set.
+    /// No list decides; the game has a fixed set.
     Fixed,
-    /// `[Game Files] GameFile0=` and so on in the INI.
+    /// `[Game Files] GameFile0=` and so on in the INI file.
     GameFiles,
     /// All lines of `Plugins.txt`.
     Lines,
-    /// The lines of `Plugins.txt` that begin with a star.
+    /// Lines of `Plugins.txt` that begin with a star.
     Starred,
 }
 
-/// In which order they load.
+/// The order in which plugins load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderRule {
     /// Masters before others, then by modification time.
     Times,
     /// `loadorder.txt`, or else `Plugins.txt`; masters before others.
     LoadOrderFile,
-    /// The same without moving masters.
+    /// `loadorder.txt`, or else `Plugins.txt`. Masters are not moved.
     AsWritten,
     /// `Plugins.txt`; masters before others.
     PluginsFile,
@@ -164,79 +166,80 @@ pub enum MasterRule {
     FlagOrExtension,
 }
 
-/// What `[General] sTestFile1=` and so on do.
+/// The effect of `[General] sTestFile1=` and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestFiles {
-    /// Nothing.
+    /// None.
     Ignored,
-    /// They are active too.
+    /// The test files are active too.
     Added,
-    /// They replace `Plugins.txt` and the `.ccc` file as to what is active; all load by time.
+    /// The test files replace `Plugins.txt` and the `.ccc` file. All plugins load by time.
     Replace,
-    /// They replace both, and load in the order of their numbers.
+    /// The test files replace both, and load in the order of their numbers.
     ReplaceInOrder,
 }
 
 /// The plugins of a game.
 #[derive(Debug)]
 pub struct PluginRules {
-    /// Which are active.
+    /// Which plugins are active.
     pub active: ActiveRule,
-    /// Their order.
+    /// The order in which plugins load.
     pub order: OrderRule,
-    /// Which are masters.
+    /// Which plugins are masters.
     pub masters: MasterRule,
-    /// Plugins that are active whenever they exist; they come first where `Plugins.txt` gives the order.
+    /// Plugins that are active if they exist. Under [`OrderRule::PluginsFile`] they load first.
     pub hard_coded: &'static [&'static str],
-    /// The list of Creation Club plugins, in the game's folder; empty where there is none.
+    /// Name of the list of Creation Club plugins in the game's folder; empty if there is none.
     pub ccc: &'static str,
-    /// A list of that name in My Games replaces the one in the game's folder.
+    /// Whether a list of that name in My Games replaces the one in the game's folder.
     pub ccc_in_my_games: bool,
-    /// `Plugins.txt` is in the data folder, and not in `AppData/Local`.
+    /// Whether `Plugins.txt` is in the data folder instead of `AppData/Local`.
     pub list_in_data: bool,
     /// What test files do.
     pub test_files: TestFiles,
-    /// A file `X.nam` in the data folder makes `X.esm` and `X.esp` active.
+    /// Whether a file `X.nam` in the data folder makes `X.esm` and `X.esp` active.
     pub nam_files: bool,
-    /// Plugins with the blueprint flag load last, and `BlueprintShips-X.esm` is active when `X` is.
+    /// Whether blueprint plugins load last, and `BlueprintShips-X.esm` is active if `X` is.
     pub blueprints: bool,
 }
 
-/// Which archives an active plugin brings, by their names.
+/// How an active plugin attaches archives. `P` stands for its name without the extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachRule {
     /// None.
     None,
-    /// `P*` with this extension, by `.esp` only.
+    /// `P*` with this extension, but only for `.esp` plugins.
     PrefixOfEsp(&'static str),
     /// `P*` with this extension.
     Prefix(&'static str),
-    /// `P` and each of these, in this order; `{lang}` stands for the language.
+    /// `P` followed by each of these, in this order; `{lang}` stands for the language.
     Exact(&'static [&'static str]),
-    /// `P - *.ba2` and `P.ba2`; sources agree on `Main`, `Textures` and `Voices_{lang}` alone.
+    /// `P - *.ba2` and `P.ba2`. Sources agree only on `Main`, `Textures` and `Voices_{lang}`.
     Fallout4,
 }
 
-/// On what it depends whether loose files beat archives.
+/// The settings that decide whether loose files beat archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LooseSetting {
-    /// On nothing: they do.
+    /// None; loose files always win.
     Always,
-    /// `bInvalidateOlderFiles=1`: on the dates of file and archive; else they do not.
+    /// `bInvalidateOlderFiles=1` (the default) compares dates. Otherwise archives win.
     Dates,
-    /// `bInvalidateOlderFiles=1`, which is the default: they do; else they do not.
+    /// `bInvalidateOlderFiles=1` (the default) makes loose files win. Otherwise archives win.
     Invalidate,
-    /// `bInvalidateOlderFiles=1` with an empty `sResourceDataDirsFinal=`: they do; else only below the folders named there.
+    /// `bInvalidateOlderFiles=1` and an empty `sResourceDataDirsFinal=` make loose files win.
+    /// Otherwise they win only below the folders that `sResourceDataDirsFinal` names.
     DataDirsFinal,
 }
 
 impl Title {
-    /// The names of its folder in `AppData/Local` and `Documents/My Games`, of a copy from `store`.
+    /// The folder names in `AppData/Local` and `Documents/My Games`, for a copy from `store`.
     pub fn folders(&self, store: Storefront) -> (&'static str, &'static str) {
         (self.local.of(store), self.my_games.of(store))
     }
 
-    /// The INI file that the game writes when it starts first.
+    /// The INI file that the game writes when it first starts.
     pub fn main_ini(&self) -> Option<&IniFile> {
         self.inis.files.iter().find(|file| file.role == IniRole::Main)
     }

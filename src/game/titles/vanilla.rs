@@ -1,9 +1,9 @@
-//! The archives that each game lists when nobody has changed its INI files.
+//! The archives that each game lists in its original INI files.
 //!
-//! They stand in for keys that no INI file has, above all before a game was started for the first time. `{lang}` stands
-//! for the language.
+//! They stand in for keys that no INI file has, mostly before the game's first start. `{lang}` is
+//! the language.
 
-/// A key of an INI file, and the archives that it lists.
+/// Keys of an INI file, each with the archives that it lists.
 pub(super) type Lists = &'static [(&'static str, &'static [&'static str])];
 
 pub(super) const MORROWIND: Lists = &[("Archive ", &["Tribunal.bsa", "Bloodmoon.bsa"])];
@@ -277,7 +277,7 @@ pub(super) const FALLOUT_76: Lists = &[
     ("sResourceArchive2List", &["SeventySix - ATX_Main.ba2", "SeventySix - ATX_Textures.ba2"]),
 ];
 
-/// No list of the vanilla game is known, and none is needed: its INI file is always in the game's folder.
+/// Unknown and not needed, because the game's folder always contains the INI file.
 pub(super) const STARFIELD: Lists = &[
     ("sResourceIndexFileList", &[]),
     ("sResourceStartUpArchiveList", &[]),
