@@ -8,12 +8,12 @@ use rustix::io::Errno;
 /// Why a mount's daemon gave no status.
 #[derive(Debug)]
 pub(crate) struct StatusError {
-    /// The folder that was asked about.
+    /// The folder whose status was asked for.
     pub(crate) path: PathBuf,
     pub(crate) kind: StatusErrorKind,
 }
 
-/// What went wrong.
+/// What went wrong when asking the daemon.
 #[derive(Debug)]
 pub(crate) enum StatusErrorKind {
     /// No mount of bsafs is there.
@@ -29,7 +29,7 @@ pub(crate) enum StatusErrorKind {
 }
 
 impl StatusErrorKind {
-    /// From the error of a system call in the mount.
+    /// The kind for an error of a system call in the mount.
     pub(crate) fn of(errno: Errno) -> Self {
         match errno {
             Errno::NOTCONN | Errno::CONNABORTED => Self::Dead,

@@ -1,7 +1,8 @@
-//! Which processes hold a mount: by the folder that they are in, their program, the files that they have open or mapped.
+//! Finds the processes that hold a mount: by their current folder, root folder, program, and open
+//! or mapped files.
 //!
-//! Mounts are told apart by device numbers, which need no daemon: neither a mount that does not answer nor a network disk is
-//! asked for anything.
+//! Mounts are distinguished by their device numbers, which the kernel knows. So neither a mount
+//! that does not answer nor a network disk is asked for anything.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, read_dir};
@@ -16,21 +17,21 @@ use serde::Serialize;
 
 use crate::system::text::count;
 
-/// Bytes of a list of maps that are read.
+/// Maximum number of bytes that are read of a process's memory maps.
 const MAPS_MAX: u64 = 16 << 20;
 
 /// A process that holds a mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Holder {
     pub(crate) pid: u32,
-    /// Its name, which it may have chosen itself.
+    /// The name, which the process may have chosen itself.
     pub(crate) name: String,
-    /// What it has of the mount, each with how many.
+    /// The ways in which the process holds the mount, each with a count.
     pub(crate) uses: BTreeMap<Use, usize>,
 }
 
 impl Holder {
-    /// `thunar (process 4711: current folder, 2 open files)`
+    /// Returns, for example, `thunar (process 4711: current folder, 2 open files)`.
     pub(crate) fn text(&self) -> String {
         let uses: Vec<String> = self
             .uses
@@ -56,7 +57,7 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// As people are told, one or several of it.
+    /// The name for users, in the singular.
     fn text(self) -> &'static str {
         match self {
             Self::CurrentFolder => "current folder",
@@ -71,23 +72,24 @@ impl Use {
 /// A device number, major and minor.
 type Device = (u32, u32);
 
-/// The processes that hold some mounts.
+/// The processes that hold mounts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holders {
     by_device: HashMap<Device, Vec<Holder>>,
-    /// Processes that this one may not look into, or not wholly.
+    /// Number of processes that this process may not inspect, or not completely.
     pub(crate) unseen: usize,
-    /// Whether all others were looked at in time.
+    /// Whether all other processes were inspected in time.
     pub(crate) is_complete: bool,
 }
 
 impl Holders {
-    /// Looks at all processes but this one, for `limit` at most.
+    /// Inspects all processes except this one, for at most `limit`.
     pub(crate) fn find(limit: Duration) -> Self {
         let found = Arc::new(Mutex::new(Self::default()));
         let (sender, finished) = mpsc::channel();
         let for_thread = found.clone();
-        // Left behind where it takes too long: reading of a process waits for its memory.
+        // The thread is left behind if it takes too long: inspecting a process may block on its
+        // memory.
         let started = thread::Builder::new().spawn(move || {
             let is_complete = look_at_all(&for_thread).is_ok();
             for_thread.lock().unwrap_or_else(PoisonError::into_inner).is_complete = is_complete;
@@ -100,7 +102,7 @@ impl Holders {
         found.clone()
     }
 
-    /// Those of a mount with this device number, as the mount table writes it.
+    /// The processes that hold the mount with a device number, as the mount table writes it.
     pub(crate) fn of(&self, device: &str) -> &[Holder] {
         let number = device
             .split_once(':')
@@ -131,7 +133,7 @@ fn look_at_all(found: &Mutex<Holders>) -> io::Result<()> {
     Ok(())
 }
 
-/// What was seen of a process.
+/// What was found out about a process.
 #[derive(Default)]
 struct Seen {
     uses: HashMap<Device, BTreeMap<Use, usize>>,
@@ -148,7 +150,8 @@ impl Seen {
         }
     }
 
-    /// A process that has ended, and a thread of the kernel, which has no program, hold nothing.
+    /// Only a refusal makes the result incomplete. A process that has ended holds nothing, nor does
+    /// a thread of the kernel, which has no program.
     fn note(&mut self, error: &io::Error) {
         self.is_whole &= error.kind() != io::ErrorKind::PermissionDenied;
     }
@@ -179,14 +182,16 @@ fn look_at(process: &Path) -> Seen {
     seen
 }
 
-/// The device that what a link of `/proc` stands for is on. Nobody is asked for more than the kernel knows.
+/// The device of what a link in `/proc` leads to. The kernel answers without asking a daemon or a
+/// disk.
 fn device_of(link: &Path) -> io::Result<Device> {
     let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
     let stat = statx(CWD, link, flags, StatxFlags::empty())?;
     Ok((stat.stx_dev_major, stat.stx_dev_minor))
 }
 
-/// Device and inode number of a mapped file: `begin-end permissions offset major:minor inode path`, the device in hexadecimal.
+/// Parses device (in hexadecimal) and inode number of a mapped file from a line
+/// `begin-end permissions offset major:minor inode path`.
 fn mapped_file(line: &[u8]) -> Option<(Device, u64)> {
     let mut fields = line.split(|&byte| byte == b' ').filter(|field| !field.is_empty()).skip(3);
     let (major, minor) = std::str::from_utf8(fields.next()?).ok()?.split_once(':')?;
@@ -195,7 +200,8 @@ fn mapped_file(line: &[u8]) -> Option<(Device, u64)> {
     (inode != 0).then_some((device, inode))
 }
 
-/// Threads of the kernel and processes that have ended have none; everybody may read it.
+/// Whether a process has a command line, which every user may read. Threads of the kernel and
+/// processes that have ended have none.
 fn has_command_line(process: &Path) -> bool {
     let mut byte = [0];
     File::open(process.join("cmdline")).and_then(|mut file| file.read(&mut byte)).is_ok_and(|len| len > 0)
@@ -220,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_process_is_found_by_the_folder_that_it_is_in() {
-        // Of proc itself, which has no disk either.
+        // The current folder is in proc, which has no disk either.
         let mut child = std::process::Command::new("cat")
             .current_dir("/proc/self")
             .stdin(std::process::Stdio::piped())

@@ -1,4 +1,5 @@
-//! The status of a mount as its daemon tells it, read from the mount: at once, or from all mounts in a bounded time.
+//! The status of a mount, which its daemon reports. It is read from one mount, or from all mounts
+//! in a bounded time.
 
 use std::ffi::CString;
 use std::path::Path;
@@ -18,18 +19,19 @@ use crate::fs::{self, MountedSource, SOURCES_LINK, STATUS_LINK, read_pages};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::subprocess::output_within;
 
-/// What a daemon tells of its mount.
+/// What a daemon reports about its mount.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct MountStatus {
     #[serde(flatten)]
     pub(crate) status: fs::DaemonStatus,
-    /// What it was made from; none where the daemon is of a version that does not tell, or the caller may not know.
+    /// The sources of the mount. Empty if the daemon's version does not report them, or if the
+    /// caller may not know them.
     #[serde(default)]
     pub(crate) sources: Vec<MountedSource>,
 }
 
 impl MountStatus {
-    /// Asks the daemon behind a mount, and waits for it.
+    /// Asks the daemon of a mount, and waits for the answer.
     pub(crate) fn read(path: &Path) -> Result<Self, StatusError> {
         let mountpoint = resolve_mountpoint(path);
         let error = |kind| StatusError { path: path.to_owned(), kind };
@@ -49,7 +51,7 @@ impl MountStatus {
         Ok(Self { status, sources })
     }
 
-    /// The sources, in a line that is not too long.
+    /// The sources, in one line of limited length.
     pub(crate) fn sources_text(&self) -> Option<String> {
         const SHOWN: usize = 4;
         let shown: Vec<&str> = self.sources.iter().take(SHOWN).map(|it| it.path.as_str()).collect();
@@ -59,7 +61,7 @@ impl MountStatus {
     }
 }
 
-/// The target of a link in the root of a mount, provided that its path leads to it.
+/// Reads a link in the root of a mount. Fails if the path of the mount does not lead to it.
 fn read_in(mounted: &MountEntry, name: &str) -> Result<Vec<u8>, Errno> {
     let root = open(&mounted.mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let device = fstat(&root)?.st_dev;
@@ -70,32 +72,32 @@ fn read_in(mounted: &MountEntry, name: &str) -> Result<Vec<u8>, Errno> {
     readlinkat(&root, name, Vec::new()).map(CString::into_bytes)
 }
 
-/// What came of asking the daemon behind a mount.
+/// The result of asking the daemon of a mount.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     Status(Box<MountStatus>),
-    /// It has ended.
+    /// The daemon has ended.
     Dead,
-    /// It does not answer in time.
+    /// The daemon does not answer in time.
     Hangs,
     /// The mount is another user's.
     Refused,
-    /// Another mount covers it.
+    /// Another mount covers this one.
     Covered,
     /// Something else failed.
     Failed(String),
 }
 
-/// How long a daemon may take to answer. One that lives takes a millisecond.
+/// How long a daemon may take to answer. A live daemon takes a millisecond.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(3);
 /// The exit code of `bsafs status` if the daemon has ended.
 pub(crate) const DEAD_CODE: i32 = 69;
 /// The exit code of `bsafs status` if the mount is another user's.
 pub(crate) const REFUSED_CODE: i32 = 77;
-/// Mounts that are asked at the same time.
+/// Maximum number of mounts that are asked at the same time.
 const AT_ONCE: usize = 64;
 
-/// All mounts of ours, each with its daemon's answer, in the order of mounting.
+/// All mounts of bsafs, each with its daemon's answer, in the order of mounting.
 pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
     let mounts: Vec<MountEntry> = mountinfo::mounts().into_iter().filter(MountEntry::is_ours).collect();
     let mut answers = Vec::with_capacity(mounts.len());
@@ -121,15 +123,17 @@ pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
     let with_answer = |(mounted, answer): (MountEntry, Answer)| {
         let is_told = matches!(answer, Answer::Status(_) | Answer::Covered);
         let others = told.iter().find(|(device, _)| !is_told && *device == mounted.device);
-        // A bind mount of a folder has no root to be asked in.
+        // A bind mount of a folder does not show the links in the root. It takes the answer from
+        // another mount of the same device.
         let answer = others.map_or(answer, |(_, answer)| answer.clone());
         (mounted, answer)
     };
     mounts.into_iter().zip(answers).map(with_answer).collect()
 }
 
-/// Asks the daemon behind a mount, for [`ANSWER_TIME`] at most. A process of its own asks (`bsafs status --json`), which
-/// is left behind where it hangs; that of root asks as the mount's owner, who alone may look.
+/// Asks the daemon of a mount, for at most [`ANSWER_TIME`]. A separate process asks, which is left
+/// behind if it hangs: `bsafs status --json`. Root asks as the mount's owner, because only the
+/// owner may access the mount.
 pub(crate) fn ask(mounted: &MountEntry) -> Answer {
     let topmost = mountinfo::mounted_at(&mounted.mountpoint);
     if topmost.is_none_or(|topmost| topmost.device != mounted.device) {
@@ -141,7 +145,7 @@ pub(crate) fn ask(mounted: &MountEntry) -> Answer {
         && geteuid().is_root()
         && uid != 0
     {
-        // Neither what root's environment tells nor what root has open is for that user.
+        // The owner must get neither root's environment nor root's open files.
         command.env_clear().env("RUST_LOG", "error").arg(format!("--as-owner={uid}:{gid}"));
         close_fds::set_fds_cloexec(3, &[]);
     }
