@@ -1,38 +1,39 @@
-//! A picture made smaller: each pixel is the average of the area that it covers.
+//! Shrinks a picture. Each pixel is the average of the area that it covers.
 
 use super::image::Image;
 use super::light::Light;
 
-/// Colours that differ less all over a picture show nothing, of 255.
+/// If the values of a channel differ by less than this, of 255, the channel shows nothing.
 const UNIFORM: u8 = 4;
 
-/// Takes the rows of a picture from the top, and sums them up into a smaller one.
+/// Sums up the rows of a picture, from the top, into a smaller picture.
 #[derive(Debug)]
 pub(super) struct Area {
-    /// Width and height, in pixels.
+    /// Width and height of the picture in pixels.
     from: (u32, u32),
     to: (u32, u32),
     light: Light,
     /// Whether transparent pixels have no colour.
     has_cutouts: bool,
-    /// Of each column: the columns of the smaller picture that it lies in, and its share of them.
+    /// For each column of the picture: the columns of the smaller picture that it overlaps, and its
+    /// share of each.
     columns: Vec<[(u32, f32); 2]>,
-    /// Sums of weighted values of each pixel of the smaller picture.
+    /// Sums of weighted values for each pixel of the smaller picture.
     sums: Vec<[f32; 4]>,
-    /// Those of the row that is taken, summed up in its own direction.
+    /// Sums for the current row, only along x.
     row: Vec<[f32; 4]>,
     taken: u32,
 }
 
 impl Area {
-    /// `to` is at least a pixel and not larger than `from`.
+    /// `to` must be at least 1 by 1 and not larger than `from`.
     pub(super) fn new(from: (u32, u32), to: (u32, u32), light: Light, has_cutouts: bool) -> Self {
         let sums = vec![[0.0; 4]; to.0 as usize * to.1 as usize];
         let columns = (0..from.0).map(|x| shares(x, from.0, to.0)).collect();
         Self { from, to, light, has_cutouts, columns, sums, row: vec![[0.0; 4]; to.0 as usize], taken: 0 }
     }
 
-    /// Takes the next row, unless all are taken.
+    /// Adds the next row. Rows after the last are ignored.
     pub(super) fn take(&mut self, row: &[[f32; 4]]) {
         if self.taken >= self.from.1 {
             return;
@@ -55,10 +56,11 @@ impl Area {
         self.taken += 1;
     }
 
-    /// The smaller picture.
+    /// Returns the smaller picture.
     ///
-    /// Alpha is mostly no opacity: games keep gloss, masks and heights in it, and such a picture would vanish. It is
-    /// shown where it is a cutout, or where the colours are the same all over and it is all that is to be seen.
+    /// Alpha is rarely opacity: games store gloss, masks and heights in it, and as opacity these
+    /// would make the picture vanish. So alpha is kept only for cutouts, or if the colours are
+    /// uniform and alpha has the only content.
     pub(super) fn finish(self) -> Image {
         let shown = |[r, g, b, alpha]: [f32; 4]| {
             let weight = if self.has_cutouts && alpha > 0.0 { alpha } else { 1.0 };
@@ -73,7 +75,7 @@ impl Area {
     }
 }
 
-/// Whether the colours are the same all over, and alpha is not.
+/// Whether the colours are uniform and alpha is not.
 fn is_all_in_alpha(rgba: &[[u8; 4]]) -> bool {
     let spread = |channel: usize| {
         let values = || rgba.iter().map(|pixel| pixel[channel]);
@@ -86,11 +88,12 @@ fn add(sum: &mut [f32; 4], value: [f32; 4], share: f32) {
     sum.iter_mut().zip(value).for_each(|(sum, value)| *sum += value * share);
 }
 
-/// Which of `to` pixels the `nth` of `from` pixels lies in, at most two as there are not more of them, and which share
-/// of their area it is.
+/// The pixels on a side of `to` pixels that the `nth` of `from` pixels overlaps, and its share of
+/// each. There are at most two, because `to` is not larger than `from`.
 fn shares(nth: u32, from: u32, to: u32) -> [(u32, f32); 2] {
     let (from, to, nth) = (u64::from(from), u64::from(to), u64::from(nth));
-    // In units of which `from` are a pixel of the smaller picture, and `to` one of the larger.
+    // Both sides are `from * to` units long: a pixel of the smaller picture has `from` units, one
+    // of the larger has `to`.
     let (start, end) = (nth * to, (nth + 1) * to);
     let first = start / from;
     let border = ((first + 1) * from).min(end);
@@ -119,7 +122,7 @@ mod tests {
 
     #[test]
     fn pixels_count_by_the_area_that_they_share() {
-        // Three pixels on two: the middle one is in both halves.
+        // Three pixels become two: the middle one is in both halves.
         let made = smaller(&[&[BLACK, WHITE, WHITE]], (2, 1), Light::Plain, false);
         assert_eq!(made, [[85, 85, 85, 255], [255; 4]]);
         let made = smaller(&[&[BLACK], &[WHITE], &[WHITE]], (1, 2), Light::Plain, false);

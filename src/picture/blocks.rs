@@ -1,8 +1,8 @@
-//! Blocks of 4 by 4 pixels: BC1 to BC7.
+//! Decoder for blocks of 4 by 4 pixels: BC1 to BC7.
 
 use super::light::Light;
 
-/// Pixels of a block's side.
+/// Side of a block, in pixels.
 pub(super) const SIDE: usize = 4;
 
 /// A block format.
@@ -11,17 +11,17 @@ pub(super) enum Blocks {
     Bc1,
     Bc2,
     Bc3,
-    /// One channel; whether it is signed.
+    /// One channel; the flag says whether it is signed.
     Bc4(bool),
-    /// Two channels; whether they are signed.
+    /// Two channels; the flag says whether they are signed.
     Bc5(bool),
-    /// Floats; whether they are signed.
+    /// Floats; the flag says whether they are signed.
     Bc6(bool),
     Bc7,
 }
 
 impl Blocks {
-    /// The one that the name of a DXGI format begins with.
+    /// The block format that the name of a DXGI format begins with.
     pub(super) fn named(name: &str) -> Option<Self> {
         let is_signed = name.contains("SNORM") || name.contains("SF16");
         Some(match name.get(..3)? {
@@ -36,7 +36,7 @@ impl Blocks {
         })
     }
 
-    /// Bytes of a block.
+    /// Length of a block in bytes.
     pub(super) fn bytes(self) -> usize {
         match self {
             Self::Bc1 | Self::Bc4(_) => 8,
@@ -52,7 +52,8 @@ impl Blocks {
         }
     }
 
-    /// Red, green, blue and alpha of a block's pixels, rows from the top; signed ones moved to 0 to 1.
+    /// Decodes a block to red, green, blue and alpha, rows from the top. Signed values are mapped
+    /// to 0..1.
     pub(super) fn decode(self, block: &[u8]) -> [[f32; 4]; SIDE * SIDE] {
         match self {
             Self::Bc1 => bytes(|out| bcdec_rs::bc1(block, out, 16)),
@@ -78,7 +79,8 @@ impl Blocks {
     }
 }
 
-/// A direction with its third axis, by its length of 1; all axes are moved from -1..1 to 0..1.
+/// Computes the third axis of a direction, whose length is 1. All axes are mapped from -1..1 to
+/// 0..1.
 pub(super) fn with_z([x, y, _, alpha]: [f32; 4]) -> [f32; 4] {
     let (from_x, from_y) = (x * 2.0 - 1.0, y * 2.0 - 1.0);
     let z = (1.0 - from_x * from_x - from_y * from_y).max(0.0).sqrt();
@@ -90,14 +92,14 @@ fn unsigned(colours: [f32; 3], is_signed: bool) -> [f32; 4] {
     [r, g, b, 1.0]
 }
 
-/// A decoder's bytes from 0 to 255 as values from 0 to 1.
+/// Maps a decoder's bytes from 0..255 to 0..1.
 fn bytes(decode: impl FnOnce(&mut [u8])) -> [[f32; 4]; SIDE * SIDE] {
     let mut out = [0; 4 * SIDE * SIDE];
     decode(&mut out);
     pixels(&out, |pixel: &[u8; 4]| pixel.map(|byte| f32::from(byte) / 255.0))
 }
 
-/// Pixels of `N` values each.
+/// Splits a block into pixels of `N` values each.
 fn pixels<T, const N: usize>(values: &[T], pixel: impl Fn(&[T; N]) -> [f32; 4]) -> [[f32; 4]; SIDE * SIDE] {
     let mut out = [[0.0; 4]; SIDE * SIDE];
     out.iter_mut().zip(values.as_chunks().0).for_each(|(to, from)| *to = pixel(from));
@@ -108,7 +110,7 @@ fn pixels<T, const N: usize>(values: &[T], pixel: impl Fn(&[T; N]) -> [f32; 4]) 
 mod tests {
     use super::*;
 
-    /// The bytes of all pixels of a block, which are the same.
+    /// Decodes a block whose pixels are all equal, and returns their bytes.
     fn colour(blocks: Blocks, block: &[u8]) -> [u8; 4] {
         let pixels = blocks.decode(block);
         assert_eq!(pixels, [pixels[0]; 16], "{blocks:?}");
@@ -118,7 +120,7 @@ mod tests {
         [shown(r), shown(g), shown(b), Light::Plain.shown(a)]
     }
 
-    /// Fields of a block from its lowest bit on: value and bits.
+    /// Builds a block from fields, lowest bit first: value and number of bits.
     fn fields(fields: &[(u128, u32)]) -> [u8; 16] {
         let mut at = 0;
         let mut block = 0;
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn blocks_of_one_colour_are_that_colour() {
-        // Both endpoints red of five bits, all indices 0.
+        // Both endpoints are red (five bits), all indices are 0.
         let red = [0x00, 0xF8, 0x00, 0xF8, 0, 0, 0, 0];
         assert_eq!(colour(Blocks::Bc1, &red), [255, 0, 0, 255]);
         assert_eq!(colour(Blocks::Bc2, &[[0x33; 8], red].concat()), [255, 0, 0, 51]);
@@ -140,14 +142,14 @@ mod tests {
         assert_eq!(colour(Blocks::Bc4(false), &half), [128, 128, 128, 255]);
         assert_eq!(colour(Blocks::Bc4(true), &[0x7F, 0, 0, 0, 0, 0, 0, 0]), [255; 4]);
         assert_eq!(colour(Blocks::Bc4(true), &[0x80, 0x80, 0, 0, 0, 0, 0, 0]), [0, 0, 0, 255]);
-        // Mode 6: seven bits and a shared lowest bit for both endpoints of each channel.
+        // Mode 6: seven bits per endpoint and channel, and a shared lowest bit per endpoint.
         let mode_6 = fields(&[(64, 7), (127, 7), (127, 7), (0, 28), (127, 7), (127, 7), (1, 1), (1, 1)]);
         assert_eq!(colour(Blocks::Bc7, &mode_6), [255, 1, 1, 255]);
     }
 
     #[test]
     fn a_cutout_has_transparent_pixels() {
-        // The first endpoint is not the larger: index 3 is transparent.
+        // The first endpoint is not the larger one, so index 3 means transparent.
         assert_eq!(colour(Blocks::Bc1, &[0, 0, 0xFF, 0xFF, 255, 255, 255, 255]), [0; 4]);
     }
 
@@ -156,14 +158,14 @@ mod tests {
         let axis = |value: u8| [value, value, 0, 0, 0, 0, 0, 0];
         assert_eq!(colour(Blocks::Bc5(false), &[axis(128), axis(128)].concat()), [128, 128, 255, 255]);
         assert_eq!(colour(Blocks::Bc5(true), &[axis(0), axis(0)].concat()), [128, 128, 255, 255]);
-        // A direction along x has no z, and one that is too long has none either.
+        // A direction along x has z = 0. A direction that is too long gets z = 0, too.
         assert_eq!(colour(Blocks::Bc5(true), &[axis(127), axis(0)].concat()), [255, 128, 128, 255]);
         assert_eq!(colour(Blocks::Bc5(false), &[axis(255), axis(255)].concat()), [255, 255, 128, 255]);
     }
 
     #[test]
     fn light_beyond_white_is_mapped_to_what_a_screen_shows() {
-        // Mode 11: endpoints of ten bits; 495 becomes the half float 0x3C00, which is 1.
+        // Mode 11: endpoints of ten bits. 495 becomes the half float 0x3C00, which is 1.
         let block = |value| {
             fields(&[(3, 5), (value, 10), (value, 10), (value, 10), (value, 10), (value, 10), (value, 10)])
         };

@@ -1,6 +1,8 @@
-//! Pixels of bits: where each channel is and what it counts, by the name of its format or by masks.
+//! Pixels made of bit fields: where each channel is and what its number means, taken from the
+//! format's name or from masks.
 //!
-//! The name of a DXGI format is its definition: channels from the lowest bit on, each with its bits, then their type.
+//! The name of a DXGI format is its definition: the channels from the lowest bit on, each with its
+//! width, then their type.
 
 use super::light::Light;
 use crate::texture::file_header::Masks;
@@ -8,7 +10,7 @@ use crate::texture::file_header::Masks;
 /// The channels of a pixel of up to 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Channels {
-    /// Of a pixel.
+    /// Length of a pixel.
     pub(super) bytes: usize,
     /// Red, green, blue and alpha.
     channels: [Option<Channel>; 4],
@@ -22,21 +24,21 @@ struct Channel {
     number: Number,
 }
 
-/// What the bits of a channel count.
+/// How the bits of a channel are read as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Number {
-    /// From 0 to 1. Integers and what has no type are shown as if they were.
+    /// From 0 to 1. Integers and typeless bits are shown this way too.
     Unsigned,
     /// Two's complement, from -1 to 1.
     Signed,
-    /// A float with so many bits of exponent, and a sign from 16 bits on.
+    /// A float with this many bits of exponent. It has a sign if it is 16 bits or longer.
     Float(u32),
-    /// From -0.75 to 1.25, of displays with a wide gamut.
+    /// From -0.75 to 1.25, for displays with a wide gamut.
     Biased,
 }
 
 impl Channels {
-    /// Those of the name of a DXGI format; `None` for names of another make.
+    /// Parses the name of a DXGI format. `None` for names that do not list channels.
     pub(super) fn named(name: &str) -> Option<Self> {
         let (mut channels, mut pending) = ([None; 4], Vec::new());
         let mut shift = 0;
@@ -45,7 +47,7 @@ impl Channels {
                 "UNORM" | "UINT" => |_| Number::Unsigned,
                 "SNORM" | "SINT" => |_| Number::Signed,
                 "FLOAT" => |bits| float(bits),
-                // Those of 32 bits hold floats, or nothing that is a picture.
+                // Typeless channels of 32 bits hold floats, or something that is not a picture.
                 "TYPELESS" => |bits| if bits == 32 { float(bits) } else { Number::Unsigned },
                 "7E3" => |_| Number::Float(3),
                 "6E4" => |_| Number::Float(4),
@@ -65,7 +67,7 @@ impl Channels {
                     _ => None,
                 };
                 if let Some(slot) = index.and_then(|index: usize| channels.get_mut(index)) {
-                    // Pixels that share channels with another.
+                    // A channel occurs twice: two pixels share channels.
                     if slot.is_some() {
                         return None;
                     }
@@ -79,7 +81,7 @@ impl Channels {
         (is_whole && is_shown).then_some(Self { bytes: shift as usize / 8, channels })
     }
 
-    /// Those of a header's masks.
+    /// The channels of a header's masks.
     pub(super) fn masked(masks: &Masks) -> Self {
         let number = if masks.is_signed { Number::Signed } else { Number::Unsigned };
         let channel = |mask: u32| {
@@ -92,7 +94,7 @@ impl Channels {
         Self { bytes: masks.bytes as usize, channels }
     }
 
-    /// What the colours are: those of fewer than three channels are no colours.
+    /// How to average the colours. Fewer than three channels are not colours.
     pub(super) fn light(&self) -> Light {
         let colours = || self.channels.iter().take(3).flatten();
         match colours().next().map(|it| it.number) {
@@ -102,17 +104,18 @@ impl Channels {
         }
     }
 
-    /// Whether two channels are the x and y of a direction.
+    /// Whether the channels are the x and y of a direction.
     pub(super) fn is_direction(&self) -> bool {
         matches!(self.channels, [Some(_), Some(_), None, _]) && self.light() == Light::Plain
     }
 
-    /// Red, green, blue and alpha of a pixel, signed ones moved to 0 to 1. One channel is a grey.
+    /// Decodes a pixel to red, green, blue and alpha. Signed values are mapped to 0..1. A single
+    /// channel becomes grey.
     pub(super) fn pixel(&self, bytes: &[u8]) -> [f32; 4] {
         let mut word = [0; 16];
         word[..self.bytes].copy_from_slice(&bytes[..self.bytes]);
         let word = u128::from_le_bytes(word);
-        // A shift of 128 bits takes longer than all else.
+        // A shift of 128 bits is slower than everything else here.
         let low = word as u64;
         let value = |channel: Channel| match channel.shift + channel.bits {
             ..=64 => channel.value((low >> channel.shift) as u32),
@@ -126,7 +129,7 @@ impl Channels {
 }
 
 impl Channel {
-    /// The value of the lowest bits of a word.
+    /// Decodes the channel from the lowest bits of a word.
     fn value(&self, word: u32) -> f32 {
         let max = u32::MAX >> (32 - self.bits);
         let word = word & max;
@@ -134,7 +137,7 @@ impl Channel {
             Number::Unsigned => (f64::from(word) / f64::from(max)) as f32,
             Number::Signed => {
                 let value = (word << (32 - self.bits)) as i32 >> (32 - self.bits);
-                // The lowest value is as low as the one above it.
+                // The lowest value is clamped to -1, the value of the one above it.
                 let value = f64::from(value) / f64::from(max >> 1).max(1.0);
                 (value.max(-1.0) / 2.0 + 0.5) as f32
             }
@@ -145,7 +148,8 @@ impl Channel {
     }
 }
 
-/// The float of so many bits; of fewer than 10 there is none, and the value is a count.
+/// The type of a `FLOAT` channel with this many bits. No float has fewer than 10; such a channel is
+/// unsigned.
 fn float(bits: u32) -> Number {
     match bits {
         32 => Number::Float(8),
@@ -154,7 +158,7 @@ fn float(bits: u32) -> Number {
     }
 }
 
-/// A float of up to 16 bits, by the rules of IEEE 754.
+/// Decodes a float of up to 16 bits as IEEE 754 defines it.
 fn small_float(word: u32, bits: u32, exponent_bits: u32) -> f32 {
     let (sign, bits) = if bits == 16 { (word >> 15, 15) } else { (0, bits) };
     let mantissa_bits = bits - exponent_bits;
@@ -163,7 +167,7 @@ fn small_float(word: u32, bits: u32, exponent_bits: u32) -> f32 {
     let bias = (1 << (exponent_bits - 1)) - 1;
     let value = match exponent {
         0 => mantissa * 2f32.powi(1 - bias),
-        // Formats of the Xbox, of three and four bits, have no infinity.
+        // The Xbox formats with exponents of three and four bits have no infinity.
         _ if exponent == (1 << exponent_bits) - 1 && exponent_bits == 5 => {
             if mantissa == 0.0 {
                 f32::INFINITY
@@ -176,7 +180,7 @@ fn small_float(word: u32, bits: u32, exponent_bits: u32) -> f32 {
     if sign == 1 { -value } else { value }
 }
 
-/// The letters and bits of a part of a name, such as `R10G10B10A2`.
+/// Splits a part of a name, such as `R10G10B10A2`, into letters and bits.
 fn parts(token: &str) -> Option<Vec<(char, u32)>> {
     let mut parts: Vec<(char, u32)> = Vec::new();
     for c in token.chars() {
@@ -208,7 +212,7 @@ mod tests {
             assert_eq!(channels.bytes, bytes as usize, "{}", format.name);
             named += 1;
         }
-        // All but a shared exponent and video.
+        // All except a shared exponent and video.
         assert_eq!(named, 79);
     }
 
@@ -241,10 +245,11 @@ mod tests {
             [1.0, -2.0, 65_504.0, 2f32.powi(-24)]
         );
         assert!(half(0x7C00) == f32::INFINITY && half(0x7E00).is_nan());
-        // 1.0 is exponent 15 in each: red at bit 0, green at 11, blue at 22.
+        // 1.0 has exponent 15 in each: red at bit 0, green at 11, blue at 22.
         let word = 15_u32 << 6 | 15 << 17 | 15 << 27;
         assert_eq!(pixel("R11G11B10_FLOAT", &word.to_le_bytes()), [1.0; 4]);
-        // The bias of three bits is 3, and of four 7; the largest exponent is a number.
+        // Three bits of exponent have bias 3, four have bias 7. The largest exponent is an ordinary
+        // number.
         assert_eq!(pixel("R10G10B10_7E3_A2_FLOAT", &(7_u32 << 7).to_le_bytes()), [16.0, 0.0, 0.0, 0.0]);
         assert_eq!(pixel("R10G10B10_6E4_A2_FLOAT", &(15_u32 << 6).to_le_bytes())[0], 256.0);
         let biased = 384_u32 | 894 << 10 | 0xC000_0000;

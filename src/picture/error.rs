@@ -1,28 +1,28 @@
-//! Why there is no picture of a file.
+//! Errors of making a picture of a file.
 
 use std::{fmt, io};
 
 use crate::texture::file_header::HeaderError;
 
-/// Why there is no picture of a file.
+/// Why no picture could be made of a file.
 #[derive(Debug)]
 pub enum PictureError {
-    /// The system's.
+    /// Reading the file failed.
     Io(io::Error),
-    /// The file is no texture, or its header is damaged.
+    /// The file is not a texture, or its header is damaged.
     Header(HeaderError),
-    /// A pixel format that is not decoded, by its name.
+    /// The pixel format of this name cannot be decoded.
     Format(String),
-    /// Texels end before the mip that is needed does: the file has so many bytes and would have so many.
+    /// The file ends before the end of the mip that is needed.
     CutOff {
-        /// Of the file.
+        /// Length of the file.
         len: u64,
-        /// Of the file if it were whole up to the end of that mip.
+        /// Minimum length that a file with the whole mip would have.
         needed: u64,
     },
-    /// Texels in an arrangement that is not known, by its tile mode.
+    /// The tile mode of the texels is not supported.
     Tiled(u8),
-    /// Tiled texels of so many bytes, more than are read.
+    /// The tiled texels have this many bytes, more than the limit.
     TooLong(u64),
 }
 

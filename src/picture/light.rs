@@ -1,29 +1,32 @@
-//! Between stored values and amounts of light: averages of pixels are those of light, what is stored is mostly sRGB.
+//! Converts between stored values and amounts of light. Stored values are mostly sRGB, but averages
+//! must be computed on light.
 
 use std::sync::LazyLock;
 
-/// What the values of a pixel's colours mean.
+/// What the colour values of a pixel mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Light {
-    /// As a screen takes them, 0 to 1. Formats without `_SRGB` have the same: games convert such textures themselves.
+    /// sRGB from 0 to 1. Formats without `_SRGB` hold it too: games convert such textures
+    /// themselves.
     Encoded,
-    /// Amounts of something else, 0 to 1: directions, heights. They are shown as they are.
+    /// Linear values from 0 to 1 that are not colours, such as directions and heights. They are
+    /// shown unchanged.
     Plain,
     /// Amounts of light without an upper bound.
     Unbounded,
 }
 
-/// Steps of [`LINEAR`]: fine enough that 8 bits come back as they were.
+/// Steps of [`LINEAR`]. They are fine enough that all 8-bit values survive the round trip.
 const STEPS: usize = 4096;
 
 static LINEAR: LazyLock<Vec<f32>> =
     LazyLock::new(|| (0..=STEPS).map(|step| to_linear(step as f32 / STEPS as f32)).collect());
 
 impl Light {
-    /// The value to average.
+    /// Converts a stored value to the value to average.
     pub(super) fn average_of(self, stored: f32) -> f32 {
         match self {
-            // What is not a number becomes 0.
+            // NaN becomes 0.
             Self::Encoded => LINEAR[((stored.clamp(0.0, 1.0) * STEPS as f32 + 0.5) as usize).min(STEPS)],
             Self::Plain => stored.clamp(0.0, 1.0),
             Self::Unbounded if stored > 0.0 => stored.min(65_504.0),
@@ -31,19 +34,19 @@ impl Light {
         }
     }
 
-    /// The byte to show of an average.
+    /// Converts an average to the byte to show.
     pub(super) fn shown(self, average: f32) -> u8 {
         let value = match self {
             Self::Encoded => to_srgb(average),
             Self::Plain => average,
-            // Reinhard's curve: twice as bright is brighter, however bright.
+            // Reinhard's tone mapping: monotonic without an upper bound.
             Self::Unbounded => to_srgb(average / (1.0 + average)),
         };
         (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
     }
 }
 
-/// IEC 61966-2-1.
+/// Decodes sRGB (IEC 61966-2-1).
 fn to_linear(encoded: f32) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }

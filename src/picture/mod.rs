@@ -1,8 +1,8 @@
-//! Pictures of textures: the one mip that a thumbnail needs is found by the header, decoded, made smaller, and written
-//! as PNG.
+//! Thumbnails of textures. The header says which mip is needed; that mip is decoded, shrunk, and
+//! written as PNG.
 //!
-//! Texels pass through row by row, so that memory is bounded by the thumbnail and not by the texture. Only texels that
-//! are tiled for a console's GPU are read whole, up to a limit.
+//! Texels pass through row by row, so that memory is bounded by the thumbnail and not by the
+//! texture. Only texels that are tiled for a console's GPU are read as a whole, up to a limit.
 
 mod area;
 mod blocks;

@@ -1,4 +1,4 @@
-//! A picture as a PNG file: 8 bits, red, green, blue and alpha.
+//! Writes a picture as a PNG file with 8 bits each of red, green, blue and alpha.
 
 use std::io::{self, Write};
 
@@ -7,16 +7,15 @@ use flate2::{Compression, Crc};
 
 use super::image::Image;
 
-/// The filter `Sub`: each byte less that of the pixel to its left.
+/// The filter `Sub`: each byte minus the byte of the pixel to its left.
 const SUB: u8 = 1;
 
-/// Writes a picture.
+/// Writes a picture as a PNG file.
 ///
-/// # Errors
-/// The writer's.
+/// # Errors If `out` fails.
 pub fn write_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
     let mut head = [image.width.to_be_bytes(), image.height.to_be_bytes()].concat();
-    // Depth 8, colour type 6 (RGBA), and the only compression, filter method and no interlacing.
+    // Depth 8, colour type 6 (RGBA), the only compression and filter method, no interlacing.
     head.extend([8, 6, 0, 0, 0]);
     let mut data = ZlibEncoder::new(Vec::new(), Compression::default());
     for row in image.rgba.chunks(image.width.max(1) as usize) {

@@ -1,4 +1,4 @@
-//! Rows of texels decoded into rows of pixels.
+//! Decodes rows of texels into rows of pixels.
 
 use super::blocks::{Blocks, SIDE, with_z};
 use super::channels::Channels;
@@ -6,19 +6,21 @@ use super::light::Light;
 use crate::texture::file_header::{FileHeader, Pixels};
 use crate::texture::pixel_format::pixel_format;
 
-/// How texels are decoded.
+/// A decoder for texels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Texels {
     Blocks(Blocks),
     Channels(Channels),
-    /// Two pixels that share red and blue: the places of red, green, blue and the second green in four bytes.
+    /// Two pixels that share red and blue. The numbers are the byte positions of red, green, blue
+    /// and the second green.
     Pairs([usize; 4]),
-    /// Nine bits for each colour, and an exponent of all.
+    /// Nine bits for each colour, and one exponent for all.
     SharedExponent,
 }
 
 impl Texels {
-    /// How those of a header are decoded; `None` where they are not: video, and single bits.
+    /// The decoder for a header's format. `None` if the format cannot be decoded, such as video and
+    /// single bits.
     pub(super) fn of(header: &FileHeader) -> Option<Self> {
         let format = match header.pixels {
             Pixels::Masks(masks) => return Some(Self::Channels(Channels::masked(&masks))),
@@ -34,7 +36,7 @@ impl Texels {
         }
     }
 
-    /// Rows of pixels in a row of texels.
+    /// Rows of pixels per row of texels.
     pub(super) fn rows(&self) -> usize {
         if matches!(self, Self::Blocks(_)) { SIDE } else { 1 }
     }
@@ -48,13 +50,14 @@ impl Texels {
         }
     }
 
-    /// Whether alpha can be nothing but opacity, and transparent pixels have no colour: it is one bit.
+    /// Whether transparent pixels have no colour. In BC1, alpha is a single bit, so it can only be
+    /// opacity.
     pub(super) fn has_cutouts(&self) -> bool {
         *self == Self::Blocks(Blocks::Bc1)
     }
 
-    /// Decodes a row of texels into [`Texels::rows`] rows of pixels of equal length; pixels beyond the texture's right edge are
-    /// left out.
+    /// Decodes a row of texels into [`Texels::rows`] rows of pixels of equal length. Pixels beyond
+    /// the texture's right edge are dropped.
     pub(super) fn decode(&self, texels: &[u8], rows: &mut [Vec<[f32; 4]>]) {
         let width = rows.first().map_or(0, Vec::len);
         let set = |rows: &mut [Vec<[f32; 4]>], x: usize, y: usize, pixel| {
@@ -92,7 +95,7 @@ impl Texels {
     }
 }
 
-/// R9G9B9E5: the bias is 15, the mantissas have no hidden bit.
+/// Decodes R9G9B9E5: the bias is 15, and the mantissas have no hidden bit.
 fn shared_exponent(word: u32) -> [f32; 4] {
     let scale = 2f32.powi((word >> 27) as i32 - 15 - 9);
     let value = |shift: u32| ((word >> shift) & 0x1FF) as f32 * scale;

@@ -1,4 +1,5 @@
-//! The picture of a texture file, of any size: only its header and one mip are read.
+//! Makes the thumbnail of a texture file. However large the file is, only its header and one mip
+//! are read.
 
 use std::io::{Cursor, Read, Seek, SeekFrom};
 
@@ -9,22 +10,24 @@ use super::texels::Texels;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::texture::tiling::{self, Surface};
 
-/// The longest side of a picture that is made, in pixels.
+/// Maximum side of a thumbnail, in pixels.
 pub const SIZE_MAX: u32 = 2048;
 
-/// The first mip of the last chunk as Archive2 makes them (FORMATS.md section 3.4): all smaller ones follow it in one stream.
+/// First mip of the last chunk, as Archive2 makes them (FORMATS.md section 3.4). All smaller mips
+/// follow it in one stream.
 const LAST_CHUNK: u32 = 3;
-/// Bytes of texels that are read at once, or a row of them where that has more. A mount decodes from the beginning of
-/// an extent for each read.
+/// Bytes of texels to read at once, or one row if that is longer. Few large reads are best, because
+/// a mount decodes an extent from its beginning for each read.
 const PIECE: u64 = 4 << 20;
-/// Bytes of tiled texels, which are read whole: those of 8,192 by 8,192 pixels in BC7 with all mips.
+/// Maximum length of tiled texels, which are read as a whole: enough for 8,192 by 8,192 pixels in
+/// BC7 with all mips.
 const TILED_MAX: u64 = 96 << 20;
 
-/// Makes the picture of a texture file, its longest side `size` pixels, or fewer where the texture has fewer: of a cube
-/// the first face, of a volume the first slice.
+/// Makes the thumbnail of a texture file. Its longest side is `size` pixels, or fewer if the
+/// texture is smaller. It shows the first face of a cube, and the first slice of a volume.
 ///
-/// # Errors
-/// [`PictureError`] for files that are no textures, formats that are not decoded, and files that are cut off.
+/// # Errors [`PictureError`] if the file is not a texture, if it is cut off, or if its format
+/// cannot be decoded.
 pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, PictureError> {
     let len = file.seek(SeekFrom::End(0))?;
     file.rewind()?;
@@ -51,20 +54,21 @@ pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, Pict
     decode(file, &texels, header.mip_sides(mip), size, (row_len, rows))
 }
 
-/// The mip that a picture is made of: the smallest that is not smaller.
+/// The mip to shrink: the smallest whose longest side has at least `size` pixels, otherwise the
+/// largest.
 fn needed_mip(header: &FileHeader, size: u32) -> u32 {
     let is_enough = |mip: &u32| {
         let (width, height) = header.mip_sides(*mip);
         width.max(height) >= size
     };
     match (0..header.mips).rev().find(is_enough).unwrap_or(0) {
-        // The mip before it has to be decoded for it in any case, and is enough.
+        // Decoding this mip would decode the one before it anyway, and that is large enough.
         it if it == LAST_CHUNK + 1 => LAST_CHUNK,
         it => it,
     }
 }
 
-/// Decodes a mip, which begins at the reader's position: `rows` rows of `row_len` bytes.
+/// Decodes and shrinks the mip at the reader's position, which has `rows` rows of `row_len` bytes.
 fn decode(
     file: &mut impl Read,
     texels: &Texels,
@@ -74,7 +78,7 @@ fn decode(
 ) -> Result<Image, PictureError> {
     let longest = width.max(height);
     let to = |side: u32| match longest > size {
-        // Sides have 14 bits and sizes 11: the product fits.
+        // Sides have at most 15 bits and sizes 12, so the product fits.
         true => ((side * size + longest / 2) / longest).max(1),
         false => side,
     };
@@ -96,7 +100,7 @@ fn decode(
     Ok(area.finish())
 }
 
-/// The texels of a console's texture in rows. The file has `len` bytes.
+/// Reads the texels of a console's texture and arranges them in rows. The file has `len` bytes.
 fn in_rows(
     file: &mut (impl Read + Seek),
     header: &FileHeader,
@@ -108,9 +112,10 @@ fn in_rows(
     let tiled_len = len.saturating_sub(header.len);
     let surface = match tile_mode {
         tiling::THIN_1D => Some(Surface::with_tiled_len(&texture, tiled_len).ok_or_else(unknown)?),
-        // A GPU stores the faces of a cube within each mip, a DDS file the mips within each face.
+        // A GPU stores the faces of a cube within each mip, but a DDS file stores the mips within
+        // each face.
         tiling::LINEAR if texture.cube && texture.mips > 1 => return Err(unknown()),
-        // Of another length, some field means something else than assumed.
+        // If the length differs, the guess about some field of the header is wrong.
         tiling::LINEAR if texture.texel_bytes() == Some(tiled_len) => None,
         _ => return Err(unknown()),
     };
