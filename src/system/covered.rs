@@ -1,5 +1,6 @@
-//! Paths that the mount of this process covers, as they were before it: a game's `Data` may be mounted over itself, and what it
-//! shows must not be taken for what it is made of. Whoever opens a path that a mount may be made of asks [`uncovered`].
+//! Access to what the mount of this process covers. A game's `Data` may be mounted over itself, and
+//! the daemon must read the original files, not its own mount. Before opening a path that may be
+//! part of a source, call [`uncovered`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,42 +12,44 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
 
-/// Links that the system follows on the way to a file.
+/// Maximum number of links that the system follows on the way to a file.
 const LINKS_MAX: u32 = 40;
 
-/// What the mount of this process covers; nothing until it is about to be mounted. Clones share it.
+/// The folder that the mount of this process covers; empty until it is about to be mounted. Clones
+/// share it.
 #[derive(Clone, Debug, Default)]
 pub struct Covered(Arc<OnceLock<CoveredFolder>>);
 
-/// The value of rooms that are not handed one. A process mounts once.
+/// The value for code that is not passed one. A process mounts once.
 static OF_PROCESS: LazyLock<Covered> = LazyLock::new(Covered::default);
 
-/// The folder that is mounted on.
+/// The folder that this process mounts on.
 #[derive(Debug)]
 struct CoveredFolder {
     path: PathBuf,
-    /// Opened before the mount: paths that begin here do not enter it. None of an automount: nothing is in its folder, and while
-    /// somebody has that open, systemd never unmounts for want of use. Paths that begin there lead nowhere.
+    /// Opened before the mount, so that paths that begin here do not enter the mount. `None` for an
+    /// automount: its folder is empty, and if it is open, systemd never unmounts it when it is
+    /// idle. Paths that begin there lead nowhere.
     folder: Option<OwnedFd>,
 }
 
-/// Where nothing is.
+/// A path where nothing exists.
 const NOWHERE: &str = "/proc/self/covered";
 /// `AUTOFS_SUPER_MAGIC` of linux/magic.h.
 const AUTOFS_MAGIC: rustix::fs::FsWord = 0x0187;
 
 impl Covered {
-    /// The value that all rooms of the daemon share.
+    /// The value that the whole daemon shares.
     pub fn of_process() -> Self {
         OF_PROCESS.clone()
     }
 
-    /// Opens the folder that is about to be mounted on, by its path without links.
+    /// Opens the folder that is about to be mounted on. The path must not contain links.
     ///
     /// # Errors
-    /// The system's.
+    /// A system call fails.
     pub fn cover(&self, mountpoint: &Path) -> io::Result<()> {
-        // Without O_DIRECTORY: that would have autofs mount, and wait for us.
+        // Without `O_DIRECTORY`, which would make autofs mount and so wait for this process.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = rustix::fs::open(mountpoint, flags, Mode::empty())?;
         let is_automount = rustix::fs::fstatfs(&folder)?.f_type == AUTOFS_MAGIC;
@@ -61,47 +64,50 @@ impl Covered {
         self.0.get().is_some_and(|covered| covered.path == path)
     }
 
-    /// A path by which to open what is at `path` on the disk, though the mount covers it. One that leads into the mountpoint
-    /// by a link is not recognised: [`without_links`].
+    /// A path that opens what is at `path` on the disk, although the mount covers it. A path that
+    /// enters the mountpoint through a link is not recognised; call [`without_links`] first.
     pub fn uncovered<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
         self.0.get().and_then(|covered| covered.beneath(path)).map_or(Cow::Borrowed(path), Cow::Owned)
     }
 }
 
-/// [`Covered::cover`] of the process's value.
+/// Calls [`Covered::cover`] on the process's value.
 ///
 /// # Errors
-/// The system's.
+/// A system call fails.
 pub fn cover(mountpoint: &Path) -> io::Result<()> {
     OF_PROCESS.cover(mountpoint)
 }
 
-/// [`Covered::is_mountpoint`] of the process's value.
+/// Calls [`Covered::is_mountpoint`] on the process's value.
 pub fn is_mountpoint(path: &Path) -> bool {
     OF_PROCESS.is_mountpoint(path)
 }
 
-/// [`Covered::uncovered`] of the process's value.
+/// Calls [`Covered::uncovered`] on the process's value.
 pub fn uncovered(path: &Path) -> Cow<'_, Path> {
     OF_PROCESS.uncovered(path)
 }
 
-/// A path by which to open what an absolute link leads to, where that is below the mountpoint and the mount would cover it.
+/// A path that opens the target of a link, if that is an absolute path below the mountpoint. `link`
+/// is the content of the link.
 pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
     let covered = OF_PROCESS.0.get().filter(|covered| link.starts_with(&covered.path))?;
     covered.beneath(&without_links(link, |_, _| {}))
 }
 
-/// Follows the links on the way to an absolute path, and does not enter the mount. Calls `visit` with each folder that is on the
-/// way and the name that is looked up in it, whether or not it is there.
+/// Follows the links on the way to an absolute path, but does not enter the mount. Calls `visit`
+/// with each folder on the way and the name that is looked up in it, even if the name does not
+/// exist.
 pub fn without_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
     LinkWalk::default().follow(path, &mut visit)
 }
 
-/// Follows links as [`without_links`] does on the ways to many paths. What they have in common is looked at, and visited, once.
+/// Follows links like [`without_links`], for many paths. The part that several paths have in common
+/// is read and visited once.
 #[derive(Debug, Default)]
 pub struct LinkWalk {
-    /// Where folders are that were on the way.
+    /// Folders on the way, with the path that each leads to.
     folders: HashMap<PathBuf, PathBuf>,
 }
 
@@ -112,10 +118,10 @@ impl LinkWalk {
     }
 
     fn follow_on(&mut self, path: &Path, links: &mut u32, visit: &mut dyn FnMut(&Path, &OsStr)) -> PathBuf {
-        // Without `.`, and in pieces without an end that is a slash.
+        // `components` drops `.` and trailing slashes.
         let parts: Vec<Component<'_>> = path.components().collect();
         let mut at = PathBuf::from("/");
-        // The longest folder that is known.
+        // The number of parts of the longest folder that is known.
         let mut known = 0;
         for end in (1..parts.len()).rev() {
             if let Some(found) = self.folders.get(&parts[..end].iter().collect::<PathBuf>()) {
@@ -148,7 +154,7 @@ impl LinkWalk {
         visit(at, name);
         let next = at.join(name);
         match std::fs::read_link(uncovered(&next)) {
-            // More are a circle.
+            // More links than that form a circle.
             Ok(target) if *links < LINKS_MAX => {
                 *links += 1;
                 self.follow_on(&at.join(target), links, visit)
@@ -159,14 +165,14 @@ impl LinkWalk {
 }
 
 impl CoveredFolder {
-    /// A path by which to open what is at a path below the mountpoint.
+    /// A path that opens what is at a path below the mountpoint.
     fn beneath(&self, path: &Path) -> Option<PathBuf> {
         let within = path.strip_prefix(&self.path).ok()?;
         let mut reached = match &self.folder {
             Some(folder) => OsString::from(format!("/proc/self/fd/{}", folder.as_raw_fd())),
             None => OsString::from(NOWHERE),
         };
-        // The slash makes it the folder, and not the link to it.
+        // With the slash, the path is the folder and not the link in `/proc`.
         reached.push("/");
         reached.push(within);
         Some(reached.into())

@@ -1,4 +1,5 @@
-//! The operating system: the mount table, paths under our own mount, and subprocesses with a time limit.
+//! The operating system: the mount table, paths below this process's mount, and subprocesses with a
+//! time limit.
 
 pub(crate) mod clock;
 pub mod covered;

@@ -10,63 +10,66 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-/// A mount.
+/// A mount in the mount table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
     /// The device number, `major:minor`; no two FUSE mounts share one.
     pub device: String,
-    /// The folder that it is mounted on.
+    /// The folder that the mount is on.
     pub mountpoint: PathBuf,
-    /// Whether the mount shows a file system from its root on, and not a folder in it, as a bind mount may.
+    /// Whether the mount shows its file system from the root on. A bind mount may show a folder in
+    /// it.
     pub is_whole: bool,
-    /// The type of its file system.
+    /// The type of the file system.
     pub kind: String,
-    /// What was mounted, as the mount table has it.
+    /// What was mounted, as the mount table writes it.
     pub source: String,
-    /// The user and the group that mounted it, where it is a FUSE mount.
+    /// The user and the group that mounted it, if it is a FUSE mount.
     pub owner: Option<(u32, u32)>,
 }
 
 impl MountEntry {
-    /// Whether it is one of ours.
+    /// Whether this is a mount of bsafs.
     pub fn is_ours(&self) -> bool {
         self.kind == "fuse.bsafs"
     }
 
-    /// Whether a file system in user space serves it; not one that reads a disk (`fuseblk`).
+    /// Whether this is a FUSE mount. A disk that FUSE reads (`fuseblk`) does not count.
     pub fn is_fuse(&self) -> bool {
         self.kind == "fuse" || self.kind.starts_with("fuse.")
     }
 
-    /// Who mounted it, by number. What is no FUSE mount is root's.
+    /// The id of the user that mounted it. A mount that is not FUSE counts as root's.
     pub fn user(&self) -> u32 {
         self.owner.map_or(0, |(user, _)| user)
     }
 }
 
-/// All mounts in the order of the table, which is that of mounting; none where it cannot be read.
+/// All mounts in the order of the table, which is the order of mounting. Empty if the table cannot
+/// be read.
 pub fn mounts() -> Vec<MountEntry> {
     parse(&std::fs::read("/proc/self/mountinfo").unwrap_or_default())
 }
 
-/// The mount on a path; of several, the topmost. The trigger of an automount (type `autofs`) is none: it is there to be
-/// mounted over.
+/// The topmost mount on a path. The trigger of an automount (type `autofs`) does not count, because
+/// it is meant to be mounted over.
 pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
     mounts().into_iter().rev().find(|mounted| mounted.mountpoint == mountpoint && mounted.kind != "autofs")
 }
 
-/// The mount with a device number, as `stat` gives it.
+/// The mount with a device number, as `stat` returns it.
 pub fn mounted_as(device: u64) -> Option<MountEntry> {
     let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     mounts().into_iter().rev().find(|mounted| mounted.device == device)
 }
 
-/// Waits until `is_over`, which is asked after each change of the table, or until `other` can be read.
+/// Waits until `is_over` is true, or until `other` can be read. `is_over` is called after each
+/// change of the table.
 ///
 /// # Errors
-/// The system's.
+/// A system call fails.
 pub fn wait_until(is_over: impl Fn() -> bool, other: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    // Readable at once, and a priority event after each change (`proc_pid_mountinfo(5)`).
+    // The table is readable at once. Each change is a priority event (`proc_pid_mountinfo(5)`).
     let table = File::open("/proc/self/mountinfo")?;
     while !is_over() {
         let mut events = vec![PollFd::new(&table, PollFlags::PRI)];
@@ -82,12 +85,12 @@ pub fn wait_until(is_over: impl Fn() -> bool, other: Option<BorrowedFd<'_>>) -> 
     Ok(())
 }
 
-/// Bytes: anybody may mount on a name that is not UTF-8.
+/// Parses bytes, because any user may mount on a name that is not UTF-8.
 fn parse(table: &[u8]) -> Vec<MountEntry> {
     table.split(|&byte| byte == b'\n').filter_map(line).collect()
 }
 
-/// `id parent major:minor root mountpoint options [optional...] - kind source superoptions`
+/// Parses `id parent major:minor root mountpoint options [optional...] - kind source superoptions`.
 fn line(line: &[u8]) -> Option<MountEntry> {
     let mut fields = line.split(|&byte| byte == b' ');
     let device = fields.nth(2)?;
@@ -108,7 +111,7 @@ fn line(line: &[u8]) -> Option<MountEntry> {
     })
 }
 
-/// Undoes the escapes of the table: spaces and the like are a backslash and three octal digits.
+/// Undoes the escapes of the table: a space, for example, is a backslash and three octal digits.
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;

@@ -1,5 +1,6 @@
-//! Programs that get a certain time. One that hangs in the kernel, as on a path that leads through a network disk or a
-//! mount that does not answer, cannot be ended: it is left behind, where a thread of this process would keep it from ending.
+//! Runs programs with a time limit. A program can hang in the kernel, for example on a path through
+//! a network disk or through a mount that does not answer. It cannot be killed then, and is left
+//! behind. A thread that hangs would instead keep this process from ending.
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -13,13 +14,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// How long a program that is killed may take to end.
+/// How long a killed program may take to end.
 const KILL_TIME: Duration = Duration::from_millis(500);
 
-/// Runs a program without input, and collects what it prints; `None` where it takes longer than `limit`, and is killed.
+/// Runs a program without input and collects its output. If it takes longer than `limit`, kills it
+/// and returns `None`.
 ///
 /// # Errors
-/// It cannot be started; the system's.
+/// The program cannot be started, or a system call fails.
 pub(crate) fn output_within(command: &mut Command, limit: Duration) -> io::Result<Option<Output>> {
     let end = Instant::now() + limit;
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
@@ -28,11 +30,12 @@ pub(crate) fn output_within(command: &mut Command, limit: Duration) -> io::Resul
     let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
     let Some(status) = wait(&mut child, &pidfd, end)? else {
         let _ = child.kill();
-        // One that dies holds nothing any more; one that the kernel does not let go may never end.
+        // When the program has ended, it holds nothing any more. A program that hangs in the kernel
+        // may never end.
         let _ = wait(&mut child, &pidfd, Instant::now() + KILL_TIME);
         return Ok(None);
     };
-    // A process that it left behind may keep an output open.
+    // A process that the program left behind may keep an output open.
     let bytes = |from: Option<Receiver<Vec<u8>>>| {
         let left = end.saturating_duration_since(Instant::now()).min(Duration::from_secs(1));
         from.and_then(|from| from.recv_timeout(left).ok()).unwrap_or_default()
@@ -40,7 +43,7 @@ pub(crate) fn output_within(command: &mut Command, limit: Duration) -> io::Resul
     Ok(Some(Output { status, stdout: bytes(stdout), stderr: bytes(stderr) }))
 }
 
-/// The status of a program that ends in time.
+/// Waits for a program. Returns its status if it ends in time.
 fn wait(child: &mut Child, pidfd: &OwnedFd, end: Instant) -> io::Result<Option<ExitStatus>> {
     while Instant::now() < end {
         let left = end.saturating_duration_since(Instant::now());
@@ -56,13 +59,13 @@ fn wait(child: &mut Child, pidfd: &OwnedFd, end: Instant) -> io::Result<Option<E
     Ok(None)
 }
 
-/// Reads a pipe on a thread of its own, so that a full one stops nobody.
+/// Reads a pipe on a separate thread, so that a full pipe does not block the program.
 fn collect(mut pipe: impl Read + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let _ = (&mut pipe).take(SUBPROCESS_OUTPUT_MAX).read_to_end(&mut bytes);
-        // Nobody receives it where it comes too late.
+        // Fails if the output comes too late.
         let _ = sender.send(bytes);
         let _ = io::copy(&mut pipe, &mut io::sink());
     })?;

@@ -1,9 +1,9 @@
-//! Words that messages share: counts, and the reasons of the system's errors.
+//! Text that messages share: counts, and the reasons of system errors.
 
 use std::io;
 use std::path::Path;
 
-/// `1 file`, `2 files`.
+/// A number with its noun: `1 file`, `2 files`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
@@ -31,7 +31,7 @@ pub(crate) fn reason_not_made(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// The first folder on the way to a path that is missing, as a message; `None` if its parent exists.
+/// A message that names the first missing folder on the way to a path; `None` if its parent exists.
 pub(crate) fn missing_parent(path: &Path) -> Option<String> {
     let absolute = std::path::absolute(path).ok()?;
     let missing = absolute.ancestors().skip(1).take_while(|folder| !folder.exists()).last()?;
