@@ -1,51 +1,52 @@
-//! The DDS header that a BA2 leaves out of a texture, rebuilt byte for byte as DirectXTex writes it (FORMATS.md
-//! section 5).
+//! The DDS header of a texture in a BA2, which the archive leaves out. It is rebuilt byte for byte
+//! as DirectXTex writes it (FORMATS.md section 5).
 //!
-//! The maintained libraries use DirectXTex, so the rebuilt file equals theirs. The header of the file that was packed
-//! is not in the archive: its reserved words and alpha mode are lost.
+//! The maintained libraries use DirectXTex, so the rebuilt file equals theirs. The archive does not
+//! keep the header of the packed file, so its reserved words and alpha mode are lost.
 
 use super::pixel_format::{Legacy, PIXEL_FORMATS, PixelFormat, PlaneHeight, TexelLayout, pixel_format};
 
-/// What an archive stores of a texture.
+/// What an archive stores about a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texture {
     /// Width of the largest mip, in pixels.
     pub width: u16,
     /// Height of the largest mip, in pixels.
     pub height: u16,
-    /// How many mips each face has.
+    /// Number of mips per face.
     pub mips: u8,
     /// A value of `DXGI_FORMAT`.
     pub format: u8,
-    /// Whether there are six faces instead of one.
+    /// Whether the texture is a cube, with six faces instead of one.
     pub cube: bool,
 }
 
-/// Bytes of a header without the DX10 extension.
+/// Length of a header without the DX10 extension, in bytes.
 const LEGACY_LEN: u64 = 128;
-/// Bytes of a header with the DX10 extension.
+/// Length of a header with the DX10 extension, in bytes.
 const DX10_LEN: u64 = 148;
 
-// Names and values of the DDS specification (`dwFlags`, `ddspf.dwFlags`, `dwCaps`, `dwCaps2`, `miscFlag`).
+// Names and values are those of the DDS specification (`dwFlags`, `ddspf.dwFlags`, `dwCaps`,
+// `dwCaps2`, `miscFlag`).
 /// CAPS, HEIGHT, WIDTH and PIXELFORMAT.
 const FLAGS_ALWAYS: u32 = 0x1007;
 const FLAG_MIPMAP_COUNT: u32 = 0x2_0000;
-/// The pitch field counts bytes of a row.
+/// The pitch field is the length of a row in bytes.
 const FLAG_PITCH: u32 = 0x8;
-/// The pitch field counts bytes of the largest mip of one face.
+/// The pitch field is the length of the largest mip of one face in bytes.
 const FLAG_LINEAR_SIZE: u32 = 0x8_0000;
 const PIXELS_FOURCC: u32 = 0x4;
 const CAPS_TEXTURE: u32 = 0x1000;
 /// COMPLEX and MIPMAP.
 const CAPS_MIPS: u32 = 0x40_0008;
 const CAPS_COMPLEX: u32 = 0x8;
-/// CUBEMAP and its six faces.
+/// CUBEMAP and all six faces.
 const CAPS2_CUBE: u32 = 0xfe00;
 const DIMENSION_2D: u32 = 3;
 const MISC_CUBE: u32 = 4;
 
 impl Texture {
-    /// The length of [`Texture::header`] in bytes, without making it.
+    /// Length of [`Texture::header`] in bytes, without building it.
     pub fn header_len(&self) -> u64 {
         match self.pixels().legacy {
             Legacy::Dx10 => DX10_LEN,
@@ -53,10 +54,10 @@ impl Texture {
         }
     }
 
-    /// The header's bytes: 128, or 148 where the format needs the DX10 extension.
+    /// Builds the header: 128 bytes, or 148 if the format needs the DX10 extension.
     ///
-    /// A texture that DirectXTex refuses to write has the long header with its format's value and a pitch of 0, so
-    /// that its data can be read.
+    /// A texture that DirectXTex refuses to write gets the long header with its format number and a
+    /// pitch of 0, so that its data can be read.
     pub fn header(&self) -> Vec<u8> {
         let pixels = self.pixels();
         match pixels.legacy {
@@ -66,9 +67,10 @@ impl Texture {
         }
     }
 
-    /// The header that most programs read, older ones among them: block formats of one and two channels have the codes
-    /// `ATI1` and `ATI2` that their inventor gave them, sRGB and formats without a type are stated as if they were plain.
-    /// Texels are the same. Formats for which there is no other header have that of [`Texture::header`].
+    /// Builds the header that most programs read, including older ones. Block formats of one and
+    /// two channels get the codes `ATI1` and `ATI2` of their inventor. sRGB formats and typeless
+    /// block formats are declared as plain ones. The texels stay the same. Other formats get
+    /// [`Texture::header`].
     pub fn compatible_header(&self) -> Vec<u8> {
         let plain = self.plain();
         match (plain.format, plain.pixels()) {
@@ -78,31 +80,32 @@ impl Texture {
         }
     }
 
-    /// The length of [`Texture::compatible_header`] in bytes, without making it.
+    /// Length of [`Texture::compatible_header`] in bytes, without building it.
     pub fn compatible_header_len(&self) -> u64 {
         self.plain().header_len()
     }
 
-    /// The same texels in the format that states neither sRGB nor, of blocks, the lack of a type.
+    /// This texture with a plain format: not sRGB and, for block formats, not `_TYPELESS`.
     fn plain(&self) -> Self {
         Self { format: without_kind(self.format), ..*self }
     }
 
-    /// The 148 bytes of the long header whatever the format, under another FourCC than `DX10`.
+    /// Builds the 148-byte header for any format, with `code` in place of the FourCC `DX10`.
     pub(super) fn header_for(&self, code: [u8; 4]) -> Vec<u8> {
         self.extended(&self.pixels(), code)
     }
 
-    /// The header with the DX10 extension, which states the format's number.
+    /// Builds the header with the DX10 extension, which has the format number.
     fn extended(&self, pixels: &Pixels, code: [u8; 4]) -> Vec<u8> {
         let mut header = self.base(pixels, (PIXELS_FOURCC, code, 0, [0; 4]));
         let misc = if self.cube { MISC_CUBE } else { 0 };
-        // The array size of a cube is 1, not 6; an alpha mode of 0 is "unknown".
+        // A cube's array size is 1, not 6. Alpha mode 0 means "unknown".
         words(&mut header, &[u32::from(self.format), DIMENSION_2D, misc, 1, 0]);
         header
     }
 
-    /// The 128 bytes that every header begins with; a pixel format is flags, FourCC, bits and masks.
+    /// Builds the 128 bytes that every header begins with. `format` is flags, FourCC, bits and
+    /// masks.
     fn base(&self, pixels: &Pixels, format: (u32, [u8; 4], u32, [u32; 4])) -> Vec<u8> {
         let Pixels { pitch, pitch_flag, .. } = *pixels;
         let (pixel_flags, code, bits, masks) = format;
@@ -114,7 +117,7 @@ impl Texture {
         header.extend(b"DDS ");
         words(&mut header, &[124, FLAGS_ALWAYS | mips_flag | pitch_flag]);
         words(&mut header, &[u32::from(self.height), u32::from(self.width), pitch]);
-        // The depth is 1 although no flag announces it: as DirectXTex writes it.
+        // The depth is 1 although no flag announces it, because DirectXTex writes it so.
         words(&mut header, &[1, u32::from(self.mips)]);
         words(&mut header, &[0; 11]);
         words(&mut header, &[32, pixel_flags, u32::from_le_bytes(code), bits]);
@@ -123,14 +126,16 @@ impl Texture {
         header
     }
 
-    /// Whether DirectXTex would write this texture: it knows the format and allows it in this size.
+    /// Whether DirectXTex would write this texture. It must know the format and allow it in this
+    /// size.
     pub fn is_known(&self) -> bool {
         self.known().is_some()
     }
 
-    /// The length of the texels of all faces and mips in bytes, by the rule of every known packer.
+    /// Length of the texels of all faces and mips in bytes, as all known packers compute it.
     ///
-    /// No mips count as one. `None` for values that DirectXTex refuses and for video with several planes.
+    /// 0 mips count as 1. `None` for formats that DirectXTex refuses and for video with several
+    /// planes.
     pub fn texel_bytes(&self) -> Option<u64> {
         let layout = pixel_format(self.format)?.layout;
         let mut total = 0u64;
@@ -149,8 +154,8 @@ impl Texture {
         total.checked_mul(if self.cube { 6 } else { 1 })
     }
 
-    /// The format's name without its prefix, such as `BC7_UNORM`; `unknown` for values that DirectXTex
-    /// refuses.
+    /// The format's name without its prefix, such as `BC7_UNORM`; `unknown` for formats that
+    /// DirectXTex refuses.
     pub fn format_name(&self) -> &'static str {
         pixel_format(self.format).map_or("unknown", |format| format.name)
     }
@@ -167,7 +172,7 @@ impl Texture {
             TexelLayout::Rows(pixels, bytes) | TexelLayout::Planes(pixels, bytes, _) => {
                 (groups(width, pixels, bytes), FLAG_PITCH)
             }
-            // The largest sizes do not fit into the field.
+            // The length of the largest textures exceeds the field.
             TexelLayout::Blocks(bytes) => {
                 (groups(width.max(1), 4, bytes).checked_mul(height.max(1).div_ceil(4))?, FLAG_LINEAR_SIZE)
             }
@@ -178,14 +183,14 @@ impl Texture {
 
 /// The fields of a header that depend on the pixel format.
 struct Pixels {
-    /// Bytes of a row or of a mip, depending on `pitch_flag`.
+    /// Bytes of a row or of the largest mip, depending on `pitch_flag`.
     pitch: u32,
     pitch_flag: u32,
     legacy: Legacy,
 }
 
-/// The format with `_UNORM` where this one has `_UNORM_SRGB` or, of blocks, `_TYPELESS`; the same if there is none. What
-/// pixels without a type hold is not known.
+/// Replaces `_UNORM_SRGB` and, for block formats, `_TYPELESS` by `_UNORM`. Other formats stay as
+/// they are, including typeless pixels: nothing says what those hold.
 fn without_kind(format: u8) -> u8 {
     let Some(PixelFormat { name, layout, .. }) = pixel_format(format) else { return format };
     let of_blocks = name.strip_suffix("_TYPELESS").filter(|_| matches!(layout, TexelLayout::Blocks(_)));
@@ -194,7 +199,7 @@ fn without_kind(format: u8) -> u8 {
     PIXEL_FORMATS.iter().find(is_plain).map_or(format, |it| it.value)
 }
 
-/// Bytes of a row of `width` pixels. The largest is 65,535 times 16, so that it never saturates.
+/// Bytes in a row of `width` pixels. The maximum is 65,535 times 16, so this never saturates.
 fn groups(width: u32, pixels: u32, bytes: u32) -> u32 {
     width.div_ceil(pixels).saturating_mul(bytes)
 }

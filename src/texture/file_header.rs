@@ -1,20 +1,20 @@
-//! The headers of texture files, read: DDS as any program writes it, its XBOX variant, and GNF.
+//! Parses the headers of texture files: DDS as any program writes it, its XBOX variant, and GNF.
 //!
-//! Nothing that a header states is believed before it is checked: sides, counts and masks are bounded here, the length
-//! of the file is for whoever reads texels.
+//! Nothing in a header is trusted before it is checked. Sides, counts and masks are bounded here.
+//! The code that reads texels checks the length of the file.
 
 use super::pixel_format::{Legacy, TexelLayout, pixel_format};
 use super::{dds, gnf, xbox};
 
-/// No header that is read is longer, in bytes; a file's first bytes are enough.
+/// Maximum length of a header that is read, in bytes. The first bytes of a file are enough.
 pub const HEADER_MAX: usize = 256;
-/// The longest side that Direct3D allows, in pixels.
+/// Maximum side that Direct3D allows, in pixels.
 pub const SIDE_MAX: u32 = 16_384;
 
 const LEGACY_LEN: usize = 128;
 const DX10_LEN: usize = 148;
 
-// Bits of a DDS header's words (`ddspf.dwFlags`, `dwCaps2`) and values of its extension.
+// Bits of words of a DDS header (`ddspf.dwFlags`, `dwCaps2`) and values of its extension.
 const PIXELS_ALPHA: u32 = 0x1;
 const PIXELS_ALPHA_ONLY: u32 = 0x2;
 const PIXELS_FOURCC: u32 = 0x4;
@@ -26,63 +26,63 @@ const CAPS2_VOLUME: u32 = 0x20_0000;
 const DIMENSION_3D: u32 = 4;
 const MISC_CUBE: u32 = 4;
 
-/// What a texture file's header states, each value within its bounds.
+/// What the header of a texture file states. Every value is within its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileHeader {
-    /// Bytes before the texels.
+    /// Offset of the texels in bytes.
     pub len: u64,
     /// Width of the largest mip, in pixels: 1 to [`SIDE_MAX`].
     pub width: u32,
     /// Height of the largest mip, in pixels: 1 to [`SIDE_MAX`].
     pub height: u32,
-    /// Slices of the largest mip: 1 but for volumes, at most [`SIDE_MAX`].
+    /// Slices of the largest mip: 1 to [`SIDE_MAX`] for volumes, otherwise 1.
     pub depth: u32,
-    /// How many mips there are: 1 to as many as halve the longest side to one pixel.
+    /// Number of mips, at least 1. At the maximum, the smallest mip is one pixel.
     pub mips: u32,
-    /// Whether there are six faces.
+    /// Whether the texture is a cube with six faces.
     pub cube: bool,
-    /// The texels' format.
+    /// Format of the texels.
     pub pixels: Pixels,
-    /// How texels of a console are arranged, see [`super::tiling`]; `None` for those of a PC.
+    /// Arrangement of a console's texels, see [`super::tiling`]; `None` for those of a PC.
     pub tile_mode: Option<u8>,
 }
 
 /// A format of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pixels {
-    /// A value of `DXGI_FORMAT` that the table of formats has.
+    /// A value of `DXGI_FORMAT` from the table of formats.
     Format(u8),
-    /// Bits of pixels of one to four bytes.
+    /// Pixels of one to four bytes, described by bit masks.
     Masks(Masks),
 }
 
-/// Where the channels of a pixel are, as headers without the DX10 extension state it.
+/// Bit positions of the channels in a pixel, for headers without the DX10 extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Masks {
-    /// Of a pixel: 1 to 4.
+    /// Bytes per pixel: 1 to 4.
     pub bytes: u32,
-    /// Of red, green, blue and alpha; each is 0 or one run of bits within the pixel.
+    /// Masks of red, green, blue and alpha. Each is 0 or one run of bits within the pixel.
     pub masks: [u32; 4],
-    /// Whether red is the brightness of all three.
+    /// Whether the red mask is the brightness of all three colours.
     pub is_luminance: bool,
     /// Whether values are signed.
     pub is_signed: bool,
 }
 
-/// Why bytes are no header of a texture that can be read.
+/// Why bytes are not the header of a readable texture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderError {
-    /// They begin neither as DDS nor as GNF.
+    /// The bytes begin neither as DDS nor as GNF.
     NotTexture,
-    /// They end within the header.
+    /// The bytes end within the header.
     Short,
-    /// A field has a value that no texture has: its name, its offset and the value.
+    /// A field has an impossible value: the field's name, its offset and the value.
     Field(&'static str, u32, u32),
-    /// A FourCC that states no known format.
+    /// The FourCC is not that of a known format.
     FourCc([u8; 4]),
-    /// A value of `DXGI_FORMAT` that is unknown.
+    /// The value of `DXGI_FORMAT` is unknown.
     Unknown(u32),
-    /// A GNF texture whose format or kind is not known.
+    /// The format or kind of a GNF texture is unknown.
     Gnf,
 }
 
@@ -104,10 +104,10 @@ impl std::fmt::Display for HeaderError {
 impl std::error::Error for HeaderError {}
 
 impl FileHeader {
-    /// Reads the header that a file's first bytes are: [`HEADER_MAX`] of them, or the whole file.
+    /// Parses the header at the beginning of a file. `bytes` must be the first [`HEADER_MAX`]
+    /// bytes, or the whole file.
     ///
-    /// # Errors
-    /// What is wrong with it.
+    /// # Errors The first fault in the header.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         match bytes.first_chunk::<4>() {
             Some(b"DDS ") => parse_dds(bytes),
@@ -116,7 +116,7 @@ impl FileHeader {
         }
     }
 
-    /// The name of its pixel format.
+    /// Name of the pixel format.
     pub fn format_name(&self) -> String {
         match self.pixels {
             Pixels::Format(value) => pixel_format(value).map_or("unknown", |format| format.name).to_owned(),
@@ -132,8 +132,8 @@ impl FileHeader {
         (half(self.width), half(self.height))
     }
 
-    /// Bytes of a row of texels in a mip, and how many rows one slice of it has; a row of blocks is one row. `None` for
-    /// video with several planes.
+    /// The length of a row of texels in a mip in bytes, and the number of rows in one slice. A row
+    /// of blocks counts as one row. `None` for video with several planes.
     pub fn mip_rows(&self, mip: u32) -> Option<(u64, u32)> {
         let (width, height) = self.mip_sides(mip);
         let layout = match self.pixels {
@@ -148,7 +148,8 @@ impl FileHeader {
         }
     }
 
-    /// Where the first slice of the first face of a mip begins, in bytes from the beginning of the texels in rows.
+    /// Offset of a mip in bytes, for texels in rows: where the first slice of its first face
+    /// begins, counted from the first texel.
     pub fn mip_offset(&self, mip: u32) -> Option<u64> {
         let mut offset = 0;
         for larger in 0..mip {
@@ -158,7 +159,7 @@ impl FileHeader {
         Some(offset)
     }
 
-    /// The same as an archive states it, for the tiling of consoles.
+    /// This texture as an archive would state it, for the tiling of consoles.
     pub fn texture(&self) -> Option<dds::Texture> {
         let Pixels::Format(format) = self.pixels else { return None };
         let side = |side| u16::try_from(side).ok();
@@ -215,7 +216,8 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
 }
 
 fn parse_gnf(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
-    // What follows the first eight bytes; several textures have a descriptor each, of which the first is taken.
+    // The length does not count the first eight bytes. A file with several textures has a
+    // descriptor for each; only the first is used.
     let len = require("the length of the header", 4, word(bytes, 4)?, |it| (40..0x1_0000).contains(&it))?;
     let descriptor = bytes.get(16..).and_then(|it| it.first_chunk::<32>()).ok_or(HeaderError::Short)?;
     let descriptor = gnf::Descriptor(*descriptor);
@@ -233,10 +235,10 @@ fn parse_gnf(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
     })
 }
 
-/// The format that a FourCC states: those of the table, and those that other programs and older ones write.
+/// The format of a FourCC: codes of the table, and codes that other and older programs write.
 fn format_of(code: [u8; 4]) -> Option<u8> {
     let other = match &code {
-        // Colours multiplied by alpha, otherwise the same.
+        // DXT2 and DXT4 have colours multiplied by alpha; otherwise they equal DXT3 and DXT5.
         b"DXT2" => Some(74),
         b"DXT4" => Some(77),
         b"ATI1" => Some(80),
@@ -249,7 +251,7 @@ fn format_of(code: [u8; 4]) -> Option<u8> {
     other.or_else(|| (0..=u8::MAX).find(is_stated))
 }
 
-/// The masks of a header without a FourCC.
+/// Parses the masks of a header without a FourCC.
 fn masks(bytes: &[u8], flags: u32) -> Result<Masks, HeaderError> {
     let bits = require("the bits of a pixel", 88, word(bytes, 88)?, |it| matches!(it, 8 | 16 | 24 | 32))?;
     let mut masks = [word(bytes, 92)?, word(bytes, 96)?, word(bytes, 100)?, word(bytes, 104)?];
@@ -274,7 +276,7 @@ fn is_side(value: u32) -> bool {
     (1..=SIDE_MAX).contains(&value)
 }
 
-/// A value that a check accepts.
+/// Returns the value if the check accepts it.
 fn require(
     name: &'static str,
     at: u32,

@@ -1,15 +1,16 @@
-//! Textures of the PlayStation 4: the GNF header that a `GNMF` archive leaves out, and the DDS texture that a GNF
-//! texture is.
+//! Textures of the PlayStation 4: the GNF header that a `GNMF` archive leaves out, and the
+//! conversion to a DDS texture.
 //!
-//! The archive stores the GPU's own description of the texture, 32 bytes that are called T#. Its fields are those of
-//! the public descriptions of AMD's GCN GPUs (FORMATS.md section 6.1); the header is the one that GFD-Studio writes,
-//! with the stream size in little-endian order [unverified: no file of Sony's tools was at hand].
+//! The archive stores the GPU's own description of the texture, 32 bytes that are called T#. Its
+//! fields follow the public descriptions of AMD's GCN GPUs (FORMATS.md section 6.1). The header is
+//! the one that GFD-Studio writes, with the stream size in little-endian order [unverified: no file
+//! of Sony's tools was at hand].
 
 use super::dds;
 
-/// Bytes of a GNF header.
+/// Length of a GNF header in bytes.
 pub const HEADER_LEN: u64 = 256;
-/// Of what follows the first eight bytes of the header, in bytes.
+/// Length of the header after its first eight bytes.
 const CONTENT_LEN: u32 = 248;
 /// Version 2, one texture, data aligned to 256 bytes.
 const VERSION: [u8; 4] = [2, 1, 8, 0];
@@ -19,7 +20,8 @@ const VERSION: [u8; 4] = [2, 1, 8, 0];
 pub struct Descriptor(pub [u8; 32]);
 
 impl Descriptor {
-    /// The header of a file with `data` bytes of texels: [`HEADER_LEN`] bytes. The descriptor is copied as it is.
+    /// Builds the header of a file with `data` bytes of texels: [`HEADER_LEN`] bytes. The
+    /// descriptor is copied unchanged.
     pub fn header(&self, data: u64) -> Vec<u8> {
         let size = u32::try_from(data.saturating_add(HEADER_LEN)).unwrap_or(u32::MAX);
         let mut header = b"GNF ".to_vec();
@@ -41,34 +43,35 @@ impl Descriptor {
         self.field(2, 14, 14) as u16 + 1
     }
 
-    /// How many mips there are: 1 to 16.
+    /// Number of mips: 1 to 16.
     pub fn mips(&self) -> u8 {
         self.field(3, 16, 4) as u8 + 1
     }
 
-    /// The data format: bits and channels.
+    /// Data format: bits and channels.
     #[doc(hidden)]
     pub fn data_format(&self) -> u8 {
         self.field(1, 20, 6) as u8
     }
 
-    /// The number format: 0 UNORM, 1 SNORM, 4 UINT, 5 SINT, 7 FLOAT, 9 SRGB.
+    /// Number format: 0 UNORM, 1 SNORM, 4 UINT, 5 SINT, 7 FLOAT, 9 SRGB.
     #[doc(hidden)]
     pub fn number_format(&self) -> u8 {
         self.field(1, 26, 4) as u8
     }
 
-    /// The tiling index, which is the tile mode: see [`super::tiling`].
+    /// Tiling index, which is the tile mode: see [`super::tiling`].
     pub fn tile_mode(&self) -> u8 {
         self.field(3, 20, 5) as u8
     }
 
-    /// The type: 9 is 2D, 11 a cube.
+    /// Type: 9 is 2D, 11 is a cube.
     pub fn texture_type(&self) -> u8 {
         self.field(3, 28, 4) as u8
     }
 
-    /// The same as a DDS texture; `None` but for block formats, 2D or a cube, and all mips from the first on.
+    /// This texture as a DDS texture. `None` unless it has a block format, is 2D or a cube, and has
+    /// all mips from the first on.
     pub fn texture(&self) -> Option<dds::Texture> {
         let cube = match self.texture_type() {
             9 => false,
@@ -80,7 +83,7 @@ impl Descriptor {
         Some(dds::Texture { width: self.width(), height: self.height(), mips: self.mips(), format, cube })
     }
 
-    /// `bits` bits of a word, from bit `from` on.
+    /// Extracts `bits` bits of a word, from bit `from` on.
     fn field(&self, word: usize, from: u32, bits: u32) -> u32 {
         let (words, _) = self.0.as_chunks::<4>();
         let word = words.get(word).copied().map_or(0, u32::from_le_bytes);
@@ -88,8 +91,8 @@ impl Descriptor {
     }
 }
 
-/// The `DXGI_FORMAT` of a block format. BC6 is a float format: UNORM stands for unsigned, SNORM for signed (as in
-/// Mesa for these GPUs; \[unverified\] for the PlayStation 4).
+/// The `DXGI_FORMAT` of a block format. BC6 is a float format; for it, UNORM means unsigned and
+/// SNORM signed, as in Mesa for these GPUs (\[unverified\] for the PlayStation 4).
 fn dxgi(data_format: u8, number_format: u8) -> Option<u8> {
     const UNORM: u8 = 0;
     const SNORM: u8 = 1;

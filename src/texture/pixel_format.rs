@@ -1,4 +1,4 @@
-//! The table of pixel formats (FORMATS.md section 5): the one place that knows a format.
+//! The table of pixel formats (FORMATS.md section 5). Formats are defined only here.
 
 use Legacy::{Code, Dx10, Masks};
 use PlaneHeight::{Any, Even};
@@ -7,48 +7,48 @@ use TexelLayout::{Blocks, Planes, Rows};
 /// A pixel format that DirectXTex writes.
 #[derive(Debug)]
 pub struct PixelFormat {
-    /// Its number in `DXGI_FORMAT`.
+    /// Number in `DXGI_FORMAT`.
     pub value: u8,
-    /// Its name there, without the prefix.
+    /// Name in `DXGI_FORMAT`, without the prefix.
     pub name: &'static str,
-    /// The layout of its texels in memory.
+    /// Layout of the texels in memory.
     pub layout: TexelLayout,
-    /// How a header without the DX10 extension states it.
+    /// How a header without the DX10 extension declares this format.
     pub legacy: Legacy,
 }
 
-/// How texels are laid out in memory, and so what a header's pitch field counts.
+/// How texels are laid out in memory. This decides what a header's pitch field counts.
 #[derive(Clone, Copy, Debug)]
 pub enum TexelLayout {
-    /// Rows of groups: pixels in a group, bytes of a group.
+    /// Rows of groups: pixels per group, bytes per group.
     Rows(u32, u32),
-    /// Blocks of 4 by 4 pixels: bytes of a block.
+    /// Blocks of 4 by 4 pixels: bytes per block.
     Blocks(u32),
-    /// Video with more than one plane: pixels in a group and bytes of a group in the first plane.
+    /// Video with more than one plane: pixels and bytes per group in the first plane.
     Planes(u32, u32, PlaneHeight),
 }
 
-/// Which heights a format with planes can have.
+/// Which heights are valid for a format with planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaneHeight {
-    /// All.
+    /// All heights.
     Any,
-    /// DirectXTex refuses odd heights.
+    /// Even heights only; DirectXTex refuses odd ones.
     Even,
 }
 
-/// The pixel format of a 128-byte DDS header.
+/// How a 128-byte DDS header declares a pixel format.
 #[derive(Clone, Copy, Debug)]
 pub enum Legacy {
-    /// None: the 20-byte DX10 extension states this format.
+    /// Not at all: this format needs the 20-byte DX10 extension.
     Dx10,
-    /// A FourCC, or a number of `D3DFORMAT` in its place.
+    /// By a FourCC, or by a number of `D3DFORMAT` in its place.
     Code([u8; 4]),
-    /// Flags, bits in a pixel, and the masks of red, green, blue and alpha.
+    /// By flags, bits per pixel, and the masks of red, green, blue and alpha.
     Masks(u32, u32, [u32; 4]),
 }
 
-/// The row of a `DXGI_FORMAT` value, or `None` for the values that DirectXTex refuses.
+/// The row of a `DXGI_FORMAT` value; `None` for values that DirectXTex refuses.
 pub fn pixel_format(value: u8) -> Option<&'static PixelFormat> {
     let index = PIXEL_FORMATS.binary_search_by_key(&value, |format| format.value);
     index.ok().and_then(|index| PIXEL_FORMATS.get(index))
@@ -58,8 +58,8 @@ const fn row(value: u8, name: &'static str, layout: TexelLayout, legacy: Legacy)
     PixelFormat { value, name, layout, legacy }
 }
 
-/// Every format that DirectXTex writes, ascending. Widths and pixel formats are those of its headers as of
-/// December 2023; 116 to 120, 189 and 190 are numbers of the Xbox consoles.
+/// Every format that DirectXTex writes, ascending. Widths and pixel formats are those of its
+/// headers as of December 2023. 116 to 120, 189 and 190 are numbers of the Xbox consoles.
 pub(super) static PIXEL_FORMATS: &[PixelFormat] = &[
     row(1, "R32G32B32A32_TYPELESS", Rows(1, 16), Dx10),
     row(2, "R32G32B32A32_FLOAT", Rows(1, 16), Code([116, 0, 0, 0])),

@@ -1,25 +1,28 @@
-//! Texels in the tiling of consoles' GPUs, rearranged into the rows of a DDS file.
+//! Rearranges texels in the tiling of consoles' GPUs into the rows of a DDS file.
 //!
-//! The Xbox One and the PlayStation 4 have the same family of GPU (GCN, "Sea Islands") and the same numbers for its
-//! tile modes. Supported is *1D thin*: tiles of 8 by 8 elements, row by row, and within a tile the bits of an
-//! element's index are x0 y0 x1 y1 x2 y2 from the lowest. An element is a pixel, or a block of 4 by 4 pixels. Mips
-//! follow each other from the largest, each in whole tiles and a multiple of 256 bytes; the faces of a cube are
-//! stored within each mip, where a DDS file stores the mips within each face. (FORMATS.md sections 6.3 and 7.)
+//! The Xbox One and the PlayStation 4 have GPUs of one family (GCN, "Sea Islands") and number its
+//! tile modes alike. Only *1D thin* is supported. Its tiles are 8 by 8 elements and stored row by
+//! row. Within a tile, the bits of an element's index are x0 y0 x1 y1 x2 y2, lowest first. An
+//! element is a pixel, or a block of 4 by 4 pixels.
 //!
-//! No archive of a console was at hand. The tiling is that of the public address libraries of this family of GPUs
-//! (Mesa's, and freegnm's for the PlayStation 4), checked only against a second implementation in the tests
-//! \[unverified\]. Two sources differ in how the smaller mips of textures are padded whose sides are no powers of
-//! two; the length of the data decides between them, see [`Padding`].
+//! Mips follow each other, largest first. Each is padded to whole tiles and to a multiple of 256
+//! bytes. The faces of a cube are stored within each mip, but a DDS file stores the mips within
+//! each face. (FORMATS.md sections 6.3 and 7.)
+//!
+//! No archive of a console was at hand. The tiling follows the public address libraries for these
+//! GPUs (Mesa's, and freegnm's for the PlayStation 4). It is checked only against a second
+//! implementation in the tests \[unverified\]. Two sources disagree on how to pad smaller mips if a
+//! side is not a power of two. The length of the data decides between them, see [`Padding`].
 
 use super::dds;
 use super::pixel_format::{TexelLayout, pixel_format};
 
-/// The tile mode of PC textures: plain rows.
+/// Tile mode of PC textures: plain rows.
 pub const LINEAR: u8 = 8;
-/// The tile mode that [`to_rows`] reads.
+/// Tile mode that [`to_rows`] reads.
 pub const THIN_1D: u8 = 13;
 
-/// Of a tile's side, in elements.
+/// Side of a tile, in elements.
 const TILE: u64 = 8;
 /// The length of each face of each mip is a multiple of this, in bytes.
 const ALIGNMENT: u64 = 256;
@@ -40,13 +43,13 @@ pub struct Surface {
     height: u32,
     mips: u8,
     faces: u8,
-    /// Of an element's side, in pixels: 1 or 4.
+    /// Side of an element in pixels: 1 or 4.
     side: u32,
     element: Element,
     padding: Padding,
 }
 
-/// The length of an element in bytes.
+/// The length of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Element {
     One,
@@ -56,7 +59,7 @@ enum Element {
     Sixteen,
 }
 
-/// Data that is not as long as its surface.
+/// The data is not as long as its surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongLength;
 
@@ -69,8 +72,8 @@ impl std::fmt::Display for WrongLength {
 impl std::error::Error for WrongLength {}
 
 impl Surface {
-    /// A texture whose smaller mips have `padding`. `None` for formats whose elements have no power of two of bytes,
-    /// for video, and for textures without a pixel.
+    /// Describes a texture whose smaller mips have `padding`. `None` if an element's length is not
+    /// a power of two, for video, and for textures without pixels.
     pub fn new(texture: &dds::Texture, padding: Padding) -> Option<Self> {
         let (side, bytes) = match pixel_format(texture.format)?.layout {
             TexelLayout::Rows(1, bytes) => (1, bytes),
@@ -99,8 +102,9 @@ impl Surface {
         })
     }
 
-    /// The surface whose tiled data is `len` bytes long, which decides the padding. Where both paddings are as long
-    /// they are the same, except for a mip of 3 by 2 tiles of one-byte elements: there the hardware's is taken.
+    /// Describes a texture whose tiled data is `len` bytes long; the length decides the padding. If
+    /// both paddings have this length, they are identical, except for a mip of 3 by 2 tiles of
+    /// one-byte elements. Then the hardware's padding (powers of two) wins.
     pub fn with_tiled_len(texture: &dds::Texture, len: u64) -> Option<Self> {
         [Padding::PowersOfTwo, Padding::Tiles]
             .into_iter()
@@ -108,12 +112,12 @@ impl Surface {
             .find(|surface| surface.tiled_len() == len)
     }
 
-    /// The length of all its faces and mips in bytes, tiled.
+    /// Length of all faces and mips in bytes, tiled.
     pub fn tiled_len(&self) -> u64 {
         self.levels().map(|level| level.tiled_len(self.element.bytes())).sum::<u64>() * u64::from(self.faces)
     }
 
-    /// The length of all its faces and mips in bytes, in rows.
+    /// Length of all faces and mips in bytes, in rows.
     pub fn linear_len(&self) -> u64 {
         self.face_len() * u64::from(self.faces)
     }
@@ -156,13 +160,15 @@ impl Element {
     }
 }
 
-/// One face of one mip, in elements. The largest is 65,535 by 65,535, so that sums of bytes are far from 64 bits.
+/// One face of one mip, in elements. The maximum is 65,535 by 65,535, so sums of bytes fit into 64
+/// bits easily.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     width: u64,
     height: u64,
-    /// Elements of a tiled row, and tiled rows, with the padding.
+    /// Elements per tiled row, with padding.
     pitch: u64,
+    /// Tiled rows, with padding.
     rows: u64,
 }
 
@@ -176,10 +182,10 @@ impl Level {
     }
 }
 
-/// Puts the texels of a 1D thin surface into rows: faces, within them mips, within them rows.
+/// Rearranges the texels of a 1D thin surface into rows: faces, then mips, then rows.
 ///
-/// # Errors
-/// [`WrongLength`] where `tiled` or `linear` is not as long as the surface; then nothing is written.
+/// # Errors [`WrongLength`] if `tiled` or `linear` is not as long as the surface. Nothing is
+/// written then.
 pub fn to_rows(surface: &Surface, tiled: &[u8], linear: &mut [u8]) -> Result<(), WrongLength> {
     let is_len = |bytes: &[u8], len: u64| u64::try_from(bytes.len()) == Ok(len);
     if !is_len(tiled, surface.tiled_len()) || !is_len(linear, surface.linear_len()) {
@@ -195,7 +201,7 @@ pub fn to_rows(surface: &Surface, tiled: &[u8], linear: &mut [u8]) -> Result<(),
     Ok(())
 }
 
-/// Lengths were compared, so that they fit and every slice is in bounds.
+/// The caller has compared the lengths, so they fit and every slice is in bounds.
 fn to_rows_levels<const BYTES: usize>(surface: &Surface, mut tiled: &[u8], linear: &mut [u8]) {
     let element = BYTES as u64;
     let face_len = surface.face_len() as usize;
@@ -222,5 +228,5 @@ fn to_rows_level<const BYTES: usize>(level: &Level, tiled: &[u8], linear: &mut [
     }
 }
 
-/// Three bits with a gap of one between them, for x; twice that for y.
+/// Spreads three bits, with a gap of one bit after each. This is x; y is twice that.
 const SPREAD: [usize; 8] = [0, 1, 4, 5, 16, 17, 20, 21];
