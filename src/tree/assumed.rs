@@ -1,18 +1,20 @@
-//! Folders that are assumed because they may contain a file which only its hash can find. They have no node.
+//! Assumed folders: folders that may contain a file which only its hash can find. They have no
+//! node.
 //!
-//! Anybody can make as many as there are names, so one is kept only while the kernel holds its number: lookups are counted,
-//! as FUSE asks of a file system. A number is never given again.
+//! Any program can create an unlimited number of them by looking up names. So an assumed folder is
+//! kept only while the kernel references its inode number: lookups are counted, as FUSE requires. A
+//! number is never used again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// The assumed folders that the kernel holds.
+/// The assumed folders that the kernel references.
 #[derive(Debug, Default)]
 pub(super) struct AssumedFolders {
     numbers: HashMap<(u64, Box<[u8]>), u64>,
-    /// By number, so that the oldest is the first.
+    /// By inode number, so that the oldest folder comes first.
     folders: BTreeMap<u64, AssumedFolder>,
-    /// The last that [`AssumedFolders::surplus`] returned.
+    /// The last inode number that [`AssumedFolders::surplus`] returned.
     returned: u64,
 }
 
@@ -20,13 +22,13 @@ pub(super) struct AssumedFolders {
 pub(super) struct AssumedFolder {
     pub(super) parent: u64,
     pub(super) name: Box<[u8]>,
-    /// How often the kernel was given the number, less what it forgot.
+    /// How many lookups returned the inode number, minus those that the kernel forgot.
     lookups: u64,
 }
 
 impl AssumedFolders {
-    /// The number of a name in the folder with another number; counted as one lookup. A new one has the number that `allocate`
-    /// returns; `None` where that has none.
+    /// The inode number of `name` in the folder with the number `parent`. This counts as one
+    /// lookup. A new folder gets its number from `allocate`; `None` if that returns none.
     pub(super) fn look_up(
         &mut self,
         parent: u64,
@@ -46,7 +48,7 @@ impl AssumedFolders {
         Some(ino)
     }
 
-    /// Records that the kernel dropped a number, which it was given so many times.
+    /// Records that the kernel forgot `lookups` lookups of an inode number.
     pub(super) fn forget(&mut self, ino: u64, lookups: u64) {
         let Some(folder) = self.folders.get_mut(&ino) else { return };
         folder.lookups = folder.lookups.saturating_sub(lookups);
@@ -57,17 +59,18 @@ impl AssumedFolders {
         }
     }
 
-    /// The folder with a number.
+    /// The folder with an inode number.
     pub(super) fn get(&self, ino: u64) -> Option<&AssumedFolder> {
         self.folders.get(&ino)
     }
 
-    /// How many there are.
+    /// The number of assumed folders.
     pub(super) fn len(&self) -> usize {
         self.folders.len()
     }
 
-    /// Parents and names of those beyond `most`, the oldest; at most `step` at a time, and not again before all others.
+    /// Parents and names of the oldest folders beyond `most`, at most `step` of them. A folder is
+    /// returned again only after all others.
     pub(super) fn surplus(&mut self, most: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
         let count = self.len().saturating_sub(most).min(step);
         let next = |returned| self.folders.range((Excluded(returned), Unbounded)).take(count);

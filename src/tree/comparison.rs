@@ -1,4 +1,5 @@
-//! What differs between the trees of two views, and the inode numbers of the later one: what did not change keeps its own.
+//! Compares the trees of two views, and gives the later tree its inode numbers: unchanged nodes
+//! keep theirs.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,50 +10,53 @@ use super::spelling::Spellings;
 use super::tree::Tree;
 use crate::format::EntryId;
 
-/// What differs, as far as the kernel remembers it.
+/// The differences between two views that matter to what the kernel caches.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Folders by their own numbers, and names in them that stand for something else now. Of a folder that is new its own name
-    /// is one, and none below it.
+    /// Names that now stand for something else, each with its folder's own number. If a folder is
+    /// new, its own name is included, but no names below it.
     pub names: Vec<(u64, Box<[u8]>)>,
-    /// The same of names that stand for what they stood for, and are no longer the stored spelling.
+    /// Names that stand for the same as before but are no longer the stored spelling, each with its
+    /// folder's own number.
     pub respelled: Vec<(u64, Box<[u8]>)>,
-    /// Own numbers of folders whose listings or attributes are others now.
+    /// Own numbers of folders whose listing or attributes changed.
     pub folders: Vec<u64>,
-    /// Files that the later view does not have: their numbers, and their entries in the earlier one.
+    /// Files that the later view does not have: their inode numbers, and their entries in the
+    /// earlier view.
     pub retired: Vec<(u64, EntryId)>,
-    /// Numbers of files that are the same, and whose bytes may be others all the same.
+    /// Inode numbers of files that were kept although their bytes may have changed.
     pub uncertain: Vec<u64>,
-    /// How many files the layers of the later view have that were not there, by layer.
+    /// How many files are new, by layer of the later view.
     pub added: BTreeMap<u16, usize>,
-    /// The same of other files that were there.
+    /// How many files replaced another file of the same path, by layer of the later view.
     pub replaced: BTreeMap<u16, usize>,
-    /// Files of layers of the earlier view that are gone.
+    /// How many files are gone, by layer of the earlier view.
     pub removed: BTreeMap<u16, usize>,
 }
 
 impl Changes {
-    /// Whether both views are one to the kernel.
+    /// Whether the kernel would notice no difference.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.respelled.is_empty() && self.folders.is_empty()
     }
 }
 
-/// How files of two views compare.
+/// Compares files of two views.
 pub trait CompareFiles {
-    /// Whether an entry of the later view is the same file as one of the earlier that has its path.
+    /// Whether an entry of the later view is the same file as the earlier view's entry at its path.
     fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool;
 
-    /// Whether the bytes of a kept file are certainly the same.
+    /// Whether the bytes of a kept file are certainly unchanged.
     fn is_certain(&self, _later: EntryId, _earlier: EntryId) -> bool {
         true
     }
 
-    /// The number that the kernel may still hold of an entry of the later view, which an earlier one showed.
+    /// The inode number that the kernel may still reference for an entry of the later view, if an
+    /// earlier view showed that entry.
     fn held(&self, later: EntryId) -> Option<u64>;
 }
 
-/// Compares two trees, and numbers the later one. `None` where all numbers were given.
+/// Compares two trees, and numbers the later one. `None` if numbers ran out.
 pub fn compare(
     earlier: &Tree,
     later: Tree,
@@ -76,13 +80,14 @@ struct Comparison<'a, F> {
     later: &'a Tree,
     spellings: &'a Spellings,
     files: &'a F,
-    /// Of the later tree's nodes; 0 for those that were not reached.
+    /// Inode numbers of the later tree's nodes; 0 for nodes that were not reached yet.
     numbers: Vec<u32>,
     changes: Changes,
 }
 
 impl<F: CompareFiles> Comparison<'_, F> {
-    /// Compares a folder that both have, whose number is known; folders in it that both have are put on `pairs`.
+    /// Compares a folder that both trees have and whose number is known. Pushes the subfolders that
+    /// both have on `pairs`.
     fn folder(&mut self, then: NodeId, now: NodeId, pairs: &mut Vec<(NodeId, NodeId)>) -> Option<()> {
         let (earlier, later) = (self.earlier, self.later);
         let mut is_changed = earlier.folder_time(then) != later.folder_time(now);
@@ -114,7 +119,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
         Some(())
     }
 
-    /// Compares what has one name in both; returns whether the listing of its folder differs.
+    /// Compares two nodes of one name. Returns whether the listing of their folder differs.
     fn child(
         &mut self,
         (parent_then, then): (NodeId, NodeId),
@@ -154,19 +159,19 @@ impl<F: CompareFiles> Comparison<'_, F> {
                 return Some(true);
             }
         }
-        // The root of a mount that was respelled above has no names of its own.
+        // A folder that only moved because a folder above it was respelled keeps its name.
         if is_respelled {
             self.changes.respelled.push((old_parent, Box::from(old_name)));
         }
         Some(is_respelled)
     }
 
-    /// The number of a folder under another spelling than before: the one that this spelling has.
+    /// The number of a folder whose spelling changed: the number of the new spelling, or a new one.
     fn respelled_folder(&self, parent: u64, name: &[u8]) -> Option<u64> {
         self.spellings.known(parent, name).or_else(|| self.spellings.allocate())
     }
 
-    /// Takes out a node of the earlier tree with all that is below it.
+    /// Records the removal of a node of the earlier tree with everything below it.
     fn remove(&mut self, node: NodeId) {
         let mut nodes = vec![node];
         while let Some(node) = nodes.pop() {
@@ -174,7 +179,8 @@ impl<F: CompareFiles> Comparison<'_, F> {
             self.changes.names.push((parent, Box::from(self.earlier.name(node))));
             match self.earlier.kind(node) {
                 Kind::Folder => {
-                    // Whoever has it open would go on listing what was in it.
+                    // Otherwise a program that has the folder open would continue to list its old
+                    // content.
                     self.changes.folders.push(self.earlier.ino(node));
                     nodes.extend(self.earlier.children(node));
                 }
@@ -186,7 +192,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
         }
     }
 
-    /// Numbers a node of the later tree with all that is below it.
+    /// Numbers a new node of the later tree with everything below it.
     fn add(&mut self, node: NodeId) -> Option<()> {
         let parent = self.ino(self.later.parent(node));
         self.changes.names.push((parent, Box::from(self.later.name(node))));
@@ -212,7 +218,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
     }
 
     fn set(&mut self, node: NodeId, number: u64) {
-        // All numbers are below 2^32: so they were allocated.
+        // Cannot fail, because all allocated numbers are below 2^32.
         self.numbers[node.0 as usize] = u32::try_from(number).unwrap_or(0);
     }
 

@@ -6,12 +6,12 @@ use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash, xbox};
 use crate::limits::{NAMES_PATHS_MAX, NAMES_TEXT_MAX};
 
-/// Paths by their hash, in every hash family. One serves all archives of a command, on all threads; the paths are
-/// hashed for a family at its first use.
+/// Known paths by their hash, in every hash family. All archives and threads of a command share one
+/// dictionary. Paths are hashed for a family when it is first used.
 #[derive(Debug, Default)]
 pub struct Dictionary {
     encoding: Encoding,
-    /// All paths, one after the other, in `encoding`.
+    /// All paths in `encoding`, one after the other.
     text: Vec<u8>,
     /// The start and end of each path in `text`.
     paths: Vec<(u32, u32)>,
@@ -21,10 +21,10 @@ pub struct Dictionary {
     fo4: OnceLock<Index>,
 }
 
-/// Paths by hash, sorted; of paths with one hash, the first that was listed.
+/// Paths sorted by hash. If paths have the same hash, only the first in the lists.
 type Index = Vec<(Hash, u32)>;
 
-/// More paths, or more bytes of paths, than the limits.
+/// Error if the lists have more paths, or more bytes of paths, than the limits allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyPaths;
 
@@ -37,7 +37,7 @@ impl std::fmt::Display for TooManyPaths {
 impl std::error::Error for TooManyPaths {}
 
 impl Dictionary {
-    /// Limit in bytes of all lists together; all known paths of all games take about 40 MiB.
+    /// Maximum number of bytes of all lists. All known paths of all games take about 40 MiB.
     pub const TEXT_MAX: usize = NAMES_TEXT_MAX;
 
     /// A dictionary without paths, for archives whose names are in `encoding`.
@@ -45,8 +45,9 @@ impl Dictionary {
         Self { encoding, ..Self::default() }
     }
 
-    /// Adds a list: UTF-8, one path a line, in any case and with either separator. Returns how many of its lines are
-    /// skipped: not UTF-8, or with characters that the archives' encoding lacks.
+    /// Adds a list in UTF-8 with one path a line, in any case and with either separator. Returns
+    /// how many lines were skipped because they are not UTF-8 or have characters that the archives'
+    /// encoding lacks.
     ///
     /// # Errors
     /// [`TooManyPaths`] beyond [`Dictionary::TEXT_MAX`] bytes or four million paths.
@@ -76,9 +77,10 @@ impl Dictionary {
         Ok(skipped)
     }
 
-    /// The path of a file with this hash, in the dictionary's encoding. A TES4 hash is looked up in the byte orders of
-    /// the PC and of the Xbox 360 and, for textures, as the PlayStation 3 makes it, whichever TES4 family the archive
-    /// is taken for.
+    /// The path of a file with this hash, in the dictionary's encoding. A TES4 hash is looked up in
+    /// the byte orders of the PC and of the Xbox 360. For textures, it is also looked up as the
+    /// PlayStation 3 hashes them. The archive's own TES4 family only decides which byte order is
+    /// tried first.
     pub fn path(&self, family: Family, hash: &Hash) -> Option<&[u8]> {
         if self.paths.is_empty() {
             return None;
@@ -87,7 +89,8 @@ impl Dictionary {
             Family::Tes3 => self.find(self.tes3.get_or_init(|| self.index(Family::Tes3)), hash),
             Family::Fo4 => self.find(self.fo4.get_or_init(|| self.index(Family::Fo4)), hash),
             Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3 => {
-                // Some tools store 0 for the root; its hash is the same in either byte order.
+                // Some tools store 0 for the root. The root's hash is the same in either byte
+                // order.
                 let root = Family::Tes4.folder(b"").filter(|_| hash.folder == 0);
                 let hash = &Hash { folder: root.unwrap_or(hash.folder), ..*hash };
                 let swapped = Hash { folder: xbox(hash.folder), file: xbox(hash.file) };
@@ -105,7 +108,7 @@ impl Dictionary {
     }
 
     fn index(&self, family: Family) -> Index {
-        // Hashes of the PlayStation 3 differ for textures only.
+        // Hashes of the PlayStation 3 differ only for textures.
         let is_hashed = |path: &[u8]| {
             family != Family::Tes4Ps3
                 || path.last_chunk::<4>().is_some_and(|it| it.eq_ignore_ascii_case(b".dds"))

@@ -1,11 +1,12 @@
-//! Numbers for files whose name is taken.
+//! Numbers for files whose name is already taken.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use crate::format::name::COMPONENT_MAX;
 
-/// The `n`th name for a file whose own name is taken: `foo.dds` becomes `foo (2).dds`. At most [`COMPONENT_MAX`] bytes.
+/// The `n`th name for a file whose own name is taken. For example, `foo.dds` becomes `foo (2).dds`.
+/// At most [`COMPONENT_MAX`] bytes.
 pub fn numbered(name: &str, n: u32) -> String {
     let dot = name.rfind('.').filter(|&at| at > 0 && name.len() - at <= COMPONENT_MAX / 2);
     let (stem, extension) = name.split_at(dot.unwrap_or(name.len()));
@@ -15,23 +16,24 @@ pub fn numbered(name: &str, n: u32) -> String {
     format!("{stem}{suffix}")
 }
 
-/// The numbered names of one folder.
+/// Gives out the numbered names of one folder.
 #[derive(Debug)]
 pub(super) struct Numbering {
     /// Keyed, so that no archive can store names that collide.
     hasher: RandomState,
-    /// Hashes of all folded names of the folder. Where two names have one hash, a number is skipped.
+    /// Hashes of all folded names of the folder. If two names have the same hash, a number is
+    /// skipped.
     taken: HashSet<u64>,
-    /// The first number that may be free, by the hash of the first numbered name with as many digits: names that are cut
-    /// to the same stem search once.
+    /// The first number that may be free. The key is the hash of the first numbered name with as
+    /// many digits, so names that are cut to the same stem share one search.
     next: HashMap<u64, u32>,
-    /// Names that were looked up.
+    /// How many names were tried.
     #[cfg(test)]
     tried: usize,
 }
 
 impl Numbering {
-    /// For a folder with these names.
+    /// Numbering for a folder that already has these names.
     pub(super) fn new<'a>(names: impl Iterator<Item = &'a [u8]>) -> Self {
         let hasher = RandomState::new();
         let taken = names.map(|name| folded_hash(&hasher, name)).collect();
@@ -44,7 +46,8 @@ impl Numbering {
         }
     }
 
-    /// The first free number of a name whose numbers up to `last` (1 for none) are taken; `None` where numbers run out.
+    /// The first free number for a name whose numbers up to `last` are taken (1 if none is). `None`
+    /// if numbers run out.
     pub(super) fn next(&mut self, name: &str, last: u32) -> Option<u32> {
         let mut first = 10_u32.pow(last.ilog10()).max(2);
         loop {

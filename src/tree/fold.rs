@@ -1,4 +1,5 @@
-//! Names without their case: ASCII letters only, as the games compare them; other bytes are unchanged.
+//! Folding of names: ASCII letters become lower case, as the games compare them; other bytes are
+//! unchanged.
 
 use std::cmp::Ordering;
 
@@ -6,12 +7,13 @@ use twox_hash::XxHash3_64;
 
 use crate::format::name::COMPONENT_MAX;
 
-/// The hash of a folded name: XXH3-64, seed 0, the same in every run and version. `None` for names longer than any in
-/// a tree.
+/// The hash of a folded name: XXH3-64 with seed 0, the same in every run and version. `None` if the
+/// name is longer than any name in a tree.
 pub(super) fn hash(name: &[u8]) -> Option<u64> {
     let mut buffer = [0; COMPONENT_MAX];
     let folded = buffer.get_mut(..name.len())?;
-    // Word by word, the last overlapping the one before: library calls for so few bytes cost more than the hash.
+    // Works word by word, and the last word may overlap the one before. Library calls for so few
+    // bytes cost more than the hash.
     match (name.last_chunk(), folded.last_chunk_mut()) {
         (Some(last), Some(end)) => {
             *end = fold(u64::from_be_bytes(*last)).to_be_bytes();
@@ -24,22 +26,23 @@ pub(super) fn hash(name: &[u8]) -> Option<u64> {
     Some(XxHash3_64::oneshot(&buffer[..name.len()]))
 }
 
-/// Bytes that are folded and compared at once.
+/// Number of bytes that are folded and compared at once.
 const WORD: usize = 8;
 
-/// The first eight folded bytes of a name, as a number that sorts as they do. Names with different prefixes differ,
-/// and are in the order of their prefixes.
+/// The first eight folded bytes of a name, as a number that sorts like them. Two names with
+/// different prefixes differ, and sort like their prefixes.
 pub(super) fn prefix(name: &[u8]) -> u64 {
     word(name).0
 }
 
-/// The order of names in a folder. Names contain no NUL, so the padding of [`prefix`] agrees with it.
+/// Compares two names in the order of a folder. Names contain no NUL, so the padding of [`prefix`]
+/// does not disturb this order.
 #[inline]
 pub(super) fn compare(mut a: &[u8], mut b: &[u8]) -> Ordering {
     loop {
         let ((first, more_a), (second, more_b)) = (word(a), word(b));
         match first.cmp(&second) {
-            // Names that are looked up may end in NULs, which are no padding.
+            // Names that are looked up may end in NULs, which are not padding.
             Ordering::Equal if more_a.is_empty() && more_b.is_empty() => return a.len().cmp(&b.len()),
             Ordering::Equal => (a, b) = (more_a, more_b),
             different => return different,
@@ -47,19 +50,19 @@ pub(super) fn compare(mut a: &[u8], mut b: &[u8]) -> Ordering {
     }
 }
 
-/// [`compare`] of two names of a tree whose prefixes are equal.
+/// As [`compare`], for two names of a tree whose prefixes are equal.
 #[inline]
 pub(super) fn compare_rest(a: &[u8], b: &[u8]) -> Ordering {
     compare(a.get(WORD..).unwrap_or_default(), b.get(WORD..).unwrap_or_default())
 }
 
-/// Whether two names are equal but for case.
+/// Whether two names are equal except for case.
 pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && compare(a, b) == Ordering::Equal
 }
 
-/// The first word of a name, folded and padded with NULs, and the rest. Whole words, because hundreds of names in one
-/// folder of textures begin alike and are sorted by their ends.
+/// The first word of a name, folded and padded with NULs, and the rest. Whole words are compared
+/// because hundreds of names in one folder of textures begin alike and differ only at their ends.
 fn word(name: &[u8]) -> (u64, &[u8]) {
     match name.split_first_chunk::<WORD>() {
         Some((first, rest)) => (fold(u64::from_be_bytes(*first)), rest),
@@ -67,7 +70,8 @@ fn word(name: &[u8]) -> (u64, &[u8]) {
     }
 }
 
-/// A name of less than eight bytes, padded with NULs. Where the two halves overlap they are equal.
+/// A name of fewer than eight bytes, padded with NULs. Its two halves are equal in the bytes where
+/// they overlap.
 fn short(name: &[u8]) -> u64 {
     let missing = 8 * WORD.wrapping_sub(name.len()) as u32;
     match (name.first_chunk(), name.last_chunk()) {
@@ -79,8 +83,9 @@ fn short(name: &[u8]) -> u64 {
     }
 }
 
-/// Eight bytes with ASCII upper case made lower case, all at once: the top bit of a byte's sum is set where the byte is
-/// at least `A`, or above `Z`; no sum of seven bits and these constants carries into the next byte.
+/// Folds eight bytes at once: ASCII upper case becomes lower case. The top bit of a byte's sum is
+/// set if the byte is at least `A`, or above `Z`. No sum of seven bits and these constants carries
+/// into the next byte.
 fn fold(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let low = word & (0x7f * ONES);

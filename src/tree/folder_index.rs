@@ -1,9 +1,10 @@
-//! Folders by their parent and folded name, while a layer or a tree is made of them.
+//! Folders by parent and folded name, used while a layer or a tree is built.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// Hashes instead of names: a hostile archive makes a folder of two bytes, for which a name of its own would take fifty.
+/// Index of folders. It stores hashes instead of names: a hostile archive can make a folder with
+/// two bytes, and a name would take fifty.
 #[derive(Debug, Default)]
 pub(super) struct FolderIndex {
     /// Keyed, so that no archive can store names that collide.
@@ -12,10 +13,11 @@ pub(super) struct FolderIndex {
 }
 
 impl FolderIndex {
-    /// The folder called `name` in `parent`; `is_it` compares both with those of a folder whose hash is equal.
+    /// The folder called `name` in `parent`. `is_it` compares both with those of a folder whose
+    /// hash is equal.
     ///
     /// # Errors
-    /// The key for [`FolderIndex::insert`] where there is no such folder.
+    /// The key for [`FolderIndex::insert`] if there is no such folder.
     pub(super) fn find(&self, parent: u32, name: &[u8], is_it: impl Fn(u32) -> bool) -> Result<u32, u64> {
         let mut key = self.hasher.hash_one((parent, name.to_ascii_lowercase()));
         loop {

@@ -1,4 +1,4 @@
-//! A layer from the names in a folder of loose files, whose bytes it shares.
+//! Builds a layer from a folder of loose files. The layer shares the folder's names in memory.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::format::hash::Family;
 use crate::format::{Name, name};
 
 impl LayerNames {
-    /// The names in a folder. With `base`, all of them are in a folder of that name. Names that are not UTF-8, or hold what
-    /// no name of a mount may, are listed [safely](name::component).
+    /// The names in a folder. With `base`, all of them are below a folder of that name. Names that
+    /// are not UTF-8, or contain what no name in a mount may, are listed [safely](name::component).
     ///
     /// # Errors
-    /// [`TooManyNames`] where they take more than 4 GiB.
+    /// [`TooManyNames`] if they take more than 4 GiB.
     pub fn of_folder(names: &LooseNames, base: Option<&str>) -> Result<Self, TooManyNames> {
         let root = Folder { parent: 0, name: NameRef::default() };
         let count = names.file_count();
@@ -46,7 +46,7 @@ impl LayerNames {
             layer.base = 1;
         }
         layer.folder_times = vec![own_time; layer.folders.len()];
-        // The folder itself is the base; those below it follow.
+        // The first folder is the base. The folders below it follow.
         let listed = |folder: u32| folder + layer_base(base);
         for (parent, stored, modified) in folders {
             let (name, _) = layer.listed_name(stored)?;
@@ -68,7 +68,7 @@ impl LayerNames {
         Ok(layer)
     }
 
-    /// The name by which a stored one is listed, and whether it differs.
+    /// The listed name for a stored name, and whether they differ.
     fn listed_name(&mut self, stored: folder::LooseName<'_>) -> Result<(NameRef, bool), TooManyNames> {
         let len = u8::try_from(stored.bytes.len()).map_err(|_| TooManyNames)?;
         match name::component(stored.bytes, Encoding::UTF_8) {
@@ -80,7 +80,7 @@ impl LayerNames {
     }
 }
 
-/// The index of the folder that contains the layer.
+/// The index of the folder that contains the whole layer.
 fn layer_base(base: Option<&str>) -> u32 {
     u32::from(base.is_some())
 }

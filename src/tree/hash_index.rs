@@ -1,19 +1,20 @@
-//! The children of each folder by the hash of their folded names.
+//! Index of the children of each folder by the hash of their folded names.
 
 use std::cmp::Ordering;
 
 use super::node::Node;
 use super::runs::for_each_run;
 
-/// Four bytes a node, in runs as the nodes: the run of a folder has its children in the order of their keys, and of their
-/// names where keys are equal.
+/// The index takes four bytes a node. It has the same runs as the nodes: a folder's run has its
+/// children in the order of their keys. Children with equal keys are in the order of their names.
 #[derive(Debug)]
 pub(super) struct HashIndex(Vec<u32>);
 
 impl HashIndex {
-    /// Gives each node its hash as its key, and indexes all; the children of a folder are in the order of their names.
+    /// Sets the key of each node to its hash, and indexes all nodes. The children of each folder
+    /// must be in the order of their names.
     pub(super) fn new(nodes: &mut [Node], hash_of: impl Fn(&Node) -> u64 + Sync) -> Self {
-        // Without the root, which is in no run.
+        // The root is in no run.
         let folders = nodes.iter().filter(|node| node.is_folder);
         let mut starts: Vec<usize> = folders.map(|folder| folder.first as usize - 1).collect();
         starts.push(nodes.len() - 1);
@@ -27,8 +28,8 @@ impl HashIndex {
         Self(index)
     }
 
-    /// The child of a folder with this hash for which `compare` returns `Equal`; it orders names relative to the one that
-    /// is looked up.
+    /// The child of a folder with this hash for which `compare` returns `Equal`. `compare` orders a
+    /// child's name relative to the requested name.
     pub(super) fn find(
         &self,
         nodes: &[Node],
@@ -40,7 +41,7 @@ impl HashIndex {
         let run = &self.0[children.start as usize..children.end as usize];
         let key = |node: u32| nodes[node as usize].key;
         let equal = &run[run.partition_point(|&node| key(node) < hash)..];
-        // Of equal hashes there is nearly always one; names made to collide cost a second search.
+        // Nearly always, only one child has this hash. Names made to collide cost a second search.
         let count = match equal {
             [first, second, ..] if key(*first) == hash && key(*second) == hash => {
                 equal.partition_point(|&node| key(node) == hash)

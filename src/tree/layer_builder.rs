@@ -1,4 +1,4 @@
-//! A layer from an archive's entries. Layers are built one by one, or on several threads.
+//! Builds a layer from an archive's entries. Several threads may build layers at the same time.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,18 +15,20 @@ use crate::format::{Archive, Entry, Name, name};
 use crate::limits::{ARCHIVE_FOLDERS_MIN, BYTES_A_FOLDER};
 
 impl LayerNames {
-    /// The names of an archive, in `encoding`. With `base`, all of them are in a folder of that name.
+    /// The names of an archive, in `encoding`. With `base`, all of them are below a folder of that
+    /// name.
     ///
     /// # Errors
-    /// [`TooManyNames`] where they take more than 4 GiB.
+    /// [`TooManyNames`] if they take more than 4 GiB.
     pub fn new(archive: &Archive<'_>, encoding: Encoding, base: Option<&str>) -> Result<Self, TooManyNames> {
         Self::with_names(archive, encoding, base, &Dictionary::new(encoding))
     }
 
-    /// The same, with the paths that `names` has for files whose names the archive does not store.
+    /// As [`LayerNames::new`], but files whose names the archive does not store get their paths
+    /// from `names`.
     ///
     /// # Errors
-    /// [`TooManyNames`] where names take more than 4 GiB.
+    /// [`TooManyNames`] if names take more than 4 GiB.
     pub fn with_names(
         archive: &Archive<'_>,
         encoding: Encoding,
@@ -51,22 +53,22 @@ impl LayerNames {
     }
 }
 
-/// Names that are searched for a separator. Where none has one, or later ones have the other, those become stored
-/// overrides.
+/// Number of names that are searched for a separator. If none has one, or later names use the other
+/// separator, those names become stored overrides.
 const SEPARATOR_SAMPLE: usize = 1024;
 
 struct LayerBuilder<'a> {
     layer: LayerNames,
     entered: FolderIndex,
-    /// How many folders stored paths may still make.
+    /// How many more folders stored paths may make.
     folders_left: usize,
-    /// Folders by their stored path.
+    /// Folders by stored path.
     by_path: HashMap<&'a [u8], StoredFolder>,
-    /// The folder of the entry before: archives store the files of a folder together.
+    /// The folder of the previous entry. Archives store the files of a folder together.
     last: Option<(&'a [u8], StoredFolder)>,
 }
 
-/// The folder that a stored path leads to.
+/// The folder to which a stored path leads.
 #[derive(Clone, Copy)]
 struct StoredFolder {
     folder: u32,
@@ -74,16 +76,16 @@ struct StoredFolder {
     is_changed: bool,
 }
 
-/// Where a listed name comes from.
+/// The source of a listed name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameSource {
-    /// From the stored name, which [`LayerNames::stored_name`] can make of it again.
+    /// The stored name, which [`LayerNames::stored_name`] can reproduce from the listed name.
     Stored,
-    /// From the stored name, changed to be safe or joined in another way.
+    /// The stored name, made safe or joined differently.
     Changed,
-    /// From a dictionary: the archive does not store the name.
+    /// A dictionary, because the archive does not store the name.
     Recovered,
-    /// From the hash, or its folder is: the archive does not store all of the name.
+    /// The hash of the file or its folder, because the archive does not store the whole name.
     Hash,
 }
 
@@ -116,7 +118,8 @@ impl<'a> LayerBuilder<'a> {
         Self { layer, entered, folders_left: ARCHIVE_FOLDERS_MIN, by_path, last: None }
     }
 
-    /// Adds a file. `recovered` is its path in a dictionary, `sniffed` an extension for a name made from its hash.
+    /// Adds a file. `recovered` is its path in a dictionary. `sniffed` is an extension for a name
+    /// made from its hash.
     fn add(
         &mut self,
         index: u32,
@@ -135,7 +138,7 @@ impl<'a> LayerBuilder<'a> {
         if source != NameSource::Stored {
             self.layer.stored_overrides.push(index, &entry.name)?;
         }
-        // Without hashes a file without a name cannot be looked up.
+        // Without hashes, a file without a name cannot be looked up.
         if matches!(source, NameSource::Recovered | NameSource::Hash) && self.layer.family != Family::None {
             let is_recovered = source == NameSource::Recovered;
             self.layer.unnamed.push(UnnamedEntry { entry: index, hash: entry.hash, is_recovered });
@@ -143,8 +146,8 @@ impl<'a> LayerBuilder<'a> {
         Ok(())
     }
 
-    /// The folder and the name of a file in the folder of the entry before, if both are listed as they are stored.
-    /// Nearly all are: this is the fast way.
+    /// The folder and name of a file in the same folder as the previous entry, if both are listed
+    /// as they are stored. This fast path applies to nearly all files.
     fn in_last_folder(&self, name: &Name<'a>) -> Option<(u32, &'a [u8])> {
         let (path, last) =
             self.last.filter(|(_, last)| !last.is_changed && last.folder != self.layer.base)?;
@@ -156,7 +159,7 @@ impl<'a> LayerBuilder<'a> {
         name::is_ordinary(file).then_some((last.folder, file))
     }
 
-    /// Enters a file by the parts of `name`, and by its hash for those that are missing.
+    /// Places a file by the parts of `name`, and by its hash if parts are missing.
     fn locate(
         &mut self,
         name: &Name<'a>,
@@ -217,7 +220,7 @@ impl<'a> LayerBuilder<'a> {
         Ok(at)
     }
 
-    /// The folder of a file whose folder is not stored, named after its hash.
+    /// The folder for a file whose folder is not stored, named after the folder's hash.
     fn folder_of_hash(&mut self, entry: &Entry<'_>) -> Result<StoredFolder, TooManyNames> {
         let base = self.layer.base;
         let (folder, _) = placeholder_name(self.layer.family, &entry.hash, extension(entry));
@@ -225,7 +228,7 @@ impl<'a> LayerBuilder<'a> {
         Ok(StoredFolder { folder, is_changed: true })
     }
 
-    /// The name of a file whose name is not stored.
+    /// The name for a file whose name is not stored.
     fn hash_name(&self, entry: &Entry<'_>, sniffed: Option<&str>) -> String {
         let (_, file) = placeholder_name(self.layer.family, &entry.hash, extension(entry));
         match sniffed {
@@ -234,7 +237,8 @@ impl<'a> LayerBuilder<'a> {
         }
     }
 
-    /// The folder and the name of a file that is stored apart from its folder. Hostile names contain folders too.
+    /// The folder and the name of a file whose name is stored apart from its folder. Hostile names
+    /// contain folders too.
     fn split_file(
         &mut self,
         at: StoredFolder,
@@ -246,7 +250,8 @@ impl<'a> LayerBuilder<'a> {
         Ok((at, self.file_name(at, file)))
     }
 
-    /// The listed name of a file, whose stored name has no folders; empty where that is empty.
+    /// The listed name of a file whose stored name contains no folders; empty if the stored name is
+    /// empty.
     fn file_name(&self, at: StoredFolder, file: &'a [u8]) -> Cow<'a, [u8]> {
         // Only a name in the root can begin with a drive letter.
         let is_first = at.folder == self.layer.base;
@@ -262,7 +267,8 @@ impl<'a> LayerBuilder<'a> {
         }
     }
 
-    /// Whether folder and file are joined in the stored name as [`LayerNames::stored_name`] joins them.
+    /// Whether folder and file are joined in the stored name as [`LayerNames::stored_name`] joins
+    /// them.
     fn is_joined_as_usual(&self, name: &Name<'_>, folder: &[u8]) -> bool {
         match name {
             Name::Path(path) if folder.is_empty() => !path.starts_with(b"/") && !path.starts_with(b"\\"),
@@ -271,13 +277,14 @@ impl<'a> LayerBuilder<'a> {
         }
     }
 
-    /// The folder called `name` in `parent`, in any case; the first spelling is listed.
+    /// The folder called `name` in `parent`, in any case. It is made if it does not exist. The
+    /// first spelling is listed.
     fn enter(&mut self, parent: u32, name: &str) -> Result<u32, TooManyNames> {
         self.find(parent, name).or_else(|key| self.make(parent, name, key))
     }
 
-    /// The folder to which a stored path leads from another one. Where it would make more folders than are allowed, what
-    /// is left of it becomes one.
+    /// The folder to which a stored path leads from another folder. If the path would make more
+    /// folders than are allowed, the rest of it becomes one folder.
     fn descend(&mut self, from: u32, path: &[u8]) -> Result<u32, TooManyNames> {
         self.folders_left = self.folders_left.saturating_add(1 + path.len() / BYTES_A_FOLDER);
         let mut folder = from;
@@ -298,7 +305,7 @@ impl<'a> LayerBuilder<'a> {
         }
     }
 
-    /// The folder called `name` in `parent`, in any case, or the key to make it.
+    /// The folder called `name` in `parent`, in any case, or the key for making it.
     fn find(&self, parent: u32, name: &str) -> Result<u32, u64> {
         self.entered.find(parent, name.as_bytes(), |folder| {
             let folder = &self.layer.folders[folder as usize];
@@ -315,7 +322,7 @@ impl<'a> LayerBuilder<'a> {
     }
 }
 
-/// The extension that an archive stores apart from a hash; none where it stores names.
+/// The extension that an archive stores beside a hash; NULs if it stores names.
 fn extension(entry: &Entry<'_>) -> [u8; 4] {
     match entry.name {
         Name::Unknown { extension } => extension,

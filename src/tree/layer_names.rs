@@ -6,7 +6,8 @@ use super::stored_names::{StoredNames, TooManyNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 
-/// A name in a layer's shared bytes, or behind those in its arena: UTF-8, at most 255 bytes.
+/// A reference to a name of at most 255 bytes of UTF-8, in a layer's shared bytes or in its arena.
+/// Offsets into the arena follow those into the shared bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NameRef {
     at: u32,
@@ -19,27 +20,28 @@ impl NameRef {
     }
 }
 
-/// When the files of a layer were last changed, in nanoseconds since 1970, where a rule decides by it.
+/// When the files of a layer were last changed, in nanoseconds since 1970, for rules that decide by
+/// time.
 #[derive(Debug, Default)]
 pub(super) enum Times {
-    /// Not known: no rule that looks at times concerns the layer.
+    /// Not known, because no such rule concerns the layer.
     #[default]
     None,
-    /// An archive's own time is that of its files.
+    /// All files of an archive have the time of the archive.
     Archive(i64),
-    /// Loose files, by entry.
+    /// Times of loose files, by entry.
     Files(Vec<i64>),
 }
 
 /// A folder of one layer.
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
-    /// Its index among the layer's folders; the root is its own parent.
+    /// The index of the parent among the layer's folders. The root is its own parent.
     pub(super) parent: u32,
     pub(super) name: NameRef,
 }
 
-/// A file of one layer; its index among the layer's files is that of its entry in the archive.
+/// A file of one layer. Its index among the layer's files is the index of its entry in the archive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     pub(super) folder: u32,
@@ -51,23 +53,25 @@ pub(super) struct File {
 pub(super) struct UnnamedEntry {
     pub(super) entry: u32,
     pub(super) hash: Hash,
-    /// Whether a dictionary has its path: it is then listed and found like any other file.
+    /// Whether a dictionary has its path. If so, it is listed and found like any other file.
     pub(super) is_recovered: bool,
 }
 
 /// The names of one archive or folder of loose files.
 #[derive(Debug)]
 pub struct LayerNames {
-    /// Names that somebody else has in memory as well; none of an archive.
+    /// Names that other code keeps in memory as well; empty for an archive.
     pub(super) shared: Arc<[u8]>,
     /// All other names, one after the other.
     pub(super) arena: Vec<u8>,
     pub(super) folders: Vec<Folder>,
-    /// The time of each folder in nanoseconds since 1970; none of an archive, and none once the tree is frozen.
+    /// The time of each folder in nanoseconds since 1970. Empty for an archive, and once the tree
+    /// is frozen.
     pub(super) folder_times: Vec<i64>,
-    /// None once the tree is frozen.
+    /// `Times::None` once the tree is frozen.
     pub(super) times: Times,
-    /// The number of the game that it is of, where times decide; among sources several games may be.
+    /// The number of the game that the layer belongs to, if a rule decides by time. Sources may
+    /// include several games.
     pub(super) game: u16,
     /// Empty once the tree is frozen.
     pub(super) files: Vec<File>,
@@ -75,11 +79,12 @@ pub struct LayerNames {
     pub(super) left_out: Vec<u32>,
     /// The folder of each file, once the tree is frozen.
     pub(super) folder_of_file: Vec<u32>,
-    /// The stored names that the listed ones do not reproduce.
+    /// The stored names that the listed names do not reproduce.
     pub(super) stored_overrides: StoredNames,
-    /// The names of other files without the numbers that they were given; by entry, once the tree is frozen.
+    /// The names of the other files before they were numbered; sorted by entry once the tree is
+    /// frozen.
     pub(super) renamed: Vec<(u32, NameRef)>,
-    /// By entry.
+    /// Sorted by entry.
     pub(super) unnamed: Vec<UnnamedEntry>,
     pub(super) family: Family,
     pub(super) encoding: Encoding,
@@ -99,45 +104,45 @@ impl LayerNames {
         }
     }
 
-    /// The names of the folders directly in it.
+    /// The names of the top-level folders.
     pub fn top_folders(&self) -> impl Iterator<Item = &[u8]> {
         let top = self.folders.iter().skip(1).filter(|folder| folder.parent == 0);
         top.map(|folder| self.name(folder.name))
     }
 
-    /// Whether it has files that only their hash can find.
+    /// Whether the layer has files that only their hash can find.
     pub fn has_unnamed(&self) -> bool {
         self.unnamed.iter().any(|unnamed| !unnamed.is_recovered)
     }
 
-    /// The listed paths within the layer, with its separator, of the files whose names are known; none once the tree is
-    /// frozen.
+    /// The listed paths of the files whose names are known, within the layer and with its
+    /// separator. Empty once the tree is frozen.
     pub fn known_paths(&self) -> impl Iterator<Item = Vec<u8>> {
         let is_known = |entry: u32| self.unnamed_entry(entry).is_none_or(|unnamed| unnamed.is_recovered);
         let known = (0..).zip(&self.files).filter(move |(entry, _)| is_known(*entry));
         known.map(|(_, file)| self.joined(file.folder, &[self.name(file.name)]))
     }
 
-    /// The same with the time of an archive, for a rule that decides by times; in nanoseconds since 1970.
+    /// Sets the time of an archive, in nanoseconds since 1970, for a rule that decides by time.
     #[must_use]
     pub fn modified(self, archive: i64) -> Self {
         Self { times: Times::Archive(archive), ..self }
     }
 
-    /// The same with the times of loose files in the order of their entries.
+    /// Sets the times of loose files, in the order of their entries.
     #[must_use]
     pub fn modified_each(self, files: Vec<i64>) -> Self {
         Self { times: Times::Files(files), ..self }
     }
 
-    /// The same as a layer of one of several games, for a rule that decides by times within each.
+    /// Sets the game that the layer belongs to, for a rule that decides by time within each game.
     #[must_use]
     pub fn of_game(self, game: u16) -> Self {
         Self { game, ..self }
     }
 
-    /// The same without the files whose paths in small letters, `/` between names, satisfy a condition: they are neither
-    /// listed nor hidden.
+    /// Leaves out the files whose paths satisfy a condition, so that they are neither listed nor
+    /// hidden. The condition gets paths in lower case, with `/` between names.
     #[must_use]
     pub fn without(self, is_out: impl Fn(&[u8]) -> bool) -> Self {
         let path = |file: &File| {
@@ -152,12 +157,12 @@ impl LayerNames {
         Self { left_out, ..self }
     }
 
-    /// Whether it is in a folder of a name.
+    /// Whether the whole layer is below a folder called `name`.
     pub fn is_in_folder(&self, name: &str) -> bool {
         self.base != 0 && self.base_name() == name.as_bytes()
     }
 
-    /// The same in a folder of another name, where it is in one.
+    /// Renames the folder that contains the whole layer, if there is one.
     ///
     /// # Errors
     /// [`TooManyNames`].
@@ -168,7 +173,7 @@ impl LayerNames {
         Ok(self)
     }
 
-    /// The files that are listed, by entry.
+    /// The files that are listed, with their entries.
     pub(super) fn listed_files(&self) -> impl Iterator<Item = (u32, &File)> {
         (0_u32..).zip(&self.files).filter(|(entry, _)| self.left_out.binary_search(entry).is_err())
     }
@@ -181,7 +186,7 @@ impl LayerNames {
         Ok(NameRef { at, len })
     }
 
-    /// Lists a file under another name; its stored name stays known.
+    /// Lists a file under another name. Its stored name stays known.
     pub(super) fn rename(&mut self, entry: u32, name: &str) -> Result<NameRef, TooManyNames> {
         if !self.stored_overrides.contains(entry) {
             self.renamed.push((entry, self.files[entry as usize].name));
@@ -189,9 +194,10 @@ impl LayerNames {
         self.append(name.as_bytes())
     }
 
-    /// Frees what only building a tree needs.
+    /// Frees what is only needed to build a tree.
     pub(super) fn freeze(&mut self) {
-        // Copied into a new vector: collecting from the files in place would keep their larger allocation.
+        // Collecting from the files in place would keep their larger allocation, so this makes a
+        // new vector.
         self.folder_of_file = self.files.iter().map(|file| file.folder).collect();
         self.files = Vec::new();
         self.folder_times = Vec::new();
@@ -204,7 +210,8 @@ impl LayerNames {
         self.arena.shrink_to_fit();
     }
 
-    /// The same layer before it was frozen, to be merged again: `names` are those of its listed entries. It has no times.
+    /// The layer as it was before it was frozen, to be merged again. `names` are the names of its
+    /// listed entries. The copy has no times.
     pub(super) fn thawed(&self, names: &[Option<NameRef>]) -> Self {
         let mut files: Vec<File> = self
             .folder_of_file
@@ -216,7 +223,7 @@ impl LayerNames {
             files[entry as usize].name = name;
         }
         let left_out = (0..).zip(names).filter(|(_, name)| name.is_none()).map(|(entry, _)| entry).collect();
-        // Behind these are the names with the numbers that files were given; merging gives new ones.
+        // After these come the numbered names that files were given. Merging gives new ones.
         let own = files.iter().map(|file| file.name).chain(self.folders.iter().map(|folder| folder.name));
         let end = own.map(|name| name.at as usize + usize::from(name.len)).max().unwrap_or(0);
         let own_bytes = end.saturating_sub(self.shared.len()).min(self.arena.len());
@@ -240,7 +247,7 @@ impl LayerNames {
         }
     }
 
-    /// The stored bytes of an entry's name that is listed as `name`, once the tree is frozen.
+    /// The stored bytes of the name of an entry that is listed as `name`, once the tree is frozen.
     pub(super) fn stored_name(&self, entry: u32, name: &[u8]) -> Vec<u8> {
         self.stored_overrides.get(entry, self.separator).unwrap_or_else(|| {
             let renamed = self.renamed.binary_search_by_key(&entry, |(entry, _)| *entry);
@@ -254,13 +261,13 @@ impl LayerNames {
         self.unnamed_entry(entry).map(|unnamed| unnamed.hash)
     }
 
-    /// What is known of an entry without a name.
+    /// The record of an entry without a name.
     pub(super) fn unnamed_entry(&self, entry: u32) -> Option<&UnnamedEntry> {
         let found = self.unnamed.binary_search_by_key(&entry, |unnamed| unnamed.entry).ok()?;
         Some(&self.unnamed[found])
     }
 
-    /// The name of the folder that contains the layer; empty for the root.
+    /// The name of the folder that contains the whole layer; empty for the root.
     pub(super) fn base_name(&self) -> &[u8] {
         self.name(self.folders[self.base as usize].name)
     }
@@ -270,7 +277,7 @@ impl LayerNames {
         self.joined(folder, &[])
     }
 
-    /// The names of a folder and of those that it is in, and behind them `last`.
+    /// Joins the names of a folder and of those above it, followed by `last`.
     fn joined(&self, folder: u32, last: &[&[u8]]) -> Vec<u8> {
         let mut parts = last.to_vec();
         let mut at = folder;

@@ -1,4 +1,5 @@
-//! Layers become a tree: which file of a name is listed, what it hides, and which number each node gets.
+//! Merges layers into a tree: which file of a name is listed, what it hides, and each node's
+//! number.
 
 use std::cmp::Reverse;
 
@@ -12,7 +13,8 @@ use super::runs::for_each_run;
 use super::tree::Tree;
 use crate::format::EntryId;
 
-/// More folders and files than inode numbers of 32 bits (which old programs need), or more than 65,535 archives.
+/// Error if there are more folders and files than inode numbers of 32 bits, which old programs
+/// need, or more than 65,535 archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyNodes;
 
@@ -24,13 +26,14 @@ impl std::fmt::Display for TooManyNodes {
 
 impl std::error::Error for TooManyNodes {}
 
-/// Merges layers, and freezes the tree. Where several have a file, `rule` decides; in [`Rule::LastWins`] the last has it.
+/// Merges layers, and freezes the tree. If several layers have a file, `rule` decides which one is
+/// listed. With [`Rule::LastWins`] it is the last.
 ///
-/// Within one layer nothing is hidden: of files whose names are equal but for case, and of a file that is named like a
-/// folder, all but the first get a number (`name (2).ext`), in stored order.
+/// Within one layer, nothing is hidden. If names are equal except for case, all but the first get a
+/// number (`name (2).ext`), in stored order. A file that is named like a folder gets a number too.
 ///
 /// # Errors
-/// [`TooManyNodes`] where numbers run out.
+/// [`TooManyNodes`] if numbers run out.
 pub fn merge(layers: Vec<LayerNames>, rule: Rule) -> Result<Tree, TooManyNodes> {
     let mut merging = Merging { folders: Vec::new(), layers, rule };
     let map = merging.merge_folders()?;
@@ -46,27 +49,27 @@ pub fn merge(layers: Vec<LayerNames>, rule: Rule) -> Result<Tree, TooManyNodes> 
     Ok(Tree::new(nodes, merging.layers, hidden, times))
 }
 
-/// Nodes that may exist, so that their numbers and those of spellings stay below 2^32.
+/// Maximum number of nodes, so that their numbers and those of spellings stay below 2^32.
 const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
 
 struct Merging {
-    /// The folders of all layers, merged; the root first, every folder after its parent.
+    /// The merged folders of all layers; the root first, every folder after its parent.
     folders: Vec<Folder>,
     layers: Vec<LayerNames>,
     rule: Rule,
 }
 
-/// A merged folder: the layer that has it first, and its name there.
+/// A merged folder: the first layer that has it, and its name there.
 struct Folder {
     layer: u16,
     name: NameRef,
 }
 
-/// The merged folders of layers' folders.
+/// Maps the folders of layers to merged folders.
 struct FolderMap {
-    /// For each layer, for each of its folders, the merged folder.
+    /// The merged folder of each folder of each layer.
     of_layers: Vec<Vec<u32>>,
-    /// For each merged folder, its parent.
+    /// The parent of each merged folder.
     parents: Vec<u32>,
 }
 
@@ -74,12 +77,13 @@ struct FolderMap {
 struct Runs {
     /// The merged folders.
     order: Vec<u32>,
-    /// Where the children of each begin behind the root's node, and where those of the last end.
+    /// Where the children of each folder begin, and where those of the last folder end. The root's
+    /// node is not counted.
     starts: Vec<usize>,
 }
 
 impl Merging {
-    /// Makes one tree of all layers' folders.
+    /// Merges the folders of all layers into one tree.
     fn merge_folders(&mut self) -> Result<FolderMap, TooManyNodes> {
         let mut parents = vec![0_u32];
         let mut entered = FolderIndex::default();
@@ -113,7 +117,7 @@ impl Merging {
         Ok(FolderMap { of_layers, parents })
     }
 
-    /// Orders folders as their nodes, and counts the children of each.
+    /// Orders folders like their nodes, and counts the children of each.
     fn runs(&self, map: &FolderMap) -> Runs {
         let mut below: Vec<u32> = (1..).take(self.folders.len() - 1).collect();
         let parent = |&folder: &u32| map.parents[folder as usize];
@@ -123,7 +127,8 @@ impl Merging {
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
             layer.listed_files().for_each(|(_, file)| counts[merged[file.folder as usize] as usize] += 1);
         }
-        // Breadth first, and within one folder by name; files among them do not change this order.
+        // Breadth first, and by name within a folder. Files among the folders do not change this
+        // order.
         let mut order = vec![0_u32];
         let mut at = 0;
         while let Some(&folder) = order.get(at) {
@@ -146,7 +151,7 @@ impl Merging {
         Runs { order, starts }
     }
 
-    /// The root, and all merged folders and all layers' files, folder by folder, otherwise unordered.
+    /// The root, all merged folders, and all layers' files: folder by folder, otherwise unordered.
     fn gather(&self, map: &FolderMap, runs: &Runs) -> Vec<Node> {
         let total = runs.starts.last().copied().unwrap_or(0);
         let mut nodes = vec![Node { is_folder: true, ..Node::default() }; total + 1];
@@ -171,8 +176,8 @@ impl Merging {
         nodes
     }
 
-    /// Numbers nodes from the root down, and takes out the entries that are hidden. Returns those, and the node of each
-    /// merged folder.
+    /// Numbers nodes from the root down, and removes the hidden entries. Returns these, and the
+    /// node of each merged folder.
     fn number(
         &mut self,
         nodes: &mut Vec<Node>,
@@ -210,8 +215,8 @@ impl Merging {
         Ok((hidden, node_of_folder))
     }
 
-    /// Has the rule decide which file of each name of a sorted run is listed. No layer has two of one name any more, and no
-    /// folder has the name of a file.
+    /// Applies the rule to each name in a sorted run, to decide which file is listed. At this point
+    /// no layer has two files of one name, and no file has the name of a folder.
     fn decide(&self, run: &mut [Node]) {
         for same in run.chunk_by_mut(|_, next| next.is_repeated).filter(|same| same.len() > 1) {
             self.rule.order(&self.layers, same);
@@ -219,7 +224,8 @@ impl Merging {
         }
     }
 
-    /// The times of folders of loose files, by node: of several layers that have one, the newest.
+    /// The times of folders of loose files, by node. If several layers have a folder, the newest
+    /// time counts.
     fn folder_times(&self, map: &FolderMap, node_of_folder: &[u32]) -> Vec<(NodeId, i64)> {
         let mut times = Vec::new();
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
@@ -232,11 +238,12 @@ impl Merging {
         times
     }
 
-    /// Gives the first free number to each file of a sorted run whose name another file of its own layer has, or a
-    /// folder.
+    /// Gives the first free number to each file of a sorted run whose name is taken by a folder or
+    /// by another file of its layer.
     fn number_duplicates(&mut self, run: &mut [Node]) -> Result<(), TooManyNodes> {
         let mut numbering = None;
-        // The nth file of a name has the same number in every layer, so that of these, too, the last layer wins.
+        // The nth file of a name has the same number in every layer. So the last layer also wins
+        // for numbered files.
         let mut numbers = Vec::new();
         let (mut first_of_name, mut nth) = (0, 0);
         for index in 1..run.len() {
@@ -272,7 +279,8 @@ impl Merging {
         Ok(())
     }
 
-    /// By folded name; of one name a folder first, then the layer that wins, then stored order.
+    /// Sorts by folded name. For equal names, a folder comes first, then the last layer, then
+    /// stored order.
     fn sort(&self, run: &mut [Node]) {
         let name = |node: &Node| self.name(node.layer, node.name);
         let compare =

@@ -1,22 +1,25 @@
 //! Names: the frozen tree of folders and files, merged from layers in load order.
 //!
-//! Flat arrays without pointers. A node's number is its index, and (plus one) its inode number. The children of a
-//! folder are one run of nodes in the order of their folded names: listings are sorted and stable, and a position in a
-//! listing is a number. Beside the nodes, a hash index orders each run by the hash of the folded names: a lookup
-//! compares integers, also where all names of a folder begin alike, and stays logarithmic where hashes collide.
+//! The tree consists of flat arrays without pointers. A node's number is its index. In the first
+//! view of a mount, the inode number is that index plus one. The children of a folder are one run
+//! of nodes, in the order of their folded names. So listings are sorted and stable, and a position
+//! in a listing is a number. Beside the nodes, a hash index orders each run by the hash of the
+//! folded names. So a lookup compares integers, even if all names of a folder begin alike, and it
+//! stays logarithmic if hashes collide.
 //!
 //! # Bounds
 //!
-//! An archive of N bytes takes at most 24 N + 4 MiB of memory while it is opened, whatever its names are, and time in
-//! proportion to N log N. What would take more:
+//! While an archive of N bytes is opened, it takes at most 24 N + 4 MiB of memory, whatever its
+//! names are. It takes time in proportion to N log N. These limits prevent it from taking more:
 //!
-//! - Folders: a path of N bytes has N / 2 of them. Those of an archive are limited to 4,096, one for each distinct
-//!   stored path and one more for each 8 bytes of it. Of a path that would make more, what is left becomes one folder,
-//!   with `%2F` for separators, as at [`crate::format::name::DEPTH_MAX`]. Files are listed all the same.
-//! - Names that many entries share: [`mod@crate::format`] allows twice the strings of a TES3 archive, and as many bytes
-//!   of embedded names as an archive has.
-//! - Files of one name, or of long names that are equal after they were cut to be numbered: the search for a free number
-//!   goes on where it ended, so that it tries each number once.
+//! - Folders: a path of N bytes may have N / 2 of them. The folders of an archive are limited to
+//!   4,096, plus one for each distinct stored path, plus one for each 8 bytes of such a path. If a
+//!   path would make more, the rest of it becomes one folder, with `%2F` for separators, as at
+//!   [`crate::format::name::DEPTH_MAX`]. All files are still listed.
+//! - Names that many entries share: [`mod@crate::format`] allows twice the strings of a TES3
+//!   archive, and as many bytes of embedded names as an archive has.
+//! - Files of one name, or of long names that become equal when they are cut to be numbered: each
+//!   number is tried once, because the search for a free number continues where it ended.
 
 mod assumed;
 mod comparison;

@@ -1,4 +1,4 @@
-//! A folder or file of the tree, and its number.
+//! Nodes: the folders and files of the tree, and their numbers.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::format::EntryId;
 pub struct NodeId(pub(super) u32);
 
 impl NodeId {
-    /// The folder that contains everything.
+    /// The root folder.
     pub const ROOT: Self = Self(0);
 
     /// The inode number of the root.
@@ -22,41 +22,41 @@ impl NodeId {
 pub enum Kind {
     /// A folder.
     Folder,
-    /// A file, and the entry that it shows.
+    /// A file, with the entry that it shows.
     File(EntryId),
 }
 
-/// An entry that is not listed, because a later layer has a file of the same name.
+/// An entry that is not listed because another layer's file of the same name wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hidden {
     /// The file that is listed instead.
     pub by: NodeId,
-    /// The entry.
+    /// The hidden entry.
     pub entry: EntryId,
     pub(super) name: NameRef,
 }
 
-/// A folder or file; 32 bytes. While layers are merged, some fields have another meaning, so that nodes are sorted and
-/// numbered where they are.
+/// A folder or file in 32 bytes. While layers are merged, some fields have another meaning, so that
+/// nodes can be sorted and numbered in place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Node {
-    /// The hash of the folded name. Merging: its first eight bytes ([`super::fold::prefix`]).
+    /// The hash of the folded name. While merging: its first eight bytes ([`super::fold::prefix`]).
     pub(super) key: u64,
     pub(super) name: NameRef,
     pub(super) parent: u32,
-    /// Folder: the first of its children. File: its entry. Merging: a folder's number among the merged folders.
+    /// Folder: its first child. File: its entry. While merging: the number of a merged folder.
     pub(super) first: u32,
-    /// Folder: how many children it has.
+    /// Folder: its number of children.
     pub(super) count: u32,
-    /// The layer that stores the name; for a file also the layer of its entry.
+    /// The layer that stores the name; for a file, also the layer of its entry.
     pub(super) layer: u16,
     pub(super) is_folder: bool,
-    /// Merging: whether the node before it has the same name.
+    /// While merging: whether the previous node has the same name.
     pub(super) is_repeated: bool,
 }
 
 impl Node {
-    /// The children of a folder; none of a file.
+    /// The children of a folder; empty for a file.
     pub(super) fn children(&self) -> Range<u32> {
         if self.is_folder { self.first..self.first + self.count } else { 0..0 }
     }

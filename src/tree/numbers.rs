@@ -1,21 +1,22 @@
 //! Inode numbers of a tree's nodes.
 //!
-//! In the first view of a mount a node's number is its position, and takes no memory. A later view has the numbers of the
-//! earlier one for all that did not change, and a table of eight bytes a node.
+//! In the first view of a mount, a node's inode number follows from its position and takes no
+//! memory. A later view keeps the numbers of all unchanged nodes, and needs a table of eight bytes
+//! a node.
 
 use super::node::NodeId;
 
-/// The numbers of all nodes, the root first.
+/// The inode numbers of all nodes, the root first.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// Empty where numbers are positions.
+    /// Inode numbers by node; empty if they follow from positions.
     of_nodes: Vec<u32>,
-    /// The nodes in the order of their numbers.
+    /// The nodes in the order of their inode numbers.
     nodes: Vec<u32>,
 }
 
 impl Numbers {
-    /// `of_nodes` has one for each node, none twice.
+    /// `of_nodes` has one inode number for each node, without duplicates.
     pub(super) fn new(of_nodes: Vec<u32>) -> Self {
         let mut nodes: Vec<u32> = (0..).take(of_nodes.len()).collect();
         nodes.sort_unstable_by_key(|&node| of_nodes[node as usize]);
@@ -27,7 +28,7 @@ impl Numbers {
         number.map_or_else(|| u64::from(node.0) + NodeId::ROOT_INO, |&number| u64::from(number))
     }
 
-    /// The node with a number, in a tree of `len` nodes.
+    /// The node with an inode number, in a tree of `len` nodes.
     pub(super) fn node(&self, ino: u64, len: u32) -> Option<NodeId> {
         if self.of_nodes.is_empty() {
             let index = u32::try_from(ino.checked_sub(NodeId::ROOT_INO)?).ok()?;

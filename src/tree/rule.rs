@@ -1,22 +1,24 @@
-//! Which of the files of one path is listed.
+//! Rules that decide which of the files of one path is listed.
 
 use super::layer_names::{LayerNames, Times};
 use super::node::Node;
 
-/// Which layer wins where several have a file.
+/// Decides which layer wins if several have a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
-    /// The last one.
+    /// The last layer wins.
     #[default]
     LastWins,
-    /// Oblivion's dates, for each path: the highest archive wins that is not older than the highest loose file; that loose
-    /// file where there is none. Layers with times that are of one game follow each other; others are not part of
-    /// it: of these, the last one wins, and those above the game hide what is in it.
+    /// Oblivion's dates decide for each path. The highest archive wins that is not older than the
+    /// highest loose file. If there is no such archive, that loose file wins. The layers with times
+    /// of one game are adjacent. Other layers are not part of the game: among them the last one
+    /// wins, and those above the game hide its files.
     Dates,
 }
 
 impl Rule {
-    /// Puts the entries of one path into the order in which each hides the following. They come with the last layer first.
+    /// Orders the entries of one path so that each hides the following ones. On entry, the last
+    /// layer comes first.
     pub(super) fn order(self, layers: &[LayerNames], nodes: &mut [Node]) {
         if self == Self::LastWins {
             return;
@@ -27,7 +29,7 @@ impl Rule {
             Times::Files(times) => times.get(node.first as usize).map(|time| (true, *time)),
         };
         let mut rest = nodes;
-        // Those of one game at a time; each layer has a path once.
+        // Handles the entries of one game at a time. Each layer has a path at most once.
         while let Some(start) = rest.iter().position(|node| time(node).is_some()) {
             let game = |node: &Node| layers[usize::from(node.layer)].game;
             let first = game(&rest[start]);
@@ -40,13 +42,15 @@ impl Rule {
     }
 }
 
-/// Orders the entries of one game; `time` tells whether one is a loose file, and when it was changed.
+/// Orders the entries of one game. `time` returns whether an entry is a loose file, and when it was
+/// changed.
 fn order_by_dates(nodes: &mut [Node], time: impl Fn(&Node) -> Option<(bool, i64)> + Copy) {
     let highest = nodes.iter().filter_map(time).find_map(|(is_loose, time)| is_loose.then_some(time));
     let Some(loose) = highest else { return };
-    // Stable: among archives that are not older the last one wins, and the rest stays in order.
+    // The sort is stable: among archives that are not older, the last one wins, and the rest stays
+    // in order.
     nodes.sort_by_key(|node| !matches!(time(node), Some((false, archive)) if archive >= loose));
-    // The loose file hides archives that are older, whatever their layers are.
+    // The loose file hides older archives, whatever their layers are.
     let first_rest =
         nodes.partition_point(|node| matches!(time(node), Some((false, archive)) if archive >= loose));
     let rest = &mut nodes[first_rest..];

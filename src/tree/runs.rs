@@ -1,14 +1,15 @@
-//! Work on the children of all folders, on all processors.
+//! Work on the children of all folders, spread over all processors.
 
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Items from which on another thread is worth its start.
+/// Number of items from which starting another thread pays off.
 const PARALLEL_FROM: usize = 1 << 14;
 
-/// Calls `work` with each run of `items`. `starts` has the indices at which they begin, in ascending
-/// order, the first is 0, and behind them the end of the last run. Each thread takes adjacent runs.
+/// Calls `work` with each run of `items`. `starts` has the index where each run begins, in
+/// ascending order, beginning with 0, and then the end of the last run. Each thread takes adjacent
+/// runs.
 pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: impl Fn(&mut [T]) + Sync) {
     let threads = match items.len() {
         0..PARALLEL_FROM => 1,
@@ -18,7 +19,7 @@ pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: imp
     let mut shares = Vec::with_capacity(threads);
     let (mut rest, mut starts) = (items, starts);
     while let [first, _, ..] = *starts {
-        // The runs that begin within a share, and one at least.
+        // The runs that begin within a share, but at least one.
         let runs = starts.partition_point(|start| start - first < share).clamp(1, starts.len() - 1);
         let (part, others) = rest.split_at_mut(starts[runs] - first);
         shares.push((part, &starts[..=runs]));
@@ -36,7 +37,7 @@ pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: imp
         }
     };
     thread::scope(|scope| {
-        // A thread that cannot be started is done without.
+        // If a thread cannot be started, the others do its work.
         (1..threads).for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, worker)));
         worker();
     });

@@ -1,15 +1,17 @@
-//! An inode number for every spelling of a folder's path.
+//! Inode numbers for every spelling of a folder's path.
 //!
-//! The kernel compares names byte by byte, and caches one name for a folder. If one program looks up `Textures` and
-//! another `textures`, it moves the directory entry between the two names, with a LOOKUP for each component of each
-//! path. So each spelling is a folder of its own to the kernel, with the same children; a file has one number in all
-//! spellings, and with it one page cache.
+//! The kernel compares names byte by byte, and caches one name for a folder. If one program looks
+//! up `Textures` and another `textures`, the kernel moves the directory entry between the two
+//! names. This costs a LOOKUP for each component of each path. So each spelling is a separate
+//! folder to the kernel, with the same children. A file has one inode number in all spellings, and
+//! so one page cache.
 //!
-//! Spellings are kept as long as their folders, because the kernel may cache them as long. Their number is bounded: beyond
-//! it a folder has its node's number in any further spelling, which is slower but correct.
+//! Spellings are kept as long as their folders, because the kernel may cache them as long. Their
+//! number is limited. Beyond the limit, a folder has its node's number in any further spelling,
+//! which is slower but correct.
 //!
-//! Assumed folders are here too: folders that may contain a file which only its hash can find. They have no node, and are kept
-//! while the kernel holds their numbers.
+//! This file also numbers assumed folders: folders that may contain a file which only its hash can
+//! find. They have no node, and are kept while the kernel references their inode numbers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -21,19 +23,20 @@ use super::tree::Tree;
 /// What an inode number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inode {
-    /// The number.
+    /// The inode number.
     pub ino: u64,
-    /// The node; `None` is an assumed folder.
+    /// The node; `None` for an assumed folder.
     pub node: Option<NodeId>,
 }
 
 impl Inode {
-    /// A node by its own number.
+    /// The inode of a node under the node's own number.
     pub fn of(tree: &Tree, node: NodeId) -> Self {
         Self { ino: tree.ino(node), node: Some(node) }
     }
 
-    /// Whether a node has its own number under a name in a folder: a file always, a folder under the name that is shown.
+    /// Whether a node has its own number when it is looked up as `name` in `parent`. A file always
+    /// has. A folder has only under the name that is shown.
     fn is_called(self, tree: &Tree, parent: Self, name: &[u8]) -> bool {
         let Some(node) = self.node else { return false };
         let is_shown = parent.node.is_some_and(|folder| tree.ino(folder) == parent.ino);
@@ -41,10 +44,10 @@ impl Inode {
     }
 }
 
-/// The spellings seen so far, in all views of a mount.
+/// The spellings that were looked up so far, in all views of a mount.
 #[derive(Debug)]
 pub struct Spellings {
-    /// The first number that is no node's of the first view.
+    /// The first number after those of the first view's nodes.
     first: u64,
     most: usize,
     table: RwLock<Table>,
@@ -52,7 +55,7 @@ pub struct Spellings {
 
 #[derive(Debug)]
 struct Table {
-    /// The next number, for whatever needs one, and the end of all.
+    /// The next free number, and the end of all numbers.
     next: u64,
     end: u64,
     numbers: HashMap<(u64, Box<[u8]>), u64>,
@@ -66,12 +69,14 @@ struct Spelling {
     name: Box<[u8]>,
     /// The number of the folder's node.
     own: u64,
-    /// The same in the view before, where the folder was spelled otherwise there; else 0.
+    /// The number of the folder's node in the previous view if the folder had another spelling
+    /// there; otherwise 0.
     own_before: u64,
 }
 
 impl Spellings {
-    /// For the tree of a first view; at most `most` spellings are kept. All numbers are below `end`.
+    /// Starts with the tree of a first view. At most `most` spellings are kept. All numbers are
+    /// below `end`.
     pub fn new(tree: &Tree, most: usize, end: u64) -> Self {
         let first = u64::from(tree.len()) + NodeId::ROOT_INO;
         let (numbers, spellings, assumed) = Default::default();
@@ -100,7 +105,7 @@ impl Spellings {
         self.number(parent.ino, name, own.ino).map_or(own, |ino| Inode { ino, node: Some(node) })
     }
 
-    /// The number that [`Spellings::child`] gave; `None` where it would give a new one.
+    /// The number that [`Spellings::child`] gave; `None` if it would give a new one.
     pub fn given(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Option<u64> {
         let own = Inode::of(tree, node);
         if own.is_called(tree, parent, name) {
@@ -109,7 +114,7 @@ impl Spellings {
         self.read().number(&(parent.ino, Box::from(name)), own.ino)
     }
 
-    /// An assumed folder, counted as one lookup; `None` where all numbers were given.
+    /// Returns an assumed folder, and counts one lookup of it. `None` if numbers ran out.
     pub fn assume_folder(&self, parent: Inode, name: &[u8]) -> Option<Inode> {
         let mut table = self.write();
         let Table { next, end, assumed, .. } = &mut *table;
@@ -117,16 +122,16 @@ impl Spellings {
         Some(Inode { ino, node: None })
     }
 
-    /// A number that was never given; `None` where all were.
+    /// A number that was never given before; `None` if numbers ran out.
     pub fn allocate(&self) -> Option<u64> {
         let mut table = self.write();
         let Table { next, end, .. } = &mut *table;
         allocate(next, *end)
     }
 
-    /// Records that the kernel dropped an inode number that it was given so many times.
+    /// Records that the kernel forgot `lookups` lookups of an inode number.
     pub fn forget(&self, ino: u64, lookups: u64) {
-        // Most numbers are those of nodes.
+        // Most numbers belong to nodes, which are not counted.
         if ino >= self.first {
             self.write().assumed.forget(ino, lookups);
         }
@@ -137,12 +142,13 @@ impl Spellings {
         self.read().assumed.len()
     }
 
-    /// Parents and names of the oldest assumed folders beyond `most`, at most `step` of them, and others the next time.
+    /// Parents and names of the oldest assumed folders beyond `most`, at most `step` of them. The
+    /// next call returns others.
     pub fn surplus(&self, most: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
         self.write().assumed.surplus(most, step)
     }
 
-    /// The inode number of the folder that an inode is in.
+    /// The inode number of the folder that contains an inode.
     pub fn parent(&self, tree: &Tree, inode: Inode) -> u64 {
         let of_tree = tree.ino(inode.node.map_or(NodeId::ROOT, |node| tree.parent(node)));
         if tree.node(inode.ino).is_some() {
@@ -156,7 +162,7 @@ impl Spellings {
         let table = self.read();
         let mut names: Vec<&[u8]> = Vec::new();
         let mut ino = inode.ino;
-        // Ends: every step goes to a number that was given earlier, or into the tree.
+        // This loop ends: every step goes to a number that was given earlier, or into the tree.
         while tree.node(ino).is_none()
             && let Some((parent, name)) = table.name(ino)
         {
@@ -170,13 +176,14 @@ impl Spellings {
         names.join(&b'/')
     }
 
-    /// The number that a name of a folder has in the folder with another number; `None` where it has none of its own.
+    /// The number of the spelling `name` in the folder with the number `parent`; `None` if it has
+    /// no number of its own.
     pub(super) fn known(&self, parent: u64, name: &[u8]) -> Option<u64> {
         self.read().numbers.get(&(parent, Box::from(name))).copied()
     }
 
-    /// Records that a folder whose own number was `old` has the own number `now`, because it is now spelled otherwise: the old
-    /// one remains, for its old name.
+    /// Records that a folder's spelling changed, and with it the folder's own number from `old` to
+    /// `now`. The old number remains valid for the old spelling.
     pub(super) fn respell(&self, old: u64, parent: u64, name: &[u8], now: u64) {
         let mut table = self.write();
         for spelling in table.spellings.values_mut().filter(|spelling| spelling.own == old) {
@@ -186,7 +193,7 @@ impl Spellings {
         table.spellings.insert(old, Spelling { parent, name: Box::from(name), own: now, own_before: old });
     }
 
-    /// Forgets the spellings of folders that a later view does not have.
+    /// Forgets the spellings of folders that do not exist in a later view.
     pub fn keep_those_of(&self, tree: &Tree) {
         let mut table = self.write();
         let Table { numbers, spellings, .. } = &mut *table;
@@ -195,8 +202,8 @@ impl Spellings {
         numbers.retain(|_, ino| spellings.contains_key(ino));
     }
 
-    /// The further numbers of these folders, by their own: by that of the view before, too, where the folder was spelled
-    /// otherwise there.
+    /// The further numbers of these folders, by the folder's own number. If a folder had another
+    /// spelling in the previous view, its own number there counts too.
     pub fn further_numbers(&self, folders: &HashSet<u64>) -> HashMap<u64, Vec<u64>> {
         let mut found: HashMap<u64, Vec<u64>> = HashMap::new();
         for (&ino, &Spelling { own, own_before, .. }) in &self.read().spellings {
@@ -206,14 +213,15 @@ impl Spellings {
             if own_before != own && folders.contains(&own_before) {
                 let others = found.entry(own_before).or_default();
                 others.extend((ino != own_before).then_some(ino));
-                // Once: each respelled folder has the spelling that was its own.
+                // Exactly one spelling of a respelled folder has this number, so `own` is added
+                // once.
                 others.extend((ino == own_before).then_some(own));
             }
         }
         found
     }
 
-    /// The number of a spelling, a new one if there is none; `None` beyond the bound.
+    /// The number of a spelling, which is new if there is none; `None` beyond the limit.
     fn number(&self, parent: u64, name: &[u8], own: u64) -> Option<u64> {
         let key = (parent, Box::from(name));
         if let Some(ino) = self.read().number(&key, own) {
@@ -226,13 +234,13 @@ impl Spellings {
         if table.spellings.len() >= self.most {
             return None;
         }
-        // An answer of the view before may ask when the folder has been respelled for the next one.
+        // A request in the previous view may ask after the folder was respelled for the next view.
         let respelled = table.spellings.get(&own).filter(|it| it.own_before == own).map(|it| it.own);
         let (own, own_before) = respelled.map_or((own, 0), |now| (now, own));
         let Table { next, end, .. } = &mut *table;
         let ino = allocate(next, *end)?;
         table.spellings.insert(ino, Spelling { parent, name: Box::from(name), own, own_before });
-        // One of a folder that is gone, and came back with another number.
+        // The key had the number of a folder that vanished and came back with another number.
         if let Some(gone) = table.numbers.insert(key, ino) {
             table.spellings.remove(&gone);
         }
@@ -249,7 +257,7 @@ impl Spellings {
 }
 
 impl Spelling {
-    /// The folder, in the tree of the current view or of the one before.
+    /// The folder's node, in the tree of the current or the previous view.
     fn node(&self, tree: &Tree) -> Option<NodeId> {
         tree.node(self.own).or_else(|| tree.node(self.own_before))
     }

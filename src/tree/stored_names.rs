@@ -1,21 +1,21 @@
-//! Names as an archive stores them, where the listed ones do not reproduce them.
+//! Names as an archive stores them, for entries whose listed names do not reproduce them.
 
 use crate::format::Name;
 
 /// The stored names of some entries of one archive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoredNames {
-    /// Paths, and folders and files that are stored apart; a folder once for adjacent entries.
+    /// Paths, and folders and files that are stored separately. Adjacent entries share a folder.
     bytes: Vec<u8>,
-    /// By entry.
+    /// Sorted by entry.
     records: Vec<StoredName>,
 }
 
-/// Two runs of [`StoredNames::bytes`].
+/// Two runs of [`StoredNames::bytes`] that form a name.
 #[derive(Clone, Debug)]
 struct StoredName {
     entry: u32,
-    /// Empty where nothing is to be joined.
+    /// Empty if there is nothing to join.
     folder: Run,
     name: Run,
 }
@@ -26,7 +26,7 @@ struct Run {
     len: u32,
 }
 
-/// The names of one archive are too large.
+/// Error if the names of one archive are too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyNames;
 
@@ -39,7 +39,7 @@ impl std::fmt::Display for TooManyNames {
 impl std::error::Error for TooManyNames {}
 
 impl StoredNames {
-    /// Adds the name of an entry, whose index is higher than all before.
+    /// Adds the name of an entry, whose index must be higher than all before.
     pub(super) fn push(&mut self, entry: u32, name: &Name<'_>) -> Result<(), TooManyNames> {
         let (folder, name) = match *name {
             Name::Path(path) => (Run::default(), self.append(path)?),
@@ -58,7 +58,7 @@ impl StoredNames {
         Ok(())
     }
 
-    /// The name of an entry, if it was added, with `separator` between folder and file.
+    /// The name of an entry with `separator` between folder and file, if it was added.
     pub(super) fn get(&self, entry: u32, separator: u8) -> Option<Vec<u8>> {
         let found = self.records.binary_search_by_key(&entry, |record| record.entry).ok()?;
         let StoredName { folder, name, .. } = self.records[found];
@@ -73,7 +73,7 @@ impl StoredNames {
         self.records.binary_search_by_key(&entry, |record| record.entry).is_ok()
     }
 
-    /// Frees what was kept to grow.
+    /// Frees unused capacity.
     pub(super) fn shrink(&mut self) {
         self.bytes.shrink_to_fit();
         self.records.shrink_to_fit();

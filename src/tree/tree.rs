@@ -1,4 +1,4 @@
-//! The frozen tree.
+//! The frozen tree of folders and files.
 
 use std::time::SystemTime;
 
@@ -13,21 +13,22 @@ use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash, placeholder_name};
 use crate::format::{EntryId, name};
 
-/// Folders and files, immutable until the mount ends.
+/// A tree of folders and files. It never changes.
 #[derive(Debug)]
 pub struct Tree {
     nodes: Vec<Node>,
     by_hash: HashIndex,
     layers: Vec<LayerNames>,
-    /// In the order of their nodes; of one node, the latest layer first.
+    /// In the order of their nodes; for one node, the latest layer first.
     hidden: Vec<Hidden>,
     unnamed: Vec<UnnamedFiles>,
-    /// Of folders of loose files, in the order of their nodes: when they were last changed, in nanoseconds since 1970.
+    /// When folders of loose files were last changed, in nanoseconds since 1970, in the order of
+    /// their nodes.
     times: Vec<(NodeId, i64)>,
     numbers: Numbers,
 }
 
-/// Deepest path that is assumed to be a folder of unnamed files.
+/// Maximum depth of a path that is assumed to be a folder of unnamed files.
 const ASSUMED_DEPTH_MAX: usize = 16;
 
 impl Tree {
@@ -39,7 +40,7 @@ impl Tree {
         times: Vec<(NodeId, i64)>,
     ) -> Self {
         layers.iter_mut().for_each(LayerNames::freeze);
-        // Every name of a tree is short enough to have a hash.
+        // Every name in a tree is short enough to have a hash.
         let by_hash = HashIndex::new(&mut nodes, |node| {
             fold::hash(layers[usize::from(node.layer)].name(node.name)).unwrap_or_default()
         });
@@ -47,12 +48,12 @@ impl Tree {
         Self { nodes, by_hash, layers, hidden, unnamed, times, numbers: Numbers::default() }
     }
 
-    /// The same with these inode numbers, one for each node.
+    /// Replaces the inode numbers. `numbers` has one for each node.
     pub(super) fn numbered(self, numbers: Vec<u32>) -> Self {
         Self { numbers: Numbers::new(numbers), ..self }
     }
 
-    /// The names of one of its archives, to be merged again.
+    /// The names of one of the tree's layers, to be merged again.
     pub fn layer(&self, layer: u16) -> LayerNames {
         let frozen = &self.layers[usize::from(layer)];
         let mut names = vec![None; frozen.folder_of_file.len()];
@@ -65,22 +66,22 @@ impl Tree {
         frozen.thawed(&names)
     }
 
-    /// How many nodes there are; they are numbered from 0.
+    /// The number of nodes, which are numbered from 0.
     pub fn len(&self) -> u32 {
         u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
     }
 
-    /// Never: there is always a root.
+    /// Always false, because there is always a root.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// All nodes, the root first, every folder before its children.
+    /// All nodes: the root first, every folder before its children.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         (0..self.len()).map(NodeId)
     }
 
-    /// All listed files in the order of their nodes, and the entries that they show.
+    /// All listed files in the order of their nodes, with the entries that they show.
     pub fn entries(&self) -> impl Iterator<Item = (NodeId, EntryId)> {
         self.nodes().filter_map(|node| match self.kind(node) {
             Kind::File(entry) => Some((node, entry)),
@@ -88,7 +89,7 @@ impl Tree {
         })
     }
 
-    /// How many files are listed.
+    /// The number of listed files.
     pub fn files(&self) -> usize {
         self.entries().count()
     }
@@ -98,7 +99,7 @@ impl Tree {
         self.numbers.node(ino, self.len())
     }
 
-    /// The inode number of a node: the root's is 1.
+    /// The inode number of a node. The root has 1.
     pub fn ino(&self, node: NodeId) -> u64 {
         self.numbers.ino(node)
     }
@@ -113,31 +114,33 @@ impl Tree {
         }
     }
 
-    /// The name that is shown for a node, in UTF-8; the root has none. Nothing else decides it: lookups, listings, paths,
-    /// spellings of folders, comparisons of trees and reports about a file ask here. [`Tree::lookup`] finds a node under
-    /// every name that folds like this one, so a shown name must fold like the stored one.
+    /// The name that is shown for a node, in UTF-8; empty for the root. Lookups, listings, paths,
+    /// spellings of folders, comparisons of trees and reports about a file all use this name.
+    /// [`Tree::lookup`] finds a node under every name that folds like this one, so a shown name
+    /// must fold like the stored one.
     pub fn name(&self, node: NodeId) -> &[u8] {
         let node = self.get(node);
         self.layers.get(usize::from(node.layer)).map_or(&[], |layer| layer.name(node.name))
     }
 
-    /// The folder that a node is in; the root is in itself.
+    /// The folder that contains a node. The root contains itself.
     pub fn parent(&self, node: NodeId) -> NodeId {
         NodeId(self.get(node).parent)
     }
 
-    /// The children of a folder, in the order of their folded names; none of a file.
+    /// The children of a folder, in the order of their folded names; empty for a file.
     pub fn children(&self, folder: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
         self.get(folder).children().map(NodeId)
     }
 
-    /// When a folder of loose files was last changed; `None` where only archives have it.
+    /// When a folder of loose files was last changed; `None` if only archives have it.
     pub fn folder_time(&self, folder: NodeId) -> Option<SystemTime> {
         let found = self.times.binary_search_by_key(&folder, |(node, _)| *node).ok()?;
         Some(system_time(self.times[found].1))
     }
 
-    /// The child of a folder with a name, in any case; also where what is not printable in it is listed escaped.
+    /// The child of a folder called `name`, in any case. Also finds a child whose unprintable
+    /// characters are listed escaped.
     pub fn lookup(&self, folder: NodeId, name: &[u8]) -> Option<NodeId> {
         self.find(folder, name).or_else(|| {
             let text = std::str::from_utf8(name).ok().filter(|it| !it.chars().all(name::is_printable))?;
@@ -150,8 +153,8 @@ impl Tree {
         self.by_hash.find(&self.nodes, self.get(folder), fold::hash(name)?, compare).map(NodeId)
     }
 
-    /// The node at a path from the root, in any case and with either separator; for the path of an unnamed file, that
-    /// file.
+    /// The node at a path from the root, in any case and with either separator. Also finds an
+    /// unnamed file by its path.
     pub fn resolve(&self, path: &[u8]) -> Option<NodeId> {
         let mut components =
             path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|name| !matches!(*name, b"" | b"."));
@@ -160,7 +163,7 @@ impl Tree {
             .or_else(|| self.resolve_unnamed(path))
     }
 
-    /// A node's path from the root, with `/` between folders and none in front.
+    /// A node's path from the root, with `/` between names and none in front.
     pub fn path(&self, node: NodeId) -> Vec<u8> {
         let mut parts = Vec::new();
         let mut at = node;
@@ -172,14 +175,15 @@ impl Tree {
         parts.join(&b'/')
     }
 
-    /// The entries that a file hides; the one that would be listed without it is the first.
+    /// The entries that a file hides. The entry that would be listed without the file comes first.
     pub fn hidden(&self, node: NodeId) -> &[Hidden] {
         let start = self.hidden.partition_point(|hidden| hidden.by < node);
         let end = self.hidden.partition_point(|hidden| hidden.by <= node);
         &self.hidden[start..end]
     }
 
-    /// The bytes that a file's archive stores as its name; empty where it stores none, and for folders.
+    /// The bytes that the archive stores as a file's name; empty for folders, and if the archive
+    /// stores none.
     pub fn stored_name(&self, node: NodeId) -> Vec<u8> {
         match self.kind(node) {
             Kind::Folder => Vec::new(),
@@ -187,13 +191,14 @@ impl Tree {
         }
     }
 
-    /// The bytes that a hidden entry's archive stores as its name.
+    /// The bytes that the archive stores as a hidden entry's name.
     pub fn stored_name_of_hidden(&self, hidden: &Hidden) -> Vec<u8> {
         self.stored(hidden.entry, hidden.name)
     }
 
-    /// A file's hash in hexadecimal: as stored where its name or its folder's is not, otherwise that of the stored
-    /// name. Empty for folders, and where the archive has no hashes.
+    /// A file's hash in hexadecimal. This is the stored hash if the file's or its folder's name is
+    /// not stored, and otherwise the hash of the stored name. Empty for folders, and if the archive
+    /// has no hashes.
     pub fn hash_text(&self, node: NodeId) -> String {
         match self.kind(node) {
             Kind::Folder => String::new(),
@@ -201,7 +206,7 @@ impl Tree {
         }
     }
 
-    /// The same of a hidden entry.
+    /// The hash of a hidden entry, as [`Tree::hash_text`] for a file.
     pub fn hash_text_of_hidden(&self, hidden: &Hidden) -> String {
         self.hash_text_of(hidden.entry, &self.stored_name_of_hidden(hidden))
     }
@@ -211,16 +216,17 @@ impl Tree {
         !self.unnamed.is_empty()
     }
 
-    /// The unnamed file whose path from the root this is; later layers win.
+    /// The unnamed file at a path from the root. Later layers win.
     pub fn resolve_unnamed(&self, path: &[u8]) -> Option<NodeId> {
         self.unnamed.iter().rev().find_map(|layer| layer.resolve(path))
     }
 
     /// Whether a path from the root may be a folder with unnamed files somewhere below.
     ///
-    /// A hash identifies the folder that directly contains a file, but none of the folders above, and where whole
-    /// paths are hashed no folder at all. A name with a dot is then assumed to be no folder: file managers look up
-    /// such names (`.Trash`, `.hidden`, `autorun.inf`), and games have no such folders but those of plugins' voices.
+    /// A hash identifies the folder that directly contains a file, but none of the folders above.
+    /// If whole paths are hashed, it identifies no folder at all. If no hash identifies a folder, a
+    /// name with a dot is assumed not to be one. File managers look up such names (`.Trash`,
+    /// `.hidden`, `autorun.inf`), and games have no such folders except those of plugins' voices.
     pub fn may_hold_unnamed(&self, path: &[u8]) -> bool {
         let depth = path.split(|&byte| byte == b'/').count();
         depth <= ASSUMED_DEPTH_MAX && self.unnamed.iter().any(|layer| layer.may_be_below(path))
@@ -242,7 +248,8 @@ impl Tree {
     }
 }
 
-/// A hash as an unnamed file would be listed by it; empty where the archive has none.
+/// The name under which an unnamed file with this hash would be listed; empty if the archive has no
+/// hashes.
 fn hash_text(family: Family, hash: &Hash) -> String {
     if family == Family::None {
         return String::new();

@@ -1,4 +1,5 @@
-//! Files whose archive stores only the hash of their path: they are found by hashing the path that is looked up.
+//! Files whose archive stores only the hash of their path. A lookup finds them by hashing the
+//! requested path.
 
 use std::borrow::Cow;
 
@@ -15,14 +16,14 @@ pub(super) struct UnnamedFiles {
     encoding: Encoding,
     /// The name of the folder that contains the layer; empty for the root.
     base: Vec<u8>,
-    /// Sorted by hash.
+    /// Files, sorted by hash.
     files: Vec<(Hash, NodeId)>,
-    /// Hashes of their folders, sorted; none where whole paths are hashed.
+    /// Sorted hashes of the files' folders; empty if whole paths are hashed.
     folders: Vec<u64>,
 }
 
 impl UnnamedFiles {
-    /// Those of all layers that have any, in load order.
+    /// The unnamed files of all layers that have any, in load order.
     pub(super) fn of_layers(layers: &[LayerNames], nodes: &[Node]) -> Vec<Self> {
         if !layers.iter().any(LayerNames::has_unnamed) {
             return Vec::new();
@@ -49,7 +50,7 @@ impl UnnamedFiles {
         Self { family: layer.family, encoding: layer.encoding, base, files, folders }
     }
 
-    /// The file whose path from the root this is.
+    /// The file at a path from the root.
     pub(super) fn resolve(&self, path: &[u8]) -> Option<NodeId> {
         let stored = self.stored(path)?;
         let mut hashes = self.family.candidates(b"", &stored).chain(self.spelled(&stored));
@@ -59,7 +60,7 @@ impl UnnamedFiles {
         })
     }
 
-    /// Whether a path from the root may be a folder with files of the layer below it.
+    /// Whether a path from the root may be a folder above files of this layer.
     pub(super) fn may_be_below(&self, path: &[u8]) -> bool {
         let last = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
         self.stored(path).is_some_and(|stored| {
@@ -68,7 +69,7 @@ impl UnnamedFiles {
         })
     }
 
-    /// The path within the layer, in its own code page, of a path from the root.
+    /// Converts a path from the root into a path within the layer, in the layer's code page.
     fn stored<'p>(&self, path: &'p [u8]) -> Option<Cow<'p, [u8]>> {
         let within = match self.base.is_empty() {
             true => path,
@@ -80,7 +81,8 @@ impl UnnamedFiles {
         self.encoding.encode(within)
     }
 
-    /// The hash that a path spells: the listed name of a file, with or without its sniffed extension.
+    /// The hash that a path spells out: the listed name of a file, with or without its sniffed
+    /// extension.
     fn spelled(&self, path: &[u8]) -> Option<Hash> {
         let at = path.iter().rposition(|byte| matches!(byte, b'/' | b'\\'));
         let (folder, file) = at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]));
@@ -97,7 +99,7 @@ impl UnnamedFiles {
     }
 }
 
-/// A hash of sixteen hexadecimal digits.
+/// Parses a hash of sixteen hexadecimal digits.
 fn hex(text: &[u8]) -> Option<u64> {
     let is_hash = text.len() == 16 && text.iter().all(u8::is_ascii_hexdigit);
     u64::from_str_radix(std::str::from_utf8(text).ok().filter(|_| is_hash)?, 16).ok()
