@@ -1,4 +1,5 @@
-//! Names that games take for one and a mount shows as two: folding in the tree is that of ASCII letters alone.
+//! Finds names that differ only in the case of non-ASCII letters. A game takes them for one. The
+//! mount shows two, because the tree folds only ASCII letters.
 
 use std::collections::HashMap;
 
@@ -6,13 +7,13 @@ use twox_hash::XxHash3_64;
 
 use crate::tree::{NodeId, Tree};
 
-/// Pairs that are returned at most.
+/// Maximum number of pairs that are returned.
 const PAIRS_MAX: usize = 20;
 
-/// Paths of which two names in one folder differ in the case of other letters than ASCII's alone.
+/// Pairs of paths in one folder whose names differ only in the case of non-ASCII letters.
 pub(crate) fn case_twins(tree: &Tree) -> Vec<(String, String)> {
     let name = |node| std::str::from_utf8(tree.name(node)).unwrap_or_default().to_lowercase();
-    // By a hash of the name: the names themselves could take more than the tree.
+    // Keyed by a hash, because the names themselves could take more memory than the tree.
     let mut seen: HashMap<(NodeId, u64), NodeId> = HashMap::new();
     let mut pairs = Vec::new();
     for node in tree.nodes().filter(|node| !tree.name(*node).is_ascii()) {

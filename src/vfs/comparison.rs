@@ -1,4 +1,4 @@
-//! Whether files have the same bytes: by their sizes where these differ, else by digests of both, read in pieces.
+//! Compares the bytes of files: first by size, then by digests of both, read in pieces.
 
 use std::io::{self, Write};
 
@@ -6,17 +6,17 @@ use sha2::{Digest, Sha256};
 
 use super::file::VfsFile;
 
-/// What two files' bytes turned out to be.
+/// How the bytes of two files compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Compared {
     Equal,
     Different,
-    /// One of them cannot be read, for this reason.
+    /// One of the files cannot be read, for this reason.
     Unreadable(String),
 }
 
 impl Compared {
-    /// `None` where one cannot be read.
+    /// Whether the files are equal; `None` if one cannot be read.
     pub(crate) fn is_equal(&self) -> Option<bool> {
         match self {
             Self::Equal => Some(true),
@@ -25,7 +25,7 @@ impl Compared {
         }
     }
 
-    /// Why one cannot be read.
+    /// Why one of the files cannot be read.
     pub(crate) fn unreadable(&self) -> Option<&str> {
         match self {
             Self::Unreadable(what) => Some(what),
@@ -37,7 +37,7 @@ impl Compared {
 /// The SHA-256 of a file's bytes.
 type FileDigest = [u8; 32];
 
-/// Decodes a file once, extent by extent.
+/// Hashes a file. Each extent is decoded once.
 fn digest(file: &VfsFile) -> Result<FileDigest, String> {
     let mut digest = Hashing(Sha256::new());
     match file.write_to(&mut digest) {
@@ -46,8 +46,9 @@ fn digest(file: &VfsFile) -> Result<FileDigest, String> {
     }
 }
 
-/// Compares a file with each of others. Each is read once at most, and none that has a size of its own. Two files are never
-/// open side by side: whoever waits for the memory of one decoded extent would hold that of another.
+/// Compares a file with each of the others. Each file is read at most once, and a file whose size
+/// differs is not read. Two files are never open at the same time: a thread would hold the memory
+/// of one decoded extent while it waits for that of another.
 pub(crate) fn compare(file: &VfsFile, others: &[VfsFile]) -> Vec<Compared> {
     let size = file.size().ok();
     let mut of_file = None;
@@ -69,7 +70,7 @@ pub(crate) fn compare(file: &VfsFile, others: &[VfsFile]) -> Vec<Compared> {
     others.iter().map(compare_one).collect()
 }
 
-/// Bytes that are hashed as they are written.
+/// A writer that hashes its bytes.
 struct Hashing(Sha256);
 
 impl Write for Hashing {

@@ -1,4 +1,5 @@
-//! Files that several layers have: who wins, who is hidden, and whether the hidden copies are equal.
+//! Files that several layers have: which copy wins, which are hidden, and whether the hidden copies
+//! are equal.
 
 use super::comparison::{Compared, compare};
 use super::file::VfsFile;
@@ -10,7 +11,7 @@ use super::parallel::in_parallel;
 pub struct Conflict {
     /// The copy that is shown.
     pub winner: VfsFile,
-    /// The other copies, the one that would win without the winner first.
+    /// The other copies, in the order in which they would win.
     pub hidden: Vec<VfsFile>,
 }
 
@@ -26,7 +27,7 @@ impl Conflict {
 pub(crate) struct Tally {
     pub(crate) winning: usize,
     pub(crate) hidden: usize,
-    /// Hidden files that equal what hides them.
+    /// Hidden files that are equal to the winner.
     pub(crate) equal: usize,
 }
 
@@ -49,17 +50,18 @@ pub(crate) fn conflicts(files: impl Iterator<Item = VfsFile>) -> Vec<Conflict> {
     files.filter_map(conflict).collect()
 }
 
-/// Compares what is hidden with what hides it, on all processors; returns for each conflict how its hidden files compare.
+/// Compares hidden files with their winners on all processors. Returns for each conflict how its
+/// hidden files compare.
 pub(crate) fn compare_all(
     opened: &Opened,
     conflicts: &[Conflict],
     step: &(dyn Fn() + Sync),
 ) -> Vec<Vec<Compared>> {
     let store = &opened.store;
-    // What cannot be learnt is found when the file is read.
+    // Errors are ignored here: reading the file finds them again.
     let _ = store.learn_sizes(conflicts.iter().flat_map(Conflict::copies).map(VfsFile::entry));
     let mut order: Vec<usize> = (0..conflicts.len()).collect();
-    // So that a disk is read in one pass, of the winners at least.
+    // In the order of the winners' data, so that at least their disk is read in one pass.
     order.sort_by_cached_key(|&index| conflicts[index].winner.place());
     let found = in_parallel(order.len(), step, |index| {
         let Conflict { winner, hidden } = &conflicts[order[index]];
@@ -70,7 +72,8 @@ pub(crate) fn compare_all(
     compared
 }
 
-/// How many of some files each layer has, by layer. `compared` has how the hidden files of each conflict compare, or is empty.
+/// Counts for each layer how many of the files win and how many are hidden. `compared` is the
+/// result of [`compare_all`], or empty.
 pub(crate) fn tallies(
     opened: &Opened,
     files: &[VfsFile],

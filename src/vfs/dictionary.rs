@@ -1,4 +1,5 @@
-//! Names for files of which an archive stores only the hash: from lists of paths, and from the other layers.
+//! Names for files whose archive stores only their hash. They come from lists of paths and from
+//! other layers.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,11 +10,12 @@ use super::error::OpenError;
 use crate::format::encoding::Encoding;
 use crate::tree::{Dictionary, TooManyPaths};
 
-/// Reads all lists into one dictionary of names in the archives' code page.
+/// Reads all lists into one dictionary, with names in the archives' code page.
 pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, OpenError> {
     let mut dictionary = Dictionary::new(encoding);
     for path in lists {
-        // Reading a pipe would wait for whoever writes to it, and end with the first of two readers: a daemon reads it anew.
+        // Reading a pipe would block until another process writes to it. The daemon reads lists
+        // again on a reload, when nothing would be left in the pipe.
         if std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo()) {
             let what = "it is a pipe; write the list to a file first";
             return Err(OpenError::not_found(path, what));
@@ -34,10 +36,11 @@ pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, 
     Ok(dictionary)
 }
 
-/// Bytes of paths that are added at once.
+/// Number of bytes of paths that are added at once.
 const LIST_MAX: usize = 1 << 20;
 
-/// Adds paths, with either separator, to a dictionary until it is full. Those that it does not take merely name no file.
+/// Adds paths, with either separator, to a dictionary until it is full. Skipped paths are harmless:
+/// they name no file.
 pub(crate) fn add_paths(
     dictionary: &mut Dictionary,
     paths: impl Iterator<Item = Vec<u8>>,

@@ -9,7 +9,7 @@ use super::opened::Opened;
 use super::parallel::in_parallel;
 use super::patterns::Patterns;
 
-/// A path that one of two trees has, or both.
+/// A path in one or both of two trees, with what became of its file.
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// The path, in the spelling of the first tree that has it.
@@ -18,7 +18,7 @@ pub struct Difference {
     pub before: Option<VfsFile>,
     /// The file in the second tree.
     pub after: Option<VfsFile>,
-    /// What became of it.
+    /// What became of the file.
     pub change: Change,
 }
 
@@ -29,11 +29,11 @@ pub enum Change {
     Added,
     /// Only the first tree has it.
     Removed,
-    /// Its bytes differ.
+    /// The bytes differ.
     Changed,
-    /// Its bytes are equal.
+    /// The bytes are equal.
     Equal,
-    /// Its size is equal; its bytes were not read.
+    /// The sizes are equal; the bytes were not read.
     SameSize,
     /// One of the two files cannot be read, for this reason.
     Unreadable(String),
@@ -42,9 +42,9 @@ pub enum Change {
 /// How files of two trees are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparing {
-    /// By their sizes; nothing is read.
+    /// By size; no data is read.
     Sizes,
-    /// By their sizes, and by their bytes if these are equal.
+    /// By size, and by bytes if the sizes are equal.
     Bytes,
 }
 
@@ -55,7 +55,8 @@ impl Difference {
     }
 }
 
-/// How the selected files of two trees differ, ordered by path without regard to case; equal files are among them.
+/// Compares the selected files of two trees, ordered by path without regard to case. Equal files
+/// are included.
 pub(crate) fn differences(
     a: &Arc<Opened>,
     b: &Arc<Opened>,
@@ -64,11 +65,11 @@ pub(crate) fn differences(
     steps: &dyn Fn(usize) -> Box<dyn Fn() + Sync>,
 ) -> Vec<Difference> {
     let pairs = pairs(a, b, patterns);
-    // What cannot be learnt is found below.
+    // Errors are ignored here: the comparison below finds them again.
     let _ = a.store.learn_sizes(pairs.iter().filter_map(|pair| Some(pair.before.as_ref()?.entry())));
     let _ = b.store.learn_sizes(pairs.iter().filter_map(|pair| Some(pair.after.as_ref()?.entry())));
     let mut order: Vec<usize> = (0..pairs.len()).collect();
-    // So that a disk is read in one pass, of the first tree at least.
+    // In the order of the first tree's data, so that at least its disk is read in one pass.
     order.sort_by_cached_key(|&index| pairs[index].before.as_ref().map(VfsFile::place));
     let found = in_parallel(order.len(), &steps(order.len()), |index| {
         let Difference { before, after, .. } = &pairs[order[index]];
@@ -84,7 +85,7 @@ pub(crate) fn differences(
     differences
 }
 
-/// The files of two trees, those of one path together, before they are compared.
+/// Pairs the files of two trees by their paths. They are not compared yet.
 fn pairs(a: &Arc<Opened>, b: &Arc<Opened>, patterns: &Patterns) -> Vec<Difference> {
     let (files_a, files_b) = (patterns.of(a), patterns.of(b));
     let (mut paired_a, mut paired_b) = (HashSet::new(), HashSet::new());
@@ -103,7 +104,7 @@ fn pairs(a: &Arc<Opened>, b: &Arc<Opened>, patterns: &Patterns) -> Vec<Differenc
             pairs.push(pair(file.path(), Some(file.clone()), Some(other)));
         }
     }
-    // A file that has no name in A is found by the path that it has in B.
+    // A file without a name in A is found by its path in B.
     for file in files_b.into_iter().filter(|file| !paired_b.contains(&file.node())) {
         let in_a = file_at(a, &file).filter(|other| paired_a.insert(other.node()));
         pairs.push(pair(file.path(), in_a, Some(file)));
@@ -115,7 +116,7 @@ fn pairs(a: &Arc<Opened>, b: &Arc<Opened>, patterns: &Patterns) -> Vec<Differenc
     pairs
 }
 
-/// The file of a tree that has the path of a file of another tree.
+/// The file of a tree with the path of another tree's file.
 fn file_at(opened: &Arc<Opened>, file: &VfsFile) -> Option<VfsFile> {
     opened.file(&file.path_bytes())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::format::{ParseError, ParseErrorKind};
 use crate::system::text::reason;
 
-/// Why a source could not be opened: the path, and what is wrong with it.
+/// Why a source could not be opened: its path, and what is wrong.
 #[derive(Debug)]
 pub struct OpenError {
     path: Option<PathBuf>,
@@ -21,8 +21,8 @@ pub struct OpenError {
 pub enum OpenErrorKind {
     /// A source, or a file that says what to open, cannot be read.
     Unreadable(io::Error),
-    /// There is no such file, folder or game, the file is not one that can be opened, or a game cannot be found. The text
-    /// says what, and what to do.
+    /// There is no such file, folder or game, or the file cannot be opened. The text says what is
+    /// wrong, and what to do.
     NotFound(String),
     /// The archive is damaged or of an unknown kind.
     Archive(ParseError),
@@ -30,7 +30,7 @@ pub enum OpenErrorKind {
     TooLarge(Box<dyn Error + Send + Sync>),
     /// A profile is invalid; the text says what to correct.
     Profile(String),
-    /// An option has a value that it cannot have; the text says which it can have.
+    /// An option has an invalid value; the text says which values are valid.
     Option(String),
 }
 
@@ -44,7 +44,7 @@ impl OpenError {
         Self::new(path, OpenErrorKind::Unreadable(cause))
     }
 
-    /// The source is not there, or not what it should be.
+    /// The source is missing, or is not what it should be.
     pub(crate) fn not_found(path: &Path, what: impl Into<String>) -> Self {
         Self::new(path, OpenErrorKind::NotFound(what.into()))
     }
@@ -74,12 +74,13 @@ impl OpenError {
         Self { path: None, kind: OpenErrorKind::TooLarge(Box::new(cause)) }
     }
 
-    /// The source, or the file that says what to open; none if the error is not about one.
+    /// The path of the source, or of the file that says what to open; `None` if the error is about
+    /// neither.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// What is wrong.
+    /// What is wrong with the source.
     pub fn kind(&self) -> &OpenErrorKind {
         &self.kind
     }
@@ -95,7 +96,7 @@ impl fmt::Display for OpenError {
             OpenErrorKind::NotFound(what) | OpenErrorKind::Profile(what) | OpenErrorKind::Option(what) => {
                 f.write_str(what)
             }
-            // Bytes that match no format are refused at offset 0; --force does not help there.
+            // Bytes that match no format are refused at offset 0. `--force` does not help then.
             OpenErrorKind::Archive(cause) => match cause.kind {
                 ParseErrorKind::Unsupported(_) if cause.at > 0 => {
                     write!(f, "{cause}; --force reads it by the nearest layout that is known")

@@ -12,7 +12,7 @@ use crate::content::{self, Packing};
 use crate::format::EntryId;
 use crate::tree::{Hidden, Kind, NodeId, Tree};
 
-/// Bytes that are read at once.
+/// Maximum number of bytes per read.
 const STEP: usize = 1 << 20;
 
 /// A file of a [`Vfs`](crate::Vfs), or a copy of it that another layer hides.
@@ -44,7 +44,7 @@ impl VfsFile {
         Self { opened, node, entry }
     }
 
-    /// The path in the tree, with `/` between names, in the spelling that is listed.
+    /// The path in the tree, with `/` between names, in the spelling that listings show.
     pub fn path(&self) -> String {
         String::from_utf8_lossy(&self.opened.tree.path(self.node)).into_owned()
     }
@@ -52,12 +52,12 @@ impl VfsFile {
     /// The size in bytes.
     ///
     /// # Errors
-    /// The size has to be read from the file's data, and that is damaged.
+    /// The size has to be read from the file's data, which is damaged.
     pub fn size(&self) -> Result<u64, ReadError> {
         let store = &self.opened.store;
         store.size(self.entry);
         store.known_size(self.entry).ok_or_else(|| {
-            // A read of nothing says what is wrong.
+            // An empty read returns the reason.
             let read = store.read_at(self.entry, 0, 0, |_| ());
             let unknown = || ReadErrorKind::Unreadable("its size cannot be read".into());
             self.error(read.err().map_or_else(unknown, ReadErrorKind::from))
@@ -69,11 +69,11 @@ impl VfsFile {
         self.opened.store.file_modified(self.entry)
     }
 
-    /// The whole file.
+    /// Reads the whole file.
     ///
     /// # Errors
-    /// The file is damaged, or larger than [`OpenOptions::read_limit`](crate::OpenOptions::read_limit), or there is no
-    /// memory for it.
+    /// The file is damaged, larger than
+    /// [`OpenOptions::read_limit`](crate::OpenOptions::read_limit), or too large for memory.
     pub fn read(&self) -> Result<Vec<u8>, ReadError> {
         let (size, limit) = (self.size()?, self.opened.options.read_limit.unwrap_or(READ_LIMIT));
         if size > limit {
@@ -83,7 +83,8 @@ impl VfsFile {
         let len = usize::try_from(size).map_err(|_| no_memory())?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| no_memory())?;
-        // Piece by piece: what a damaged archive claims to have takes no memory before it was read.
+        // Reads piece by piece, so that a size that a damaged archive merely claims takes no
+        // memory.
         while bytes.len() < len {
             let (at, step) = (bytes.len(), STEP.min(len - bytes.len()));
             let read = self.opened.store.read_at(self.entry, at as u64, step as u32, |piece| {
@@ -91,29 +92,30 @@ impl VfsFile {
             });
             read.map_err(|error| self.error(error.into()))?;
             if bytes.len() == at {
-                // A loose file became shorter meanwhile.
+                // The loose file became shorter meanwhile.
                 break;
             }
         }
         Ok(bytes)
     }
 
-    /// Reads bytes from an offset on into a buffer; returns how many, 0 at the end of the file.
+    /// Reads bytes at an offset into a buffer. Returns how many were read, 0 at the end of the
+    /// file.
     ///
     /// # Errors
-    /// The file is damaged where it is read, or its disk fails.
+    /// The file is damaged at this place, or its disk fails.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
         let len = buffer.len().min(STEP);
         let copy = |bytes: &[u8]| {
             buffer[..bytes.len()].copy_from_slice(bytes);
             bytes.len()
         };
-        // At most 1 MiB fits into 32 bits.
+        // At most 1 MiB, which fits into 32 bits.
         let read = self.opened.store.read_at(self.entry, offset, len as u32, copy);
         read.map_err(|error| self.error(error.into()))
     }
 
-    /// A reader of the file, from its beginning on.
+    /// A reader that starts at the beginning of the file.
     pub fn reader(&self) -> FileReader {
         FileReader { file: self.clone(), position: 0 }
     }
@@ -121,7 +123,7 @@ impl VfsFile {
     /// Writes the whole file; returns its size in bytes. Each compressed part is decoded once.
     ///
     /// # Errors
-    /// The file is damaged ([`io::ErrorKind::Other`]), or the writer's own.
+    /// The file is damaged ([`io::ErrorKind::Other`]), or the writer fails.
     pub fn write_to(&self, out: &mut impl Write) -> io::Result<u64> {
         self.opened.store.copy(self.entry, out)
     }
@@ -131,13 +133,14 @@ impl VfsFile {
         VfsLayer::new(self.opened.clone(), self.entry.layer)
     }
 
-    /// The copies of the file that this one hides, the one that would win without it first; none of a copy that is hidden.
+    /// The copies of the file that this one hides, in the order in which they would win. A hidden
+    /// copy hides none.
     pub fn hidden(&self) -> impl ExactSizeIterator<Item = Self> {
         let hidden = if self.as_hidden().is_none() { self.opened.tree.hidden(self.node) } else { &[] };
         hidden.iter().map(|hidden| Self { entry: hidden.entry, ..self.clone() })
     }
 
-    /// The name of the codec by which the file is packed, `stored` if it is not.
+    /// The name of the codec that packs the file; `stored` if it is not packed.
     pub fn codec(&self) -> &'static str {
         self.packing().codec.name()
     }
@@ -149,18 +152,20 @@ impl VfsFile {
             .map_or_else(|| tree.stored_name(self.node), |hidden| tree.stored_name_of_hidden(hidden))
     }
 
-    /// The hash of the name, written as in the listings of archives without names; empty if the format has none.
+    /// The hash of the name, written as in the listings of archives without names; empty if the
+    /// format has none.
     pub fn hash(&self) -> String {
         let tree = &self.opened.tree;
         self.as_hidden().map_or_else(|| tree.hash_text(self.node), |hidden| tree.hash_text_of_hidden(hidden))
     }
 
-    /// Bytes that the file takes in its archive.
+    /// Number of bytes that the file takes in its archive.
     pub fn packed_size(&self) -> u64 {
         self.packing().packed
     }
 
-    /// Decodes the whole file; returns what breaks a rule of its format although every byte is there.
+    /// Decodes the whole file. Returns the rules of its format that it breaks although no byte is
+    /// missing.
     ///
     /// # Errors
     /// The file is damaged.
@@ -168,7 +173,7 @@ impl VfsFile {
         self.opened.store.check(self.entry).map_err(|error| self.error(error.into()))
     }
 
-    /// The layer, and the offset of the data in it: the order in which a disk is read in one pass.
+    /// The layer, and the offset of the data in it. In this order, a disk is read in one pass.
     pub(crate) fn place(&self) -> (u16, u64) {
         (self.entry.layer, self.opened.store.offset(self.entry))
     }
@@ -178,28 +183,30 @@ impl VfsFile {
         (&self.opened.tree, self.node)
     }
 
-    /// Whether this is certainly the same file as another, without a read of either.
+    /// Whether this is certainly the same file as another. Neither is read.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.opened.store.is_same_file(self.entry, &other.opened.store, other.entry)
     }
 
-    /// What is wrong with a file whose bytes were read all the same, because the options say so; returned once.
+    /// What is wrong with a file whose bytes were read anyway, because of the option `salvage`.
+    /// Each error is returned once.
     pub(crate) fn take_salvaged(&self) -> Option<content::EntryError> {
         self.opened.store.take_salvaged(self.entry)
     }
 
-    /// The tile mode in which a console's texture is shown; `None` if its texels are in rows. Reads no data.
+    /// The tile mode of a console's texture that is shown tiled; `None` if its texels are in rows.
+    /// Reads no data.
     pub fn tile_mode(&self) -> Option<u8> {
         self.opened.store.tile_mode(self.entry)
     }
 
-    /// The size in bytes as far as it is known without a read, or else an estimate.
+    /// The size in bytes if it is known without a read, otherwise an estimate.
     pub(crate) fn known_size(&self) -> u64 {
         let store = &self.opened.store;
         store.known_size(self.entry).unwrap_or_else(|| store.estimated_size(self.entry))
     }
 
-    /// The size in bytes, or that of the packed data if it cannot be read.
+    /// The size in bytes, or the packed size if the size cannot be read.
     pub(crate) fn shown_size(&self) -> u64 {
         self.opened.store.size(self.entry)
     }
@@ -217,7 +224,7 @@ impl VfsFile {
         self.entry
     }
 
-    /// What the tree knows of a copy that is hidden.
+    /// What the tree knows of this file if it is a hidden copy.
     fn as_hidden(&self) -> Option<&Hidden> {
         self.opened.tree.hidden(self.node).iter().find(|hidden| hidden.entry == self.entry)
     }
@@ -231,7 +238,7 @@ impl VfsFile {
     }
 }
 
-/// Reads a file from a position on.
+/// A reader of a file, with a position.
 #[derive(Clone, Debug)]
 pub struct FileReader {
     file: VfsFile,

@@ -13,7 +13,7 @@ pub struct VfsFolder {
     node: NodeId,
 }
 
-/// What is in a folder.
+/// A file or folder in a folder.
 #[derive(Clone, Debug)]
 pub enum VfsEntry {
     /// A file.
@@ -32,7 +32,7 @@ impl VfsFolder {
         String::from_utf8_lossy(&self.opened.tree.path(self.node)).into_owned()
     }
 
-    /// What is directly in the folder, in the order of the tree.
+    /// The files and folders directly in this folder, in the order of the tree.
     pub fn entries(&self) -> impl Iterator<Item = VfsEntry> {
         self.opened.tree.children(self.node).map(|node| match self.opened.tree.kind(node) {
             Kind::File(entry) => VfsEntry::File(VfsFile::new(self.opened.clone(), node, entry)),

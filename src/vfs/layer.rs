@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::opened::Opened;
 
-/// An archive or a folder that a [`Vfs`](crate::Vfs) is made of.
+/// A layer of a [`Vfs`](crate::Vfs): an archive or a folder.
 #[derive(Clone, Debug)]
 pub struct VfsLayer {
     opened: Arc<Opened>,
@@ -17,22 +17,22 @@ impl VfsLayer {
         Self { opened, number }
     }
 
-    /// The path of the archive or folder, absolute.
+    /// The absolute path of the archive or folder.
     pub fn path(&self) -> &Path {
         self.opened.store.path(self.number)
     }
 
-    /// Why a game loads it; empty if a user named it.
+    /// Why a game loads the layer; empty if the user named it.
     pub fn why(&self) -> &str {
         self.opened.reasons.get(usize::from(self.number)).map_or("", String::as_str)
     }
 
-    /// Whether it is a folder of loose files.
+    /// Whether the layer is a folder of loose files.
     pub fn is_folder(&self) -> bool {
         self.opened.store.is_folder(self.number)
     }
 
-    /// Its place among the layers, the lowest being 0.
+    /// The position among the layers; the lowest layer has 0.
     pub fn number(&self) -> usize {
         usize::from(self.number)
     }

@@ -1,4 +1,4 @@
-//! What sources stand for: layers, opened and merged into a tree and its bytes.
+//! Opens sources: plans their layers, and merges these into one tree of files.
 
 pub(crate) mod case_twins;
 pub(crate) mod comparison;

@@ -1,4 +1,5 @@
-//! A folder that a user names where each archive is looked at by itself: its archives, and its loose files.
+//! A folder that the user names for a command that treats each archive separately: its archives and
+//! its loose files.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +12,16 @@ use crate::content::Store;
 use crate::folder::{Filter, OpenFiles};
 use crate::tree::Rule;
 
-/// What is in a folder.
+/// The contents of a folder.
 pub(crate) struct NamedFolder {
-    /// Its loose files; archives are among them where they are listed, or cannot be opened.
+    /// The loose files. Archives are among them if they are listed or cannot be opened.
     pub(crate) loose: Opened,
-    /// The archives that lie directly in it and would be layers, in the order of their names.
+    /// The archives directly in the folder that would be layers, ordered by name.
     pub(crate) archives: Vec<PathBuf>,
 }
 
 impl NamedFolder {
-    /// Walks a folder. An archive in it that cannot be opened is a warning.
+    /// Walks a folder. Logs a warning for each archive that cannot be opened.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
         let how = options.folder_archives();
         let mut planned = PlannedFolder::named(path, how);

@@ -1,4 +1,4 @@
-//! Opens, parses and merges archives and folders, for every command alike.
+//! Opens, parses and merges the layers of sources. Every command opens its sources here.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -31,14 +31,15 @@ impl SourceSet {
 }
 
 impl Opened {
-    /// Opens sources, the last of which wins. None of them is a profile.
+    /// Opens sources, of which the last wins. None of them may be a profile.
     pub(crate) fn open(sources: &[PathBuf], options: &OpenOptions) -> Result<Self, OpenError> {
         let cache_size = options.cache_size.unwrap_or(CACHE_SIZE);
         let store = Store::new(cache_size, options.parse_options().limits).with_salvage(options.salvage);
         Self::open_into(store, sources, options, None)
     }
 
-    /// Opens sources into an empty store, perhaps beside a tree that is served.
+    /// Opens sources into an empty store. During a reload, `earlier` is the view that is served
+    /// meanwhile.
     pub(crate) fn open_into(
         store: Store,
         sources: &[PathBuf],
@@ -51,7 +52,7 @@ impl Opened {
         Ok(Self { order, looked, ..opened })
     }
 
-    /// Opens planned layers, merged by a rule.
+    /// Opens planned layers and merges them by a rule.
     pub(crate) fn open_layers(
         planned: &[PlannedLayer],
         rule: Rule,
@@ -62,7 +63,8 @@ impl Opened {
     ) -> Result<Self, OpenError> {
         let names = dictionary::read(&options.names, options.code_page())?;
         let files = Arc::new(OpenFiles::default());
-        // An archive's folder has a name once all are known.
+        // With a folder per archive, archives are opened later: the name of a folder depends on all
+        // layers.
         let names_of_archives = (layout == Layout::Union).then_some(&names);
         let opener = Opener { earlier, options };
         let (found, archives) = find_layers(planned, &files, &opener, names_of_archives)?;
@@ -100,17 +102,18 @@ impl Opened {
     }
 }
 
-/// Layers, and for each its archive, where that is open by now.
+/// Layers, and for each its archive if that is open already.
 type FoundLayers = (Vec<FoundLayer>, Vec<Option<OpenedArchive>>);
 
-/// Walks the folders among the layers, and where there are `names` opens the planned archives meanwhile.
+/// Walks the folders among the layers. If `names` is given, opens the planned archives at the same
+/// time.
 fn find_layers(
     planned: &[PlannedLayer],
     files: &Arc<OpenFiles>,
     opener: &Opener<'_>,
     names: Option<&Dictionary>,
 ) -> Result<FoundLayers, OpenError> {
-    // Folders first: a walk takes longer than the opening of most archives, and one thread does it.
+    // Folders first: a walk takes longer than opening most archives, and uses only one thread.
     let mut order: Vec<usize> = (0..planned.len()).collect();
     order.sort_by_key(|&index| matches!(planned[index], PlannedLayer::Archive { .. }));
     let find = |at: usize| match &planned[order[at]] {
@@ -132,14 +135,15 @@ fn find_layers(
     Ok(in_order.into_iter().flat_map(|(_, found)| found).unzip())
 }
 
-/// Opens the archives among layers.
+/// Opens the archives among the layers.
 struct Opener<'a> {
     earlier: Option<&'a Reuse<'a>>,
     options: &'a OpenOptions,
 }
 
 impl Opener<'_> {
-    /// Opens an archive; `None` for folders, and for an archive that cannot be opened and need not be.
+    /// Opens a layer if it is an archive. Returns `None` for a folder, and for an optional archive
+    /// that cannot be opened.
     fn open(
         &self,
         layer: &FoundLayer,
@@ -157,7 +161,8 @@ impl Opener<'_> {
         }
     }
 
-    /// Opens those that are not open. Where one stores only hashes, `names` and the other layers name its files.
+    /// Opens the archives that are not open yet. If an archive stores only hashes, its files get
+    /// their names from `names` and from the other layers.
     fn open_rest<'b>(
         &self,
         found: &[FoundLayer],
@@ -212,7 +217,7 @@ fn add_names(
     Ok(())
 }
 
-/// Layers that are being put together, lowest first.
+/// The layers while they are put together, lowest first.
 struct Opening<'a> {
     rule: Rule,
     earlier: Option<&'a Reuse<'a>>,
@@ -220,11 +225,11 @@ struct Opening<'a> {
     layers: Vec<LayerNames>,
     descriptions: Vec<Description>,
     reasons: Vec<String>,
-    /// The paths of the archives that are layers; absolute, as folders have theirs.
+    /// The paths of the archives that are layers. They are absolute, like those of folders.
     archives: HashSet<PathBuf>,
-    /// Those that lie in folders of a folder, for each such folder: their paths in it in small letters.
+    /// For each folder, the archives in its subfolders, as lower-case paths relative to the folder.
     deep_archives: HashMap<PathBuf, HashSet<Vec<u8>>>,
-    /// The names of the folders directly in them, where a layer asks for these.
+    /// Names of the top folders of all archives. Filled only if a layer needs them.
     served: HashSet<String>,
 }
 
@@ -242,7 +247,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Walks a folder without those of its folders that archives have.
+    /// Walks a folder, without the top folders that an archive has too.
     fn scan_unserved(
         &self,
         planned: &PlannedFolder,
@@ -279,13 +284,14 @@ impl<'a> Opening<'a> {
         why: String,
         rules: &LayerRules,
     ) -> Result<(), OpenError> {
-        // One that is kept is shared, was without them before, and knows what it knows.
+        // A kept folder is shared with the earlier view. Its archives were left out before, and
+        // what is known of its files stays valid.
         if let Some(folder) = Arc::get_mut(&mut folder) {
             if !lists_archives {
                 let parent = folder.path().to_owned();
                 folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
             }
-            // Only now: its files have other numbers than before.
+            // Only after `leave_out`, which renumbers the files.
             self.earlier.into_iter().for_each(|earlier| earlier.reuse_folder(folder));
         }
         let layer = LayerNames::of_folder(folder.names(), base)
@@ -317,11 +323,11 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// For each folder that archives lie in folders of, their paths in it in small letters.
+/// For each folder, the archives in its subfolders, as lower-case paths relative to the folder.
 fn deep_archives(archives: &HashSet<PathBuf>) -> HashMap<PathBuf, HashSet<Vec<u8>>> {
     let mut deep: HashMap<PathBuf, HashSet<Vec<u8>>> = HashMap::new();
     for archive in archives {
-        // The first is the archive, the second the folder in which it lies directly.
+        // Skips the archive itself and the folder that directly contains it.
         for folder in archive.ancestors().skip(2) {
             let path = archive.strip_prefix(folder).unwrap_or(archive).as_os_str().as_bytes();
             deep.entry(folder.to_owned()).or_default().insert(path.to_ascii_lowercase());
@@ -330,7 +336,8 @@ fn deep_archives(archives: &HashSet<PathBuf>) -> HashMap<PathBuf, HashSet<Vec<u8
     deep
 }
 
-/// The times of all files of a folder. One that cannot be looked at is older than every archive.
+/// The modification times of all files of a folder. A file that cannot be statted counts as older
+/// than every archive.
 fn times(folder: &LooseFolder) -> Vec<i64> {
     let time = |file| folder.look(file).map_or(i64::MIN, |stat| stat.modified);
     (0..folder.names().file_count()).map(time).collect()
@@ -345,7 +352,7 @@ mod tests {
     use crate::format::Options;
     use crate::vfs::options::FolderArchives;
 
-    /// A Morrowind archive of one file, `a.txt`, which contains `archive`.
+    /// A Morrowind archive with one file, `a.txt`, which contains `archive`.
     fn archive() -> Vec<u8> {
         let numbers = |numbers: &[u32]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
         let (names, hash) = (b"a.txt\0", [0; 8]);

@@ -1,4 +1,4 @@
-//! One archive that was opened and parsed.
+//! An archive that was opened and parsed.
 
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -22,32 +22,33 @@ pub(crate) struct Description {
     pub(crate) notes: Vec<FormatNote>,
 }
 
-/// Files of an archive from which on names and tables are made in parallel.
+/// Minimum number of files in an archive whose names and tables are built in parallel.
 const PARALLEL_FROM: usize = 1 << 14;
 
-/// One archive; nothing in it refers to the bytes that were parsed.
+/// An opened archive. It does not borrow from the bytes that were parsed.
 pub(crate) struct OpenedArchive {
-    /// Absolute.
+    /// The absolute path.
     pub(crate) path: PathBuf,
     /// When its content was last changed.
     pub(crate) modified: SystemTime,
     pub(crate) content: Content,
     pub(crate) layer: LayerNames,
-    /// None of one that was mounted before.
+    /// `None` if the archive is kept from the mounted view.
     pub(crate) description: Option<Description>,
 }
 
 /// The bytes of an archive.
 #[expect(clippy::large_enum_variant, reason = "a mount has some thousand archives at most")]
 pub(crate) enum Content {
-    /// It was opened.
+    /// The archive was opened.
     Opened(ArchiveFile, LayerTables),
-    /// Those of a layer of the view that is mounted.
+    /// The archive is kept: it is this layer of the mounted view.
     Mounted(u16),
 }
 
 impl OpenedArchive {
-    /// Opens and parses an archive, whose files get names from a dictionary and lie in `folder`, where one is given.
+    /// Opens and parses an archive. Files without a name get theirs from the dictionary. All files
+    /// lie in `folder`, if that is given.
     pub(crate) fn open(
         path: &Path,
         folder: Option<&str>,
@@ -73,7 +74,7 @@ impl OpenedArchive {
         })
     }
 
-    /// Tells what is peculiar about it, by the path by which it is named.
+    /// Logs what is peculiar about the archive, under the path that names it.
     pub(crate) fn report(&self, path: &Path) {
         let path = path.display();
         for note in self.description.iter().flat_map(|description| &description.notes) {
@@ -86,7 +87,7 @@ impl OpenedArchive {
     }
 }
 
-/// Opens and parses an archive for one use of its tables.
+/// Opens and parses an archive, and passes it to `use_archive`.
 pub(crate) fn with_archive<T>(
     path: &Path,
     options: &Options,
@@ -96,7 +97,7 @@ pub(crate) fn with_archive<T>(
     with_source(&source, path, options, use_archive)
 }
 
-/// Whether a file can be opened as an archive.
+/// Checks that a file can be opened as an archive.
 pub(crate) fn is_archive(path: &Path, options: &OpenOptions) -> Result<(), OpenError> {
     with_archive(path, &options.parse_options(), |_| ())
 }
@@ -113,7 +114,7 @@ fn with_source<T>(
         .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))
 }
 
-/// Names and tables of an archive, of a large one in parallel.
+/// Builds the names and tables of an archive, in parallel if it is large.
 fn names_and_tables(
     archive: &Archive<'_>,
     names: impl FnOnce() -> Result<LayerNames, TooManyNames>,
@@ -124,13 +125,14 @@ fn names_and_tables(
     thread::scope(|scope| {
         let tables = thread::Builder::new().spawn_scoped(scope, || LayerTables::new(archive));
         let names = names();
-        // A thread that cannot be started is done without.
+        // If the thread cannot be started, this thread does its work.
         let tables = tables.map(|tables| tables.join().unwrap_or_else(|panic| resume_unwind(panic)));
         (names, tables.unwrap_or_else(|_| LayerTables::new(archive)))
     })
 }
 
-/// The textures that `--textures dds` could not put into rows, in one line.
+/// One line about the textures that `--textures dds` could not put into rows; `None` if there are
+/// none.
 fn still_tiled(tables: &LayerTables) -> Option<String> {
     let tiled = tables.still_tiled();
     let modes: Vec<String> =
@@ -140,7 +142,8 @@ fn still_tiled(tables: &LayerTables) -> Option<String> {
     (!tiled.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
 }
 
-/// The numbers of the files whose stored hash is that of their stored name on no platform; ascending.
+/// The numbers of the files whose stored hash does not match their stored name on any platform,
+/// ascending.
 pub(crate) fn misnamed(path: &Path, options: &OpenOptions) -> Result<Vec<u32>, OpenError> {
     with_archive(path, &options.parse_options(), |parsed| {
         let is_misnamed = |entry: &format::Entry<'_>| {
@@ -154,7 +157,8 @@ pub(crate) fn misnamed(path: &Path, options: &OpenOptions) -> Result<Vec<u32>, O
     })
 }
 
-/// A whole stored name as text with `/` between folders; `None` where it has no text in the code page.
+/// A whole stored name as text, with `/` between folders; `None` if the archive stores none, or if
+/// the code page cannot decode it.
 pub(crate) fn stored_path(name: &Name<'_>, encoding: Encoding) -> Option<String> {
     let (folder, file) = name.parts()?;
     let parts = [encoding.decode(folder)?, encoding.decode(file)?];

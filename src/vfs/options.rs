@@ -1,4 +1,4 @@
-//! How sources are opened: what a caller, a command line or a profile may choose.
+//! Options for opening sources, which a caller, the command line or a profile may set.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,8 @@ use crate::format::{Limits, Options};
 use crate::game::{ArchiveRule, Overrides};
 pub use crate::limits::{CACHE_SIZE, READ_LIMIT};
 
-/// How sources are opened. What is not set has its default, and a profile among the sources may set it.
+/// Options for opening sources. A profile among the sources may set options that the caller leaves
+/// open. The rest have defaults.
 ///
 /// ```no_run
 /// let vfs = bsafs::OpenOptions::new().encoding("windows-1251")?.force(true).open(["Morrowind.bsa"])?;
@@ -35,50 +36,51 @@ pub struct OpenOptions {
     pub(crate) progress: Option<Progress>,
 }
 
-/// Called when work begins, with its name and its number of steps; what it returns is called after each step, from any
-/// thread, and dropped at the end.
+/// A callback that is called when work begins, with the name of the work and its number of steps.
+/// It returns a function that is called after each step, from any thread, and dropped at the end.
 pub type Progress = fn(&'static str, usize) -> Box<dyn Fn() + Sync>;
 
 /// How several archives share a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// One tree. If two layers have a file, the file of the rightmost is shown.
+    /// One tree. If several layers have a file, the last layer's is shown.
     #[default]
     Union,
-    /// Each archive and folder in a folder of its own, named after it.
+    /// A separate folder for each archive and folder, named after it.
     PerArchive,
 }
 
-/// What becomes of the archives that lie directly in a folder.
+/// How to treat the archives directly in a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FolderArchives {
-    /// They are layers below its loose files, in the order of their names, and not listed.
+    /// Archives are layers below the loose files, ordered by name, and not listed.
     #[default]
     Open,
-    /// They are files like others.
+    /// Archives are ordinary files.
     Files,
-    /// They are layers, and listed too.
+    /// Archives are layers, and also listed as files.
     Both,
 }
 
 impl Layout {
-    /// Each with its name.
+    /// All layouts with their names.
     pub const ALL: [(&'static str, Self); 2] = [("union", Self::Union), ("per-archive", Self::PerArchive)];
 }
 
 impl FolderArchives {
-    /// Each with its name.
+    /// All choices with their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("open", Self::Open), ("files", Self::Files), ("both", Self::Both)];
 }
 
 impl OpenOptions {
-    /// The defaults.
+    /// The default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The code page of stored names, by a label of the WHATWG's Encoding Standard: `"1252"` (the default), `"utf-8"` …
+    /// Sets the code page of stored names, by a label of the WHATWG's Encoding Standard: `"1252"`
+    /// (the default), `"utf-8"` …
     ///
     /// # Errors
     /// [`OpenErrorKind::Option`](crate::OpenErrorKind::Option) if there is no such code page.
@@ -87,71 +89,73 @@ impl OpenOptions {
         Ok(self)
     }
 
-    /// Whether archives of unknown versions and kinds are read by the nearest layout that is known.
+    /// Whether to read archives of unknown versions and kinds by the nearest known layout.
     #[must_use]
     pub fn force(mut self, is_on: bool) -> Self {
         self.force = is_on;
         self
     }
 
-    /// How textures are shown.
+    /// How to show textures.
     #[must_use]
     pub fn textures(mut self, form: TextureForm) -> Self {
         self.textures = Some(form);
         self
     }
 
-    /// Adds a list of paths, one a line, from which files of archives without names get theirs.
+    /// Adds a list of paths, one per line, which gives names to the files of archives without
+    /// names.
     #[must_use]
     pub fn names(mut self, list: impl Into<PathBuf>) -> Self {
         self.names.push(list.into());
         self
     }
 
-    /// Whether several archives become one tree, or a folder each.
+    /// Whether several archives become one tree, or a folder for each.
     #[must_use]
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = Some(layout);
         self
     }
 
-    /// Whether files whose checksum is wrong are served instead of refused.
+    /// Whether to serve files with a wrong checksum instead of refusing them.
     #[must_use]
     pub fn salvage(mut self, is_on: bool) -> Self {
         self.salvage = is_on;
         self
     }
 
-    /// Bytes of decoded data that are kept between reads; [`CACHE_SIZE`] by default.
+    /// Number of bytes of decoded data that are cached between reads; [`CACHE_SIZE`] by default.
     #[must_use]
     pub fn cache_size(mut self, bytes: u64) -> Self {
         self.cache_size = Some(bytes);
         self
     }
 
-    /// Bytes of the largest file that [`VfsFile::read`](crate::VfsFile::read) reads; [`READ_LIMIT`] by default.
+    /// Size in bytes of the largest file that [`VfsFile::read`](crate::VfsFile::read) reads;
+    /// [`READ_LIMIT`] by default.
     #[must_use]
     pub fn read_limit(mut self, bytes: u64) -> Self {
         self.read_limit = Some(bytes);
         self
     }
 
-    /// What becomes of archives that lie directly in a folder, or that a game loads.
+    /// How to treat archives directly in a folder, and archives that a game loads.
     #[must_use]
     pub fn archives(mut self, how: FolderArchives) -> Self {
         self.archives = Some(how);
         self
     }
 
-    /// The folder of the game that is a source, if it is installed twice or was not found.
+    /// The folder of the game among the sources, if the game is installed twice or was not found.
     #[must_use]
     pub fn game_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.game_dir = Some(folder.into());
         self
     }
 
-    /// Sets an option by the name that profiles and `-o` use, to a value as they write it. Relative paths begin in
-    /// `folder`. Returns whether the name is one of an option that opening knows.
+    /// Sets an option by the name and the text that profiles and `-o` use. Relative paths begin in
+    /// `folder`. Returns whether opening has an option of this name.
     ///
     /// # Errors
     /// What is wrong with the value.
@@ -176,7 +180,8 @@ impl OpenOptions {
         Ok(true)
     }
 
-    /// These options, and others for what these leave open. Lists are those of both, the others' first.
+    /// Merges two sets of options. `self` outranks `lower`. Lists are joined, with those of `lower`
+    /// first.
     pub(crate) fn over(self, lower: Self) -> Self {
         Self {
             encoding: self.encoding.or(lower.encoding),
@@ -198,7 +203,7 @@ impl OpenOptions {
         }
     }
 
-    /// These options with paths that begin in a folder.
+    /// The options with relative paths joined to a folder.
     pub(crate) fn in_folder(self, folder: &Path) -> Self {
         let one = |path: Option<PathBuf>| path.map(|path| folder.join(path));
         let all = |paths: Vec<PathBuf>| paths.into_iter().map(|path| folder.join(path)).collect();
@@ -217,17 +222,17 @@ impl OpenOptions {
         self.encoding.unwrap_or_default()
     }
 
-    /// What the parsers need.
+    /// The options of the parsers.
     pub(crate) fn parse_options(&self) -> Options {
         Options { limits: Limits::default(), force: self.force }
     }
 
-    /// What becomes of archives in folders.
+    /// How to treat archives in folders.
     pub(crate) fn folder_archives(&self) -> FolderArchives {
         self.archives.unwrap_or_default()
     }
 
-    /// What outranks the settings that are found of a game.
+    /// The settings that outrank those found for a game.
     pub(crate) fn overrides(&self) -> Overrides {
         Overrides {
             prefix: self.prefix.clone(),
@@ -238,7 +243,7 @@ impl OpenOptions {
         }
     }
 
-    /// Reports the beginning of work; returns what is called after each step.
+    /// Reports the beginning of work. Returns the function to call after each step.
     pub(crate) fn steps(&self, what: &'static str, count: usize) -> Box<dyn Fn() + Sync> {
         self.progress.map_or_else(|| Box::new(|| {}) as Box<dyn Fn() + Sync>, |begin| begin(what, count))
     }
@@ -250,13 +255,13 @@ pub(crate) fn parse_encoding(label: &str) -> Result<Encoding, String> {
         .ok_or_else(|| format!("\"{label}\" is no code page; try 1250, 1251, 1252 or utf-8"))
 }
 
-/// Parses the name of a rule.
+/// Parses the name of a precedence rule.
 pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
     let found = ArchiveRule::ALL.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
     found.map(|(_, rule)| *rule).ok_or_else(|| "it is one of last, first, fnv and oblivion".to_owned())
 }
 
-/// The value of a name, in any case.
+/// Finds a value by its name, in any case.
 fn named<T: Copy>(all: &[(&'static str, T)], name: &str) -> Result<T, String> {
     let found = all.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
     found.map(|(_, value)| *value).ok_or_else(|| {

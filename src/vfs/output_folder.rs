@@ -1,4 +1,5 @@
-//! A folder that files are written to: beneath its descriptor, beside what is there, and never through a link.
+//! A folder that files of the tree are written to. Everything is opened beneath its descriptor and
+//! never through a link. A file is moved to its place only when it is complete.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -18,30 +19,31 @@ use rustix::process::geteuid;
 use super::file::VfsFile;
 use crate::tree::{NodeId, Tree};
 
-/// Folders that are kept open.
+/// Maximum number of folders that are kept open.
 const OPEN_MAX: NonZero<usize> = NonZero::new(128).unwrap();
 
-/// The folder, and those below it that were made or found.
+/// The output folder, and the folders below it that were made or found.
 #[derive(Debug)]
 pub(crate) struct OutputFolder {
     root: Arc<OwnedFd>,
-    /// Device and inode number of files that are not to be replaced, and of folders that are not to be written to.
+    /// Device and inode numbers of files that must not be replaced, and of folders that must not be
+    /// written to.
     kept: Vec<(u64, u64)>,
     folders: Mutex<Folders>,
-    /// Whether the file system makes no files without a name.
+    /// Whether the file system cannot make files without a name.
     needs_names: AtomicBool,
 }
 
-/// A file that is being written. Removed when this is dropped, unless it was placed.
+/// A file that is being written. It is removed when this is dropped, unless it was placed.
 struct Part<'f> {
     folder: &'f OwnedFd,
     file: File,
-    /// Which it has, or is given for a moment.
+    /// The temporary name. A file without a name gets it only for the moment before the rename.
     name: String,
     has_name: bool,
 }
 
-/// By the inode numbers of their nodes.
+/// Folders of the tree in the output folder, by node.
 #[derive(Debug)]
 struct Folders {
     made: HashSet<NodeId>,
@@ -49,16 +51,16 @@ struct Folders {
 }
 
 impl OutputFolder {
-    /// Opens the folder, which is made if it is missing. Links on the way to it are followed: the user named it. Files in it
-    /// that are `kept`, by device and inode number, are never replaced.
+    /// Opens the folder, and makes it if it is missing. Links on the way to it are followed,
+    /// because the user named it. Files in `kept` (device and inode number) are never replaced.
     ///
     /// # Errors
-    /// The system's.
+    /// A system call fails.
     pub(crate) fn open(path: &Path, kept: Vec<(u64, u64)>) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
         let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let folders = Folders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
-        // By which a file without a name gets one.
+        // Without `/proc`, a file cannot get a name later.
         let needs_names = !Path::new(&format!("/proc/self/fd/{}", root.as_raw_fd())).exists();
         Ok(Self {
             root: Arc::new(root),
@@ -68,18 +70,19 @@ impl OutputFolder {
         })
     }
 
-    /// Whether the folder itself is one of those that are kept.
+    /// Whether the output folder itself is one of the kept folders.
     pub(crate) fn is_kept(&self) -> bool {
         let stat = rustix::fs::fstat(&*self.root);
         stat.is_ok_and(|stat| self.kept.contains(&(stat.st_dev, stat.st_ino)))
     }
 
-    /// Has `write` write a file of the tree beside its place, and puts it there once it is whole; returns what `write` does, or `None`
-    /// where something is there already and `skip_existing` is set.
+    /// Writes a file of the tree. `write` fills a temporary file, which is moved to its place once
+    /// it is complete. Returns the result of `write`, or `None` if something is there already and
+    /// `skip_existing` is set.
     ///
     /// # Errors
-    /// Those of `write`, and the system's; [`io::ErrorKind::AlreadyExists`] where what is there is no regular file. What is
-    /// there then stays as it is.
+    /// Errors of `write` and of system calls. [`io::ErrorKind::AlreadyExists`] if a kept file, or
+    /// something other than a regular file, is in the way; it then stays as it is.
     pub(crate) fn write<T>(
         &self,
         of: &VfsFile,
@@ -108,8 +111,8 @@ impl OutputFolder {
         })
     }
 
-    /// A new file to write to: without a name where the file system can make one, so that nothing is left of a process that
-    /// is killed, or beside its place.
+    /// Makes a temporary file in a folder. It has no name if the file system supports that, so that
+    /// a killed process leaves nothing behind.
     fn part<'f>(&self, folder: &'f OwnedFd) -> io::Result<Part<'f>> {
         let mut name = part_name();
         let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
@@ -126,21 +129,22 @@ impl OutputFolder {
             let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
             match rustix::fs::openat(folder, &name, flags, mode) {
                 Ok(file) => return Ok(Part { folder, file: file.into(), name, has_name: true }),
-                // Left of a process that was killed.
+                // A killed process left a file of this name behind.
                 Err(Errno::EXIST) => name = part_name(),
                 Err(errno) => return Err(errno.into()),
             }
         }
     }
 
-    /// The descriptor of a folder of the tree, which is made where it is missing, once.
+    /// The descriptor of a folder of the tree. A missing folder is made, but only once.
     fn folder(&self, tree: &Tree, node: NodeId) -> io::Result<Arc<OwnedFd>> {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner).open(&self.root, tree, node)
     }
 }
 
 impl Folders {
-    /// Beneath the descriptor of its parent, so that neither links nor the length of the path matter.
+    /// Opens a folder beneath the descriptor of its parent, so that neither links nor long paths
+    /// matter.
     fn open(&mut self, root: &Arc<OwnedFd>, tree: &Tree, node: NodeId) -> io::Result<Arc<OwnedFd>> {
         if node == NodeId::ROOT {
             return Ok(root.clone());
@@ -148,7 +152,7 @@ impl Folders {
         if let Some(folder) = self.open.get(&node) {
             return Ok(folder.clone());
         }
-        // As deep as names are split into folders.
+        // The recursion is as deep as the folders are nested.
         let parent = self.open(root, tree, tree.parent(node))?;
         let name = tree.name(node);
         if !self.made.contains(&node) {
@@ -174,7 +178,7 @@ impl Folders {
     }
 }
 
-/// What has a name in a folder, links not followed; `None` where nothing has.
+/// Stats a name in a folder without following links; `None` if there is nothing.
 fn stat(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
@@ -184,15 +188,17 @@ fn stat(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>> {
 }
 
 impl Part<'_> {
-    /// Puts the file in its place; over another only where one was found there, whose permissions it takes.
+    /// Puts the file in its place. It replaces a file only if one was found there before, and takes
+    /// over its permissions.
     fn place(mut self, name: &[u8], replaced: Option<&Stat>) -> io::Result<()> {
-        // Of a file of our own, and no setuid bit: what another user marked must not become a program of ours.
+        // Only permissions of this user's own file are taken over, and no setuid bit. Otherwise
+        // another user could turn the new file into a setuid program of this user.
         if let Some(stat) = replaced.filter(|stat| stat.st_uid == geteuid().as_raw()) {
-            // Refused by file systems without permissions, which then have nothing to keep.
+            // File systems without permissions refuse this. Nothing is lost there.
             let _ = rustix::fs::fchmod(&self.file, Mode::from_raw_mode(stat.st_mode & 0o777));
         }
         if !self.has_name {
-            // Never over another.
+            // `linkat` never replaces a file.
             let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
             let link = |name: &[u8]| {
                 rustix::fs::linkat(rustix::fs::CWD, &own, self.folder, name, AtFlags::SYMLINK_FOLLOW)
@@ -213,7 +219,7 @@ impl Part<'_> {
         match replaced {
             Some(_) => plainly(),
             None => match rustix::fs::renameat_with(folder, part, folder, name, RenameFlags::NOREPLACE) {
-                // File systems that do not know the flag.
+                // The file system does not know the flag.
                 Err(Errno::INVAL | Errno::NOSYS) => plainly(),
                 placed => placed,
             },
@@ -231,9 +237,10 @@ impl Drop for Part<'_> {
     }
 }
 
-/// A name that nobody foresees: of two processes with one number, or of an archive that has such names.
+/// A random temporary name. A process id would not do: two processes may have the same one, and an
+/// archive may contain such a name.
 fn part_name() -> String {
-    // The standard library's source of random numbers is that of its maps.
+    // The standard library offers random numbers only through its hash maps.
     format!(".bsafs-{:016x}", std::hash::RandomState::new().build_hasher().finish())
 }
 

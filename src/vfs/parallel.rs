@@ -1,4 +1,4 @@
-//! Independent pieces of work on all processors.
+//! Runs independent pieces of work on all processors.
 
 use std::convert::Infallible;
 use std::num::NonZero;
@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Runs `work` for every index below `count`, and calls `step` after each; returns the results in order.
+/// Runs `work` for every index below `count`, and calls `step` after each. Returns the results in
+/// order.
 pub(crate) fn in_parallel<T: Send>(
     count: usize,
     step: &(dyn Fn() + Sync),
@@ -17,8 +18,8 @@ pub(crate) fn in_parallel<T: Send>(
     }
 }
 
-/// Runs `work` for every index below `count`, and calls `step` after each; returns the results in order, or the first
-/// failure in order.
+/// Runs `work` for every index below `count`, and calls `step` after each. Returns the results in
+/// order, or the failure with the lowest index.
 pub(crate) fn try_in_parallel<T: Send, E: Send>(
     count: usize,
     step: &(dyn Fn() + Sync),
@@ -30,7 +31,8 @@ pub(crate) fn try_in_parallel<T: Send, E: Send>(
     let worker = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            // Work behind a failure is skipped; work before it goes on, for it may fail first in order.
+            // Work after a failure is skipped. Work before it goes on, because it may fail too and
+            // would come first.
             if index >= count || index > failed.load(Ordering::Relaxed) {
                 break;
             }

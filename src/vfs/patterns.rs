@@ -1,4 +1,4 @@
-//! Patterns by which files are selected.
+//! Patterns that select files.
 
 use std::sync::Arc;
 
@@ -7,29 +7,30 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use super::file::VfsFile;
 use super::opened::Opened;
 
-/// Patterns for paths, in any case: `*` and `?` stay within a folder, `**` does not. A pattern without a slash is matched with
-/// the name alone. Without any pattern every file is selected.
+/// Patterns for paths, without regard to case. `*` and `?` stay within a folder, `**` does not. A
+/// pattern without a slash is compared with the file name alone. Without patterns, every file is
+/// selected.
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
     globs: Option<GlobSet>,
 }
 
-/// A pattern that cannot be read; the text says why.
+/// An invalid pattern; the text says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPattern(String);
 
 impl Patterns {
-    /// From patterns as a shell writes them, with either separator.
+    /// Parses patterns in a shell's syntax, with either separator.
     ///
     /// # Errors
-    /// The first pattern that cannot be read.
+    /// The first invalid pattern.
     pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Result<Self, BadPattern> {
         let refused = |error: globset::Error| BadPattern(error.to_string());
         let (mut globs, mut count) = (GlobSetBuilder::new(), 0);
         for pattern in patterns {
             let pattern = pattern.as_ref().replace('\\', "/");
             let pattern = match pattern.contains('/') {
-                // Paths are relative to the root, with or without a slash in front.
+                // Paths are relative to the root, with or without a leading slash.
                 true => pattern.trim_start_matches("./").trim_start_matches('/').to_owned(),
                 false => format!("**/{pattern}"),
             };
@@ -42,7 +43,7 @@ impl Patterns {
         Ok(Self { globs })
     }
 
-    /// The files of a tree that are selected, ordered by path without regard to case.
+    /// The selected files of a tree, ordered by path without regard to case.
     pub(crate) fn of(&self, opened: &Arc<Opened>) -> Vec<VfsFile> {
         let mut files: Vec<_> = opened.files().filter(|file| self.select(file)).collect();
         files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());

@@ -1,4 +1,5 @@
-//! Where a file comes from, and which copies it hides: what `bsafs which` and the extended attributes report.
+//! Where a file comes from, and which copies it hides. `bsafs which` and the extended attributes
+//! report this.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +10,13 @@ use super::file::VfsFile;
 pub struct Provenance {
     /// The path in the mount.
     pub path: String,
-    /// In bytes.
+    /// The size in bytes.
     pub size: u64,
     /// The copy that is visible.
     pub from: FileCopy,
     /// Hidden copies in other archives, in reverse load order.
     pub hides: Vec<FileCopy>,
-    /// Hidden copies that were left out to keep the JSON short.
+    /// Number of hidden copies that were left out to keep the JSON short.
     pub hides_more: usize,
 }
 
@@ -24,18 +25,18 @@ pub struct Provenance {
 pub struct FileCopy {
     /// The path of the archive.
     pub archive: String,
-    /// Why a game loads the archive or folder; empty where a user named it.
+    /// Why a game loads the archive or folder; empty if the user named it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// The stored name, empty where there is none; where it is no UTF-8, bytes beyond printable ASCII are
-    /// escaped as `\x..`.
+    /// The stored name; empty if there is none. If it is not UTF-8, bytes beyond printable ASCII
+    /// are escaped as `\x..`.
     pub stored_name: String,
-    /// The hash of the name, written as in the listings of archives without names; empty where the format has
-    /// none.
+    /// The hash of the name, written as in the listings of archives without names; empty if the
+    /// format has none.
     pub hash: String,
-    /// The name of its codec.
+    /// The name of the codec.
     pub codec: String,
-    /// Bytes in the archive.
+    /// Number of bytes in the archive.
     pub packed: u64,
     /// The tile mode of a console's texture whose texels are shown as stored, not in rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,16 +45,16 @@ pub struct FileCopy {
 
 /// Maximum number of bytes of the JSON, which a mount serves in pages.
 pub(crate) const JSON_MAX: usize = 1_000_000;
-/// Maximum bytes of a stored name that are reported. In JSON each may take six.
+/// Maximum number of bytes of a stored name that are reported. In JSON, each byte may take six.
 const NAME_MAX: usize = 100_000;
 
 impl Provenance {
-    /// As one line of JSON of at most a million bytes, without the last of the hidden copies where it would
-    /// be longer.
+    /// The provenance as one line of JSON, of at most a million bytes. Hidden copies at the end are
+    /// left out if the line would be longer.
     pub fn to_json(mut self) -> String {
         loop {
             let text = serde_json::to_string(&self).unwrap_or_default();
-            // Paths are short, and names were cut.
+            // Without hidden copies the text fits: paths are short, and names were cut.
             if text.len() <= JSON_MAX || self.hides.is_empty() {
                 return text;
             }
@@ -90,7 +91,8 @@ fn copy(file: &VfsFile) -> FileCopy {
     }
 }
 
-/// UTF-8 as it is; anything else with its bytes beyond printable ASCII escaped, and what is very long cut.
+/// A name as text. If it is not UTF-8, bytes beyond printable ASCII are escaped. A very long name
+/// is cut.
 fn escaped(bytes: &[u8]) -> String {
     if bytes.len() > NAME_MAX {
         let cut = bytes.get(..NAME_MAX).unwrap_or(bytes);

@@ -17,14 +17,14 @@ pub struct ReadError {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ReadErrorKind {
-    /// The file is larger than the limit of the options, both in bytes.
+    /// The file is larger than the read limit. Both numbers are in bytes.
     TooLarge {
         /// The file's size.
         size: u64,
         /// The limit.
         limit: u64,
     },
-    /// There is no memory for so many bytes.
+    /// There is not enough memory for this number of bytes.
     NoMemory(u64),
     /// The file is damaged, was changed, or the disk failed; the text says what.
     Unreadable(String),

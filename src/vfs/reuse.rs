@@ -1,5 +1,5 @@
-//! Reusing what is open already when the same sources are opened again. A source that cannot be opened now is kept as it was,
-//! so that one damaged archive does not hold back what changed elsewhere.
+//! Reuses the mounted view when its sources are opened again. A source that cannot be opened now is
+//! kept as it was, so that one damaged archive does not hold back other changes.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,28 +15,28 @@ use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::tree::LayerNames;
 
-/// What is served while sources are opened again.
+/// The view that is served while its sources are opened again.
 pub(crate) struct Reuse<'a> {
     opened: &'a Opened,
-    /// Whether nothing happened in a folder since its files were looked at.
+    /// Whether nothing changed in a folder since its files were statted.
     is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
-    /// Whether archives that seem to be half written are taken as they are.
+    /// Whether to take archives that seem to be half written.
     takes_unfinished: bool,
     kept: Mutex<Vec<Kept>>,
 }
 
-/// A source that could not be opened anew.
+/// A source that could not be opened again, and is kept as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// What is wrong, with its path.
+    /// What is wrong, with the path of the source.
     pub(crate) what: String,
-    /// Whether it may be an archive that is being written.
+    /// Whether the source may be an archive that is still being written.
     pub(crate) is_unfinished: bool,
-    /// Whether it is a folder that was not walked.
+    /// Whether the source is a folder that could not be walked.
     pub(crate) is_folder: bool,
 }
 
-/// For so long after the last write an archive that ends before its data does may be half written, in seconds.
+/// Seconds after the last write during which a truncated archive counts as half written.
 pub(crate) const SETTLED: u64 = 3;
 
 impl<'a> Reuse<'a> {
@@ -48,12 +48,12 @@ impl<'a> Reuse<'a> {
         Self { opened, is_quiet, takes_unfinished, kept: Mutex::default() }
     }
 
-    /// The bytes that are served.
+    /// The store that is served.
     pub(crate) fn store(&self) -> &Store {
         &self.opened.store
     }
 
-    /// What could not be opened so far, each once.
+    /// The sources that could not be opened so far, without duplicates.
     pub(crate) fn kept(self) -> Vec<Kept> {
         let mut kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
         kept.sort_unstable_by(|a, b| a.what.cmp(&b.what));
@@ -61,8 +61,9 @@ impl<'a> Reuse<'a> {
         kept
     }
 
-    /// An archive as it was opened, or as it is mounted where that is not possible or it is half written; `None` where it is
-    /// not mounted either. Its files lie in `base`, where that is given.
+    /// Returns the opened archive. If it could not be opened or is half written, returns the
+    /// mounted one, or `None` if it is not mounted. The files lie in the folder `base`, if that is
+    /// given.
     pub(crate) fn archive(
         &self,
         path: &Path,
@@ -77,7 +78,8 @@ impl<'a> Reuse<'a> {
         self.note(Kept { what, is_unfinished, is_folder: false });
         let store = &self.opened.store;
         let named = store.layers_at(path).filter(|&layer| !store.is_folder(layer));
-        // One that is named twice is two layers: the one in the same folder, or the one whose files are shown.
+        // An archive that is named twice has two layers. Takes the one in the same folder,
+        // otherwise the last one, whose files are shown.
         let mut named: Vec<(u16, LayerNames)> =
             named.map(|layer| (layer, self.opened.tree.layer(layer))).collect();
         let same = named.iter().position(|(_, names)| base.is_some_and(|base| names.is_in_folder(base)));
@@ -95,12 +97,13 @@ impl<'a> Reuse<'a> {
         })
     }
 
-    /// Whether a path is that of a layer.
+    /// Whether a mounted layer has this path.
     pub(crate) fn contains(&self, path: &Path) -> bool {
         self.opened.store.layer_at(path).is_some()
     }
 
-    /// A folder as it is mounted, after it could not be walked: of two layers that one folder makes, the one of the same part.
+    /// The mounted folder, in place of one that could not be walked. If the folder has two layers,
+    /// takes the one that shows the same part.
     pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<LooseFolder>> {
         self.note(Kept { what: error.to_string(), is_unfinished: false, is_folder: true });
         let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
@@ -109,20 +112,21 @@ impl<'a> Reuse<'a> {
         folders.find(|folder| part(folder.filter()) == part(filter)).cloned()
     }
 
-    /// Whether a folder is one that is mounted, and was not walked again.
+    /// Whether a folder was kept from the mounted view and not walked again.
     pub(crate) fn contains_folder(&self, folder: &Arc<LooseFolder>) -> bool {
         let store = &self.opened.store;
         let mut mounted = store.layers_at(folder.path()).filter_map(|layer| store.folder(layer));
         mounted.any(|mounted| Arc::ptr_eq(mounted, folder))
     }
 
-    /// The archives that are mounted and lie directly in a folder, lowest first.
+    /// The mounted archives directly in a folder, lowest first.
     pub(crate) fn archives_in(&self, folder: &Path) -> Vec<PathBuf> {
         let (archives, _) = self.opened.store.paths();
         archives.into_iter().filter(|path| path.parent() == Some(folder)).map(Path::to_owned).collect()
     }
 
-    /// Copies what is known of the files of a folder that was walked again, in folders in which nothing happened.
+    /// Copies what is known of the files of a folder that was walked again, for subfolders in which
+    /// nothing changed.
     pub(crate) fn reuse_folder(&self, folder: &LooseFolder) {
         let (_, folders) = self.opened.store.paths();
         for earlier in folders.into_iter().filter(|earlier| earlier.path() == folder.path()) {
@@ -143,12 +147,12 @@ impl<'a> Reuse<'a> {
     }
 }
 
-/// Whether somebody may still be writing a file, by its times.
+/// Whether another process may still be writing a file, judging by its times.
 fn is_written(path: &Path) -> bool {
     let now = unix_seconds(SystemTime::now());
     uncovered(path).metadata().is_ok_and(|it| {
         let changed = u64::try_from(it.ctime()).unwrap_or(0);
-        // Clocks of servers may be ahead.
+        // A server's clock may be ahead.
         now.abs_diff(changed) < SETTLED
     })
 }

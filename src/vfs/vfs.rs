@@ -1,4 +1,4 @@
-//! The library: sources opened as one tree of files.
+//! The main type of the library: sources, opened as one tree of files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,16 +19,18 @@ use crate::content::Store;
 use crate::game::{LoadOrder, PlanNote};
 use crate::tree::{Kind, NodeId, Tree};
 
-/// Sources, opened as one tree of files: what a game, an archive, a folder or several of them show.
+/// One tree of files, made of several sources: games, archives and folders.
 ///
-/// It is immutable, cheap to clone and can be used by any number of threads. It holds its archives open.
+/// A `Vfs` is immutable and cheap to clone, and any number of threads can use it. It keeps its
+/// archives open.
 ///
 /// ```
 /// # // A game that Steam installed, and an archive of Morrowind's format with one file.
 /// # let home = tempfile::tempdir()?;
 /// # std::env::set_current_dir(&home)?;
 /// # let write = |path: &str, bytes: &[u8]| {
-/// #     std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).and_then(|()| std::fs::write(path, bytes))
+/// #     std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap())
+/// #         .and_then(|()| std::fs::write(path, bytes))
 /// # };
 /// # let steam = ".local/share/Steam/steamapps";
 /// # let library = home.path().join(".local/share/Steam");
@@ -64,36 +66,39 @@ pub struct Vfs {
 pub struct Reopened {
     /// The tree as the disk is now.
     pub vfs: Vfs,
-    /// The files that may have changed. A loose file is known to have changed if its size was asked for before.
+    /// The files that may have changed. A change of a loose file is noticed only if its size was
+    /// asked for before.
     pub changes: Vec<Difference>,
-    /// What is wrong with each source that cannot be opened any more, with its path. The new tree shows its names; its
-    /// files are read as far as they still can be.
+    /// An error message, with its path, for each source that cannot be opened any more. The new
+    /// tree keeps the names of such a source, and reads its files as far as that is still possible.
     pub kept: Vec<String>,
 }
 
 impl Vfs {
-    /// Opens games by their ids, folders of games, archives, folders, profiles, and instances of Mod Organizer 2, with the
-    /// default options. If several have a file, the last one's is shown.
+    /// Opens sources with the default options: ids of games, folders of games, archives, folders,
+    /// profiles, and instances of Mod Organizer 2. If several sources have a file, the last one's
+    /// is shown.
     ///
     /// # Errors
-    /// The first source that cannot be opened. An archive that a game's plan names, and that cannot be opened, is left out
-    /// with a warning in the log.
+    /// The first source that cannot be opened. An archive from a game's load order that cannot be
+    /// opened is no error: it is left out, with a warning in the log.
     pub fn open<P: AsRef<Path>>(sources: impl IntoIterator<Item = P>) -> Result<Self, OpenError> {
         OpenOptions::new().open(sources)
     }
 
-    /// The file at a path, in any case and with either separator; none if there is no such file, or if it is a folder.
+    /// The file at a path, in any case and with either separator; `None` if there is no such file,
+    /// or if it is a folder.
     pub fn file(&self, path: impl AsRef<[u8]>) -> Option<VfsFile> {
         self.opened.file(path.as_ref())
     }
 
-    /// The folder at a path, in any case and with either separator; the path of the root is empty.
+    /// The folder at a path, in any case and with either separator. The path of the root is empty.
     pub fn folder(&self, path: impl AsRef<[u8]>) -> Option<VfsFolder> {
         let node = self.tree().resolve(path.as_ref())?;
         (self.tree().kind(node) == Kind::Folder).then(|| VfsFolder::new(self.opened.clone(), node))
     }
 
-    /// The folder that contains everything.
+    /// The root folder, which contains everything.
     pub fn root(&self) -> VfsFolder {
         VfsFolder::new(self.opened.clone(), NodeId::ROOT)
     }
@@ -114,28 +119,28 @@ impl Vfs {
         (0..layers).map(|number| VfsLayer::new(self.opened.clone(), number))
     }
 
-    /// What is odd about the games among the sources.
+    /// Oddities that were found in the games among the sources.
     pub fn notes(&self) -> &[PlanNote] {
         &self.opened.order.notes
     }
 
-    /// The id of the game that is a source; none if no game is one, or several are.
+    /// The id of the game among the sources; `None` if there is no game, or more than one.
     pub fn game(&self) -> Option<&'static str> {
         Some(self.opened.order.game).filter(|game| !game.is_empty())
     }
 
-    /// The files that several layers have.
+    /// The files that more than one layer has.
     pub fn conflicts(&self) -> Vec<Conflict> {
         conflicts(self.files())
     }
 
-    /// How this tree differs from another: each path of either tree, ordered without regard to case, with what became of its
-    /// file. Equal files are among them.
+    /// Compares this tree with another. Returns each path of either tree, ordered without regard to
+    /// case, with what became of its file. Equal files are included.
     pub fn diff(&self, other: &Self, how: Comparing) -> Vec<Difference> {
         differences(&self.opened, &other.opened, &Patterns::default(), how, &|_| Box::new(|| {}))
     }
 
-    /// Opens the same sources again, as they are now. Archives that did not change are shared with this tree.
+    /// Opens the same sources again, as they are now. Unchanged archives are shared with this tree.
     ///
     /// # Errors
     /// A profile or game among the sources cannot be read any more.
@@ -147,7 +152,7 @@ impl Vfs {
         Ok(Reopened { vfs, changes, kept: kept.into_iter().map(|kept| kept.what).collect() })
     }
 
-    /// The same sources, opened again for [`FileSystem::replace`](crate::fs::FileSystem::replace).
+    /// Opens the same sources again, for [`FileSystem::replace`](crate::fs::FileSystem::replace).
     ///
     /// # Errors
     /// A profile or game among the sources cannot be read any more.
@@ -163,7 +168,7 @@ impl Vfs {
         Ok((Opened { sources: sources.clone(), options: options.clone(), ..opened }, reuse.kept()))
     }
 
-    /// The file of a node; none of a folder.
+    /// The file of a node; `None` if the node is a folder.
     pub(crate) fn file_of(&self, node: NodeId) -> Option<VfsFile> {
         match self.tree().kind(node) {
             Kind::File(entry) => Some(VfsFile::new(self.opened.clone(), node, entry)),
@@ -171,22 +176,21 @@ impl Vfs {
         }
     }
 
-    /// The names.
+    /// The tree of names.
     pub(crate) fn tree(&self) -> &Tree {
         &self.opened.tree
     }
 
-    /// The bytes.
+    /// The store, which reads the bytes of files.
     pub(crate) fn store(&self) -> &Store {
         &self.opened.store
     }
 
-    /// What was planned for the games among the sources.
+    /// The load order of the games among the sources.
     pub(crate) fn order(&self) -> &LoadOrder {
         &self.opened.order
     }
 
-    /// What was opened.
     pub(crate) fn opened(&self) -> &Arc<Opened> {
         &self.opened
     }
@@ -199,13 +203,13 @@ impl From<Opened> for Vfs {
 }
 
 impl OpenOptions {
-    /// Opens sources, the last of which wins: see [`Vfs::open`].
+    /// Opens sources, of which the last wins. See [`Vfs::open`].
     ///
     /// # Errors
     /// The first source that cannot be opened.
     pub fn open<P: AsRef<Path>>(self, sources: impl IntoIterator<Item = P>) -> Result<Vfs, OpenError> {
         let sources: Vec<PathBuf> = sources.into_iter().map(|source| source.as_ref().to_owned()).collect();
-        // Absolute: the caller may leave the folder in which relative paths begin.
+        // Absolute paths, because the caller may change the current folder later.
         let Reopening { sources: named, options, .. } = Reopening::new(&sources, &self);
         let opened = SourceSet::new(&sources, self)?.open()?;
         Ok(Opened { sources: named, options, ..opened }.into())

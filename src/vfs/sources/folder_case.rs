@@ -1,10 +1,11 @@
-//! Folders of loose files that have folders whose names differ in case alone, of which Wine shows a game one.
+//! Finds folders whose names differ only in case. Wine shows a game only one of them.
 
 use crate::folder::LooseNames;
 use crate::game::PlanNote;
 use crate::game::caseless::fold;
 
-/// A note for each set of such names, but for those directly in the folder, which the plan notes.
+/// A note for each set of folders whose names differ only in case. Top folders are left out,
+/// because the plan notes them.
 pub(crate) fn notes(names: &LooseNames) -> Vec<PlanNote> {
     let mut folders: Vec<(u32, String, u32)> = (0_u32..)
         .zip(names.folders())

@@ -1,4 +1,5 @@
-//! Folders that are named after archives or other folders: new mountpoints, and the folders of `--layout per-archive`.
+//! Names for folders that are named after archives or other folders: new mountpoints, and the
+//! folders of `--layout per-archive`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,14 +10,14 @@ use crate::format::name;
 use crate::game::title;
 use crate::tree;
 
-/// Names for the folder of an archive: its stem, then the stem with a number. A stem of dots, as of `...bsa`, is escaped.
-/// Those for a folder: its name.
+/// Candidate names for the folder of a source: the stem of an archive or the name of a folder, then
+/// numbered. A stem of dots, as in `...bsa`, is escaped.
 pub(crate) fn candidates(source: &Path) -> impl Iterator<Item = String> {
     numbered(stem(source))
 }
 
-/// Names for the mountpoint of a source on a desktop, where a name that begins with a dot is hidden, and one that ends like an
-/// archive's is taken for one.
+/// Candidate names for the mountpoint of a source on a desktop. A desktop hides names that begin
+/// with a dot, and takes a name that ends like an archive's for an archive, so neither is returned.
 pub(crate) fn visible_candidates(source: &Path) -> impl Iterator<Item = String> {
     let stem = match source.to_str().and_then(title) {
         Some(title) => title.name.to_owned(),
@@ -36,14 +37,14 @@ fn numbered(stem: String) -> impl Iterator<Item = String> {
 }
 
 fn stem(source: &Path) -> String {
-    // What `.` and `..` are called.
+    // Resolves `.` and `..` to the name of the folder.
     let folder = source.canonicalize().ok().filter(|path| path.is_dir());
     let stem = folder.as_ref().map_or_else(|| source.file_stem(), |folder| folder.file_name());
     let stem = stem.unwrap_or_default().to_string_lossy();
     name::component(stem.as_bytes(), Encoding::UTF_8).into_owned()
 }
 
-/// A folder for each archive and folder, distinct in any case.
+/// A folder name for each source. No two names are equal, in any case.
 pub(crate) fn distinct(sources: &[PathBuf]) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut is_free = |name: &String| taken.insert(name.to_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! The layers to be opened, before any is: what a user names, and what a folder brings along.
+//! The layers to open: those that the user or a game names, and the archives in folders.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,13 @@ use crate::vfs::error::OpenError;
 use crate::vfs::options::FolderArchives;
 use crate::vfs::reuse::Reuse;
 
-/// What the rules of a game do to one of its layers; nothing to what a user names.
+/// How the rules of a game affect one of its layers. Layers that the user names have no rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LayerRules {
-    /// The number among sources of the game among whose layers dates decide.
+    /// The number of the game among the sources, if dates decide among its layers.
     pub(crate) by_date: Option<u16>,
-    /// Paths that are left out if it is an archive; in small letters, `/` between names.
+    /// Paths that are left out if the layer is an archive. They are in lower case, with `/` between
+    /// names.
     pub(crate) invalidated: Arc<HashSet<Vec<u8>>>,
 }
 
@@ -33,16 +34,16 @@ impl LayerRules {
     }
 }
 
-/// A layer, lowest first in a list of them.
+/// A layer to open. Lists of layers begin with the lowest.
 #[derive(Clone, Debug)]
 pub(crate) enum PlannedLayer {
     /// An archive.
     Archive {
-        /// Its path.
         path: PathBuf,
-        /// Whether it is an error where it cannot be opened; else that is a warning, and it is left out.
+        /// Whether it is an error if the archive cannot be opened. Otherwise it is left out with a
+        /// warning.
         is_needed: bool,
-        /// Why a game loads it; empty where a user named it.
+        /// Why a game loads the archive; empty if the user named it.
         why: String,
         rules: LayerRules,
     },
@@ -50,23 +51,23 @@ pub(crate) enum PlannedLayer {
     Folder(PlannedFolder),
 }
 
-/// A folder of loose files.
+/// A folder of loose files to walk.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedFolder {
     pub(crate) path: PathBuf,
     pub(crate) filter: Filter,
-    /// Whether archives that lie directly in it are layers below it, in the order of their names.
+    /// Whether archives directly in the folder become layers below it, ordered by name.
     pub(crate) opens_archives: bool,
-    /// Whether archives that lie directly in it and are layers are listed as files too.
+    /// Whether archives directly in the folder that are layers are also listed as files.
     pub(crate) lists_archives: bool,
-    /// Whether its folders that archives have too are left out.
+    /// Whether to leave out top folders that archives have too.
     pub(crate) hides_served: bool,
-    /// Why a game loads it; empty where a user named it.
+    /// Why a game loads the folder; empty if the user named it.
     pub(crate) why: String,
     pub(crate) rules: LayerRules,
 }
 
-/// A layer whose names are known, if it is a folder.
+/// A layer to open. A folder was walked by now, unless it is [`FoundLayer::Later`].
 #[derive(Debug)]
 pub(crate) enum FoundLayer {
     Archive {
@@ -81,7 +82,7 @@ pub(crate) enum FoundLayer {
         why: String,
         rules: LayerRules,
     },
-    /// A folder that is walked once it is known what is in the archives.
+    /// A folder that is walked only when the contents of the archives are known.
     Later(PlannedFolder),
 }
 
@@ -97,9 +98,9 @@ impl FoundLayer {
 }
 
 impl PlannedLayer {
-    /// What a user names: an archive or a folder.
+    /// The layer of an archive or folder that the user names.
     pub(crate) fn named(path: &Path, archives: FolderArchives) -> Self {
-        // What cannot be looked at is an error when it is opened.
+        // If the path cannot be statted, opening it will fail with the reason.
         if uncovered(path).is_dir() {
             return Self::Folder(PlannedFolder::named(path, archives));
         }
@@ -108,8 +109,9 @@ impl PlannedLayer {
     }
 }
 
-/// The layers of a game's plan, which has a number among sources. A folder of which the game looks at some folders alone becomes two: these above all, and
-/// where it was planned what no archive has.
+/// The layers of a game's load order. `number` is the number of the game among the sources. If the
+/// game reads only some subfolders of a folder, the folder becomes two layers. One shows these
+/// subfolders, above all other layers. The other shows what no archive has, at the planned place.
 pub(crate) fn of_order(order: &LoadOrder, number: u16, archives: FolderArchives) -> Vec<PlannedLayer> {
     let (mut layers, mut above) = (Vec::with_capacity(order.layers.len()), Vec::new());
     let rules = LayerRules::of(order, number);
@@ -143,7 +145,8 @@ pub(crate) fn of_order(order: &LoadOrder, number: u16, archives: FolderArchives)
     layers
 }
 
-/// What of a folder is walked, but for [`Shown::only`], which [`of_order`] makes layers of.
+/// The filter for walking a folder. It ignores [`Shown::only`], which [`of_order`] turns into
+/// layers.
 pub(crate) fn filter_of(shown: &Shown) -> Filter {
     Filter {
         not_at_root: shown.without_names.clone(),
@@ -154,7 +157,7 @@ pub(crate) fn filter_of(shown: &Shown) -> Filter {
 }
 
 impl PlannedFolder {
-    /// A folder that a user names.
+    /// The plan for a folder that the user names.
     pub(crate) fn named(path: &Path, archives: FolderArchives) -> Self {
         let (opens_archives, lists_archives) = match archives {
             FolderArchives::Open => (true, false),
@@ -172,7 +175,7 @@ impl PlannedFolder {
         }
     }
 
-    /// Walks it.
+    /// Walks the folder.
     pub(crate) fn scan(&self, files: &Arc<OpenFiles>) -> Result<LooseFolder, OpenError> {
         folder::scan(&self.path, &self.filter, files).map_err(|error| match error {
             folder::ScanError::Io(error) if error.raw_os_error() != Some(Errno::NOSYS.raw_os_error()) => {
@@ -182,8 +185,9 @@ impl PlannedFolder {
         })
     }
 
-    /// Walks it. One that a game's plan has and that cannot be walked is a warning; the rest of the game is opened.
-    /// That of a mounted view is kept.
+    /// Walks the folder. If that fails, the folder of the mounted view is kept. If there is none, a
+    /// folder from a game's load order is left out with a warning, so that the rest of the game is
+    /// opened.
     pub(crate) fn scan_or_warn(
         &self,
         files: &Arc<OpenFiles>,
@@ -205,7 +209,7 @@ impl PlannedFolder {
         }
     }
 
-    /// Walks it: it, and below it its archives.
+    /// Walks the folder. Returns its archives, lowest first, and above them the folder.
     pub(crate) fn find(
         &self,
         files: &Arc<OpenFiles>,
@@ -218,7 +222,7 @@ impl PlannedFolder {
         let archives = match (self.opens_archives, earlier.filter(|it| it.contains_folder(&folder))) {
             (false, _) => Vec::new(),
             (true, None) => archives_in(folder.path(), folder.names()),
-            // Their names were taken out of its own.
+            // A kept folder does not list its archives any more.
             (true, Some(earlier)) => earlier.archives_in(folder.path()),
         };
         let (why, rules) = (|| self.why.clone(), || self.rules.clone());
@@ -230,7 +234,8 @@ impl PlannedFolder {
     }
 }
 
-/// The files directly in a folder that are called like archives, in the order of their names without case.
+/// The files directly in a folder that are named like archives, ordered by name without regard to
+/// case.
 pub(crate) fn archives_in(folder: &Path, names: &LooseNames) -> Vec<PathBuf> {
     let mut found: Vec<&[u8]> =
         names.direct_files().map(|(_, name)| name).filter(|name| is_archive_name(name)).collect();
@@ -239,10 +244,10 @@ pub(crate) fn archives_in(folder: &Path, names: &LooseNames) -> Vec<PathBuf> {
     found.into_iter().map(path).collect()
 }
 
-/// Warnings that are printed of one folder.
+/// Maximum number of warnings that are printed for a folder.
 const WARNINGS: usize = 20;
 
-/// What a walk left out, for the user: what is perhaps missed as warnings, the rest with `-v`.
+/// Reports what a walk left out: what the user may miss as warnings, the rest with `-v`.
 fn report_notes(folder: &LooseFolder) {
     let (notes, mut dropped) = folder.notes();
     let mut warnings = 0;

@@ -1,5 +1,6 @@
-//! Notes that need the names of all loose files, or those in archives: folders whose names differ in case alone; loose files
-//! that lose to archives by date, or that the game does not look at.
+//! Notes that need the names of all loose files, or of the files in archives. They concern folders
+//! whose names differ only in case, and loose files that lose to archives by date or that the game
+//! ignores.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,15 +16,15 @@ use crate::vfs::opened_archive::{stored_path, with_archive};
 use crate::vfs::options::OpenOptions;
 use crate::vfs::parallel::in_parallel;
 
-/// Notes of one code that are made; a further one says how many there would be.
+/// Maximum number of notes of one code. One more note says how many were left out.
 const NOTES_MAX: usize = 1_000;
 
 /// Nanoseconds since 1970.
 type Time = i64;
 
-/// Adds the notes of what a source was planned to: a game, or a folder or an archive, of which there are none.
+/// Adds notes to the load order of a source. A folder or an archive has no such notes.
 pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
-    // OpenMW takes names in any case, and loose files before archives.
+    // OpenMW ignores case, and prefers loose files to archives.
     if order.game.is_empty() || order.game == "openmw" {
         return;
     }
@@ -34,7 +35,7 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     let layers: Vec<&OrderLayer> = folders.filter(is_asked).collect();
     let notes = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
-        // As a mount walks it. What cannot be walked is a note of the plan.
+        // Walks the folder as a mount does. If that fails, the plan has a note already.
         match folder::scan(path, &filter_of(shown), &files) {
             Ok(folder) => (
                 if *is_managed { Vec::new() } else { folder_case::notes(folder.names()) },
@@ -56,7 +57,7 @@ struct Hiding {
 }
 
 impl Hiding {
-    /// That of an order. Archives are opened for no other rule.
+    /// The rule of a load order, if it hides loose files. Archives are opened only for such a rule.
     fn of(order: &LoadOrder, options: &OpenOptions) -> Option<Self> {
         let code = match &order.precedence.loose {
             LooseRule::ByDate => NoteCode::LooseOlder,
@@ -66,7 +67,7 @@ impl Hiding {
         Some(Self { code, archives: Archives::read(order, options) })
     }
 
-    /// Notes on the files of a folder that it hides.
+    /// Notes on the files of a folder that the rule hides.
     fn notes(&self, folder: &LooseFolder, shown: &Shown) -> Vec<PlanNote> {
         let text = match self.code {
             NoteCode::LooseOlder => "an archive that has it is not older: the game takes the archive's",
@@ -94,7 +95,7 @@ impl Hiding {
     }
 }
 
-/// Adds notes of one code in the order of their subjects, as many as are made.
+/// Adds notes of one code, ordered by subject, up to the maximum.
 fn add_some(mut some: Vec<PlanNote>, notes: &mut Vec<PlanNote>) {
     some.sort_by(|a, b| a.subject.cmp(&b.subject));
     let more = some.len().saturating_sub(NOTES_MAX);
@@ -104,12 +105,12 @@ fn add_some(mut some: Vec<PlanNote>, notes: &mut Vec<PlanNote>) {
     notes.extend(last.filter(|_| more > 0));
 }
 
-/// What is known of all archives of an order. Paths are in small letters, `/` between names.
+/// What is known of all archives of a load order. Paths are in lower case, with `/` between names.
 #[derive(Default)]
 struct Archives {
-    /// The time of the newest archive that has a path.
+    /// For each path, the time of the newest archive that has it.
     newest: HashMap<String, Time>,
-    /// The first folders of paths.
+    /// The first folder of each path.
     folders: HashSet<String>,
     unreadable: Vec<PlanNote>,
 }
@@ -146,8 +147,9 @@ impl Archives {
         archives
     }
 
-    /// Whether a game that looks at the named folders alone does not see a loose file. Files directly in the data folder
-    /// are not looked up in archives, and folders that no archive has are not the game's.
+    /// Whether a game that reads only the `named` folders ignores a loose file. Files directly in
+    /// the data folder are not looked up in archives. Folders that no archive has do not belong to
+    /// the game.
     fn hide(&self, path: &str, named: &[String]) -> bool {
         let Some((first, _)) = path.split_once('/') else { return false };
         let is_below =
@@ -156,7 +158,8 @@ impl Archives {
     }
 }
 
-/// An archive's time and the paths that it stores; the error says why it cannot be read.
+/// The modification time of an archive and the paths that it stores. The error says why it cannot
+/// be read.
 fn paths_in(archive: &Path, options: &OpenOptions) -> Result<(Time, Vec<String>), String> {
     let changed =
         std::fs::metadata(archive).and_then(|it| it.modified()).map_err(|error| error.to_string())?;

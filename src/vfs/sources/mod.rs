@@ -1,4 +1,4 @@
-//! What sources stand for: games, folders, archives and profiles become planned layers.
+//! Resolves sources: games, folders, archives and profiles become planned layers.
 
 pub(crate) mod folder_case;
 pub(crate) mod folder_name;

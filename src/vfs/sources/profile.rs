@@ -1,16 +1,18 @@
-//! Profiles: files that describe a mount, for fstab and systemd, where a list of archives does not fit on a line.
+//! Profiles: files that describe a mount, for fstab and systemd, where a list of archives does not
+//! fit on a line.
 //!
 //! ```toml
 //! mountpoint = "~/mnt/skyrim"
-//! archives = ["Skyrim - *.bsa", "MyMod.bsa", "Loose files"]        # the last one wins
-//! folder = "/games/Skyrim Special Edition/Data"                    # where they are; default: beside the profile
-//! options = "xattr,names=list.txt"                                 # as after -o; lists are beside the profile
+//! archives = ["Skyrim - *.bsa", "MyMod.bsa", "Loose files"] # the last one wins
+//! folder = "/games/Skyrim Special Edition/Data"             # where they are; default: beside the profile
+//! options = "xattr,names=list.txt"                          # as after -o; lists are beside the profile
 //! ```
 //!
-//! Every command takes a profile with its options, but for those that are of a mount alone.
+//! Every command takes a profile and its options, except for options that only concern a mount.
 //!
-//! `archives` are whatever `mount` takes as sources: archives, folders, games by id, instances of Mod Organizer 2, openmw.cfg.
-//! A file name with `*` or `?` stands for the files of that folder that match it, in any case and in the order of their names.
+//! `archives` takes the same sources as `mount`: archives, folders, ids of games, instances of Mod
+//! Organizer 2, openmw.cfg. A file name with `*` or `?` stands for the matching files in its
+//! folder, in any case, ordered by name.
 
 use std::path::{Path, PathBuf};
 
@@ -23,17 +25,17 @@ use crate::system::covered::Covered;
 use crate::vfs::error::OpenError;
 use crate::vfs::options::expand_home;
 
-/// A mount as a file describes it.
+/// A mount as a profile describes it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Profile {
-    /// The archives in load order, the last of which wins.
+    /// The sources in load order. The last one wins.
     pub(crate) archives: Vec<PathBuf>,
-    /// Where to mount them, unless the command line says.
+    /// The mountpoint, unless the command line names one.
     pub(crate) mountpoint: Option<PathBuf>,
-    /// Where the archives are.
+    /// The folder that contains the archives.
     folder: Option<PathBuf>,
-    /// As after `-o`.
+    /// Options as written after `-o`.
     #[serde(default)]
     options: String,
     /// The folder of the profile's file.
@@ -42,7 +44,7 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// Whether a source is a profile and not an archive.
+    /// Whether a source is a profile, by its extension.
     pub(crate) fn is_one(source: &Path) -> bool {
         source.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
     }
@@ -53,11 +55,12 @@ impl Profile {
         Self::is_one(path) || path.extension().is_some_and(is_archive)
     }
 
-    /// Reads a profile; its paths come back absolute, or relative to the current folder if the profile's was.
+    /// Reads a profile. Its paths are made absolute, or relative to the current folder if `path` is
+    /// relative.
     pub(crate) fn read(path: &Path) -> Result<Self, OpenError> {
         let metadata = std::fs::metadata(path).map_err(|error| OpenError::unreadable(path, error))?;
         if !metadata.is_file() && !metadata.is_dir() {
-            // Reading a pipe would block until somebody writes to it.
+            // Reading a pipe would block until another process writes to it.
             return Err(OpenError::not_found(path, "not a regular file"));
         }
         let text = std::fs::read_to_string(path).map_err(|error| OpenError::unreadable(path, error))?;
@@ -78,7 +81,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The options of the mount that it describes, uninterpreted: names, and values, which are empty for flags.
+    /// The options of the mount as names and values, uninterpreted. The value of a flag is empty.
     pub(crate) fn options(&self) -> Vec<(String, String)> {
         split_options(&self.options)
     }
@@ -94,7 +97,7 @@ impl Profile {
             .take()
             .map_or_else(|| parent.to_owned(), |folder| parent.join(expand_home(folder)));
         for archive in &mut profile.archives {
-            // The id of a game is no path.
+            // The id of a game is not a path.
             if archive.to_str().and_then(title).is_none() {
                 *archive = folder.join(expand_home(std::mem::take(archive)));
             }
@@ -105,7 +108,8 @@ impl Profile {
     }
 }
 
-/// Splits options as they stand after `-o` at commas, and each at its `=`; `\,` is a comma within a value.
+/// Splits the text after `-o` at commas, and each option at its `=`. `\,` is a comma within a
+/// value.
 pub(crate) fn split_options(options: &str) -> Vec<(String, String)> {
     let mut parts = vec![String::new()];
     let mut characters = options.chars();
@@ -127,16 +131,17 @@ pub(crate) fn split_options(options: &str) -> Vec<(String, String)> {
     parts.into_iter().filter(|part| !part.is_empty()).map(pair).collect()
 }
 
-/// Whether a path's file name is a pattern. Windows has neither character in names; on Linux a file may have that very name.
+/// Whether a path's file name is a pattern. Names on Windows cannot contain `*` or `?`. On Linux
+/// they can, so an existing file of that name is no pattern.
 fn has_pattern(path: &Path) -> bool {
     let has = path.file_name().is_some_and(|name| name.to_string_lossy().contains(['*', '?']));
     has && path.symlink_metadata().is_err()
 }
 
-/// The files that a pattern stands for, in the order of their names.
+/// The files that match a pattern, ordered by name.
 fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, OpenError> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
-    // Names of mods have brackets; of a pattern, `*` and `?` alone are special.
+    // Only `*` and `?` are special, because names of mods contain brackets.
     let literal: String = name.chars().map(bracketed).collect();
     let matcher = GlobBuilder::new(&literal).case_insensitive(true).backslash_escape(false).build();
     let matcher = matcher.map_err(|error| OpenError::profile(profile, error.to_string()))?.compile_matcher();
@@ -154,7 +159,7 @@ fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, OpenError> {
     Ok(found)
 }
 
-/// A character of a pattern, in brackets where it would be special otherwise.
+/// A character of a pattern, put into brackets if it would be special.
 fn bracketed(character: char) -> String {
     match character {
         '[' | ']' | '{' | '}' => format!("[{character}]"),
@@ -217,7 +222,7 @@ mod tests {
         assert_eq!(found, names(&all));
         assert_eq!(read("['[set] ?.bsa']").expect("found"), names(&["[Set] a.bsa", "[Set] b.bsa"]));
         assert_eq!(read("['x{1}!*']").expect("found"), names(&["x{1}!.txt"]));
-        // A file of that very name.
+        // A file has exactly this name.
         assert_eq!(read("['what?.bsa']").expect("found"), names(&["what?.bsa"]));
         let failure = read("['A.bsa', 'none/*.bsa']").expect_err("refused");
         assert!(matches!(failure.kind(), OpenErrorKind::Unreadable(_)), "{failure}");

@@ -1,5 +1,5 @@
-//! What the sources of a command are, and the layers that they stand for: archives, folders, games, instances of Mod
-//! Organizer 2, and settings of OpenMW.
+//! Finds out what each source of a command is, and plans its layers. A source is an archive, a
+//! folder, a game, an instance of Mod Organizer 2, or settings of OpenMW.
 
 use std::path::{Path, PathBuf};
 
@@ -17,12 +17,12 @@ use crate::tree::Rule;
 use crate::vfs::error::OpenError;
 use crate::vfs::options::{FolderArchives, OpenOptions};
 
-/// Plans the layers of sources, lowest first; those of a later source are above.
+/// Plans the layers of sources, lowest first. A later source is above an earlier one.
 pub(crate) fn plan(sources: &[PathBuf], options: &OpenOptions) -> Result<LoadOrder, OpenError> {
     plan_each(sources, options).map(joined)
 }
 
-/// The same, each source for itself.
+/// Plans the layers of each source separately.
 pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<LoadOrder>, OpenError> {
     let archives = options.folder_archives();
     let disk = Disk::beneath(Covered::of_process());
@@ -41,18 +41,18 @@ pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
     orders.collect()
 }
 
-/// The layers of sources as they are opened, and the rule by which they are merged.
+/// The layers to open, and the rule that merges them.
 #[derive(Debug)]
 pub(crate) struct OpenPlan {
     pub(crate) layers: Vec<layer_plan::PlannedLayer>,
     pub(crate) rule: Rule,
-    /// What the games among the sources load.
+    /// The load order of the games among the sources.
     pub(crate) order: LoadOrder,
-    /// What the plan depends on.
+    /// The files and folders that the plan depends on.
     pub(crate) looked: ReadSet,
 }
 
-/// The same, to be opened.
+/// Plans the layers of sources for opening.
 pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenPlan, OpenError> {
     let archives = options.folder_archives();
     let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
@@ -61,7 +61,7 @@ pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenP
         match source {
             Source::Planned(mut order) => {
                 keep_files(&mut order, archives);
-                // Dates decide within each game, whatever else is among the sources.
+                // Dates decide within each game, whatever other sources there are.
                 if order.precedence.loose == LooseRule::ByDate {
                     rule = Rule::Dates;
                 }
@@ -77,14 +77,16 @@ pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenP
     Ok(OpenPlan { layers, rule, order: joined(orders), looked: disk.into_read_set() })
 }
 
-/// Leaves out the archives of a game where those in folders stay files: what is left is its merged data folder.
+/// Removes the archives of a game if archives stay files. What remains is the game's merged data
+/// folder.
 fn keep_files(order: &mut LoadOrder, archives: FolderArchives) {
     if archives == FolderArchives::Files {
         order.layers.retain(|layer| layer.what == LayerKind::Folder);
     }
 }
 
-/// What a game loads, where a path is one; it is none of a profile.
+/// The load order of a source; `None` if it is an archive or an ordinary folder. The source must
+/// not be a profile.
 pub(crate) fn game(source: &Path, options: &OpenOptions) -> Result<Option<LoadOrder>, OpenError> {
     let disk = Disk::beneath(Covered::of_process());
     let mut resolved = resolve(&disk, std::slice::from_ref(&source.to_owned()), options)?;
@@ -94,14 +96,14 @@ pub(crate) fn game(source: &Path, options: &OpenOptions) -> Result<Option<LoadOr
     })
 }
 
-/// Whether a name stands for a game and for no path: one without a slash that is a game's id.
+/// Whether a source is the id of a game, and not a path.
 pub(crate) fn is_game(source: &Path) -> bool {
     source.to_str().and_then(title).is_some()
 }
 
 /// What a source turned out to be.
 enum Source {
-    /// What a game loads, or an instance of Mod Organizer 2, or OpenMW.
+    /// A load order: of a game, an instance of Mod Organizer 2, or OpenMW.
     Planned(Box<LoadOrder>),
     Folder(PathBuf),
     Archive(PathBuf),
@@ -117,14 +119,14 @@ fn resolve(disk: &Disk, sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
     sources.iter().map(|source| planner.source(source)).collect()
 }
 
-/// Orders as one: that of a single source, or a mix, in which the rules of a game stay those of its own layers.
+/// Joins load orders. In a mix, the rules of a game apply only to its own layers.
 pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
     if orders.len() == 1 {
         return orders.remove(0);
     }
     let mut games = orders.iter().filter(|order| !order.game.is_empty());
     let (game, other) = (games.next(), games.next());
-    // Two games in one tree follow no game's rule.
+    // No rule holds for a tree of two games.
     let precedence = game.filter(|_| other.is_none()).map(|game| game.precedence.clone());
     let mut mix = LoadOrder { precedence: precedence.unwrap_or_default(), ..LoadOrder::default() };
     for mut order in orders {
@@ -146,7 +148,7 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn source(&self, source: &Path) -> Result<Source, OpenError> {
-        // `./skyrim` is a folder of that name.
+        // `skyrim` is the game. A folder of that name is given as `./skyrim`.
         if let Some(title) = source.to_str().and_then(title) {
             return self.game(title).map(|order| Source::Planned(Box::new(order)));
         }
@@ -170,7 +172,7 @@ impl Planner<'_> {
         Ok(Source::Planned(Box::new(planned)))
     }
 
-    /// A game by its id.
+    /// The load order of a game.
     fn game(&self, title: &'static Title) -> Result<LoadOrder, OpenError> {
         if let Some(folder) = &self.options.game_dir {
             let installation = self.recognised(folder)?;
@@ -190,7 +192,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What a folder leads to; `None` where it is one of loose files.
+    /// The load order that a folder leads to; `None` if it is a folder of loose files.
     fn folder(&self, folder: &Path) -> Result<Option<LoadOrder>, OpenError> {
         if self.disk.find_file(folder, MO2_INI).is_some() {
             return self.mo2(folder, &self.overrides).map(Some);
@@ -200,7 +202,7 @@ impl Planner<'_> {
             return self.mo2(&instance, &overrides).map(Some);
         }
         match recognise(self.disk, folder, &self.environment) {
-            // The data folder of a game, named for itself, is a folder like any other.
+            // The data folder of a game is an ordinary folder if the user names it.
             Ok(installation)
                 if installation.folder == *folder || !folder.starts_with(&installation.folder) =>
             {
@@ -241,7 +243,8 @@ impl Planner<'_> {
         planned(plan_mo2(self.disk, instance, &find, overrides))
     }
 
-    /// The chain of a settings file. The user's own are part of the chain of the OpenMW that is installed.
+    /// The load order of an OpenMW settings file. The user's own file is read as part of the
+    /// installed OpenMW's files.
     fn openmw(&self, cfg: &Path) -> Result<LoadOrder, OpenError> {
         let users = self.environment.xdg_config_home.join("openmw");
         let mut first = cfg.to_owned();
@@ -254,7 +257,8 @@ impl Planner<'_> {
     }
 }
 
-/// A folder of loose files above the archives that lie directly in it, those in the order of their names.
+/// The load order of a folder: the archives directly in it, ordered by name, and above them its
+/// loose files.
 fn loose_folder(disk: &Disk, folder: &Path, archives: FolderArchives) -> Result<LoadOrder, OpenError> {
     let folder = &std::path::absolute(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let names = disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
@@ -273,7 +277,7 @@ fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, OpenError> 
 }
 
 fn no_source(source: &Path) -> OpenError {
-    // An id of a game has neither a slash nor an extension.
+    // The id of a game has neither a slash nor an extension.
     if source.extension().is_some() || source.components().count() != 1 {
         return OpenError::not_found(source, "no such file or folder");
     }
@@ -301,7 +305,7 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
         what += &format!("\n  {}: {why}", path.display());
     }
     what += "\nA game elsewhere is named by its folder, or with --game-dir.";
-    // At the end, where it is seen below the places: `skyrim` where `skyrimse` is meant.
+    // Listed at the end, where the user sees it: `skyrim` may have been typed for `skyrimse`.
     let mut others: Vec<&str> = found.installations.iter().map(|it| it.title.id).collect();
     others.sort_unstable();
     others.dedup();
@@ -311,7 +315,7 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
     OpenError::game(what)
 }
 
-/// Where games were looked for, a line each.
+/// The folders that were searched for games, one per line.
 pub(crate) fn looked_in(found: &Found) -> String {
     let line = |path: &PathBuf| {
         let missing = if path.is_dir() { "" } else { "  (does not exist)" };

@@ -1,4 +1,4 @@
-//! What is opened, and how: sources, in place of profiles what these name, and the options that hold for them.
+//! Sources with their options, in which profiles are replaced by what they name.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::vfs::options::{Layout, OpenOptions};
 /// Sources and options. A set plans and opens the same layers for every command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceSet {
-    /// In load order; none is a profile.
+    /// The sources in load order, without profiles.
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) options: OpenOptions,
 }
@@ -17,14 +17,14 @@ pub(crate) struct SourceSet {
 /// Sources in which profiles are replaced by what they name.
 #[derive(Debug, Default)]
 pub(crate) struct Expanded {
-    /// In load order.
+    /// The sources in load order.
     pub(crate) paths: Vec<PathBuf>,
     /// The profiles among the sources, in their order.
     pub(crate) profiles: Vec<Profile>,
 }
 
 impl Expanded {
-    /// Reads the profiles among sources.
+    /// Reads the profiles among the sources.
     pub(crate) fn new(sources: &[PathBuf]) -> Result<Self, OpenError> {
         let mut expanded = Self::default();
         for source in sources {
@@ -41,8 +41,8 @@ impl Expanded {
 }
 
 impl SourceSet {
-    /// Replaces profiles by what they name. `options` outrank theirs, and a later profile outranks an earlier one. Options
-    /// of a mount have no effect here.
+    /// Replaces profiles by what they name. `options` outrank those of profiles, and a later
+    /// profile outranks an earlier one. Options that only concern a mount are ignored.
     pub(crate) fn new(sources: &[PathBuf], options: OpenOptions) -> Result<Self, OpenError> {
         let Expanded { paths, profiles } = Expanded::new(sources)?;
         let mut lower = OpenOptions::default();
@@ -56,12 +56,12 @@ impl SourceSet {
         Ok(Self { paths, options: options.over(lower) })
     }
 
-    /// One of the paths, or what it leads to, with the same options.
+    /// A set with only this path, and with the same options.
     pub(crate) fn only(&self, path: &Path) -> Self {
         Self { paths: vec![path.to_owned()], ..self.clone() }
     }
 
-    /// The set in one tree, whatever a profile says.
+    /// The set as one tree, even if a profile sets another layout.
     pub(crate) fn in_one_tree(mut self) -> Self {
         self.options.layout = Some(Layout::Union);
         self
