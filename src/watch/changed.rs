@@ -1,4 +1,4 @@
-//! Where something changed.
+//! The folders in which something changed.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,19 +13,19 @@ pub struct ChangedFolders {
 }
 
 impl ChangedFolders {
-    /// A change in a folder.
+    /// Adds a change in a folder.
     pub fn add(&mut self, folder: Arc<Path>) {
         if !self.is_anywhere {
             self.folders.insert(folder);
         }
     }
 
-    /// A change that nobody knows the place of.
+    /// Adds a change in an unknown place.
     pub fn add_anywhere(&mut self) {
         *self = Self { is_anywhere: true, folders: HashSet::new() };
     }
 
-    /// All changes of another as well.
+    /// Adds all changes of another set.
     pub fn extend(&mut self, other: Self) {
         match other.is_anywhere {
             true => self.add_anywhere(),

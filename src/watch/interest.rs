@@ -1,4 +1,4 @@
-//! What of a folder counts as a change.
+//! Which events in a folder count as changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -8,30 +8,30 @@ use std::sync::Arc;
 use crate::system::covered::LinkWalk;
 use rustix::fs::inotify::ReadFlags;
 
-/// What of a folder counts as a change.
+/// Which events in one folder count as changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Interest {
-    /// Whether a name that comes or goes does.
+    /// Whether it counts when any name is added or removed.
     names: bool,
-    /// Whether a change of any file in it does, too.
+    /// Whether a change of any file in the folder counts too.
     content: bool,
-    /// Boxed: of very many folders everything counts.
+    /// Boxed to save memory: for very many folders everything counts, and this is `None`.
     named: Option<Box<Named>>,
 }
 
-/// Names of which more counts than of others.
+/// Names for which more events count than for the rest of the folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Named {
-    /// Files of which everything does.
+    /// Files for which every event counts.
     files: BTreeSet<OsString>,
-    /// Folders and links on the way to others, of which it does that they come and go.
+    /// Folders and links on the way to other paths. It counts when they are added or removed.
     folders: BTreeSet<OsString>,
 }
 
-/// What an event says.
+/// What an event means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// Nothing that counts.
+    /// The event does not count.
     None,
     /// Something changed in the folder.
     Changed,
@@ -39,27 +39,28 @@ pub(super) enum Meaning {
     Moved,
 }
 
-/// Folders, by their paths, and what of them counts.
+/// The folders to watch, by path, with what counts in each.
 #[derive(Debug, Default)]
 pub struct Interests {
     pub(super) folders: BTreeMap<Arc<Path>, Interest>,
-    /// Of very many links most have the way in common.
+    /// Shared by all links, because most of them have much of their paths in common.
     links: LinkWalk,
 }
 
 impl Interests {
-    /// Everything in a folder counts, but for what is below its folders.
+    /// Makes everything in a folder count, except what is in its subfolders.
     pub fn add_folder(&mut self, folder: impl Into<Arc<Path>>) {
         let interest = self.folders.entry(folder.into()).or_default();
         (interest.names, interest.content) = (true, true);
     }
 
-    /// Names in a folder count.
+    /// Makes it count when a name in a folder is added or removed.
     pub fn add_names(&mut self, folder: impl Into<Arc<Path>>) {
         self.folders.entry(folder.into()).or_default().names = true;
     }
 
-    /// A file counts, or its absence; where links lead to it, these and what they lead to as well.
+    /// Makes a file count, even if it does not exist. If links lead to it, the links and their
+    /// target count too.
     pub fn add_file(&mut self, path: &Path) {
         self.add_name(path);
         let target = self.follow(path, |_, _| true);
@@ -68,17 +69,19 @@ impl Interests {
         }
     }
 
-    /// What is on the way from a link to what it leads to counts; the link itself does where its folder does.
+    /// Makes everything on the way from a link to its target count, except the link itself, which
+    /// counts if its folder does.
     pub fn add_way(&mut self, link: &Path) {
         self.follow(link, |folder, name| link.parent() != Some(folder) || link.file_name() != Some(name));
     }
 
-    /// That a folder is where it is counts, of the names on the way to it.
+    /// Makes the names on the way to a folder count, because they decide which folder it is.
     pub(super) fn add_way_to(&mut self, folder: &Path) {
         self.follow(folder, |_, _| true);
     }
 
-    /// Adds what is looked up on the way to a path and `counts`; returns where that leads.
+    /// Adds each name on the way to a path for which `counts` is true. Returns where the path
+    /// leads.
     fn follow(&mut self, path: &Path, counts: impl Fn(&Path, &OsStr) -> bool) -> PathBuf {
         let mut links = std::mem::take(&mut self.links);
         let target = links.follow(path, &mut |folder, name| {
@@ -90,7 +93,7 @@ impl Interests {
         target
     }
 
-    /// Adds what counts of a folder.
+    /// Adds what counts in a folder.
     pub(super) fn merge(&mut self, folder: Arc<Path>, more: Interest) {
         let interest = self.folders.entry(folder).or_default();
         interest.names |= more.names;
@@ -102,7 +105,7 @@ impl Interests {
         }
     }
 
-    /// That a name in a folder comes and goes counts.
+    /// Makes it count when this name in a folder is added or removed.
     pub(super) fn add_entry(&mut self, folder: &Path, name: &OsStr) {
         self.interest(folder).named().folders.insert(name.to_owned());
     }
@@ -118,19 +121,19 @@ impl Interests {
 }
 
 impl Interest {
-    /// Whether writes to files count, and not only that names come and go.
+    /// Whether writes to files count, and not only added and removed names.
     pub(super) fn is_of_content(&self) -> bool {
         self.content || self.named.as_ref().is_some_and(|named| !named.files.is_empty())
     }
 
-    /// Whether it counts that any name comes or goes.
+    /// Whether every added or removed name counts.
     pub(super) fn is_of_names(&self) -> bool {
         self.names || self.content
     }
 
-    /// What an event says, by the name that it is about.
+    /// What an event means. `name` is the name that the event is about.
     pub(super) fn meaning(&self, event: ReadFlags, name: Option<&OsStr>) -> Meaning {
-        // The folder itself is gone.
+        // Without a name, the event is about the folder itself, which is gone.
         let Some(name) = name else { return Meaning::Changed };
         let is_of_names = event
             .intersects(ReadFlags::CREATE | ReadFlags::DELETE | ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO);

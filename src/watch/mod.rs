@@ -1,8 +1,8 @@
-//! What changes on the disk: folders that are watched by inotify, or looked at again and again where the system allows no more
-//! watches.
+//! Watches folders for changes with inotify. If the system allows no more watches, folders are
+//! polled.
 //!
-//! Nothing here knows what the folders are for. Who watches says of each what counts (`interest`), waits (`watcher`), and
-//! learns that something did, and where (`changed`).
+//! This module does not know what the folders are for. The caller states what counts in each folder
+//! (`interest`), waits for a change (`watcher`), and learns in which folders it was (`changed`).
 
 mod changed;
 mod interest;

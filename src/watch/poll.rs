@@ -1,4 +1,4 @@
-//! Folders that are looked at every few seconds, because the system gives no watches for them.
+//! Folders that are polled every few seconds, because the system allows no watches for them.
 
 use crate::system::covered::uncovered;
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two looks at least.
+/// Minimum time between two polls.
 const INTERVAL: Duration = Duration::from_secs(3);
-/// A look takes at most this part of the time.
+/// The time between two polls is at least this many times the duration of a poll.
 const PART: u32 = 20;
 
-/// The folders, and what was seen.
+/// The polled folders, each with its last signature.
 #[derive(Debug, Default)]
 pub(super) struct Polled {
     folders: BTreeMap<Arc<Path>, u64>,
@@ -21,7 +21,7 @@ pub(super) struct Polled {
 }
 
 impl Polled {
-    /// Looks at these folders and no others from now on; returns those that it did not before.
+    /// Polls only these folders from now on. Returns those that were not polled before.
     pub(super) fn set(&mut self, folders: Vec<Arc<Path>>) -> Vec<Arc<Path>> {
         let mut kept = BTreeMap::new();
         let mut added = Vec::new();
@@ -41,12 +41,12 @@ impl Polled {
         self.folders.len()
     }
 
-    /// When they are to be looked at next.
+    /// When the next poll is due.
     pub(super) fn due(&self) -> Option<Instant> {
         self.next
     }
 
-    /// Looks at them if that is due; returns those that differ.
+    /// Polls the folders if that is due. Returns those that changed.
     pub(super) fn look(&mut self, now: Instant) -> Vec<Arc<Path>> {
         let mut changed = Vec::new();
         if self.next.is_none_or(|next| now < next) {
@@ -64,10 +64,10 @@ impl Polled {
     }
 }
 
-/// A number that differs where names, sizes or times in a folder do.
+/// A hash of the names, sizes and times in a folder.
 fn signature(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(uncovered(folder)) else { return 0 };
-    // A sum, because the order of names is the file system's.
+    // A sum, because a file system may list names in any order.
     entries.flatten().fold(1, |sum: u64, entry| {
         let mut hasher = DefaultHasher::new();
         entry.file_name().hash(&mut hasher);

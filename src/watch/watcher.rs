@@ -1,4 +1,4 @@
-//! Waiting for a change, by inotify.
+//! Waits for changes with inotify.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -20,33 +20,34 @@ use super::interest::{Interest, Interests, Meaning};
 use super::poll::Polled;
 use crate::system::covered::uncovered;
 
-/// Bytes of events that are read at once.
+/// Size in bytes of the buffer for events.
 const EVENTS: usize = 1 << 14;
 
-/// After events that do not count: files beside those that do may be written to all the time.
+/// Pause after events that do not count. Other files in a folder may be written to all the time.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Watches folders.
 #[derive(Debug)]
 pub struct Watcher {
-    /// None where the user has too many.
+    /// `None` if the user has too many inotify instances.
     inotify: Option<OwnedFd>,
     folders: BTreeMap<Arc<Path>, Watched>,
-    /// The paths of each watch, in the order of their numbers: links give a folder several.
+    /// The paths of each watch, ordered by the number of the watch. Links may give a folder several
+    /// paths.
     paths: Vec<(i32, Arc<Path>)>,
-    /// Folders that the system gives no watch for.
+    /// Folders for which the system allows no watch.
     polled: Polled,
     changed: ChangedFolders,
 }
 
-/// A folder that is watched, or would be if that were possible.
+/// A folder to watch, with its watch if there is one.
 #[derive(Debug)]
 struct Watched {
     interest: Interest,
     watch: Option<i32>,
 }
 
-/// What ended a wait.
+/// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Woken {
     /// Whether something changed that counts.
@@ -62,21 +63,21 @@ impl Default for Watcher {
 }
 
 impl Watcher {
-    /// Watches nothing yet. Where the system allows no more watchers, folders are polled.
+    /// A watcher without folders. If the system allows no more watchers, it polls.
     pub fn new() -> Self {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
         let (folders, paths, polled, changed) = Default::default();
         Self { inotify, folders, paths, polled, changed }
     }
 
-    /// Watches nothing yet, and polls every folder.
+    /// A watcher without folders that polls all folders it is given.
     #[doc(hidden)]
     pub fn polling() -> Self {
         Self { inotify: None, ..Self::new() }
     }
 
-    /// Watches these folders and no others from now on; returns those that it did not before, in their order. All on the way
-    /// to a folder are watched, too.
+    /// Watches only these folders from now on, and all folders on the way to them. Returns the
+    /// folders that were not watched before, in order.
     pub fn watch(&mut self, wanted: Interests) -> Vec<Arc<Path>> {
         let before = std::mem::take(&mut self.folders);
         let mut paths = Vec::with_capacity(wanted.folders.len());
@@ -87,7 +88,8 @@ impl Watcher {
                 .as_ref()
                 .map(|inotify| inotify::add_watch(inotify, &*uncovered(&folder), events(&interest)));
             match watch {
-                // Each is asked for anew: a link on the way may lead to another folder now.
+                // Every watch is requested again, because a link on the way may lead to another
+                // folder now.
                 Some(Ok(watch)) => {
                     paths.push((watch, folder.clone()));
                     let is_known = before.get(&folder).is_some_and(|it| {
@@ -97,7 +99,7 @@ impl Watcher {
                         added.push(folder.clone());
                     }
                 }
-                // max_user_watches; or only root may read it.
+                // `max_user_watches` is reached, or only root may read the folder.
                 None | Some(Err(Errno::NOSPC | Errno::NOMEM | Errno::ACCESS)) => {
                     unwatched.push(folder.clone())
                 }
@@ -114,25 +116,25 @@ impl Watcher {
         added
     }
 
-    /// Whether the system reports what happens in a folder: each change of a file in it.
+    /// Whether the system reports each change of a file in a folder.
     pub fn is_reported(&self, folder: &Path) -> bool {
         self.folders.get(folder).is_some_and(|it| it.watch.is_some() && it.interest.is_of_content())
     }
 
-    /// Where something changed since the last call.
+    /// Takes the folders in which something changed since the last call.
     pub fn take_changed(&mut self) -> ChangedFolders {
         std::mem::take(&mut self.changed)
     }
 
-    /// How many folders are polled, because the system allows no more watches.
+    /// Number of folders that are polled because the system allows no more watches.
     pub fn polled(&self) -> usize {
         self.polled.len()
     }
 
-    /// Waits until something changes that counts, or `other` can be read, or `until` comes.
+    /// Waits until something changes that counts, `other` can be read, or `until` is reached.
     ///
     /// # Errors
-    /// The system's.
+    /// A system call fails.
     pub fn wait(&mut self, other: BorrowedFd<'_>, until: Option<Instant>) -> io::Result<Woken> {
         loop {
             let until = [until, self.polled.due()].into_iter().flatten().min();
@@ -158,7 +160,8 @@ impl Watcher {
         }
     }
 
-    /// Reads events, as many as come at once: somebody may write all the time. Returns whether one counts.
+    /// Reads the events that fit into one buffer, because another process may write all the time.
+    /// Returns whether one of them counts.
     fn read_events(&mut self) -> io::Result<bool> {
         let Some(inotify) = &self.inotify else { return Ok(false) };
         let mut buffer = [MaybeUninit::uninit(); EVENTS];
@@ -187,7 +190,7 @@ impl Watcher {
                 }
                 is_changed = true;
             }
-            // A moved folder would be watched on elsewhere.
+            // The watch would follow a moved folder.
             if flags.intersects(ReadFlags::IGNORED | ReadFlags::MOVE_SELF) {
                 ended.push(watch);
             }
@@ -203,25 +206,26 @@ impl Watcher {
         Ok(is_changed)
     }
 
-    /// Ends the watch of a folder where no path leads to it any more.
+    /// Ends a watch if no path leads to its folder any more.
     fn end_if_unused(&self, watch: i32) {
         if paths_of(&self.paths, watch).is_empty() {
-            // Fails where the folder is gone, and the watch with it.
+            // Fails if the folder is gone, because its watch is gone too.
             let _ = self.inotify.as_ref().map(|inotify| inotify::remove_watch(inotify, watch));
         }
     }
 }
 
-/// The paths of a watch among those of all, which are in its order.
+/// The paths of a watch. `paths` is ordered by watch.
 fn paths_of(paths: &[(i32, Arc<Path>)], watch: i32) -> &[(i32, Arc<Path>)] {
     let start = paths.partition_point(|(it, _)| *it < watch);
     let len = paths[start..].partition_point(|(it, _)| *it == watch);
     &paths[start..start + len]
 }
 
-/// What the system is asked for. Others may write to files that do not count all the time.
+/// The events to request. Writes are requested only if they count, because they may happen all the
+/// time.
 fn events(interest: &Interest) -> WatchFlags {
-    // Two paths may lead to one folder.
+    // `MASK_ADD`, because two paths may lead to one folder.
     let names = WatchFlags::MASK_ADD
         | WatchFlags::CREATE
         | WatchFlags::DELETE
@@ -234,13 +238,13 @@ fn events(interest: &Interest) -> WatchFlags {
     if interest.is_of_content() { names | content } else { names }
 }
 
-/// The same, and of the folders on the way to each those names that lead there: it may be moved, or be there only later.
+/// Adds the names on the way to each folder. The folder may be moved, or may be made only later.
 fn with_parents(wanted: Interests) -> Interests {
     let mut all = Interests::default();
     for folder in wanted.folders.keys() {
         let parent = folder.parent().and_then(|parent| Some((parent, wanted.folders.get(parent)?)));
         match (parent, folder.file_name()) {
-            // Of that one this counts in any case, and the way to it leads here.
+            // The parent watches all names anyway, and the way to the parent is added for it.
             (Some((_, interest)), _) if interest.is_of_names() => {}
             (Some((parent, _)), Some(name)) => all.add_entry(parent, name),
             _ => all.add_way_to(folder),
@@ -251,7 +255,7 @@ fn with_parents(wanted: Interests) -> Interests {
 }
 
 fn timespec(duration: Duration) -> Timespec {
-    // Rounded up: a wait that ends too early would be repeated at once.
+    // Rounded up, because a wait that ends too early would be repeated at once.
     let duration = duration.saturating_add(Duration::from_millis(1));
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
