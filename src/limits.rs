@@ -1,113 +1,144 @@
-//! What bounds memory: every such number is a constant of this file, and this page says what each bounds.
+//! Limits of memory: every such number is a constant in this file, and the table says what it
+//! bounds.
 //!
-//! Every room may import this file, and it imports nothing: a limit that two rooms share has one place, and
-//! the table below cannot contradict the code. A test compares the two. Limits of time, and sizes of blocks
-//! that bound nothing, stay where they are used.
+//! Every room may import this file, and it imports nothing. So a limit that two rooms share has one
+//! place. A test compares the table with the constants. Limits of time, and sizes of blocks that
+//! bound nothing, stay where they are used.
 //!
-//! # What the daemon holds
+//! # What the daemon keeps in memory
 //!
-//! Nothing else grows with use.
+//! Nothing else grows with use. "See below" refers to the list below the table.
 //!
 //! | what | bytes | bound |
 //! |---|---|---|
-//! | names | 36 a node with its hash index, 4 a file for its folder, the name; 20 more for a hidden file, 80 for one without a name; 20 and its stored name for a file that is listed under another one, 12 for one with a number | files of all archives; `ARCHIVE_ENTRIES_MAX` (16,777,216) an archive; while it is opened 24 for each byte of the archive and 4 MiB ([`mod@crate::tree`]) |
-//! | folders of an archive | some hundred while the tree is made | `ARCHIVE_FOLDERS_MIN` (4,096), one for each stored path, and one more for each `BYTES_A_FOLDER` (8) bytes of it |
-//! | an archive's tables while it is parsed | a copy | `ARCHIVE_TABLES_MAX` (1 GiB) an archive, as many at once as processors; freed when it is parsed |
+//! | names | 36 a node, 4 a file, and the name; see below | `ARCHIVE_ENTRIES_MAX` (16,777,216) an archive |
+//! | folders of an archive | about 100 while the tree is made | `ARCHIVE_FOLDERS_MIN` (4,096); see below |
+//! | more folders for a stored path | about 100 each | 1, and 1 for each `BYTES_A_FOLDER` (8) bytes |
+//! | tables of an archive being parsed | a copy; see below | `ARCHIVE_TABLES_MAX` (1 GiB) an archive |
 //! | notes of an archive | a line each | `ARCHIVE_NOTES_MAX` (32) |
-//! | loose files | 28 each, their names shared with the tree; 12 more behind a link, and the path of each folder that links lead to | `FOLDER_ENTRIES_MAX` (4,194,304) files and folders of a folder |
+//! | loose files | 28 each; see below | `FOLDER_ENTRIES_MAX` (4,194,304) files and folders of a folder |
 //! | open loose files | a descriptor each | `OPEN_FILES_MAX` (128) of all folders together |
 //! | notes of the walk of a folder | the path of each | `WALK_NOTES_MAX` (1,000) of a folder |
 //! | extents | 16 each; 4 a file more if files have several | as names |
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
 //! | all tables of files together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
-//! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | that; for a second after their last read, `CACHE_BEYOND` (256 MiB) more; or one extent that is larger, up to `EXTENT_MAX` (1 GiB) |
+//! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | see below |
+//! | extents cached beyond that | for a second after their last read | `CACHE_BEYOND` (256 MiB) |
 //! | a file that the library reads whole | its size | `READ_LIMIT` (1 GiB) by default |
-//! | buffers that wait for their next use | maps of 128 KiB and more (`content/buffer.rs`) | `FREE_BUFFERS_MAX` (64 MiB), for a second after the last |
-//! | what is being decoded | large buffers of all threads together, cached and evicted extents included (`content/memory.rs`) | `EXTENT_MAX` (1 GiB) |
-//! | packed bytes being decoded | extents of `UNCOUNTED_BUFFER_MAX` (1 MiB) and more of all threads together, for each device | `PACKED_MAX` (512 MiB) |
-//! | buffers of workers | packed bytes and the reply: two for each READ that is under way | 6 to 16 workers, two for each processor |
-//! | state of decoders | some 100 KiB | one for each worker |
-//! | receive buffers of fuser | 16 MiB of addresses, of which touched pages count | one for each worker |
-//! | spellings of folders | 120 and the name twice | `SPELLINGS_MAX` (65,536), some 10 MiB |
-//! | names that the kernel may have cached and that are not stored (`fs/exposed.rs`) | 60 and the name | `EXPOSED_NAMES_MAX` (262,144) names, `EXPOSED_BYTES_MAX` (32 MiB) |
-//! | numbers of nodes, once something changed | 8 a node | nodes |
-//! | archives that were replaced, and their files that the kernel may hold | their extents; 70 a file | `RETIRED_ARCHIVES_MAX` (8) |
-//! | loose files that were replaced and may be open | a descriptor each | `RETIRED_FILES_MAX` (128) |
-//! | watches of folders, unless `-o static` | some 250 and the path of each (`watch/`) | folders |
-//! | the view before | as the view | for 10 s after a change; while a change is read the next one, too |
-//! | assumed folders of archives without names | 250 and the name twice | what the kernel holds; beyond `ASSUMED_MAX` (65,536) it is asked to drop the oldest |
-//! | faults that were logged | 8 for each damaged file; with `--salvage` some 200 for each that is suspect | damaged files |
-//! | list of `--names` | its text, 8 a path, and 24 a path for each hash function used | `NAMES_TEXT_MAX` (64 MiB) and `NAMES_PATHS_MAX` (4,194,304) paths; freed once archives are open |
+//! | free buffers (`content/buffer.rs`) | 128 KiB and more, for a second | `FREE_BUFFERS_MAX` (64 MiB) |
+//! | extents being decoded | large buffers of all threads; see below | `EXTENT_MAX` (1 GiB) |
+//! | packed bytes being decoded | all threads, for each device; see below | `PACKED_MAX` (512 MiB) |
+//! | extents not counted there | packed bytes | fewer than `UNCOUNTED_BUFFER_MAX` (1 MiB) each |
+//! | buffers of workers | packed bytes and the reply, for each READ being handled | workers; see below |
+//! | state of decoders | about 100 KiB | one for each worker |
+//! | receive buffers of fuser | 16 MiB of addresses; only touched pages count | one for each worker |
+//! | spellings of folders | 120 and the name twice | `SPELLINGS_MAX` (65,536), about 10 MiB |
+//! | exposed names (`fs/exposed.rs`) | 60 and the name; see below | `EXPOSED_NAMES_MAX` (262,144) names |
+//! | exposed names together | | `EXPOSED_BYTES_MAX` (32 MiB) |
+//! | inode numbers, once something changed | 8 a node | nodes |
+//! | replaced archives | their extents, and 70 a file; see below | `RETIRED_ARCHIVES_MAX` (8) |
+//! | replaced loose files that may be open | a descriptor each | `RETIRED_FILES_MAX` (128) |
+//! | watches of folders, unless `-o static` | about 250 and the path of each (`watch/`) | folders |
+//! | the previous view | as the view | for 10 s after a change; see below |
+//! | assumed folders | 250 and the name twice; see below | `ASSUMED_MAX` (65,536); see below |
+//! | logged faults | 8 a damaged file; about 200 a suspect one with `--salvage` | damaged files |
+//! | lists of `--names` | their text; see below | `NAMES_TEXT_MAX` (64 MiB) |
+//! | paths of these lists | 8 each, and 24 for each hash function used | `NAMES_PATHS_MAX` (4,194,304) |
 //! | lines that wait for the log | a line each | `LOG_LINES_MAX` (1,024) |
-//! | lines of an opening, so that none is logged again | a line each | `LOG_REMEMBERED_MAX` (10,000), twice |
-//! | what a subprocess prints | its text | `SUBPROCESS_OUTPUT_MAX` (4 MiB) |
+//! | lines of an opening, to log none again | a line each | `LOG_REMEMBERED_MAX` (10,000), twice |
+//! | output of a subprocess | its text | `SUBPROCESS_OUTPUT_MAX` (4 MiB) |
 //!
-//! So `--cache-size` bounds the cache, and not the daemon: 500,000 files take some 45 MB of tables before
-//! anything is read, and for the moment of a decode a worker holds the packed bytes of its extent, and the
-//! unpacked ones if these are not in the cache. The kernel adds 1.1 KB for each entry that was listed or
-//! looked up, and the pages that were read; it reclaims both.
+//! - **Names**: a node takes 36 bytes with its hash index. A file takes 4 more for its folder. A
+//!   hidden file takes 20 more, a file without a name 80. A file that is listed under another name
+//!   takes 20 and its stored name, a numbered one 12. While an archive is opened, it takes at most
+//!   24 bytes for each of its bytes, and 4 MiB ([`mod@crate::tree`]).
+//! - **Folders of an archive**: 4,096, plus one for each distinct stored path, plus one for each 8
+//!   bytes of such a path.
+//! - **Tables being parsed**: as many archives at once as processors. They are freed after the
+//!   parse.
+//! - **Loose files**: they share their names with the tree. A file behind a link takes 12 more, and
+//!   each folder that links lead to takes its path.
+//! - **Cache**: besides `CACHE_BEYOND`, one extent may be larger than the cache, up to
+//!   `EXTENT_MAX`.
+//! - **Extents being decoded**: includes cached and evicted extents (`content/memory.rs`).
+//! - **Packed bytes being decoded**: counts extents of `UNCOUNTED_BUFFER_MAX` and more.
+//! - **Workers**: 6 to 16, two for each processor.
+//! - **Exposed names**: names that the kernel may have cached and that are not the stored ones.
+//! - **Replaced archives**: includes their files whose inode numbers the kernel may still have.
+//! - **The previous view**: while a change is read, the next view exists too.
+//! - **Assumed folders**: folders of archives without names, as many as the kernel references.
+//!   Beyond the limit, the daemon asks the kernel to drop the oldest.
+//! - **Lists of `--names`**: freed once the archives are open.
+//!
+//! So `--cache-size` bounds the cache, and not the daemon. 500,000 files take about 45 MB of tables
+//! before anything is read. During a decode, a worker also needs memory for the packed bytes of its
+//! extent. It needs more for the unpacked bytes if they are not in the cache. The kernel adds 1.1
+//! KB for each entry that was listed or looked up, and the pages that were read. It reclaims both.
 
-/// Entries of an archive. Each takes at least 16 bytes of tables, so that the tables of such an archive have
-/// 256 MiB; the largest known archive has some 300,000 entries.
+/// Maximum number of entries of an archive. Each entry takes at least 16 bytes of tables, so the
+/// tables of such an archive have at least 256 MiB. The largest known archive has about 300,000
+/// entries.
 pub const ARCHIVE_ENTRIES_MAX: u32 = 1 << 24;
-/// Folders that the paths of any archive may make.
+/// Number of folders that the paths of any archive may make.
 pub const ARCHIVE_FOLDERS_MIN: usize = 1 << 12;
-/// Bytes of distinct stored paths that allow one folder more: a folder takes some hundred bytes while the
-/// tree is made, and two bytes in a path.
+/// Bytes of distinct stored paths that allow one more folder. A folder takes about 100 bytes while
+/// the tree is made, but only two bytes in a path.
 pub const BYTES_A_FOLDER: usize = 8;
-/// Bytes of an archive that its parser may read: [`ARCHIVE_ENTRIES_MAX`] entries take that if each has 64
-/// bytes of tables.
+/// Maximum number of bytes of an archive that its parser reads: enough for [`ARCHIVE_ENTRIES_MAX`]
+/// entries with 64 bytes of tables each.
 pub const ARCHIVE_TABLES_MAX: u64 = 1 << 30;
-/// Notes that are kept of an archive: further ones would say little more.
+/// Maximum number of notes about an archive. Further notes would say little more.
 pub const ARCHIVE_NOTES_MAX: usize = 32;
-/// Files and folders of a folder, so that a mount of `/` fails before memory is full.
+/// Maximum number of entries below a folder, so that mounting `/` fails before memory is full.
 pub const FOLDER_ENTRIES_MAX: u32 = 1 << 22;
-/// Loose files that are open at a time, without those that are being read: a process may have 1,024 by
-/// default.
+/// Maximum number of loose files kept open, not counting those being read. By default a process may
+/// have 1,024 descriptors.
 pub const OPEN_FILES_MAX: usize = 128;
-/// Notes that are kept of the walk of a folder; further ones are counted.
+/// Maximum number of notes about the walk of a folder. Further notes are only counted.
 pub const WALK_NOTES_MAX: usize = 1000;
-/// Bytes that one extent may become, and that all threads together may decode at a time. The largest known
-/// texture chunk has some 350 MB.
+/// Maximum size of a decoded extent in bytes, and of all extents that all threads decode at a time.
+/// The largest known texture chunk has about 350 MB.
 pub const EXTENT_MAX: u32 = 1 << 30;
-/// Bytes that one extent may take in its archive, and that all threads together may read from a device to
-/// decode them.
+/// Maximum size of a packed extent in bytes, and of all packed extents that all threads read from
+/// one device at a time.
 pub const PACKED_MAX: u32 = 1 << 29;
-/// Bytes of decoded extents that the cache keeps by default.
+/// Default size of the cache of decoded extents, in bytes.
 pub const CACHE_SIZE: u64 = 64 << 20;
-/// Bytes of the largest file that the library reads whole by default.
+/// Default size in bytes of the largest file that the library reads whole.
 pub const READ_LIMIT: u64 = 1 << 30;
-/// Bytes that extents may take beyond the size of the cache until their reader comes back: some ten of the
-/// largest textures of most mods.
+/// Bytes that cached extents may take beyond the cache's size until their reader comes back. This
+/// fits about ten of the largest textures of most mods.
 pub const CACHE_BEYOND: u64 = 256 << 20;
-/// Bytes of large buffers that wait for their next use, so that a decode needs no fresh map (FUSE.md section
-/// 5).
+/// Maximum number of bytes of free buffers, kept so that a decode needs no fresh map (FUSE.md
+/// section 5).
 pub const FREE_BUFFERS_MAX: usize = 64 << 20;
-/// Bytes from which on a buffer takes a share of the memory that all threads have together. Each request
-/// that is under way has two smaller ones at most.
+/// Size in bytes from which a buffer counts against the memory that all threads share. Each request
+/// has at most two smaller ones.
 pub const UNCOUNTED_BUFFER_MAX: usize = 1 << 20;
-/// Spellings of folders that get an inode number of their own (FUSE.md section 2.13).
+/// Maximum number of spellings of folders with an inode number of their own (FUSE.md section 2.13).
 pub const SPELLINGS_MAX: usize = 65_536;
-/// Names that the kernel may have cached and that no comparison of two views finds: absent ones, and
-/// spellings that are not the stored ones. Beyond this many, names have no lifetime until the kernel was
-/// asked to drop some.
+/// Maximum number of exposed names. The kernel may have cached them, and no comparison of two views
+/// finds them: absent names, and spellings other than the stored one. Beyond this limit, names have
+/// no lifetime until the kernel was asked to drop some.
 pub const EXPOSED_NAMES_MAX: usize = 1 << 18;
-/// Bytes that these names may take.
+/// Maximum number of bytes of exposed names.
 pub const EXPOSED_BYTES_MAX: usize = 32 << 20;
-/// Assumed folders that the kernel may hold. It is asked to drop those beyond.
+/// Number of assumed folders beyond which the daemon asks the kernel to drop the oldest.
 pub const ASSUMED_MAX: usize = 65_536;
-/// Archives that no view has and that stay open for files that the kernel may hold. The first that was
-/// replaced is closed first.
+/// Maximum number of replaced archives that stay open for files that the kernel may still
+/// reference. The archive that was replaced first is closed first.
 pub const RETIRED_ARCHIVES_MAX: usize = 8;
-/// Loose files that no view has and that stay open. The kernel may have forgotten some of them.
+/// Maximum number of replaced loose files that stay open. The kernel may have forgotten some of
+/// them.
 pub const RETIRED_FILES_MAX: usize = 128;
-/// Bytes of all lists of names together; all known paths of all games take about 40 MiB.
+/// Maximum number of bytes of all lists of names. All known paths of all games take about 40 MiB.
 pub const NAMES_TEXT_MAX: usize = 64 << 20;
-/// Paths of all lists of names together. An index takes 24 bytes a path: at most 96 MiB for a hash function.
+/// Maximum number of paths of all lists of names. An index takes 24 bytes a path, so at most 96 MiB
+/// for each hash function.
 pub const NAMES_PATHS_MAX: usize = 1 << 22;
-/// Lines that wait until the log takes them. Further ones are lost, and counted.
+/// Maximum number of lines that wait for the log. Further lines are dropped, and counted.
 pub const LOG_LINES_MAX: usize = 1024;
-/// Different lines of an opening that are remembered.
+/// Maximum number of different lines that are remembered of an opening.
 pub const LOG_REMEMBERED_MAX: usize = 10_000;
-/// Bytes that are read of what a subprocess prints; the rest is dropped.
+/// Maximum number of bytes read of a subprocess's output. The rest is dropped.
 pub const SUBPROCESS_OUTPUT_MAX: u64 = 4 << 20;

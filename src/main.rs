@@ -1,4 +1,4 @@
-//! The program: everything is in the library, which the tests can reach.
+//! The `bsafs` program. All code is in the library, so that tests can reach it.
 
 fn main() -> std::process::ExitCode {
     bsafs::cli::main()

@@ -1,8 +1,8 @@
-//! A bounds-checked little-endian cursor over an archive's bytes, records of a fixed size, and the four string forms
-//! of the formats.
+//! A bounds-checked little-endian reader of an archive's bytes, with records of a fixed size and
+//! the four string forms of the formats.
 //!
-//! All arithmetic on offsets that came from a file happens here. A read that does not fit returns [`UnexpectedEnd`],
-//! which names the field and its offset; nothing here panics or allocates.
+//! All arithmetic on offsets that came from a file happens here. A read that does not fit returns
+//! [`UnexpectedEnd`], which names the field and its offset. Nothing here panics or allocates.
 
 #![deny(
     clippy::disallowed_methods,
@@ -14,7 +14,7 @@
 use std::fmt;
 use std::ops::Range;
 
-/// The bytes end before a field does.
+/// Error if the bytes end before a field does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnexpectedEnd {
     /// Where the field would begin, in bytes from the start of the archive.
@@ -29,44 +29,45 @@ impl fmt::Display for UnexpectedEnd {
     }
 }
 
-/// Reads pieces of an archive, and keeps them as long as it lives.
+/// Provides an archive's bytes: reads pieces of them, and keeps the pieces as long as it lives.
 pub trait Fetch: Sync {
-    /// Returns the bytes from `range.start` on: those of `range` at least, and more if that costs little. `None` if they
-    /// cannot be read. A caller that `walks` is likely to need what follows.
+    /// Returns the bytes from `range.start` on: at least those of `range`, and more if that costs
+    /// little. `None` if they cannot be read. If `walks` is set, the caller is likely to need the
+    /// bytes that follow.
     fn fetch(&self, range: Range<u64>, walks: bool) -> Option<&[u8]>;
 }
 
-/// The bytes of an archive: in memory, or read when they are needed.
+/// The bytes of an archive, either in memory or read when they are needed.
 #[derive(Clone, Copy)]
 pub struct Bytes<'a> {
     len: u64,
-    /// The first of them; all of them without `fetch`.
+    /// The first bytes; without `fetch`, all of them.
     first: &'a [u8],
     fetch: Option<&'a (dyn Fetch + 'a)>,
 }
 
 impl<'a> Bytes<'a> {
-    /// `len` bytes that are fetched when they are needed.
+    /// Makes `Bytes` of length `len` that are fetched when they are needed.
     pub fn fetched(len: u64, fetch: &'a (dyn Fetch + 'a)) -> Self {
         Self { len, first: &[], fetch: Some(fetch) }
     }
 
-    /// How many there are.
+    /// The number of bytes.
     pub fn len(self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// The first `len` of them, or all; none if they cannot be read.
+    /// The first `len` bytes, or all if there are fewer; empty if they cannot be read.
     pub fn first(self, len: u64) -> &'a [u8] {
         Reader::new(self).take(len.min(self.len), "the first bytes").unwrap_or_default()
     }
 
-    /// Whether they begin with these.
+    /// Whether the bytes begin with `magic`.
     pub fn starts_with(self, magic: &[u8]) -> bool {
         self.first(len_of(magic)) == magic
     }
@@ -88,7 +89,7 @@ fn len_of(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
-/// The first `len` of `bytes`, or all.
+/// The first `len` of `bytes`, or all if there are fewer.
 fn clipped(bytes: &[u8], len: u64) -> &[u8] {
     usize::try_from(len).ok().and_then(|len| bytes.get(..len)).unwrap_or(bytes)
 }
@@ -96,12 +97,12 @@ fn clipped(bytes: &[u8], len: u64) -> &[u8] {
 /// A position in an archive, and the reads that move it forward.
 #[derive(Clone)]
 pub struct Reader<'a> {
-    /// The bytes from `at` on that are in memory, none of them behind `end`.
+    /// The bytes from `at` on that are in memory, up to `end` at most.
     here: &'a [u8],
     at: u64,
     end: u64,
     fetch: Option<&'a (dyn Fetch + 'a)>,
-    /// Whether it fetched bytes before, as a reader does that walks a table.
+    /// Whether this reader has fetched bytes before, as a reader that walks a table does.
     walks: bool,
 }
 
@@ -123,7 +124,7 @@ impl<'a> Reader<'a> {
         Self::new(&[][..])
     }
 
-    /// Reads from `offset` bytes into `archive`; `what` names what should be there.
+    /// Reads from `offset` bytes into `archive`. `what` names what should be there.
     pub fn at(archive: impl Into<Bytes<'a>>, offset: u64, what: &'static str) -> Result<Self, UnexpectedEnd> {
         let mut reader = Self::new(archive);
         reader.skip(offset, what).map_err(|_| UnexpectedEnd { at: offset, what })?;
@@ -140,17 +141,18 @@ impl<'a> Reader<'a> {
         self.end.saturating_sub(self.at)
     }
 
-    /// The bytes that are left; none if they cannot be read.
+    /// The bytes that are left; empty if they cannot be read.
     pub fn bytes(&self) -> &'a [u8] {
         self.clone().take(self.left(), "the rest").unwrap_or_default()
     }
 
-    /// Their offsets, counted from the start of the archive.
+    /// The offsets of the bytes that are left, counted from the start of the archive.
     pub fn range(&self) -> Range<u64> {
         self.at..self.end
     }
 
-    /// A reader of the bytes up to where `rest`, which began as a clone of this one, has come.
+    /// A reader of the bytes from here up to the position of `rest`, which began as a clone of this
+    /// reader.
     pub fn until(&self, rest: &Self) -> Self {
         let end = rest.at.clamp(self.at, self.end);
         Self { here: clipped(self.here, end.saturating_sub(self.at)), end, ..self.clone() }
@@ -168,7 +170,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// Skips `len` bytes, which are not read.
+    /// Skips `len` bytes without reading them.
     pub fn skip(&mut self, len: u64, what: &'static str) -> Result<(), UnexpectedEnd> {
         if len > self.left() {
             return Err(UnexpectedEnd { at: self.at, what });
@@ -178,7 +180,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Makes the next `len` bytes, which are not all in memory, the first of `here`.
+    /// Fetches the next `len` bytes, which are not all in memory, so that `here` begins with them.
     #[cold]
     fn fetch(&mut self, len: u64, what: &'static str) -> Result<(), UnexpectedEnd> {
         let end = UnexpectedEnd { at: self.at, what };
@@ -188,7 +190,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A reader over the next `count` records of `width` bytes each, which this reader skips.
+    /// A reader of the next `count` records of `width` bytes each, which this reader skips.
     ///
     /// The product is what a hostile count would overflow, so it is formed here and nowhere else.
     pub fn records(&mut self, count: u32, width: usize, what: &'static str) -> Result<Self, UnexpectedEnd> {
@@ -244,9 +246,10 @@ impl<'a> Reader<'a> {
         self.take(u64::from(len), what)
     }
 
-    /// A length byte that counts a closing NUL, and that many bytes; the NUL is left off.
+    /// A length byte that counts a closing NUL, and that many bytes. The NUL is left off.
     ///
-    /// Lengths of 0 and a last byte other than NUL occur in damaged archives: then nothing is left off.
+    /// Damaged archives have lengths of 0 and last bytes other than NUL. In that case nothing is
+    /// left off.
     pub fn bzstring(&mut self, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
         let bytes = self.bstring(what)?;
         Ok(bytes.strip_suffix(&[0]).unwrap_or(bytes))
@@ -265,7 +268,8 @@ impl<'a> Reader<'a> {
                 return Ok(bytes);
             }
             searched = self.here.len();
-            // Twice as many each time, as all of them are fetched anew. A string of any length costs no more than that.
+            // Each fetch reads all bytes anew. Doubling their number keeps the cost in proportion
+            // to the length of the string.
             let more = len_of(self.here).max(1).saturating_mul(2).min(self.left());
             if more == len_of(self.here) {
                 return Err(end);
@@ -281,8 +285,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `N` bytes whose fields are known by their offsets. A format wraps it in a type with a getter for each field, so that
-/// an offset is written once, beside the field's name; a field that does not lie within `N` bytes does not compile.
+/// A record of `N` bytes whose fields have fixed offsets. A format wraps it in a type with a getter
+/// for each field, so that each offset is written once, beside the field's name. A field that does
+/// not lie within the `N` bytes does not compile.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a, const N: usize>(&'a [u8; N]);
 
@@ -291,7 +296,8 @@ impl<'a, const N: usize> Record<'a, N> {
     #[inline]
     pub fn bytes_at<const OFFSET: usize, const LEN: usize>(self) -> &'a [u8; LEN] {
         const { assert!(OFFSET.saturating_add(LEN) <= N, "the field does not lie within the record") }
-        // The assertion makes both lookups succeed; the compiler leaves one load of them.
+        // The assertion guarantees that both lookups succeed. The compiler reduces them to one
+        // load.
         self.0.get(OFFSET..).and_then(<[u8]>::first_chunk).unwrap_or(const { &[0; LEN] })
     }
 
