@@ -1,4 +1,4 @@
-//! What `stat`, `df` and `getfattr` report.
+//! Tests of what `stat`, `df` and `getfattr` report.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -62,7 +62,7 @@ fn df_shows_a_full_read_only_file_system_of_the_archives_size() {
     let stat = statvfs(&mount.path).unwrap();
     assert_eq!(stat.f_blocks * stat.f_frsize, (archive.len() as u64).div_ceil(4096) * 4096);
     assert_eq!((stat.f_bfree, stat.f_bavail, stat.f_ffree), (0, 0, 0));
-    // The root and three folders.
+    // The other four are the root and three folders.
     assert_eq!(stat.f_files as usize, world_files().len() + 4);
     assert_eq!(stat.f_namemax, 255);
     let flags = StatVfsMountFlags::RDONLY | StatVfsMountFlags::NOSUID | StatVfsMountFlags::NODEV;
@@ -106,7 +106,7 @@ fn extended_attributes_report_where_a_file_comes_from() {
     assert_eq!(value("hides").as_deref(), below.to_str());
     assert_eq!(value("codec").as_deref(), Some("zlib"));
     assert_eq!(value("stored_name").as_deref(), Some("misc\\thing.txt"));
-    // The 4 bytes of the size, and the stream.
+    // A packed file consists of the 4 bytes of its size and the stream.
     let packed = 4 + crate::support::pack::zlib(&thing).len();
     assert_eq!(value("packed_size"), Some(packed.to_string()));
     let hash = value("hash").unwrap();

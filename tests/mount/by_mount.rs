@@ -1,4 +1,5 @@
-//! The forms in which mount(8) and fstab call the program, with the exit codes of mount(8).
+//! Tests of the forms in which mount(8) and fstab call the program, with the exit codes of
+//! mount(8).
 
 use std::ffi::{CString, OsStr};
 use std::fs;
@@ -40,7 +41,8 @@ fn the_program_named_mount_bsafs_takes_a_source_without_a_command() {
     mount.umount(&dir);
 }
 
-/// Runs a shell in a mount namespace of its own where `bsafs` is installed: mount(8) ignores `PATH`.
+/// Runs a shell in a separate mount namespace in which `bsafs` is installed, because mount(8)
+/// ignores `PATH`.
 fn with_program_installed(dir: &TestDir, script: &str) -> Finished {
     let install = "set -e; mount -t tmpfs none /usr/local/bin; ln -s \"$0\" /usr/local/bin/bsafs";
     let script = format!("{install}; cd '{}'; {script}", dir.path("").display());
@@ -59,7 +61,7 @@ fn mount_finds_the_program_by_the_type_and_umount_ends_the_daemon() {
                   && stat -c '%u %s' mnt/readme.txt && findmnt -no FSTYPE mnt; readlink mnt/.bsafs:status; umount mnt";
     let out = with_program_installed(&dir, script).sound();
     let lines: Vec<&str> = out.lines().collect();
-    // The report of `bsafs mount` comes before it.
+    // The report of `bsafs mount` precedes this line.
     let first = lines.iter().position(|line| *line == "7 800").expect(&out);
     assert_eq!(lines[first + 1], "fuse.bsafs");
     let status: serde_json::Value = serde_json::from_str(lines[first + 2]).unwrap();
@@ -85,7 +87,7 @@ fn a_second_mount_of_all_of_fstab_finds_a_profile_mounted() {
                   grep -c \"$PWD/mnt \" /proc/self/mountinfo; umount mnt";
     let finished = with_program_installed(&dir, script);
     let lines: Vec<_> = finished.out.lines().collect();
-    // The first prints its report, the second nothing.
+    // The first `mount -a` prints its report of two lines, the second prints nothing.
     assert_eq!((finished.err.as_str(), lines.len(), &lines[2..]), ("", 4, &["1", "1"][..]), "{finished:?}");
 }
 
@@ -106,7 +108,7 @@ fn mount_prints_our_error_and_exits_with_32() {
 fn the_mount_is_made_in_the_process_group_of_the_caller_as_autofs_requires() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    // In place of fusermount3: records its process group.
+    // This script replaces fusermount3 and records its process group.
     fs::create_dir(dir.path("bin")).unwrap();
     let group = "cut -d' ' -f5 /proc/self/stat";
     let helper = format!("#!/bin/sh\n{group} >\"$GROUP\"\nexec /usr/bin/fusermount3 \"$@\"\n");
@@ -123,7 +125,7 @@ fn the_mount_is_made_in_the_process_group_of_the_caller_as_autofs_requires() {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     run(&mut dir.bsafs_as_user(["umount", "mnt"])).sound();
     assert_eq!(mounted_by.trim(), callers);
-    // The group that it leads once it is mounted.
+    // Once mounted, the daemon leads a process group of its own.
     assert_eq!(stat.split(' ').nth(4).unwrap(), pid.to_string());
 }
 
@@ -139,7 +141,7 @@ fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever_and_is_not_used
     fs::create_dir(dir.path("loose")).unwrap();
     fs::write(dir.path("loose/file"), "loose").unwrap();
     std::os::unix::fs::symlink(dir.path("mnt"), dir.path("loose/loop")).unwrap();
-    // This process is the automounter: whoever is of another process group waits until it has mounted.
+    // This process is the automounter. Processes of other process groups wait until it has mounted.
     let (_requests, pipe) = std::io::pipe().unwrap();
     let (fd, group) = (pipe.as_raw_fd(), rustix::process::getpgrp().as_raw_pid());
     let data = CString::new(format!("fd={fd},pgrp={group},minproto=5,maxproto=5,direct")).unwrap();
@@ -148,13 +150,14 @@ fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever_and_is_not_used
     assert!(mounted.read("readme.txt") == world_files()[4].1);
     dir.run(["reload", "mnt"]).sound();
     assert!(!mounted.join("loop/file").exists(), "the mount follows a link to itself");
-    // systemd ends a mount that nobody uses; who has the folder below it open uses it.
+    // systemd ends a mount that no process uses. A process that has the folder below the mount open
+    // counts as a user.
     let open = fs::read_dir(format!("/proc/{}/fd", mounted.pid)).unwrap();
     let mut open = open.filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
     assert!(open.all(|path| path != mounted.path), "the daemon uses its own mount");
     assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
     mounted.wait_for_end();
-    // Threads of a process that is a zombie may be ending still, and what it had open with them.
+    // Threads of a zombie process may still be ending, and their open files with them.
     until("the trigger is free", || unmount(dir.path("mnt"), UnmountFlags::empty()).is_ok());
 }
 
@@ -165,7 +168,8 @@ fn exit_codes_are_those_of_mount_where_no_command_is_given() {
     fs::write(dir.path("noise.bsa"), b"what is this?").unwrap();
     fs::create_dir(dir.path("full")).unwrap();
     fs::write(dir.path("full/file"), b"").unwrap();
-    // The arguments, the exit code of `bsafs mount`, the exit code of the form without `mount`, a part of the message.
+    // Arguments, exit code of `bsafs mount`, exit code without the word `mount`, part of the
+    // message.
     for (arguments, code, code_of_mount, message) in [
         (["no-such.bsa", "mnt", "-o", "ro"], 66, 32, "no-such.bsa: no such file or folder"),
         (["noise.bsa", "mnt", "-o", "ro"], 65, 32, "noise.bsa: unsupported archive"),

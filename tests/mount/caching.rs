@@ -1,5 +1,5 @@
-//! What the kernel caches, so that it sends no second request: names, negative entries, attributes, listings, and bytes
-//! in the page cache.
+//! Tests of what the kernel caches: names, negative entries, attributes, listings, and bytes. The
+//! kernel sends no second request for what it has cached.
 
 use std::process::Command;
 
@@ -9,8 +9,9 @@ use super::{world, world_files};
 use crate::mounted::{Finished, Mounted, TestDir, run, signal, state, stop};
 use crate::support::samples;
 
-/// Accesses a mount as programs do, in a process that can be killed: listings, attributes, all bytes, other spellings,
-/// and names that do not exist. Without `find` and `df`: these call statfs, which is never cached.
+/// Script that accesses a mount as programs do, in a process that the test can kill: listings,
+/// attributes, all bytes, other spellings, and names that do not exist. It uses neither `find` nor
+/// `df`, because they call statfs, which the kernel never caches.
 const LOOK: &str = "ls -lR . && cat * */* */*/* 2>/dev/null | cksum && ! ls nothing textures/nothing \
                     && cat README.txt | cksum && stat -c %s TEXTURES/Clutter/pail.dds";
 
@@ -20,7 +21,7 @@ fn look(mount: &Mounted) -> Finished {
     run(&mut command)
 }
 
-/// Accesses a new mount twice, the second time with its daemon stopped.
+/// Runs [`LOOK`] twice in a new mount, the second time while the daemon is stopped.
 fn look_twice(dir: &TestDir) -> (Finished, Finished) {
     let mount = dir.mount(["a.bsa"]);
     let first = look(&mount);
@@ -39,7 +40,8 @@ fn look_twice(dir: &TestDir) -> (Finished, Finished) {
 fn a_second_look_at_everything_sends_no_request() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    // The kernel evicts when memory is short or drop_caches is written to; not each time.
+    // The kernel evicts entries when memory is short or another process writes to drop_caches.
+    // Therefore the test tries up to three times.
     let (mut first, mut second) = look_twice(&dir);
     for _ in 0..2 {
         if second.code != 0 {
@@ -57,7 +59,7 @@ fn a_first_read_blocks_while_the_daemon_is_stopped() {
     let mount = dir.mount(["a.bsa"]);
     stop(mount.pid);
     let mut command = Command::new("timeout");
-    // Long enough for `cat` to start and to read, if it could.
+    // One second is enough for `cat` to start and to read, if the daemon answered.
     command.args(["-s", "KILL", "1", "cat", "readme.txt"]).current_dir(dir.path(""));
     command.arg(mount.join("readme.txt"));
     let finished = run(&mut command);

@@ -1,5 +1,5 @@
-//! Damaged archives: the other files of an archive with damaged entries, and the other archives beside one that was
-//! changed under the mount, stay readable.
+//! Tests of damaged archives. Damaged entries leave the other files of an archive readable. An
+//! archive that changes while mounted leaves other archives readable.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::FileExt;
@@ -19,14 +19,14 @@ use crate::support::{Tes4, Tes4File};
 
 const EIO: Option<i32> = Some(Errno::IO.raw_os_error());
 
-/// Files of each of the two archives.
+/// The files of each of the two archives.
 const FILES: [&str; 4] = ["a.bin", "b.bin", "c.bin", "d.bin"];
 
 fn content(seed: usize) -> Vec<u8> {
     noise(seed as u64, 150_000)
 }
 
-/// Two archives, of stored or packed files, in a mount that logs to `log`.
+/// Mounts two archives of stored or packed files. The mount logs to `log`.
 fn mount_two(dir: &TestDir, flags: u32, options: &str) -> Mounted {
     for (base, archive) in [(0, "ours"), (10, "other")] {
         let built = FILES
@@ -40,7 +40,7 @@ fn mount_two(dir: &TestDir, flags: u32, options: &str) -> Mounted {
     dir.mount(["ours.bsa", "other.bsa", "--log-file", "log", "-o", options])
 }
 
-/// The other archive's files are right, and the daemon runs.
+/// Asserts that the files of the other archive are right and that the daemon runs.
 fn assert_other_is_readable(mount: &Mounted) {
     for (nth, name) in FILES.iter().enumerate() {
         assert!(mount.read(Path::new("other").join(name)) == content(10 + nth), "{name}");
@@ -49,7 +49,8 @@ fn assert_other_is_readable(mount: &Mounted) {
     assert_eq!(status(&mount.path)["pid"], mount.pid);
 }
 
-/// After `change`, the files of the archive give EIO, which is logged once.
+/// Asserts that the files of the archive give EIO after `change`, and that the daemon logs this
+/// once.
 fn assert_gives_eio(flags: u32, change: fn(&File)) {
     let dir = TestDir::new();
     let mount = mount_two(&dir, flags, "ro");
@@ -64,7 +65,7 @@ fn assert_gives_eio(flags: u32, change: fn(&File)) {
     let log = logged(&dir, 1);
     let message = format!("{}: the archive was changed while mounted", dir.path("ours.bsa").display());
     assert_eq!((log.matches(&message).count(), log.lines().count()), (1, 1), "{log}");
-    // They are still listed with their sizes.
+    // The files are still listed with their sizes.
     assert_eq!(fs::read_dir(mount.join("ours")).unwrap().count(), FILES.len());
     assert!(fs::metadata(mount.join("ours/d.bin")).unwrap().len() >= 150_000);
     mount.umount(&dir);
@@ -99,10 +100,12 @@ fn an_archive_that_grew_gives_eio() {
     });
 }
 
-/// After `change`, which leaves the content alone, the files of the archive are read.
+/// Asserts that the files of the archive can be read after `change`, which leaves their bytes
+/// alone.
 fn assert_stays_readable(change: fn(&Path)) {
     let dir = TestDir::new();
-    // A reload would log that it cannot read what is there now, if the machine is so slow that one begins.
+    // The mount is static: on a slow machine a reload could begin, and would log that it cannot
+    // read what is there now.
     let mount = mount_two(&dir, PACKED, "static");
     assert!(mount.read("ours/a.bin") == content(0));
     change(&dir.path("ours.bsa"));
@@ -147,7 +150,8 @@ fn an_archive_that_was_touched_linked_or_changed_and_put_back_stays_readable() {
         "chown $(id -u):$(id -g) ours.bsa",
         "[ $(id -u) != 0 ] || { chown 65534 ours.bsa; chown 0 ours.bsa; }",
     ];
-    // The kernel keeps the bytes of a file that was read, so that each script has a file of its own.
+    // Each script gets a file of its own, because the kernel caches the bytes of a file that was
+    // read.
     for scripts in scripts.chunks(FILES.len()) {
         let dir = TestDir::new();
         let mount = mount_two(&dir, PACKED, "ro");
@@ -172,13 +176,14 @@ fn a_mount_over_the_folder_of_its_archives_answers_after_a_change_of_their_times
         .fold(Tes4::new(104), |built, (nth, name)| built.file("ours", *name, content(nth)));
     fs::create_dir(dir.path("mnt")).unwrap();
     let archive = dir.archive("mnt/ours.bsa", &bytes.build());
-    // Opened before the mount hides it.
+    // The archive is opened before the mount hides it.
     let archive = File::open(archive).unwrap();
     let mount = dir.mount(["mnt/ours.bsa", "-o", "nonempty"]);
     assert!(mount.read("ours/a.bin") == content(0));
     archive.set_times(FileTimes::new().set_accessed(SystemTime::now())).unwrap();
     let (sender, answers) = mpsc::channel();
-    // Threads of their own: where the daemon waits for itself, these never end, and the test fails all the same.
+    // The reads are on separate threads. If the daemon waits for itself, they never end, but the
+    // test fails.
     for (nth, name) in FILES.iter().enumerate() {
         let (sender, path) = (sender.clone(), mount.join("ours").join(name));
         thread::spawn(move || sender.send((nth, fs::read(path).unwrap())));
@@ -219,11 +224,11 @@ fn a_damaged_entry_gives_eio_and_the_rest_stays_readable() {
     for _ in 0..3 {
         for name in damaged {
             let path = Path::new("mixed").join(name);
-            // Programs do not read an empty file, and would not find the damage.
+            // Programs do not read an empty file, and would not notice the damage.
             assert!(fs::metadata(mount.join(&path)).unwrap().len() > 0, "{name}");
             let mut buffer = [0; 100];
             let read = File::open(mount.join(&path)).unwrap().read_at(&mut buffer, 0);
-            // Bytes in front of the damage may be read.
+            // Bytes before the damage may be readable.
             if name != "cut.txt" {
                 assert_eq!(read.unwrap_err().raw_os_error(), EIO, "{name}");
             }

@@ -1,4 +1,5 @@
-//! `bsafs open`, as a file manager starts it: in a home of its own, with an `xdg-open` that records what it is to open.
+//! Tests of `bsafs open` as a file manager starts it: in a separate home, with an `xdg-open` that
+//! records what it should open.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,7 +17,7 @@ use crate::mounted::{
 };
 use crate::support::Tes3;
 
-/// A home without a terminal, and with a display that nobody looks at.
+/// A separate home without a terminal, and with a display that does not exist.
 struct Desktop {
     dir: TestDir,
 }
@@ -32,12 +33,12 @@ impl Desktop {
         desktop
     }
 
-    /// A script in front of whatever the system has of its name.
+    /// Installs a script that takes precedence over the system's program of that name.
     fn program(&self, name: &str, script: &str) {
         let path = self.dir.path("bin").join(name);
         let text = format!("#!/bin/sh\ncd '{}'\n{script}\n", self.dir.path("").display());
         fs::write(self.dir.path("script"), text).unwrap();
-        // By `cp`: as in `give_to_user`.
+        // `cp` copies the script, for the reason given in `TestDir::give_to_user`.
         assert!(Command::new("cp").arg(self.dir.path("script")).arg(&path).status().unwrap().success());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -58,7 +59,7 @@ impl Desktop {
         run(&mut self.command(arguments))
     }
 
-    /// What was opened so far, a line each.
+    /// The paths that `xdg-open` was asked to open so far.
     fn opened(&self) -> Vec<PathBuf> {
         let text = fs::read_to_string(self.dir.path("opened")).unwrap_or_default();
         text.lines().map(PathBuf::from).collect()
@@ -73,7 +74,7 @@ impl Desktop {
     }
 }
 
-/// The line of the `mounts` of this folder's mounts; others may belong to tests that run at the same time.
+/// The mount at a path, which `bsafs open` made.
 fn daemon(path: &Path) -> Mounted {
     Mounted::at(path, String::new())
 }
@@ -102,7 +103,7 @@ fn what_is_mounted_already_is_opened_where_it_is() {
     }
     assert_eq!(desktop.opened(), vec![mount.path.clone(); 3]);
     assert_eq!(desktop.mounts(), vec![mount.path.clone()]);
-    // Other sources are another mount.
+    // Other sources get another mount.
     desktop.run(["open", "a.bsa", "b.bsa"]).sound();
     let both = daemon(&desktop.mounted("b"));
     assert_eq!(both.read("b.txt"), b"b");
@@ -187,7 +188,7 @@ fn a_mount_of_another_user_that_says_it_is_of_the_archive_is_not_taken_for_it() 
     let desktop = Desktop::new();
     desktop.dir.give_to_user();
     fs::create_dir(desktop.dir.path("theirs")).unwrap();
-    // Another program of that user could say the same.
+    // Another program of that user could pretend to mount the archive.
     let options = ["mount", "a.bsa", "theirs", "-o", "setuid=nobody,allow_other"];
     run(Command::new(desktop.dir.path("bsafs")).args(options).current_dir(desktop.dir.path(""))).sound();
     desktop.run(["open", "a.bsa"]).sound();
@@ -213,7 +214,8 @@ fn where_a_user_manager_runs_the_daemon_is_a_service_of_it() {
     fs::rename(desktop.dir.path("a.bsa"), desktop.dir.path(name)).unwrap();
     fs::create_dir_all(desktop.dir.path("run/systemd")).unwrap();
     let _manager = UnixListener::bind(desktop.dir.path("run/systemd/private")).unwrap();
-    // As the manager: runs the command in the background, and returns when it has told that it is ready.
+    // The script acts as the manager: it runs the command in the background, and returns once the
+    // command has reported that it is ready.
     desktop.program(
         "systemd-run",
         "printf '%s\\n' \"$@\" > service\nwhile [ \"$1\" != -- ]; do shift; done; shift\n\
@@ -254,7 +256,7 @@ fn without_a_terminal_an_error_is_shown_on_the_desktop_as_text() {
     let desktop = Desktop::new();
     let name = "<b>&\\n$(touch x)`touch x`.bsa";
     fs::write(desktop.dir.path(name), "no archive").unwrap();
-    // No server of notifications.
+    // `notify-send` fails, as it does without a notification server.
     desktop.program("notify-send", "printf '%s|' \"$@\" > notified; exit 1");
     desktop.program("zenity", "printf '%s|' \"$@\" > shown");
     desktop.program("kdialog", "touch third");
@@ -323,7 +325,7 @@ fn a_file_manager_that_is_missing_or_fails_is_an_error_and_one_that_lives_on_is_
     let manager: i32 = fs::read_to_string(desktop.dir.path("manager")).unwrap().trim().parse().unwrap();
     assert!(is_alive(manager));
     signal(manager, Signal::KILL);
-    // Without any xdg-open: the system's own is not in this folder.
+    // There is no xdg-open at all: PATH has only this folder, without the system's programs.
     fs::remove_file(desktop.dir.path("bin/xdg-open")).unwrap();
     let mut command = desktop.command(["open", "a.bsa"]);
     let missing = run(command.env("PATH", desktop.dir.path("bin")));

@@ -1,4 +1,5 @@
-//! Failures before anything is mounted: an exit code, one line that names the reason, and nothing left behind.
+//! Tests of failures before anything is mounted: an exit code, one line with the reason, and
+//! nothing left behind.
 
 use std::fs;
 use std::process::Command;
@@ -114,7 +115,7 @@ fn without_fusermount3_the_error_names_the_package_to_install() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
-    // `env` clears PATH: `runuser` itself must be found before.
+    // `env` clears PATH for the program alone, because `runuser` must be found first.
     let program = dir.path("bsafs");
     let arguments = ["PATH=/nonexistent", program.to_str().unwrap(), "mount", "a.bsa", "mnt"];
     let finished = run(&mut dir.as_user("env", arguments));
@@ -132,7 +133,7 @@ fn with_too_few_processes_or_descriptors_mount_fails_with_a_message_and_leaves_n
     dir.archive("a.bsa", &world());
     dir.give_to_user();
     let program = dir.path("bsafs");
-    // Limits of processes do not hold for root. The last of each is enough.
+    // Root is exempt from limits on processes. The highest limit of each kind is enough to mount.
     let limits = (1..=16).chain([4096]).map(|limit| format!("--nproc={limit}"));
     for limit in limits.chain((6..=36).chain([256]).map(|limit| format!("--nofile={limit}"))) {
         let arguments = [&limit, program.to_str().unwrap(), "mount", "a.bsa", "mnt"];
@@ -150,7 +151,8 @@ fn with_too_few_processes_or_descriptors_mount_fails_with_a_message_and_leaves_n
     }
 }
 
-/// Runs a shell in a mount namespace of its own, where `/dev` has a null device and whatever `prepare` adds.
+/// Runs a command in a separate mount namespace in which `/dev` has a null device and what
+/// `prepare` adds.
 fn with_other_devices(dir: &TestDir, prepare: &str, command: &str) -> crate::mounted::Finished {
     let script = format!(
         "set -e; mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; {prepare}; cd '{}'; exec {command}",
@@ -215,7 +217,7 @@ fn a_log_file_that_cannot_be_written_is_named_and_nothing_stays_mounted() {
     assert_eq!((finished.code, finished.out.as_str(), &*finished.err), (74, "", &*message));
     assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("mnt").exists());
 
-    // It is found before the mount, which would fail without fusermount3.
+    // The program checks the log file before it mounts. The mount would fail without fusermount3.
     dir.give_to_user();
     let program = dir.path("bsafs");
     let arguments = ["PATH=/nonexistent", program.to_str().unwrap(), "mount", "a.bsa", "mnt", "--log-file"];

@@ -1,4 +1,4 @@
-//! Folders of loose files in a mount, with archives and without.
+//! Tests of folders of loose files in a mount, with and without archives.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -24,7 +24,8 @@ fn time(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::new(seconds, 123)
 }
 
-/// `Data` with loose files and two archives; each pair shares a file, and all three one.
+/// Writes `Data` with loose files and two archives. The archives share a file, and all three share
+/// another.
 fn write_data(dir: &TestDir) {
     let archive = |name: &str, files: [(&str, &str); 3]| {
         let archive =
@@ -141,7 +142,7 @@ fn a_folder_can_be_mounted_on_a_folder_in_it_and_on_itself() {
         assert_eq!(mount.read("misc/b.txt"), b"b", "{mountpoint}");
         assert_eq!(fs::metadata(mount.join("mod.ESP")).unwrap().len(), 6);
         assert_eq!(names(&mount.join("view")).len(), 0, "{mountpoint}");
-        // Read anew, it neither shows itself nor holds itself: it can be unmounted.
+        // After a reload the mount neither shows itself nor keeps itself busy: it can be unmounted.
         assert_eq!(dir.run(["reload", mountpoint]).sound(), format!("{mountpoint}: nothing changed\n"));
         assert_eq!(mount.read("misc/b.txt"), b"b", "{mountpoint}");
         mount.umount(&dir);
@@ -196,7 +197,7 @@ fn a_file_that_changes_or_goes_gives_eio_and_one_line_in_the_log() {
         assert_eq!(fs::metadata(mount.join("late.txt")).unwrap_err().raw_os_error(), Some(5));
     }
     assert_eq!(mount.read("sound.txt"), b"sound");
-    // Listed all the same: the name is there.
+    // The listing still has all names.
     assert_eq!(names(&mount.path).len(), 4);
     let log = logged(&dir, 2);
     for name in ["changed.txt", "gone.txt"] {

@@ -1,4 +1,4 @@
-//! Several archives in one mount: load order, hidden copies, `bsafs which`.
+//! Tests of several archives in one mount: load order, hidden copies, `bsafs which`.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::mounted::{Mounted, TestDir, is_root};
 use crate::support::{Ba2, Tes3, Tes4};
 
-/// Three archives of three formats that share one file; each has one of its own.
+/// Writes three archives in three formats. All share one file, and each has one of its own.
 pub(super) fn write_three(dir: &TestDir) {
     let first = Tes3::new().file("misc\\shared.txt", b"first").file("misc\\first.txt", b"1");
     let second = Tes4::new(104).file("Misc", "Shared.TXT", b"second").file("misc", "second.txt", b"2");

@@ -1,4 +1,4 @@
-//! From mount to unmount: mountpoints that are made and removed, busy mounts, daemons that were killed.
+//! Tests from mount to unmount: mountpoints that are made and removed, busy mounts, killed daemons.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -27,7 +27,7 @@ fn a_mountpoint_that_we_made_is_removed_by_the_unmount() {
     assert!(mount.said.lines().next().unwrap().ends_with(&report), "{}", mount.said);
     assert_eq!(mount.said.lines().nth(1).unwrap(), format!("unmount: bsafs umount {}", there.display()));
     assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
-    // `bsafs umount` returns when the daemon has ended.
+    // `bsafs umount` returns after the daemon has ended.
     assert!(!is_alive(mount.pid) && !there.exists());
     assert!(mounts_below(&dir.path("")).is_empty());
     let left: Vec<_> = fs::read_dir(dir.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
@@ -140,7 +140,7 @@ fn a_dead_mount_is_replaced_though_somebody_has_listed_it() {
         as_owner("./bsafs", &["mount", "a.bsa", "mnt"]).sound();
         let status = as_owner("readlink", &["mnt/.bsafs:status"]).sound();
         let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
-        // The kernel caches attributes, and answers from its cache when the daemon is gone.
+        // The kernel caches attributes, and answers from its cache even when the daemon is gone.
         as_owner("stat", &["mnt"]).sound();
         signal(i32::try_from(status["pid"].as_i64().unwrap()).unwrap(), Signal::KILL);
         until("the mount is dead", || as_owner("stat", &["-f", "mnt"]).code != 0);
@@ -160,7 +160,8 @@ fn a_mount_whose_daemon_is_stopped_is_not_taken_for_dead() {
     let mount = dir.mount(["a.bsa"]);
     fs::metadata(&mount.path).unwrap();
     stop(mount.pid);
-    // A thread that is not stopped yet could take a request, for whose answer a killed process waits.
+    // A thread that still runs could take a request. A process that waits for the answer cannot be
+    // killed.
     until("all threads are stopped", || {
         let threads = fs::read_dir(format!("/proc/{}/task", mount.pid)).unwrap();
         let mut states = threads.map(|it| fs::read_to_string(it.unwrap().path().join("stat")).unwrap());
@@ -200,7 +201,7 @@ fn umount_of_a_busy_mount_fails_with_advice_and_lazily_succeeds() {
     assert!(finished.err.contains(advice) && finished.err.contains(&this), "{}", finished.err);
     assert!(mount.is_mounted() && mount.read("readme.txt").len() == 800);
 
-    // Lazily it is detached at once, and the open file can be read to its end.
+    // `--lazy` detaches the mount at once, and the open file can still be read to its end.
     assert_eq!(dir.run(["umount", "--lazy", "mnt"]).sound(), "");
     assert!(!mount.is_mounted());
     let content = &world_files()[3].1;
@@ -245,7 +246,7 @@ fn a_daemon_keeps_no_folder_busy_and_no_terminal_open() {
     for descriptor in ["fd/0", "fd/1", "fd/2"] {
         assert_eq!(process(descriptor).to_str(), Some("/dev/null"));
     }
-    // A relative path of an archive means the same in the daemon.
+    // The relative path of the archive still leads to it in the daemon.
     assert!(mount.read("readme.txt") == world_files()[4].1);
     let session = rustix::process::getsid(rustix::process::Pid::from_raw(mount.pid)).unwrap();
     assert_eq!(session.as_raw_pid(), mount.pid);
@@ -331,7 +332,7 @@ fn of_two_mounts_at_once_on_one_folder_one_wins_and_the_other_says_so() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     for round in 0..10 {
-        // An empty folder, and one that is made.
+        // The rounds alternate between an existing empty folder and one that the program makes.
         if round % 2 == 0 {
             fs::create_dir(dir.path("mnt")).unwrap();
         }

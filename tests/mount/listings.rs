@@ -1,4 +1,5 @@
-//! Listings: every name once, in order, continued from any cookie.
+//! Tests of listings: every name appears once and in order, and a listing continues from any
+//! cookie.
 
 use std::fs::{self, File};
 use std::mem::MaybeUninit;
@@ -9,10 +10,10 @@ use rustix::fs::{FileType, RawDir, SeekFrom, seek};
 use crate::mounted::{Mounted, TestDir};
 use crate::support::Tes4;
 
-/// More than fits any one reply.
+/// Number of files in the large folder, more than fit into one reply.
 const MANY: usize = 6_000;
 
-/// The nth name, so that names come in no order, and in both cases.
+/// The name of the `nth` file. The order is shuffled, and half of the names are in capitals.
 fn name(nth: usize) -> String {
     let number = nth * 4_999 % MANY;
     if number.is_multiple_of(2) { format!("file_{number:05}.txt") } else { format!("FILE_{number:05}.TXT") }
@@ -25,7 +26,7 @@ fn mount_many(dir: &TestDir) -> Mounted {
     dir.mount(["a.bsa"])
 }
 
-/// Name, inode number, type and cookie of each entry of a listing, from the offset of the folder's descriptor on.
+/// Name, inode number, type and cookie of each entry, from the current offset of `folder` on.
 fn entries(folder: &File, room: usize) -> Vec<(String, u64, FileType, u64)> {
     let mut buffer = vec![MaybeUninit::uninit(); room];
     let mut listing = RawDir::new(folder, &mut buffer);
@@ -44,7 +45,7 @@ fn a_large_folder_lists_every_name_once_and_in_order() {
     let mount = mount_many(&dir);
     let mut expected: Vec<String> = (0..MANY).map(name).chain(["below".into()]).collect();
     expected.sort_by_key(|name| name.to_ascii_lowercase());
-    // The second listing is cached by the kernel.
+    // The second listing comes from the kernel's cache.
     for _ in 0..2 {
         let listed: Vec<String> = fs::read_dir(mount.join("many"))
             .unwrap()
@@ -75,7 +76,7 @@ fn a_listing_reports_types_and_inode_numbers_as_stat_does() {
 fn a_listing_continues_from_any_of_its_cookies() {
     let dir = TestDir::new();
     let mount = mount_many(&dir);
-    // With the small buffer and nothing cached, the kernel sends requests from many cookies.
+    // With the small buffer and an empty cache, the kernel requests entries from many cookies.
     for room in [1 << 10, 64 << 10] {
         let folder = File::open(mount.join("many")).unwrap();
         let whole = entries(&folder, room);
@@ -96,7 +97,7 @@ fn a_listing_that_begins_in_the_middle_misses_nothing() {
     let mount = mount_many(&dir);
     let (one, other) = (mount.join("many"), mount.join("MANY"));
     let whole = entries(&File::open(one).unwrap(), 64 << 10);
-    // Another spelling is another folder to the kernel, whose listing is not cached yet.
+    // The kernel takes another spelling for another folder, and has not cached its listing yet.
     let folder = File::open(other).unwrap();
     seek(&folder, SeekFrom::Start(whole[3_000].3)).unwrap();
     let names = |entries: &[(String, u64, FileType, u64)]| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Where a mount's log goes, and that nobody waits for it.
+//! Tests of where a mount's log goes, and that writing the log blocks nothing.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use crate::mounted::{Mounted, TestDir, until};
 use crate::support::tes4::PACKED;
 use crate::support::{Tes4, Tes4File};
 
-/// So many files that cannot be decoded.
+/// An archive of `count` files that cannot be decoded.
 fn bad_files(count: u32) -> Vec<u8> {
     let archive = Tes4::new(104).flags(PACKED | 3);
     let file = |n| Tes4File::new(format!("{n}.nif"), "content").stream(&b"\0no stream"[..]);
@@ -25,7 +25,7 @@ fn a_log_that_nobody_reads_stops_no_reader_and_not_the_end_of_the_mount() {
     let mut first = [0; 8];
     daemon.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
     let mount = Mounted::at(&dir.path("mnt"), String::new());
-    // Each is logged: more than a pipe takes, and than lines wait.
+    // The daemon logs each error. That is more than the pipe and the daemon's queue of lines hold.
     for n in 0..3000 {
         assert_eq!(mount.read_error(format!("f/{n}.nif")), Some(5));
     }

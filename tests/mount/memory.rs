@@ -1,4 +1,5 @@
-//! Memory of archives that are made to take much of it: as a multiple of their length, and while they are decoded.
+//! Tests of memory use with archives made to waste memory: compared with their length, and while
+//! the daemon decodes them.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -9,11 +10,13 @@ use crate::mounted::{Mounted, TestDir, run, until};
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Tes3, Tes4, Tes4File, pack};
 
-/// The bound of `tree`: for each byte of an archive, and besides.
+/// Maximum memory that opening an archive takes, in bytes for each byte of the archive. The bound
+/// is that of `bsafs::tree`.
 const BYTES_A_BYTE: u64 = 24;
+/// Memory that opening an archive may take in addition, in bytes.
 const BYTES_BESIDES: u64 = 4 << 20;
 
-/// The most memory that a mount's daemon ever had, in bytes; pages of the archive are among it.
+/// Peak memory of a mount's daemon in bytes, including mapped files.
 fn peak(mount: &Mounted) -> u64 {
     memory(mount, "VmHWM:")
 }
@@ -24,7 +27,8 @@ fn memory(mount: &Mounted, key: &str) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 
-/// Files that become so many MiB each, and take a thousandth of it.
+/// An archive of `files` files that unpack to `mebibytes` MiB each. Packed they take a thousandth
+/// of that.
 fn bombs(files: u32, mebibytes: u32) -> Vec<u8> {
     let stream = pack::zlib_zeros(mebibytes);
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
@@ -32,7 +36,7 @@ fn bombs(files: u32, mebibytes: u32) -> Vec<u8> {
     (0..files).fold(archive, |archive, n| archive.add("f", file(n))).build()
 }
 
-/// A path of 64 folders, the first four of which no other number has.
+/// A path of 64 folders. The first four encode `number`.
 fn deep(number: u32) -> String {
     let digits: Vec<String> =
         (0..4).map(|at| char::from(b'a' + (number >> (4 * at) & 15) as u8).into()).collect();
@@ -96,7 +100,6 @@ fn eight_bombs_at_once_take_little_more_than_one_and_an_idle_daemon_gives_all_ba
     let peak = peak(&mount);
     println!("{} MiB at most", peak >> 20);
     assert!(peak < 1400 << 20, "{peak} bytes");
-    // The archive's own pages in the page cache of the daemon's map are gone with its opening.
     until("the memory is given back", || memory(&mount, "VmRSS:") < 100 << 20);
 }
 
@@ -105,7 +108,7 @@ fn verify_and_extract_of_bombs_stay_within_the_bound() {
     let dir = TestDir::new();
     dir.archive("bombs.bsa", &bombs(2, 600));
     for command in ["verify bombs.bsa", "extract bombs.bsa -C out"] {
-        // Two at once would not fit. In KiB.
+        // The limit is in KiB. Two files at once would not fit.
         let limited = format!("ulimit -v 1200000 && exec '{}' {command}", env!("CARGO_BIN_EXE_bsafs"));
         run(Command::new("sh").args(["-c", &limited]).current_dir(dir.path(""))).sound();
     }

@@ -1,37 +1,38 @@
-//! The file system as programs see it: real mounts by the real program, one noun a file.
+//! Tests of the file system as programs see it. They make real mounts with the real program; each
+//! file covers one topic.
 
-mod attributes; // modes, times, sizes, numbers; extended attributes
-mod by_mount; // the forms in which mount(8) calls the program
-mod caching; // what the kernel caches: names, negative entries, attributes, listings, the page cache
-mod damage; // archives that are damaged, or changed under the mount
-mod desktop; // open: mountpoints below a home, one mount for one archive, the file manager, errors without a terminal
-mod failures; // what is refused before anything is mounted
-mod folders; // folders of loose files, with archives and without
+mod attributes; // modes, times, sizes, inode numbers, extended attributes
+mod by_mount; // mounts made by mount(8) and fstab
+mod caching; // what the kernel caches: names, negative entries, attributes, listings, bytes
+mod damage; // archives that are damaged, or that change while mounted
+mod desktop; // `bsafs open`: mountpoints in the home, one mount per archive, errors without a terminal
+mod failures; // mounts that are refused before anything is mounted
+mod folders; // folders of loose files, with and without archives
 mod following; // changes on the disk, and reloads
 mod layers; // several archives in one mount: load order, hidden copies
-mod lifecycle; // mountpoints that are made and removed, busy mounts, daemons that were killed
-mod listings; // readdir, whole and from any cookie
-mod logging; // where the log goes, and that nobody waits for it
-mod memory; // as a multiple of an archive's length
-mod mounts; // mounts, and umount by source and of all
-mod names; // lookups in any case, and names that are in no listing
+mod lifecycle; // mountpoints made and removed, busy mounts, killed daemons
+mod listings; // readdir from the start and from any cookie
+mod logging; // where the log goes, and that writing it blocks nothing
+mod memory; // memory use compared with the length of an archive
+mod mounts; // `bsafs mounts`, and `bsafs umount` of a source and of all mounts
+mod names; // lookups in any case, and names that no listing shows
 mod outages; // archives on a disk that fails or hangs
-mod overlay; // writable views
-mod privileges; // daemons with fewer rights, and what a mount tells to whom
-mod profiles; // mounts that a file describes
-mod reading; // bytes of files, whole and in part, in parallel
-mod real_archives; // archives that other tools wrote
+mod overlay; // writable mounts (`--edit`)
+mod privileges; // daemons with fewer rights, and what a mount reveals to which user
+mod profiles; // mounts that a profile describes
+mod reading; // bytes of files: whole, in parts, in parallel
+mod real_archives; // archives written by other tools
 mod refusals; // every operation that would write
 mod signals; // SIGTERM, SIGINT, SIGHUP
 #[cfg(feature = "pictures")]
-mod thumbnails; // what a thumbnail decodes of a texture
+mod thumbnails; // how much of a texture a thumbnail decodes
 mod users; // owner, permissions, ordinary users, allow_other
 
 use crate::support::content::{noise, texels, text};
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes4, Tes4File};
 
-/// A small packed archive of the usual shape.
+/// A small packed archive with the files of [`world_files`].
 fn world() -> Vec<u8> {
     world_files()
         .into_iter()
@@ -42,7 +43,7 @@ fn world() -> Vec<u8> {
         .build()
 }
 
-/// Paths and contents of the files in [`world`], in no order.
+/// Paths and contents of the files in [`world`], in no particular order.
 fn world_files() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("textures/clutter/bucket.dds", texels(1, 300_000)),

@@ -1,4 +1,5 @@
-//! `bsafs mounts`, and `bsafs umount` of sources and of all mounts. Mounts of other tests may be listed, too.
+//! Tests of `bsafs mounts`, and of `bsafs umount` for sources and for all mounts. `bsafs mounts`
+//! may also list mounts of other tests.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -14,7 +15,7 @@ use crate::mounted::{
 };
 use crate::support::Tes3;
 
-/// The line of `bsafs mounts --json` of one mount.
+/// The line of one mount in the output of `bsafs mounts --json`.
 fn line(dir: &TestDir, mountpoint: &Path) -> Value {
     let out = dir.run(["mounts", "--json"]).sound();
     let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -83,7 +84,8 @@ fn the_processes_that_hold_a_mount_are_named_with_what_they_hold() {
         text.contains(&format!("used by    sh (process {pid}: current folder, 2 open files)\n")),
         "{text}"
     );
-    // Once it has ended; children of other tests may have inherited files.
+    // The process has ended. Others may still be listed, because children of other tests may have
+    // inherited files.
     let line = line(&dir, &mount.path);
     assert!(!line["processes"].as_array().unwrap().iter().any(|it| it["pid"] == pid), "{line}");
 }
@@ -103,7 +105,7 @@ fn a_dead_mount_and_one_that_does_not_answer_are_listed_in_a_bounded_time() {
     let text = dir.run(["mounts"]).sound();
     let took = began.elapsed();
     until("the mount of a stopped daemon is ended", || {
-        // Tests that run at the same time ask this daemon, too, and hold its mount meanwhile.
+        // Tests that run at the same time also ask this daemon, and keep its mount busy meanwhile.
         let finished = dir.run(["umount", "mnt"]);
         assert!(finished.code == 0 || finished.err.contains("busy"), "{finished:?}");
         finished.code == 0
@@ -184,7 +186,7 @@ fn another_users_mount_is_listed_and_only_root_and_he_end_it() {
     dir.give_to_user();
     let mount = dir.mount(["a.bsa"]);
     run(&mut dir.bsafs_as_user(["mount", "a.bsa", "theirs"])).sound();
-    // Root asks as the user, who alone may look.
+    // Root asks the daemon as the user, because only that user may access the mount.
     assert_eq!(line(&dir, &dir.path("theirs"))["state"], "alive");
     let out = run(&mut dir.bsafs_as_user(["mounts"])).sound();
     assert!(

@@ -1,4 +1,4 @@
-//! Lookups: names in any case, names that are in no listing, and spellings of folders.
+//! Tests of lookups: names in any case, names that no listing shows, and spellings of folders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::support::content::text;
 use crate::support::tes4::PACKED;
 use crate::support::{Ba2, Tes3, Tes4, hash};
 
-/// A path with the case of every second letter, from the `nth` on, turned.
+/// A path with the case of every second letter swapped, beginning with the `nth`.
 fn respelled(path: &str, nth: usize) -> String {
     let turned = |letter: char| match letter.is_ascii_lowercase() {
         true => letter.to_ascii_uppercase(),
@@ -57,7 +57,7 @@ fn a_name_that_is_in_no_archive_is_not_found() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
-    // The second lookup finds the kernel's negative entry.
+    // The kernel answers the second lookup from its negative entry.
     for _ in 0..2 {
         for path in
             ["nothing", "textures/sky.dd", "textures/sky.ddss", "nowhere/sky.dds", "textures\\sky.dds"]
@@ -133,7 +133,7 @@ fn two_spellings_of_a_folder_are_two_folders_with_the_same_files() {
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     let ino = |path: &str| fs::metadata(mount.join(path)).unwrap().ino();
-    // Alternating, because the kernel can cache a folder under one name only.
+    // The lookups alternate, because the kernel can cache a folder under one name only.
     for _ in 0..3 {
         assert_ne!(ino("textures"), ino("TEXTURES"));
         assert_ne!(ino("textures/clutter"), ino("TEXTURES/clutter"));
@@ -168,7 +168,7 @@ fn programs_in_two_spellings_of_a_folder_each_keep_their_working_folder() {
 #[test]
 fn names_are_decoded_with_the_code_page_of_the_option_encoding() {
     let dir = TestDir::new();
-    // In Windows-1251 these bytes are "Яблоко", in 1252 they are not.
+    // In Windows-1251 these bytes are "Яблоко", in Windows-1252 they are "ßáëîêî".
     dir.archive("a.bsa", &Tes3::new().file(b"\xDF\xE1\xEB\xEE\xEA\xEE.txt", b"apple").build());
     for (encoding, name) in [("1251", "\u{42f}блоко.txt"), ("1252", "ßáëîêî.txt")] {
         let mount = dir.mount(["a.bsa", "--encoding", encoding]);
@@ -215,7 +215,7 @@ fn any_number_of_absent_names_leaves_the_files_of_a_nameless_archive_where_they_
     let (first, in_use) = (ino("absent"), fs::File::open(mount.join("misc")).unwrap());
     assert_eq!(mount.read("misc/deep/a.txt"), b"a");
     for n in 0..66_000 {
-        // Each may be a folder above a file of the archive.
+        // Each name may be that of a folder in the archive, so the lookup succeeds.
         assert!(fs::metadata(mount.join(format!("absent{n}"))).unwrap().is_dir());
     }
     assert_eq!(mount.read("misc/deep/a.txt"), b"a");

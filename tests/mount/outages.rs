@@ -1,4 +1,4 @@
-//! Outages: archives on a disk that fails for a while, or hangs.
+//! Tests of archives and loose files on a disk that fails for a while or hangs.
 
 use std::fs;
 use std::path::Path;
@@ -14,33 +14,36 @@ use crate::support::content::noise;
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
 
 const EIO: Option<i32> = Some(Errno::IO.raw_os_error());
-/// Files of an archive: more than the workers of any machine, the threads of a device, and 64, which were once as many READs
-/// as the kernel was to have under way.
+/// Number of files in an archive. It exceeds the workers of any machine and the threads of a
+/// device. It also exceeds 64, which was once the number of READs that the kernel could have in
+/// flight.
 const FILES: usize = 80;
 
 fn content(nth: usize) -> Vec<u8> {
     [vec![b'x'; 70_000], noise(nth as u64, 30_000)].concat()
 }
 
-/// An archive whose files' sizes only their data state.
+/// An archive in which only the data of each file states its size.
 fn archive() -> Vec<u8> {
     let empty = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED | EMBEDDED);
     (0..FILES).fold(empty, |built, nth| built.file("f", format!("{nth}.bin"), content(nth))).build()
 }
 
-/// A mount of an archive on a disk, and of another that is not on it.
+/// Mounts one archive that is on a [`Disk`], and one that is not.
 fn mount(dir: &TestDir) -> (Disk, Mounted) {
     let disk = Disk::mount(&dir.path("disk"), vec![("a.bsa", archive())]);
     let other = Tes4::new(104).file("other", "file.bin", content(99)).build();
     dir.archive("other.bsa", &other);
     let mount =
         dir.mount([Path::new("disk/a.bsa"), "other.bsa".as_ref(), "--log-file".as_ref(), "log".as_ref()]);
-    // New files are looked at once more, in a moment that would come amid an outage.
+    // The daemon checks new sources once more after it begins to watch them. The reload does that
+    // now, because the check must not happen amid an outage.
     dir.run(["reload", "mnt"]).sound();
     (disk, mount)
 }
 
-/// The names of all files as a listing shows them, and their sizes where they are told; by their numbers.
+/// The size of each file in the listing, in the order of the numbers in their names. `None` if stat
+/// gives EIO.
 fn listed(mount: &Mounted) -> Vec<Option<u64>> {
     let sizes = fs::read_dir(mount.join("f")).unwrap().map(|entry| {
         let entry = entry.unwrap();
@@ -56,7 +59,7 @@ fn listed(mount: &Mounted) -> Vec<Option<u64>> {
 }
 
 fn assert_whole(mount: &Mounted) {
-    // On a busy machine a second is not always enough for a size.
+    // On a busy machine, one second is not always enough to learn a size.
     until("all sizes are learnt", || listed(mount) == [Some(100_000); FILES]);
     for nth in 0..FILES {
         assert!(mount.read(format!("f/{nth}.bin")) == content(nth), "{nth}");
@@ -71,7 +74,7 @@ fn after_an_outage_during_a_listing_every_file_is_whole_and_it_was_logged_once()
     assert_eq!(listed(&mount), [None; FILES], "a size that was not learnt is told");
     for nth in 0..FILES {
         assert_eq!(mount.read_error(format!("f/{nth}.bin")), EIO, "{nth}");
-        // By another spelling, which is looked up.
+        // Another spelling makes the kernel send a LOOKUP.
         assert_eq!(mount.read_error(format!("F/{nth}.BIN")), EIO, "{nth}");
     }
     let log = logged(&dir, 1);
@@ -119,7 +122,8 @@ fn a_disk_that_hangs_hangs_no_listing_and_no_lookup() {
     let dir = TestDir::new();
     let (disk, mount) = mount(&dir);
     disk.set(Mode::Hangs);
-    // Each size by itself would take a second, and the reads of all of them would never end.
+    // Waiting for one size after another would take a second each. Waiting for the reads would
+    // never end.
     assert_eq!(listed(&mount), [None; FILES], "a size that was not learnt is told");
     for nth in 0..FILES {
         let error = fs::metadata(mount.join(format!("F/{nth}.BIN"))).unwrap_err();
@@ -129,7 +133,7 @@ fn a_disk_that_hangs_hangs_no_listing_and_no_lookup() {
     assert_whole(&mount);
 }
 
-/// A program that reads files.
+/// Starts a program that reads a file.
 fn reader(mount: &Mounted, path: String) -> Child {
     Command::new("cat").arg(mount.join(path)).stdout(Stdio::null()).spawn().unwrap()
 }
@@ -141,7 +145,7 @@ fn reads_of_a_disk_that_hangs_leave_other_archives_listings_and_the_end_of_the_m
     assert_eq!(listed(&mount).len(), FILES);
     disk.set(Mode::Hangs);
     let mut readers: Vec<_> = (0..FILES).map(|nth| reader(&mount, format!("f/{nth}.bin"))).collect();
-    // By programs, which a test can give up.
+    // A program asks for the status, because a test can give up on a program that hangs.
     until("all reads are sent", || {
         let status: serde_json::Value =
             serde_json::from_str(&dir.run(["status", "--json", "mnt"]).sound()).unwrap();
@@ -167,7 +171,7 @@ fn reads_of_a_disk_that_hangs_leave_other_archives_listings_and_the_end_of_the_m
 #[test]
 fn a_disk_that_fails_under_the_tables_is_an_error_that_names_archive_offset_and_reason() {
     let dir = TestDir::new();
-    // Tables of more than one page, and the data of one file behind them.
+    // The tables take many pages. The last 4,000 bytes are the data of the files.
     let files = (0..4_000).map(|nth| format!("{nth:050}.txt"));
     let archive = files.fold(Tes4::new(104), |archive, name| archive.file("f", name, "x")).build();
     let tables = u64::try_from(archive.len()).unwrap() - 4_000;

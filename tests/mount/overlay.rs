@@ -1,4 +1,5 @@
-//! Writable views: what is written goes to a folder, the mount stays as it is, and nothing else is left.
+//! Tests of writable mounts (`--edit`): changes go to a folder, the sources stay as they are, and
+//! nothing else is left behind.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::mounted::{
     unmount_lazily, until,
 };
 
-/// The names in a folder, hidden ones too.
+/// Sorted names in a folder, including hidden ones.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
@@ -20,7 +21,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// An archive and a folder for changes.
+/// A test folder with the archive `a.bsa` and the folder `mod` for changes.
 fn prepared() -> TestDir {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
@@ -64,7 +65,7 @@ fn what_is_written_changed_and_deleted_goes_to_the_folder() {
     mount.umount(&dir);
     assert!(!is_alive(pid));
     assert_eq!(names(&dir.path("")), before, "nothing else is left");
-    // The next mount shows it again.
+    // The next mount shows the changes again.
     let mount = dir.mount(["--edit=mod", "a.bsa"]);
     assert_eq!(mount.read("New/Folder/file.txt"), b"new");
     assert!(!mount.join(deleted).exists());
@@ -110,7 +111,8 @@ fn whichever_way_the_view_ends_both_mounts_go_with_all_that_was_made() {
             _ => {
                 signal(pid, Signal::KILL);
                 until("it has ended", || !is_alive(pid));
-                // By hand; what is dead beneath it, whoever mounts next takes away.
+                // The user unmounts the overlay by hand. The next mount removes the dead mount
+                // beneath it.
                 unmount_lazily(&mount.path);
                 fs::create_dir_all(dir.path("mnt")).unwrap();
                 drop(dir.mount(["--edit", "mod", "a.bsa"]));
@@ -139,7 +141,7 @@ fn an_ordinary_user_has_a_writable_view_by_fuse_overlayfs() {
     assert_eq!(run(&mut dir.bsafs_as_user(["umount", "mnt"])).code, 0);
     until("both mounts are gone", || mounts_below(&dir.path("")).is_empty());
     until("nothing is left", || names(&dir.path("")) == before);
-    // Of one whose daemon was killed, too.
+    // Unmounting also works after the daemon was killed.
     run(&mut dir.bsafs_as_user(["mount", "--edit", "mod", "a.bsa", "mnt"])).sound();
     let told = run(&mut dir.bsafs_as_user(["status", "--json", "mnt"])).sound();
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
@@ -174,7 +176,7 @@ fn a_second_mount_that_writes_to_the_same_folder_is_refused_and_the_first_still_
     assert!(said.contains("writable at"), "{said}");
     let second = dir.run(["mount", "--edit", "mod", "a.bsa", "other"]);
     assert!(second.code == 73 && second.err.contains("another mount with --edit uses it"), "{second:?}");
-    // Is copied up and renamed in the work folder.
+    // The overlay copies `textures` up: it makes the copy in the work folder and renames it.
     fs::write(dir.path("mnt/textures/new.txt"), "new").unwrap();
     assert_eq!(fs::read_to_string(dir.path("mod/textures/new.txt")).unwrap(), "new");
     dir.run(["umount", "mnt"]).sound();
@@ -194,7 +196,8 @@ fn while_the_overlay_of_a_killed_daemon_is_there_no_other_mount_writes_to_its_fo
     assert!(refused.code == 73 && refused.err.contains(&advice), "{refused:?}");
     dir.run(["umount", "mnt"]).sound();
     dir.run(["mount", "--edit", "mod", "a.bsa", "other"]).sound();
-    // Of that one the overlay is ended by hand: what is left goes by the same name.
+    // Here the user unmounts the overlay by hand. `bsafs umount` ends the mount beneath it by the
+    // same path.
     let pid = i32::try_from(status(&dir.path("other"))["pid"].as_i64().unwrap()).unwrap();
     signal(pid, Signal::KILL);
     until("it has ended", || !is_alive(pid));

@@ -1,4 +1,5 @@
-//! Mounts that root makes and a process with fewer rights serves; what a mount tells to whom; and symbolic links.
+//! Tests of mounts that root makes and a process with fewer rights serves, of what a mount reveals
+//! to which user, and of `nosymfollow`.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,13 +11,13 @@ use rustix::process::Signal;
 use super::{world, world_files};
 use crate::mounted::{Mounted, TestDir, is_root, mount_table, mounts_below, run, signal, until};
 
-/// The line of a process's `/proc/PID/status` that begins with a key, without the key.
+/// The value of a key such as `Uid:` in `/proc/PID/status`.
 fn status_of(pid: i32, key: &str) -> String {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     text.lines().find_map(|line| line.strip_prefix(key)).unwrap().trim().to_owned()
 }
 
-/// An archive that the user `nobody` can read, the program, and a mountpoint.
+/// A test folder with an archive that the user `nobody` can read, the program, and a mountpoint.
 fn for_nobody() -> TestDir {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
@@ -87,7 +88,8 @@ fn what_fails_with_fewer_rights_leaves_no_dead_mount() {
     }
 }
 
-/// Runs mount.fuse3 in a mount namespace of its own where the program is installed.
+/// Runs mount.fuse3 and then the script `then` in a separate mount namespace in which the program
+/// is installed.
 fn mount_fuse3(dir: &TestDir, options: &str, then: &str) -> String {
     let script = format!(
         "set -e; mount -t tmpfs none /usr/local/bin; cp '{}' /usr/local/bin/bsafs; cd '{}'; \

@@ -1,4 +1,4 @@
-//! Profiles: mounts that a file describes, and files that the command line writes.
+//! Tests of profiles: mounts that a file describes, and profiles that `--save-profile` writes.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::layers::write_three;
 use crate::mounted::{Finished, Mounted, TestDir, mount_table, run};
 use crate::support::Tes4;
 
-/// Runs the program with settings below `config`.
+/// Runs the program with its settings in `config` and its home in `home`.
 fn run_in(dir: &TestDir, arguments: &[&str]) -> Finished {
     run(dir.bsafs(arguments).env("XDG_CONFIG_HOME", dir.path("config")).env("HOME", dir.path("home")))
 }
@@ -28,7 +28,7 @@ fn a_profile_mounts_its_archives_on_its_mountpoint() {
     mount.umount(&dir);
     assert!(!dir.path("profiles/here").exists());
 
-    // The command line outranks the profile, and archives may follow it.
+    // The command line overrides the mountpoint of the profile, and may add archives.
     let mount = dir.mount(["profiles/game.toml", "third.ba2"]);
     assert_eq!(mount.read("misc/shared.txt"), b"third");
     mount.umount(&dir);
@@ -95,7 +95,7 @@ fn a_saved_profile_mounts_the_same_from_any_folder() {
     );
     mount.umount(&dir);
 
-    // Again under that name: refused, and what is there stays.
+    // A second profile of that name is refused, and the first stays as it is.
     let before = fs::read(&profile).unwrap();
     let finished = run_in(&dir, &["mount", "--save-profile", "three", "first.bsa"]);
     assert_eq!((finished.code, finished.out.as_str()), (73, ""));

@@ -1,4 +1,4 @@
-//! Bytes of files: whole, in pieces at all kinds of offsets, and by parallel readers.
+//! Tests of the bytes of files: whole, in pieces at many offsets, and for parallel readers.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ fn sample(name: &str) -> Sample {
     samples().into_iter().find(|sample| sample.name == name).expect(name)
 }
 
-/// A mount of a sample alone, and its folder.
+/// Mounts one sample in a new test folder.
 fn mount(name: &str) -> (Sample, TestDir, Mounted) {
     let (sample, dir) = (sample(name), TestDir::new());
     dir.sample(&sample);
@@ -26,7 +26,7 @@ fn mount(name: &str) -> (Sample, TestDir, Mounted) {
     (sample, dir, mount)
 }
 
-/// Paths of all files below a folder.
+/// Collects the paths of all files below a folder.
 fn walk(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -47,7 +47,7 @@ fn every_file_of_every_kind_of_archive_is_listed_and_whole() {
         let mount = dir.mount([&sample.name]);
         let mut listed = BTreeSet::new();
         walk(&mount.path, "", &mut listed);
-        // Folders that are stored in two spellings are listed by one of them.
+        // A folder that the archive stores in two spellings is listed in one of them.
         let listed: BTreeSet<String> = listed.iter().map(|path| path.to_lowercase()).collect();
         let expected: BTreeSet<String> = sample.files.iter().map(|(path, _)| path.to_lowercase()).collect();
         assert_eq!(listed, expected, "{}", sample.name);
@@ -62,12 +62,12 @@ fn every_file_of_every_kind_of_archive_is_listed_and_whole() {
     assert!(seen > 300, "{seen} files");
 }
 
-/// A file that is read past the page cache, so that every read is a request.
+/// Opens a file with O_DIRECT, so that every read bypasses the page cache and becomes a request.
 fn open_directly(path: &Path) -> File {
     File::options().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path).unwrap()
 }
 
-/// Reads pieces of a file, which must be what they are in `content`; past its end, nothing.
+/// Asserts that pieces of a file equal those of `content`, and that it has no bytes past its end.
 fn compare_pieces(file: &File, content: &[u8], what: &str) {
     let size = content.len() as u64;
     let about = |at: u64| [at.saturating_sub(1), at, at + 1];
@@ -77,7 +77,7 @@ fn compare_pieces(file: &File, content: &[u8], what: &str) {
         for len in [1, 7, 4_096, 150_000] {
             let mut buffer = vec![0xEE; len];
             let mut came = 0;
-            // A read may return fewer bytes than asked for.
+            // A read may return fewer bytes than requested.
             loop {
                 let more = file.read_at(&mut buffer[came..], offset + came as u64).unwrap();
                 came += more;
@@ -123,7 +123,8 @@ fn a_mapped_file_has_the_same_bytes() {
     }
 }
 
-/// Reads every file of a sample in eight threads; each begins with another file, or all with the same.
+/// Reads every file of a sample in eight threads. Each thread begins `stride` files after the
+/// previous one, so with 0 they all begin with the same file.
 fn read_in_parallel(mount: &Mounted, sample: &Sample, stride: usize) {
     let count = sample.files.len();
     thread::scope(|scope| {
@@ -145,7 +146,7 @@ fn eight_parallel_readers_of_the_same_and_of_different_files_read_the_right_byte
         for stride in [0, 1] {
             let dir = TestDir::new();
             dir.sample(&sample);
-            // So small a cache that readers evict each other's extents.
+            // The cache is so small that readers evict each other's extents.
             let mount = dir.mount([name, "--cache-size", "100K"]);
             read_in_parallel(&mount, &sample, stride);
         }
@@ -189,7 +190,7 @@ fn small_files_opened_one_after_another_are_right_and_decoded_once() {
     assert!((total..total + total / 10).contains(&(decoded as usize)), "{decoded} bytes of {total}");
 }
 
-/// Sends LOOKUPs without a pause: none of these names is cached.
+/// Sends LOOKUPs without a pause. The kernel has cached none of these names.
 fn look_up_absent_names(mount: &Mounted, count: u32) {
     for number in 0..count {
         assert!(!mount.join(format!("{number} is not there")).exists());
@@ -214,7 +215,8 @@ fn reads_are_right_beside_a_program_that_sends_lookups_without_a_pause() {
 fn the_daemon_sleeps_when_no_requests_come() {
     let (_sample, _dir, mount) = mount("dx10 v1.ba2");
     look_up_absent_names(&mount, 2_000);
-    // Ticks that its threads ran, and how often they fell asleep; a thread that polls without end does one or the other.
+    // CPU ticks and voluntary context switches of each thread of the daemon. A thread that polls
+    // forever increases one or the other.
     let spent = || -> Vec<String> {
         let threads = fs::read_dir(format!("/proc/{}/task", mount.pid)).unwrap();
         let of_thread = |thread: &Path| {
@@ -225,7 +227,7 @@ fn the_daemon_sleeps_when_no_requests_come() {
         };
         threads.map(|thread| of_thread(&thread.unwrap().path())).collect()
     };
-    // The sleep is the time measured over; it orders nothing.
+    // The sleep sets the length of the measurement. The order of events does not depend on it.
     until("the daemon sleeps", || {
         let before = spent();
         thread::sleep(Duration::from_millis(50));

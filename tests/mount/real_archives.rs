@@ -1,4 +1,5 @@
-//! Archives that other tools wrote, read through a mount and compared with what two other readers found.
+//! Tests that read archives of other tools through a mount, and compare the files with what two
+//! other readers found.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,22 +10,23 @@ use sha2::{Digest, Sha256};
 
 use crate::mounted::{TestDir, status};
 
-/// Where they are, on machines that have them. They are no part of this repository.
+/// The folder of the archives. They are not part of this repository, so it may not exist.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/archives")
 }
 
-/// A file: its paths, its size in bytes, its SHA-256 in hex.
+/// A file of the manifest: its paths, its size in bytes, its SHA-256 in hex.
 type Row<'a> = (Vec<String>, usize, &'a str);
 
-/// The files of each archive.
+/// Parses the manifest into the files of each archive.
 fn manifest(text: &str) -> BTreeMap<&str, Vec<Row<'_>>> {
     let mut archives: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for line in text.lines().skip(1) {
         let [archive, path, size, digest] = line.split('\t').collect::<Vec<_>>()[..] else {
             panic!("{line:?}");
         };
-        // One file has no name: "HASH.txt (nameless; hash of misc/example.txt)". Both paths resolve to it.
+        // The manifest has one file without a name, as "HASH.txt (nameless; hash of
+        // misc/example.txt)". Both paths lead to it.
         let paths = match path.split_once(" (nameless; hash of ") {
             Some((hash, path)) => vec![hash.to_owned(), path.trim_end_matches(')').to_owned()],
             None => vec![path.to_owned()],
@@ -37,8 +39,8 @@ fn manifest(text: &str) -> BTreeMap<&str, Vec<Row<'_>>> {
 #[test]
 fn every_file_that_other_readers_agree_on_is_the_same_through_a_mount() {
     if !folder().is_dir() {
-        // Not by `eprintln!`, of which the test harness shows nothing unless the test fails; and in one write, because
-        // other tests print too.
+        // Not `eprintln!`, because the test harness shows its output only if the test fails. One
+        // write, because other tests print at the same time.
         let line = format!("real archives: SKIPPED, there is no {}\n", folder().display());
         return io::stderr().write_all(line.as_bytes()).unwrap();
     }

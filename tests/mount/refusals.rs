@@ -1,4 +1,4 @@
-//! Every operation that would write is refused as on any read-only file system.
+//! Tests that a mount refuses every operation that would write, as any read-only file system does.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,10 +12,10 @@ use rustix::io::Errno;
 use super::{world, world_files};
 use crate::mounted::TestDir;
 
-/// An operation on an existing file, or on one that does not exist, beside it.
+/// An operation on an existing file, or on a missing one beside it.
 type Operation = fn(&Path, &Path) -> io::Result<()>;
 
-/// Everything that changes a file, a folder, or what is known of them.
+/// All operations that change a file, a folder, or their metadata.
 const OPERATIONS: [(&str, Operation); 18] = [
     ("create", |_, new| File::create(new).map(drop)),
     ("create_new", |_, new| File::create_new(new).map(drop)),

@@ -1,4 +1,5 @@
-//! Signals that end a mount: the first as soon as no file is open, a second at once.
+//! Tests of signals that end a mount. The first unmounts as soon as no file is open, a second at
+//! once.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -69,7 +70,7 @@ fn a_signal_unmounts_a_mount_that_was_covered_or_moved() {
     covered.wait_for_end();
     assert!(mounts_below(&dir.path("")).is_empty());
 
-    // Mounts that are shared with other namespaces cannot be moved.
+    // A mount below a shared mount cannot be moved. If that is so here, the test ends early.
     let moved = dir.mount(["a.bsa"]);
     fs::create_dir(dir.path("elsewhere")).unwrap();
     if run(Command::new("mount").arg("--move").arg(&moved.path).arg(dir.path("elsewhere"))).code != 0 {
@@ -80,7 +81,7 @@ fn a_signal_unmounts_a_mount_that_was_covered_or_moved() {
     assert!(mounts_below(&dir.path("")).is_empty());
 }
 
-/// A mount that was signalled once while a file was open, and has logged that; and that file.
+/// Opens a file in a new mount, sends one signal, and waits until the daemon logs that it is busy.
 fn signalled_while_busy(dir: &TestDir) -> (Mounted, File) {
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);
     let file = File::open(mount.join("meshes/tower.nif")).unwrap();
@@ -90,7 +91,7 @@ fn signalled_while_busy(dir: &TestDir) -> (Mounted, File) {
     (mount, file)
 }
 
-/// What the daemon has logged.
+/// The daemon's log so far.
 fn log(dir: &TestDir) -> String {
     fs::read_to_string(dir.path("log")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! `bsafs thumbnail` of textures in a mount: what of them is decoded.
+//! Tests of `bsafs thumbnail` on textures in a mount: how much of a texture the daemon decodes.
 
 use std::fs;
 
@@ -6,13 +6,13 @@ use crate::mounted::{Mounted, TestDir, status};
 use crate::support::content::texels;
 use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
 
-/// Mips that have a chunk of their own, by Archive2's defaults: four chunks, and mips of 512 pixels or more alone. The last
-/// chunk has all others.
+/// Number of mips that have a chunk of their own. By default Archive2 makes four chunks: mips of
+/// 512 pixels or more get one each, and the last chunk has all others.
 const OF_THEIR_OWN: usize = 3;
-/// What is read of a file to know its header.
+/// Number of bytes read from a file to get its header.
 const HEADER: u64 = 256;
 
-/// A texture with all mips in the chunks that Archive2 makes.
+/// A texture with all its mips, in the chunks that Archive2 makes.
 fn packed(name: &str, format: u8, side: u16) -> Ba2File {
     let mips = mips(format, side);
     let content = texels(u64::from(format), mips.iter().sum());
@@ -41,7 +41,8 @@ fn a_thumbnail_of_a_large_texture_decodes_one_mip_and_not_the_larger_ones() {
         ("bc1.dds", dds::BC1, 4096),
         ("bc5.dds", dds::BC5, 4096),
         ("bc7.dds", dds::BC7, 4096),
-        // Its last chunk begins with the mip that is needed, in the page where the chunk before ends.
+        // The needed mip is the first in the last chunk, and begins in the page in which the chunk
+        // before ends.
         ("smaller.dds", dds::BC7, 2048),
     ];
     let add =
@@ -56,7 +57,7 @@ fn a_thumbnail_of_a_large_texture_decodes_one_mip_and_not_the_larger_ones() {
         assert!(decoded <= mip + HEADER, "{name}: {decoded} bytes for a mip of {mip}");
         let from_mount = fs::read(dir.path("out.png")).unwrap();
         assert_eq!(from_mount[16..24], [0, 0, 1, 0, 0, 0, 1, 0], "{name}: its sides");
-        // The same file without a mount has the same picture.
+        // A copy of the file outside of the mount gives the same picture.
         fs::write(dir.path(name), mount.read(name)).unwrap();
         assert_eq!(dir.run(["thumbnail", "--size", "256", name, "out.png"]).sound(), "");
         assert!(fs::read(dir.path("out.png")).unwrap() == from_mount, "{name}");

@@ -1,4 +1,5 @@
-//! Owner and permissions of files, `allow_other`, and mounts of ordinary users through fusermount3.
+//! Tests of the owner and permissions of files, of `allow_other`, and of mounts by ordinary users
+//! through fusermount3.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +15,7 @@ use crate::mounted::{
     Mounted, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, until,
 };
 
-/// Whether ordinary users may pass `allow_other` on this machine, so that there is no refusal to test.
+/// Whether ordinary users may pass `allow_other` on this machine. Then there is no refusal to test.
 fn users_may_allow_other() -> bool {
     let text = fs::read_to_string("/etc/fuse.conf").unwrap_or_default();
     text.lines().any(|line| line.trim() == "user_allow_other")
@@ -67,7 +68,7 @@ fn umount_of_an_ordinary_users_busy_mount_fails_and_lazily_succeeds() {
     dir.archive("a.bsa", &world());
     dir.give_to_user();
     run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
-    // Keeps the file open until its standard input is closed.
+    // The shell keeps the file open until its standard input is closed.
     let mut reader = dir.as_user("sh", ["-c", "exec 3<mnt/readme.txt; echo open; read answer"]);
     let mut reader = reader.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut word = [0; 5];
@@ -131,7 +132,7 @@ fn another_user_reads_only_with_allow_other() {
 
 #[test]
 fn owner_and_permissions_follow_the_options() {
-    // Owner, group, permissions of files and folders.
+    // Each row has the options, owner and group, and the permissions of files and of folders.
     let own = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     for (options, owner, file, folder) in [
         ("uid=65534,gid=7", (65534, 7), 0o644, 0o755),
@@ -192,7 +193,7 @@ fn root_mounts_over_the_dead_mount_of_a_user() {
     dir.archive("a.bsa", &world());
     dir.give_to_user();
     run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
-    // Alive, it stays, although root sees nothing of it.
+    // While its daemon runs, the mount stays, although root cannot access it.
     assert_eq!(dir.run(["mount", "a.bsa", "mnt"]).code, 73);
     let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
     let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();

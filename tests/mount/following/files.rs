@@ -1,4 +1,4 @@
-//! Changes on the disk: what a mount shows after archives, loose files and settings change under it.
+//! Tests of what a mount shows after archives, loose files and settings change on the disk.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -10,12 +10,12 @@ use crate::evictions::Evictions;
 use crate::mounted::{Mounted, TestDir, logged, status, until};
 use crate::support::{Tes3, Tes4};
 
-/// An archive of these files.
+/// An archive of these paths and contents.
 pub(super) fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     files.iter().fold(Tes3::new(), |it, (path, content)| it.file(*path, content.as_bytes())).build()
 }
 
-/// Puts a file in the place of another by a rename, as careful programs save.
+/// Replaces a file by a rename, as careful programs do to save a file.
 pub(super) fn replace(dir: &TestDir, name: &str, bytes: &[u8]) {
     fs::write(dir.path("new"), bytes).unwrap();
     fs::rename(dir.path("new"), dir.path(name)).unwrap();
@@ -25,7 +25,7 @@ pub(super) fn views(mount: &Mounted) -> u64 {
     status(&mount.path)["views"].as_u64().unwrap()
 }
 
-/// Waits for a later view than `before`.
+/// Waits until the mount serves a later view than `before`.
 pub(super) fn until_later(mount: &Mounted, before: u64) {
     until("a later view is served", || views(mount) > before);
 }
@@ -103,7 +103,8 @@ fn an_archive_that_is_half_written_is_not_shown_and_is_waited_for_once() {
     let new = Tes4::new(104).file("f", "a.txt", "new").file("f", "b.txt", "new b").build();
     dir.archive("a.bsa", &old);
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);
-    // By parts, each whole to whoever looks: no header, half a header, tables without data, all.
+    // Each part replaces the whole archive: a piece of the header, the header and a piece of the
+    // tables, all without the last bytes.
     for len in [10, 50, new.len() - 3] {
         let before = status(&mount.path)["last_reload"]["count"].as_u64().unwrap();
         replace(&dir, "a.bsa", &new[..len]);
@@ -113,7 +114,7 @@ fn an_archive_that_is_half_written_is_not_shown_and_is_waited_for_once() {
     replace(&dir, "a.bsa", &new);
     until_later(&mount, 0);
     assert_eq!(content(&mount.join("f/b.txt")), Ok("new b".into()));
-    // One that stays as it is, is taken as it is: the rest of it can be read.
+    // An archive that stays cut off is accepted as it is. The rest of it can be read.
     replace(&dir, "a.bsa", &new[..new.len() - 3]);
     until_later(&mount, 1);
     let read = ["f/a.txt", "f/b.txt"].map(|path| content(&mount.join(path)));
@@ -130,7 +131,7 @@ fn an_archive_that_is_rewritten_in_place_gives_errors_meanwhile_and_never_a_mixt
     let bytes = |letter| archive(&[("a.txt", &big(letter))]);
     dir.archive("a.bsa", &bytes('a'));
     let mount = dir.mount(["a.bsa"]);
-    // Open, with its first pages in the page cache only.
+    // The file stays open, and only its first pages are in the page cache.
     let open = File::open(mount.join("a.txt")).unwrap();
     let read = |offset| {
         let mut buffer = vec![0; 1000];
@@ -155,7 +156,7 @@ fn an_open_file_is_read_to_its_end_from_the_archive_that_was_replaced() {
     let open = File::open(mount.join("a.txt")).unwrap();
     let descriptors = || fs::read_dir(format!("/proc/{}/fd", mount.pid)).unwrap().count();
     let before = descriptors();
-    // Eight of them at most: the first is closed by the ninth that replaces it.
+    // The daemon keeps at most eight replaced archives open. A ninth would close the first.
     for (view, letter) in (0..).zip("bcdefghi".chars()) {
         replace(&dir, "a.bsa", &archive(&[("a.txt", &big(letter))]));
         until_later(&mount, view);
@@ -165,7 +166,7 @@ fn an_open_file_is_read_to_its_end_from_the_archive_that_was_replaced() {
     std::io::Read::read_to_string(&mut &open, &mut text).unwrap();
     assert!(text == big('a'), "other bytes");
     drop(open);
-    // The view before stays for a while, for listings that began in it.
+    // The daemon keeps the previous view for a while, for listings that began in it.
     until("the replaced archives are closed", || descriptors() <= before + 1);
 }
 
@@ -197,10 +198,11 @@ fn what_did_not_change_keeps_its_numbers_and_pages_and_costs_no_request() {
         let counts = status(&mount.path)["requests"].clone();
         ["lookup", "getattr", "read", "readdir", "readdirplus"].map(|it| counts[it].as_u64().unwrap())
     };
-    // The second look has everything from the kernel.
+    // The second look is answered from the kernel's caches.
     look(&["a", "b", "c"]);
     let before = look(&["a", "c"]);
-    // If the kernel evicts what the test counts, a further change shows whether bsafs invalidates it too.
+    // The kernel may evict what the test counts. Then a further change shows whether bsafs
+    // invalidates it too.
     for nth in 0..10 {
         let known = requests();
         let evictions = Evictions::so_far();
@@ -267,7 +269,7 @@ fn loose_files_are_followed_wherever_they_are_in_their_folder() {
     let mount = dir.mount(["mod"]);
     let kept = fs::metadata(mount.join("kept.txt")).unwrap().ino();
     assert_eq!(content(&mount.join("textures/DEEP/a.txt")), Ok("one".into()));
-    // In place, as an editor saves; then beside.
+    // First the file is written in place, as an editor saves. Then a new file is renamed over it.
     fs::write(dir.path("mod/Textures/deep/a.txt"), "two!").unwrap();
     until("it is followed", || content(&mount.join("textures/DEEP/a.txt")) == Ok("two!".into()));
     fs::write(dir.path("mod/x"), "three").unwrap();
@@ -289,7 +291,7 @@ fn loose_files_are_followed_wherever_they_are_in_their_folder() {
 #[test]
 fn a_loose_file_that_is_first_read_amid_a_write_has_no_old_bytes_afterwards() {
     use std::os::unix::fs::FileExt;
-    // Written at once, so that its times stay as they were at the beginning of the write.
+    // One call writes the whole file, so its times stay those of the beginning of the write.
     const LEN: usize = 256 << 20;
     let dir = TestDir::new();
     fs::create_dir(dir.path("mod")).unwrap();
@@ -342,7 +344,7 @@ fn a_folder_that_is_someones_current_one_stays_it() {
     let cwd = File::open(mount.join("textures/deep")).unwrap();
     let numbers = |path: &str| fs::metadata(mount.join(path)).unwrap().ino();
     let before = [numbers("textures/deep"), numbers("Textures/Deep"), numbers("Textures")];
-    // The folder has another spelling now, and another file beside.
+    // Both folders have another spelling now, and there is another file beside `deep`.
     replace(&dir, "a.bsa", &archive(&[("textures\\deep\\a.txt", "new"), ("textures\\c.txt", "c")]));
     until_later(&mount, 0);
     let of_cwd = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&cwd));
@@ -372,7 +374,8 @@ fn a_folder_that_is_gone_lists_nothing_to_whom_has_it_open() {
         }
         count
     };
-    // `.`, `..` and what is in it. The second time the kernel has it.
+    // Each folder lists `.`, `..` and one name. The kernel answers the second listing from its
+    // cache.
     assert_eq!([(); 2].map(|()| folders.each_ref().map(list)), [[3; 3]; 2]);
     replace(&dir, "a.bsa", &archive(&[("b.txt", "b")]));
     until_later(&mount, 0);
@@ -395,7 +398,7 @@ fn a_listing_that_is_under_way_skips_no_name_and_the_next_one_is_right() {
     for _ in 0..1000 {
         listed.push(entries.next().unwrap().unwrap().file_name().to_str().unwrap().to_owned());
     }
-    // Those that were listed are gone: by position a thousand of the others would be skipped.
+    // Most names listed so far are gone. A listing by position would skip as many of the others.
     replace(&dir, "a.bsa", &bytes(&names(900..6000)));
     until_later(&mount, 0);
     while let Some(entry) = entries.next() {

@@ -1,6 +1,6 @@
-//! Mounts that follow the disk.
+//! Tests of mounts that follow the disk.
 
-mod files; // changes of archives and loose files
+mod files; // changes to archives and loose files
 mod model; // random changes, compared with a fresh mount
-mod reloading; // reloads by hand, and what they leave
-mod sources; // changes of what leads to sources: links, folders far above, profiles
+mod reloading; // reloads on request, without watches, and many of them
+mod sources; // changes to what leads to sources: links, folders far above, profiles

@@ -1,10 +1,10 @@
-//! A mount that follows the disk, compared with a fresh one after random changes.
+//! Compares a mount that follows the disk with a fresh mount after random changes.
 //!
-//! `PROPTEST_CASES=100` tries a hundred sequences of changes, which takes some minutes; of a failure the first report is enough
-//! with `PROPTEST_MAX_SHRINK_ITERS=0`.
+//! `PROPTEST_CASES=100` tries a hundred sequences of changes, which takes some minutes.
+//! `PROPTEST_MAX_SHRINK_ITERS=0` reports a failure without shrinking it.
 
-mod changes; // what happens on the disk
-mod held; // files and folders that are open meanwhile
+mod changes; // random changes on the disk
+mod held; // files and folders that stay open meanwhile
 mod seen; // what a mount shows
 
 use std::collections::BTreeSet;
@@ -20,30 +20,34 @@ use self::seen::{Kind, Seen};
 use super::files::views;
 use crate::mounted::{Mounted, TestDir, run};
 
-/// Looks until a change must be shown, and between two: twelve seconds in all, in which this process runs. A disk that changes
-/// all the time is looked at every few seconds.
+/// Number of comparisons until the mount must show a change. The pauses between them are twelve
+/// seconds in all, because the daemon checks a disk that changes all the time only every few
+/// seconds.
 const LOOKS: usize = 600;
+/// Pause between two comparisons.
 const BETWEEN: Duration = Duration::from_millis(20);
-/// Paths that are asked for again and again.
+/// Maximum number of paths that every step asks for again.
 const ASKED_MAX: usize = 300;
 
 const BOTH: &[&str] = &["--archives=both"];
 const PER_ARCHIVE: &[&str] = &["--layout=per-archive"];
 
-/// A mount that follows, and what was seen of it.
+/// A mount that follows the disk, and what it showed.
 struct Followed {
     dir: TestDir,
     disk: Disk,
     mount: Mounted,
     options: &'static [&'static str],
-    /// Where the folders that are sources are shown.
+    /// Paths at which the mount shows the folders that are sources.
     loose: &'static [&'static str],
+    /// Paths that every step asks for again.
     asked: BTreeSet<String>,
     held: Held,
-    /// After the last step, and the number of the view.
+    /// What the mount showed after the last step.
     seen: Seen,
+    /// The number of the view after the last step.
     views: u64,
-    /// Whether the last step's sources could be opened.
+    /// Whether the sources could be opened after the last step.
     is_sound: bool,
     steps: usize,
 }
@@ -59,7 +63,7 @@ impl Followed {
         Self { dir, disk, mount, options, loose, asked, held, seen, views: 0, is_sound: true, steps: 0 }
     }
 
-    /// Makes changes, waits until they are shown, and compares.
+    /// Makes changes, waits until the mount shows them, and compares it with a fresh mount.
     fn step(&mut self, changes: &[Change]) -> Result<(), TestCaseError> {
         for change in changes {
             let _ = self.disk.apply(change);
@@ -76,7 +80,8 @@ impl Followed {
         let faults = self.held.faults(&seen, right.is_some());
         prop_assert!(faults.is_empty(), "{}", faults.join("\n"));
         let views = views(&self.mount);
-        // Further views between may have shown that a file was gone for a moment.
+        // If there were more views in between, one may have shown that a file was gone for a
+        // moment. Then the file has a new number.
         if views <= self.views + 1 && right.is_some() && self.is_sound {
             self.compare_numbers(&seen, changes)?;
         }
@@ -89,7 +94,7 @@ impl Followed {
         Ok(())
     }
 
-    /// What a mount that is made now shows; `None` where that fails.
+    /// What a mount that is made now shows, or `None` if it cannot be made.
     fn fresh(&self) -> Option<Seen> {
         let sources = self.disk.sources();
         if sources.is_empty() {
@@ -106,7 +111,7 @@ impl Followed {
         })
     }
 
-    /// Waits until the mount shows what is right.
+    /// Waits until the mount shows what `right` shows.
     fn settle(&self, right: &Seen) -> Result<(), TestCaseError> {
         let differences =
             || Seen::of(&self.mount.path, &self.asked).differences(right, self.disk.newest(), self.loose);
@@ -123,7 +128,7 @@ impl Followed {
         Err(TestCaseError::fail(format!("not shown in {looks} looks:\n{before}\nafter {said:?}:\n{after}")))
     }
 
-    /// What did not change keeps its number.
+    /// Checks that files and folders that did not change keep their inode numbers.
     fn compare_numbers(&self, now: &Seen, changes: &[Change]) -> Result<(), TestCaseError> {
         let is_file_kept = changes.iter().all(Change::is_to_content);
         for (path, number) in &now.numbers {
@@ -144,15 +149,16 @@ impl Followed {
         Ok(())
     }
 
-    /// Whether a folder's path is a stored spelling now and then, or never was.
+    /// Whether a listing shows this spelling of a folder's path, both now and after the last step.
     fn is_spelled_alike(&self, now: &Seen, path: &str) -> bool {
         self.seen.listed.contains(path) && now.listed.contains(path)
     }
 
-    /// What is shown is what is there, also after looks that are asked for, the last of which finds no change.
+    /// Checks that the mount shows what a fresh one shows, also after reloads. The second reload
+    /// must find no change.
     fn finish(&self) -> Result<(), TestCaseError> {
         let Some(right) = self.fresh() else { return Ok(()) };
-        // The first may come before a change of a time that nobody compared.
+        // The first reload may find a changed time that no comparison covered.
         let reloads = [(); 2].map(|()| self.dir.run(["reload", "mnt"]));
         prop_assert_eq!((reloads[1].code, &*reloads[1].out), (0, "mnt: nothing changed\n"));
         let differences =

@@ -1,4 +1,4 @@
-//! Reloads: by hand, without watches, what a service manager hears of them, and what they leave.
+//! Tests of reloads: on request, a hundred of them, without watches, and with a service manager.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -72,7 +72,8 @@ fn folders_beyond_the_limit_of_watches_are_looked_at_every_few_seconds_and_the_l
         fs::create_dir_all(dir.path(format!("mod/f{n}"))).unwrap();
         fs::write(dir.path(format!("mod/f{n}/a.txt")), "one").unwrap();
     }
-    // In a namespace with a limit of its own, in which mounts of other tests end as they end outside.
+    // The namespace has a separate limit on watches. Mounts of other tests end in it when they end
+    // outside.
     let script = "echo 8 > /proc/sys/user/max_inotify_watches && mkdir mnt && \
          \"$0\" mount --log-file log mod mnt > said && cat mnt/f*/a.txt && \
          for n in 1 2; do for f in mod/f*; do echo $n > $f/a.txt; done; \
@@ -84,7 +85,7 @@ fn folders_beyond_the_limit_of_watches_are_looked_at_every_few_seconds_and_the_l
         .arg(env!("CARGO_BIN_EXE_bsafs"))
         .current_dir(dir.path(""));
     let finished = run(&mut command);
-    // A sandbox may forbid them, to root as well; mounts need none.
+    // A sandbox may forbid user namespaces, even to root. Mounts do not need them.
     if finished.err.starts_with("unshare: ") {
         return eprintln!("SKIPPED: needs user namespaces: {}", finished.err);
     }

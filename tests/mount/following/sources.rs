@@ -1,5 +1,5 @@
-//! Changes of what a mount is made of that are no change of the files in it: links, profiles, spellings, and archives that
-//! stay as they are.
+//! Tests of changes to what leads to the files of a mount: links, folders, spellings, profiles, and
+//! archives that cannot be opened.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -30,7 +30,7 @@ fn what_is_removed_from_a_folder_that_is_respelled_at_once_is_gone_under_every_s
     }
 }
 
-/// What a change that is followed leaves behind is followed, too, once the mount has been quiet.
+/// Waits until the mount has made no reload for 700 ms. A change may cause more than one reload.
 fn until_quiet(mount: &Mounted) {
     let count = || status(&mount.path)["last_reload"]["count"].as_u64();
     let mut last = (count(), std::time::Instant::now());
@@ -47,7 +47,7 @@ fn a_link_that_leads_elsewhere_is_followed_and_so_is_what_happens_there() {
         fs::create_dir_all(dir.path(format!("{version}/sub"))).unwrap();
         fs::write(dir.path(format!("{version}/sub/a.txt")), version).unwrap();
     }
-    // By two links, one of them in a folder that has no other part in it.
+    // Two links lead to the source. One is in a folder that has no other part in the mount.
     fs::create_dir(dir.path("links")).unwrap();
     let lead = |to: &str| {
         symlink(to, dir.path("links/new")).unwrap();
@@ -153,7 +153,7 @@ fn a_file_that_is_changed_by_another_of_its_names_is_shown_once_somebody_reads_i
     fs::hard_link(dir.path("staging/a.txt"), dir.path("mod/a.txt")).unwrap();
     let mount = dir.mount(["mod"]);
     assert_eq!(fs::metadata(mount.join("a.txt")).unwrap().len(), 3);
-    // Not seen by who watches the folder.
+    // The daemon watches the folder `mod`, so it does not notice a write through another folder.
     fs::write(dir.path("staging/a.txt"), "other").unwrap();
     until("the read that fails has it looked at", || content(&mount.join("A.TXT")) == Ok("other".into()));
 }
@@ -176,7 +176,7 @@ fn an_archive_that_cannot_be_opened_holds_back_nothing_else() {
         fs::write(dir.path("mod/deep.txt"), &new).unwrap();
         until("the others are followed", || content(&mount.join("B.TXT")) == Ok(new.clone()));
         until("the others are followed", || content(&mount.join("Deep.txt")) == Ok(new.clone()));
-        // From the file that is gone from its folder and still open.
+        // The old archive has no name any more, but the daemon still has it open.
         assert_eq!(content(&mount.join("deep/z.txt")), Ok("one".into()));
         assert_eq!(content(&mount.join("a (2).txt")), Ok("numbered".into()));
         assert_eq!(["a.txt", "deep", "deep/z.txt"].map(number), numbers);
@@ -186,7 +186,7 @@ fn an_archive_that_cannot_be_opened_holds_back_nothing_else() {
     assert!(last["is_failed"] == true && last["what"].as_str().unwrap().contains("a.bsa"), "{last}");
     replace(&dir, "a.bsa", &bytes("two"));
     until("it is whole again", || content(&mount.join("deep/z.txt")) == Ok("two".into()));
-    // The reload is recorded after its view is served.
+    // The daemon records a reload after it serves the new view.
     until("the reload is recorded", || status(&mount.path)["last_reload"]["is_failed"] == false);
     let log = fs::read_to_string(dir.path("log")).unwrap();
     assert_eq!(log.matches("what was mounted before is served").count(), 3, "{log}");
@@ -281,7 +281,7 @@ fn a_further_link_on_the_way_from_a_link_in_a_folder_is_followed_and_so_are_fold
     assert_eq!((read(), sizes()), (["1", "1", "1"].map(str::to_owned), [1; 3]));
     symlink("other", dir.path("new")).unwrap();
     fs::rename(dir.path("new"), dir.path("current")).unwrap();
-    // No read, which would find out by itself.
+    // Only sizes are compared, because a read would make the daemon notice the change.
     until("the link is followed", || sizes() == [5, 5, 1]);
     assert_eq!(read(), ["other", "other", "1"]);
     fs::rename(dir.path("one"), dir.path("gone")).unwrap();
@@ -309,7 +309,7 @@ fn what_changed_while_a_folder_could_not_be_walked_is_shown_once_it_can_be() {
     };
     assert_eq!(user("cat", "mnt/sub/a.txt"), "one");
     let mode = |mode| fs::set_permissions(dir.path("mod"), Permissions::from_mode(mode)).unwrap();
-    // What is in it is watched on.
+    // The daemon still watches what is in the folder.
     mode(0o311);
     fs::write(dir.path("mod/sub/a.txt"), "other").unwrap();
     until("it cannot be walked", || reload().1);

@@ -1,4 +1,4 @@
-//! Changes to the folders and archives that a mount shows, at random: which, and how each is made.
+//! Random changes to the folders and archives that a mount shows, and how each is made.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
@@ -14,47 +14,49 @@ use crate::support::content::text;
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File};
 
-/// Folders that are layers or that links in layers lead to. `real` is a layer through the link `mod2`.
+/// Folders that are layers, or to which links in layers lead. `real` is a layer through the link
+/// `mod2`.
 const ROOTS: [&str; 3] = ["mod", "real", "elsewhere"];
-/// Archives: a source, what the source `link.bsa` leads to, and those in layers.
+/// Archives: a source, one to which the source `link.bsa` leads, and those in layers.
 const ARCHIVES: [&str; 6] =
     ["named.bsa", "elsewhere/far.bsa", "mod/in.bsa", "mod/in2.ba2", "real/in.bsa", "mod/IN.bsa"];
-/// What `bsafs mount` is given.
+/// The sources that the test mounts.
 pub(super) const SOURCES: [&str; 4] = ["named.bsa", "mod", "link.bsa", "mod2"];
-/// Names of folders and files. Some are both, and some differ in case alone.
+/// Names of folders. Some are also names of files, and some differ only in case.
 const FOLDERS: [&str; 5] = ["Tex", "tex", "Deep", "x", "Only"];
+/// Names of files.
 const FILES: [&str; 6] = ["a.txt", "A.txt", "b.dds", "x", "c.nif", "d.txt"];
 
-/// What happens between two comparisons.
+/// One change on the disk.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    /// A loose file is written, with folders for it.
+    /// Writes a loose file, and makes the folders for it.
     Write {
         at: Spot,
         len: usize,
         how: How,
     },
     MakeFolder(Spot),
-    /// A file, a link or a whole folder goes.
+    /// Removes a file, a link or a whole folder.
     Remove(Index),
     Move {
         from: Index,
         to: Spot,
     },
-    /// A name gets letters of the other case.
+    /// Renames a file or folder to its name in the other case.
     Respell(Index),
-    /// A symbolic link is made, also to what is not there.
+    /// Makes a symbolic link, whose target may not exist.
     Link {
         at: Spot,
         to: Spot,
         is_relative: bool,
     },
-    /// A file has a further name.
+    /// Gives a file a further name.
     HardLink {
         at: Spot,
         of: Index,
     },
-    /// A file or folder has another mtime.
+    /// Sets the mtime of a file or folder.
     Touch {
         at: Index,
         seconds: u64,
@@ -63,13 +65,13 @@ pub(super) enum Change {
         at: Index,
         is_private: bool,
     },
-    /// An archive is written.
+    /// Writes an archive.
     Archive {
         at: usize,
         archive: Recipe,
         how: How,
     },
-    /// One that is a source ends early, and stays so.
+    /// Cuts off the end of an archive that is a source, and leaves it like that.
     CutArchive {
         at: usize,
         len: Index,
@@ -79,15 +81,15 @@ pub(super) enum Change {
         from: usize,
         to: usize,
     },
-    /// The link that is a source leads to another archive.
+    /// Changes the link that is a source, so that it leads to another archive.
     Retarget(usize),
-    /// The mount may notice what happened so far.
+    /// Waits this many milliseconds, so that the mount may notice the changes so far.
     Pause(u64),
 }
 
 impl Change {
-    /// Whether a file that shows the same bytes and the same time afterwards is the same file: neither its ctime moved, nor is
-    /// it shown by another link or from another layer.
+    /// Whether a file that shows the same bytes and the same mtime afterwards is the same file.
+    /// Other changes may move its ctime, or may show it by another link or from another layer.
     pub(super) fn is_to_content(&self) -> bool {
         use Change::{Archive, MakeFolder, Pause, Touch, Write};
         matches!(self, Write { .. } | MakeFolder(_) | Touch { .. } | Archive { .. } | Pause(_))
@@ -97,24 +99,24 @@ impl Change {
 /// How a file is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum How {
-    /// Into the file that is there.
+    /// Overwrites the existing file.
     InPlace,
-    /// The same, the second half a moment later.
+    /// Overwrites the existing file, and writes the second half this many milliseconds later.
     InHalves(u64),
-    /// Beside it, and renamed over it.
+    /// Writes a new file in the same folder, and renames it over the old one.
     Beside,
-    /// The same, from another folder.
+    /// Writes a new file in another folder, and renames it over the old one.
     FromElsewhere,
 }
 
-/// A path below a root: one that exists, or any.
+/// A path below a root: an existing one, or any.
 #[derive(Clone, Debug)]
 pub(super) enum Spot {
     Existing(Index),
     Any { root: &'static str, folders: Vec<&'static str>, name: &'static str },
 }
 
-/// What an archive is to hold.
+/// The format and the files of an archive.
 #[derive(Clone, Debug)]
 pub(super) struct Recipe {
     format: Format,
@@ -162,7 +164,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
     (format, files).prop_map(|(format, files)| Recipe { format, files })
 }
 
-/// One change.
+/// Generates one change.
 pub(super) fn change() -> impl Strategy<Value = Change> {
     let archive = 0..ARCHIVES.len();
     let index = any::<Index>;
@@ -187,16 +189,16 @@ pub(super) fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// The folder that is changed.
+/// The folder in which the changes are made.
 #[derive(Debug)]
 pub(super) struct Disk {
     folder: PathBuf,
-    /// Files written so far: no two have the same bytes.
+    /// Number of files written so far. It makes the bytes of each file unique.
     written: u64,
 }
 
 impl Disk {
-    /// With the sources of a mount in it, which hold little.
+    /// Makes the sources of a mount in `folder`, with a few small files in them.
     pub(super) fn new(folder: PathBuf) -> io::Result<Self> {
         let mut disk = Self { folder, written: 0 };
         for root in ROOTS {
@@ -220,10 +222,11 @@ impl Disk {
         self.folder.join(name)
     }
 
-    /// Makes a change. What cannot be, as a rename of a folder into itself, changes nothing.
+    /// Makes a change. An impossible change, such as a rename of a folder into itself, changes
+    /// nothing.
     ///
     /// # Errors
-    /// The system's: then nothing or a part was changed.
+    /// Returns the system's error. Then nothing or only a part was changed.
     pub(super) fn apply(&mut self, change: &Change) -> io::Result<()> {
         match change {
             Change::Write { at, len, how } => {
@@ -283,20 +286,21 @@ impl Disk {
         }
     }
 
-    /// The sources that are there, as `bsafs mount` takes them.
+    /// The sources that exist, in the form that `bsafs mount` takes.
     pub(super) fn sources(&self) -> Vec<&'static str> {
         SOURCES.into_iter().filter(|source| self.path(source).symlink_metadata().is_ok()).collect()
     }
 
-    /// The newest of the sources and of the archives in them: the time of folders that only archives have.
+    /// The newest mtime of the sources and of the archives in them. A fresh mount shows this time
+    /// for folders that only archives have.
     pub(super) fn newest(&self) -> Option<SystemTime> {
-        // The one that a link may lead to counts as the link.
+        // `elsewhere/far.bsa` counts only if the source `link.bsa` leads to it.
         let in_layers = ARCHIVES.into_iter().filter(|path| !path.starts_with("elsewhere/"));
         let archives = in_layers.chain(SOURCES);
         archives.filter_map(|path| self.path(path).metadata().ok()?.modified().ok()).max()
     }
 
-    /// Bytes that no other file has.
+    /// Makes bytes that no other file has.
     fn bytes(&mut self, len: usize) -> Vec<u8> {
         self.written += 1;
         let mut bytes = format!("#{}#", self.written).into_bytes();
@@ -375,7 +379,7 @@ impl Disk {
         }
     }
 
-    /// One of the files, links and folders; archives are none of them.
+    /// Picks an existing file, link or folder, but never an archive.
     fn existing(&self, index: &Index) -> PathBuf {
         let mut found: Vec<PathBuf> = ROOTS.map(|root| self.path(root)).to_vec();
         let mut at = 0;
@@ -406,7 +410,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A name in letters of the other case.
+/// The name with the case of all ASCII letters swapped.
 pub(super) fn other_case(name: &str) -> String {
     let swap =
         |it: char| if it.is_ascii_lowercase() { it.to_ascii_uppercase() } else { it.to_ascii_lowercase() };

@@ -1,4 +1,4 @@
-//! Files and folders that are held open while the disk changes.
+//! Files and folders that the test keeps open while the disk changes.
 
 use std::fs::File;
 use std::io;
@@ -10,10 +10,10 @@ use rustix::fs::{Advice, RawDir, fadvise};
 use super::seen::{Kind, Node, Seen};
 
 const EIO: i32 = 5;
-/// Of each kind.
+/// Maximum number of open files, and of open folders.
 const HELD_MAX: usize = 12;
 
-/// What is held open, the oldest first.
+/// Open files with the bytes that they had, and open folders; the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     files: Vec<(String, File, Vec<u8>)>,
@@ -21,7 +21,8 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Opens some of what a mount shows, as many as `step` says, in place of the oldest.
+    /// Opens every third file and folder that a mount shows, and closes the oldest. `step` decides
+    /// which third.
     pub(super) fn open_some(&mut self, root: &Path, seen: &Seen, step: usize) {
         for (path, found) in seen.nodes.iter().skip(step % 3).step_by(3) {
             let Ok(Node { kind, .. }) = found else { continue };
@@ -36,9 +37,13 @@ impl Held {
         self.folders.drain(..self.folders.len().saturating_sub(HELD_MAX));
     }
 
-    /// What is wrong of what is held: files have the bytes that they had when they were opened, or give EIO where the path leads
-    /// elsewhere by now, or where the sources cannot be opened any more (`is_sound`); folders list what is right, or what led there
-    /// is gone.
+    /// Describes what is wrong with the open files and folders.
+    ///
+    /// A file must have the bytes that it had when it was opened. It may also give EIO if its path
+    /// leads elsewhere by now, or if the sources can no longer be opened (`is_sound` is false).
+    ///
+    /// A folder must list what its path shows now. If its path leads elsewhere by now, the folder
+    /// may also be empty or give an error.
     pub(super) fn faults(&self, seen: &Seen, is_sound: bool) -> Vec<String> {
         let mut faults = Vec::new();
         for (path, file, bytes) in &self.files {
@@ -81,7 +86,7 @@ impl Held {
 
 fn read_behind_cache(file: &File, offset: usize, len: usize) -> Result<Vec<u8>, i32> {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
-    // One byte more would be read of a longer file.
+    // The extra byte shows whether the file is too long.
     let mut buffer = vec![0; len + 1];
     let mut done = 0;
     while done < buffer.len() {
@@ -95,7 +100,7 @@ fn read_behind_cache(file: &File, offset: usize, len: usize) -> Result<Vec<u8>, 
     Ok(buffer)
 }
 
-/// The names in a folder by the same descriptor.
+/// Lists a folder again through the same descriptor.
 fn list_again(folder: &File) -> io::Result<Vec<String>> {
     rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0))?;
     let mut buffer = Vec::with_capacity(4096);

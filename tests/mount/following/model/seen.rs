@@ -1,4 +1,4 @@
-//! What a mount shows at one moment, and how it differs from what another shows.
+//! What a mount shows at one moment, and how that differs from what another mount shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use super::changes::other_case;
 /// What a path leads to, or the errno.
 pub(super) type Found = Result<Node, i32>;
 
-/// A file or folder.
+/// A file or folder, and its mtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) modified: SystemTime,
@@ -21,9 +21,9 @@ pub(super) struct Node {
 
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The names in it.
+    /// A folder with these names in it.
     Folder(Vec<String>),
-    /// Its size, and its bytes or the errno of reading them.
+    /// A file with its size, and its bytes or the errno of reading them.
     File(u64, Result<Vec<u8>, i32>),
 }
 
@@ -40,19 +40,20 @@ impl std::fmt::Debug for Kind {
     }
 }
 
-/// What a mount shows.
+/// What a mount shows at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// By path; the root is the empty one. Those in listings, and those that were asked for.
+    /// What each path leads to, for the paths in listings and those that were asked for. The root
+    /// is the empty path.
     pub(super) nodes: BTreeMap<String, Found>,
-    /// Inode numbers of those that are there.
+    /// Inode numbers of the paths that lead to a file or folder.
     pub(super) numbers: BTreeMap<String, u64>,
-    /// Paths that listings lead to.
+    /// Paths that listings show.
     pub(super) listed: BTreeSet<String>,
 }
 
 impl Seen {
-    /// Walks a mount, then asks for further paths.
+    /// Walks a mount, then looks up the further paths in `asked`.
     pub(super) fn of(root: &Path, asked: &BTreeSet<String>) -> Self {
         let mut seen = Self::default();
         let mut folders = vec![String::new()];
@@ -84,13 +85,13 @@ impl Seen {
         self.nodes.insert(path.to_owned(), found.map(|(_, node)| node));
     }
 
-    /// The paths with their other spellings, all of which a later look asks for.
+    /// All listed paths and their other spellings, for later lookups.
     pub(super) fn spellings(&self) -> impl Iterator<Item = String> {
         self.listed.iter().flat_map(|path| [path.clone(), path.to_ascii_uppercase(), other_case(path)])
     }
 
-    /// How this differs from what is right. `newest` is the time that the other shows of folders which only archives have; `loose`
-    /// are some that others have, too.
+    /// Describes how this differs from what a fresh mount shows. A fresh mount shows the time
+    /// `newest` for folders that only archives have. Folders in `loose` exist on the disk, too.
     pub(super) fn differences(
         &self,
         right: &Self,
@@ -99,7 +100,7 @@ impl Seen {
     ) -> Vec<String> {
         let paths: BTreeSet<&String> = self.nodes.keys().chain(right.nodes.keys()).collect();
         let is_same = |path: &str| match (self.nodes.get(path), right.nodes.get(path)) {
-            // When they were last changed is not what a mount made now knows.
+            // A fresh mount does not know when such a folder changed, so its time is not compared.
             (Some(Ok(ours)), Some(Ok(other))) if Some(other.modified) == newest && !loose.contains(&path) => {
                 ours.kind == other.kind && matches!(ours.kind, Kind::Folder(_)) || ours == other
             }
@@ -112,7 +113,7 @@ impl Seen {
     }
 }
 
-/// The inode number of what a path leads to, and what it is.
+/// What a path leads to, and its inode number.
 fn look(path: &Path) -> io::Result<(u64, Node)> {
     let metadata = fs::symlink_metadata(path)?;
     let kind = if metadata.is_dir() {
