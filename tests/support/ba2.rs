@@ -1,12 +1,13 @@
-//! Writes the BA2 of Fallout 4 to Starfield: general files, textures, and the PlayStation 4's textures.
+//! Builder of BA2 archives of Fallout 4 to Starfield: general files, textures, and textures of the
+//! PlayStation 4.
 
 use super::hash::{self, Fo4};
 use super::pack;
 use super::parts::{Parts, Placer, dense};
 
-/// The method of a version 3 header: chunks are zlib streams.
+/// Compression method in a version 3 header: chunks are zlib streams.
 pub const METHOD_ZLIB: u32 = 0;
-/// The method of a version 3 header: chunks are LZ4 blocks.
+/// Compression method in a version 3 header: chunks are LZ4 blocks.
 pub const METHOD_LZ4: u32 = 3;
 /// The last word of every chunk record.
 const SENTINEL: u32 = 0xBAAD_F00D;
@@ -49,59 +50,59 @@ impl Ba2 {
         Self::general(version).kind(*b"GNMF")
     }
 
-    /// The kind in the header, whatever the records are.
+    /// Sets the kind in the header, whatever the records are.
     pub fn kind(mut self, letters: [u8; 4]) -> Self {
         self.kind = letters;
         self
     }
 
-    /// The header's compression method; only version 3 has one.
+    /// Sets the header's compression method. Only version 3 has one.
     pub fn method(mut self, method: u32) -> Self {
         self.method = method;
         self
     }
 
-    /// How many files the header states.
+    /// Sets how many files the header states.
     pub fn file_count(mut self, stated: u32) -> Self {
         self.file_count = Some(stated);
         self
     }
 
-    /// No name table: its offset is 0.
+    /// Leaves out the name table. Its offset is 0.
     pub fn nameless(mut self) -> Self {
         self.nameless = true;
         self
     }
 
-    /// The offset of the name table in the header.
+    /// Sets the offset of the name table in the header.
     pub fn names_at(mut self, stated: u64) -> Self {
         self.names_at = Some(stated);
         self
     }
 
-    /// Bytes after the name table, which end the archive.
+    /// Adds bytes after the name table, which end the archive.
     pub fn names_tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.names_tail = bytes.into();
         self
     }
 
-    /// A general file, stored.
+    /// Adds a general file, stored without compression.
     pub fn file(self, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         self.add(Ba2File::general(name).chunk(Chunk::stored(data)))
     }
 
-    /// Any other file.
+    /// Adds any file.
     pub fn add(mut self, file: Ba2File) -> Self {
         self.files.push(file);
         self
     }
 
-    /// The archive.
+    /// Builds the archive.
     pub fn build(&self) -> Vec<u8> {
         dense(&self.build_parts())
     }
 
-    /// The archive in pieces.
+    /// Builds the archive in pieces.
     pub fn build_parts(&self) -> Parts {
         let header_length = match self.version {
             2 => 32,
@@ -122,7 +123,7 @@ impl Ba2 {
         out.extend(self.file_count.unwrap_or(self.files.len() as u32).to_le_bytes());
         let stored = if self.nameless { 0 } else { names_at };
         out.extend(self.names_at.unwrap_or(stored).to_le_bytes());
-        // 1 and 0 are what Starfield's archives have in the two words that versions 2 and 3 add.
+        // Versions 2 and 3 add two words. In Starfield's archives these are 1 and 0.
         out.extend([1u32, 0, self.method].into_iter().flat_map(u32::to_le_bytes));
         out.truncate(header_length);
         for (file, places) in self.files.iter().zip(&places) {
@@ -142,7 +143,7 @@ impl Ba2 {
         out
     }
 
-    /// Where the chunks of each file are.
+    /// Places the chunks of each file, and returns their offsets.
     fn place(&self, data_start: u64) -> (Vec<Vec<u64>>, Placer) {
         let mut placer = Placer::new(data_start);
         let mut places: Vec<Vec<u64>> = Vec::new();
@@ -157,7 +158,7 @@ impl Ba2 {
     }
 }
 
-/// A file of a [`Ba2`] archive; its content are its chunks, one after the other.
+/// A file of a [`Ba2`] archive. Its content consists of its chunks, one after another.
 #[derive(Clone, Debug)]
 pub struct Ba2File {
     name: Vec<u8>,
@@ -183,25 +184,25 @@ enum Head {
 pub struct Texture {
     /// A `DXGI_FORMAT`.
     pub format: u8,
-    /// In texels.
+    /// Width in texels.
     pub width: u16,
-    /// In texels.
+    /// Height in texels.
     pub height: u16,
-    /// How many mips.
+    /// Number of mips.
     pub mips: u8,
-    /// Bit 0: a cube map.
+    /// Flags. Bit 0 marks a cube map.
     pub flags: u8,
-    /// 8: linear, as on the PC; others are of the Xbox One.
+    /// Tile mode: 8 is linear, as on the PC. Other modes are of the Xbox One.
     pub tile_mode: u8,
 }
 
 impl Texture {
-    /// An ordinary texture of a PC.
+    /// An ordinary texture as on the PC.
     pub fn new(format: u8, width: u16, height: u16, mips: u8) -> Self {
         Self { format, width, height, mips, flags: 0, tile_mode: 8 }
     }
 
-    /// The same as a cube map.
+    /// Makes the texture a cube map.
     pub fn cube(mut self) -> Self {
         self.flags |= 1;
         self
@@ -209,7 +210,7 @@ impl Texture {
 }
 
 impl Ba2File {
-    /// A file of a `GNRL` archive. `name` is its full path as it shall be stored.
+    /// A file of a `GNRL` archive with the full path `name`, stored as given.
     pub fn general(name: impl AsRef<[u8]>) -> Self {
         Self {
             name: name.as_ref().to_vec(),
@@ -233,38 +234,38 @@ impl Ba2File {
         Self { head: Head::Gnm(descriptor), ..Self::general(name) }
     }
 
-    /// One more chunk.
+    /// Adds a chunk.
     pub fn chunk(mut self, chunk: Chunk) -> Self {
         self.chunks.push(chunk);
         self
     }
 
-    /// Stored instead of the name's own hashes.
+    /// Replaces the hashes of the name.
     pub fn with_hash(mut self, hash: Fo4) -> Self {
         self.hash = Some(hash);
         self
     }
 
-    /// The record's data file index, 0 in every known archive.
+    /// Sets the record's data file index, which is 0 in every known archive.
     pub fn data_file(mut self, index: u8) -> Self {
         self.data_file = index;
         self
     }
 
-    /// How many chunks the record states.
+    /// Sets how many chunks the record states.
     pub fn chunk_count(mut self, stated: u8) -> Self {
         self.chunk_count = Some(stated);
         self
     }
 
-    /// The length of its head that the record states, in bytes.
+    /// Sets the length of the head that the record states, in bytes.
     pub fn head_length(mut self, stated: u16) -> Self {
         self.head_length = Some(stated);
         self
     }
 
-    /// The chunks' data are those of the `nth` file added (from 0, an earlier one with as many chunks); of its own
-    /// chunks only the sizes are used.
+    /// Uses the chunk data of the `nth` file added (from 0). That file must come before this one
+    /// and have as many chunks. Only the sizes of this file's own chunks count.
     pub fn shares(mut self, nth: usize) -> Self {
         self.shares = Some(nth);
         self
@@ -332,30 +333,30 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Stored: packed size 0.
+    /// A stored chunk: its packed size is 0.
     pub fn stored(data: impl Into<Vec<u8>>) -> Self {
         let data = data.into();
         let length = data.len() as u32;
         Self::raw(data, 0, length)
     }
 
-    /// A zlib stream.
+    /// A chunk with a zlib stream.
     pub fn zlib(data: impl AsRef<[u8]>) -> Self {
         Self::packed(pack::zlib(data.as_ref()), data.as_ref().len())
     }
 
-    /// An LZ4 block, for version 3 with [`METHOD_LZ4`].
+    /// A chunk with an LZ4 block, for version 3 with [`METHOD_LZ4`].
     pub fn lz4(data: impl AsRef<[u8]>) -> Self {
         Self::packed(pack::lz4_block(data.as_ref()), data.as_ref().len())
     }
 
-    /// Any stream that unpacks to `unpacked` bytes.
+    /// A chunk with any stream that unpacks to `unpacked` bytes.
     pub fn packed(stream: Vec<u8>, unpacked: usize) -> Self {
         let packed = stream.len() as u32;
         Self::raw(stream, packed, unpacked as u32)
     }
 
-    /// Any bytes with any sizes.
+    /// A chunk with any bytes and any sizes.
     pub fn raw(bytes: Vec<u8>, packed: u32, unpacked: u32) -> Self {
         Self {
             bytes,
@@ -369,31 +370,31 @@ impl Chunk {
         }
     }
 
-    /// First and last mip, as a texture's chunk states them.
+    /// Sets the first and the last mip that a texture's chunk states.
     pub fn mips(mut self, first: u16, last: u16) -> Self {
         self.mips = (first, last);
         self
     }
 
-    /// The record's last word.
+    /// Sets the record's last word.
     pub fn sentinel(mut self, word: u32) -> Self {
         self.sentinel = word;
         self
     }
 
-    /// The record's offset, wherever the data are.
+    /// Sets the offset that the record states, wherever the data really is.
     pub fn offset(mut self, stated: u64) -> Self {
         self.offset = Some(stated);
         self
     }
 
-    /// The offset of the data, from the start of the archive.
+    /// Sets the offset of the data, from the start of the archive.
     pub fn at(mut self, offset: u64) -> Self {
         self.at = Some(offset);
         self
     }
 
-    /// Unused bytes before the data.
+    /// Adds unused bytes before the data.
     pub fn gap(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.gap = bytes.into();
         self

@@ -1,4 +1,5 @@
-//! One archive of each kind that consoles and the oldest games have, and what a mount must show for it.
+//! One archive of each kind that consoles and the oldest games have, and the files that a mount
+//! must show for it.
 
 use super::content::{noise, texels, text};
 use super::legacy::{self, Legacy};
@@ -6,7 +7,7 @@ use super::samples::Sample;
 use super::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED, XBOX_360, XMEM};
 use super::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, dds, hash, pack};
 
-/// All samples, no two of one name.
+/// All samples. Their names are unique.
 pub fn samples() -> Vec<Sample> {
     vec![gnmf(), xbox_one(), tes3_nameless(), xmem(), arena(), names(), numbers()]
 }
@@ -14,22 +15,22 @@ pub fn samples() -> Vec<Sample> {
 /// The fields of a PlayStation 4 texture's T#.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// The data format: 0x23 is BC1, 0x29 is BC7.
+    /// Data format: 0x23 is BC1, 0x29 is BC7.
     pub format: u32,
-    /// In pixels.
+    /// Width in pixels.
     pub width: u32,
-    /// In pixels.
+    /// Height in pixels.
     pub height: u32,
-    /// How many mips.
+    /// Number of mips.
     pub mips: u32,
-    /// 8: linear, 13: 1D thin, 14: 2D thin.
+    /// Tile mode: 8 is linear, 13 is 1D thin, 14 is 2D thin.
     pub tile_mode: u32,
-    /// Six faces.
+    /// Whether it is a cube, which has six faces.
     pub cube: bool,
 }
 
 impl Shape {
-    /// The T#. Fields that are not used are not zero either.
+    /// Encodes the T#. Some unused fields are not zero.
     pub fn descriptor(self) -> [u8; 32] {
         let kind = if self.cube { 11 } else { 9 };
         let words: [u32; 8] = [
@@ -48,7 +49,7 @@ impl Shape {
     }
 }
 
-/// A GNF file of a T# and its texels.
+/// A GNF file with a T# and its texels.
 pub fn gnf(descriptor: [u8; 32], data: &[u8]) -> Vec<u8> {
     let mut file = b"GNF \xF8\0\0\0\x02\x01\x08\0".to_vec();
     file.extend((data.len() as u32 + 256).to_le_bytes());
@@ -58,7 +59,7 @@ pub fn gnf(descriptor: [u8; 32], data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The header of an Xbox One's texture, whose format [`dds::header`] states by its number.
+/// The header of an Xbox One texture. [`dds::header`] must state the format by its number.
 pub fn xbox_header(texture: Texture, data: usize) -> Vec<u8> {
     let Texture { format, width, height, mips, flags, tile_mode } = texture;
     let mut header = dds::header(format, width, height, mips, flags & 1 != 0);
@@ -107,7 +108,8 @@ fn xbox_one() -> Sample {
     Sample { name: "xbox one tiled.ba2".into(), bytes: archive.build(), files }
 }
 
-/// Morrowind for the Xbox stores hashes only; files are listed by them.
+/// An archive of Morrowind for the Xbox, which stores no names. A mount lists its files by their
+/// hashes.
 fn tes3_nameless() -> Sample {
     let contents = [("meshes\\m\\bed.nif", texels(96, 30_000)), ("icons\\a.tga", noise(97, 900))];
     let archive = contents.iter().fold(Tes3::new(), |it, (name, data)| it.file(name, &data[..])).nameless();

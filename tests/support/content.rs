@@ -1,10 +1,10 @@
-//! Content for test files: the same bytes for the same seed, on every machine and in every run.
+//! Content for test files. A seed gives the same bytes on every machine and in every run.
 
-/// Marsaglia's xorshift.
+/// Marsaglia's xorshift, a random number generator.
 pub struct Xorshift(u64);
 
 impl Xorshift {
-    /// Any seed, 0 included.
+    /// A generator with any seed, 0 included.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -45,8 +45,8 @@ pub fn text(seed: u64, length: usize) -> Vec<u8> {
     out
 }
 
-/// `length` bytes like the blocks of a texture: eight bytes at a time, most of them repeated; they compress to less
-/// than a half.
+/// `length` bytes like the blocks of a texture: eight bytes at a time, most of them repeated. They
+/// compress to less than half.
 pub fn texels(seed: u64, length: usize) -> Vec<u8> {
     let mut random = Xorshift::new(seed);
     let mut palette = [0u64; 16];

@@ -1,16 +1,16 @@
 //! DDS headers, which a DX10 archive leaves out, for the few formats that samples use.
 
-/// `DXGI_FORMAT` values.
+/// `DXGI_FORMAT`: pixels of 4 bytes.
 pub const RGBA8: u8 = 28;
-/// Blocks of 8 bytes.
+/// `DXGI_FORMAT`: blocks of 8 bytes.
 pub const BC1: u8 = 71;
-/// Blocks of 16 bytes.
+/// `DXGI_FORMAT`: blocks of 16 bytes.
 pub const BC3: u8 = 77;
-/// Blocks of 16 bytes, two channels.
+/// `DXGI_FORMAT`: blocks of 16 bytes, two channels.
 pub const BC5: u8 = 83;
-/// Blocks of 16 bytes; the header names it by number, and is 20 bytes longer.
+/// `DXGI_FORMAT`: blocks of 16 bytes. The header states it by its number, and is 20 bytes longer.
 pub const BC7: u8 = 98;
-/// As [`BC7`].
+/// `DXGI_FORMAT`: the sRGB variant of [`BC7`].
 pub const BC7_SRGB: u8 = 99;
 
 /// The header in front of a texture's texels, as DirectXTex writes it: 128 bytes, or 148 for BC7.
@@ -40,7 +40,7 @@ pub fn header(format: u8, width: u16, height: u16, mips: u8, cube: bool) -> Vec<
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// The bytes of one face of one mip.
+/// Number of bytes of one face of one mip.
 pub fn level_bytes(format: u8, width: u16, height: u16) -> u32 {
     let (width, height) = (u32::from(width), u32::from(height));
     match format {
@@ -50,7 +50,7 @@ pub fn level_bytes(format: u8, width: u16, height: u16) -> u32 {
     }
 }
 
-/// The bytes of each mip of one face, largest first.
+/// Number of bytes of each mip of one face, the largest first.
 pub fn mip_bytes(format: u8, width: u16, height: u16, mips: u8) -> Vec<usize> {
     (0..u32::from(mips))
         .map(|mip| {

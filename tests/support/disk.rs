@@ -1,4 +1,5 @@
-//! A disk that fails or hangs when a test says so: a file system of the tests' own, on which archives lie.
+//! A disk that fails or hangs when a test requests it. It is a FUSE file system on which tests put
+//! archives.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests")]
 
@@ -18,29 +19,31 @@ use fuser::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Works,
-    /// With EIO.
+    /// Reads give EIO.
     Fails,
-    /// With EIO from this offset in a file on, in bytes; in whole pages.
+    /// Reads that reach beyond this offset of a file, in bytes, give EIO. The kernel reads whole
+    /// pages.
     FailsFrom(u64),
-    /// Not at all, until it works or fails.
+    /// Reads get no answer until the mode changes.
     Hangs,
 }
 
-/// A mounted disk. Dropped, it works, and is unmounted as far as nobody uses it.
+/// A mounted disk. When it is dropped, it answers all reads and is unmounted, unless a process uses
+/// it.
 pub struct Disk {
     shared: Arc<Shared>,
     session: Option<BackgroundSession>,
 }
 
 struct Shared {
-    /// Names and contents of the files; their inode numbers are 2 and up.
+    /// Names and contents of the files. Their inode numbers are 2 and up.
     files: Vec<(String, Vec<u8>)>,
     state: Mutex<State>,
 }
 
 struct State {
     mode: Mode,
-    /// Reads that hang.
+    /// Reads that wait for an answer.
     waiting: Vec<(Read, ReplyData)>,
 }
 
@@ -64,12 +67,12 @@ impl Disk {
         Self { shared, session: Some(session) }
     }
 
-    /// From now on reads are answered like this, and nothing is in the page cache.
+    /// Sets how reads are answered from now on, and empties the page cache.
     pub fn set(&self, mode: Mode) {
         self.shared.set(mode);
         let notifier = self.session.as_ref().unwrap().notifier();
         for ino in (2..).take(self.shared.files.len()) {
-            // ENOENT where the kernel does not know the file.
+            // Fails with ENOENT if the kernel does not know the file.
             let _ = notifier.inval_inode(INodeNo(ino), 0, 0);
         }
     }
@@ -78,7 +81,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         self.shared.set(Mode::Works);
-        // Unmounts; a daemon that still has an archive open is ended by its own test folder.
+        // Unmounts. A daemon that still has an archive open ends with its own test folder.
         drop(self.session.take());
     }
 }
@@ -109,7 +112,7 @@ impl Shared {
     }
 }
 
-/// What the kernel asks.
+/// The server that answers the kernel's requests.
 struct Server(Arc<Shared>);
 
 const TTL: Duration = Duration::from_secs(3600);

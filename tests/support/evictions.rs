@@ -1,7 +1,9 @@
-//! What the kernel evicted from its caches, so that a test can tell an eviction from an invalidation by bsafs.
+//! Counts what the kernel evicted from its caches, so that a test can distinguish an eviction from
+//! an invalidation by bsafs.
 //!
-//! Some machines evict pages that were idle for less than a second while most memory is free: DAMON does it in virtual
-//! machines. The kernel counts an evicted page when a program reads it again, and counts no page that bsafs invalidated.
+//! Some machines evict pages that were idle for less than a second, although most memory is free.
+//! In virtual machines DAMON does that. The kernel counts an evicted page when a program reads it
+//! again. It does not count pages that bsafs invalidated.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests")]
 
@@ -9,12 +11,12 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// How much the kernel had evicted at some time: pages that were read again, inodes, and drops of all caches. It counts
-/// those of the whole machine.
+/// The kernel's eviction counters at one moment, as a sum over the whole machine: evicted pages
+/// that were read again, evicted inodes, and drops of all caches.
 pub struct Evictions(u64);
 
 impl Evictions {
-    /// What it counts now.
+    /// Reads the counters.
     pub fn so_far() -> Self {
         let counts = fs::read_to_string("/proc/vmstat").unwrap();
         let count = |line: &str| {
@@ -25,7 +27,8 @@ impl Evictions {
         Self(counts.lines().filter_map(count).sum())
     }
 
-    /// How much more it is by now. Each processor adds what it counted only once a second.
+    /// The increase since then. It waits first, because each processor adds its counts only once a
+    /// second.
     pub fn since(&self) -> u64 {
         thread::sleep(Duration::from_secs(3));
         Self::so_far().0 - self.0

@@ -1,8 +1,9 @@
-//! What the fuzz targets of plugins and of settings files start from.
+//! Seeds for the fuzz targets that read plugins and settings files.
 
 use super::Seed;
 
-/// Plugins of every engine, INI files of every encoding and form, and files of launchers, Mod Organizer 2 and OpenMW.
+/// All seeds: plugins of every engine, INI files of every encoding and form, and files of
+/// launchers, Mod Organizer 2 and OpenMW.
 pub(super) fn seeds() -> Vec<Seed> {
     let plugins = plugins().into_iter().map(|(name, bytes)| Seed { target: "plugin", name, bytes });
     let inis = inis().into_iter().map(|(name, bytes)| Seed { target: "ini", name: name.to_owned(), bytes });
@@ -72,7 +73,7 @@ fn inis() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Lists of Steam's libraries and apps.
+/// Steam's lists of libraries and apps.
 const VDF: &[&str] = &[
     "\"libraryfolders\"\n{\n\t\"0\"\n\t{\n\t\t\"path\"\t\t\"/home/u/.local/share/Steam\"\n\t\t\"apps\"\n\t\t{\n\t\t\t\"489830\"\t\t\"1\"\n\t\t}\n\t}\n}\n",
     "\"AppState\"\r\n{\r\n\t\"appid\"\t\t\"489830\"\r\n\t\"installdir\"\t\t\"Skyrim Special Edition\"\r\n\t\"UserConfig\"\r\n\t{\r\n\t\t\"language\"\t\t\"german\"\r\n\t}\r\n}\r\n",

@@ -1,16 +1,19 @@
-//! The games' hashes, implemented a second time on purpose: a writer that used the reader's functions could not show
-//! their mistakes.
+//! The games' hashes, implemented a second time on purpose. A writer that used the reader's
+//! functions could not reveal their mistakes.
 //!
-//! Names are bytes. All functions fold ASCII capitals and take `/` for `\`; other bytes are hashed as they are.
+//! Names are bytes. All functions convert ASCII capitals to lower case, and `/` to `\`. They hash
+//! all other bytes as they are.
 
-/// Two Morrowind paths with one hash: bytes four apart in the first half may change places.
+/// Two Morrowind paths with the same hash. In the first half, bytes that are four apart may change
+/// places.
 pub const TES3_COLLISION: [&[u8]; 2] = [b"abcdefgh\\zyxwvuts.nif", b"ebcdafgh\\zyxwvuts.nif"];
-/// Two file names with one hash in Oblivion to Skyrim, found by a birthday search over the middle letters.
+/// Two file names with the same hash in Oblivion to Skyrim, found by a birthday search over the
+/// middle letters.
 pub const TES4_COLLISION: [&[u8]; 2] = [b"xairdyj_d.txt", b"xzssdab_d.txt"];
-/// Two file names with one hash in Fallout 4, found by a birthday search.
+/// Two file names with the same hash in Fallout 4, found by a birthday search.
 pub const FO4_COLLISION: [&[u8]; 2] = [b"ynhsxmfw.txt", b"jsjjhoiw.txt"];
 
-/// Morrowind: the two words of a full path, low word first, as stored.
+/// Morrowind's hash of a full path: two words, the low word first, as stored.
 pub fn tes3(path: &[u8]) -> (u32, u32) {
     let path = normal(path);
     let (front, back) = path.split_at(path.len() / 2);
@@ -26,21 +29,24 @@ pub fn tes3(path: &[u8]) -> (u32, u32) {
     (low, high)
 }
 
-/// Oblivion to Skyrim: a folder's full path. The root is `.`, also where it is written as nothing.
+/// Hash of a folder's full path in Oblivion to Skyrim. An empty path means the root, which is
+/// hashed as `.`.
 pub fn tes4_folder(path: &[u8]) -> u64 {
     let path = normal(path);
     let path = trim(&path);
     tes4(if path.is_empty() { b"." } else { path }, b"")
 }
 
-/// Oblivion to Skyrim: a file's name without its folder. A name without a stem, such as `.gitignore`, has hash 0.
+/// Hash of a file's name without its folder in Oblivion to Skyrim. A name without a stem, such as
+/// `.gitignore`, has hash 0.
 pub fn tes4_file(name: &[u8]) -> u64 {
     let name = normal(name);
     let (stem, extension) = split_at_dot(&name);
     if stem.is_empty() { 0 } else { tes4(stem, extension) }
 }
 
-/// What an Xbox 360 archive stores for a PC hash: the four CRC bytes in big-endian order.
+/// The hash that an Xbox 360 archive stores for a PC hash. The four CRC bytes are in big-endian
+/// order.
 pub fn xbox360(hash: u64) -> u64 {
     let crc = (hash >> 32) as u32;
     u64::from(crc.swap_bytes()) << 32 | hash & 0xFFFF_FFFF
@@ -49,15 +55,15 @@ pub fn xbox360(hash: u64) -> u64 {
 /// The three parts of a Fallout 4 hash, in stored order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fo4 {
-    /// The file name without its extension.
+    /// Hash of the file name without its extension.
     pub file: u32,
     /// The first four bytes of the extension without its dot, padded with zeros.
     pub extension: [u8; 4],
-    /// The folder; 0 for the root.
+    /// Hash of the folder, 0 for the root.
     pub folder: u32,
 }
 
-/// Fallout 4 and later: a full path.
+/// Hash of a full path in Fallout 4 and later games.
 pub fn fo4(path: &[u8]) -> Fo4 {
     let path = normal(path);
     let (folder, name) = match path.iter().rposition(|&b| b == b'\\') {
@@ -72,8 +78,8 @@ pub fn fo4(path: &[u8]) -> Fo4 {
     Fo4 { file: crc32(stem), extension, folder: crc32(trim(folder)) }
 }
 
-/// The CRC-32 of zlib's polynomial, but with an initial value of 0 and not inverted at the end; bit by bit, as speed
-/// does not matter here.
+/// CRC-32 with zlib's polynomial, but with an initial value of 0 and not inverted at the end. It
+/// works bit by bit, because speed does not matter here.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = 0u32;
     for &byte in bytes {
@@ -85,7 +91,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     crc
 }
 
-/// The body of both TES4 hashes; `stem` is not empty, `extension` has its dot.
+/// The common part of both TES4 hashes. `stem` is not empty, and `extension` includes its dot.
 fn tes4(stem: &[u8], extension: &[u8]) -> u64 {
     let rolling =
         |bytes: &[u8]| bytes.iter().fold(0u32, |h, &b| h.wrapping_mul(0x1003F).wrapping_add(u32::from(b)));
@@ -128,7 +134,8 @@ fn trim(mut path: &[u8]) -> &[u8] {
     path
 }
 
-/// Stem and extension, which keeps its dot and is empty where there is none.
+/// Splits a name into stem and extension. The extension includes its dot. It is empty if there is
+/// no dot.
 fn split_at_dot(name: &[u8]) -> (&[u8], &[u8]) {
     name.split_at(name.iter().rposition(|&b| b == b'.').unwrap_or(name.len()))
 }
@@ -143,7 +150,7 @@ mod tests {
         for vector in vectors::hashes() {
             match vector {
                 HashVector::Tes3 { path, low, high } => {
-                    // The library that made the vectors takes an empty path for ".".
+                    // The library that made the vectors hashes an empty path as ".".
                     let words = tes3(if path.is_empty() { b"." } else { &path });
                     assert_eq!((words.0.into(), words.1.into()), (low, high), "{}", path.escape_ascii());
                 }

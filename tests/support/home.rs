@@ -1,4 +1,5 @@
-//! A home with a game that Steam installed: its folder, its prefix, and the files in both.
+//! A home folder with a game that Steam installed: the game's folder, its prefix, and the files in
+//! both.
 
 use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
@@ -6,21 +7,21 @@ use std::time::{Duration, SystemTime};
 
 use super::{Ba2, Tes4};
 
-/// A game of Steam in a home folder.
+/// A Steam game in a home folder.
 #[derive(Debug)]
 pub struct SteamGame {
-    /// The home.
+    /// The home folder.
     pub home: PathBuf,
     /// The folder of the game.
     pub folder: PathBuf,
-    /// The folder of the user in its prefix.
+    /// The user's folder in the game's prefix.
     user: PathBuf,
-    /// The names of its folders in `My Games` and in `AppData/Local`.
+    /// Names of the game's folders in `My Games` and in `AppData/Local`.
     names: [String; 2],
 }
 
 impl SteamGame {
-    /// Installs an app into the folder `installdir` of the library of a home.
+    /// Installs an app into the folder `installdir` of the Steam library in `home`.
     pub fn install(home: &Path, app: u32, installdir: &str, language: &str, names: [&str; 2]) -> Self {
         let library = home.join(".local/share/Steam");
         let apps = library.join("steamapps");
@@ -31,7 +32,7 @@ impl SteamGame {
         }
         let libraries = format!("\"libraryfolders\" {{ \"0\" {{ \"path\" \"{}\" }} }}\n", library.display());
         fs::write(library.join("config/libraryfolders.vdf"), libraries).unwrap();
-        // The folder that a game is in may lie below that of the app.
+        // The game's folder may be below that of the app.
         let top = installdir.split('/').next().unwrap();
         let manifest = format!(
             "\"AppState\" {{ \"appid\" \"{app}\" \"installdir\" \"{top}\" \"UserConfig\" {{ \"language\" \"{language}\" }} }}\n"
@@ -40,7 +41,8 @@ impl SteamGame {
         Self { home: home.to_owned(), folder, user, names: names.map(str::to_owned) }
     }
 
-    /// The place of a file: below `my/` that of My Games, below `local/` that of AppData, else in the game's folder.
+    /// The path of a file: `my/NAME` is in My Games, `local/NAME` in AppData, and any other in the
+    /// game's folder.
     pub fn path(&self, name: &str) -> PathBuf {
         let [my_games, local] = &self.names;
         match name.split_once('/') {
@@ -50,7 +52,7 @@ impl SteamGame {
         }
     }
 
-    /// Writes a file that was last changed on the nth day of its test.
+    /// Writes a file whose mtime is on the given day of the test.
     pub fn write(&self, name: &str, content: &[u8], day: u64) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -72,8 +74,8 @@ pub fn plugin(extra: usize, flags: u32, masters: &[&str]) -> Vec<u8> {
     [&b"TES4"[..], &size, &flags.to_le_bytes(), &vec![0; 8 + extra], &body].concat()
 }
 
-/// An archive, a BA2 by its name or else a BSA of this version, with `misc/shared.txt` and a file of its own in `misc`, which
-/// both contain the archive's name.
+/// An archive of this version: a BA2 if its name ends in `.ba2`, otherwise a BSA. It has
+/// `misc/shared.txt` and a file in `misc` named after the archive. Both contain the archive's name.
 pub fn own_archive(name: &str, version: u32) -> Vec<u8> {
     let own = format!("{name}.txt").to_lowercase();
     match name.to_lowercase().ends_with(".ba2") {

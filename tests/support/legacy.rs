@@ -1,13 +1,13 @@
-//! Writes the archives of Arena and Daggerfall.
+//! Builder of the archives of Arena and Daggerfall.
 
-/// What precedes the data, and what the directory consists of.
+/// The kind of an archive, which decides its header and its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Arena's `GLOBAL.BSA`.
     Arena,
-    /// Daggerfall, a directory of names.
+    /// Daggerfall, with a directory of names.
     Names,
-    /// Daggerfall, a directory of numbers.
+    /// Daggerfall, with a directory of numbers.
     Numbers,
 }
 
@@ -21,7 +21,7 @@ pub struct Legacy {
     tail: Vec<u8>,
 }
 
-/// A file in one.
+/// A file of a [`Legacy`] archive.
 #[derive(Clone, Debug)]
 pub struct LegacyFile {
     name: Vec<u8>,
@@ -37,7 +37,7 @@ impl Legacy {
         Self { kind, files: Vec::new(), file_count: None, directory_kind: None, tail: Vec::new() }
     }
 
-    /// One more file of an archive of names; the name is padded to twelve bytes with NULs.
+    /// Adds a file to an archive of names. The name is padded to twelve bytes with NULs.
     pub fn file(self, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         self.add(LegacyFile {
             name: name.as_ref().to_vec(),
@@ -48,7 +48,7 @@ impl Legacy {
         })
     }
 
-    /// One more file of an archive of numbers.
+    /// Adds a file to an archive of numbers.
     pub fn number(self, number: u32, data: impl Into<Vec<u8>>) -> Self {
         self.add(LegacyFile { name: Vec::new(), number, flag: 0, data: data.into(), size: None })
     }
@@ -58,37 +58,37 @@ impl Legacy {
         self
     }
 
-    /// The flag of the file added last.
+    /// Sets the flag of the file added last.
     pub fn flag(mut self, flag: u16) -> Self {
         self.files.last_mut().unwrap().flag = flag;
         self
     }
 
-    /// The size that the directory states of the file added last.
+    /// Sets the size that the directory states for the file added last.
     pub fn size(mut self, stated: u32) -> Self {
         self.files.last_mut().unwrap().size = Some(stated);
         self
     }
 
-    /// How many files the header states.
+    /// Sets how many files the header states.
     pub fn file_count(mut self, stated: u16) -> Self {
         self.file_count = Some(stated);
         self
     }
 
-    /// Daggerfall's second word.
+    /// Sets the second word of Daggerfall's header, which states the kind of directory.
     pub fn directory_kind(mut self, stated: u16) -> Self {
         self.directory_kind = Some(stated);
         self
     }
 
-    /// Bytes after the directory.
+    /// Adds bytes after the directory.
     pub fn tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.tail = bytes.into();
         self
     }
 
-    /// The archive.
+    /// Builds the archive.
     pub fn build(&self) -> Vec<u8> {
         let mut out = self.file_count.unwrap_or(self.files.len() as u16).to_le_bytes().to_vec();
         let kind = match self.kind {

@@ -1,5 +1,6 @@
-//! The one way in which tests run the program and mount: [`TestDir`] is a folder with archives, [`TestDir::run`] runs a
-//! command in it to its end, [`TestDir::mount`] mounts. A mount ends with its test, whether the test passes or panics.
+//! How tests run the program and mount. [`TestDir`] is a folder with archives, [`TestDir::run`]
+//! runs a command in it to its end, and [`TestDir::mount`] mounts. A mount ends with its test,
+//! whether the test passes or panics.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests")]
 
@@ -19,7 +20,7 @@ use tempfile::TempDir;
 use crate::support::Sample;
 use crate::watchdog::{self, Watch};
 
-/// After this long a test fails. Nothing takes as long unless it hangs.
+/// The longest time that one wait may take. Nothing takes this long unless it hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The program as cargo built it for the tests.
@@ -28,7 +29,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_bsafs");
 /// Waits until a condition holds.
 ///
 /// # Panics
-/// When [`LIMIT`] passes first; `what` names the condition.
+/// If [`LIMIT`] passes first. `what` names the condition.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -37,7 +38,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Whether the tests run as root. Root mounts by the system call, other users through fusermount3.
+/// Whether the tests run as root. Root mounts with the system call, other users with fusermount3.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -58,8 +59,10 @@ pub fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
-/// Stops a process that the test started, and waits until each of its threads has stopped. On a busy machine a thread that
-/// has not yet may take one more request from the kernel, and the process that sent it cannot be killed then.
+/// Stops a process that the test started, and waits until each of its threads has stopped.
+///
+/// On a busy machine, a thread that still runs may take one more request from the kernel. Then the
+/// process that sent the request cannot be killed.
 pub fn stop(pid: i32) {
     signal(pid, Signal::STOP);
     until("all threads are stopped", || {
@@ -69,7 +72,8 @@ pub fn stop(pid: i32) {
     });
 }
 
-/// The mount table, `mountinfo` or `mounts`. Whatever else is mounted here may have names that are not UTF-8.
+/// The mount table, `mountinfo` or `mounts`. Mounts of other programs may have names that are not
+/// UTF-8, so the decoding is lossy.
 pub fn mount_table(kind: &str) -> String {
     let table = fs::read(Path::new("/proc/self").join(kind)).unwrap();
     String::from_utf8_lossy(&table).into_owned()
@@ -84,8 +88,9 @@ pub fn mounts_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// For a shell in a mount namespace of its own (`unshare -m`), in the folder of its test: drops the copies of the mounts of
-/// other tests, whose daemons would serve on for as long as the shell runs.
+/// Shell script that unmounts the copies of other tests' mounts. It is for a separate mount
+/// namespace (`unshare -m`), in the folder of its test. Because of the copies, the daemons of other
+/// tests would run as long as the shell does.
 pub const DROP_OTHER_MOUNTS: &str = "grep ' fuse.bsafs ' /proc/self/mountinfo | cut -d' ' -f5 | grep -v \"^$PWD/\" \
      | while read -r path; do printf '%b\\0' \"$path\"; done | xargs -0 -r -n1 timeout 1 umount -cil 2>/dev/null || true";
 
@@ -99,7 +104,8 @@ pub fn unmount_lazily(path: &Path) {
     let _ = by_hand(path, &["-l"], &["-u", "-z"]).stderr(Stdio::null()).status();
 }
 
-/// `umount` for root, `fusermount3` for other users, each with its own flags.
+/// A command that unmounts: `umount` for root, `fusermount3` for other users, each with its own
+/// flags.
 fn by_hand(path: &Path, umount: &[&str], fusermount: &[&str]) -> Command {
     let (program, flags) = if is_root() { ("umount", umount) } else { ("fusermount3", fusermount) };
     let mut command = Command::new(program);
@@ -110,7 +116,7 @@ fn by_hand(path: &Path, umount: &[&str], fusermount: &[&str]) -> Command {
 /// A finished program: its exit code and its output.
 #[derive(Debug)]
 pub struct Finished {
-    /// Exit code; -1 where a signal ended it.
+    /// Exit code, or -1 if a signal ended the program.
     pub code: i32,
     /// Standard output.
     pub out: String,
@@ -122,7 +128,7 @@ impl Finished {
     /// Standard output of a program that succeeded and wrote nothing to standard error.
     ///
     /// # Panics
-    /// When it failed or wrote to standard error.
+    /// If the program failed or wrote to standard error.
     pub fn sound(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
         self.out
@@ -132,13 +138,13 @@ impl Finished {
 /// Runs a program to its end. Its output must be UTF-8; for other output use [`Command::output`].
 ///
 /// # Panics
-/// When it does not end within [`LIMIT`], or a process that it left behind keeps its output open.
+/// If it does not end within [`LIMIT`], or a process that it left behind keeps its output open.
 pub fn run(command: &mut Command) -> Finished {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     finish(child)
 }
 
-/// Waits for the end of a program, and collects those of its outputs that are piped.
+/// Waits until a program ends, and collects its outputs that are piped.
 pub fn finish(mut child: Child) -> Finished {
     let out = child.stdout.take().map(collect);
     let err = child.stderr.take().map(collect);
@@ -165,7 +171,7 @@ fn wait(child: &mut Child) -> ExitStatus {
     }
 }
 
-/// Reads a pipe to its end on a thread of its own, so that a full pipe blocks nobody.
+/// Reads a pipe to its end on a separate thread, so that a full pipe blocks nothing.
 fn collect(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -176,20 +182,20 @@ fn collect(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
     receiver
 }
 
-/// A temporary folder of one test. Dropped, it unmounts what is mounted in it and is removed. A test that keeps it too long
-/// hangs.
+/// A temporary folder of one test. When it is dropped, it unmounts what is mounted in it and is
+/// removed. If a test keeps it too long, the watchdog ends the run.
 #[derive(Debug)]
 pub struct TestDir {
     folder: TempDir,
-    /// Dropped last.
+    /// Dropped last, so that the time limit covers the removal of the folder.
     _watch: Watch,
 }
 
 impl TestDir {
-    /// An empty folder. Commands that do not mount need no `/dev/fuse`.
+    /// Makes an empty folder. Tests that do not mount need no `/dev/fuse`.
     pub fn new() -> Self {
         let folder = TempDir::new().unwrap();
-        // Other users can reach the mountpoint, so that a test sees the mount refuse them and not the folder.
+        // Other users can reach the mountpoint, so that the mount refuses them and not the folder.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let watch = watchdog::watch(&folder.path().canonicalize().unwrap());
         Self { folder, _watch: watch }
@@ -197,7 +203,7 @@ impl TestDir {
 
     /// A path in the folder.
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
-        // Without links, as the kernel records it in mountinfo.
+        // Without symbolic links, as the kernel records it in mountinfo.
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
@@ -214,12 +220,13 @@ impl TestDir {
         self.archive(&sample.name, &sample.bytes)
     }
 
-    /// The mtime of all archives: years ago, and with nanoseconds.
+    /// The mtime of all archives. It is years ago, and has nanoseconds.
     pub fn archive_time() -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::new(1_051_234_567, 123_456_789)
     }
 
-    /// A command of the program in this folder, without the environment variables that change its output.
+    /// A command that runs the program in this folder, without the environment variables that
+    /// change its output.
     pub fn bsafs<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).current_dir(self.path("")).envs([watchdog::mark()]);
@@ -234,10 +241,11 @@ impl TestDir {
         run(&mut self.bsafs(arguments))
     }
 
-    /// `bsafs mount ARGUMENTS mnt`.
+    /// Runs `bsafs mount ARGUMENTS mnt`.
     ///
     /// # Panics
-    /// When it fails or writes to standard error. Without `/dev/fuse` the test fails: it is not skipped.
+    /// If the command fails or writes to standard error. Without `/dev/fuse` the test fails and is
+    /// not skipped.
     pub fn mount<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Mounted {
         assert!(Path::new("/dev/fuse").exists(), "tests of mounts need /dev/fuse; see scripts/setup");
         let mut command = self.bsafs(["mount"]);
@@ -246,12 +254,13 @@ impl TestDir {
         Mounted::at(&self.path("mnt"), said)
     }
 
-    /// Puts the program into the folder and gives the folder to an ordinary user: to `nobody` where the tests run as
-    /// root, who perhaps cannot reach the folder that cargo builds in.
+    /// Puts the program into the folder, and gives the folder to an ordinary user. If the tests run
+    /// as root, this is `nobody`, who may be unable to reach cargo's build folder.
     pub fn give_to_user(&self) {
         if is_root() {
-            // By `cp`: a child that another test forks meanwhile would inherit our descriptor of the copy, open for
-            // writing, and running the copy would fail with ETXTBSY.
+            // `cp` makes the copy. If this process wrote it, a child that another test forks
+            // meanwhile would inherit the writable descriptor. Then running the copy would fail
+            // with ETXTBSY.
             let status = Command::new("cp").arg(PROGRAM).arg(self.path("bsafs")).status().unwrap();
             assert!(status.success());
             let folder = self.path("");
@@ -262,7 +271,7 @@ impl TestDir {
         }
     }
 
-    /// A command in this folder by an ordinary user.
+    /// A command that an ordinary user runs in this folder.
     pub fn as_user<I: AsRef<OsStr>>(
         &self,
         program: impl AsRef<OsStr>,
@@ -280,7 +289,8 @@ impl TestDir {
         command
     }
 
-    /// A command of the program that [`TestDir::give_to_user`] put here, by an ordinary user.
+    /// A command with which an ordinary user runs the program that [`TestDir::give_to_user`] put
+    /// here.
     pub fn bsafs_as_user<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
         self.as_user(self.path("bsafs"), arguments)
     }
@@ -294,12 +304,12 @@ impl Drop for TestDir {
     }
 }
 
-/// A mount that serves requests. Dropped, it is unmounted and its daemon has ended.
+/// A mount that serves requests. When it is dropped, it is unmounted and its daemon ends.
 #[derive(Debug)]
 pub struct Mounted {
     /// The mountpoint.
     pub path: PathBuf,
-    /// The daemon's process.
+    /// The process ID of the daemon.
     pub pid: i32,
     /// What `bsafs mount` printed.
     pub said: String,
@@ -318,7 +328,7 @@ impl Mounted {
         self.path.join(path)
     }
 
-    /// A whole file.
+    /// The content of a whole file.
     pub fn read(&self, path: impl AsRef<Path>) -> Vec<u8> {
         let path = self.join(path);
         fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -329,7 +339,7 @@ impl Mounted {
         fs::read(self.join(path)).expect_err("an error").raw_os_error()
     }
 
-    /// Whether it is still mounted.
+    /// Whether the mount still exists.
     pub fn is_mounted(&self) -> bool {
         mounts_below(&self.path).contains(&self.path)
     }
@@ -339,8 +349,9 @@ impl Mounted {
         until("the daemon ends", || !is_alive(self.pid));
     }
 
-    /// Unmounts by `bsafs umount`, and waits until the daemon has ended. Tries again while the mount is busy: a child
-    /// that another test forks inherits this process's open files until it execs.
+    /// Unmounts with `bsafs umount`, and waits until the daemon has ended. Tries again while the
+    /// mount is busy, because a child that another test forks inherits this process's open files
+    /// until it execs.
     pub fn umount(&self, dir: &TestDir) {
         until("the mount is unmounted", || {
             let finished = dir.run([OsStr::new("umount"), self.path.as_os_str()]);
@@ -358,7 +369,7 @@ impl Drop for Mounted {
             return;
         }
         let pid = Pid::from_raw(self.pid).unwrap();
-        // A stopped daemon would not end.
+        // A stopped daemon must continue before it can end.
         let _ = kill_process(pid, Signal::CONT);
         unmount_lazily(&self.path);
         let start = Instant::now();
@@ -371,7 +382,8 @@ impl Drop for Mounted {
     }
 }
 
-/// The text of a mount's `--log-file log`, once it has so many lines: they are written after the answer that they are about.
+/// The text of the log file `log`, once it has `lines` lines. The daemon answers a request before
+/// it writes the line about it.
 pub fn logged(dir: &TestDir, lines: usize) -> String {
     let log = || fs::read_to_string(dir.path("log")).unwrap_or_default();
     until("the log has its lines", || log().lines().count() >= lines);
@@ -382,7 +394,8 @@ pub fn logged(dir: &TestDir, lines: usize) -> String {
 pub fn status(mountpoint: &Path) -> serde_json::Value {
     let text = match fs::read_link(mountpoint.join(".bsafs:status")) {
         Ok(target) => target.into_os_string().into_string().unwrap(),
-        // fuse-overlayfs finds no names that are in no listing; the program asks the mount beneath it.
+        // fuse-overlayfs does not find names that no listing shows. The program asks the mount
+        // beneath it.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             run(Command::new(PROGRAM).args(["status", "--json"]).arg(mountpoint)).sound()
         }

@@ -1,4 +1,4 @@
-//! Compressed streams. Damaged ones are made by cutting or lengthening these; `Vec` has what is needed for that.
+//! Compressed streams. A test makes damaged streams by cutting or lengthening the returned `Vec`s.
 
 use std::io::Write;
 
@@ -11,27 +11,28 @@ pub fn zlib(content: &[u8]) -> Vec<u8> {
     zlib_level(content, 6)
 }
 
-/// The same at another level; 9 has the header `78 DA`, 0 holds stored blocks.
+/// A zlib stream at any level. Level 9 has the header `78 DA`, level 0 consists of stored blocks.
 pub fn zlib_level(content: &[u8], level: u32) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(level));
     encoder.write_all(content).unwrap();
     encoder.finish().unwrap()
 }
 
-/// A zlib stream of so many MiB of zeros, made without them: a thousandth of their length.
+/// A zlib stream of this many MiB of zeros, made without all the zeros in memory. It has about a
+/// thousandth of their length.
 pub fn zlib_zeros(mebibytes: u32) -> Vec<u8> {
     let mut state = Compress::new(Compression::best(), false);
     let mut one = Vec::with_capacity(1 << 16);
     state.compress_vec(&vec![0; 1 << 20], &mut one, FlushCompress::Full).unwrap();
     let mut out = b"\x78\xda".to_vec();
     out.extend(one.repeat(mebibytes as usize));
-    // An empty last block, then the checksum: 1, and how many zeros there were.
+    // An empty last block, then the Adler-32: the number of zeros modulo 65,521, and 1.
     out.extend(b"\x03\x00");
     out.extend((((mebibytes << 20) % 65_521) << 16 | 1).to_be_bytes());
     out
 }
 
-/// A zlib stream of the Xbox One: window of 4 KiB, best compression, header `48 C7`.
+/// A zlib stream as on the Xbox One: window of 4 KiB, best compression, header `48 C7`.
 pub fn zlib_xbox(content: &[u8]) -> Vec<u8> {
     let mut state = Compress::new_with_window_bits(Compression::best(), true, 12);
     let mut out = Vec::with_capacity(content.len() + content.len() / 8 + 64);
@@ -53,30 +54,31 @@ pub fn without_adler(mut stream: Vec<u8>) -> Vec<u8> {
     stream
 }
 
-/// `stream` with another checksum at its end: the lowest bit of the last byte is flipped.
+/// `stream` with a wrong checksum at its end: the lowest bit of the last byte is flipped.
 pub fn with_wrong_checksum(mut stream: Vec<u8>) -> Vec<u8> {
     *stream.last_mut().unwrap() ^= 1;
     stream
 }
 
-/// An LZ4 frame as Skyrim SE's tools write it (`64 40`): independent blocks of 64 KiB, a checksum of the content.
+/// An LZ4 frame as Skyrim SE's tools write it (`64 40`): independent blocks of 64 KiB, a checksum
+/// of the content.
 pub fn lz4_frame(content: &[u8]) -> Vec<u8> {
     lz4_frame_like(content, frame().content_checksum(true))
 }
 
-/// An LZ4 frame with any options. Begin with [`frame`].
+/// An LZ4 frame with any options. [`frame`] has options to begin with.
 pub fn lz4_frame_like(content: &[u8], options: FrameInfo) -> Vec<u8> {
     let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(options, Vec::new());
     encoder.write_all(content).unwrap();
     encoder.finish().unwrap()
 }
 
-/// Independent blocks of 64 KiB, no checksum, no size.
+/// Frame options: independent blocks of 64 KiB, no checksum, no content size.
 pub fn frame() -> FrameInfo {
     FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Independent)
 }
 
-/// Frames with every option that occurs, each with its description.
+/// All variants of frame options that occur, each with a description.
 pub fn frame_shapes(content_length: u64) -> Vec<(&'static str, FrameInfo)> {
     vec![
         ("independent blocks", frame()),
@@ -101,12 +103,13 @@ pub fn lz4_block(content: &[u8]) -> Vec<u8> {
     lz4_flex::block::compress(content)
 }
 
-/// XMem blocks of stored bytes, by the public description of LZX: a block's kind and size as bits, the three offsets of
-/// later matches, the bytes, and padding to an even length.
+/// An XMem stream of stored blocks, by the public description of LZX. A block has its kind and size
+/// as bits, three offsets for later matches, the bytes, and padding to an even length.
 pub fn xmem_stored(content: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for (nth, piece) in content.chunks(0x8000).enumerate() {
-        // Kind 3 in three bits and the size in 24; in front of the first block a bit that says "no translation".
+        // Three bits of kind (3: stored) and 24 bits of size. In the first block, a bit for "no
+        // translation" precedes them.
         let bits = (3 << 24 | piece.len() as u32) << if nth == 0 { 4 } else { 5 };
         let mut block = ((bits >> 16) as u16).to_le_bytes().to_vec();
         block.extend((bits as u16).to_le_bytes());

@@ -1,4 +1,5 @@
-//! One archive of each kind, and what a mount must show for it; those that a PC game has are made here.
+//! One archive of each kind, and the files that a mount must show for it. This file makes those of
+//! PC games.
 
 use super::ba2::{Ba2, Ba2File, Chunk, METHOD_LZ4, METHOD_ZLIB, Texture};
 use super::content::{noise, texels, text};
@@ -14,11 +15,11 @@ pub struct Sample {
     pub name: String,
     /// The archive.
     pub bytes: Vec<u8>,
-    /// Each file's path as a mount lists it, and its whole content; in the order of addition.
+    /// The path of each file as a mount lists it, and its whole content, in the order of addition.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// All samples, no two of one name.
+/// All samples. Their names are unique.
 pub fn samples() -> Vec<Sample> {
     let mut all = vec![tes3()];
     all.extend(oblivion());
@@ -35,7 +36,8 @@ pub fn samples() -> Vec<Sample> {
 
 const NAMES: u32 = FOLDER_NAMES | FILE_NAMES;
 
-/// Folder, name, content: from one byte to more than half a MiB, of text, texels and noise.
+/// Folder, name and content of each file: text, texels and noise, from one byte to more than half a
+/// MiB.
 fn ordinary_files() -> Vec<(&'static [u8], &'static [u8], Vec<u8>)> {
     vec![
         (b"meshes\\architecture\\towers", b"tower01.nif", texels(1, 700_000)),
@@ -52,13 +54,14 @@ fn ordinary_files() -> Vec<(&'static [u8], &'static [u8], Vec<u8>)> {
     ]
 }
 
+/// Adds the ordinary files.
 fn ordinary(archive: Tes4) -> Tes4 {
     ordinary_files()
         .into_iter()
         .fold(archive, |archive, (folder, name, data)| archive.file(folder, name, data))
 }
 
-/// Every second file is packed if the archive is not, and the reverse.
+/// Adds the ordinary files. Every second one is packed if the archive is not, and stored if it is.
 fn mixed(archive: Tes4) -> Tes4 {
     ordinary_files().into_iter().enumerate().fold(archive, |archive, (n, (folder, name, data))| {
         let file = Tes4File::new(name, data);
@@ -73,8 +76,8 @@ fn dds_file(format: u8, width: u16, height: u16, seed: u64) -> Vec<u8> {
     file
 }
 
-/// A stored path as a mount lists it: `/` between components, none for the root's dot; bytes from A0 on as in
-/// Windows-1252, which equals Latin-1 there.
+/// A stored path as a mount lists it: `/` between components, and none for the root's dot. Bytes
+/// from A0 on are those of Windows-1252, which equals Latin-1 there.
 fn listed(path: &[u8]) -> String {
     path.split(|&byte| byte == b'\\' || byte == b'/')
         .filter(|component| !component.is_empty() && *component != b".")
@@ -118,7 +121,7 @@ fn tes4(name: &str, archive: Tes4) -> Sample {
 }
 
 fn oblivion() -> Vec<Sample> {
-    // The game's own archives have 0x700 set; 0x100 does not mean embedded names here.
+    // The game's own archives have 0x700 set. In this version 0x100 does not mean embedded names.
     let stored = || Tes4::new(103).flags(0x700 | NAMES).padding(0x1150);
     let packed = || Tes4::new(103).flags(0x700 | NAMES | PACKED).padding(0x3A8D);
     vec![
@@ -162,7 +165,7 @@ fn special_editions() -> Vec<Sample> {
     ]
 }
 
-/// The root is a folder called `.`, or one without a name.
+/// Archives whose root is a folder named `.`, or a folder without a name.
 fn roots() -> Vec<Sample> {
     let fill = |archive: Tes4, root: &str| {
         archive.file(root, "readme.txt", text(40, 2_000)).file(root, "preview.png", noise(41, 4_000)).file(
@@ -179,7 +182,7 @@ fn roots() -> Vec<Sample> {
     ]
 }
 
-/// All ways to store nothing.
+/// Archives with an empty file stored in every possible form.
 fn empty_files() -> Vec<Sample> {
     let ways = |version: u32, flags: u32| {
         let empty = |name: &str| Tes4File::new(name, b"");
@@ -199,7 +202,7 @@ fn empty_files() -> Vec<Sample> {
     ]
 }
 
-/// Several records of one block; the embedded name is that of the first.
+/// Archives in which several records share one data block. The embedded name is that of the first.
 fn shared_data() -> Vec<Sample> {
     let fill = |archive: Tes4| {
         archive
@@ -240,7 +243,7 @@ fn general_of(name: &str, version: u32, method: u32) -> Sample {
         "Scripts/Base/Actor.psc",
         &script,
     );
-    // Another spelling of the same folder: the first is listed.
+    // This is another spelling of that folder. A mount lists the first one.
     let quest = text(71, 700_000);
     add(Ba2File::general("scripts/BASE/Quest.psc").chunk(pack(&quest)), "Scripts/Base/Quest.psc", &quest);
     let mesh = texels(72, 90_000);
@@ -293,7 +296,8 @@ fn textures() -> Vec<Sample> {
 }
 
 fn textures_of(name: &str, version: u32, method: u32) -> Sample {
-    // Path, texture, chunks: the largest mips have one each, the last has the rest.
+    // Path, texture, number of chunks. The largest mips have one chunk each, the last chunk has the
+    // rest.
     let all = [
         ("Textures\\Clutter\\bucket_d.DDS", Texture::new(dds::BC1, 256, 256, 9), 4),
         ("Textures\\Clutter\\bucket_n.DDS", Texture::new(dds::BC5, 128, 64, 8), 3),

@@ -1,5 +1,7 @@
-//! Writes all sample archives into a folder: `cargo run --example samples -- FOLDER`; with `--files` what is in them, into a
-//! folder for each; with `--seeds` what fuzzing starts from, into a folder for each target.
+//! Writes all sample archives into a folder: `cargo run --example samples -- FOLDER`.
+//!
+//! With `--files` it writes the files of each archive into a separate folder. With `--seeds` it
+//! writes the fuzzing seeds of each target into a separate folder.
 
 #[path = "mod.rs"]
 mod support;

@@ -1,5 +1,6 @@
-//! What fuzzing starts from: for each target of `tests/fuzz` inputs that reach far, laid out as the files of
-//! `tests/robustness` describe. Small ones of every kind, because they are run often, and the samples whole.
+//! Seeds for fuzzing: for each target of `tests/fuzz`, inputs that reach deep into the code. The
+//! files of `tests/robustness` describe their layout. There are small inputs of every kind, because
+//! a fuzzer runs them often, and the whole samples.
 
 use super::consoles::Shape;
 use super::content::{noise, texels, text};
@@ -20,10 +21,10 @@ pub struct Seed {
     pub bytes: Vec<u8>,
 }
 
-/// An archive, and the paths of its files.
+/// Name and bytes of an archive, and the paths of its files.
 type Named = (String, Vec<u8>, Vec<String>);
 
-/// All seeds, no two of one target and name.
+/// All seeds. Their names are unique within a target.
 pub fn seeds() -> Vec<Seed> {
     let whole = samples().into_iter().map(|sample| {
         let paths = sample.files.into_iter().map(|(path, _)| path).collect();
@@ -41,14 +42,15 @@ pub fn seeds() -> Vec<Seed> {
     all
 }
 
-/// An archive under options that differ from one to the next.
+/// A seed for the target `deep`: an archive with options that depend on `n`.
 fn deep(n: usize, name: String, archive: &[u8], paths: &[String]) -> Seed {
     let names = paths.join("\n");
     let flags = (n % 16) << 1 | usize::from(name.starts_with("unknown"));
     let textures = if name.contains("tiled") { 1 } else { n % 3 };
     let change = if name.starts_with("daggerfall") { 0 } else { n % 5 };
     let mut bytes = vec![flags as u8, (n % 8) as u8, textures as u8, change as u8];
-    // In the data of a BSA, in the names of a BA2; Daggerfall's tables are there.
+    // The offset of the changed byte. It is in the data of a BSA, and in the names of a BA2.
+    // Daggerfall has its directory there, so it gets no change.
     bytes.extend((archive.len() as u32 - 10).to_le_bytes());
     bytes.extend((100 * n as u16).to_le_bytes());
     bytes.extend((names.len() as u16).to_le_bytes());
@@ -57,10 +59,10 @@ fn deep(n: usize, name: String, archive: &[u8], paths: &[String]) -> Seed {
     Seed { target: "deep", name, bytes }
 }
 
-/// The paths of the files of small archives.
+/// Paths of the files in small archives.
 const PATHS: [&str; 3] = ["meshes\\a\\bed.nif", "textures\\Wall.dds", "readme.txt"];
 
-/// Their contents.
+/// Contents of the files in small archives.
 fn contents() -> [Vec<u8>; 3] {
     [text(1, 300), noise(2, 64), text(3, 40)]
 }
@@ -150,12 +152,12 @@ fn tiled_ba2() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// A texture in tiles.
+/// A tiled texture.
 struct Tiled {
     name: &'static str,
-    /// For a BA2 of textures, and for a T#; bytes of a block.
+    /// Format in a BA2 of textures, format in a T#, bytes of a block.
     format: (u8, u32, usize),
-    /// Width, height, mips.
+    /// Width and height in pixels, and number of mips.
     size: (u16, u16, u8),
     powers_of_two: bool,
     cube: bool,
@@ -172,7 +174,7 @@ const TILED: [Tiled; 4] = [
 ];
 
 impl Tiled {
-    /// Its texels as a console stores them.
+    /// The texels as a console stores them.
     fn data(&self) -> Vec<u8> {
         let (width, height, mips) = (self.size.0.into(), self.size.1.into(), self.size.2.into());
         let (faces, bytes) = (if self.cube { 6 } else { 1 }, self.format.2);
@@ -186,7 +188,8 @@ impl Tiled {
     }
 }
 
-/// Streams of every codec, sound and damaged; and one of each as long as those of the largest file of the samples.
+/// Streams of every codec, correct and damaged, and a stream of each codec as long as the largest
+/// in the samples.
 fn streams() -> Vec<Seed> {
     let mut all = Vec::new();
     for content in [vec![], text(1, 300), texels(2, 70_000)] {
@@ -221,7 +224,8 @@ fn streams() -> Vec<Seed> {
     all
 }
 
-/// A stream that becomes `len` bytes, of which a quarter, a half or all is there for a prefix.
+/// A seed for the target `codec`: a stream that unpacks to `len` bytes. `prefix` sees a quarter, a
+/// half or all of it.
 fn stream_of(codec: u8, name: &str, len: usize, stream: Vec<u8>) -> Seed {
     let mut bytes = vec![codec];
     bytes.extend((len as u32).to_le_bytes());
@@ -230,7 +234,8 @@ fn stream_of(codec: u8, name: &str, len: usize, stream: Vec<u8>) -> Seed {
     Seed { target: "codec", name: format!("{name} {len}"), bytes }
 }
 
-/// Four stored bytes, and a block of a letter and four matches, which become 13 bytes.
+/// An XMem stream of four stored bytes, and of a block with a letter and four matches. It unpacks
+/// to 13 bytes.
 const XMEM_MATCHES: &[u8] = b"\
     \xff\0\x04\0\x14\0\x30\x40\0\x03\0\0\0\x01\0\0\0\x01\0\0\0\x77\x78\x79\x7a\xff\0\x09\0\x32\0\x20\x24\
     \x01\0\0\0\0\0\0\x04\0\x1f\x44\x3f\xfd\xff\xff\x80\x84\0\0\0\0\0\0\x88\0\xff\x81\xff\xff\xf6\xff\0\

@@ -1,9 +1,9 @@
-//! Writes Morrowind's BSA.
+//! Builder of Morrowind's BSA archives.
 
 use super::hash;
 use super::parts::{Parts, Placer, dense};
 
-/// Builds an archive. Records are sorted by hash, data are in the order of addition.
+/// Builds an archive. Records are sorted by hash, and data is in the order of addition.
 #[derive(Clone, Debug, Default)]
 pub struct Tes3 {
     pub(super) files: Vec<Tes3File>,
@@ -16,64 +16,66 @@ pub struct Tes3 {
 }
 
 impl Tes3 {
-    /// No files yet.
+    /// An archive without files.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An ordinary file.
+    /// Adds an ordinary file.
     pub fn file(self, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         self.add(Tes3File::new(name, data))
     }
 
-    /// Any other file.
+    /// Adds any file.
     pub fn add(mut self, file: Tes3File) -> Self {
         self.files.push(file);
         self
     }
 
-    /// Neither name offsets nor names, as on the Xbox: the hash offset is 8 times the count.
+    /// Leaves out name offsets and names, as on the Xbox. The hash offset is then 8 times the
+    /// count.
     pub fn nameless(mut self) -> Self {
         self.nameless = true;
         self
     }
 
-    /// Records in the order of addition.
+    /// Keeps the records in the order of addition.
     pub fn unsorted(mut self) -> Self {
         self.unsorted = true;
         self
     }
 
-    /// The offset of the hash table in the header, minus 12.
+    /// Sets the offset of the hash table that the header states: from the start of the archive,
+    /// minus 12.
     pub fn hash_offset(mut self, stated: u32) -> Self {
         self.hash_offset = Some(stated);
         self
     }
 
-    /// How many files the header states.
+    /// Sets how many files the header states.
     pub fn file_count(mut self, stated: u32) -> Self {
         self.file_count = Some(stated);
         self
     }
 
-    /// Bytes after the last name, within the names block.
+    /// Adds bytes after the last name, within the names block.
     pub fn names_tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.names_tail = bytes.into();
         self
     }
 
-    /// Bytes at the end.
+    /// Adds bytes at the end.
     pub fn tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.tail = bytes.into();
         self
     }
 
-    /// The archive.
+    /// Builds the archive.
     pub fn build(&self) -> Vec<u8> {
         dense(&self.build_parts())
     }
 
-    /// The archive in pieces.
+    /// Builds the archive in pieces.
     pub fn build_parts(&self) -> Parts {
         let mut order: Vec<(usize, &Tes3File)> = self.files.iter().enumerate().collect();
         if !self.unsorted {
@@ -119,7 +121,7 @@ impl Tes3 {
         (offsets, names)
     }
 
-    /// Where each file's data is, in the order of addition.
+    /// Places the data of each file, and returns their offsets in the order of addition.
     fn place(&self, data_start: u64) -> (Vec<u64>, Parts) {
         let mut placer = Placer::new(data_start);
         let mut places: Vec<u64> = Vec::new();
@@ -150,48 +152,50 @@ pub struct Tes3File {
 }
 
 impl Tes3File {
-    /// `name` is the full path as it shall be stored.
+    /// A file with the full path `name`, stored as given.
     pub fn new(name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         Self { name: name.as_ref().to_vec(), data: data.into(), ..Self::default() }
     }
 
-    /// Stored instead of the name's own hash: low word, high word.
+    /// Replaces the hash of the name: low word, high word.
     pub fn with_hash(mut self, low: u32, high: u32) -> Self {
         self.hash = Some((low, high));
         self
     }
 
-    /// Stored instead of the name's offset in the names block.
+    /// Replaces the offset of the name in the names block.
     pub fn name_offset(mut self, stated: u32) -> Self {
         self.name_offset = Some(stated);
         self
     }
 
-    /// The record's size in bytes, whatever the data is.
+    /// Sets the size that the record states in bytes, whatever the data is.
     pub fn size(mut self, stated: u32) -> Self {
         self.size = Some(stated);
         self
     }
 
-    /// The record's offset from the data start, wherever the data is.
+    /// Sets the offset that the record states, from the start of all data, wherever the file's data
+    /// really is.
     pub fn offset(mut self, stated: u32) -> Self {
         self.offset = Some(stated);
         self
     }
 
-    /// The offset of the data, from the start of the archive.
+    /// Sets the offset of the data, from the start of the archive.
     pub fn at(mut self, offset: u64) -> Self {
         self.at = Some(offset);
         self
     }
 
-    /// Unused bytes before the data.
+    /// Adds unused bytes before the data.
     pub fn gap(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.gap = bytes.into();
         self
     }
 
-    /// Has the data of the `nth` file added (from 0, an earlier one) instead of its own.
+    /// Uses the data of the `nth` file added (from 0) instead of its own. That file must come
+    /// before this one.
     pub fn shares(mut self, nth: usize) -> Self {
         self.shares = Some(nth);
         self
@@ -206,7 +210,8 @@ impl Tes3File {
 mod tests {
     use super::*;
 
-    /// The offsets of `common_guess_test/tes3.bsa` of bsa-rs, which another tool wrote.
+    /// The expected offsets are those of `common_guess_test/tes3.bsa` of bsa-rs, which another tool
+    /// wrote.
     #[test]
     fn an_archive_of_one_file_equals_that_of_another_tool() {
         let content = b"This is a test";

@@ -1,4 +1,4 @@
-//! Writes the BSA of Oblivion to Skyrim: versions 103, 104 and 105.
+//! Builder of BSA archives of Oblivion to Skyrim: versions 103, 104 and 105.
 
 mod file;
 
@@ -16,17 +16,17 @@ pub const FILE_NAMES: u32 = 0x002;
 pub const PACKED: u32 = 0x004;
 /// Archive flag: hashes and order of the Xbox 360.
 pub const XBOX_360: u32 = 0x040;
-/// Archive flag: data begin with the file's path; ignored in version 103.
+/// Archive flag: the data of a file begins with its path. Version 103 ignores it.
 pub const EMBEDDED: u32 = 0x100;
 /// Archive flag: packed files are XMem streams.
 pub const XMEM: u32 = 0x200;
-/// In a record's size: the reverse of [`PACKED`]. Set by [`Tes4File::toggle`].
+/// Bit in a record's size: the reverse of [`PACKED`]. [`Tes4File::toggle`] sets it.
 const TOGGLE: u32 = 1 << 30;
-/// In a record's size or offset: a mark of the running game. For [`Tes4File::size_bits`] and
-/// [`Tes4File::offset_bits`].
+/// Bit in a record's size or offset: a mark that the running game sets. Used with
+/// [`Tes4File::size_bits`] and [`Tes4File::offset_bits`].
 pub const RUN_TIME_MARK: u32 = 1 << 31;
 
-/// Builds an archive. Folders and files are sorted by hash, data are in the order of addition.
+/// Builds an archive. Folders and files are sorted by hash, and data is in the order of addition.
 #[derive(Clone, Debug)]
 pub struct Tes4 {
     version: u32,
@@ -36,7 +36,7 @@ pub struct Tes4 {
     padding: u16,
     folders_at: u32,
     pub(super) folders: Vec<Tes4Folder>,
-    /// Each with the index of its folder.
+    /// Files, each with the index of its folder.
     pub(super) files: Vec<(usize, Tes4File)>,
     unsorted: bool,
     size_word_gaps: bool,
@@ -47,7 +47,7 @@ pub struct Tes4 {
     tail: Vec<u8>,
 }
 
-/// Totals of the header that differ from the archive.
+/// Totals that the header states, if they differ from those of the archive.
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
     folders: Option<u32>,
@@ -70,7 +70,8 @@ impl Tes4 {
             files: Vec::new(),
             unsorted: false,
             size_word_gaps: false,
-            // The unused word of folder records in a real version 105 archive of the game's own tool.
+            // The unused word of folder records in a version 105 archive that the game's own tool
+            // wrote.
             garbage: 7_471_207,
             totals: Totals::default(),
             name_block_gap: Vec::new(),
@@ -79,109 +80,110 @@ impl Tes4 {
         }
     }
 
-    /// All archive flags, for the header and the layout.
+    /// Sets all archive flags, for the header and the layout.
     pub fn flags(mut self, flags: u32) -> Self {
         self.flags = flags;
         self
     }
 
-    /// Archive flags of the header only: the layout keeps those of [`Tes4::flags`].
+    /// Sets the archive flags of the header only. The layout keeps those of [`Tes4::flags`].
     pub fn header_flags(mut self, stated: u32) -> Self {
         self.header_flags = Some(stated);
         self
     }
 
-    /// The content flags of the header.
+    /// Sets the content flags of the header.
     pub fn content_flags(mut self, flags: u16) -> Self {
         self.content_flags = flags;
         self
     }
 
-    /// The header's last two bytes, garbage in real archives.
+    /// Sets the header's last two bytes, which are garbage in real archives.
     pub fn padding(mut self, garbage: u16) -> Self {
         self.padding = garbage;
         self
     }
 
-    /// The offset of the folder records in the header; they begin at 36.
+    /// Sets the offset of the folder records in the header. They always begin at 36.
     pub fn folders_at(mut self, stated: u32) -> Self {
         self.folders_at = stated;
         self
     }
 
-    /// How many folders the header states.
+    /// Sets how many folders the header states.
     pub fn folder_count(mut self, stated: u32) -> Self {
         self.totals.folders = Some(stated);
         self
     }
 
-    /// How many files the header states.
+    /// Sets how many files the header states.
     pub fn file_count(mut self, stated: u32) -> Self {
         self.totals.files = Some(stated);
         self
     }
 
-    /// The header's total of folder names in bytes.
+    /// Sets the header's total of folder names, in bytes.
     pub fn folder_names_total(mut self, stated: u32) -> Self {
         self.totals.folder_names = Some(stated);
         self
     }
 
-    /// The header's total of file names in bytes, which folder offsets count too.
+    /// Sets the header's total of file names, in bytes. The offsets of folders count it too.
     pub fn file_names_total(mut self, stated: u32) -> Self {
         self.totals.file_names = Some(stated);
         self
     }
 
-    /// Folders and files in the order of addition.
+    /// Keeps folders and files in the order of addition.
     pub fn unsorted(mut self) -> Self {
         self.unsorted = true;
         self
     }
 
-    /// The length of the data in four bytes before each file's data, outside its record, as the Construction Set writes
-    /// them.
+    /// Writes the length of each file's data in the four bytes before it, as the Construction Set
+    /// does. The file's record does not cover them.
     pub fn size_word_gaps(mut self) -> Self {
         self.size_word_gaps = true;
         self
     }
 
-    /// The unused word of version 105's folder records.
+    /// Sets the unused word of version 105's folder records.
     pub fn garbage(mut self, word: u32) -> Self {
         self.garbage = word;
         self
     }
 
-    /// Bytes between the last folder block and the file names; the header counts them as folder names.
+    /// Adds bytes between the last folder block and the file names. The header counts them as
+    /// folder names.
     pub fn name_block_gap(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.name_block_gap = bytes.into();
         self
     }
 
-    /// Bytes after the last file name, within the block of names.
+    /// Adds bytes after the last file name, within the block of names.
     pub fn name_block_tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.name_block_tail = bytes.into();
         self
     }
 
-    /// Bytes at the end.
+    /// Adds bytes at the end.
     pub fn tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.tail = bytes.into();
         self
     }
 
-    /// A new folder, also where there is one of this name. Files of this name are added to the newest.
+    /// Adds a folder, even if one of this name exists. Files added later go into the newest one.
     pub fn folder(mut self, folder: Tes4Folder) -> Self {
         self.folders.push(folder);
         self
     }
 
-    /// An ordinary file.
+    /// Adds an ordinary file.
     pub fn file(self, folder: impl AsRef<[u8]>, name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         self.add(folder, Tes4File::new(name, data))
     }
 
-    /// Any other file. The folder is made if there is none of exactly this name.
+    /// Adds any file, and its folder if there is none of exactly this name.
     pub fn add(mut self, folder: impl AsRef<[u8]>, file: Tes4File) -> Self {
         let folder = folder.as_ref();
         let index = self.folders.iter().rposition(|f| f.name == folder).unwrap_or_else(|| {
@@ -192,12 +194,12 @@ impl Tes4 {
         self
     }
 
-    /// The archive.
+    /// Builds the archive.
     pub fn build(&self) -> Vec<u8> {
         dense(&self.build_parts())
     }
 
-    /// The archive in pieces.
+    /// Builds the archive in pieces.
     pub fn build_parts(&self) -> Parts {
         let order = self.order();
         let names = self.file_names(&order);
@@ -210,7 +212,7 @@ impl Tes4 {
         let data_start = names_at + self.name_block_gap.len() + names.len();
         let (data, mut parts) = self.place(data_start as u64);
 
-        // Totals count names and their zeros, not the length bytes.
+        // Totals count names and their NULs, but not the length bytes.
         let folder_name_total = match self.flags & FOLDER_NAMES {
             0 => 0,
             _ => folder_names.saturating_sub(self.folders.len()) + self.name_block_gap.len(),
@@ -252,10 +254,10 @@ impl Tes4 {
         if self.version >= 105 { 24 } else { 16 }
     }
 
-    /// Folders in stored order, and the files of each.
+    /// Folders in stored order, each with its files.
     fn order(&self) -> Vec<(usize, Vec<usize>)> {
         let xbox = self.flags & XBOX_360 != 0;
-        // The Xbox 360 compares hashes as bytes, the others as numbers.
+        // The Xbox 360 compares hashes as bytes, other platforms compare them as numbers.
         let key = |hash: u64| if xbox { hash.swap_bytes() } else { hash };
         let mut folders: Vec<usize> = (0..self.folders.len()).collect();
         if !self.unsorted {
@@ -328,7 +330,7 @@ impl Tes4 {
         out
     }
 
-    /// Offset and length of each file's data, in the order of addition.
+    /// Places the data of each file, and returns offset and length in the order of addition.
     fn place(&self, data_start: u64) -> (Vec<(u64, u32)>, Parts) {
         let mut placer = Placer::new(data_start);
         let mut data: Vec<(u64, u32)> = Vec::new();
@@ -386,7 +388,8 @@ mod tests {
             assert_eq!(plain.len(), other.len());
             (0..plain.len()).filter(|&at| plain[at] != other[at]).collect()
         };
-        // Header 36, folder record 16, folder name 3, then the record: hash 8, size 4, offset 4; its names 6, data.
+        // Lengths: header 36, folder record 16, folder name 3, file record 16 (hash 8, size 4,
+        // offset 4), file names 6, data 7.
         assert_eq!(plain.len(), 36 + 16 + 3 + 16 + 6 + 7);
         assert_eq!(changed(build(Tes4::new(104).header_flags(0x103), file())), [13]);
         assert_eq!(changed(build(Tes4::new(104).padding(0xCDCD), file())), [34, 35]);

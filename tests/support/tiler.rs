@@ -1,32 +1,33 @@
-//! Tiles texels as a console's GPU stores them, 1D thin: the inverse of what the program does, and by other means.
+//! Tiles texels as a console's GPU stores them, 1D thin. This is the inverse of what the program
+//! does, computed by other means.
 //!
-//! It walks the tiled bytes from the first to the last and finds the element of each: a tile is a square of four
-//! squares, and so on down to one element. Nothing is computed from an address.
+//! The tiler walks the tiled bytes from the first to the last and finds the element of each. A tile
+//! is a square of four squares, and so on down to one element. Nothing is computed from an address.
 
 /// A texture of elements: pixels, or blocks of 4 by 4 pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Tiler {
-    /// In pixels.
+    /// Width in pixels.
     pub width: u32,
-    /// In pixels.
+    /// Height in pixels.
     pub height: u32,
-    /// How many mips each face has.
+    /// Number of mips of each face.
     pub mips: u32,
-    /// 1, or 6 for a cube.
+    /// Number of faces: 1, or 6 for a cube.
     pub faces: u32,
-    /// Pixels of an element's side: 1 or 4.
+    /// Pixels along each side of an element: 1 or 4.
     pub side: u32,
-    /// Bytes of an element.
+    /// Number of bytes of an element.
     pub bytes: usize,
     /// Whether mips below the largest are padded to sides that are powers of two.
     pub powers_of_two: bool,
 }
 
-/// The bytes of padding.
+/// Value of the padding bytes.
 pub const FILL: u8 = 0xEE;
 
 impl Tiler {
-    /// Columns and rows of elements of a mip.
+    /// Number of columns and rows of elements in a mip.
     fn elements(&self, mip: u32) -> (u32, u32) {
         let halved = |mut pixels: u32| {
             (0..mip).for_each(|_| pixels = if pixels > 1 { pixels / 2 } else { 1 });
@@ -35,13 +36,14 @@ impl Tiler {
         (halved(self.width), halved(self.height))
     }
 
-    /// Bytes of all faces and mips in rows.
+    /// Number of bytes of all faces and mips, stored in rows.
     pub fn linear_len(&self) -> usize {
         let of_face: u32 = (0..self.mips).map(|mip| self.elements(mip)).map(|(w, h)| w * h).sum();
         (of_face * self.faces) as usize * self.bytes
     }
 
-    /// Tiles `linear`: from all mips of a face, then the next face, to all faces of a mip, then the next mip.
+    /// Tiles `linear`, which has all mips of a face before the next face. The result has all faces
+    /// of a mip before the next mip.
     pub fn tile(&self, linear: &[u8]) -> Vec<u8> {
         assert_eq!(linear.len(), self.linear_len());
         let mut mips: Vec<Vec<&[u8]>> = vec![Vec::new(); self.mips as usize];

@@ -1,6 +1,8 @@
-//! Facts that other programs computed, from the files of `tests/data`; each file states its origin.
+//! Test vectors that other programs computed, from the files of `tests/data`. Each file states its
+//! origin.
 
-// Included, as several packages share this file and each has another manifest directory.
+// `include_str!`, because several packages share this module and each has another manifest
+// directory.
 const HASHES: &str = include_str!("../data/hashes_tes3_tes4_fo4.txt");
 const CONSOLE_HASHES: &str = include_str!("../data/hashes_ps3_xbox360.txt");
 const DDS_HEADERS: &str = include_str!("../data/dds_headers.tsv");
@@ -17,7 +19,7 @@ pub enum HashVector {
     Fo4 { path: Vec<u8>, stem: u64, extension: u64, folder: u64 },
 }
 
-/// All of them.
+/// All lines of `hashes_tes3_tes4_fo4.txt`.
 pub fn hashes() -> Vec<HashVector> {
     let vectors: Vec<_> = lines(HASHES).map(hash_vector).collect();
     assert_eq!(vectors.len(), 77, "lines are missing");
@@ -53,11 +55,11 @@ pub struct ConsoleVector {
     pub is_folder: bool,
     pub pc: u64,
     pub xbox: u64,
-    /// Textures only: other names hash as on the PC.
+    /// Hash on the PlayStation 3, for textures only. Other names hash as on the PC.
     pub ps3: Option<u64>,
 }
 
-/// All of them.
+/// All lines of `hashes_ps3_xbox360.txt`.
 pub fn console_hashes() -> Vec<ConsoleVector> {
     let vector = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -83,11 +85,11 @@ pub struct DdsRow {
     pub height: u16,
     pub mips: u8,
     pub cube: bool,
-    /// The header as hexadecimal digits; `None` where DirectXTex refuses.
+    /// The header as hexadecimal digits, or `None` if DirectXTex refuses the texture.
     pub header: Option<String>,
 }
 
-/// All of them.
+/// All rows of `dds_headers.tsv`.
 pub fn dds_headers() -> Vec<DdsRow> {
     let row = |line: &str| {
         let fields: Vec<&str> = line.split('\t').collect();
@@ -111,7 +113,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// The bytes of a quoted name with its `\\` and `\xNN`.
+/// Decodes `\\` and `\xNN` in a quoted name.
 fn unquote(text: &str) -> Vec<u8> {
     let mut rest = text.as_bytes();
     let mut out = Vec::new();

@@ -1,5 +1,6 @@
-//! A time limit for tests that mount. A test that waits for a mount which never answers would never end, and cargo would
-//! not say which test it is. The watchdog names it, ends the daemons and the mounts of all tests, and fails the run.
+//! A time limit for tests that mount. A test that waits for a mount which never answers would never
+//! end, and cargo would not show which test it is. The watchdog names the test, ends the daemons
+//! and the mounts of all tests, and fails the run.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests")]
 
@@ -18,18 +19,19 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::mounted::{mounts_below, unmount_lazily};
 
-/// Sets another time limit than [`LIMIT`], in seconds.
+/// Environment variable that sets another time limit than [`LIMIT`], in seconds.
 pub const VARIABLE: &str = "BSAFS_TEST_SECONDS";
 
 /// Time limit of one test folder. The longest test takes a tenth of it.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The environment variable by which the watchdog finds the daemons of this run; its value is the process of the tests.
+/// Environment variable by which the watchdog finds the daemons of this run. Its value is the
+/// process ID of the tests.
 const MARK: &str = "BSAFS_TESTS";
 
 static WATCHED: Mutex<Vec<Test>> = Mutex::new(Vec::new());
 
-/// A test while its folder exists.
+/// A test whose folder exists.
 #[derive(Clone)]
 struct Test {
     name: String,
@@ -37,7 +39,7 @@ struct Test {
     started: Instant,
 }
 
-/// Ends the time limit of a folder when it is dropped.
+/// The time limit of a folder, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Watch(PathBuf);
 
@@ -47,7 +49,8 @@ impl Drop for Watch {
     }
 }
 
-/// Starts the time limit of a test that has this folder. libtest names the thread after the test.
+/// Starts the time limit of the test that owns this folder. libtest names the thread after the
+/// test.
 pub fn watch(folder: &Path) -> Watch {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| drop(thread::spawn(run)));
@@ -56,13 +59,13 @@ pub fn watch(folder: &Path) -> Watch {
     Watch(folder.to_owned())
 }
 
-/// The variable that marks a process as one of this run, and its value.
+/// Name and value of the environment variable that marks the processes of this run.
 pub fn mark() -> (&'static str, String) {
     (MARK, process::id().to_string())
 }
 
 fn watched() -> MutexGuard<'static, Vec<Test>> {
-    // A panic of another test leaves the list as it is.
+    // A panic of another test leaves the list intact.
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -78,7 +81,7 @@ fn run() {
     }
 }
 
-/// Names the tests that take too long, ends the daemons and the mounts of all tests, and fails the run.
+/// Names the tests that take too long, ends the daemons and mounts of all tests, and fails the run.
 fn end(tests: &[Test], limit: Duration) -> ! {
     let mut text = String::new();
     for test in tests.iter().filter(|test| test.started.elapsed() > limit) {
@@ -87,14 +90,14 @@ fn end(tests: &[Test], limit: Duration) -> ! {
             writeln!(text, "\ntest {} hangs: it did not end within {limit:?}; folder {folder}", test.name);
     }
     text += "the run ends here: the other tests were not finished\n";
-    // libtest captures what print macros write, and would lose it.
+    // The print macros would lose the text, because libtest captures what they write.
     let _ = io::stderr().write_all(text.as_bytes());
     for pid in daemons() {
         let _ = kill_process(pid, Signal::KILL);
     }
     for test in tests {
         mounts_below(&test.folder).iter().for_each(|path| unmount_lazily(path));
-        // Never through a mount.
+        // The folder stays if it still has a mount, so that no file in the mount is removed.
         if mounts_below(&test.folder).is_empty() {
             let _ = fs::remove_dir_all(&test.folder);
         }
@@ -102,7 +105,7 @@ fn end(tests: &[Test], limit: Duration) -> ! {
     process::exit(1)
 }
 
-/// The processes that this run started and that still run.
+/// The processes of this run that still exist.
 fn daemons() -> Vec<Pid> {
     let (name, value) = mark();
     let mark = format!("{name}={value}");
