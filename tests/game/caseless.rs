@@ -1,4 +1,4 @@
-//! Names in any case, as games compare them.
+//! Comparing names in any case, as games do.
 
 use bsafs::game::caseless::{fold, same};
 

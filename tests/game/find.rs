@@ -1,4 +1,4 @@
-//! Finding in small trees of launchers' lists.
+//! Finding games: small homes with the lists that launchers write.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use bsafs::game::find::{Found, find, recognise, with_prefix};
 use bsafs::game::{Disk, Environment, Installation, Storefront};
 use tempfile::TempDir;
 
-/// A home folder.
+/// A temporary home folder.
 struct Home {
     dir: TempDir,
 }
@@ -37,18 +37,18 @@ impl Home {
         self.path(path)
     }
 
-    /// Writes the files by which Skyrim Special Edition is recognised.
+    /// Writes the files that identify Skyrim Special Edition, and returns their folder.
     fn skyrim(&self, folder: &str) -> PathBuf {
         SKYRIM.iter().for_each(|file| self.write(&format!("{folder}/{file}"), ""));
         self.path(folder)
     }
 
-    /// Makes the game's folder in My Games of a prefix.
+    /// Creates the game's folder in My Games of a prefix, as the game does when it first runs.
     fn used(&self, prefix: &str, user: &str, name: &str) -> PathBuf {
         self.folder(&format!("{prefix}/drive_c/users/{user}/{MY_GAMES}/{name}"))
     }
 
-    /// Writes a list of libraries.
+    /// Writes Steam's list of libraries.
     fn libraries(&self, root: &str, libraries: &[&Path]) {
         let mut text = "\"libraryfolders\"\n{\n".to_owned();
         for (number, library) in libraries.iter().enumerate() {
@@ -58,7 +58,7 @@ impl Home {
         self.write(&format!("{root}/config/libraryfolders.vdf"), &(text + "}\n"));
     }
 
-    /// Writes the manifest of an app into a library.
+    /// Writes Steam's manifest of an app into a library.
     fn manifest(&self, library: &str, id: u32, installdir: &str) {
         let text = format!(
             "\"AppState\" {{ \"appid\" \"{id}\" \"installdir\" \"{installdir}\" \"UserConfig\" {{ \"language\" \"german\" }} }}"
@@ -72,7 +72,7 @@ impl Home {
 
     fn find(&self) -> Found {
         let mut found = find(&Disk::default(), &self.environment());
-        // Of the machine that runs the test.
+        // Ignore games that are installed on the machine that runs the test.
         found.installations.retain(|it| it.folder.starts_with(self.dir.path()));
         found
     }
@@ -85,7 +85,7 @@ impl Home {
         installation.clone()
     }
 
-    /// Why the only thing that is not usable is not.
+    /// The only candidate, which must be unusable, and the reason.
     fn unusable(&self) -> (PathBuf, String) {
         let found = self.find();
         assert!(found.installations.is_empty(), "{found:?}");
@@ -103,7 +103,7 @@ fn a_game_in_a_second_library_is_found_with_the_prefix_beside_it_though_the_list
     let game = home.skyrim("disk/Steam Library/steamapps/common/Skyrim Special Edition");
     let prefix = "disk/Steam Library/steamapps/compatdata/489830/pfx";
     let my_games = home.used(prefix, "steamuser", "Skyrim Special Edition");
-    // Prefixes of another game, and of the same id in the library that does not hold the game.
+    // Decoys: the prefix of another game, and one in the library that does not hold the game.
     home.used("disk/Steam Library/steamapps/compatdata/377160/pfx", "steamuser", "Skyrim Special Edition");
     home.used(&format!("{STEAM}/steamapps/compatdata/489830/pfx"), "steamuser", "Skyrim Special Edition");
     let found = home.only();
@@ -185,7 +185,7 @@ fn nehrim_is_in_a_folder_of_its_own() {
     assert_eq!((found.title.id, found.folder), ("nehrim", home.path(&folder)));
 }
 
-/// Writes Heroic's list of games of GOG, and a game's settings.
+/// Writes Heroic's list of GOG games, and the settings of the game.
 fn heroic(home: &Home, folder: &str, game: &Path, settings: &str) {
     let list =
         format!(r#"{{"installed": [{{"appName": "1711230643", "install_path": "{}"}}]}}"#, game.display());
@@ -199,10 +199,10 @@ fn heroics_prefix_is_the_folder_itself_with_wine_and_pfx_with_proton() {
     for (kind, prefix) in [("wine", "Prefixes/Skyrim"), ("proton", "Prefixes/Skyrim/pfx")] {
         let home = Home::new();
         let game = home.skyrim("gog/Skyrim");
-        // Both exist: the settings say which is used.
+        // Both exist, so only the settings decide which one is used.
         home.used("Prefixes/Skyrim", "anna", "Skyrim Special Edition GOG");
         home.used("Prefixes/Skyrim/pfx", "steamuser", "Skyrim Special Edition GOG");
-        // Of a copy from another store in the same prefix.
+        // A copy from another store has used the same prefix.
         home.used(prefix, "steamuser", "Skyrim Special Edition");
         let settings = format!(r#""winePrefix": "~/Prefixes/Skyrim", "wineVersion": {{"type": "{kind}"}}"#);
         heroic(&home, ".var/app/com.heroicgameslauncher.hgl/config/heroic", &game, &settings);
@@ -341,7 +341,7 @@ fn a_folder_that_two_launchers_list_is_one_installation_with_the_prefix_in_which
 #[test]
 fn a_folder_by_hand_has_the_prefix_that_the_library_around_it_knows() {
     let home = Home::new();
-    // A library that no Steam lists.
+    // Steam does not list this library.
     home.manifest("disk", 489830, "SSE");
     let game = home.skyrim("disk/steamapps/common/SSE");
     let my_games = home.used("disk/steamapps/compatdata/489830/pfx", "steamuser", "Skyrim Special Edition");
@@ -354,10 +354,10 @@ fn a_folder_by_hand_has_the_prefix_that_the_library_around_it_knows() {
         );
         assert_eq!(found.language.as_deref(), Some("german"));
     }
-    // One that Steam lists.
+    // Now Steam lists the library.
     home.libraries(STEAM, &[&home.path("disk")]);
     assert_eq!(recognise(&Disk::default(), &game, &environment).unwrap().my_games, Some(my_games));
-    // Another prefix by hand.
+    // The user names another prefix.
     let other = home.used("other/pfx", "anna", "Skyrim Special Edition");
     let found = recognise(&Disk::default(), &game, &environment).unwrap();
     let with = with_prefix(&Disk::default(), &found, &home.path("other"), &environment).unwrap();

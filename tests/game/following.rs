@@ -1,4 +1,4 @@
-//! A game's view follows what it is made of: mods, plugins, settings.
+//! A mounted game follows changes of its mods, plugins and settings.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::worlds;
 use crate::mounted::{Mounted, TestDir, until};
 
-/// Replaces a part of a text file, as programs save: beside, and by a rename.
+/// Replaces a part of a text file as other programs save: a new file and a rename.
 fn edit(path: &Path, old: &str, new: &str) {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.contains(old), "{}: {text}", path.display());
@@ -15,7 +15,7 @@ fn edit(path: &Path, old: &str, new: &str) {
     fs::rename(beside, path).unwrap();
 }
 
-/// Which layer a file of a world is of, as it says itself.
+/// The layer that a file of a world names in its first line.
 fn layer(path: &Path) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.lines().next()?.strip_prefix("layer: ")?.to_owned())
 }
@@ -118,7 +118,7 @@ fn mods_that_are_deployed_over_the_data_of_their_game_are_followed() {
     fs::write(instance.join("mods/Base/textures/new.dds"), "layer: new\n").unwrap();
     until("a file of a mod is shown", || layer(&mount.join("Textures/NEW.dds")).as_deref() == Some("new"));
     assert!(mount.join("skyrim - MISC.bsa").is_file() && mount.join("tex - textures.BSA").is_file());
-    // Another process sees the mount, and says so.
+    // Another process notices the mount over the data and prints a note.
     let finished = world.run(&dir, &["order", "--json", world.folder("game_dir").to_str().unwrap()]);
     assert!(finished.out.contains("\"data-mounted\""), "{}", finished.out);
     mount.umount(&dir);

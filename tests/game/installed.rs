@@ -1,4 +1,4 @@
-//! `bsafs games` in each world: the game, its folder, its prefix's folders.
+//! `bsafs games` in each world finds the game, its folder and the folders of its prefix.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn the_game_of_every_world_is_found_with_its_folders() {
     for world in worlds::write(&dir) {
         let printed = world.run(&dir, &["games", "--json"]).sound();
         let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        // Other lines are of the machine that runs the test, and of what is not usable.
+        // Other lines name games of the machine that runs the test, or unusable folders.
         let is_of_world = |line: &&Value| {
             line["game_dir"].as_str().is_some_and(|path| Path::new(path).starts_with(&world.root))
         };
@@ -21,12 +21,13 @@ fn the_game_of_every_world_is_found_with_its_folders() {
         let [game] = games[..] else { panic!("{}: {printed}", world.name) };
         assert_eq!(game["game"], world.expected["game"], "{}", world.name);
         for key in ["game_dir", "local_dir", "my_games"] {
-            // OpenMW's settings are a chain of folders: expected.json has the highest, the list of games the first.
+            // OpenMW reads a chain of settings folders. `bsafs games` prints the first, but
+            // expected.json has the highest.
             let expected = match key {
                 "local_dir" | "my_games" if world.name == "openmw-chain" => {
                     Some(world.root.join(world.expected["config_dirs"][1].as_str().unwrap()))
                 }
-                // Where the game never ran there is no folder.
+                // If the game never ran, the folder does not exist.
                 _ => world.path(key),
             };
             assert_eq!(game[key].as_str().map(Path::new), expected.as_deref(), "{}: {key}", world.name);

@@ -1,16 +1,17 @@
-//! What games load, in small worlds that a script outside the project writes: homes with launchers, games and mods.
+//! What games load. Most tests use the small worlds that a script outside the project writes: homes
+//! with launchers, games and mods.
 
 mod caseless;
-mod find; // lists of launchers, in small homes
-mod following; // changes of a game under its mount
+mod find; // finding games from the lists of launchers
+mod following; // changes of a game while it is mounted
 mod installed; // bsafs games
 mod mounts; // bsafs mount
 mod orders; // bsafs order
-mod planned; // plans of trees of their own
+mod planned; // load orders of small trees that the tests write
 mod plugin_headers;
-mod profiles; // profiles, for every command
-mod rules; // rules that the worlds lack, by the commands
-mod settings; // INI, YAML, VDF and others
+mod profiles; // profiles, with every command
+mod rules; // rules that no world covers, through commands
+mod settings; // readers of INI, YAML, VDF and other files
 mod titles; // games without a world
 mod winners; // bsafs which --in, conflicts, diff
 mod worlds;

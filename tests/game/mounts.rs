@@ -1,4 +1,4 @@
-//! `bsafs mount` of each world: who wins each path, what is absent, which plugins are there.
+//! `bsafs mount` of each world: the winner of each path, absent paths, and plugins.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -10,20 +10,20 @@ use super::worlds::{self, World};
 use crate::mounted::{Mounted, TestDir, mount_table};
 use crate::support::Tes3;
 
-/// Mounts by the arguments of a command, on a folder of the test. Warnings are part of the worlds, some of whose files cannot
-/// be used.
+/// Runs a command that mounts on a folder of the test. It may print warnings, because some files of
+/// the worlds are unusable on purpose.
 fn mount(world: &World, dir: &TestDir, arguments: &[&str], mountpoint: &str) -> Mounted {
     let finished = world.run(dir, arguments);
     assert_eq!(finished.code, 0, "{}: {arguments:?}: {}", world.name, finished.err);
     Mounted::at(&dir.path(mountpoint), finished.out)
 }
 
-/// A world by its name; none without the script that writes them.
+/// The world with this name, or `None` if the script that writes the worlds is missing.
 fn world(dir: &TestDir, name: &str) -> Option<World> {
     worlds::write(dir).into_iter().find(|world| world.name == name)
 }
 
-/// The paths of all files below a folder in lower case, and how they are listed.
+/// Maps the lower-case path of each file below a folder to its path as listed.
 fn listed(folder: &Path) -> HashMap<String, PathBuf> {
     let (mut found, mut folders) = (HashMap::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
@@ -72,7 +72,7 @@ fn every_world_shows_the_winner_of_each_path_however_it_is_named() {
                     assert_eq!(mount.read(plugin), fs::read(file).unwrap(), "{label}: {plugin}");
                 }
             }
-            // What is left are plugins, and archives that nothing loads.
+            // The rest are plugins, and archives that nothing loads.
             for (name, path) in listed {
                 let read = fs::read(path).unwrap();
                 assert!(!read.starts_with(b"layer: "), "{label}: {name} is in no layer");
@@ -82,7 +82,7 @@ fn every_world_shows_the_winner_of_each_path_however_it_is_named() {
     }
 }
 
-/// What is in `textures/shared.dds`, which most archives of a world have.
+/// File name of the layer in `textures/shared.dds`, a file that most archives of a world have.
 fn shared(mount: &Mounted) -> String {
     let text = String::from_utf8(mount.read("textures/shared.dds")).unwrap();
     text.lines().next().unwrap().rsplit('/').next().unwrap().to_owned()
@@ -114,7 +114,7 @@ fn a_mount_says_what_it_found_in_six_lines_and_info_the_same_at_length() {
         assert!(lines.len() <= 6, "{label}: {said}");
         let is_by_date = world.expected["precedence"]["loose"] == "newer";
         assert_eq!(said.contains("loose files where they are newer"), is_by_date, "{label}: {said}");
-        // Of each code as many as there are; only loose files that a setting hides are not counted.
+        // The line counts the notes of each code. Loose files that a setting hides are not counted.
         let mut codes = BTreeMap::new();
         for note in world.expected["lint_subjects"].as_array().unwrap() {
             *codes.entry(note["code"].as_str().unwrap()).or_insert(0) += 1;
@@ -123,7 +123,7 @@ fn a_mount_says_what_it_found_in_six_lines_and_info_the_same_at_length() {
         let codes: Vec<String> = codes.iter().map(|(code, notes)| format!("{notes} {code}")).collect();
         let odd = lines.iter().find_map(|line| line.strip_prefix("odd: ")?.split_once(';'));
         assert_eq!(odd.map_or("", |(codes, _)| codes), codes.join(", "), "{label}");
-        // A folder that is two layers is one.
+        // A folder that makes two layers is counted once.
         let folders = world.expected["layers"].as_array().unwrap().iter().filter(|it| it["kind"] == "folder");
         let folders = match folders.count() {
             1 => "1 folder,".to_owned(),

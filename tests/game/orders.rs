@@ -1,4 +1,5 @@
-//! `bsafs order` in each world: layers, plugins, notes, rules; and what it says where there is no one game.
+//! `bsafs order` in each world: layers, plugins, notes and rules. Also what it says if there is no
+//! game, or more than one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::worlds::{self, World};
 use crate::mounted::TestDir;
 
-/// Codes and subjects; subjects that are paths of the world relative to it.
+/// Codes and subjects of notes. Subjects that are paths are relative to the world.
 fn notes(values: &Value, root: &Path) -> BTreeSet<(String, String)> {
     let note = |value: &Value| {
         let subject = value["subject"].as_str().unwrap();
@@ -71,7 +72,7 @@ fn a_saved_profile_of_a_game_an_instance_or_a_settings_file_gives_the_same_order
     }
 }
 
-/// A folder in which Skyrim Special Edition is recognised.
+/// Writes the files that identify Skyrim Special Edition into a folder.
 fn skyrim(folder: &Path) {
     fs::create_dir_all(folder.join("Data")).unwrap();
     fs::write(folder.join("SkyrimSE.exe"), "MZ").unwrap();
@@ -79,7 +80,7 @@ fn skyrim(folder: &Path) {
     fs::write(folder.join("Data/Skyrim - Misc.bsa"), "").unwrap();
 }
 
-/// A world with nothing in it but a home.
+/// A world that is only a home with an empty folder `Games`.
 fn home(dir: &TestDir) -> World {
     let root = dir.path("world");
     fs::create_dir_all(root.join("home/Games")).unwrap();
@@ -167,7 +168,7 @@ fn a_mix_has_the_layers_of_its_sources_in_their_order() {
     fs::write(&profile, format!("archives = [{:?}, {:?}, {:?}]", sources[0], sources[1], sources[2]))
         .unwrap();
     assert_eq!(world.run(&dir, &["order", "--json", profile.to_str().unwrap()]).sound(), printed);
-    // The data folder of a game, named for itself, is a folder like any other.
+    // The data folder of a game, if it is named directly, is an ordinary folder.
     let data = world.run(&dir, &["order", "--json", &below(&game, "Data")]).sound();
     assert!(data.contains("\"game\":\"\""), "{data}");
 }

@@ -1,4 +1,4 @@
-//! Plans of installations on trees of their own: what the worlds lack.
+//! Load orders of small installations that the tests write, for rules that no world covers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use bsafs::game::{
 };
 use tempfile::TempDir;
 
-/// An installation whose folders are made as files are added.
+/// An installation in a temporary folder.
 struct Tree {
     dir: TempDir,
     installation: Installation,
@@ -40,7 +40,7 @@ impl Tree {
         self.dir.path().join(relative)
     }
 
-    /// Writes files, each with its text.
+    /// Writes files with these texts, and makes their folders.
     fn with(self, files: &[(&str, &str)]) -> Self {
         for (relative, text) in files {
             let path = self.path(relative);
@@ -55,7 +55,7 @@ impl Tree {
     }
 }
 
-/// The names of layers, and of folders `name/`.
+/// File names of the layers, lowest first.
 fn layers(order: &LoadOrder) -> Vec<String> {
     order.layers.iter().map(|layer| layer.path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
 }
@@ -252,7 +252,7 @@ fn a_list_of_plugins_that_is_none_is_noted_once() {
     let order = tree.plan();
     let [subject] = notes(&order, NoteCode::FileUnreadable)[..] else { panic!("{:?}", order.notes) };
     assert!(subject.ends_with("local/Plugins.txt"), "{subject}");
-    // One that the user names, mistyped.
+    // The user mistypes the name of a list.
     let overrides = Overrides { plugins: Some(tree.path("plugins.text")), ..Overrides::default() };
     let order = plan_game(&Disk::default(), &tree.installation, &overrides).unwrap();
     let [subject] = notes(&order, NoteCode::FileUnreadable)[..] else { panic!("{:?}", order.notes) };
@@ -282,7 +282,7 @@ fn mods_that_cannot_be_found_are_noted_with_the_cause() {
     let order = plan();
     assert_eq!(layers(&order), ["Data", "One"]);
     assert_eq!(notes(&order, NoteCode::Mo2ModMissing), ["Up", "Disk"]);
-    // Not a note a mod, of which none is missing.
+    // One note on the missing folder, instead of one for each mod.
     fs::write(tree.path("mo2/ModOrganizer.ini"), ini("mod_directory=Q:/Mods")).unwrap();
     let order = plan();
     assert_eq!(layers(&order), ["Data"]);

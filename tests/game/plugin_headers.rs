@@ -1,4 +1,4 @@
-//! Headers of plugins: flags and masters, of every game, cut short or false.
+//! Plugin headers of every game: flags and masters, also if the header is cut short or lies.
 
 use bsafs::game::Header;
 
@@ -6,7 +6,7 @@ fn field(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [kind, &u16::try_from(data.len()).unwrap().to_le_bytes()[..], data].concat()
 }
 
-/// A plugin since Oblivion; `extra` bytes end its record's header.
+/// A plugin of Oblivion or later. `extra` bytes end its record header.
 fn tes4(flags: u32, masters: &[&[u8]], extra: usize) -> Vec<u8> {
     let mut body = field(b"HEDR", &[0; 12]);
     for master in masters {

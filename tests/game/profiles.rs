@@ -1,4 +1,4 @@
-//! Profiles of games and of Mod Organizer 2: every command plans and opens the same layers for one.
+//! Profiles of games and of Mod Organizer 2: every command opens the same layers for a profile.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::mounted::{Finished, Mounted, TestDir, run};
 use crate::support::Tes4;
 use crate::support::home::{own_archive, plugin};
 
-/// Runs the program where no game is installed but in the folder of the test.
+/// Runs bsafs in a home without games, so that it finds only the game of the test.
 fn bsafs(dir: &TestDir, arguments: &[&str]) -> Finished {
     run(dir.bsafs(arguments).env("HOME", dir.path("home")).env_remove("XDG_CONFIG_HOME"))
 }
@@ -19,14 +19,14 @@ fn write(dir: &TestDir, name: &str, content: impl AsRef<[u8]>) {
     fs::write(path, content).unwrap();
 }
 
-/// Skyrim Special Edition in the folder `game`, with archives that nothing loads by itself, and a profile that has settings,
-/// plugins, a rule, a code page and a list of names of its own.
+/// Writes Skyrim Special Edition into `game`, with archives that load only through settings. Its
+/// profile has its own settings, plugins, archive rule, code page and list of names.
 fn write_game(dir: &TestDir) {
     write(dir, "game/SkyrimSE.exe", "MZ");
     write(dir, "game/Data/Skyrim.esm", plugin(4, 1, &[]));
     write(dir, "game/Data/Mod.esp", plugin(4, 0, &[]));
     write(dir, "game/Data/Mod.bsa", own_archive("Mod.bsa", 105));
-    // Without names; one in the code page 1251.
+    // One.bsa stores no names. Two.bsa stores a name in code page 1251.
     let one =
         Tes4::new(105).flags(0).file("misc", "shared.txt", "One.bsa").file("misc", "hidden.txt", "hidden");
     write(dir, "game/Data/One.bsa", one.build());
@@ -123,7 +123,7 @@ fn a_profile_of_folders_and_archives_is_described_and_checked_source_by_source()
     assert_eq!(dir.run(["cat", "p.toml", "loose/a.txt"]).sound(), "a");
     let which = dir.run(["which", "--in", "p.toml", "one/misc/shared.txt"]);
     assert_eq!(which.code, 0, "{which:?}");
-    // What a user says outranks the profile, a default too.
+    // The command line outranks the profile, even if it names the default.
     let opened = dir.run(["list", "--archives=open", "--layout=union", "p.toml"]).sound();
     assert_eq!(
         opened.lines().collect::<Vec<_>>(),
@@ -135,7 +135,8 @@ fn a_profile_of_folders_and_archives_is_described_and_checked_source_by_source()
     );
 }
 
-/// An instance of Mod Organizer 2 in `mo2` with the profiles `Default`, which is selected, and `Größe`.
+/// Writes an instance of Mod Organizer 2 into `mo2`. Its profile `Default` is selected, `Größe` is
+/// not.
 fn write_instance(dir: &TestDir) {
     write_game(dir);
     let game = dir.path("game");
@@ -158,12 +159,12 @@ fn the_folder_of_a_profile_of_mod_organizer_is_a_source_of_every_command() {
     let order = |arguments: &[&str]| bsafs(&dir, &[&["order", "--json"], arguments].concat()).sound();
     let named = order(&["mo2", "--mo2-profile", "Größe"]);
     assert_eq!(layers(&json_lines(&named)[0]), ["Data", "One", "Two"]);
-    // The folder is that of one profile, whichever else is named.
+    // The folder decides, even if `--mo2-profile` names another profile.
     for arguments in [&[folder][..], &["mo2/profiles/Größe/"], &[folder, "--mo2-profile=Default"]] {
         assert_eq!(order(arguments), named, "{arguments:?}");
     }
     assert_eq!(layers(&json_lines(&order(&["mo2/profiles/Default"]))[0]), ["Data", "One"]);
-    // Any other folder of the instance is one of loose files.
+    // Any other folder of the instance is a folder of loose files.
     assert_eq!(layers(&json_lines(&order(&["mo2/mods/Two"]))[0]), ["Two"]);
 
     let different = bsafs(&dir, &["diff", "mo2/profiles/Default", folder, "--compare"]);

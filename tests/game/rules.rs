@@ -1,4 +1,4 @@
-//! Rules that the worlds lack, by the commands: homes with one game each.
+//! Rules that no world covers, tested through commands. Each test writes a home with one game.
 
 use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::worlds::World;
 use crate::mounted::{Mounted, TestDir};
 use crate::support::Tes3;
 
-/// A home with a game in `Games/game`, which a command finds by its folder.
+/// Writes a home with a game in `Games/game`, which commands can find by its folder.
 fn home(dir: &TestDir, files: &[(&str, &[u8])]) -> World {
     let world = World { name: "own".into(), root: dir.path("world"), expected: Value::Null };
     for (path, bytes) in files {
@@ -25,7 +25,7 @@ fn game(world: &World) -> PathBuf {
     world.root.join("home/Games/game")
 }
 
-/// An archive of files that say which one they are from.
+/// An archive whose files contain `from` and its name.
 fn archive(name: &str, paths: &[&str]) -> Vec<u8> {
     let content = format!("from {name}");
     paths.iter().fold(Tes3::new(), |archive, path| archive.file(path, content.as_bytes())).build()
@@ -36,7 +36,7 @@ fn order(world: &World, dir: &TestDir, arguments: &[&str]) -> Value {
     serde_json::from_str(&printed).unwrap()
 }
 
-/// The subjects of the notes of a code; paths from the game's folder on.
+/// Subjects of the notes with a code. Paths are relative to the game's folder.
 fn subjects(order: &Value, code: &str, game: &Path) -> Vec<String> {
     let notes = order["notes"].as_array().unwrap().iter().filter(|note| note["code"] == code);
     let subject = |note: &Value| {
@@ -47,7 +47,7 @@ fn subjects(order: &Value, code: &str, game: &Path) -> Vec<String> {
     notes.map(subject).collect()
 }
 
-/// The names of the layers.
+/// File names of the layers, lowest first.
 fn layers(order: &Value) -> Vec<&str> {
     let layers = order["layers"].as_array().unwrap().iter();
     layers.map(|it| it["path"].as_str().unwrap().rsplit('/').next().unwrap()).collect()
@@ -85,7 +85,7 @@ fn skyrim_has_archives_of_listed_paths_and_notes_on_what_it_may_not_see() {
     mount.umount(&dir);
 }
 
-/// A copy of Oblivion with one archive and the text of its INI file.
+/// Writes a copy of Oblivion with one archive and this text at the end of its INI file.
 fn oblivion(dir: &TestDir, archive: &[u8], ini: &str) -> World {
     let settings = format!("[General]\nbUseMyGamesDirectory=0\n[Archive]\nSArchiveList=A.bsa\n{ini}");
     home(
@@ -99,7 +99,7 @@ fn oblivion(dir: &TestDir, archive: &[u8], ini: &str) -> World {
     )
 }
 
-/// Writes a file that was changed at a time in seconds.
+/// Writes a file with a modification time in seconds since 1970.
 fn write_at(path: &Path, content: &[u8], seconds: u64) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, content).unwrap();

@@ -1,50 +1,50 @@
-//! Games that have no world: how each is recognised, what its settings, plugins and archives make of it, and who wins.
+//! Games that no world covers: how bsafs recognises them, what they load, and which layer wins.
 
 use serde_json::Value;
 
 use crate::mounted::{Mounted, TestDir, run};
 use crate::support::home::{SteamGame, own_archive, plugin};
 
-/// A game of Steam and what is in its folders.
+/// A Steam game and the files in its folders.
 struct Game {
     id: &'static str,
     app: u32,
     installdir: &'static str,
-    /// The names of its folders in My Games and in AppData.
+    /// Names of its folders in My Games and in AppData.
     names: [&'static str; 2],
-    /// The version of its archives.
+    /// Version of its archives.
     version: u32,
-    /// What makes the folder the game's, and its settings.
+    /// The files that identify the game, and its settings.
     files: &'static [(&'static str, &'static str)],
-    /// Names, flags, and on which day they were changed.
+    /// Names, flags, and the days of modification.
     plugins: &'static [(&'static str, u32, u64)],
-    /// All are of day 10.
+    /// Names of archives. All were modified on day 10.
     archives: &'static [&'static str],
-    /// Files of the data folder that contain "loose", and their days.
+    /// Files of the data folder, whose content is "loose", and their days.
     loose: &'static [(&'static str, u64)],
     expected: Expected,
 }
 
-/// What GAMES.md says of it.
+/// What bsafs should do, according to GAMES.md.
 struct Expected {
     plugins: &'static [&'static str],
     /// The layers, lowest first.
     layers: &'static [&'static str],
-    /// The rules of archives and loose files, and the confidence.
+    /// Rule for archives, rule for loose files, confidence.
     rules: [&'static str; 3],
     /// Codes and subjects of notes.
     notes: &'static [(&'static str, &'static str)],
-    /// Paths and what is in them.
+    /// Paths and their contents.
     winners: &'static [(&'static str, &'static str)],
-    /// Paths that are not there.
+    /// Paths that must not exist.
     absent: &'static [&'static str],
 }
 
 const MASTER: u32 = 1;
 const BLUEPRINT: u32 = 0x801;
 
-/// By date, the first archive in load order wins that has a path and is not older than the loose file. A plugin that is no
-/// .esp brings no archive.
+/// In Nehrim the first archive in load order wins that has a path and is not older than the loose
+/// file. Only .esp plugins load archives.
 const NEHRIM: Game = Game {
     id: "nehrim",
     app: 1014940,
@@ -97,7 +97,8 @@ const NEHRIM: Game = Game {
     },
 };
 
-/// The flag makes a master, whatever the extension; of masters, the oldest is first. The first archive wins.
+/// In Fallout 3 a flag makes a plugin a master, whatever its extension. Masters load by date,
+/// oldest first. The first archive wins.
 const FALLOUT3: Game = Game {
     id: "fallout3",
     app: 22370,
@@ -144,7 +145,8 @@ const FALLOUT3: Game = Game {
     },
 };
 
-/// Its own INI files and not Skyrim's, then those of active plugins; only `P.bsa` is attached.
+/// Enderal reads its own INI files instead of Skyrim's, then those of active plugins. A plugin `P`
+/// attaches only `P.bsa`.
 const ENDERAL: Game = Game {
     id: "enderal",
     app: 933480,
@@ -191,7 +193,7 @@ const ENDERAL: Game = Game {
     },
 };
 
-/// As Skyrim Special Edition, with INI files of its own name.
+/// Like Skyrim Special Edition, but with INI files named after Enderal.
 const ENDERALSE: Game = Game {
     id: "enderalse",
     app: 976620,
@@ -250,7 +252,8 @@ const ENDERALSE: Game = Game {
     },
 };
 
-/// `Skyrim.ini` of the game's folder, its own list above the archives of plugins, and no .ccc file.
+/// Skyrim VR reads `Skyrim.ini` from the game's folder and ignores .ccc files. The archives of its
+/// own list rank above those of plugins.
 const SKYRIMVR: Game = Game {
     id: "skyrimvr",
     app: 611670,
@@ -303,8 +306,9 @@ const SKYRIMVR: Game = Game {
     },
 };
 
-/// Settings in the game's folder and by language; a blueprint plugin is active with the one that it belongs to, and last; of
-/// archives, those with four endings are attached. Loose files only as the settings allow.
+/// Starfield has settings in the game's folder and for each language. A blueprint plugin is active
+/// if the plugin that it belongs to is active, and loads last. A plugin attaches archives with four
+/// endings. Loose files load only if the settings allow it.
 const STARFIELD: Game = Game {
     id: "starfield",
     app: 1716740,
@@ -383,7 +387,7 @@ fn install(game: &Game, dir: &TestDir) -> SteamGame {
     installed
 }
 
-/// Texts of a list, without the folders of paths.
+/// The texts under a key, without the folders of paths.
 fn names(values: &Value, key: &str) -> Vec<String> {
     let name = |value: &Value| value[key].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
     values.as_array().unwrap().iter().map(name).collect()
@@ -418,7 +422,7 @@ fn check(game: &Game) {
     let mut found: Vec<_> = codes.zip(subjects).collect();
     found.sort_unstable();
     assert_eq!(found, *notes, "{}", game.id);
-    // Named by its folder it is the same.
+    // Naming the game by its folder gives the same order.
     assert_eq!(bsafs(&["order", "--json", installed.folder.to_str().unwrap()]), printed, "{}", game.id);
 
     let mount = Mounted::at(&dir.path("mnt"), bsafs(&["mount", game.id, "mnt"]));

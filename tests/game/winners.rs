@@ -1,4 +1,4 @@
-//! `bsafs which --in`, `conflicts` and `diff` in each world: the layer of each file is the one that the game reads.
+//! `bsafs which --in`, `conflicts` and `diff` in each world: each file comes from the right layer.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The path of the layer that a file is to come from.
+/// Path of the layer that a file should come from.
 fn winner(world: &World, path: &str) -> Value {
     let layer = world.expected["winners"][path].as_str();
     layer.map_or(Value::Null, |layer| world.root.join(layer).to_str().unwrap().into())
@@ -33,7 +33,7 @@ fn each_file_comes_from_the_layer_that_the_game_reads_it_from() {
             assert_eq!(found["from"]["archive"], winner(&world, path), "{}: {path}", world.name);
             assert!(!found["from"]["why"].as_str().unwrap().is_empty(), "{}: {found}", world.name);
         }
-        // Beside another game, here itself, it keeps its rules.
+        // A game keeps its rules when it is merged with another game, here with itself.
         let mut twice = vec!["which", "--json", "--in", &source];
         twice.extend(&arguments[2..]);
         let again = json_lines(&world.run(&dir, &twice).sound());
@@ -73,7 +73,7 @@ fn in_each_conflict_the_layer_wins_that_the_game_reads_and_counts_add_up() {
         let source = world.source();
         let finished = world.run(&dir, &["conflicts", "--json", "--compare", &source]);
         assert_eq!(finished.code, 0, "{}: {}", world.name, finished.err);
-        // Of the worlds only those of Oblivion have it; the remastered one shares no path.
+        // Only the world of Oblivion has this note. Oblivion Remastered's archives share no path.
         let is_unsure = finished.err.contains("archives-share-path: ");
         assert_eq!(is_unsure, world.name == "oblivion", "{}: {}", world.name, finished.err);
         let (conflicts, layers): (Vec<Value>, Vec<Value>) =
@@ -99,7 +99,7 @@ fn in_each_conflict_the_layer_wins_that_the_game_reads_and_counts_add_up() {
             "{}",
             world.name
         );
-        // A folder of which the game looks at some folders alone is two layers of one path.
+        // If a game reads only some subfolders of a folder, the folder makes two layers.
         let order = world.run(&dir, &["order", "--json", &source]).out;
         let order: Value = serde_json::from_str(&order).unwrap();
         let planned = order["layers"].as_array().unwrap().iter().map(|it| it["path"].clone());

@@ -1,4 +1,5 @@
-//! The worlds of `../shared/games/mkgames.py`, written anew for each test, because their lists hold absolute paths.
+//! The worlds of `../shared/games/mkgames.py`. They hold absolute paths, so each test writes its
+//! own.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,18 +10,18 @@ use serde_json::Value;
 
 use crate::mounted::{Finished, TestDir, run};
 
-/// A world.
+/// A home with launchers, a game and mods, and what the game should load.
 pub(super) struct World {
-    /// Its name.
+    /// Name of the world.
     pub(super) name: String,
-    /// Its folder, to which the paths in [`Self::expected`] are relative.
+    /// Folder of the world. The paths in [`Self::expected`] are relative to it.
     pub(super) root: PathBuf,
-    /// What the game sees.
+    /// What the game should load (expected.json).
     pub(super) expected: Value,
 }
 
 impl World {
-    /// A command of the program with the world's home.
+    /// A bsafs command that uses the world's home.
     pub(super) fn bsafs(&self, dir: &TestDir, arguments: &[&str]) -> Command {
         let mut command = dir.bsafs(arguments);
         command.env("HOME", self.root.join("home")).env("USER", "nobody");
@@ -30,17 +31,17 @@ impl World {
         command
     }
 
-    /// Runs the program with the world's home.
+    /// Runs bsafs with the world's home.
     pub(super) fn run(&self, dir: &TestDir, arguments: &[&str]) -> Finished {
         run(&mut self.bsafs(dir, arguments))
     }
 
-    /// A path that is always there.
+    /// The expected path of a key that every world has.
     pub(super) fn folder(&self, key: &str) -> PathBuf {
         self.root.join(self.expected[key].as_str().unwrap())
     }
 
-    /// Every source by which a user names the game: its id, its folder, its settings, the instance of its manager.
+    /// Every source that can name the game: its id, folder, settings, and its manager's instance.
     pub(super) fn sources(&self) -> Vec<PathBuf> {
         match self.expected["game"].as_str().unwrap() {
             _ if self.expected["mo2_dir"].is_string() => {
@@ -55,7 +56,7 @@ impl World {
         }
     }
 
-    /// The source by which a user names its game.
+    /// The source that a user would name.
     pub(super) fn source(&self) -> String {
         let path =
             |key: &str| self.root.join(self.expected[key].as_str().unwrap()).to_str().unwrap().to_owned();
@@ -66,17 +67,17 @@ impl World {
         }
     }
 
-    /// A path of what is expected, where there is one and it exists.
+    /// The expected path of a key, if the world has the key and the path exists.
     pub(super) fn path(&self, key: &str) -> Option<PathBuf> {
         self.expected[key].as_str().map(|path| self.root.join(path)).filter(|path| path.exists())
     }
 }
 
-/// Writes all worlds into a folder. Where the script is missing it says so on standard error, and there are none.
+/// Writes all worlds into a folder. If the script is missing, says so and returns no worlds.
 pub(super) fn write(dir: &TestDir) -> Vec<World> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/games/mkgames.py");
     if !script.is_file() {
-        // Not by `eprintln!`, of which the test harness shows nothing unless the test fails.
+        // Not `eprintln!`: the test harness shows its output only if the test fails.
         let line = format!("worlds of games: SKIPPED, there is no {}\n", script.display());
         io::stderr().write_all(line.as_bytes()).unwrap();
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Files of settings, of games and of launchers: what is read of correct ones and of damaged ones.
+//! Settings files of games and launchers, well-formed and damaged.
 
 mod ini;
 mod openmw_cfg;

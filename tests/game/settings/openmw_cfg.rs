@@ -1,4 +1,4 @@
-//! The settings of OpenMW: where their paths begin.
+//! OpenMW's settings: what its paths are relative to.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Settings that Qt writes: bytes, escapes and lists.
+//! Settings that Qt writes: byte arrays, escapes and lists.
 
 use bsafs::game::QSettings;
 

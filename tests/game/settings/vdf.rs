@@ -1,4 +1,4 @@
-//! VDF, the text format of Steam, as values with the keys that lead to them.
+//! VDF, Steam's text format: values with the keys that lead to them.
 
 use bsafs::game::visit_vdf;
 

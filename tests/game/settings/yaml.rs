@@ -1,4 +1,4 @@
-//! YAML as values with the keys that lead to them, and documents that would never end.
+//! YAML: values with the keys that lead to them, and documents that would never end.
 
 use bsafs::game::visit_yaml;
 
