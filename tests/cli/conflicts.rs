@@ -1,4 +1,5 @@
-//! `bsafs conflicts`: who wins and who is hidden, equal and different copies, and what is left of each layer.
+//! `bsafs conflicts`: which layer wins, which copies it hides, whether these are equal, and the
+//! counts of each layer.
 
 use std::fs;
 
@@ -8,8 +9,8 @@ use super::{with_a_bad_file, with_a_wrong_checksum};
 use crate::mounted::TestDir;
 use crate::support::{Ba2, Tes3, Tes4};
 
-/// Two archives and a folder above them. `both.txt` is the same in the archives, `misc/all.txt` differs everywhere; nothing
-/// of `low.bsa` is seen.
+/// Two archives and a folder above them. `both.txt` is equal in both archives. `misc/all.txt`
+/// differs in all layers. The upper layers hide all files of `low.bsa`.
 fn three_layers() -> TestDir {
     let dir = TestDir::new();
     let low = Tes3::new().file("misc\\all.txt", b"low").file("both.txt", b"the same");
@@ -133,7 +134,7 @@ fn what_cannot_be_read_is_neither_equal_nor_different() {
     let lines = json_lines(&compared.out);
     assert_eq!((compared.code, &lines[0]["equal"]), (1, &json!([null])));
     assert!(compared.err.contains("sound/bad.wav: "), "{}", compared.err);
-    // Of a file whose size differs nothing is read.
+    // `wrong.wav` has no copy in another layer, so it is not read and causes no error.
     let compared = dir.run(["conflicts", "--compare", "--json", "wrong.bsa", "bad.bsa"]).sound();
     let good_wav = json_lines(&compared)[0].clone();
     assert_eq!((&good_wav["path"], &good_wav["equal"]), (&"sound/good.wav".into(), &json!([true])));
@@ -148,7 +149,7 @@ fn many_large_files_are_compared_whole() {
         fs::create_dir(dir.path(layer)).unwrap();
         for nth in 0..40 {
             let mut bytes = vec![nth; 3 << 20];
-            // Every other one differs, in its last byte alone.
+            // Every other file differs, in its last byte only.
             bytes[(3 << 20) - 1] = if layer == "two" && nth % 2 == 1 { 0xFF } else { 0 };
             fs::write(dir.path(format!("{layer}/{nth:02}.dds")), bytes).unwrap();
         }
@@ -180,7 +181,7 @@ fn a_file_without_a_name_takes_part_by_the_path_that_another_layer_has_for_it() 
         assert_eq!(conflict["hidden"], json!([{"layer": dir.path(sources[0]), "why": ""}]));
         let files: u64 = layers.iter().map(|layer| layer["files"].as_u64().unwrap()).sum();
         assert_eq!((layers.len(), files), (2, 3));
-        // A mount shows the same, and what is known by its hash alone still opens by its path.
+        // A mount has the same winner, and still opens the file that is listed by its hash.
         let mount = dir.mount(sources);
         assert_eq!(mount.read("misc/Example.txt"), winner.as_bytes());
         assert_eq!(mount.read("misc/alone.txt"), b"alone");

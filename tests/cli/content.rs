@@ -1,4 +1,4 @@
-//! `bsafs cat` and `bsafs extract`: the bytes, where they are written, and where they never are.
+//! `bsafs cat` and `bsafs extract`: which bytes they write, and where they never write.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -24,7 +24,7 @@ fn every_file_of_every_sample_is_extracted_completely() {
         let written = files(&out);
         assert_eq!(written.len(), count, "{}", sample.name);
         for (path, content) in &sample.files {
-            // Folders that are stored in two spellings are written as one of them.
+            // If an archive stores two spellings of a folder, `extract` writes one of them.
             let path = out.join(path).to_str().unwrap().to_lowercase();
             let found = written.iter().find(|it| it.to_str().unwrap().to_lowercase() == path);
             assert!(fs::read(found.expect(&path)).unwrap() == *content, "{path}");
@@ -32,7 +32,7 @@ fn every_file_of_every_sample_is_extracted_completely() {
     }
 }
 
-/// All files below a folder.
+/// The paths of all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
@@ -102,7 +102,7 @@ fn a_file_whose_checksum_is_wrong_is_written_with_salvage_and_a_warning() {
     assert!(finished.err.starts_with(&format!("bsafs: warn: sound/wrong.wav: {what}")), "{finished:?}");
     assert_eq!(finished.err.lines().count(), 1, "{finished:?}");
     assert!(fs::read(dir.path("out/sound/wrong.wav")).unwrap() == content);
-    // Nothing that is not there is made up.
+    // Salvage does not make up bytes that are missing.
     dir.archive("bad.bsa", &with_a_bad_file());
     assert_eq!(dir.run(["cat", "bad.bsa", "sound/bad.wav", "--salvage"]).code, 65);
 }
@@ -233,7 +233,7 @@ fn extract_keeps_a_good_file_that_is_there_when_the_copy_in_the_archive_is_bad()
     let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
     assert_eq!((finished.code, finished.err.lines().count()), (1, 1), "{finished:?}");
     assert_eq!(fs::read(dir.path("out/sound/bad.wav")).unwrap(), b"mine, and good");
-    // Nothing that was begun is left either.
+    // No half-written file is left either.
     assert_eq!(files(&dir.path("out")).len(), 4);
 }
 

@@ -1,4 +1,4 @@
-//! `bsafs diff`: what was added, removed and changed, with and without a look at the bytes.
+//! `bsafs diff`: what was added, removed and changed, with and without comparing bytes.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::with_a_bad_file;
 use crate::mounted::TestDir;
 use crate::support::{Ba2, Tes3, Tes4};
 
-/// An archive, and a folder that differs from it in every way in which a file can.
+/// An archive, and a folder with a file for every kind of difference.
 fn old_and_new() -> TestDir {
     let dir = TestDir::new();
     let old = Tes4::new(104)

@@ -1,4 +1,4 @@
-//! Help, the manual and completions: all commands are in all of them.
+//! Help, manual and completions include every command.
 
 use std::env;
 use std::fs;
@@ -9,7 +9,7 @@ use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
 
-/// Every command that the help lists, in its order.
+/// Every command, in the order of the help.
 pub(crate) const COMMANDS: &[&str] = &[
     "mount",
     "umount",
@@ -46,7 +46,7 @@ fn help_lists_every_command_and_each_has_help_of_its_own() {
         assert!(own.contains(&format!("Usage: bsafs {command}")), "{own}");
         assert_eq!(dir.run(["help", command]).sound(), own);
     }
-    // And no command that is missing above.
+    // The help lists no command that is missing above.
     let listed =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names: Vec<&str> = listed
@@ -56,13 +56,13 @@ fn help_lists_every_command_and_each_has_help_of_its_own() {
     assert_eq!(names, COMMANDS.iter().copied().chain(["help"]).collect::<Vec<_>>());
 }
 
-/// All words of the help and the manual are in tests/data, so that a change of wording shows in the diff of its commit.
-/// `BSAFS_UPDATE=1 cargo test snapshot` writes them again.
+/// The help and the manual are stored in tests/data, so that a change of wording shows in the diff
+/// of its commit. `BSAFS_UPDATE=1 cargo test snapshot` writes them again.
 #[test]
 #[cfg(feature = "pictures")]
 fn the_help_and_the_manual_are_those_of_the_snapshot() {
     let dir = TestDir::new();
-    // The width of the terminal, colours and the values of variables are in the environment.
+    // The output depends on the environment: terminal width, colours, values of variables.
     let printed = |arguments: &[&str]| run(dir.bsafs(arguments).env_clear().env("COLUMNS", "100")).sound();
     let mut help = format!("$ bsafs --help\n{}", printed(&["--help"]));
     for command in COMMANDS {
@@ -109,7 +109,7 @@ fn every_mount_option_is_accepted_and_is_in_help_manual_and_completions() {
         assert!(help.contains(&format!("- {name}:")), "{name} is not in the help:\n{help}");
         assert!(manual.contains(&format!("fB{name}fR")), "{name} is not in the manual:\n{manual}");
         assert!(completed(&format!("bsafs mount -o {name}")).contains(name), "{name} is not completed");
-        // The archive is missed only after all options are read.
+        // bsafs reports the missing archive only after it has accepted all options.
         let finished = dir.run(["mount", "no-such.bsa", "mnt", "-f", "-o", &format!("{name}{example}")]);
         let missing =
             ["bsafs: no-such.bsa: no such file or folder\n", "bsafs: names.txt: no such file or folder\n"];
@@ -193,7 +193,7 @@ fn the_unit_starts_anew_what_a_restart_can_mend_and_not_for_ever() {
     let prevented: Vec<&str> = value("RestartPreventExitStatus").split(' ').collect();
     let named = |code: &str| Exit::ALL.iter().find(|(exit, _)| (*exit as i32).to_string() == code);
     assert!(prevented.iter().all(|code| named(code).is_some()), "{prevented:?}");
-    // Broken connections and archives that come later.
+    // A restart helps if a connection broke (74) or if an archive appears later (66).
     assert!(!prevented.contains(&"74") && !prevented.contains(&"66"));
     assert!(value("Documentation").starts_with("man:bsafs(1)"));
 }

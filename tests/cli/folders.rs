@@ -1,4 +1,4 @@
-//! Folders of loose files as sources of the commands that do not mount.
+//! Folders of loose files as sources of commands that do not mount.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use super::with_a_bad_file;
 use crate::mounted::TestDir;
 use crate::support::Tes3;
 
-/// A folder with an archive, and loose files of which one hides a file of the archive.
+/// A folder with an archive and loose files. One of these hides a file of the archive.
 fn data() -> TestDir {
     let dir = TestDir::new();
     fs::create_dir_all(dir.path("Data/Misc")).unwrap();
@@ -90,7 +90,7 @@ fn verify_reads_loose_files_and_every_archive_of_the_folder() {
         out,
         format!("{}: 2 files, all sound\nData: 2 files, all sound\n", dir.path("Data/a.bsa").display())
     );
-    // Hidden by the loose files of a folder or not: each archive is checked by itself.
+    // Each archive is checked separately, even if loose files hide its files.
     dir.archive("Data/b.bsa", &with_a_bad_file());
     let finished = dir.run(["verify", "Data"]);
     assert_eq!(finished.code, 1);

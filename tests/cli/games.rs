@@ -1,4 +1,4 @@
-//! `bsafs games`: lines for people and for programs, and what is said where no game is found.
+//! `bsafs games`: output for people and as JSON, and the message if no game is found.
 
 use std::ffi::OsStr;
 use std::fs;

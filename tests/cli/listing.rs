@@ -1,4 +1,4 @@
-//! `bsafs list`: paths, sizes, patterns, and machine-readable forms.
+//! `bsafs list`: paths, sizes, patterns and machine-readable output.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -17,7 +17,7 @@ fn every_sample_is_listed_as_a_mount_shows_it() {
         dir.sample(&sample);
         let listed = dir.run(["list", "--json", &sample.name]).sound();
         let lines: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        // Folders that are stored in two spellings are listed by one of them.
+        // If an archive stores two spellings of a folder, `list` shows one of them.
         let sizes: BTreeMap<String, u64> = lines
             .iter()
             .map(|line| (line["path"].as_str().unwrap().to_lowercase(), line["size"].as_u64().unwrap()))

@@ -1,4 +1,4 @@
-//! Every command that needs no mount, as users run it: output, exit codes, and files written.
+//! Every command that needs no mount, run as a user runs it: output, exit codes, written files.
 
 mod about; // info and verify
 mod conflicts; // conflicts
@@ -8,17 +8,17 @@ pub(crate) mod documents; // help, manual, completions
 mod folders; // folders of loose files
 mod games; // games
 mod listing; // list
-mod terminal; // what a terminal is kept from
+mod terminal; // hostile names on a terminal
 #[cfg(feature = "pictures")]
 mod thumbnail; // thumbnail
-mod usage; // mistyped commands, messages, quiet
+mod usage; // mistyped commands, messages, --quiet
 mod which; // which --in
 
 use crate::support::content::{noise, text};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes4, Tes4File, pack};
 
-/// An archive with one file that cannot be decoded, `sound/bad.wav`, between good ones.
+/// An archive of good files and one that cannot be decoded, `sound/bad.wav`.
 fn with_a_bad_file() -> Vec<u8> {
     Tes4::new(104)
         .flags(FOLDER_NAMES | FILE_NAMES | PACKED)
@@ -29,8 +29,8 @@ fn with_a_bad_file() -> Vec<u8> {
         .build()
 }
 
-/// An archive with one file whose checksum is wrong, `sound/wrong.wav`, beside a good one; what is wrong with it, and its
-/// content.
+/// An archive of a good file and one whose checksum is wrong, `sound/wrong.wav`. Also returns what
+/// bsafs says of the wrong file, and its content.
 fn with_a_wrong_checksum() -> (Vec<u8>, String, Vec<u8>) {
     let content = text(3, 9_000);
     let stream = pack::with_wrong_checksum(pack::zlib(&content));
@@ -46,7 +46,7 @@ fn with_a_wrong_checksum() -> (Vec<u8>, String, Vec<u8>) {
     (archive.build(), what, content)
 }
 
-/// An archive whose listing is larger than the buffer of a pipe.
+/// An archive whose listing is larger than a pipe's buffer.
 fn with_many_files() -> Vec<u8> {
     let name = |nth: usize| format!("{nth:06}_{}.txt", "x".repeat(80));
     (0..6_000).fold(Tes4::new(104), |archive, nth| archive.file("many", name(nth), b"")).build()

@@ -1,21 +1,23 @@
-//! What a terminal is kept from: names of strangers that would command it. `script` is the terminal.
+//! Hostile names never reach a terminal as control characters. `script` provides the terminal.
 
 use std::process::Command;
 
 use crate::mounted::{Finished, TestDir, run};
 use crate::support::{Tes3, Tes4};
 
-/// A command of the program whose standard output and standard error are a terminal.
+/// Runs bsafs with standard output and standard error on a terminal.
 fn on_a_terminal(dir: &TestDir, command: &str) -> Finished {
     let program = env!("CARGO_BIN_EXE_bsafs");
     let line = format!("'{program}' {command}");
     let mut script = Command::new("script");
-    // Whatever shell the user has would read the line; and no two write control characters alike.
+    // `script` runs the line with the user's shell, so the test sets a known one. Shells disagree
+    // on how to write control characters, so the name comes in a variable.
     script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").env("HOSTILE", HOSTILE);
     run(script.current_dir(dir.path("")))
 }
 
-/// An archive whose name commands a terminal, as its stored names do; for the shell it is `"$HOSTILE"`.
+/// File name of an archive that contains a command for terminals, as do the names that it stores. A
+/// shell line writes it as `"$HOSTILE"`.
 const HOSTILE: &str = "a\x1b[31m.bsa";
 
 fn hostile(dir: &TestDir) -> &'static str {

@@ -1,4 +1,4 @@
-//! `bsafs thumbnail`: pictures of files, where they are written, and what is refused.
+//! `bsafs thumbnail`: pictures of textures, where they are written, and what is refused.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -6,13 +6,13 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use crate::mounted::TestDir;
 use crate::support::dds;
 
-/// A texture of one red: BC1, whose two colours are the same.
+/// A BC1 texture that is all red: both colours of each block are red.
 fn red(width: u16, height: u16) -> Vec<u8> {
     let blocks = usize::from(width).div_ceil(4) * usize::from(height).div_ceil(4);
     [dds::header(dds::BC1, width, height, 1, false), [0, 0xF8, 0, 0xF8, 0, 0, 0, 0].repeat(blocks)].concat()
 }
 
-/// Width and height that a PNG states.
+/// Width and height in a PNG's header.
 fn sides(png: &[u8]) -> (u32, u32) {
     assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.ends_with(b"IEND\xAE\x42\x60\x82"));
     let number = |at: usize| u32::from_be_bytes(*png[at..].first_chunk().unwrap());

@@ -1,4 +1,4 @@
-//! Commands that are mistyped, and how quiet quiet is.
+//! Mistyped commands, the wording of messages, and what `--quiet` still prints.
 
 use std::fs;
 use std::process::Command;
@@ -100,7 +100,7 @@ fn lines_have_priorities_only_where_the_journal_reads_standard_error() {
         command.env("JOURNAL_STREAM", stream);
         run(&mut command).err
     };
-    // A shell that redirected it leaves the variable as it is.
+    // If standard error is redirected, JOURNAL_STREAM keeps its value but no longer matches.
     assert!(extract("8:12345").starts_with("bsafs: sound/bad.wav: "));
     let journal = |arguments: &str| {
         let script = format!("JOURNAL_STREAM=$(stat -Lc %d:%i /dev/fd/2) exec \"$0\" {arguments}");

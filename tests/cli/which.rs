@@ -1,4 +1,4 @@
-//! `bsafs which --in`: where a file comes from, without a mount.
+//! `bsafs which --in`: which layer a file comes from, without a mount.
 
 use std::fs;
 
