@@ -1,5 +1,5 @@
-//! Archives that change while they are in use: reads give the old bytes or an error, never a mixture. What changes no
-//! content (links, names, owners, permissions, attributes) changes no read.
+//! Archives that change while in use: a read gives the old bytes or an error, never a mixture.
+//! Changes that keep the content (links, names, owners, permissions, attributes) affect no read.
 
 use std::fs::{self, File, FileTimes, Permissions};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown};
@@ -12,7 +12,7 @@ use bsafs::content::Reason;
 use super::Opened;
 use crate::support::Tes3;
 
-/// Where the names begin in a TES3 archive of two files: behind the header, two records and two name offsets.
+/// Offset of the names in a TES3 archive of two files, after header, records and name offsets.
 const NAMES_AT: u64 = 12 + 2 * 8 + 2 * 4;
 
 const OLD: &[u8] = b"the bytes that were there";
@@ -26,8 +26,8 @@ fn ctime(path: &Path) -> (i64, i64) {
     (metadata.ctime(), metadata.ctime_nsec())
 }
 
-/// Overwrites a byte of the archive's tables and restores its times, until the clock of change times has ticked: it ticks
-/// every few milliseconds, and a change within one tick is noticed only later.
+/// Overwrites a byte of the archive's tables and restores its times, until the change time moves.
+/// Its clock ticks every few milliseconds, and bsafs notices a change within one tick only later.
 fn overwrite_tables_and_restore_times(path: &Path) {
     let (before, moved) = (fs::metadata(path).unwrap(), ctime(path));
     let times =
@@ -41,7 +41,7 @@ fn overwrite_tables_and_restore_times(path: &Path) {
     assert_eq!((after.len(), after.modified().unwrap()), (before.len(), before.modified().unwrap()));
 }
 
-/// Repeats something that moves the change time and nothing else that a reader could see, until it has moved.
+/// Repeats an act until the change time moves, which must be all that a reader can notice.
 fn repeat_until_ctime_moves(path: &Path, act: impl Fn()) {
     let before = ctime(path);
     while ctime(path) == before {
@@ -131,7 +131,7 @@ fn renames_links_permissions_and_removal_keep_the_bytes_readable() {
     }
 }
 
-/// An archive stays readable after each of several acts that move its ctime and change no content.
+/// Checks that an archive stays readable after acts that move its change time but not its content.
 fn assert_stays_readable(what: &str, act: impl Fn(&Path)) {
     let opened = opened();
     let path = opened.path();
@@ -139,7 +139,7 @@ fn assert_stays_readable(what: &str, act: impl Fn(&Path)) {
         repeat_until_ctime_moves(&path, || act(&path));
         assert_old(&opened, what);
     }
-    // A change is found afterwards as well.
+    // A real change afterwards is still noticed.
     overwrite_tables_and_restore_times(&path);
     assert_changed(&opened, what);
 }
@@ -176,7 +176,8 @@ fn permissions_changed_and_put_back_keep_the_bytes_readable() {
 
 #[test]
 fn an_owner_changed_and_put_back_keeps_the_bytes_readable() {
-    // Other users may give a file only to themselves, which moves the ctime as well.
+    // Users other than root may give a file only to themselves, but that moves the change time,
+    // too.
     let (uid, other) = match rustix::process::geteuid() {
         root if root.is_root() => (0, 65_534),
         user => (user.as_raw(), user.as_raw()),

@@ -1,4 +1,4 @@
-//! How often extents are decoded, how much is read for it, and how much is cached.
+//! How often extents are decoded, how many bytes that reads, and how many are cached.
 
 use std::sync::Barrier;
 use std::thread;
@@ -15,7 +15,7 @@ fn zlib_archive() -> Tes4 {
     Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED)
 }
 
-/// 64 MiB that pack well, and are made fast.
+/// 64 MiB that compress well and are quick to make.
 fn large() -> Vec<u8> {
     text(1, MIB as usize).repeat(64)
 }
@@ -125,10 +125,10 @@ fn a_second_read_of_a_small_entry_decodes_all_of_it() {
     let opened = Opened::one(&zlib_archive().file("f", "a.bin", &content[..]).build());
     assert!(opened.read("f/a.bin", 0, 16 << 10).unwrap() == content[..16 << 10]);
     assert_eq!(opened.store.decoded_bytes(), 16 * KIB);
-    // A second read is that of a reader who goes on.
+    // In a small entry, a second read decodes the whole entry, because the reader seems to go on.
     assert!(opened.read("f/a.bin", 16 << 10, 32 << 10).unwrap() == content[16 << 10..48 << 10]);
     assert_eq!(opened.store.decoded_bytes(), 16 * KIB + 200_000);
-    // A half of an entry is no prefix.
+    // A prefix is decoded alone only if it is at most a quarter of the entry.
     let opened = Opened::one(&zlib_archive().file("f", "a.bin", &content[..40_000]).build());
     assert!(opened.read("f/a.bin", 0, 16 << 10).unwrap() == content[..16 << 10]);
     assert_eq!(opened.store.decoded_bytes(), 40_000);
@@ -212,7 +212,8 @@ fn the_cache_is_back_at_its_budget_after_many_readers_of_many_files() {
             });
         }
     });
-    // All readers were to come back: each file was decoded once, although not all of them fit.
+    // The store expects all readers to return, so it decodes each file once, although they do not
+    // all fit into the cache.
     let decoded: u64 = (0..FILES).map(|n| content(n).len() as u64).sum();
     assert!(opened.store.decoded_bytes() <= decoded + 600 * 64 * KIB, "decoded again and again");
     assert!(opened.store.cached_bytes().0 > MIB && opened.store.is_to_be_trimmed());

@@ -1,4 +1,4 @@
-//! Bad entries: each gives an error with its reason, is reported once, and leaves the others readable.
+//! Bad entries: each gives an error with its reason, is reported once, and affects no other entry.
 
 use bsafs::content::Reason;
 use bsafs::content::codec::DecodeError;
@@ -20,7 +20,7 @@ fn corrupt(what: &str) -> Reason {
     Reason::Decode(DecodeError::Corrupt(what.into()))
 }
 
-/// A bad file beside a good one, in an archive of version 104 or 105.
+/// An archive of version 104 or 105 with a bad file and a good one.
 fn tes4(version: u32, flags: u32, bad: Tes4File) -> Vec<u8> {
     let flags = FOLDER_NAMES | FILE_NAMES | flags;
     Tes4::new(version).flags(flags).add("f", bad).file("f", "good.txt", "as it should be").build()
@@ -130,7 +130,7 @@ fn each_kind_of_bad_entry_gives_its_reason_and_the_others_stay_readable() {
         assert!(opened.store.size(id) > 0, "{what}: a bad file looks like a sound empty one");
         let reason =
             if says.starts_with("it claims to unpack to 5000 ") { Reason::Size(5000) } else { reason };
-        // From the middle, the beginning, whole; copied and checked: always the same fault.
+        // A part, the whole file, a copy and a check all give the same fault.
         let error = opened.read("f/bad.txt", 0, 10).expect_err(what);
         assert_eq!(error.reason, reason, "{what}");
         assert_eq!(error.reason.to_string(), says, "{what}");
@@ -148,7 +148,7 @@ fn each_kind_of_bad_entry_gives_its_reason_and_the_others_stay_readable() {
     }
 }
 
-/// Archives whose file `f/bad.txt` has a wrong checksum and holds this text.
+/// Archives whose `f/bad.txt` has a wrong checksum: its name in errors, the archive, the content.
 fn suspects() -> [(&'static str, Vec<u8>, Vec<u8>); 4] {
     let (short, long) = (text(1, 5_000), text(1, 300_000));
     let zlib = |content: &[u8]| pack::with_wrong_checksum(pack::zlib(content));
@@ -162,7 +162,7 @@ fn suspects() -> [(&'static str, Vec<u8>, Vec<u8>); 4] {
     ]
 }
 
-/// Whether an error says that this checksum is wrong, such as `zlib stream: its Adler-32`.
+/// Whether an error names this checksum as wrong, such as `zlib stream: its Adler-32`.
 fn is_of(reason: &Reason, what: &str) -> bool {
     let (stream, checksum) = what.split_once(": ").unwrap();
     let begins = format!("the {stream} is damaged: {checksum} is ");

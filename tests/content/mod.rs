@@ -1,4 +1,5 @@
-//! Bytes: every range of every file, decoded no more often than promised, and the errors of bad entries and changed archives.
+//! The bytes of files: every range of every file, how often they are decoded, and the errors of bad
+//! entries and changed archives.
 
 mod changed;
 mod codec;
@@ -19,7 +20,7 @@ use tempfile::TempDir;
 
 use crate::support;
 
-/// Archives on the disk, opened, and their files by path in lower case.
+/// Opened archives on the disk, and the entry of each file by its path in lower case.
 struct Opened {
     store: Store,
     files: BTreeMap<String, EntryId>,
@@ -27,7 +28,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// Archives of these bytes, each a layer of its own; paths are led by the layer's number.
+    /// Writes and opens archives. Each is a layer, and its paths begin with the layer's number.
     fn new(archives: &[&[u8]], cache: u64, limits: Limits) -> Self {
         let folder = TempDir::new().unwrap();
         let mut store = Store::new(cache, limits);
@@ -60,7 +61,7 @@ impl Opened {
         Self { store, files, folder }
     }
 
-    /// One archive and a large cache; paths are as in the archive.
+    /// Opens one archive with a large cache. Paths are as in the archive.
     fn one(bytes: &[u8]) -> Self {
         Self::with_cache(bytes, 64 << 20)
     }
@@ -72,7 +73,7 @@ impl Opened {
         opened
     }
 
-    /// Where the first archive lies.
+    /// Path of the first archive.
     fn path(&self) -> PathBuf {
         path_in(self.folder.path(), 0)
     }
@@ -88,7 +89,7 @@ impl Opened {
         self.store.read_at(self.id(path), offset, len, <[u8]>::to_vec)
     }
 
-    /// A whole file in one request.
+    /// Reads a whole file in one request.
     fn whole(&self, path: &str) -> Result<Vec<u8>, EntryError> {
         self.read(path, 0, u32::try_from(self.store.size(self.id(path))).unwrap())
     }
@@ -98,7 +99,7 @@ fn path_in(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("{number}.archive"))
 }
 
-/// Every sample in one store whose cache is too small for all, and the content of each file.
+/// All samples in one store, whose cache is too small for them, and the content of each file.
 struct Samples {
     opened: Opened,
     files: Vec<(EntryId, String, Vec<u8>)>,
@@ -139,8 +140,8 @@ fn every_sample_gives_its_size_and_all_bytes_read_copied_and_checked() {
     }
 }
 
-/// Offsets where something may go wrong: both ends, behind the two lengths of DDS headers, around the prefix; and all
-/// others.
+/// Any offset, and more often a risky one: near either end of a file, near the end of a DDS header
+/// of either length, near the end of a prefix.
 fn offset(size: u64) -> impl Strategy<Value = u64> {
     let near = proptest::sample::select(vec![0, 128, 148, 4096, 16 << 10, 64 << 10, 512 << 10, size]);
     prop_oneof![(near, 0..8_u64).prop_map(|(at, by)| (at + by).saturating_sub(4)), 0..=size + 2,]

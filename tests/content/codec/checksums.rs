@@ -1,4 +1,4 @@
-//! Tests of checksums: where there is one, a flipped bit gives the right bytes or an error.
+//! Checksums: if a stream has one, a flipped bit gives the right bytes or an error.
 
 use std::io::Write;
 use std::ops::Range;
@@ -11,8 +11,8 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
 
 use super::{frame_of, linked_frame_of, sample};
 
-/// Decodes `packed` once for every bit of it that `step` hits, that bit flipped. `check` gets the bit's byte, what came,
-/// and whether the bytes are right.
+/// Flips every `step`th bit of `packed` in turn and decodes the result. `check` gets the index of
+/// the changed byte, the result, and whether the bytes are right.
 fn flip_bits(
     codec: Codec,
     packed: &[u8],
@@ -55,7 +55,7 @@ fn no_flipped_bit_of_a_zlib_stream_gives_wrong_bytes() {
     }
 }
 
-/// Where in a frame the bytes of its blocks are.
+/// The ranges of a frame that contain the bytes of its blocks.
 fn blocks(frame: &[u8], header: usize, checksums: bool) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let mut at = header;
@@ -85,7 +85,7 @@ fn no_flipped_bit_of_an_lz4_frame_with_checksums_gives_wrong_bytes() {
                         let what =
                             format!("{len} bytes, {mode:?}, checksums {of_blocks} {of_content}, byte {at}");
                         let is_data = blocks.iter().any(|block| block.contains(&at));
-                        // The checksum of a block does not cover the word in front of it.
+                        // A block's checksum does not cover the length word before the block.
                         if of_content || is_data || at < header {
                             assert!(result.is_err() || is_right, "{what}: {result:?}");
                         }
@@ -105,7 +105,7 @@ fn a_wrong_checksum_of_an_lz4_frame_is_an_error_that_gives_both_values_and_all_b
         let bytes = sample(len);
         let packed = linked_frame_of(&bytes);
         let end = packed.len();
-        // A block's checksum stands in front of the end mark and the content checksum.
+        // The last block's checksum stands before the end mark and the content checksum.
         for (at, name, digits) in [(6, "header", 2), (end - 9, "block", 8), (end - 1, "content", 8)] {
             let mut packed = packed.clone();
             packed[at] ^= 1;

@@ -1,4 +1,4 @@
-//! LZ4 blocks without a frame, whole and in part.
+//! LZ4 blocks without a frame, decoded completely and as a prefix.
 
 use bsafs::content::codec::{self, DecodeError, Quirk};
 use bsafs::format::Codec;
@@ -38,7 +38,7 @@ fn a_match_to_nowhere_is_refused_in_a_prefix_as_in_the_whole() {
 #[test]
 fn the_part_decoder_agrees_with_the_block_decoder() {
     for len in 1..600 {
-        // One byte over and over, then ever longer periods: overlapping matches of every offset.
+        // Ever longer periods, from one byte on, give overlapping matches of every offset.
         let bytes: Vec<u8> = (0..2000).map(|i| (i % len % 251) as u8).collect();
         let packed = lz4_flex::block::compress(&bytes);
         for size in [1, len, 1999, 2000] {

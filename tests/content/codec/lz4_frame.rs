@@ -1,4 +1,4 @@
-//! LZ4 frames: every option, several frames, and what is a quirk or an error.
+//! LZ4 frames: every option, several frames in a row, quirks and errors.
 
 use bsafs::content::codec::{self, DecodeError, Quirk};
 use bsafs::format::Codec;
@@ -6,7 +6,7 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
 
 use super::{error_of, frame_of, linked_frame_of, quirk_of, sample};
 
-/// The first word of a frame.
+/// First word of a frame.
 const MAGIC: u32 = 0x184d_2204;
 
 fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
@@ -51,7 +51,7 @@ fn matches_reach_back_over_blocks_of_four_mib() {
 
 #[test]
 fn blocks_that_do_not_pack_are_copied() {
-    // The top bytes of a multiplicative sequence: no four of them repeat.
+    // The top bytes of a multiplicative sequence, in which no four bytes repeat.
     let bytes: Vec<u8> =
         (0..150_000_u32).map(|i| (i.wrapping_mul(i).wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
     let packed = frame_of(&bytes, FrameInfo::new().block_size(BlockSize::Max64KB));
@@ -77,7 +77,7 @@ fn several_frames_are_one_file_and_foreign_ones_are_skipped() {
 #[test]
 fn a_frame_does_not_reach_back_into_the_frame_before() {
     let mut packed = linked_frame_of(b"abcdefgh");
-    // One block: a match of four bytes, four bytes back, and the literal `x`.
+    // One block: a match of four bytes at distance four, and the literal `x`.
     packed.extend(b"\x04\x22\x4d\x18\x40\x40\xc0\x05\0\0\0\x00\x04\0\x10x\0\0\0\0");
     assert!(error(&packed, 13).contains("damaged after 8 of 13 bytes"), "{}", error(&packed, 13));
 }
@@ -88,7 +88,7 @@ fn a_frame_damaged_after_its_last_byte_gives_all_bytes_and_a_quirk() {
         let bytes = sample(len);
         let mut packed = linked_frame_of(&bytes);
         let end = packed.len();
-        // The content checksum and the end mark, then the last block's checksum.
+        // The cuts remove the content checksum, then the end mark, then the last block's checksum.
         for cut in 1..=12 {
             assert_eq!(quirk(&packed[..end - cut], &bytes), Some(Quirk::Unended), "{cut} cut of {len}");
         }

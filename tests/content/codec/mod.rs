@@ -1,9 +1,9 @@
-//! Codecs: what they decode, what they refuse and in which words; and the bytes and streams of these tests.
+//! Codecs: what they decode, what they refuse, and how errors are worded.
 
-mod checksums; // where there is a checksum, no flipped bit gives wrong bytes
+mod checksums; // a flipped bit is noticed if there is a checksum
 mod lz4_block;
 mod lz4_frame;
-mod table; // all codecs alike
+mod table; // properties of all codecs
 mod xmem;
 mod zlib;
 
@@ -14,7 +14,7 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 type Decode = fn(&[u8], &mut [u8]) -> Result<Option<Quirk>, DecodeError>;
 
-/// Bytes that pack about two to one, with matches near and far.
+/// Bytes that compress about two to one, with matches near and far.
 fn sample(len: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut bytes = Vec::with_capacity(len + 64);
@@ -37,7 +37,7 @@ fn sample(len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Decodes `packed` into `bytes.len()` bytes and compares them.
+/// Decodes `packed`, asserts that the result is `bytes`, and returns the quirk.
 fn quirk_of(decode: Decode, packed: &[u8], bytes: &[u8]) -> Option<Quirk> {
     let mut out = vec![0xaa; bytes.len()];
     let quirk = decode(packed, &mut out).unwrap();

@@ -1,4 +1,4 @@
-//! All codecs alike: empty files, prefixes, cuts, flipped bytes, and bytes at random.
+//! Properties of all codecs: empty files, prefixes, cuts, flipped bytes and random bytes.
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ const ALL: [Codec; 7] = [
     Codec::Unsupported,
 ];
 
-/// The payload of `bytes` in each codec that there is an encoder for.
+/// The payload of `bytes` in each codec for which the tests have an encoder.
 fn payloads(bytes: &[u8]) -> Vec<(Codec, Vec<u8>)> {
     vec![
         (Codec::Stored, bytes.to_vec()),
@@ -65,7 +65,7 @@ fn a_prefix_equals_the_first_bytes_of_the_whole_however_much_of_the_payload_is_t
                 let len_decoded = prefix(codec, &packed[..cut], &mut out).unwrap();
                 assert!(out[..len_decoded] == bytes[..len_decoded], "{codec:?} cut to {cut} differs");
                 assert!(len_decoded >= before, "{codec:?}: more of the payload gave less");
-                // A zlib or LZ4 decoder that is given half of the payload must give a good part of it.
+                // From a part of the payload the decoder must give a good part of the bytes.
                 assert!(
                     len_decoded + 40_000 > len.min(cut),
                     "{codec:?} gave {len_decoded} of {len} for {cut}"
@@ -83,7 +83,7 @@ fn no_cut_of_a_payload_decodes_to_wrong_bytes() {
         for cut in 0..packed.len() {
             let mut out = vec![0; bytes.len()];
             match decode(codec, &packed[..cut], &mut out) {
-                // Only what follows the last byte may be missing.
+                // A cut decodes only if it removes nothing but the end of the stream.
                 Ok(quirk) => {
                     assert_eq!(quirk, Some(Quirk::Unended), "{codec:?} cut to {cut}");
                     assert!(out == bytes, "{codec:?} cut to {cut} differs");
@@ -105,7 +105,7 @@ fn no_flipped_byte_panics_and_zlib_reports_each() {
                 let result = decode(codec, &packed, &mut out);
                 let _ = prefix(codec, &packed, &mut out[..500]);
                 let _ = decode(Codec::Detect, &packed, &mut out);
-                // The second header byte's level and the window size may change freely.
+                // The header's two bytes may change unnoticed: window size and level.
                 if codec == Codec::Zlib && at > 1 {
                     assert_ne!(result, Ok(None), "flip {mask:02x} at {at} went unnoticed");
                 }

@@ -1,11 +1,11 @@
-//! XMem streams that the tests write bit by bit, and what becomes of damaged ones.
+//! XMem streams that the tests write bit by bit, sound and damaged.
 
 use bsafs::content::codec::{self, DecodeError, Quirk};
 use bsafs::format::Codec;
 
 use super::{error_of, sample};
 
-/// The most bytes that a block becomes.
+/// Maximum size of an unpacked block.
 const BLOCK: usize = 0x8000;
 
 fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
@@ -16,15 +16,15 @@ fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     codec::prefix(Codec::Xmem, packed, out)
 }
 
-/// LZX's bits: the highest first, in words of 16 bits that are stored low byte first.
+/// The bit stream of LZX: the highest bit first, in 16-bit words that are stored low byte first.
 #[derive(Default)]
 struct Bits(Vec<bool>);
 
 impl Bits {
-    /// A block's bits, as far as its kind (1 verbatim, 3 stored) and its unpacked size.
+    /// The beginning of a block: its kind (1 verbatim, 3 stored) and its unpacked size.
     fn block(first: bool, kind: u32, size: usize) -> Self {
         let mut bits = Self::default();
-        // The first bit of a stream: no translation of x86 calls.
+        // The first bit of a stream says that x86 calls are not translated.
         bits.push(0, u32::from(first));
         bits.push(kind, 3);
         bits.push(size as u32, 24);
@@ -35,8 +35,8 @@ impl Bits {
         self.0.extend((0..count).rev().map(|bit| value >> bit & 1 == 1));
     }
 
-    /// The lengths of a tree's codes, coded by a tree of its own in which 0 is a zero, 16 a one, 17 and 18 runs of
-    /// zeros, all by two bits.
+    /// Pushes the lengths of a tree's codes. A second tree codes them with four codes of two bits
+    /// each: 0 is a zero, 16 a one, 17 and 18 are runs of zeros.
     fn lengths(&mut self, ones: &[usize], count: usize) {
         (0..20).for_each(|code| self.push(if [0, 16, 17, 18].contains(&code) { 2 } else { 0 }, 4));
         let mut at = 0;
@@ -73,7 +73,7 @@ impl Bits {
     }
 }
 
-/// A block of stored bytes that sets the last match offset.
+/// A block of stored bytes. It also sets the last match offset.
 fn stored(first: bool, offset: u32, bytes: &[u8]) -> Vec<u8> {
     let mut block = Bits::block(first, 3, bytes.len()).bytes();
     for offset in [offset, 1, 1] {
@@ -83,7 +83,7 @@ fn stored(first: bool, offset: u32, bytes: &[u8]) -> Vec<u8> {
     block
 }
 
-/// A block of the letter `a` and then `matches` matches of two bytes at the last match offset.
+/// A block of the letter `a` and `matches` matches of two bytes at the last match offset.
 fn packed(first: bool, matches: usize) -> Vec<u8> {
     let mut bits = Bits::block(first, 1, 1 + 2 * matches);
     bits.lengths(&[usize::from(b'a')], 256);
@@ -94,7 +94,7 @@ fn packed(first: bool, matches: usize) -> Vec<u8> {
     bits.bytes()
 }
 
-/// Blocks with their lengths in front, and the end mark.
+/// A stream: each block after its length, then the end mark.
 fn stream(blocks: &[(usize, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (size, block) in blocks {

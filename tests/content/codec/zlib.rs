@@ -1,4 +1,4 @@
-//! zlib streams: what is a quirk, what is an error, and how each is worded.
+//! zlib streams: what is a quirk, what is an error, and how errors are worded.
 
 use bsafs::content::codec::{self, DecodeError, Quirk};
 use bsafs::format::Codec;
@@ -24,7 +24,7 @@ fn error(packed: &[u8], size: usize) -> String {
 
 #[test]
 fn a_small_window_is_as_good_as_a_large_one() {
-    // `48 C7` is what Xbox One archives have.
+    // Streams in Xbox One archives begin with `48 C7`.
     let bytes = sample(3000);
     let mut packed = zlib_of(&bytes);
     packed[..2].copy_from_slice(&[0x48, 0xc7]);
@@ -45,7 +45,7 @@ fn a_stream_cut_after_its_last_byte_gives_all_bytes_and_a_quirk() {
 
 #[test]
 fn a_stream_without_its_end_of_block_gives_all_bytes() {
-    // An entry of Fallout 3's `Fallout - Misc.bsa` is a stream that zlib calls Z_BUF_ERROR.
+    // Fallout 3's `Fallout - Misc.bsa` has an entry that zlib answers with Z_BUF_ERROR.
     let bytes = sample(5000);
     let mut encoder = flate2::Compress::new(flate2::Compression::new(6), true);
     let mut packed = Vec::with_capacity(9000);
