@@ -1,4 +1,4 @@
-//! Names that no archive should have.
+//! Hostile names: absolute, escaping, too long, too deep, too many.
 
 use super::{everything, files, hidden, merged};
 
@@ -17,7 +17,7 @@ fn no_name_leads_out_of_the_mount() {
         (b"bell\x07\x7f\n", "bell%07%7F%0A"),
         (b".\\a\\.\\\\b", "a/b"),
         (b"Mar\xEDa \x80.fuz", "María €.fuz"),
-        // Bytes of windows-1252 that the web's table maps to control characters U+0080 to U+009F.
+        // windows-1252 leaves byte 0x81 undefined. The web's table maps it to a control character.
         (b"hole \x81", "hole %81"),
         (b" . ", " . "),
     ];
@@ -69,7 +69,7 @@ fn a_hundred_levels_become_64_folders_and_the_file_is_found() {
     assert_eq!(tree.stored_name(tree.resolve(listed.as_bytes()).unwrap()), path.as_bytes());
 }
 
-/// Quadratic work on these would take minutes.
+/// Takes minutes if the work is quadratic.
 #[test]
 fn seventy_thousand_files_of_one_name_are_all_listed() {
     const COUNT: usize = 70_000;
@@ -102,7 +102,7 @@ fn deep_paths_make_no_more_folders_than_their_bytes_allow_and_no_file_is_lost() 
     let paths: Vec<String> = (0..200).map(|n| format!("{n:03}\\{}file", "d\\".repeat(62))).collect();
     let tree = merged(&[&paths]);
     assert_eq!((tree.files(), hidden(&tree)), (200, 0));
-    // 127 bytes of each are folders.
+    // 127 bytes of each path are folders.
     let allowed = 4096 + 200 * (1 + 127 / 8);
     assert_eq!(tree.len() as usize - 1 - tree.files(), allowed);
     let all = files(&tree);

@@ -1,4 +1,4 @@
-//! Folders of loose files among the layers: their names, and Oblivion's dates.
+//! Folders of loose files as layers: their names, and Oblivion's rule of dates.
 
 use std::fs;
 use std::path::Path;
@@ -79,10 +79,10 @@ fn two_spellings_of_a_folder_are_one_and_files_of_one_name_get_numbers() {
     assert_eq!(tree.stored_name(second), b"meshes/A.NIF");
 }
 
-/// A name of a case, whether each layer is loose and its time, and the layers with the winner first.
+/// A name, the layers (loose or not, and a time), and the layers' numbers with the winner first.
 type Case = (&'static str, &'static [(bool, i64)], &'static [u16]);
 
-/// Who has a path, the winner first, by the rule of dates; `None` is an archive without it.
+/// Numbers of the layers, winner first, when one path is merged by the rule of dates.
 fn by_dates(layers: &[(bool, i64)]) -> Vec<u16> {
     let merged = layers.iter().map(|&(is_loose, time)| {
         let layer = layer(&["a.dds"], None);
@@ -128,7 +128,7 @@ fn of_two_games_each_keeps_its_own_dates() {
     let names = &["a.dds", "b.dds"];
     let archive = |game| layer(names, None).modified(10).of_game(game);
     let loose = |game, times: [i64; 2]| layer(names, None).modified_each(times.into()).of_game(game);
-    // The upper game hides the lower one wholly, whatever the dates of that are.
+    // The upper game hides the lower one completely, whatever the dates of the lower one.
     let games = vec![loose(0, [90, 90]), archive(0), loose(1, [20, 5]), archive(1)];
     let tree = tree::merge(games, Rule::Dates).unwrap();
     let layers = |path: &str| {

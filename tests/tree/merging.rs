@@ -1,4 +1,4 @@
-//! Layers in load order, compared with a `BTreeMap`; and what is true of all names.
+//! Layers merged in load order, compared with a `BTreeMap`, and properties of all names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use super::{archive, entry_of, everything, files, hidden, id, layer, merged, swapped};
 use bsafs::format::encoding::Encoding;
 
-/// A path of folders `d…` and a file `f…`, in any case and with either separator, so that no file is called like a
-/// folder.
+/// A path of folders `d…` and a file `f…`, in any case and with either separator. A file never has
+/// the name of a folder.
 fn plain_path() -> impl Strategy<Value = String> {
     let folder = proptest::sample::select(&["d", "D", "dE", "De", "dé", "dÉ"][..]);
     let file = proptest::sample::select(&["f", "F", "f.dds", "F.DDS", "f.nif", "fé", "fÉ"][..]);
@@ -20,12 +20,12 @@ fn plain_path() -> impl Strategy<Value = String> {
     })
 }
 
-/// As the games compare: ASCII letters without case, one separator.
+/// Folds a path as games compare paths: ASCII letters in one case, one kind of separator.
 fn folded(path: &str) -> String {
     path.replace('\\', "/").to_ascii_lowercase()
 }
 
-/// An archive without two files of one name.
+/// The paths of an archive. No two of them are the same file.
 fn plain_layer() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(plain_path(), 0..25).prop_map(|paths| {
         let mut taken = BTreeSet::new();
@@ -33,7 +33,7 @@ fn plain_layer() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// The entries of every folded path, the winner first.
+/// The entries of each folded path, winner first.
 fn model(layers: &[Vec<String>]) -> BTreeMap<String, Vec<EntryId>> {
     let mut model: BTreeMap<String, Vec<EntryId>> = BTreeMap::new();
     for (layer, paths) in layers.iter().enumerate().rev() {
@@ -53,7 +53,7 @@ fn tree_of(layers: &[Vec<Vec<u8>>]) -> Tree {
     tree::merge(layers.iter().map(|paths| layer(paths, None)).collect(), tree::Rule::LastWins).unwrap()
 }
 
-/// Every folder is sorted, has no name twice, and each child is found under its name in either case.
+/// Asserts that every folder is sorted, has no name twice, and finds each child in either case.
 fn assert_folders_are_consistent(tree: &Tree) {
     for folder in tree.nodes() {
         let names: Vec<Vec<u8>> =
@@ -121,7 +121,8 @@ proptest! {
     }
 }
 
-/// Few, so that names collide in every way; among them every kind that is escaped.
+/// Parts of paths. There are few, so that names collide in every way. They include every kind of
+/// name that is escaped.
 static PARTS: [&[u8]; 20] = [
     b"a",
     b"A",

@@ -1,4 +1,4 @@
-//! Names, compared with a simple model: what is listed, what is hidden, what each entry's archive stores.
+//! The tree of names: what is listed, what is hidden, and which name each entry's archive stores.
 
 mod hostile;
 mod loose;
@@ -13,7 +13,7 @@ use bsafs::format::hash::{Family, Hash};
 use bsafs::format::{About, Archive, Entry, EntryId, FileList, Limits, Name, parse};
 use bsafs::tree::{self, Kind, LayerNames, NodeId, Tree};
 
-/// The tables of an archive that stores these names, as far as a tree reads them.
+/// The tables of an archive with these names. Only what a tree reads is filled in.
 fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
     let entry = |name| Entry { name, hash: Hash::default(), extents: 0 };
     Archive {
@@ -35,18 +35,18 @@ fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
     }
 }
 
-/// A layer of whole paths.
+/// A layer of an archive that stores whole paths.
 fn layer<P: AsRef<[u8]>>(paths: &[P], base: Option<&str>) -> LayerNames {
     let names = paths.iter().map(|path| Name::Path(path.as_ref()));
     LayerNames::new(&archive(names), Encoding::default(), base).unwrap()
 }
 
-/// A tree of layers of whole paths, the last of which wins.
+/// A tree of such layers, the last of which wins.
 fn merged<P: AsRef<[u8]>>(layers: &[&[P]]) -> Tree {
     tree::merge(layers.iter().map(|paths| layer(paths, None)).collect(), tree::Rule::LastWins).unwrap()
 }
 
-/// A tree of archives that a builder wrote, each with its base folder.
+/// A tree of archives from a builder, each with its base folder.
 fn of_archives(archives: &[(&[u8], Option<&str>)]) -> Tree {
     let read = |(bytes, base): &(&[u8], Option<&str>)| {
         LayerNames::new(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), *base).unwrap()
@@ -54,7 +54,7 @@ fn of_archives(archives: &[(&[u8], Option<&str>)]) -> Tree {
     tree::merge(archives.iter().map(read).collect(), tree::Rule::LastWins).unwrap()
 }
 
-/// A file's entry.
+/// The entry of a file, or `None` for a folder.
 fn entry_of(tree: &Tree, node: NodeId) -> Option<EntryId> {
     match tree.kind(node) {
         Kind::Folder => None,
@@ -62,7 +62,7 @@ fn entry_of(tree: &Tree, node: NodeId) -> Option<EntryId> {
     }
 }
 
-/// Every path with its entry, `None` for folders; in the order of the nodes.
+/// Every path with its entry, or `None` for a folder, in the order of nodes.
 fn everything(tree: &Tree) -> Vec<(String, Option<EntryId>)> {
     let text = |node| String::from_utf8(tree.path(node)).unwrap();
     tree.nodes().skip(1).map(|node| (text(node), entry_of(tree, node))).collect()
@@ -76,12 +76,12 @@ fn files(tree: &Tree) -> Vec<String> {
     paths
 }
 
-/// How many entries are hidden, by any node.
+/// Number of hidden entries in the whole tree.
 fn hidden(tree: &Tree) -> usize {
     tree.nodes().map(|node| tree.hidden(node).len()).sum()
 }
 
-/// The same letters in the other case.
+/// Swaps the case of ASCII letters.
 fn swapped(name: &[u8]) -> Vec<u8> {
     let swap = |byte: &u8| match byte.is_ascii_lowercase() {
         true => byte.to_ascii_uppercase(),

@@ -1,4 +1,4 @@
-//! Names with numbers: their extensions stay, they fit, and they differ.
+//! Numbered names of duplicates: they keep their extension, fit into the limit, and differ.
 
 use bsafs::format::encoding::Encoding;
 use bsafs::format::name::{self, COMPONENT_MAX};

@@ -1,4 +1,4 @@
-//! An inode number for every spelling of a folder.
+//! Each spelling of a folder has its own inode number.
 
 use bsafs::tree::{Inode, NodeId, Spellings, Tree};
 

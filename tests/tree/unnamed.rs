@@ -1,4 +1,4 @@
-//! Archives that store hashes and no names: their files are found by their paths.
+//! Archives that store hashes instead of names. Their files are found by path.
 
 use bsafs::format::hash::{Family, placeholder_name};
 use bsafs::format::{Limits, Name, parse};
@@ -8,7 +8,7 @@ use super::{entry_of, files, of_archives};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, XBOX_360};
 use crate::support::{Ba2, Tes3, Tes4};
 
-/// Folder and name of the files in all archives here.
+/// Folder and name of each file in these archives.
 const FILES: [(&str, &str); 4] = [
     ("meshes\\clutter", "bucket.nif"),
     ("textures", "rock.dds"),
@@ -20,7 +20,7 @@ fn whole((folder, name): &(&str, &str)) -> String {
     if folder.is_empty() { (*name).into() } else { format!("{folder}\\{name}") }
 }
 
-/// An archive of every family without names, some with folder names or file names.
+/// Archives of every family without names. Some store folder names or file names only.
 fn nameless() -> Vec<(&'static str, Vec<u8>)> {
     let tes3 = FILES.iter().fold(Tes3::new(), |it, file| it.file(whole(file), "x")).nameless();
     let tes4 = |version, flags| {
@@ -39,7 +39,7 @@ fn nameless() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The node at a path, which must be the entry with that path's hash.
+/// Finds the node at a path, and asserts that its entry has the path's hash.
 fn found(tree: &Tree, archive: &[u8], base: &str, file: &(&str, &str)) -> NodeId {
     let path = format!("{base}{}", whole(file).replace('\\', "/"));
     let node = tree.resolve_unnamed(path.as_bytes()).or_else(|| tree.resolve(path.as_bytes()));
@@ -61,7 +61,7 @@ fn files_without_names_are_found_by_their_paths() {
             let node = found(&tree, &bytes, "", file);
             let other = whole(file).to_uppercase();
             assert_eq!(tree.resolve(other.as_bytes()), Some(node), "{kind}: {other}");
-            // Also by its listed name.
+            // The listed name works, too.
             assert_eq!(tree.resolve(&tree.path(node)), Some(node), "{kind}");
         }
         assert_eq!(tree.resolve(b"meshes/clutter/other.nif"), None, "{kind}");
@@ -145,7 +145,8 @@ fn only_folders_that_may_hold_unnamed_files_are_assumed() {
             assert!(!tree.may_hold_unnamed(probe.as_bytes()), "{kind}: {probe}");
         }
         assert!(tree.may_hold_unnamed(&deep(16)) && !tree.may_hold_unnamed(&deep(17)), "{kind}");
-        // A name with a dot is assumed where a folder has its hash; whole paths have no hash of a folder.
+        // A name with a dot counts as a folder only if the archive stores its hash. Archives that
+        // hash whole paths store no hashes of folders.
         if !matches!(kind, "tes3" | "v104 folder names") {
             assert!(tree.may_hold_unnamed(b"Sound/Voice/Game.esm"), "{kind}");
         }

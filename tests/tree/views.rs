@@ -1,4 +1,4 @@
-//! Two trees of one mount: which numbers stay, and what the kernel is to hear of.
+//! Replacing the tree of a mount: which inode numbers stay, and what the kernel is notified of.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::merged;
 
-/// Files are the same where their entries are, but for those that were replaced.
+/// A file is kept if its entry is the same and was not replaced.
 struct Replaced(HashSet<u32>);
 
 impl CompareFiles for Replaced {
@@ -21,7 +21,8 @@ impl CompareFiles for Replaced {
     }
 }
 
-/// Files are the same where they have a path: entries are numbered by the order of paths, which differs.
+/// Every file is kept whose path is in both trees. Entries differ, being numbered by order of
+/// paths.
 struct AllKept;
 
 impl CompareFiles for AllKept {
@@ -62,13 +63,13 @@ fn what_has_its_path_and_source_keeps_its_number_and_what_has_not_gets_a_new_one
     assert!(numbers.iter().all(|&ino| ino > u64::from(first.len())), "{numbers:?}");
     let (a, b) = (ino(&first, "a"), ino(&first, "b"));
     assert_eq!(names(&changes), set(&[(a, "two.txt"), (root, "b"), (b, "three.txt"), (root, "c")]));
-    // One that is gone, too: who has it open lists it again.
+    // The list includes a folder that is gone: a process that has it open lists it again.
     assert_eq!(changes.folders.iter().copied().collect::<BTreeSet<_>>(), [root, a, b].into());
     let retired: BTreeSet<u64> = changes.retired.iter().map(|(ino, _)| *ino).collect();
     assert_eq!(retired, [ino(&first, "a/two.txt"), ino(&first, "b/three.txt")].into());
     let count = |counts: &std::collections::BTreeMap<u16, usize>| counts.values().sum::<usize>();
     assert_eq!([&changes.added, &changes.removed, &changes.replaced].map(count), [1, 1, 1]);
-    // Nothing is given twice: neither by what went, nor by a spelling.
+    // No number is given twice, neither that of a removed file nor that of a spelling.
     let spelled = table.child(&second, Inode::of(&second, NodeId::ROOT), b"A", second.resolve(b"a").unwrap());
     assert!(!numbers.contains(&spelled.ino));
     let third = merged(&[&["a/one.txt", "a/two.txt", "b/three.txt"]]);
@@ -105,7 +106,7 @@ fn a_folder_under_another_spelling_has_the_numbers_that_were_given_for_each() {
     let deep = ["Deep", "deep"].map(|name| child(&first, small, name).ino);
     let (second, changes) = compare(&first, merged(&[&["textures/deep/a.txt"]]), &table, &AllKept).unwrap();
     assert_eq!(ino(&second, "textures"), small.ino, "the spelling that was given is the stored one now");
-    // In both views: a request may be under way.
+    // The numbers hold in both views, because a request to the earlier view may be under way.
     for tree in [&first, &second] {
         let root = Inode::of(tree, NodeId::ROOT);
         assert_eq!(["Textures", "textures", "TEXTURES"].map(|name| child(tree, root, name).ino), before);
@@ -132,7 +133,7 @@ fn a_folder_that_is_respelled_has_all_its_numbers_by_the_one_that_it_had_before(
     let further = table.further_numbers(&[own, now].into());
     let set = |key| further[&key].iter().copied().collect::<BTreeSet<u64>>();
     assert_eq!((set(own), set(now)), ([now, big].into(), [own, big].into()));
-    // Asked for in the view before, when the next one is about to be served.
+    // A process looks this spelling up in the earlier view, just before the later view is served.
     let late = child(&first, b"TexTures");
     table.keep_those_of(&second);
     assert_eq!(table.inode(&second, late).and_then(|it| it.node), second.resolve(b"textures"));
@@ -151,8 +152,8 @@ fn spellings_of_folders_that_are_gone_are_forgotten() {
 }
 
 proptest! {
-    /// Whatever becomes what: the later tree is the same tree, its numbers are distinct, and each path that stands for
-    /// another number is named, as is each folder whose listing differs.
+    /// For any two trees, the later tree has its usual paths and distinct numbers. The changes name
+    /// each path that stands for another number, and each folder with another listing.
     #[test]
     fn every_difference_is_named(
         old in proptest::collection::vec("[abAB](/[abAB]){0,3}", 1..12),
@@ -169,7 +170,7 @@ proptest! {
         for node in second.nodes() {
             prop_assert_eq!(second.node(second.ino(node)), Some(node));
         }
-        // What the kernel knows by its stored name.
+        // The kernel may have cached these names.
         for node in first.nodes().skip(1) {
             let name = String::from_utf8(first.name(node).to_vec()).unwrap();
             let parent = first.ino(first.parent(node));
