@@ -1,4 +1,4 @@
-//! The archives of Fallout 4 to Starfield: FORMATS.md section 3.
+//! BA2, the archives of Fallout 4 to Starfield: FORMATS.md section 3.
 
 use bsafs::format::hash::Family;
 use bsafs::format::{About, Archive, Codec, Extent, ExtentPrefix, Head, Limits, ParseError};
@@ -17,14 +17,14 @@ fn header_len(version: u32) -> usize {
     }
 }
 
-/// A stored and a packed file.
+/// An archive of a stored and a packed file.
 fn general(version: u32) -> Ba2 {
     Ba2::general(version)
         .file("Meshes\\a/One.NIF", b"first")
         .add(Ba2File::general("strings/fallout4_en.dlstrings").chunk(Chunk::packed(b"zzz".to_vec(), 1000)))
 }
 
-/// One texture with two chunks.
+/// An archive of one texture with two chunks.
 fn textures(version: u32, texture: Texture) -> Ba2 {
     let file = Ba2File::texture("textures\\a.dds", texture)
         .chunk(Chunk::packed(b"large".to_vec(), 32768).mips(0, 0))
@@ -139,7 +139,7 @@ fn files_have_as_many_chunks_as_their_records_state() {
     assert_eq!(counts, [0, 3, 255]);
     assert_eq!(names(&archive), ["none", "three", "many"]);
     let data = 24 + 3 * 16 + 258 * 20;
-    // A chunk is stored where its packed size is 0, not where both sizes are equal.
+    // A chunk is stored if its packed size is 0, not if both sizes are equal.
     let three = [
         extent(data, 5, 5, Codec::Stored),
         extent(data + 5, 6, 6, Codec::Zlib),
@@ -231,7 +231,7 @@ fn without_a_name_table_hash_and_extension_remain() {
 #[test]
 fn a_name_table_that_is_cut_short_loses_the_names_that_are_missing() {
     let good = general(1).build();
-    // Two lengths, 16 and 29 bytes of name, at the archive's end.
+    // The name table at the archive's end has two lengths and names of 16 and 29 bytes.
     let table = good.len() - 2 - 16 - 2 - 29;
     assert_eq!(good[16], table as u8);
     let cases = [
@@ -298,7 +298,7 @@ fn damage_is_reported_with_its_offset() {
         (&files, 38, &[24, 0], record(24, 16)),
         (&files, 38, &[16, 1], record(272, 16)),
         (&textures, 38, &[16, 0], record(16, 24)),
-        // What follows the last record is read as one more, whose length is wrong.
+        // The parser takes what follows the last record as one more record, whose length is wrong.
         (
             &files,
             12,

@@ -1,4 +1,4 @@
-//! Encodings by the labels that users type.
+//! Encodings are found by the labels that users type.
 
 use bsafs::format::encoding::Encoding;
 

@@ -1,4 +1,5 @@
-//! Hashes of every family: of any case, with either separator, and of folders alone.
+//! Hashes of every family: they ignore case and the kind of separator. A folder alone hashes like
+//! the folder of a file.
 
 use bsafs::format::hash::{Family, xbox};
 use proptest::prelude::*;

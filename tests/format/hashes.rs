@@ -1,16 +1,16 @@
-//! The games' hashes: FORMATS.md section 4, against vectors that other programs computed.
+//! The games' hashes, compared with vectors from other programs: FORMATS.md section 4.
 
 use bsafs::format::hash::Family::{Fo4, Tes3, Tes4, Tes4Ps3, Tes4Xbox};
 use bsafs::format::hash::Hash;
 
 use crate::support::vectors::{self, ConsoleVector, HashVector};
 
-/// A path's folder, without its last separator, and the rest with it.
+/// Splits a path into its folder and the rest, which begins with the separator.
 fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
     path.iter().rposition(|byte| b"/\\".contains(byte)).map(|at| path.split_at(at))
 }
 
-/// The bytes of a hash as they are stored.
+/// The bytes of a hash as archives store them, in hexadecimal.
 fn digits(hash: u64) -> String {
     hash.to_le_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,10 +1,11 @@
-//! Tables of archives, field by field: correct ones, those with the quirks that FORMATS.md lists, and damaged ones.
+//! Parsing the tables of archives, field by field: correct ones, those with the quirks that
+//! FORMATS.md lists, and damaged ones.
 
 mod ba2;
-mod encodings; // their labels
-mod families; // hashes in any case and with either separator
+mod encodings; // labels of encodings
+mod families; // hashes ignore case and the kind of separator
 mod hashes;
-mod names; // stored names as components of paths
+mod names; // stored names become components of paths
 mod placeholders;
 mod tes3;
 mod tes4;
@@ -18,22 +19,22 @@ use bsafs::read::{Bytes, Fetch};
 
 use crate::support::samples;
 
-/// The tables of an archive that can be read.
+/// Parses an archive that can be read.
 fn parse(bytes: &[u8]) -> Archive<'_> {
     format::parse(bytes, &Limits::default()).unwrap()
 }
 
-/// The error of an archive that cannot be read.
+/// Parses an archive that cannot be read, and returns the error.
 fn refusal(bytes: &[u8]) -> ParseError {
     refusal_within(bytes, &Limits::default())
 }
 
-/// The error of an archive that cannot be read within limits.
+/// Parses an archive that cannot be read within limits, and returns the error.
 fn refusal_within(bytes: &[u8], limits: &Limits) -> ParseError {
     format::parse(bytes, limits).map(|archive| archive.about).unwrap_err()
 }
 
-/// `bytes` with those from `at` on replaced.
+/// A copy of `bytes`, in which `with` replaces the bytes from `at` on.
 fn patched(bytes: &[u8], at: usize, with: impl AsRef<[u8]>) -> Vec<u8> {
     let with = with.as_ref();
     let mut out = bytes.to_vec();
@@ -41,7 +42,8 @@ fn patched(bytes: &[u8], at: usize, with: impl AsRef<[u8]>) -> Vec<u8> {
     out
 }
 
-/// All names in stored order: `|` between folder and file that are stored apart, `?` for a part that is not stored.
+/// All names in stored order. `|` separates folder and file that are stored apart. `?` stands for a
+/// part that is not stored.
 fn names(archive: &Archive<'_>) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let part = |bytes: Option<&[u8]>| bytes.map_or("?".into(), text);
@@ -87,7 +89,7 @@ fn an_error_names_what_a_file_looks_like_that_is_no_archive() {
         (b"just words\r\n\tand lines\n", "a text file"),
         (b"words\x01", "data of an unknown kind"),
         (b"\0\0\0\x01", "data of an unknown kind"),
-        // One letter less than a magic number.
+        // One letter short of a magic number.
         (b"BSA", "a text file"),
         (b"BTD", "a text file"),
     ];
@@ -144,7 +146,7 @@ fn stored_hashes_are_those_of_the_names_in_every_sample() {
                 Name::Path(path) => archive.hashes.of(b"", path),
                 Name::Split { folder, file } => archive.hashes.of(folder.unwrap(), file.unwrap()),
                 Name::Number(_) => panic!("{}: a number with a hash", sample.name),
-                // The archive stores nothing that could be hashed.
+                // The archive stores no name to hash.
                 Name::Unknown { .. } => continue,
             };
             assert_eq!(entry.hash, hash, "{}: {:?}", sample.name, entry.name);
@@ -189,7 +191,7 @@ fn no_byte_outside_the_tables_changes_what_is_parsed() {
         let hashes = |archive: &Archive<'_>| archive.entries().map(|entry| entry.hash).collect::<Vec<_>>();
         assert_eq!(hashes(&changed), hashes(&archive), "{name}");
         assert_eq!(changed.tables, archive.tables, "{name}");
-        // Other names of the TES4 family may be embedded in the data.
+        // If the tables of a TES4 archive lack names, these may be in the data.
         if archive.files.has_all_names() || archive.hashes != Family::Tes4 {
             assert_eq!(names(&changed), names(&archive), "{name}");
         }
@@ -198,7 +200,7 @@ fn no_byte_outside_the_tables_changes_what_is_parsed() {
 
 #[test]
 fn no_byte_is_accessed_that_was_not_fetched() {
-    /// All that comes of parsing.
+    /// Everything that parsing gives, as text.
     fn summary(archive: &Archive<'_>) -> String {
         let entries: Vec<_> = archive.entries().collect();
         let extents: Vec<_> = archive.extents().collect();
@@ -209,7 +211,7 @@ fn no_byte_is_accessed_that_was_not_fetched() {
         fetched: Mutex<Vec<bool>>,
     }
     impl Fetch for Recorded<'_> {
-        // To the byte: what lies behind is fetched by another call.
+        // Records exactly this range, because every other byte needs another call.
         fn fetch(&self, range: Range<u64>, _: bool) -> Option<&[u8]> {
             let range = range.start as usize..range.end as usize;
             self.fetched.lock().unwrap()[range.clone()].fill(true);

@@ -1,4 +1,5 @@
-//! Names as components of paths: safe for paths and terminals, in any encoding, and never too long or too deep.
+//! Stored names as components of paths: safe for paths and terminals, in any encoding, never too
+//! long or too deep.
 
 use std::borrow::Cow;
 
@@ -82,7 +83,7 @@ fn holes_of_windows_1252_are_escaped_as_the_control_characters_that_they_stand_f
 
 #[test]
 fn a_backslash_inside_a_character_separates_nothing() {
-    // The Shift_JIS bytes of U+8868 U+80FD, a common example: both end in 0x5C.
+    // U+8868 and U+80FD in Shift_JIS, a common example: both end in byte 0x5C, the backslash.
     assert_eq!(names(b"a\\\x95\x5c\x94\x5c\\b", "932"), ["a", "\u{8868}\u{80fd}", "b"]);
     assert_eq!(names(b"\xb1\\b", "shift_jis"), ["\u{ff71}", "b"], "a half-width kana is one byte");
     assert_eq!(names(b"\xb5\x5cx", "1252"), ["\u{b5}", "x"]);

@@ -1,4 +1,4 @@
-//! Names of files that have hashes alone.
+//! Names of files for which the archive stores only hashes.
 
 use bsafs::format::hash::{Family, Hash, placeholder_name};
 use proptest::prelude::*;

@@ -6,7 +6,8 @@ use bsafs::format::{About, Codec, Extent, ExtentPrefix, Limits, ParseError};
 use super::{bytes_of, names, notes, parse, patched, refusal, refusal_within};
 use crate::support::{Tes3, Tes3File, hash};
 
-/// Three files in the order of addition. Records at 12, name offsets at 36, names at 48, hashes at 66, data at 90.
+/// An archive of three files in the order of addition. Records are at 12, name offsets at 36, names
+/// at 48, hashes at 66, data at 90.
 fn three() -> Tes3 {
     Tes3::new().unsorted().file("a\\b.nif", b"first").file("c.txt", b"").file("D/e", b"third!")
 }
@@ -52,7 +53,8 @@ fn every_field_is_at_the_offset_of_the_description() {
 
 #[test]
 fn an_archive_of_the_xbox_has_no_names_and_a_note() {
-    // Others take a first name offset of 0 as the sign of names: without names a hash is there, which may be any word.
+    // Other readers assume names if the word at the first name offset is 0. Without names that word
+    // is a hash, which may have any value.
     for low in [0, 1, u32::MAX] {
         let bytes = Tes3::new().nameless().add(Tes3File::new("a", b"data").with_hash(low, 5)).build();
         assert_eq!(bytes.len(), 12 + 8 + 8 + 4);
@@ -90,7 +92,7 @@ fn names_are_found_by_their_offsets_in_any_order() {
 
 #[test]
 fn a_name_offset_past_the_names_is_replaced_by_the_order_of_names() {
-    // The names block is 18 bytes long: 18 is the first offset without a name.
+    // The names take 18 bytes, so 18 is the first offset without a name.
     for offset in [18_u32, 19, 1 << 31, u32::MAX] {
         let bytes = patched(&three().build(), 40, offset.to_le_bytes());
         let archive = parse(&bytes);
@@ -98,7 +100,7 @@ fn a_name_offset_past_the_names_is_replaced_by_the_order_of_names() {
         let note = format!("name offset {offset} lies beyond the names; the next name in order is taken");
         assert_eq!(notes(&archive), [(40, note.as_str())]);
     }
-    // 17 is the offset of the last NUL: an empty name.
+    // Offset 17 is that of the last NUL, which is an empty name.
     assert_eq!(names(&parse(&patched(&three().build(), 40, [17]))), ["a\\b.nif", "", "D/e"]);
 }
 
@@ -143,7 +145,8 @@ fn damage_is_reported_with_its_offset() {
         |bytes: u32| ParseError::corrupt(4, format!("{bytes} bytes hold no records and names of 3 files"));
     let ends = |at, what: &str| ParseError::corrupt(at, format!("the file ends before {what}"));
     let cases: [(usize, &[u8], ParseError); 8] = [
-        // Between header and hashes are at least 13 bytes a file, or just the records.
+        // Between header and hashes are either just the records, or at least 13 bytes for each
+        // file.
         (4, &[23, 0, 0, 0], space(23)),
         (4, &[25, 0, 0, 0], space(25)),
         (4, &[38, 0, 0, 0], space(38)),
@@ -186,14 +189,15 @@ fn an_archive_that_ends_within_its_tables_is_an_error_at_the_missing_field() {
 
 #[test]
 fn fewer_names_than_files_are_damage() {
-    // The second and the third offset are damaged: no name follows the third.
+    // The second and the third name offset are damaged. The third file gets the name after the
+    // second, if there is one.
     let archive = Tes3::new()
         .unsorted()
         .add(Tes3File::new("a long name", b"1"))
         .add(Tes3File::new("b", b"2").name_offset(13))
         .add(Tes3File::new("", b"3").name_offset(99));
     let bytes = archive.build();
-    // Names are at 12 + 3 * 12; "b" is at 12 of 15 bytes, its NUL at 13, and the empty third name at 14.
+    // Names begin at 12 + 3 * 12. Of their 15 bytes, "b" is at 12 and the empty third name at 14.
     assert_eq!(names(&parse(&bytes)), ["a long name", "", ""]);
     let bytes = patched(&bytes, 40, 14_u32.to_le_bytes());
     assert_eq!(refusal(&bytes), ParseError::corrupt(48 + 15, "there are fewer names than files"));
@@ -205,10 +209,11 @@ fn many_files_of_one_long_name_do_not_multiply_it() {
     let files = (0..20).fold(Tes3::new().unsorted().file(&long, b""), |archive, n: u32| {
         archive.add(Tes3File::new("s", b"").with_hash(n, n).name_offset(0))
     });
-    // 1001 + 20 * 2 bytes of names allow two of 1001; a third would be more than twice of all.
+    // The names take 1001 + 20 * 2 bytes, which allow two names of 1001 bytes. A third would make
+    // the sum more than twice as long as the names.
     let expected = ParseError::corrupt(12 + 21 * 8 + 2 * 4, "many files share one name");
     assert_eq!(refusal(&files.build()), expected);
-    // One damaged offset alone is no error.
+    // A single damaged offset is no error.
     let one = Tes3::new().unsorted().file(&long, b"").add(Tes3File::new("s", b"").name_offset(0));
     assert_eq!(names(&parse(&one.build())), [long.clone(), long]);
 }

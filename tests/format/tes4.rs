@@ -1,4 +1,4 @@
-//! The archives of Oblivion to Skyrim SE, names and tables: FORMATS.md sections 1.1 to 1.5, 1.7, 1.10.
+//! BSA, the archives of Oblivion to Skyrim SE: FORMATS.md sections 1.1 to 1.5, 1.7, 1.10.
 
 mod record;
 
@@ -13,8 +13,9 @@ const VERSIONS: [u32; 3] = [103, 104, 105];
 const NAMES: u32 = FOLDER_NAMES | FILE_NAMES;
 const ALL: [&str; 3] = ["meshes\\a|one.nif", "textures|two.dds", "textures|three.dds"];
 
-/// Three files in two folders, in the order of addition. In versions 103 and 104 folder records are at 36, blocks
-/// at 68 and 94, file names at 136, data at 162; in 105 all but the first 16 bytes later.
+/// An archive of three files in two folders, in the order of addition. In versions 103 and 104,
+/// folder records are at 36, blocks at 68 and 94, file names at 136, data at 162. In version 105,
+/// all but the folder records are 16 bytes later.
 fn three(version: u32) -> Tes4 {
     Tes4::new(version)
         .unsorted()
@@ -95,7 +96,7 @@ fn folder_offsets_and_the_padding_beside_them_are_ignored() {
 
 #[test]
 fn names_are_kept_where_hashes_do_not_match_them() {
-    // Oblivion's "archive invalidation" wrote such hashes; several files of one hash occur too.
+    // Oblivion's "archive invalidation" wrote such hashes. Files may also share a hash.
     let bytes = Tes4::new(103)
         .unsorted()
         .folder(Tes4Folder::new("b").with_hash(9))
@@ -211,7 +212,8 @@ fn a_name_table_that_is_cut_short_loses_the_names_that_are_missing() {
     }
 }
 
-/// Were each of a million names without an end searched for, each search would scan a mebibyte.
+/// Takes minutes if the parser searches for the end of each name, because each search scans a
+/// mebibyte.
 #[test]
 fn names_without_an_end_are_searched_for_once() {
     let mut bytes = Tes4::new(104).flags(FILE_NAMES).folder(Tes4Folder::new("f").count(1 << 20)).build();
@@ -258,7 +260,7 @@ fn embedded_names_are_used_where_tables_are_absent_and_hashes_agree() {
         let bytes = three(version).flags(flags | EMBEDDED).build();
         assert_eq!(names(&parse(&bytes)), expected, "{version}: {flags:x}");
     }
-    // Hashes of the PC in spite of the flag.
+    // The hashes are those of the PC in spite of the flag.
     let bytes = three(104).flags(EMBEDDED).header_flags(EMBEDDED | XBOX_360).build();
     assert_eq!(names(&parse(&bytes)), paths);
 }
@@ -297,7 +299,7 @@ fn archives_of_the_xbox_360_have_hashes_of_their_own() {
         archive.entries().nth(1).unwrap().hash,
         Hash { folder: hash::xbox360(hash::tes4_folder(b"textures")), file }
     );
-    // Hashes of the PC in spite of the flag: names are from the tables.
+    // The hashes are those of the PC in spite of the flag, and the names come from the tables.
     let bytes = three(104).header_flags(NAMES | XBOX_360).build();
     assert_eq!(names(&parse(&bytes)), ALL);
 }
@@ -409,6 +411,6 @@ fn names_that_are_embedded_once_for_many_files_take_no_more_bytes_than_the_archi
     let bytes = (0..1000).fold(Tes4::new(104).unsorted().flags(EMBEDDED), add).build();
     let archive = parse(&bytes);
     let named = archive.entries().filter(|entry| entry.name.is_whole()).count();
-    // Each takes a length byte, the folder and a separator too.
+    // Each name also takes a length byte, the folder and a separator.
     assert_eq!((archive.entries().len(), named), (1000, bytes.len() / 203));
 }

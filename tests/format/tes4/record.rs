@@ -122,7 +122,8 @@ fn bit_31_of_an_offset_is_kept_where_neither_offset_fits() {
 
 #[test]
 fn bit_31_of_an_offset_is_part_of_it_in_archives_past_2_gib() {
-    // The archive ends with the last byte of `end`; with one byte more only the offset without the bit fits.
+    // The archive ends with the last byte of `end`. `mark` has the same offset and one byte more,
+    // so only the offset without bit 31 fits.
     let archive = Tes4::new(105)
         .unsorted()
         .file("f", "low", b"low")
