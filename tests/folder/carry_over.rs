@@ -1,4 +1,4 @@
-//! What is known of files after their folder was walked again.
+//! What a new walk of a folder takes over from an earlier walk.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn known(folder: &LooseFolder, path: &str) -> bool {
     folder.known(number(folder, path)).is_some()
 }
 
-/// A folder whose files were all looked at, long after they were written.
+/// A folder whose files were all statted, long after they were written.
 fn looked_at(disk: &Disk) -> LooseFolder {
     let folder = disk.scan();
     for file in 0..folder.names().file_count() {

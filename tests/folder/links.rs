@@ -1,4 +1,4 @@
-//! Links: to files and folders within the folder and beyond it, in circles, to nothing, to other kinds of mounts.
+//! Links: to files and folders inside and outside, in circles, to nothing, to other mounts.
 
 use super::{Disk, files, notes, read};
 
@@ -93,7 +93,7 @@ fn a_hundred_links_need_no_descriptor_each() {
     let count = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     let before = count();
     let folder = disk.scan();
-    // Tests on other threads open and close files meanwhile.
+    // At the same time, tests on other threads open and close files.
     assert!(count() < before + 60, "{} and then {}", before, count());
     assert_eq!(read(&folder, "file42"), "staging/mod42/file42");
     assert_eq!(read(&folder, "mod42/file42"), "staging/mod42/file42");

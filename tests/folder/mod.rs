@@ -1,4 +1,4 @@
-//! Folders of loose files: what a walk finds and leaves out, what a look and a read give, and what changes do.
+//! Folders of loose files: what a walk finds and leaves out, stats, reads, and changes on disk.
 
 mod carry_over;
 mod links;
@@ -12,14 +12,15 @@ use std::sync::Arc;
 use bsafs::folder::{Filter, LooseFolder, OpenFiles, scan};
 use tempfile::TempDir;
 
-/// A folder on the disk, `root`, and what lies beside it.
+/// A folder `root` on the disk, and files beside it.
 struct Disk {
     folder: TempDir,
     files: Arc<OpenFiles>,
 }
 
 impl Disk {
-    /// With files of these paths, whose contents are their paths. A path that ends in a slash is an empty folder.
+    /// Writes files with these paths, whose contents are their paths. A path that ends in a slash
+    /// is an empty folder.
     fn new(paths: &[&str]) -> Self {
         let disk = Self { folder: TempDir::new().unwrap(), files: Arc::default() };
         fs::create_dir(disk.path("root")).unwrap();
@@ -53,29 +54,29 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The paths of all files, in their order.
+/// Paths of all files, in the order of the walk.
 fn files(folder: &LooseFolder) -> Vec<String> {
     (0..folder.names().file_count()).map(|file| text(folder.names().file_path(file))).collect()
 }
 
-/// The paths of all folders but the first, in their order.
+/// Paths of all folders except the root, in the order of the walk.
 fn folders(folder: &LooseFolder) -> Vec<String> {
     (1..folder.names().folders().len()).map(|index| text(folder.names().folder_path(index as u32))).collect()
 }
 
-/// What was left out, and why.
+/// What the walk left out, and why.
 fn notes(folder: &LooseFolder) -> Vec<(String, String)> {
     folder.notes().0.iter().map(|note| (text(note.path.clone()), format!("{:?}", note.why))).collect()
 }
 
-/// The number of a file.
+/// The number of the file with this path.
 fn number(folder: &LooseFolder, path: &str) -> u32 {
     (0..folder.names().file_count())
         .find(|&file| folder.names().file_path(file) == path.as_bytes())
         .unwrap_or_else(|| panic!("no {path} in {:?}", files(folder)))
 }
 
-/// The whole content of a file.
+/// Reads a whole file as text.
 fn read(folder: &LooseFolder, path: &str) -> String {
     let file = number(folder, path);
     let mut bytes = vec![0; folder.look(file).unwrap().size as usize];

@@ -1,4 +1,4 @@
-//! Looks and reads: parts of files, files that change or go, and how many are open at a time.
+//! Stats and reads: ranges of files, files that change or vanish, and how many files are open.
 
 use std::fs::{self, File, FileTimes};
 use std::num::NonZero;
@@ -47,7 +47,7 @@ fn assert_changed(what: &str, act: impl Fn(&Disk)) {
         let result = folder.read_exact_at(file, &mut bytes, 0);
         match result {
             Err(FileFault::Changed) => {}
-            // The old bytes are there for as long as the file happens to be open.
+            // As long as the file happens to be open, its old bytes can be read.
             Ok(()) if is_open && &bytes == b"root" => {}
             other => panic!("{what}, open: {is_open}: {other:?}, {bytes:?}"),
         }

@@ -1,4 +1,4 @@
-//! What a walk finds, in which order, and what it leaves out that is no link.
+//! What a walk finds, in which order, and what it leaves out. Links have tests of their own.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -61,7 +61,7 @@ fn names_that_are_not_utf8_or_hold_a_backslash_open() {
 #[test]
 fn a_folder_that_cannot_be_opened_is_a_warning_and_the_rest_is_there() {
     if rustix::process::geteuid().is_root() {
-        // Root opens all folders. A path too long to be opened fails for everybody.
+        // Root can open every folder, but not even root can open a path that is too long.
         let disk = Disk::new(&["root/a.txt"]);
         let long = "x".repeat(200);
         let mut at = rustix::fs::open(disk.path("root"), rustix::fs::OFlags::PATH, Mode::empty()).unwrap();
