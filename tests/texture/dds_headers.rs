@@ -1,4 +1,4 @@
-//! DDS headers: sizes and formats that are refused, older programs, and how many bytes of texels follow.
+//! Writing DDS headers: refused sizes and formats, older programs, and the length of the texels.
 
 use bsafs::texture::dds::Texture;
 use bsafs::texture::pixel_format::pixel_format;
@@ -64,7 +64,7 @@ fn compatible_headers_state_every_format_as_older_programs_know_it() {
         (76..=78, "DXT5"),
         (79..=80, "ATI1"),
         (82..=83, "ATI2"),
-        // Masks, and no code.
+        // These have masks instead of a code.
         (28..=29, ""),
         (91..=91, ""),
         (93..=93, ""),
@@ -73,7 +73,7 @@ fn compatible_headers_state_every_format_as_older_programs_know_it() {
             assert_eq!(stated(format), (code.to_owned(), 0), "{format}");
         }
     }
-    // There is no older header for these.
+    // These formats have no older header.
     for (format, plain) in [(97, 98), (98, 98), (99, 98), (94, 94), (95, 95), (96, 96), (9, 9), (90, 90)] {
         assert_eq!(stated(format), ("DX10".to_owned(), plain), "{format}");
     }

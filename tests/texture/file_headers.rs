@@ -1,4 +1,4 @@
-//! Headers of textures, read: those that are written here, those of other programs, and damaged ones.
+//! Reading texture headers: those that bsafs writes, those of other programs, and damaged ones.
 
 use bsafs::texture::file_header::{FileHeader, HeaderError, Pixels, SIDE_MAX};
 use bsafs::texture::pixel_format::{Legacy, pixel_format};
@@ -8,7 +8,7 @@ fn texture(format: u8) -> dds::Texture {
     dds::Texture { width: 300, height: 20, mips: 9, format, cube: false }
 }
 
-/// A header with a word changed.
+/// Parses a header after changing one word.
 fn changed(format: u8, at: usize, word: u32) -> Result<FileHeader, HeaderError> {
     let mut bytes = texture(format).header();
     bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
@@ -67,7 +67,7 @@ fn formats_that_other_programs_write_are_known() {
         assert_eq!(read.pixels, Pixels::Format(format));
     }
     assert_eq!(changed(77, 84, 116).unwrap().pixels, Pixels::Format(2), "a number of D3DFORMAT");
-    // L8, where alpha has a mask and no flag.
+    // L8 with a mask for alpha, but without the flag for alpha.
     let mut bytes = texture(61).header();
     bytes[104] = 0xFF;
     let Pixels::Masks(masks) = FileHeader::parse(&bytes).unwrap().pixels else { panic!() };

@@ -1,9 +1,10 @@
-//! GNF headers of the PlayStation 4: the fields of a descriptor, bit by bit.
+//! GNF headers of the PlayStation 4: every field of a descriptor, bit by bit.
 
 use bsafs::texture::dds;
 use bsafs::texture::gnf::{Descriptor, HEADER_LEN};
 
-/// A T# of words that have every other field full, so that a field that reads too far shows.
+/// A T# (texture descriptor) in which the bits of other fields are set, so that a test notices if a
+/// field is read too wide.
 fn descriptor(data_format: u32, number_format: u32, kind: u32) -> Descriptor {
     let words: [u32; 8] = [
         u32::MAX,

@@ -1,4 +1,4 @@
-//! DDS headers against those of DirectXTex: FORMATS.md section 5.1.
+//! DDS headers, compared with those of DirectXTex: FORMATS.md section 5.1.
 
 use bsafs::texture::dds::Texture;
 

@@ -1,4 +1,4 @@
-//! Headers of the Xbox One, beside those of a PC.
+//! Headers of Xbox One textures, compared with those of a PC.
 
 use bsafs::texture::dds;
 use bsafs::texture::xbox::{HEADER_LEN, XboxTexture};
@@ -9,7 +9,7 @@ fn texture(format: u8, cube: bool) -> XboxTexture {
 
 #[test]
 fn the_header_is_a_dx10_header_with_another_fourcc_and_four_words_more() {
-    // BC7, for which a PC's header has the extension too: all but the FourCC is the same.
+    // For BC7 a PC's header has the DX10 extension, too, so only the FourCC differs.
     let (pc, xbox) = (texture(98, true).dds.header(), texture(98, true).header(0x1234_5678));
     assert_eq!(xbox.len() as u64, HEADER_LEN);
     assert_eq!((&xbox[..84], &xbox[88..148]), (&pc[..84], &pc[88..148]));
