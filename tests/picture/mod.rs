@@ -1,4 +1,4 @@
-//! Pictures of textures: thumbnails of any header and format, and their PNG files.
+//! Pictures of textures: thumbnails of every header and format, and PNG files.
 
 mod png;
 mod thumbnail;

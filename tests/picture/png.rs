@@ -15,6 +15,6 @@ fn chunks_rows_and_checksums_are_those_of_the_standard() {
     let mut rows = Vec::new();
     flate2::read::ZlibDecoder::new(&png[41..41 + data]).read_to_end(&mut rows).unwrap();
     assert_eq!(rows, [1, 1, 2, 3, 255, 1, 0, 254, 1, 1, 9, 9, 9, 9, 0, 0, 0, 0]);
-    // The checksum of an empty IEND is in every PNG file.
+    // An empty IEND chunk and its checksum, which end every PNG file.
     assert_eq!(png[45 + data..], *b"\0\0\0\0IEND\xAE\x42\x60\x82");
 }

@@ -1,11 +1,11 @@
-//! Thumbnails: what is read of a file, which size they have, and what is refused.
+//! Thumbnails: which bytes are read, which size the picture has, and what is refused.
 
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
 use bsafs::picture::{PictureError, thumbnail};
 use bsafs::texture::{dds, tiling, xbox};
 
-/// A file that remembers which bytes were read.
+/// A file that records which bytes were read.
 struct Watched {
     file: Cursor<Vec<u8>>,
     read: Vec<(u64, u64)>,
@@ -32,7 +32,7 @@ fn texture(format: u8, width: u16, height: u16, mips: u8) -> dds::Texture {
     dds::Texture { width, height, mips, format, cube: false }
 }
 
-/// A file with so many texels as it should have, all bytes the same.
+/// A texture file of the right length. All bytes of its texels are `byte`.
 fn file(texture: &dds::Texture, byte: u8) -> Vec<u8> {
     let mut bytes = texture.header();
     bytes.resize(bytes.len() + texture.texel_bytes().unwrap() as usize, byte);
@@ -125,7 +125,8 @@ fn a_file_that_is_cut_off_is_refused_before_anything_is_read_or_allocated() {
 fn tiled_texels_of_an_xbox_are_put_into_rows() {
     let texture = texture(28, 8, 8, 1);
     let header = xbox::XboxTexture { dds: texture, tile_mode: tiling::THIN_1D }.header(256);
-    // Each pixel's red is its place in the tile: the second is beside the first, the third below it.
+    // The red of each pixel is its position in the tile. Position 1 is right of position 0,
+    // position 2 below it.
     let texels = (0..64).flat_map(|index| [index, 0, 0, 255]);
     let bytes: Vec<u8> = header.into_iter().chain(texels).collect();
     let image = thumbnail(&mut Cursor::new(&bytes), 256).unwrap();
