@@ -2,22 +2,22 @@
 
 use crate::Outcome;
 
-/// A defect of an oracle, and the files that show it.
+/// A defect of an oracle, and the files that it affects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    /// Whose defect it is.
+    /// Name of the oracle that has the defect.
     pub(crate) oracle: &'static str,
-    /// A part of the archives' names.
+    /// A part of the names of the affected archives.
     pub(crate) archive: &'static str,
-    /// The end of the files' normalised names; empty for all files.
+    /// The end of the affected files' normalised names; empty for all files.
     pub(crate) file: &'static str,
-    /// What comes of these files.
+    /// How the oracle reads these files.
     pub(crate) outcome: Outcome,
-    /// Why the defect is not ours.
+    /// Why the defect is the oracle's and not bsafs's.
     pub(crate) reason: &'static str,
 }
 
-/// All rows. The first one that applies counts.
+/// All known defects. If several rows apply to a file, the first one counts.
 pub(crate) const ROWS: &[Row] = &[
     Row {
         oracle: "ba2",

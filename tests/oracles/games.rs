@@ -1,35 +1,36 @@
-//! What differs between the games whose order of plugins is compared.
+//! The games whose plugin order is compared with libloadorder.
 
 use std::fmt;
 
 use ::loadorder::GameId;
 
-/// What differs between games, as far as files are concerned.
+/// A game and its files.
 pub(crate) struct Game {
-    /// The id that bsafs has for it.
+    /// The game's id in bsafs.
     pub(crate) id: &'static str,
-    /// That of libloadorder.
+    /// The game's id in libloadorder.
     pub(crate) theirs: GameId,
-    /// Its folder in `AppData/Local` and in My Games.
+    /// Name of the game's folder in `AppData/Local` and in My Games.
     pub(crate) folder: &'static str,
-    /// Its folder of plugins.
+    /// The folder of plugins, relative to the game's folder.
     pub(crate) data: &'static str,
-    /// Plugins of the game itself.
+    /// The game's own plugins.
     pub(crate) own: &'static [&'static str],
-    /// Flags of headers.
+    /// Flags that a plugin's header may have.
     pub(crate) flags: &'static [u32],
-    /// Extensions of plugins.
+    /// Extensions that a plugin may have.
     pub(crate) extensions: &'static [&'static str],
-    /// Its list of Creation Club plugins.
+    /// The list of Creation Club plugins. `None` for games before Skyrim Special Edition.
     pub(crate) ccc: Option<&'static str>,
-    /// The INI file with test files, in My Games; none where the game has no test files.
+    /// The INI file in My Games that names test files. `None` if the game has no test files.
     pub(crate) ini: Option<&'static str>,
 }
 
 const ESM_ESP: &[&str] = &[".esm", ".esp", ".ESP"];
 const WITH_LIGHT: &[&str] = &[".esm", ".esp", ".esl", ".ESM"];
 
-/// All games whose order libloadorder knows, but for OpenMW, whose chain of settings files is a tree of its own.
+/// All games that libloadorder knows, except OpenMW, whose settings are a chain of files that
+/// [`Game`] cannot describe.
 pub(crate) static GAMES: [Game; 11] = [
     Game {
         id: "morrowind",
@@ -73,7 +74,7 @@ pub(crate) static GAMES: [Game; 11] = [
         flags: &[0, 1],
         extensions: ESM_ESP,
         ccc: None,
-        // libloadorder opens this spelling.
+        // This is the spelling that libloadorder opens.
         ini: Some("FALLOUT.INI"),
     },
     Game {
@@ -117,7 +118,7 @@ pub(crate) static GAMES: [Game; 11] = [
         own: &["Skyrim.esm", "Update.esm", "SkyrimVR.esm"],
         flags: &[0, 1, 0x200, 0x201],
         extensions: WITH_LIGHT,
-        // It reads none.
+        // The game does not read this file.
         ccc: Some("Skyrim.ccc"),
         ini: Some("SkyrimVR.ini"),
     },
@@ -141,7 +142,7 @@ pub(crate) static GAMES: [Game; 11] = [
         flags: &[0, 1, 0x200, 0x201],
         extensions: WITH_LIGHT,
         ccc: Some("Fallout4.ccc"),
-        // The sources disagree on which INI files it reads.
+        // The sources disagree on which INI files the game reads.
         ini: None,
     },
     Game {

@@ -1,4 +1,4 @@
-//! The games' hashes of random names, compared with those of both crates.
+//! Compares the games' hashes of random names with those of both other readers.
 
 use std::cell::Cell;
 
@@ -7,11 +7,14 @@ use bsafs::format::hash::{Family, Hash};
 
 use crate::support::content::Xorshift;
 
-/// Names of each family.
+/// Number of random names per family.
 const NAMES: usize = 20_000;
 
-/// A folder and a file name: short and long, with extensions that the hashes treat differently, with bytes above ASCII.
-/// At most 250 bytes together: of 260 and more, ba2 hashes a dot instead.
+/// A random folder and file name: short or long, with bytes above ASCII and extensions that the
+/// hashes treat specially.
+///
+/// Both together have at most 250 bytes, because ba2 hashes a dot instead of a path of 260 bytes or
+/// more.
 fn name(random: &mut Xorshift) -> (Vec<u8>, Vec<u8>) {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCXYZ0123456789_ -()'\xE9\xC9\x81\xFF.";
     const EXTENSIONS: [&str; 12] =
@@ -45,7 +48,7 @@ fn hashes_of_morrowind_equal_those_of_other_readers() {
     for_each_name(|folder, file, whole| {
         let ours = Family::Tes3.of(folder, file);
         let theirs = tes3::hash_file(BStr::new(whole)).0;
-        // As stored: the low word first.
+        // The low word is stored first.
         let stored = u64::from(theirs.lo) | u64::from(theirs.hi) << 32;
         assert_eq!(ours, Hash { folder: 0, file: stored }, "{}", whole.escape_ascii());
     });
@@ -69,8 +72,9 @@ fn hashes_of_fallout_4_equal_those_of_other_readers() {
         folder: directory.into(),
         file: u64::from(file) << 32 | u64::from(extension),
     };
-    // Where a file has no extension, both search the folders for its dot; dream_archive skips bytes above ASCII, which
-    // the game's tool hashes. These defects are asserted, so that a corrected version is noticed.
+    // If a file has no extension, both crates search the folders for its dot. dream_archive also
+    // skips bytes above ASCII, which the game's tool hashes. The test asserts these defects, so
+    // that a corrected version is noticed.
     let (dots, accents) = (Cell::new(0), Cell::new(0));
     for_each_name(|folder, file, whole| {
         let ours = Family::Fo4.of(folder, file);

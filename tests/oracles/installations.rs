@@ -1,4 +1,4 @@
-//! Small installations of games: plugins, lists and INI files.
+//! Small game installations that the tests write: plugins, lists and INI files.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,22 +6,22 @@ use std::time::{Duration, SystemTime};
 
 use crate::games::{GAMES, Game};
 
-/// A plugin on the disk.
+/// A plugin of an installation.
 #[derive(Clone, Debug)]
 pub(crate) struct Plugin {
     pub(crate) name: String,
     pub(crate) flags: u32,
     pub(crate) masters: Vec<String>,
-    /// When it was changed, in seconds after some day.
+    /// Modification time, in seconds after an arbitrary day.
     pub(crate) time: u64,
 }
 
-/// An installation.
+/// A game installation.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) game: &'static Game,
     pub(crate) plugins: Vec<Plugin>,
-    /// Lines of `Plugins.txt`; in Morrowind the values of `GameFile0` and so on.
+    /// Lines of `Plugins.txt`, or for Morrowind the values of `GameFile0` and so on.
     pub(crate) lines: Vec<String>,
     /// Lines of `loadorder.txt`.
     pub(crate) load_order: Option<Vec<String>>,
@@ -31,11 +31,11 @@ pub(crate) struct World {
     pub(crate) users_ccc: Option<Vec<String>>,
     /// Values of `sTestFile1` and so on.
     pub(crate) tests: Vec<String>,
-    /// Files in the data folder that are no plugins.
+    /// Files in the data folder that are not plugins.
     pub(crate) others: Vec<String>,
 }
 
-/// Where the files of an installation were written.
+/// The folders that an installation was written to.
 pub(crate) struct Folders {
     pub(crate) game: PathBuf,
     pub(crate) local: PathBuf,
@@ -43,7 +43,7 @@ pub(crate) struct Folders {
 }
 
 impl World {
-    /// Without plugins and lists.
+    /// An installation without plugins and lists.
     pub(crate) fn of(id: &str) -> Self {
         let game = GAMES.iter().find(|game| game.id == id).unwrap();
         Self {
@@ -58,24 +58,25 @@ impl World {
         }
     }
 
-    /// With one more plugin.
+    /// Adds a plugin.
     pub(crate) fn plugin(mut self, name: &str, flags: u32, masters: &[&str], time: u64) -> Self {
         let masters = masters.iter().map(|it| (*it).to_owned()).collect();
         self.plugins.push(Plugin { name: name.to_owned(), flags, masters, time });
         self
     }
 
-    /// With these lines in `Plugins.txt`.
+    /// Sets the lines of `Plugins.txt`.
     pub(crate) fn lines(mut self, lines: &[&str]) -> Self {
         self.lines = lines.iter().map(|it| (*it).to_owned()).collect();
         self
     }
 
-    /// Writes it below a folder, laid out as in a prefix: libloadorder finds My Games from `AppData/Local`.
+    /// Writes the installation below a folder, laid out as in a Wine prefix, because libloadorder
+    /// finds My Games from `AppData/Local`.
     pub(crate) fn write(&self, root: &Path) -> Folders {
         let (game, user) = (root.join("game"), root.join("user"));
         let (local, my_games) = match self.game.folder {
-            // Morrowind has none.
+            // Morrowind has neither folder.
             "" => (user.join("AppData/Local/none"), user.join("Documents/My Games/none")),
             name => (user.join("AppData/Local").join(name), user.join("Documents/My Games").join(name)),
         };
@@ -117,7 +118,8 @@ impl World {
         Folders { game, local, my_games }
     }
 
-    /// It without each one of its parts: of two installations that show a difference, the smaller one is reported.
+    /// Copies of the installation, each with one part removed, to reduce an installation that
+    /// fails.
     pub(crate) fn smaller(&self) -> Vec<Self> {
         let mut all = Vec::new();
         let mut add = |change: &dyn Fn(&mut Self)| {
@@ -168,20 +170,20 @@ impl World {
 }
 
 impl Plugin {
-    /// Whether it loads before others.
+    /// Whether the plugin is a master, which loads before plugins that are not.
     pub(crate) fn is_master(&self, game: &Game) -> bool {
         let name = self.name.to_ascii_lowercase();
-        // Since Skyrim Special Edition, as in its flags and in Morrowind's, which agree.
+        // Since Skyrim Special Edition, the extensions .esm and .esl make a plugin a master.
         let by_name = game.ccc.is_some() && (name.ends_with(".esm") || name.ends_with(".esl"));
         self.flags & 1 != 0 || by_name
     }
 
-    /// Whether it loads after all others, if it is a master.
+    /// Whether the plugin, if it is a master, loads after all others.
     pub(crate) fn is_blueprint(&self) -> bool {
         self.flags & 0x800 != 0
     }
 
-    /// Its header, with nothing behind it.
+    /// The bytes of the plugin, which is only a header.
     fn bytes(&self, game: &str) -> Vec<u8> {
         if game == "morrowind" {
             let field = |kind: &[u8; 4], data: &[u8]| [kind, &size(data)[..], data].concat();
@@ -198,7 +200,7 @@ impl Plugin {
             body.extend(field(b"MAST", &[&windows(master)[..], &[0]].concat()));
             body.extend(field(b"DATA", &[0; 8]));
         }
-        // Oblivion's header lacks the version.
+        // Oblivion's header has no version.
         let rest = if game.starts_with("oblivion") { 8 } else { 12 };
         [b"TES4", &size(&body)[..], &self.flags.to_le_bytes(), &vec![0; rest], &body].concat()
     }
@@ -212,7 +214,8 @@ fn joined(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\r\n")).collect()
 }
 
-/// A text in windows-1252; of letters above ASCII, those of Latin-1 alone are used here.
+/// Encodes a text as windows-1252. The tests use only letters of Latin-1, whose bytes are the same
+/// there.
 fn windows(text: &str) -> Vec<u8> {
     text.chars().map(|letter| u8::try_from(letter).unwrap()).collect()
 }

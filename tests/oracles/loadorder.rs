@@ -1,7 +1,8 @@
-//! The order of active plugins, compared with libloadorder, which LOOT and Wrye Bash use.
+//! Compares the order of active plugins with libloadorder, which LOOT and Wrye Bash use.
 //!
-//! Installations are random, small and in temporary folders: libloadorder renames files of plugins. Where the two differ for
-//! a reason, random installations leave that out, and a row of [`ROWS`] shows the difference; the test fails once it is gone.
+//! Installations are random and small. They are in temporary folders, because libloadorder renames
+//! plugin files. If the two differ for a known reason, random installations avoid that case, and a
+//! row of [`ROWS`] shows the difference. A test fails when such a difference is gone.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -15,10 +16,10 @@ use crate::loadorder_exempt::{ROWS, Row};
 use crate::random_installation::Random;
 use crate::support::content::Xorshift;
 
-/// Random installations of each game.
+/// Number of random installations per game.
 const WORLDS: u64 = 60;
 
-/// Active plugins in load order: ours and theirs.
+/// Active plugins in load order, as bsafs and libloadorder see them.
 #[derive(Debug, PartialEq, Eq)]
 struct Orders {
     ours: Vec<String>,
@@ -41,7 +42,7 @@ fn active_plugins_of_random_installations_load_in_the_order_of_libloadorder() {
                 break;
             }
         }
-        // A comparison of nothing must fail.
+        // A test that compares nothing must fail.
         if failed.is_empty() && active < WORLDS as usize {
             writeln!(failed, "{}: only {active} plugins are active", game.id).unwrap();
         }
@@ -60,7 +61,7 @@ fn every_known_difference_from_libloadorder_still_exists() {
     }
 }
 
-/// The smallest installation, less and less of this one, whose orders differ.
+/// Removes parts of an installation for as long as its two orders differ.
 fn smallest(mut world: World) -> World {
     let differs = |world: &World| {
         let orders = orders(world);
@@ -75,7 +76,7 @@ fn smallest(mut world: World) -> World {
 fn orders(world: &World) -> Orders {
     let folder = tempfile::TempDir::new().unwrap();
     let folders = world.write(folder.path());
-    // Theirs is second: it may rename files.
+    // libloadorder runs second, because it may rename files.
     let ours = ours(world, &folders);
     Orders { ours, theirs: theirs(world, &folders) }
 }
@@ -106,7 +107,7 @@ fn theirs(world: &World, folders: &Folders) -> Vec<String> {
     names.filter(|name| active.contains(&caseless::fold(name))).map(str::to_owned).collect()
 }
 
-/// New Vegas activates what an active plugin needs; libloadorder does not model that.
+/// Activates the masters of active plugins, as New Vegas does. libloadorder does not model that.
 fn add_needed(world: &World, active: &mut Vec<String>) {
     let mut at = 0;
     while at < active.len() {

@@ -1,20 +1,20 @@
-//! Where our order of plugins differs from libloadorder's, and why.
+//! Known differences between bsafs's order of plugins and libloadorder's, and their reasons.
 
 use crate::installations::World;
 
-/// A difference, and an installation that shows it.
+/// A difference between the two orders.
 pub(crate) struct Row {
-    /// The active plugins as we order them.
+    /// The active plugins in bsafs's order.
     pub(crate) ours: &'static [&'static str],
-    /// As libloadorder does.
+    /// The active plugins in libloadorder's order.
     pub(crate) theirs: &'static [&'static str],
-    /// Why ours stays.
+    /// Why bsafs keeps its order.
     pub(crate) reason: &'static str,
-    /// What shows it.
+    /// An installation that shows the difference.
     pub(crate) world: fn() -> World,
 }
 
-/// All rows. Random installations have none of these.
+/// All known differences. Random installations avoid them.
 pub(crate) const ROWS: &[Row] = &[
     Row {
         ours: &[],

@@ -1,26 +1,29 @@
-//! bsafs compared with two other readers: the same files, sizes and bytes of every archive; and with libloadorder: the same
-//! plugins in the same order.
+//! Compares bsafs with other programs.
 //!
-//! Both have defects. Each is a row of [`exempt::ROWS`] with its reason; the test fails on a difference without a row,
-//! and on a row without its difference. src/format/FORMATS.md describes what the formats demand.
+//! Two other readers must find the same files, sizes and bytes in every archive. libloadorder must
+//! put the same plugins in the same order.
 //!
-//! A crate of its own: `cargo test --manifest-path tests/oracles/Cargo.toml --target-dir target/oracles`, as
-//! scripts/check runs it.
+//! Both readers have defects. Each defect is a row of [`exempt::ROWS`] with its reason. The test
+//! fails on a difference without a row, and on a row without its difference. src/format/FORMATS.md
+//! describes what the formats demand.
+//!
+//! This is a separate crate. scripts/check runs it with
+//! `cargo test --manifest-path tests/oracles/Cargo.toml --target-dir target/oracles`.
 
-// A test that fails says so by panicking.
+// Tests fail by panicking.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 #[path = "../support/mod.rs"]
 mod support;
 
 mod exempt; // known defects of the other readers
-mod games; // those whose order of plugins is compared
-mod hashes; // the games' hashes of random names
+mod games; // the games whose plugin order is compared
+mod hashes; // the games' hash functions, on random names
 mod installations; // small installations of games
 mod loadorder; // the order of active plugins
 mod loadorder_exempt; // known differences from libloadorder
-mod others; // crates ba2 and dream_archive
-mod ours; // bsafs, through its library
+mod others; // the crates ba2 and dream_archive
+mod ours; // bsafs, called as a library
 mod random_installation;
 
 use std::collections::BTreeMap;
@@ -33,20 +36,20 @@ use others::{ORACLES, Oracle, Other};
 use support::tes4::FOLDER_NAMES;
 use support::{Ba2, Tes3, Tes4, hash};
 
-/// How an oracle's reading of a file compares with ours.
+/// How an oracle's reading of a file compares with bsafs's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// Size and every byte are the same.
+    /// The oracle reads the same bytes.
     Same,
-    /// It does not open the archive.
+    /// The oracle does not open the archive.
     Refuses,
-    /// It does not list the file.
+    /// The oracle does not list the file.
     Misses,
-    /// It lists the file, and fails or panics when it reads it.
+    /// The oracle lists the file, but fails or panics when it reads it.
     Fails,
-    /// It reads other bytes.
+    /// The oracle reads other bytes.
     Differs,
-    /// It reads a DDS file that differs in the depth field alone.
+    /// The oracle reads a DDS file that differs only in the depth field.
     DdsDepth,
 }
 
@@ -56,7 +59,7 @@ struct Subject {
     path: PathBuf,
 }
 
-/// The comparisons with one oracle.
+/// Counts and problems of the comparisons with one oracle.
 #[derive(Default)]
 struct Tally {
     compared: usize,
@@ -70,14 +73,14 @@ fn every_file_of_every_archive_is_the_same_to_other_readers() {
     let folder = tempfile::TempDir::new().unwrap();
     let built = built(folder.path());
     let foreign = foreign();
-    // Least numbers of equal files: a comparison of nothing must fail.
+    // Minimum numbers of equal files, so that a test that compares nothing fails.
     compare("built", &built, [325, 290]);
     if let Some(foreign) = foreign {
         compare("foreign", &foreign, [469, 461]);
     }
 }
 
-/// Compares archives with every oracle. `floors` are how many files must be the same, for each oracle.
+/// Compares archives with every oracle. `floors` has each oracle's minimum number of equal files.
 fn compare(what: &str, subjects: &[Subject], floors: [usize; 2]) {
     let mut failed = Vec::new();
     for (oracle, floor) in ORACLES.iter().zip(floors) {
@@ -115,7 +118,7 @@ fn compare_one(oracle: &Oracle, subject: &Subject, tally: &mut Tally) {
             Err(error) => (Outcome::Refuses, error.clone()),
             Ok(_) => match listed.get_mut(&file.key) {
                 Some(same_name) if !same_name.is_empty() => {
-                    // Files of the same name are matched in any order, each once.
+                    // Files that share a name are matched in any order, each once.
                     let equal = same_name.iter().position(|it| it.as_ref() == Ok(&file.content));
                     outcome(&file.content, &same_name.remove(equal.unwrap_or(0)))
                 }
@@ -154,7 +157,7 @@ fn outcome(ours: &[u8], theirs: &Other) -> (Outcome, String) {
     if theirs == ours {
         return (Outcome::Same, String::new());
     }
-    // The depth is the u32 at 24.
+    // The depth is the u32 at offset 24.
     let is_depth = ours.starts_with(b"DDS ")
         && ours.len() == theirs.len()
         && ours.iter().zip(theirs).enumerate().all(|(at, (a, b))| a == b || (24..28).contains(&at));
@@ -163,7 +166,8 @@ fn outcome(ours: &[u8], theirs: &Other) -> (Outcome, String) {
     (if is_depth { Outcome::DdsDepth } else { Outcome::Differs }, detail)
 }
 
-/// Archives that the builder writes: all samples, and some without names.
+/// Writes archives with the tests' builder: all samples, some without names, and some with hash
+/// collisions.
 fn built(folder: &Path) -> Vec<Subject> {
     let mut archives: Vec<(String, Vec<u8>)> =
         support::samples().into_iter().map(|sample| (sample.name, sample.bytes)).collect();
@@ -192,7 +196,8 @@ fn built(folder: &Path) -> Vec<Subject> {
     archives.into_iter().map(write).collect()
 }
 
-/// Archives that other tools wrote. They are no part of the project: `None` where they are missing.
+/// Finds archives that other tools wrote. The repository does not contain them; `None` if they are
+/// missing.
 fn foreign() -> Option<Vec<Subject>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/archives");
     if !root.is_dir() {
@@ -216,8 +221,8 @@ fn foreign() -> Option<Vec<Subject>> {
     Some(subjects)
 }
 
-/// Writes a line to standard error, in one write. Of what `println!` and `eprintln!` write, the test harness shows
-/// nothing unless the test fails.
+/// Writes a line to standard error, in one write. The test harness would hide the output of
+/// `println!` and `eprintln!` unless the test fails.
 fn report(line: &str) {
     io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }

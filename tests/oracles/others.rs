@@ -1,4 +1,4 @@
-//! The oracles: crates `ba2` and `dream_archive`.
+//! The other readers: the crates `ba2` and `dream_archive`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,7 @@ type Listing = Result<Vec<(Vec<u8>, Other)>, String>;
 /// Another reader.
 pub(crate) struct Oracle {
     pub(crate) name: &'static str,
-    /// Every file of an archive by its [`key`], or why the archive is not opened.
+    /// Reads every file of an archive, by its [`key`], or says why it cannot open the archive.
     pub(crate) read: fn(&[u8]) -> Listing,
 }
 
@@ -20,15 +20,18 @@ pub(crate) struct Oracle {
 pub(crate) const ORACLES: [Oracle; 2] =
     [Oracle { name: "ba2", read: read_ba2 }, Oracle { name: "dream_archive", read: read_dream }];
 
-/// The key by which files are matched: the stored name in lower case, `/` for `\`, without separators at its ends and
-/// without the dot of a root; the hashes where there is no name.
+/// The key that matches files of two readers: the normalised name, or the hashes if there is no
+/// name.
+///
+/// A normalised name is in lower case, with `/` for `\`, without separators at its ends and without
+/// `.` as a folder.
 pub(crate) fn key(name: &[u8], folder_hash: u64, file_hash: u64) -> Vec<u8> {
     let parts = name.split(|&byte| byte == b'/' || byte == b'\\').filter(|part| !matches!(*part, b"" | b"."));
     let key = parts.collect::<Vec<_>>().join(&b'/').to_ascii_lowercase();
     if key.is_empty() { format!("#{folder_hash:016x}#{file_hash:016x}").into_bytes() } else { key }
 }
 
-/// Runs what may panic; a panic prints nothing and is an error.
+/// Runs `work` and turns a panic into an error, without printing it.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -37,7 +40,7 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, 
     result.unwrap_or_else(|_| Err("it panicked".into()))
 }
 
-/// The same for one file of many.
+/// Reads one file and turns a panic into an error. [`quietly`] silences the panic.
 fn each(work: impl FnOnce() -> Other) -> Other {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("it panicked".into()))
 }
@@ -88,7 +91,8 @@ fn ba2_tes4(file: &tes4::File<'_>, options: &tes4::FileCompressionOptions) -> Ot
     Ok(out)
 }
 
-/// LZ4 chunks are decoded into buffers of their size: into an empty one ba2 decodes nothing.
+/// Reads a file of a BA2. LZ4 chunks need a buffer of their decoded size: ba2 decodes nothing into
+/// an empty one.
 fn ba2_fo4(file: &fo4::File<'_>, options: &fo4::ArchiveOptions) -> Other {
     let write = fo4::FileWriteOptions::from(options);
     let chunk_options = fo4::ChunkCompressionOptions::from(options);

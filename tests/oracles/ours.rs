@@ -1,4 +1,4 @@
-//! An archive as bsafs mounts it: listed through its tree, read through its store.
+//! Reads archives with bsafs as a mount does: the tree lists the files, the store reads them.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use bsafs::tree::{self, Kind, LayerNames};
 
 use crate::others::key;
 
-/// A file.
+/// A file of an archive.
 pub(crate) struct File {
-    /// Its stored name, normalised; its hash where the archive stores none.
+    /// The normalised stored name, or the hashes if the archive stores no name; see [`key`].
     pub(crate) key: Vec<u8>,
     pub(crate) content: Vec<u8>,
 }
 
-/// Bytes of a read, as the kernel requests them.
+/// Bytes per read, as the kernel requests them.
 const STEP: u32 = 128 << 10;
 
-/// Every file of an archive.
+/// Reads every file of an archive.
 pub(crate) fn read(path: &Path) -> Vec<File> {
     let source = ArchiveFile::open(path).unwrap();
     let (layer, tables, known) = source
@@ -52,7 +52,8 @@ pub(crate) fn read(path: &Path) -> Vec<File> {
     files
 }
 
-/// Whether an archive stores a file's whole name. The other readers list files by their hashes where it does not.
+/// Whether an archive stores a file's whole name. If it does not, the other readers list the file
+/// by its hashes.
 fn is_named(name: &Name<'_>) -> bool {
     match name {
         Name::Path(path) => !path.is_empty(),

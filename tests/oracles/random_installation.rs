@@ -1,10 +1,10 @@
-//! Random installations, without what leads to a row of [`crate::loadorder_exempt`].
+//! Random installations that avoid the known differences of [`crate::loadorder_exempt`].
 
 use crate::games::Game;
 use crate::installations::{Plugin, World};
 use crate::support::content::Xorshift;
 
-/// A random installation.
+/// A generator of random installations.
 pub(crate) struct Random(pub(crate) Xorshift);
 
 impl Random {
@@ -12,7 +12,8 @@ impl Random {
         let mut world = World::of(game.id);
         for name in self.names(game) {
             let flags = *self.one_of(game.flags);
-            // The tools of the games write both or neither in Morrowind's plugins, and in the games' own.
+            // In Morrowind's plugins and in the games' own, the games' tools set the master flag if
+            // and only if the extension is `.esm`.
             let is_like_name = game.id == "morrowind" || game.own.contains(&name.as_str());
             let flags = if is_like_name { u32::from(name.ends_with(".esm")) } else { flags };
             let time = self.below(4);
@@ -26,7 +27,8 @@ impl Random {
             world.load_order = Some(self.list(&names));
         }
         if game.ccc.is_some() {
-            // All that the games come with are masters with plain names, which need what comes before them.
+            // The `.ccc` files that come with the games list only masters with ASCII names, whose
+            // own masters come earlier.
             let is_plain = |it: &&Plugin| it.is_master(game) && it.name.is_ascii() && it.masters.is_empty();
             let masters = world.plugins.iter().filter(is_plain);
             let masters: Vec<String> = masters.map(|it| it.name.clone()).chain(["Gone.esl".into()]).collect();
@@ -47,14 +49,17 @@ impl Random {
         world
     }
 
-    /// Masters of some plugins. What leads to a row of [`crate::loadorder_exempt`] is left out: a master needs at most one
-    /// plugin, which needs none; where a list gives the order, that is a master, too; a blueprint needs blueprints.
+    /// Gives some plugins masters.
+    ///
+    /// To avoid the differences of [`crate::loadorder_exempt`], a master needs at most one plugin,
+    /// which itself needs none. If a list gives the order, the needed plugin is a master too. A
+    /// blueprint needs only blueprints.
     fn add_masters(&mut self, world: &mut World, names: &[String]) {
         let has_times = matches!(world.game.id, "morrowind" | "oblivion" | "fallout3" | "falloutnv");
         let mut needed: Vec<String> = Vec::new();
         for at in 0..world.plugins.len() {
             let name = world.plugins[at].name.clone();
-            // The games' own plugins need none that come later.
+            // The games' own plugins need no plugin that loads later.
             if !self.chance(3) || world.game.own.contains(&&*name) || needed.contains(&name) {
                 continue;
             }
@@ -75,7 +80,7 @@ impl Random {
         }
     }
 
-    /// Names of the game's plugins and of others, in random order.
+    /// Names of some of the game's own plugins and of others, in random order.
     fn names(&mut self, game: &Game) -> Vec<String> {
         const STEMS: [&str; 12] = [
             "Alpha",
@@ -102,7 +107,7 @@ impl Random {
         names
     }
 
-    /// Lines of `Plugins.txt`.
+    /// Random lines of `Plugins.txt`.
     fn plugin_lines(&mut self, game: &Game, names: &[String]) -> Vec<String> {
         let has_stars = game.ccc.is_some();
         let mut lines = self.list(names);
@@ -119,7 +124,7 @@ impl Random {
         lines
     }
 
-    /// Some names in random order, with a comment, a blank line and a repetition at times.
+    /// Some names in random order, sometimes with a comment, a blank line or a repeated name.
     fn list(&mut self, names: &[String]) -> Vec<String> {
         let mut lines = self.some_of(names, names.len());
         for line in ["# a comment".to_owned(), String::new(), lines.first().cloned().unwrap_or_default()] {
@@ -131,7 +136,7 @@ impl Random {
         lines
     }
 
-    /// At most this many of some names, in random order, each once.
+    /// At most `most` of the names, in random order, each once.
     fn some_of(&mut self, names: &[String], most: usize) -> Vec<String> {
         let mut some = names.to_vec();
         self.shuffle(&mut some);
@@ -149,7 +154,7 @@ impl Random {
         &all[self.below(all.len() as u64) as usize]
     }
 
-    /// Whether one of `n` chances came.
+    /// True with a probability of 1 in `n`.
     fn chance(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
