@@ -1,4 +1,4 @@
-//! Any bytes as a payload of any codec: tests/robustness/codec.rs.
+//! Fuzz target: any bytes as a payload of any codec. The checks are in tests/robustness/codec.rs.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any bytes as one or two archives that are opened with any options: tests/robustness/deep.rs.
+//! Fuzz target: any bytes as one or two archives, opened with any options. The checks are in
+//! tests/robustness/deep.rs.
 
 #![no_main]
 

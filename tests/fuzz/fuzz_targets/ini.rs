@@ -1,4 +1,4 @@
-//! Any bytes as an INI file: tests/robustness/game.rs.
+//! Fuzz target: any bytes as an INI file. The checks are in tests/robustness/game.rs.
 
 #![no_main]
 

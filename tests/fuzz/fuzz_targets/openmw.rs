@@ -1,4 +1,4 @@
-//! Any bytes as settings of OpenMW: tests/robustness/settings.rs.
+//! Fuzz target: any bytes as settings of OpenMW. The checks are in tests/robustness/settings.rs.
 
 #![no_main]
 

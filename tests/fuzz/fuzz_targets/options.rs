@@ -1,4 +1,5 @@
-//! Any text as a mount profile and values of `-o`: tests/robustness/options.rs.
+//! Fuzz target: any text as a mount profile and values of `-o`. The checks are in
+//! tests/robustness/options.rs.
 
 #![no_main]
 
@@ -9,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../robustness/options.rs"]
 mod options;
 
-/// Where profiles are written. One folder for all, because paths depend on it.
+/// Folder for the profile of every input. There is only one, because planned paths depend on it.
 static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,5 @@
-//! Any bytes as an archive, with default options: tests/robustness/pipeline.rs.
+//! Fuzz target: any bytes as an archive, with default options. The checks are in
+//! tests/robustness/pipeline.rs.
 
 #![no_main]
 
@@ -12,7 +13,7 @@ mod caught_panics;
 mod pipeline;
 
 fuzz_target!(init: caught_panics::unwind(), |bytes: &[u8]| {
-    // A new file each time: a source relies on an open file not to change.
+    // Each input gets a new file, because an open archive relies on its file staying unchanged.
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
     pipeline::run(file.path(), &pipeline::Scope::FUZZED);

@@ -1,4 +1,4 @@
-//! Any bytes as a plugin: tests/robustness/game.rs.
+//! Fuzz target: any bytes as a plugin. The checks are in tests/robustness/game.rs.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as the description of a texture and its texels: tests/robustness/texture.rs.
+//! Fuzz target: any bytes as a texture. The checks are in tests/robustness/texture.rs.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as VDF: tests/robustness/settings.rs.
+//! Fuzz target: any bytes as VDF. The checks are in tests/robustness/settings.rs.
 
 #![no_main]
 

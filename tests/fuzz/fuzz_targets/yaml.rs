@@ -1,4 +1,4 @@
-//! Any bytes as YAML: tests/robustness/settings.rs.
+//! Fuzz target: any bytes as YAML. The checks are in tests/robustness/settings.rs.
 
 #![no_main]
 
