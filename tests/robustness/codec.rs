@@ -1,7 +1,8 @@
-//! Any bytes as a payload: `decode` against `prefix`, whatever the codec, the declared size and the end of the payload.
+//! Any bytes as a payload: `decode` and `prefix` must agree, for any codec and declared size, and
+//! for a payload that is cut short.
 //!
-//! An input is the codec, the declared size (u32), how much of the payload is there for a prefix (u16, in parts of
-//! 65,536), and the payload. Numbers are in little-endian order.
+//! An input is the codec (u8), the declared size (u32), the part of the payload that `prefix` sees
+//! (u16, in 65,536ths), and the payload. Numbers are in little-endian order.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
@@ -23,13 +24,13 @@ const CODECS: [Codec; 7] = [
 
 /// The largest declared size, in bytes.
 const SIZE_MAX: u32 = 1 << 20;
-/// The longest prefix, in bytes; the store decodes none that is longer.
+/// The longest prefix, in bytes. The store decodes no longer one.
 const PREFIX_MAX: usize = 64 << 10;
 
-/// Decodes an input; returns whether all its bytes came, suspect ones too.
+/// Decodes an input. Returns whether the codec gave all bytes, even if they are suspect.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn run(input: &[u8]) -> bool {
     let Some(([codec, a, b, c, d, e, f], payload)) = input.split_first_chunk() else { return false };
     let codec = CODECS[usize::from(*codec) % CODECS.len()];
@@ -60,7 +61,7 @@ pub fn run(input: &[u8]) -> bool {
     is_whole
 }
 
-/// The first bytes of a payload, at most `len`; `None` where it is refused.
+/// Decodes at most the first `len` bytes of a payload. `None` if the codec refuses it.
 fn prefix_of(codec: Codec, payload: &[u8], len: usize) -> Option<Vec<u8>> {
     let valid = |decoded: &Result<usize, _>| *decoded.as_ref().unwrap_or(&0);
     let (decoded, bytes) = into_buffers(len, |out| prefix(codec, payload, out), valid);
@@ -69,7 +70,8 @@ fn prefix_of(codec: Codec, payload: &[u8], len: usize) -> Option<Vec<u8>> {
     decoded.is_ok().then_some(bytes)
 }
 
-/// Decodes into two buffers that hold different bytes. The results are the same, and so are the bytes that are `valid`.
+/// Decodes into two buffers with different contents. The results and the `valid` bytes must be
+/// equal.
 fn into_buffers<T: Debug + PartialEq>(
     len: usize,
     decode: impl Fn(&mut [u8]) -> T,

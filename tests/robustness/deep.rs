@@ -1,6 +1,7 @@
-//! Any bytes as an archive, or as two of one tree, opened in every way that the command line offers.
+//! Any bytes as one archive, or as two archives in one tree, with any options of the command line.
 //!
-//! An input is the fields of [`Plan`], numbers in little-endian order; the list of `--names`; and the archive.
+//! An input is the fields of [`Plan`] with numbers in little-endian order, the list of `--names`,
+//! and the archive.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
@@ -13,28 +14,29 @@ use bsafs::format::encoding::Encoding;
 
 use super::pipeline::{Opening, Scope, check_content, open};
 
-/// Code pages of one byte, of two, and UTF-8.
+/// Code pages with letters of one byte and of several, and UTF-8.
 const ENCODINGS: [&str; 8] = ["1252", "utf-8", "932", "936", "gb18030", "950", "949", "1251"];
 
-/// A file of more bytes is not copied: chunks that share their data make large files of small archives.
+/// Largest file that is copied, in bytes. Chunks that share their data make large files of small
+/// archives.
 const COPY_MAX: u64 = 8 << 20;
 
-/// What the first bytes of an input choose.
+/// The choices that the first bytes of an input make.
 #[derive(Clone, Copy)]
 struct Plan {
-    /// See [`Plan::FORCE`] and the others.
+    /// Bits, from [`Plan::FORCE`] to [`Plan::LEARN`].
     flags: u8,
-    /// An index of [`ENCODINGS`].
+    /// An index into [`ENCODINGS`].
     encoding: u8,
-    /// 0: default, 1: DDS, 2: raw.
+    /// The form of textures. 0: default, 1: DDS, 2: raw, 3: compatible DDS.
     textures: u8,
-    /// What a byte of the second archive is changed by.
+    /// XORed into one byte of the second archive.
     change: u8,
-    /// Which byte that is.
+    /// Offset of that byte.
     changed_at: u32,
-    /// Bytes of a read.
+    /// Bytes per read; [`read`] adds a part of the file's size.
     step: u16,
-    /// Bytes of the list of names.
+    /// Length of the list of names, in bytes.
     names_len: u16,
 }
 
@@ -45,9 +47,9 @@ impl Plan {
     const SALVAGE: u8 = 2;
     /// `--layout per-archive`
     const PER_ARCHIVE: u8 = 4;
-    /// The same archive is a second layer, but for [`Plan::change`].
+    /// The archive is a second layer too, with one byte changed by [`Plan::change`].
     const TWICE: u8 = 8;
-    /// Sizes are learnt together, as for a listing.
+    /// The store learns all sizes at once, as for a listing.
     const LEARN: u8 = 16;
 
     fn new(bytes: [u8; 12]) -> Self {
@@ -75,10 +77,11 @@ impl Plan {
     }
 }
 
-/// Opens an input and reads its files; returns how many entries it has, `None` if it is refused.
+/// Opens an input and reads its files. Returns the number of entries, or `None` if the archive is
+/// refused.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn run(input: &[u8]) -> Option<usize> {
     let (&plan, rest) = input.split_first_chunk()?;
     let plan = Plan::new(plan);
@@ -99,7 +102,7 @@ fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
     let (opening, scope) = (plan.opening(names), Scope::FUZZED);
     let opened = open(paths, &opening, &scope)?;
     for name in names.split(|&byte| byte == b'\n') {
-        // Without names, the path that a program asks for is what finds a file.
+        // If the archive stores no name for a file, the hash of the requested path finds the file.
         let is_unnamed = opened.tree.resolve_unnamed(name).is_some();
         assert!(!is_unnamed || opened.tree.has_unnamed() && opened.tree.resolve(name).is_some());
         opened.tree.may_hold_unnamed(name);
@@ -122,7 +125,8 @@ fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
     Some(opened.in_scope.iter().map(Vec::len).sum())
 }
 
-/// A file that is copied has the bytes that reads of `step` bytes give, and as many as its size says.
+/// A copied file must be as long as its size says, and have the bytes that reads of `step` bytes
+/// give.
 fn check_copy(store: &Store, file: EntryId, step: u32) {
     if store.size(file) > COPY_MAX {
         return;
@@ -145,7 +149,7 @@ fn check_copy(store: &Store, file: EntryId, step: u32) {
     }
 }
 
-/// A new file each time: a source relies on an open file not to change.
+/// Writes bytes to a new file, because an open archive relies on its file staying unchanged.
 fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();

@@ -1,6 +1,7 @@
-//! Any bytes as a plugin and as an INI file: masters are names that lie in the file, and values are those that were written.
+//! Any bytes as a plugin and as an INI file. Masters must come from the file, and INI values must
+//! survive being written and parsed again.
 //!
-//! An input is the file.
+//! An input is one whole file.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
@@ -9,10 +10,10 @@ use bsafs::game::{Header, Ini};
 /// Sections that games read.
 const SECTIONS: [&str; 4] = ["Archive", "Archives", "General", "Game Files"];
 
-/// Parses an input as a plugin; returns how many masters it has.
+/// Parses an input as a plugin. Returns the number of masters.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn plugin(input: &[u8]) -> usize {
     let Some(header) = Header::parse(input) else {
         assert!(!input.starts_with(b"TES3") && !input.starts_with(b"TES4"));
@@ -27,10 +28,10 @@ pub fn plugin(input: &[u8]) -> usize {
     header.masters.len()
 }
 
-/// Parses an input as an INI file; returns how many keys the sections have that games read.
+/// Parses an input as an INI file. Returns the number of keys in [`SECTIONS`].
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn ini(input: &[u8]) -> usize {
     let ini = Ini::parse(input);
     let mut keys = 0;

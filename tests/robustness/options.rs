@@ -1,7 +1,8 @@
-//! Any text as a profile and values of `-o`: what is accepted is safe to mount with, and order and splitting are those of
-//! the manual.
+//! Any text as a profile and values of `-o`. Accepted options must be safe to mount with, and
+//! joining the values with commas must not change the result, as the manual says.
 //!
-//! An input is UTF-8: the profile, and values of `-o`, each behind a NUL. An empty profile is none.
+//! An input is UTF-8: the profile, then values of `-o`, each after a NUL. If the profile is empty,
+//! an archive is mounted without one.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
@@ -9,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use bsafs::cli::{Exit, PlannedMount, plan_mount};
 
-/// Plans the mount of an input, with a profile in `folder`; returns whether it is accepted.
+/// Plans the mount of an input, with its profile in `folder`. Returns whether the input is
+/// accepted.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn run(input: &[u8], folder: &Path) -> bool {
     let Ok(text) = std::str::from_utf8(input) else { return false };
     let mut values = text.split('\0');
@@ -29,7 +31,7 @@ pub fn run(input: &[u8], folder: &Path) -> bool {
     check(&planned);
 
     let joined = values.join(",");
-    // A backslash at the end of a value would take the comma behind it for its own.
+    // A backslash at the end of a value would escape the comma after it.
     if !values.iter().any(|value| value.ends_with('\\')) {
         let whole = plan(&source, &[joined]);
         assert_eq!(format!("{whole:?}"), format!("{:?}", Some(&planned)), "values differ when joined");
@@ -41,7 +43,7 @@ fn plan(source: &PathBuf, values: &[String]) -> Option<PlannedMount> {
     match plan_mount(std::slice::from_ref(source), values) {
         Ok(planned) => Some(planned),
         Err(failure) => {
-            // A pattern may match nothing.
+            // `NoInput` is possible because a pattern may match nothing.
             assert!(matches!(failure.exit, Exit::Usage | Exit::NoInput), "{}", failure.what);
             assert!(!failure.what.is_empty());
             None
@@ -58,7 +60,7 @@ fn check(planned: &PlannedMount) {
     let request = &planned.request;
     assert!(request.read_ahead.is_none_or(|kib| kib <= 1024), "{request:?}");
     for option in &request.kernel_options {
-        // What follows a comma would be an option of its own.
+        // A comma in a value would start another option of the kernel.
         let number = option.strip_prefix("max_read=").and_then(|number| number.parse::<u32>().ok());
         assert!(number.is_some_and(|number| *option == format!("max_read={number}")), "{option}");
     }

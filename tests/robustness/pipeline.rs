@@ -1,5 +1,8 @@
-//! The pipeline from the bytes of an archive to names and content, and its invariants: no panic, memory in proportion
-//! to the archive, names that a file system can show, reads as long as sizes say. Tests and fuzz targets run it.
+//! The pipeline from the bytes of an archive to names and content, with checks of its invariants.
+//! Tests and fuzz targets run it.
+//!
+//! The invariants: nothing panics, memory is in proportion to the archive, a file system can show
+//! every name, and reads are as long as sizes say.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 #![allow(dead_code, reason = "each fuzz target uses a part")]
@@ -14,26 +17,26 @@ use bsafs::format::{self, Archive, Codec, Entry, EntryId, Extent, Limits, Name, 
 use bsafs::read::Bytes;
 use bsafs::tree::{self, Dictionary, Kind, LayerNames, NodeId, Tree};
 
-/// Bytes of table that an entry takes at least, in any format.
+/// Minimum size of an entry in the tables of any format, in bytes.
 const ENTRY_LEN: usize = 16;
 
-/// Which files are read: to read all of them a hundred thousand times takes too long.
+/// The files to read. A test that damages an archive 100,000 times cannot read all files each time.
 pub struct Scope<'a> {
     /// Extents of the archive before it was damaged.
     pub undamaged: &'a [Extent],
     /// Offsets of the bytes that were damaged.
     pub damaged: Range<u64>,
-    /// Bytes of content after which no further file is read.
+    /// Maximum bytes of content to read. The last file may exceed it.
     pub budget: u64,
 }
 
 impl Scope<'_> {
-    /// All files.
+    /// Reads all files.
     pub const ALL: Self = Self { undamaged: &[], damaged: 0..u64::MAX, budget: u64::MAX };
-    /// As many files as a fuzz target has time for, from the first on.
+    /// Reads the first files, as many as a fuzz target has time for.
     pub const FUZZED: Self = Self { budget: 16 << 20, ..Self::ALL };
 
-    /// Whether each entry of an archive is in scope.
+    /// For each entry of an archive, whether it is in scope.
     fn of(&self, archive: &Archive<'_>) -> Vec<bool> {
         let mut extents = archive.extents();
         let is_in_scope = |entry: Entry<'_>| {
@@ -44,7 +47,7 @@ impl Scope<'_> {
         archive.entries().map(is_in_scope).collect()
     }
 
-    /// Whether an extent is new, or overlaps the damage.
+    /// Whether an extent is new or overlaps the damaged bytes.
     fn includes(&self, extent: &Extent) -> bool {
         let end = extent.offset.saturating_add(u64::from(extent.packed));
         !self.undamaged.contains(extent) || (extent.offset < self.damaged.end && self.damaged.start < end)
@@ -53,39 +56,39 @@ impl Scope<'_> {
 
 /// Limits for archives of a few bytes.
 pub fn limits() -> Limits {
-    // No limit on counts: the archive's length alone is to bound what is allocated.
+    // Counts have no limit here, so that only the archive's length bounds the memory.
     Limits { entries: u32::MAX, extent: 4 << 20, ..Limits::default() }
 }
 
 /// How archives are opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Opening<'a> {
-    /// Whether unknown versions and kinds are read.
+    /// Whether to read unknown versions and kinds.
     pub force: bool,
-    /// Of stored names.
+    /// The encoding of stored names.
     pub encoding: Encoding,
-    /// A list of paths for files without names.
+    /// A list of paths, to name files without stored names.
     pub names: &'a [u8],
     /// The form of textures.
     pub textures: TextureForm,
-    /// Whether each archive has a folder of its own.
+    /// Whether each archive has its own folder.
     pub per_archive: bool,
-    /// Whether suspect files are served.
+    /// Whether to serve suspect files.
     pub salvage: bool,
 }
 
 /// Archives that were opened and merged.
 pub struct Opened {
-    /// Their names.
+    /// The names of all archives.
     pub tree: Tree,
-    /// Their content.
+    /// The content of all archives.
     pub store: Store,
     /// For each archive, whether each entry is in scope.
     pub in_scope: Vec<Vec<bool>>,
 }
 
 impl Opened {
-    /// The entries that are in scope, as far as the budget goes.
+    /// The entries that are in scope, until the budget is used up.
     pub fn files(&self, scope: &Scope<'_>) -> impl Iterator<Item = EntryId> {
         let mut left = scope.budget;
         let files = (0..).zip(&self.in_scope).flat_map(|(layer, entries)| {
@@ -96,27 +99,28 @@ impl Opened {
         });
         files.take_while(move |&file| {
             let is_left = left > 0;
-            // Whatever an entry declares: more than the limit is refused, and an empty one takes time too.
+            // A file above the limit is refused at little cost, and even an empty file takes time.
             left = left.saturating_sub(self.store.size(file).clamp(4096, limits().extent.into()));
             is_left
         })
     }
 }
 
-/// Parses, merges and reads the archive at `path`; returns how many files it has, `None` if it is refused.
+/// Parses, merges and reads the archive at `path`. Returns the number of files, or `None` if the
+/// archive is refused.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn run(path: &Path, scope: &Scope<'_>) -> Option<usize> {
     let opened = open(&[path], &Opening::default(), scope)?;
     opened.files(scope).for_each(|file| check_content(&opened.store, file));
     Some(opened.in_scope[0].len())
 }
 
-/// Parses and merges the archives at `paths`, as the program does; `None` if one is refused.
+/// Parses and merges the archives at `paths`, as the program does. `None` if an archive is refused.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option<Opened> {
     let mut dictionary = Dictionary::new(opening.encoding);
     dictionary.add(opening.names).unwrap();
@@ -146,7 +150,7 @@ pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option
     Some(Opened { tree, store, in_scope })
 }
 
-/// The tables of an archive, whose invariants hold.
+/// Parses the tables of an archive and checks their invariants.
 fn parse(bytes: Bytes<'_>, force: bool) -> Option<Archive<'_>> {
     match format::parse_with(bytes, &Options { limits: limits(), force }) {
         Ok(archive) => {
@@ -160,7 +164,8 @@ fn parse(bytes: Bytes<'_>, force: bool) -> Option<Archive<'_>> {
     }
 }
 
-/// The tables agree with each other, and their size is in proportion to the archive's `len` bytes.
+/// Checks that the tables agree with each other, and that their size is in proportion to the
+/// archive's `len` bytes.
 fn check_tables(archive: &Archive<'_>, len: usize) {
     let most = len / ENTRY_LEN;
     assert!(archive.entries().count() <= most.max(4) * 2, "{} entries", archive.files.len());
@@ -170,7 +175,8 @@ fn check_tables(archive: &Archive<'_>, len: usize) {
     assert_eq!(of_entries, archive.extents().count());
     assert!(archive.notes.len() <= limits().notes);
     assert!(archive.notes.iter().all(|note| note.what.len() < 200), "{:?}", archive.notes);
-    // Files may share names of up to 255 bytes: those of folders and embedded ones. Of these only the rest counts.
+    // Files may share folder names and embedded names of up to 255 bytes, so only longer names need
+    // bytes in the archive for each file.
     let names: usize = archive
         .entries()
         .map(|entry| match entry.name {
@@ -189,8 +195,8 @@ fn check_tables(archive: &Archive<'_>, len: usize) {
     }
 }
 
-/// Every entry has its own node or is hidden, and the path of each node, of safe names, resolves to that node. `files` are
-/// the counts of the layers' files.
+/// Checks that names are safe, that the path of each node resolves to that node, and that every
+/// entry has a node or is hidden. `files` has the number of files of each layer.
 fn check_tree(tree: &Tree, files: &[usize], per_archive: bool) {
     check_entries(tree, files, per_archive);
     let base = usize::from(per_archive);
@@ -219,7 +225,7 @@ fn check_tree(tree: &Tree, files: &[usize], per_archive: bool) {
     assert_eq!(tree.parent(NodeId::ROOT), NodeId::ROOT);
 }
 
-/// Every entry of every layer is listed once or hidden once, by a later layer.
+/// Checks that every entry of every layer is either listed once, or hidden once by a later layer.
 fn check_entries(tree: &Tree, files: &[usize], per_archive: bool) {
     let mut seen: Vec<Vec<bool>> = files.iter().map(|&count| vec![false; count]).collect();
     let mut see = |id: EntryId| {
@@ -245,12 +251,13 @@ fn check_entries(tree: &Tree, files: &[usize], per_archive: bool) {
     assert!(seen.iter().flatten().all(|&it| it), "an entry is neither listed nor hidden");
 }
 
-/// Reads of a file are as long as its size says, and none goes beyond its end.
+/// Checks that reads of a file are as long as its size says, and that none goes past its end.
 pub fn check_content(store: &Store, file: EntryId) {
     let size = store.size(file);
     let is_sound = store.check(file).is_ok();
     assert!(!is_sound || store.size(file) == size, "a sound file's size changed");
-    // The end first: to read it decodes the whole extent into the cache, from which the others are then served.
+    // The end is read first: that decodes the whole extent into the cache, which then serves the
+    // other reads.
     let offsets = [size.saturating_sub(40), size / 2, 0];
     for &offset in if is_sound { &offsets[..] } else { &offsets[2..] } {
         match store.read_at(file, offset, 64, <[u8]>::len) {
@@ -263,7 +270,7 @@ pub fn check_content(store: &Store, file: EntryId) {
     }
     for offset in [size, size.saturating_add(1), u64::MAX] {
         let past = store.read_at(file, offset.max(store.size(file)), u32::MAX, <[u8]>::len);
-        // A file whose size cannot be read has no end.
+        // If the size of a file cannot be read, a read past the end fails too.
         assert_eq!(past.ok(), store.known_size(file).map(|_| 0), "bytes beyond the end");
     }
     let (cached, budget) = store.cached_bytes();

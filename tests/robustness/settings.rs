@@ -1,7 +1,7 @@
-//! Any bytes as a file of a launcher, of Mod Organizer 2 or of OpenMW: what is read is no more than what is written, and
-//! written again it is the same.
+//! Any bytes as a settings file of a launcher, of Mod Organizer 2 or of OpenMW. Values must be no
+//! longer than the file allows, and must survive being written and parsed again.
 //!
-//! An input is the file.
+//! An input is one whole file.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
@@ -9,16 +9,16 @@ use std::path::{Component, Path};
 
 use bsafs::game::{Cfg, Places, QSettings, visit_vdf, visit_yaml};
 
-/// Levels of keys that readers follow.
+/// Maximum depth of keys that the readers follow.
 const DEPTH_MAX: usize = 32;
 
 /// A value, and the keys that lead to it.
 type Value = (Vec<String>, String);
 
-/// Parses an input as VDF; returns how many values it has.
+/// Parses an input as VDF. Returns the number of values.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn vdf(input: &[u8]) -> usize {
     let text = String::from_utf8_lossy(input);
     let mut values: Vec<Value> = Vec::new();
@@ -39,19 +39,19 @@ pub fn vdf(input: &[u8]) -> usize {
     values.len()
 }
 
-/// Parses an input as YAML; returns how many values it has.
+/// Parses an input as YAML. Returns the number of values.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn yaml(input: &[u8]) -> usize {
     let text = String::from_utf8_lossy(input);
     let mut values: Vec<Value> = Vec::new();
     let result = visit_yaml(&text, |keys, value| values.push((keys.to_vec(), value.to_owned())));
     assert!(result.is_ok() || result.is_err_and(|error| !error.is_empty()));
-    // An escape of two letters is a character of up to three bytes; an alias adds nothing.
+    // An escape of two letters becomes a character of up to three bytes. An alias adds nothing.
     let bytes: usize = values.iter().map(|(_, value)| value.len()).sum();
     assert!(bytes <= 3 * text.len(), "{bytes} bytes of values in {}", text.len());
-    // In flow style, where quoted text is as in JSON.
+    // The value is written again in flow style, whose quoted text is that of JSON.
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let is_plain =
         |text: &String| text.len() < 1000 && text.chars().all(|letter| matches!(letter, ' '..='~'));
@@ -67,10 +67,11 @@ pub fn yaml(input: &[u8]) -> usize {
     values.len()
 }
 
-/// Parses an input as settings of Mod Organizer 2; returns how many of the values it has that are asked for.
+/// Parses an input as settings of Mod Organizer 2. Returns the number of keys below that have a
+/// value.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn qsettings(input: &[u8]) -> usize {
     const KEYS: [(&str, &str); 7] = [
         ("General", "gameName"),
@@ -87,7 +88,8 @@ pub fn qsettings(input: &[u8]) -> usize {
         let value = settings.get(section, key);
         let list = settings.list(section, key);
         assert!(value.is_none() || list.is_some(), "{section} {key}: {value:?}");
-        // A byte that is no UTF-8 becomes three, read as Latin-1 or not.
+        // A byte that is not valid UTF-8 becomes three bytes, whether or not it is then read as
+        // Latin-1.
         let bytes: usize = list.iter().flatten().chain(&value).map(String::len).sum();
         assert!(bytes <= 18 * input.len(), "{bytes} bytes of values in {}", input.len());
         assert!(list.iter().flatten().chain(&value).all(|text| !text.is_empty()), "{section} {key}");
@@ -102,10 +104,10 @@ pub fn qsettings(input: &[u8]) -> usize {
     values
 }
 
-/// Parses an input as settings of OpenMW; returns how many values it has of the keys that are asked for.
+/// Parses an input as settings of OpenMW. Returns the number of values of the keys below.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn openmw(input: &[u8]) -> usize {
     const KEYS: [&str; 8] = [
         "data",

@@ -1,8 +1,9 @@
-//! Any bytes as the description of a texture: the lengths of headers, and texels that are tiled by the tests' own tiler and
-//! come back.
+//! Any bytes as the description of a texture and its texels. Headers must have the right length,
+//! and texels must come back after the tests' own tiler has tiled them.
 //!
-//! An input is width and height (u16), mips, flags (1: cube), format and tile mode of a texture, the 32 bytes of a T#, a
-//! length of data (u32), and texels. Numbers are in little-endian order.
+//! An input is width and height (u16), mips, flags (1: cube), format and tile mode of a texture (u8
+//! each), the 32 bytes of a T#, the length of the data (u32), and texels. Numbers are in little-endian
+//! order.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
@@ -14,28 +15,28 @@ use bsafs::texture::{dds, gnf, xbox};
 
 use super::tiler::{FILL, Tiler};
 
-/// A tiled texture of more bytes is not tiled.
+/// Largest texture that is tiled, in tiled bytes.
 const TILED_MAX: u64 = 64 << 10;
 
-/// What an input describes, with the texels that it is filled with.
+/// A texture that an input describes, and its texels.
 struct Input {
-    /// As a BA2 of textures stores it.
+    /// The texture as a BA2 of textures describes it.
     texture: dds::Texture,
-    /// Of the Xbox One.
+    /// The tile mode of the Xbox One.
     tile_mode: u8,
-    /// As a BA2 of the PlayStation 4 stores it.
+    /// The T# as a BA2 of the PlayStation 4 stores it.
     descriptor: [u8; 32],
-    /// Of the texels, as far as a header states it.
+    /// Length of the texels, for headers that state it.
     data: u32,
-    /// Repeated as often as needed.
+    /// The texels, repeated as often as needed.
     texels: Vec<u8>,
 }
 
 impl Input {
-    /// Bytes before the texels.
+    /// Number of bytes before the texels.
     const LEN: usize = 8 + 32 + 4;
 
-    /// Takes an input apart.
+    /// Parses an input. `None` if it is too short.
     fn new(input: &[u8]) -> Option<Self> {
         let (&fields, texels) = input.split_first_chunk::<{ Self::LEN }>()?;
         let [a, b, c, d, mips, flags, format, tile_mode, ..] = fields;
@@ -52,10 +53,10 @@ impl Input {
     }
 }
 
-/// Makes headers, and tiles and linearises; returns how many surfaces were linearised.
+/// Makes headers, then tiles and linearises texels. Returns the number of linearised surfaces.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub fn run(input: &[u8]) -> usize {
     let Some(input) = Input::new(input) else { return 0 };
     let descriptor = gnf::Descriptor(input.descriptor);
@@ -74,13 +75,14 @@ pub fn run(input: &[u8]) -> usize {
         .count()
 }
 
-/// Pictures of the texels under each head, whole and with a word changed, and under any bytes as a header.
+/// Decodes pictures of the texels: under each head, under each head with one word changed, and
+/// under any bytes as a header.
 #[cfg(feature = "pictures")]
 fn check_pictures(input: &Input, heads: &[Head]) {
     for head in heads {
         let mut file = [&head.bytes(input.texels.len() as u64), &input.texels[..]].concat();
         check_picture(&file);
-        // Beyond the magic.
+        // The changed word is after the magic.
         let at = 4 + 4 * (input.data as usize % (head.len() as usize / 4 - 1));
         file[at..at + 4].copy_from_slice(&input.descriptor[..4]);
         check_picture(&file);
@@ -90,7 +92,8 @@ fn check_pictures(input: &Input, heads: &[Head]) {
     }
 }
 
-/// A file is a picture of the size that is asked for, or refused; what it states and does not have is not allocated.
+/// A file gives a picture of at most the requested size, or an error. The decoder does not allocate
+/// memory for texels that the file lacks.
 #[cfg(feature = "pictures")]
 fn check_picture(file: &[u8]) {
     for size in [1, 16] {
@@ -101,7 +104,8 @@ fn check_picture(file: &[u8]) {
     }
 }
 
-/// A head is as long as it says, and what it can become is as long as size and format require.
+/// Checks that a head is as long as it says, and that linear texels are as long as size and format
+/// require.
 fn check_head(head: &Head, data: u64) {
     let bytes = head.bytes(data);
     assert_eq!(bytes.len() as u64, head.len(), "{head:?}");
@@ -130,7 +134,8 @@ fn check_head(head: &Head, data: u64) {
     }
 }
 
-/// What is tiled comes back, and nothing of another length does; whether it was tiled.
+/// Checks that tiled texels come back, and that texels of a wrong length are refused. Returns
+/// whether they were tiled.
 fn check_surface(texture: &dds::Texture, padding: Padding, texels: &[u8]) -> bool {
     let Some(surface) = Surface::new(texture, padding) else { return false };
     assert_eq!(texture.texel_bytes(), Some(surface.linear_len()), "{surface:?}");
@@ -155,7 +160,8 @@ fn check_surface(texture: &dds::Texture, padding: Padding, texels: &[u8]) -> boo
     true
 }
 
-/// The tests' own tiler of a texture that has a surface; its elements are measured with textures of one row.
+/// Makes the tests' own tiler for a texture with a surface. Textures of one row show the size of an
+/// element.
 fn tiler(texture: &dds::Texture, padding: Padding) -> Tiler {
     let row = |width| {
         let row = dds::Texture { width, height: 1, mips: 1, cube: false, ..*texture };
