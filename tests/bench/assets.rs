@@ -1,4 +1,5 @@
-//! Contents like those of games: they compress to about a half. The same seed gives the same bytes on every machine.
+//! Generated contents that resemble those of games: they compress to about half. A seed gives the
+//! same bytes on every machine.
 
 use crate::support::content::{Xorshift, text};
 use crate::support::dds;
@@ -15,7 +16,7 @@ pub(crate) struct Texture {
 }
 
 impl Texture {
-    /// `side` is a power of two.
+    /// Generates a texture. `side` must be a power of two.
     pub(crate) fn new(seed: u64, format: u8, side: u16) -> Self {
         let count = side.ilog2() as u8 + 1;
         let mut blocks = Blocks::new(seed);
@@ -27,7 +28,7 @@ impl Texture {
         Self { format, side, mips }
     }
 
-    /// The whole DDS file.
+    /// Builds the whole DDS file.
     pub(crate) fn dds(&self) -> Vec<u8> {
         let mut out = dds::header(self.format, self.side, self.side, self.mips.len() as u8, false);
         self.mips.iter().for_each(|mip| out.extend_from_slice(mip));
@@ -35,7 +36,8 @@ impl Texture {
     }
 }
 
-/// A small file: a mesh for two of three seeds, else a script. From 512 bytes to 10 KiB, small ones more often.
+/// Generates a small file: a script for every third seed, otherwise a mesh. It has 512 bytes to 10
+/// KiB, small lengths more often.
 pub(crate) fn small(seed: u64) -> Vec<u8> {
     let mut random = Xorshift::new(seed);
     random.next();
@@ -44,7 +46,8 @@ pub(crate) fn small(seed: u64) -> Vec<u8> {
     if seed.is_multiple_of(3) { text(seed, length) } else { mesh(&mut random, length) }
 }
 
-/// Vertices at random distances from the one before, then triangles of vertices near each other.
+/// Generates vertices, each at a random distance from the previous one, then triangles of nearby
+/// vertices.
 fn mesh(random: &mut Xorshift, length: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(length + 8);
     let mut position = [0f32; 3];
@@ -66,7 +69,8 @@ fn mesh(random: &mut Xorshift, length: usize) -> Vec<u8> {
     out
 }
 
-/// Random blocks of compressed textures: often equal to a neighbour, colours near the last ones, indices nearly random.
+/// Generates blocks of compressed textures. Many equal a neighbour, colours stay near the last
+/// ones, and indices are almost random.
 struct Blocks {
     random: Xorshift,
     colours: [u16; 2],
@@ -77,7 +81,7 @@ impl Blocks {
         Self { random: Xorshift::new(seed), colours: [0x7BEF, 0x39E7] }
     }
 
-    /// The blocks of a mip that is `width` blocks wide.
+    /// Generates the blocks of a mip that is `width` blocks wide.
     fn mip(&mut self, format: u8, bytes: usize, width: usize) -> Vec<u8> {
         let block = if format == dds::BC1 { 8 } else { 16 };
         let row = width * block;
@@ -96,7 +100,7 @@ impl Blocks {
         out
     }
 
-    /// Eight bytes: two colours and sixteen indices of two bits.
+    /// Appends eight bytes: two colours and sixteen indices of two bits.
     fn half_block(&mut self, may_change: bool, out: &mut Vec<u8>) {
         let number = self.random.next();
         if may_change && number >> 62 == 0 {

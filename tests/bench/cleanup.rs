@@ -1,6 +1,6 @@
-//! Unmounts and ends processes when a run ends before they are, by a signal or a timeout.
+//! Cleans up mounts and processes if a run ends early, by a signal or a timeout.
 //!
-//! The kernel frees loop devices of `mount -o loop` with their mounts.
+//! Loop devices of `mount -o loop` need no cleanup: the kernel frees them with their mounts.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -23,31 +23,32 @@ struct Registered {
     processes: Vec<u32>,
 }
 
-/// Registers a mountpoint until [`unregister`].
+/// Registers a mountpoint for cleanup, until [`unregister`].
 pub(crate) fn register(mountpoint: &Path) {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).mountpoints.push(mountpoint.to_owned());
 }
 
-/// Registers a process that this run started until [`unregister`].
+/// Registers a process of this run for cleanup, until [`unregister`].
 pub(crate) fn register_process(pid: u32) {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).processes.push(pid);
 }
 
-/// To be called when a mount and its process have ended.
+/// Unregisters a mount and its process. Call this when both have ended.
 pub(crate) fn unregister(mountpoint: &Path, pid: Option<u32>) {
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     registered.mountpoints.retain(|it| it != mountpoint);
     registered.processes.retain(|it| Some(*it) != pid);
 }
 
-/// Unmounts what an earlier run, which was killed, left mounted below a folder.
+/// Unmounts what an earlier run that was killed left mounted below a folder.
 pub(crate) fn sweep(folder: &Path) {
     for mounted in mountinfo::mounts().into_iter().rev().filter(|it| it.mountpoint.starts_with(folder)) {
         let _ = unmount(&mounted.mountpoint, UnmountFlags::DETACH);
     }
 }
 
-/// Ends the run after `limit` or at the first signal, from threads of their own: a mount may hang, and the run with it.
+/// Ends the run after `limit` or at the first signal. Separate threads do this, because a hanging
+/// mount may block the main thread.
 pub(crate) fn watch(limit: Duration) -> Outcome<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::spawn(move || {
@@ -65,7 +66,7 @@ pub(crate) fn watch(limit: Duration) -> Outcome<()> {
 fn end(why: &str) -> ! {
     eprintln!("bench: {why}; unmounting");
     let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
-    // Again and again, for a mount that is being made right now.
+    // This repeats, so that it catches a mount that is being made right now.
     for _ in 0..10 {
         for mountpoint in &registered.mountpoints {
             let _ = unmount(mountpoint, UnmountFlags::DETACH);

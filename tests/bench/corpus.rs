@@ -1,4 +1,5 @@
-//! The corpora: the same files loose, in archives, in squashfs images and in a zip; built once into a folder.
+//! The corpora: the same files loose, in archives, in squashfs images and in a zip. They are built
+//! once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,15 +15,15 @@ use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes4, Tes4File, ba2, write_sparse};
 use crate::{Outcome, at, run};
 
-/// To be changed with the contents of a corpus, so that old ones are built anew.
+/// Change this together with the contents of a corpus, so that old corpora are rebuilt.
 const VERSION: &str = "2";
-/// Options of mksquashfs that compress nothing.
+/// Options that keep mksquashfs from compressing anything.
 const UNPACKED: &[&str] = &["-noI", "-noId", "-noD", "-noF", "-noX"];
 
 /// The files of a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Set {
-    /// Very many small files in two halves, `meshes` and `scripts`.
+    /// A great many small files in two halves, `meshes` and `scripts`.
     Small,
     /// Textures with all their mips.
     Textures,
@@ -30,7 +31,7 @@ pub(crate) enum Set {
     Big,
     /// 16 large packed textures, and one large packed file.
     Large,
-    /// Many archives of many files.
+    /// Many archives with many files.
     Many,
 }
 
@@ -47,20 +48,20 @@ impl Set {
         Self::ALL[self as usize].1
     }
 
-    /// Its folder, in which `loose`, images and archives are.
+    /// The set's folder, which has `loose`, images and archives.
     pub(crate) fn folder(self, corpora: &Path) -> PathBuf {
         corpora.join(self.name())
     }
 }
 
-/// A file of a corpus. `folder` is separated by `\`, as in archives.
+/// A file of a corpus. `folder` has `\` as separator, as in archives.
 struct File {
     folder: String,
     name: String,
     data: Vec<u8>,
 }
 
-/// Builds what is missing.
+/// Builds the corpora that are missing or outdated.
 pub(crate) fn build(corpora: &Path, scale: &Scale) -> Outcome<()> {
     let Scale { files, folders, textures, big, packed, large_side, archives, files_per_archive, .. } = scale;
     let stamp = format!(
@@ -113,7 +114,7 @@ fn build_small(folder: &Path, scale: &Scale) -> Outcome<()> {
     });
     write_loose(folder, &files)?;
     let streams = in_parallel(&files, |file| zlib(&file.data));
-    // Every seventh is stored: by the bit of its size that inverts the archive's flag.
+    // Every seventh file is stored, by the bit of its size that inverts the archive's flag.
     write_tes4(&folder.join("v104.bsa"), 104, &files, &streams, 7)?;
     write_general(&folder.join("gnrl.ba2"), &files, Some(&streams))?;
     drop(streams);
@@ -123,7 +124,7 @@ fn build_small(folder: &Path, scale: &Scale) -> Outcome<()> {
 }
 
 fn build_textures(folder: &Path, scale: &Scale) -> Outcome<()> {
-    // Side and index in FORMATS of the eight textures.
+    // Side, and index in FORMATS, of the eight textures of a set.
     const EIGHT: [(u16, usize); 8] =
         [(2048, 0), (1024, 3), (1024, 0), (1024, 1), (1024, 2), (512, 1), (512, 0), (512, 3)];
     let numbers: Vec<usize> = (0..scale.textures * EIGHT.len()).collect();
@@ -152,7 +153,8 @@ fn build_textures(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_images(folder)
 }
 
-/// With the chunks that the game's tools make: at most four, one for each mip of 512 texels and more, one for the rest.
+/// Splits a texture into chunks as the game's tools do: at most four, one for each mip of 512
+/// texels and more, and one for the rest.
 fn dx10_file(path: &str, texture: &Texture) -> Ba2File {
     let count = texture.mips.len();
     let alone = (0..count).take_while(|mip| texture.side >> mip >= 512).count().min(3);
@@ -190,7 +192,8 @@ fn build_large(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_packed(folder, 104, &files)
 }
 
-/// Archives of three formats in turn, with files of a few bytes: only their tables matter.
+/// Archives of three formats in turn. Their files have only a few bytes, because only the tables
+/// matter.
 fn build_many(folder: &Path, scale: &Scale) -> Outcome<()> {
     let numbers: Vec<usize> = (0..scale.archives).collect();
     in_parallel(&numbers, |&archive| -> Outcome<()> {
@@ -228,14 +231,14 @@ fn write_loose(folder: &Path, files: &[File]) -> Outcome<()> {
     Ok(())
 }
 
-/// An archive with every file compressed, by the codec of its version.
+/// Writes an archive in which all files are compressed, by the codec of its version.
 fn write_packed(folder: &Path, version: u32, files: &[File]) -> Outcome<()> {
     let pack = if version == 105 { lz4_frame } else { zlib };
     let streams = in_parallel(files, |file| pack(&file.data));
     write_tes4(&folder.join(format!("v{version}.bsa")), version, files, &streams, usize::MAX)
 }
 
-/// A compressed archive; every `toggled`th file is stored.
+/// Writes a compressed archive in which every `toggled`th file is stored.
 fn write_tes4(path: &Path, version: u32, files: &[File], streams: &[Vec<u8>], toggled: usize) -> Outcome<()> {
     let mut archive = Tes4::new(version).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
     for (number, file) in files.iter().enumerate() {
@@ -277,7 +280,7 @@ fn write_image(folder: &Path, name: &str, options: &[&str]) -> Outcome<()> {
     run(command.args(options))
 }
 
-/// Calls a function with each item on all processors; the results are in order.
+/// Calls a function with each item on all processors. The results are in order.
 fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));

@@ -1,4 +1,5 @@
-//! Lower bounds, measured without a mount: decoding in one thread, bytes that must be decoded, one pass over the data.
+//! Lower bounds, measured without a mount: decoding in one thread, bytes that must be decoded, and
+//! one pass over the data.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,8 +12,8 @@ use bsafs::format::{Codec, Extent, Limits, Name, parse};
 
 use crate::{Outcome, at, process};
 
-/// The processor time in which one thread reads and decodes all extents of an archive into one buffer, and the bytes
-/// that they decode to.
+/// Reads and decodes all extents of an archive into one buffer, in one thread. Returns the
+/// processor time and the number of decoded bytes.
 pub(crate) fn bare(path: &Path) -> Outcome<(Duration, u64)> {
     let mut extents: Vec<Extent> = tables(path, |archive| archive.extents().collect())?;
     extents.sort_unstable_by_key(|extent| extent.offset);
@@ -32,7 +33,7 @@ pub(crate) fn bare(path: &Path) -> Outcome<(Duration, u64)> {
     Ok((process::own_cpu().saturating_sub(start), bytes))
 }
 
-/// Decoded bytes of the last extents of all files.
+/// Decoded size of the last extents of all files together.
 pub(crate) fn last_extents(path: &Path) -> Outcome<u64> {
     tables(path, |archive| {
         let mut extents = archive.extents();
@@ -43,8 +44,8 @@ pub(crate) fn last_extents(path: &Path) -> Outcome<u64> {
     })
 }
 
-/// The time of one sequential pass over an archive with an empty page cache: from the first to the last extent of the
-/// files below a folder.
+/// Reads an archive sequentially with an empty page cache, from the first to the last extent of the
+/// files below a folder. Returns the time.
 pub(crate) fn one_pass(path: &Path, folder: &[u8]) -> Outcome<Duration> {
     let (from, to) = tables(path, |archive| {
         let mut extents = archive.extents();
@@ -72,7 +73,7 @@ pub(crate) fn one_pass(path: &Path, folder: &[u8]) -> Outcome<Duration> {
     Ok(start.elapsed())
 }
 
-/// Calls a function with an archive's tables.
+/// Calls a function with the parsed tables of an archive.
 fn tables<T>(path: &Path, use_them: impl FnOnce(&bsafs::format::Archive<'_>) -> T) -> Outcome<T> {
     let source = ArchiveFile::open(path).map_err(at(path))?;
     let parsed = source.with_bytes(|bytes| {
@@ -81,7 +82,7 @@ fn tables<T>(path: &Path, use_them: impl FnOnce(&bsafs::format::Archive<'_>) -> 
     Ok(parsed.map_err(at(path))??)
 }
 
-/// The payload behind an extent's prefix, and the bytes that it decodes to.
+/// The payload after an extent's prefix, and its decoded size in bytes.
 fn payload<'a>(extent: &Extent, packed: &'a [u8]) -> Outcome<(&'a [u8], usize)> {
     let skipped = if extent.prefix.name { packed.first().map_or(0, |len| usize::from(*len) + 1) } else { 0 };
     let rest = packed.get(skipped..).ok_or("an extent is shorter than its name")?;

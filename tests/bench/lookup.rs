@@ -1,4 +1,5 @@
-//! Lookups in a tree without FUSE, in folders whose names begin alike; and the time to build a tree.
+//! Benchmark of lookups in a tree, without FUSE, in folders whose names begin alike; and of
+//! building a tree.
 
 use std::fmt::{self, Write};
 use std::hint::black_box;
@@ -17,11 +18,13 @@ use crate::table::{milliseconds, thousands};
 #[derive(Debug)]
 pub(crate) struct Lookups {
     folders: Vec<Folder>,
-    /// What the tree is built from, and how many files it has.
+    /// The archive that the tree is built from.
     archive: Vec<u8>,
+    /// Number of files in the archive.
     files: usize,
-    /// Times to make the archive's layer, and to merge it into a tree.
+    /// Times to read the archive's names.
     layers: Vec<Duration>,
+    /// Times to merge the names into a tree.
     merges: Vec<Duration>,
 }
 
@@ -30,10 +33,11 @@ pub(crate) struct Lookups {
 struct Folder {
     tree: Tree,
     folder: NodeId,
-    /// [`NAME_LEN`] bytes each, in no order: names of the folder, and others.
+    /// Names in the folder, of [`NAME_LEN`] bytes each, shuffled.
     hits: Vec<u8>,
+    /// Other names, also of [`NAME_LEN`] bytes each and shuffled.
     misses: Vec<u8>,
-    /// Times of [`LOOKUPS`] lookups.
+    /// Times of [`LOOKUPS`] lookups that hit and that miss.
     times: [Vec<Duration>; 2],
 }
 
@@ -43,7 +47,7 @@ const NAME_LEN: usize = "item_0048468.bgsm".len();
 const FILES_PER_FOLDER: usize = 100;
 
 impl Lookups {
-    /// With a tree of this many files to build.
+    /// Prepares the benchmark, with a tree of this many files to build.
     pub(crate) fn new(files: usize) -> Outcome<Self> {
         let path = |n: usize| format!("materials\\set{:04}\\{}", n / FILES_PER_FOLDER, name(n));
         Ok(Self {
@@ -55,7 +59,7 @@ impl Lookups {
         })
     }
 
-    /// One round.
+    /// Measures one round.
     pub(crate) fn measure(&mut self) -> Outcome<()> {
         let parsed = parse(&self.archive, &Limits::default()).map_err(|error| error.to_string())?;
         let start = Instant::now();
@@ -68,7 +72,7 @@ impl Lookups {
         self.folders.iter_mut().try_for_each(Folder::measure)
     }
 
-    /// The medians.
+    /// Writes the medians.
     pub(crate) fn write(&self, out: &mut String) -> fmt::Result {
         writeln!(
             out,
@@ -120,7 +124,7 @@ impl Folder {
     }
 }
 
-/// Names as real archives have them: thousands in one folder begin alike.
+/// Names like those in real archives, where thousands in one folder begin alike.
 fn name(number: usize) -> String {
     format!("item_{:07}.bgsm", 7 * number)
 }

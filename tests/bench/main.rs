@@ -1,9 +1,13 @@
-//! The benchmark: bsafs compared with loose files, squashfs and a zip. `scripts/bench` builds and runs it.
+//! The benchmark: bsafs compared with loose files, squashfs and a zip. `scripts/bench` builds and
+//! runs it.
 //!
-//! A corpus holds the same files in several forms: loose, archives, images. A subject serves one form of a corpus. A
-//! work does to a subject's files what programs do; its result must be the same on every subject. Works run on subjects
-//! in turn, under several conditions of the caches. The report says which targets are met, and has all medians;
-//! RESULTS.md keeps the last ones, and the reasons.
+//! A *corpus* has the same files in several forms: loose, archives, images. A *subject* serves one
+//! form of a corpus. A *work* does to a subject's files what programs do. Its result must be the
+//! same on every subject.
+//!
+//! Works run on subjects in turn, under several conditions of the caches. The report says which
+//! targets are met, and has all medians. RESULTS.md keeps the latest medians and the reasons for
+//! the targets.
 
 #![allow(
     clippy::expect_used,
@@ -92,7 +96,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all subjects gave the same results.
+/// Runs the benchmark. Returns whether all subjects gave the same results.
 fn bench(arguments: &Arguments) -> Outcome<bool> {
     if !rustix::process::geteuid().is_root() {
         return Err("only root can mount squashfs images and drop caches".into());
@@ -113,7 +117,8 @@ fn bench(arguments: &Arguments) -> Outcome<bool> {
     };
     let mounts = bench.corpora.join("mnt");
     fs::create_dir_all(&mounts).map_err(at(&mounts))?;
-    // Held to the end: of two runs each would drop the other's caches and unmount its mounts.
+    // The lock is held to the end. Without it, two runs would drop each other's caches and unmount
+    // each other's mounts.
     let lock = bench.corpora.join("lock");
     let lock = fs::File::create(&lock).map_err(at(&lock))?;
     flock(&lock, FlockOperation::NonBlockingLockExclusive)
@@ -139,7 +144,7 @@ pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Box<dyn Error + Send + Sy
     move |error| format!("{}: {error}", path.display()).into()
 }
 
-/// Runs a program that must succeed; its output is discarded.
+/// Runs a program that must succeed, and discards its output.
 pub(crate) fn run(command: &mut Command) -> Outcome<()> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{command:?}: {error}"))?;
     if !output.status.success() {

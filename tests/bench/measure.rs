@@ -1,4 +1,4 @@
-//! Runs works on subjects in turn, and keeps their times and results.
+//! Runs works on subjects in turn, and records their times and results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,20 +9,21 @@ use crate::mounts::{Mounted, Subject};
 use crate::work::{Done, Input, Work};
 use crate::{Bench, Outcome, at, process};
 
-/// The state of the caches, and where threads run.
+/// State of the caches and placement of the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Condition {
-    /// A fresh mount and an empty page cache: all comes from the disk.
+    /// A fresh mount and an empty page cache: everything comes from the disk.
     DiskCold,
     /// A fresh mount; the archive or image is in the page cache.
     Cold,
     /// The work was done once before on this mount.
     Hot,
-    /// As cold, with client and daemon on one processor: no thread is woken on another.
+    /// Like [`Condition::Cold`], with client and daemon on one processor, so that waking a thread
+    /// involves no other processor.
     OneProcessor,
 }
 
-/// What a sample is of.
+/// What a sample measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) set: Set,
@@ -36,11 +37,11 @@ pub(crate) struct Key {
 pub(crate) struct Sample {
     pub(crate) time: Duration,
     pub(crate) operations: u64,
-    /// What our daemon counted meanwhile; `None` for other subjects.
+    /// What the bsafs daemon counted meanwhile; `None` for other subjects.
     pub(crate) ours: Option<Ours>,
 }
 
-/// Counts of our daemon during a work.
+/// Counts of the bsafs daemon during a work.
 #[derive(Clone, Debug)]
 pub(crate) struct Ours {
     /// Requests, without those for the status.
@@ -58,13 +59,13 @@ pub(crate) struct Group<'a> {
     pub(crate) conditions: &'a [Condition],
 }
 
-/// All that was measured.
+/// All measurements.
 pub(crate) struct Log {
     start: Instant,
     samples: BTreeMap<Key, Vec<Sample>>,
-    /// The first result of each work, and of which subject.
+    /// The first result of each work (operations and checksum), and its subject.
     found: BTreeMap<(Set, Work), (u64, u64, Subject)>,
-    /// Subjects whose results differ from the first, as text.
+    /// A message for each subject whose result differs from the first.
     pub(crate) mismatches: Vec<String>,
     pub(crate) left_out: BTreeSet<String>,
 }
@@ -121,7 +122,7 @@ impl Log {
         let is_cold = conditions.contains(&Condition::Cold);
         if is_cold || conditions.contains(&Condition::Hot) {
             let sample = self.sample(&mounted, key, input)?;
-            // Loose files cannot be mounted afresh: they have no cold time.
+            // Loose files have no fresh mount, so they have no cold time.
             if is_cold && key.subject != Subject::Loose {
                 self.keep(key, sample);
             }
@@ -169,21 +170,21 @@ impl Log {
         Ok(Sample { time, operations, ours })
     }
 
-    /// The sample with the median time, and how many there were.
+    /// The sample with the median time, and the number of samples.
     pub(crate) fn median(&self, key: Key) -> Option<(&Sample, usize)> {
         let mut samples: Vec<&Sample> = self.samples.get(&key)?.iter().collect();
         samples.sort_by_key(|sample| sample.time);
         Some((samples.get((samples.len() - 1) / 2)?, samples.len()))
     }
 
-    /// All keys, by set, work and subject.
+    /// All keys, sorted by set, work and subject.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.samples.keys()
     }
 }
 
 impl Bench {
-    /// The files of a work in a set.
+    /// The files that a work uses in a set.
     fn input(&self, set: Set, work: Work) -> Outcome<Input> {
         let loose = set.folder(&self.corpora).join("loose");
         let within = match (set, work) {
@@ -216,7 +217,7 @@ fn files_below(root: &Path, folder: &Path, out: &mut Vec<PathBuf>) -> Outcome<()
     Ok(())
 }
 
-/// The median; zero of no times.
+/// The median; zero if there are no times.
 pub(crate) fn median(times: &[Duration]) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();

@@ -1,4 +1,4 @@
-//! The subjects: what serves the files, how each is mounted and unmounted.
+//! The subjects: programs that serve the files, and how to mount and unmount each.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,25 +16,25 @@ use crate::{Bench, Outcome, at, cleanup, process, run};
 /// What serves the files of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
-    /// The folder itself.
+    /// No program: the folder itself.
     Loose,
-    /// The kernel's squashfs, with an image of this name.
+    /// The kernel's squashfs, with the name of an image.
     Kernel(&'static str),
-    /// squashfuse_ll, with an image of this name.
+    /// squashfuse_ll, with the name of an image.
     Squashfuse(&'static str),
     /// fuse-zip.
     FuseZip,
-    /// Ours, with an archive of this name and a cache of this size.
+    /// bsafs, with the name of an archive and the size of the cache.
     Bsafs(&'static str, &'static str),
 }
 
 /// The default of `--cache-size`.
 pub(crate) const CACHE: &str = "64M";
-/// How long mounting may take.
+/// Maximum time to mount.
 const MOUNT_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Subject {
-    /// Ours with the default cache.
+    /// bsafs with the default cache.
     pub(crate) const fn ours(archive: &'static str) -> Self {
         Self::Bsafs(archive, CACHE)
     }
@@ -50,7 +50,7 @@ impl Subject {
         }
     }
 
-    /// The program that it needs.
+    /// The program that must be installed.
     fn program(self) -> Option<&'static str> {
         match self {
             Self::Squashfuse(_) => Some("squashfuse_ll"),
@@ -66,7 +66,7 @@ impl Subject {
         })
     }
 
-    /// Slow subjects are repeated less often, for the time is limited.
+    /// Number of rounds. Slow subjects get fewer, because time is limited.
     pub(crate) fn rounds(self, rounds: usize) -> usize {
         match self {
             Self::FuseZip => 1,
@@ -75,7 +75,7 @@ impl Subject {
         }
     }
 
-    /// The file of the set's folder that it mounts.
+    /// Name of the file to mount, in the set's folder.
     pub(crate) fn file(self) -> Option<&'static str> {
         match self {
             Self::Loose => None,
@@ -95,7 +95,7 @@ pub(crate) struct Mounted {
 }
 
 impl Bench {
-    /// Mounts a subject afresh, with its file in the page cache.
+    /// Mounts a subject afresh, after reading its file into the page cache.
     pub(crate) fn mount(&self, set: Set, subject: Subject) -> Outcome<Mounted> {
         let folder = set.folder(&self.corpora);
         let Some(file) = subject.file() else {
@@ -134,12 +134,12 @@ impl Bench {
         Ok(mounted)
     }
 
-    /// A new folder to mount on.
+    /// Creates an empty folder to mount on.
     pub(crate) fn mountpoint(&self) -> Outcome<PathBuf> {
         let folder = self.corpora.join("mnt");
         for number in 0.. {
             let path = folder.join(number.to_string());
-            // An empty folder that an earlier mount left is removed and made again.
+            // An empty folder of an earlier mount is removed and created again.
             let is_free = match fs::create_dir(&path) {
                 Ok(()) => true,
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -154,7 +154,7 @@ impl Bench {
         Err("no mountpoint is free".into())
     }
 
-    /// The guard of a mount that is to be made.
+    /// Creates the guard of a mount, before it is mounted.
     pub(crate) fn mounted(&self, root: &Path) -> Mounted {
         cleanup::register(root);
         let mountpoint = Some(root.to_owned());
@@ -163,7 +163,7 @@ impl Bench {
 }
 
 impl Mounted {
-    /// The status of our daemon; `None` for other subjects.
+    /// Status of the bsafs daemon; `None` for other subjects.
     pub(crate) fn status(&self) -> Outcome<Option<DaemonStatus>> {
         if self.daemon.is_none() {
             return Ok(None);
@@ -175,12 +175,12 @@ impl Mounted {
         }
     }
 
-    /// The process of our daemon; `None` for other subjects.
+    /// Process ID of the bsafs daemon; `None` for other subjects.
     pub(crate) fn daemon(&self) -> Option<u32> {
         self.daemon
     }
 
-    /// Finds the process that serves a mount of ours.
+    /// Finds the process that serves a bsafs mount.
     pub(crate) fn find_daemon(&mut self) -> Outcome<()> {
         self.daemon = Some(0);
         self.daemon = self.status()?.map(|status| status.pid);
@@ -226,7 +226,7 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let Some(mountpoint) = self.mountpoint.take() else { return };
         let start = Instant::now();
-        // Busy for a moment, until the kernel has released files that were closed.
+        // The mount stays busy for a moment, until the kernel has released closed files.
         while let Err(rustix::io::Errno::BUSY) = unmount(&mountpoint, UnmountFlags::empty()) {
             if start.elapsed() > Duration::from_secs(5) {
                 let _ = unmount(&mountpoint, UnmountFlags::DETACH);

@@ -1,5 +1,5 @@
-//! The time from the command to the mount that serves, compared with dream_archive's opening of the same archives, or with
-//! the listing of the same folder; and the daemon's memory afterwards.
+//! Measures how long `bsafs mount` takes until the mount serves. For comparison, dream_archive
+//! opens the same archives, or a program lists the same folder. Then measures the daemon's memory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,33 +10,34 @@ use crate::measure::median;
 use crate::work::{Input, Work};
 use crate::{Bench, Outcome, at, process, run};
 
-/// Archives that are mounted as one tree, or a folder of loose files, and their measurements.
+/// Sources that are mounted as one tree (archives, or a folder of loose files), and their
+/// measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
     pub(crate) name: String,
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) compared: Compared,
     pub(crate) files: usize,
-    /// From the start of `bsafs mount` to its end, when the mount serves.
+    /// Times from the start of `bsafs mount` to its end, when the mount serves.
     ready: Vec<Duration>,
-    /// What it is compared with.
+    /// Times of the comparison.
     other: Vec<Duration>,
     /// Anonymous memory of the daemon after a full walk, in bytes.
     pub(crate) anonymous: u64,
-    /// Bytes of it in the cache of decoded extents.
+    /// Bytes of that memory in the cache of decoded extents.
     cached: u64,
 }
 
-/// What an opening is compared with.
+/// What the opening is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compared {
-    /// dream_archive's opening of the same archives, one by one.
+    /// dream_archive opens the same archives, one by one.
     DreamArchive,
     /// A listing of all names, without attributes.
     Listing,
 }
 
-/// Openings in a round: they are short.
+/// Openings per round. They are short, so there are several.
 const OPENINGS: usize = 3;
 
 impl Opening {
@@ -46,7 +47,8 @@ impl Opening {
         Self { name, sources, compared, files: 0, ready, other, anonymous: 0, cached: 0 }
     }
 
-    /// One archive of many small files in each format, many archives, and the small files loose.
+    /// The sources to measure: one archive of many small files per format, many archives, and the
+    /// small files loose.
     pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Self>> {
         let small = Set::Small.folder(&bench.corpora);
         let folder = Set::Many.folder(&bench.corpora);
@@ -64,7 +66,7 @@ impl Opening {
         Ok(all)
     }
 
-    /// Opens them [`OPENINGS`] times, by ours and by the other in turn.
+    /// Opens the sources [`OPENINGS`] times, in turn with the comparison.
     pub(crate) fn open(&mut self, bench: &Bench) -> Outcome<()> {
         match self.compared {
             Compared::DreamArchive => self.sources.iter().try_for_each(|path| process::warm(path))?,
@@ -110,14 +112,15 @@ impl Opening {
         self.ready().as_secs_f64() / self.other().as_secs_f64().max(1e-9)
     }
 
-    /// Anonymous memory a file, in bytes, without the cache; `None` where the kernel reports less than the cache holds.
+    /// Anonymous memory per file in bytes, without the cache. `None` if the kernel reports less
+    /// memory than the cache has.
     pub(crate) fn bytes_a_file(&self) -> Option<f64> {
         let bytes = self.anonymous.checked_sub(self.cached).filter(|bytes| *bytes > 0)?;
         Some(bytes as f64 / self.files.max(1) as f64)
     }
 }
 
-/// The input of works on all of a tree.
+/// The input for works that walk a whole tree.
 pub(crate) fn nothing() -> Input {
     Input { tree: PathBuf::new(), paths: Vec::new(), random_reads: 0 }
 }
@@ -135,7 +138,7 @@ fn open_dream(archives: &[PathBuf]) -> Outcome<Duration> {
 }
 
 impl Bench {
-    /// Mounts sources as one tree; returns the mount and the time of the command.
+    /// Mounts sources as one tree. Returns the mount and how long the command took.
     pub(crate) fn mount_all(&self, sources: &[PathBuf]) -> Outcome<(crate::mounts::Mounted, Duration)> {
         let root = self.mountpoint()?;
         let mut mounted = self.mounted(&root);

@@ -13,30 +13,33 @@ use crate::reload::Reload;
 use crate::work::Work;
 use crate::{Bench, Outcome, at, process};
 
-/// Measurements that are not of works on subjects.
+/// Measurements other than works on subjects.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) openings: Vec<Opening>,
     pub(crate) reloads: Vec<Reload>,
-    /// Processor time of decoding the zlib textures in one thread without a mount, and their decoded bytes.
+    /// Processor time to decode the zlib textures in one thread without a mount.
     pub(crate) bare: Vec<Duration>,
+    /// Decoded size of the zlib textures.
     pub(crate) bare_bytes: u64,
-    /// Decoded bytes of the last chunks of the DX10 textures.
+    /// Decoded size of the last chunks of the DX10 textures.
     pub(crate) last_chunks: u64,
-    /// Sequential passes over the data of v104 and v105, with an empty page cache.
+    /// Times of sequential passes over the data of v104 and v105, with an empty page cache.
     pub(crate) passes: [Vec<Duration>; 2],
-    /// Bytes of the large packed file, and of the 16 large textures.
+    /// Size of the large packed file.
     pub(crate) packed: u64,
+    /// Size of the 16 large textures together.
     pub(crate) large: u64,
-    /// Round trips between two threads: on any processors, and on one.
+    /// Times of a round trip between two threads: on any processors, and on one.
     pub(crate) round_trips: [Vec<Duration>; 2],
     pub(crate) lookups: Option<Lookups>,
 }
 
 const BOTH: &[Condition] = &[Condition::Cold, Condition::Hot];
-/// Also on one processor: for works of many short requests, whose cost is mostly waking threads.
+/// Conditions that include a single processor, for works of many short requests. Their cost is
+/// mostly waking threads.
 const ALL: &[Condition] = &[Condition::Cold, Condition::Hot, Condition::OneProcessor];
-/// Images of squashfs.
+/// Names of squashfs images.
 pub(crate) const NONE: &str = "none.sqfs";
 pub(crate) const GZIP: &str = "gzip.sqfs";
 
@@ -134,7 +137,7 @@ const GROUPS: &[Group<'_>] = &[
     },
 ];
 
-/// Measures all sets, or those that were named, round by round.
+/// Measures all sets, or the selected ones, round by round.
 pub(crate) fn measure(bench: &Bench) -> Outcome<(Log, Facts)> {
     let mut log = Log::new();
     let mut facts = Facts::new(bench)?;
@@ -160,7 +163,7 @@ impl Bench {
 }
 
 impl Facts {
-    /// What needs no measuring.
+    /// Collects the facts that need no measuring.
     fn new(bench: &Bench) -> Outcome<Self> {
         let large = Set::Large.folder(&bench.corpora).join("loose");
         let len = |path: PathBuf| std::fs::metadata(&path).map(|it| it.len()).map_err(at(&path));
@@ -177,7 +180,7 @@ impl Facts {
         })
     }
 
-    /// One round.
+    /// Measures one round.
     fn measure(&mut self, bench: &Bench) -> Outcome<()> {
         self.round_trips[0].push(process::round_trip());
         let pinned = process::Pinned::to_one()?;

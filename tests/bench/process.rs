@@ -1,4 +1,4 @@
-//! Processor time and memory of processes, the page cache, and the machine, from the kernel.
+//! Facts from the kernel: processor time and memory of processes, the page cache, and the machine.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::{Outcome, at, run};
 
-/// Processor time of all threads that a process has; zero if it has ended.
+/// Processor time of all threads of a process; zero if it has ended.
 pub(crate) fn cpu(pid: u32) -> Duration {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Duration::ZERO };
     threads.flatten().map(|thread| on_processor(&thread.path().join("schedstat"))).sum()
@@ -23,7 +23,7 @@ pub(crate) fn own_cpu() -> Duration {
     on_processor(Path::new("/proc/thread-self/schedstat"))
 }
 
-/// The first number of a `schedstat` is nanoseconds.
+/// Reads the first number of a `schedstat`: the time on a processor in nanoseconds.
 fn on_processor(schedstat: &Path) -> Duration {
     let text = fs::read_to_string(schedstat).unwrap_or_default();
     Duration::from_nanos(text.split(' ').next().and_then(|it| it.parse().ok()).unwrap_or(0))
@@ -38,13 +38,13 @@ pub(crate) fn anonymous(pid: u32) -> Outcome<u64> {
     Ok(kilobytes << 10)
 }
 
-/// Whether a process exists and is no zombie.
+/// Whether a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|text| text.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X'])))
 }
 
-/// Reads a file, so that it is in the page cache.
+/// Reads a file to get it into the page cache.
 pub(crate) fn warm(path: &Path) -> Outcome<()> {
     let mut file = File::open(path).map_err(at(path))?;
     let mut buffer = vec![0; 1 << 20];
@@ -59,7 +59,8 @@ pub(crate) fn drop_caches() -> Outcome<()> {
     fs::write(path, "3").map_err(at(path))
 }
 
-/// Keeps the calling thread, and threads and processes that it starts, on one processor until dropped.
+/// Keeps the calling thread, and all threads and processes that it starts, on one processor until
+/// dropped.
 pub(crate) struct Pinned(CpuSet);
 
 impl Pinned {
@@ -75,12 +76,12 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // Else the rest of the run would be measured on one processor.
+        // If this failed, the rest of the run would be measured on one processor.
         sched_setaffinity(None, &self.0).expect("a thread can get its processors back");
     }
 }
 
-/// The time of a round trip between two threads: a lower bound of a request's.
+/// Time of a round trip between two threads, which is a lower bound for a request.
 pub(crate) fn round_trip() -> Duration {
     const TRIPS: u32 = 4000;
     let (ask, questions) = sync_channel::<()>(1);

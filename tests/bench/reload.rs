@@ -1,4 +1,4 @@
-//! How long after a change a mount shows it, and what its readers notice meanwhile.
+//! Measures how soon a mount shows a change, and how much the change delays readers.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,32 +12,35 @@ use crate::opening::nothing;
 use crate::work::Work;
 use crate::{Bench, Outcome, at};
 
-/// Sources that are mounted, one of which changes.
+/// Sources that are mounted. One of them changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Reload {
     pub(crate) name: String,
-    /// Where the sources of this measurement are: links into the corpora, and one file of its own.
+    /// The folder of this measurement's sources: links into the corpora, and one file that changes.
     folder: PathBuf,
     sources: Vec<PathBuf>,
-    /// The file that is replaced, and what by.
+    /// The file to replace.
     changing: PathBuf,
+    /// A file with the content to replace it by.
     content: PathBuf,
-    /// From the rename to the new view.
+    /// Times from the rename to the new view.
     shown: Vec<Duration>,
-    /// Of requests while nothing changes, and while something does all the time: each a name that was never asked for.
+    /// Times of requests while nothing changes. Each request looks up a new name.
     quiet: Vec<Duration>,
+    /// Times of such requests while changes go on.
     busy: Vec<Duration>,
 }
 
-/// Changes in a round.
+/// Changes per round.
 const CHANGES: usize = 3;
-/// For how long requests are timed.
+/// How long requests are timed.
 const TIMED: Duration = Duration::from_secs(3);
-/// Between two looks whether the change is shown.
+/// Pause between two checks, and between two requests.
 const STEP: Duration = Duration::from_millis(1);
 
 impl Reload {
-    /// Many archives, one of which is replaced; and a folder of very many loose files, one of which is.
+    /// The sources to measure: many archives, and a great many loose files. In each, one file is
+    /// replaced.
     pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Self>> {
         let archives = Set::Many.folder(&bench.corpora);
         let mut paths: Vec<PathBuf> = fs::read_dir(&archives)
@@ -86,10 +89,10 @@ impl Reload {
         Ok(Self { name, folder: folder.to_owned(), sources, changing, content, shown, quiet, busy })
     }
 
-    /// One round.
+    /// Measures one round.
     pub(crate) fn measure(&mut self, bench: &Bench) -> Outcome<()> {
         let (mounted, _) = bench.mount_all(&self.sources)?;
-        // As after a walk by a program: the kernel, and the mount, know all files.
+        // Kernel and daemon then know all files, as after a program has walked the mount.
         Work::Ls.run(&mounted.root, &nothing())?;
         for _ in 0..CHANGES {
             let before = views(&mounted.root)?;
@@ -106,7 +109,7 @@ impl Reload {
         Ok(())
     }
 
-    /// Replaces the file by a rename; returns when.
+    /// Replaces the file by a rename. Returns the time of the rename.
     fn change(&self) -> Outcome<Instant> {
         let beside = self.folder.join("beside");
         fs::copy(&self.content, &beside).map_err(at(&beside))?;
@@ -119,7 +122,7 @@ impl Reload {
         median(&self.shown)
     }
 
-    /// The 50th and the 99th of a hundred requests, in a quiet mount and in a busy one.
+    /// The 50th and 99th percentile of request times, in a quiet mount and in a busy one.
     pub(crate) fn requests(&self) -> [[Duration; 2]; 2] {
         [&self.quiet, &self.busy].map(|times| {
             let mut times = times.clone();
@@ -129,7 +132,7 @@ impl Reload {
     }
 }
 
-/// Times requests for [`TIMED`], while another thread does something again and again, a second apart.
+/// Times requests for [`TIMED`], while another thread calls `meanwhile` every half second.
 fn times(root: &Path, prefix: &str, meanwhile: impl Fn() -> Outcome<()> + Sync) -> Outcome<Vec<Duration>> {
     let start = Instant::now();
     thread::scope(|scope| {
@@ -149,7 +152,7 @@ fn times(root: &Path, prefix: &str, meanwhile: impl Fn() -> Outcome<()> + Sync) 
             let asked = Instant::now();
             let _ = fs::symlink_metadata(&name);
             times.push(asked.elapsed());
-            // So that a processor is free.
+            // The pause leaves a processor free.
             thread::sleep(STEP);
         }
         other.join().map_err(|_| "a thread panicked")??;

@@ -1,4 +1,4 @@
-//! The targets, and whether a run met them: a function for each group of rows.
+//! The targets, and whether a run met them. Each group of rows has a function.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::plan::{Facts, GZIP, NONE};
 use crate::table::{milliseconds, thousands};
 use crate::work::Work;
 
-/// A target, and what was measured.
+/// A target and its measurement.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) target: String,
     pub(crate) measured: String,
-    /// `None` where it was not measured.
+    /// `None` if it was not measured.
     pub(crate) met: Option<bool>,
 }
 
@@ -25,7 +25,7 @@ const GENERAL: Subject = Subject::ours("gnrl.ba2");
 const ZLIB: Subject = Subject::ours("v104.bsa");
 const LZ4: Subject = Subject::ours("v105.bsa");
 const DX10: Subject = Subject::ours("dx10.ba2");
-/// How much longer than of loose files a second time may take.
+/// Maximum time to repeat a work, relative to loose files.
 const AGAIN: f64 = 1.10;
 
 /// All rows, in the order of the report.
@@ -125,9 +125,9 @@ impl Rows<'_> {
         }
     }
 
-    /// Sizes that are in the data may cost three sequential passes over the data. The whole listing is compared with
-    /// these passes and a listing of sizes in the tables: the difference between the two listings is smaller than their
-    /// noise, and often negative.
+    /// If sizes are in the data, a listing may cost three sequential passes over the data. The
+    /// target is these passes plus a listing with sizes in the tables. The difference of the two
+    /// listings would not do: it is smaller than their noise, and often negative.
     fn disk_cold_listing(&mut self, subject: Subject, pass: Duration) {
         let listing = |subject| self.sample(disk_cold(Small, Work::Ls, subject)).map(|sample| sample.time);
         let times = listing(subject).zip(listing(GENERAL)).filter(|_| !pass.is_zero());
@@ -159,7 +159,7 @@ impl Rows<'_> {
         self.at_most("textures read whole, zlib, cold", 0.5, of(1, DX10), of(1, Kernel(GZIP)));
         let cpu = self.sample(of(1, ZLIB)).and_then(|sample| sample.ours.as_ref()).map(|ours| ours.cpu);
         let both = cpu.map(|cpu| (cpu, median(&self.facts.bare)));
-        // No time at all is one that was not measured.
+        // A time of zero was not measured.
         let both = both.filter(|(cpu, bare)| !cpu.is_zero() && !bare.is_zero());
         let share = both.map(|(cpu, bare)| cpu.as_secs_f64() / bare.as_secs_f64());
         self.rows.push(Row {
@@ -284,7 +284,7 @@ impl Rows<'_> {
         }
     }
 
-    /// How soon a mount is to be ready, and whether it is.
+    /// The target for the time until a mount is ready, and whether it is met.
     fn target_of_opening(it: &Opening) -> (String, bool) {
         match it.compared {
             Compared::DreamArchive => {
@@ -299,7 +299,7 @@ impl Rows<'_> {
         }
     }
 
-    /// A row that compares two times.
+    /// Adds a row that compares two times.
     fn at_most(&mut self, what: &str, limit: f64, ours: Key, theirs: Key) {
         let compared = ratio(self.sample(ours), self.sample(theirs));
         let alone = |key| self.sample(Key { condition: Condition::OneProcessor, ..key });
@@ -316,7 +316,7 @@ impl Rows<'_> {
         });
     }
 
-    /// A row that compares the bytes that were decoded with the fewest possible.
+    /// Adds a row that compares the decoded bytes with the minimum.
     fn decoded(&mut self, what: &str, target: &str, most: u64, key: Key) {
         let decoded = self.sample(key).and_then(|sample| sample.ours.as_ref()).map(|ours| ours.decoded);
         self.rows.push(Row {
@@ -334,7 +334,7 @@ impl Rows<'_> {
     }
 }
 
-/// The ratio of two times, and its text.
+/// The ratio of two times, and a text with it.
 fn ratio(ours: Option<&Sample>, theirs: Option<&Sample>) -> Option<(f64, String)> {
     let (ours, theirs) = (ours?.time, theirs?.time);
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64().max(1e-9);

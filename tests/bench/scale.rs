@@ -1,4 +1,4 @@
-//! How large a run is.
+//! The sizes of a run.
 
 use std::time::Duration;
 
@@ -15,33 +15,35 @@ pub(crate) enum Size {
     Full,
 }
 
-/// The numbers of a size.
+/// The numbers that make up a size.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
-    /// Its name, and that of the folder of its corpora.
+    /// Name of the size, and of the folder of its corpora.
     pub(crate) name: &'static str,
-    /// Files and folders in each half of the tree of small files.
+    /// Number of files in each half of the tree of small files.
     pub(crate) files: usize,
+    /// Number of folders in each half of the tree of small files.
     pub(crate) folders: usize,
-    /// Small files that are opened and read.
+    /// Number of small files that are opened and read.
     pub(crate) sample: usize,
-    /// Sets of eight textures; a set takes 9 MB.
+    /// Number of sets of eight textures. A set takes 9 MB.
     pub(crate) textures: usize,
-    /// Bytes of the large stored file, and of the large packed one.
+    /// Length of the large stored file in bytes.
     pub(crate) big: usize,
+    /// Length of the large packed file in bytes.
     pub(crate) packed: usize,
     /// Side of the 16 large textures in pixels; they are BC7.
     pub(crate) large_side: u16,
-    /// Random reads of all threads together.
+    /// Number of random reads of all threads together.
     pub(crate) random_reads: usize,
-    /// Archives that are mounted together, and files in each.
+    /// Number of archives that are mounted together.
     pub(crate) archives: usize,
     pub(crate) files_per_archive: usize,
     /// How often everything is repeated.
     pub(crate) rounds: usize,
-    /// After this time no other round begins.
+    /// No round begins after this time.
     pub(crate) soft_limit: Duration,
-    /// After this time the run is ended.
+    /// The run is ended after this time.
     pub(crate) hard_limit: Duration,
 }
 

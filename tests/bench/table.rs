@@ -1,5 +1,5 @@
-//! The report as Markdown: the targets, then every median. Its headings begin at the second level, so that it can be
-//! kept in RESULTS.md as it is.
+//! The report as Markdown: the targets, then all medians. Headings begin at the second level, so
+//! that the report can be copied into RESULTS.md.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use crate::process;
 use crate::rows::Row;
 use crate::work::Work;
 
-/// The whole report.
+/// Formats the whole report.
 pub(crate) fn markdown(bench: &Bench, log: &Log, rows: &[Row], facts: &Facts) -> String {
     let mut out = String::new();
     let _ = write_report(&mut out, bench, log, rows, facts);
@@ -66,7 +66,7 @@ fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts:
     Ok(())
 }
 
-/// A row for each work on each subject.
+/// Writes a row for each work on each subject.
 fn write_medians(out: &mut String, log: &Log) -> std::fmt::Result {
     writeln!(out, "\n### Medians in ms (requests; requests an operation; MiB decoded)\n")?;
     writeln!(
@@ -106,7 +106,7 @@ fn write_medians(out: &mut String, log: &Log) -> std::fmt::Result {
     Ok(())
 }
 
-/// A time in milliseconds, to three digits.
+/// Formats a time in milliseconds, to three digits.
 pub(crate) fn milliseconds(time: Duration) -> String {
     let value = time.as_secs_f64() * 1000.0;
     match value {
@@ -116,7 +116,7 @@ pub(crate) fn milliseconds(time: Duration) -> String {
     }
 }
 
-/// A number with commas between its thousands.
+/// Formats a number with commas between its thousands.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

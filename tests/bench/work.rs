@@ -1,7 +1,8 @@
-//! The works: each does to a folder what programs do, and returns its time and a checksum of what it found.
+//! The works. Each does to a folder what programs do, and returns its time and a checksum of what
+//! it found.
 //!
-//! The checksum must be the same on every subject. It takes the first and the last bytes of each read, so that it costs
-//! nothing compared with the read.
+//! The checksum must be the same on every subject. It covers only the first and last bytes of each
+//! read, so that its cost is negligible.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -14,31 +15,33 @@ use std::time::{Duration, Instant};
 
 use crate::support::content::Xorshift;
 
-/// A work. Works on many files take [`Input::paths`].
+/// A work. Works on many files use [`Input::paths`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Work {
     /// Lists all folders: names and kinds.
     Find,
-    /// Lists each folder, then stats its files in order of names, as `ls -lR` does.
+    /// Lists each folder, then stats its files sorted by name, as `ls -lR` does.
     Ls,
-    /// Lists each folder, and stats each file when it is listed.
+    /// Lists each folder, and stats each file as soon as it is listed.
     WalkStat,
     OpenClose,
-    /// Opens and reads whole, with this many readers.
+    /// Opens and reads whole files, with this many readers.
     ReadWhole(usize),
-    /// The first 4 KiB of each.
+    /// Reads the first 4 KiB of each file.
     Sniff,
-    /// The last 16 bytes of each, which are in a texture's smallest mip.
+    /// Reads the last 16 bytes of each file. In a texture, they are in the smallest mip.
     LastBytes,
-    /// One file in steps of 128 KiB.
+    /// Reads one file in steps of 128 KiB.
     Sequential,
-    /// 4 KiB at random offsets of one file, with this many readers.
+    /// Reads 4 KiB at random offsets of one file, with this many readers.
     Random(usize),
-    /// All files in turn, in steps of 128 KiB.
+    /// Reads all files in turn, in steps of 128 KiB.
     RoundRobin,
-    /// The same by this many readers, each of all files, while the page cache is dropped again and again.
+    /// Like [`Work::RoundRobin`] with this many readers, each on all files, while another thread
+    /// keeps dropping the page cache.
     Pressure(usize),
-    /// Stats each file [`STATS_PER_FILE`] times from four threads; with `two`, half of them spell folders in capitals.
+    /// Stats each file [`STATS_PER_FILE`] times from four threads. With `two`, half of the threads
+    /// spell folders in capitals.
     Spellings {
         two: bool,
     },
@@ -49,9 +52,9 @@ pub(crate) enum Work {
 pub(crate) struct Input {
     /// The folder to walk.
     pub(crate) tree: PathBuf,
-    /// Files below the root.
+    /// Paths of files, relative to the root.
     pub(crate) paths: Vec<PathBuf>,
-    /// Random reads of all readers together.
+    /// Number of random reads of all readers together.
     pub(crate) random_reads: usize,
 }
 
@@ -59,23 +62,23 @@ pub(crate) struct Input {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
     pub(crate) time: Duration,
-    /// Stats or reads.
+    /// Number of stats or reads.
     pub(crate) operations: u64,
-    /// Checksum of what was found, whatever the order.
+    /// Checksum of what was found, independent of the order.
     pub(crate) sum: u64,
 }
 
-/// The results so far.
+/// Results so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     operations: u64,
     sum: u64,
 }
 
-/// Bytes of a read, as programs read.
+/// Length of a read in bytes, as programs read.
 const STEP: usize = 128 << 10;
 const PAGE: u64 = 4096;
-/// Stats of each file by each thread of [`Work::Spellings`].
+/// Number of stats of each file by each thread of [`Work::Spellings`].
 const STATS_PER_FILE: usize = 20;
 
 impl Work {
@@ -156,7 +159,8 @@ fn find(folder: &Path) -> io::Result<Found> {
     Ok(found)
 }
 
-/// Which extended attributes `ls -l` no longer asks for, because the file system does not support them.
+/// Which extended attributes `ls -l` no longer reads, because the file system does not support
+/// them.
 #[derive(Default)]
 struct Attributes([bool; 2]);
 
@@ -231,7 +235,8 @@ fn read_whole<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> io::Result<Found>
     Ok(found)
 }
 
-/// Reads until the buffer is full or the file ends, so that steps are the same on every subject.
+/// Reads until the buffer is full or the file ends, so that all subjects are read in the same
+/// steps.
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     while len < buffer.len() {
@@ -243,7 +248,7 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(len)
 }
 
-/// 4 KiB of each file, from the offset that `from` gives for its length.
+/// Reads 4 KiB of each file, from the offset that `from` returns for its length.
 fn ends(paths: &[PathBuf], from: impl Fn(u64) -> u64) -> io::Result<Found> {
     let mut found = Found::default();
     let mut buffer = vec![0; PAGE as usize];
@@ -296,7 +301,8 @@ fn pressure(paths: &[PathBuf], readers: usize) -> io::Result<Found> {
     let (readers_end, readers_ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            // Dropping the other end wakes this thread at once, so that its wait is no part of the measured time.
+            // Dropping `readers_end` wakes this thread at once, so that its wait is not part of the
+            // measured time.
             loop {
                 let _ = fs::write("/proc/sys/vm/drop_caches", "1");
                 if readers_ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
