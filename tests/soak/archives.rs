@@ -13,7 +13,7 @@ use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes3, Tes4, Tes4File, ba2, writ
 /// A kind of archive.
 #[derive(Debug)]
 pub(crate) struct Kind {
-    /// Its file name. Stems are distinct: `--layout per-archive` names folders after them.
+    /// File name. The stems differ, because `--layout per-archive` names folders after them.
     pub(crate) file_name: &'static str,
     layout: Layout,
 }
@@ -26,7 +26,7 @@ enum Layout {
     Textures { version: u32, method: u32 },
 }
 
-/// In load order.
+/// All archives in load order.
 pub(crate) const KINDS: [Kind; 9] = [
     Kind { file_name: "tes3.bsa", layout: Layout::Tes3 },
     Kind { file_name: "v103-zlib.bsa", layout: Layout::Tes4 { version: 103, flags: PACKED } },
@@ -39,12 +39,13 @@ pub(crate) const KINDS: [Kind; 9] = [
     Kind { file_name: "dx10-lz4.ba2", layout: Layout::Textures { version: 3, method: ba2::METHOD_LZ4 } },
 ];
 
-/// A generation of the archive with this index.
+/// Builds a generation of the archive with this index.
 pub(crate) fn generation(seed: u64, archive: usize, number: u64) -> Arc<Generation> {
     Arc::new(Generation::new(seed, archive, KINDS[archive].has_textures(), number))
 }
 
-/// A file of an archive or of the folder, which is the layer above the archives.
+/// The content of a file of an archive, or of the loose folder, which is the layer above the
+/// archives.
 pub(crate) fn data(seed: u64, layer: usize, number: u64, index: u64) -> Vec<u8> {
     let has_textures = KINDS.get(layer).is_some_and(Kind::has_textures);
     contents::File::new(seed, layer, has_textures, number, index).data
@@ -55,7 +56,8 @@ impl Kind {
         matches!(self.layout, Layout::Textures { .. })
     }
 
-    /// The archive in pieces. One file in seven is stored where the others are packed, and the reverse.
+    /// Builds the archive in pieces. One file in seven is stored if the others are packed, and the
+    /// reverse.
     pub(crate) fn parts(&self, generation: &Generation) -> Parts {
         let files = generation.files.iter().map(|file| (file.index % 7 == 6, &**file));
         match self.layout {
@@ -97,7 +99,8 @@ fn packed(method: u32, data: &[u8]) -> Chunk {
     if method == ba2::METHOD_LZ4 { Chunk::lz4(data) } else { Chunk::zlib(data) }
 }
 
-/// With the chunks that the game's tools make: the mips of 512 texels and more each alone, the others together.
+/// Splits a texture into chunks as the game's tools do: one for each mip of 512 texels and more,
+/// and one for the rest.
 fn texture(file: &contents::File, method: u32, is_stored: bool) -> Ba2File {
     let texture = file.texture.expect("archives of textures hold textures");
     let mips = texture.mips();
@@ -115,7 +118,8 @@ fn texture(file: &contents::File, method: u32, is_stored: bool) -> Ba2File {
     entry.chunk(chunk(alone, mips.len() - 1))
 }
 
-/// Writes an archive whose mtime is hours ago, and differs from generation to generation: later writes move it.
+/// Writes an archive with an mtime that is hours ago and differs between generations. A later write
+/// then always changes the mtime.
 pub(crate) fn write(path: &Path, parts: &Parts, number: u64) -> io::Result<()> {
     write_sparse(path, parts)?;
     let hours_ago = SystemTime::now() - Duration::from_secs(36_000) + Duration::from_secs(number);

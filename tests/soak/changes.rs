@@ -1,10 +1,14 @@
-//! What changes the world: archives and loose files are replaced and rewritten; the daemon of the second mount is killed, stopped
-//! and replaced, while that of the first lives as long as the run.
+//! Changes the world under the readers. Archives and loose files are replaced and rewritten. The
+//! daemon of the second mount is killed, stopped and replaced, while the daemon of the first lives
+//! as long as the run.
 //!
-//! Readers go on through all of it. They pause only where what they must find would be ambiguous: while a mount gets
-//! another view by another daemon. A mount that follows the disk may show both what was and what comes, from before a change
-//! until it says that it looked at the disk since. The second mount does not follow it in some of its lives: what is renamed over
-//! is served as it was then, and of what is rewritten in place nothing.
+//! Readers go on through all of it. They pause only while another daemon gives a mount another
+//! view, because the expected content would be ambiguous.
+//!
+//! A mount that follows the disk may show both old and new content from before a change until it
+//! reports a reload after it. In some of its lives, the second mount does not follow the disk. It
+//! then serves the old content of a file that was replaced by a rename, and nothing of a file that
+//! was rewritten in place.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -33,18 +37,18 @@ pub(crate) struct Changes<'a> {
     pub(crate) loose: &'a Path,
     /// Locked while an archive is replaced.
     pub(crate) names: &'a Mutex<()>,
-    /// Mounted as long as the run.
+    /// The mount that lasts as long as the run.
     pub(crate) lasting: &'a Mount,
-    /// Killed and mounted again.
+    /// The mount that is killed and mounted again.
     pub(crate) changing: &'a Mount,
-    /// What the archives and the folder hold now.
+    /// Current generations of the archives and of the loose folder.
     pub(crate) current: Vec<Arc<Generation>>,
     pub(crate) random: Random,
     pub(crate) act: &'a Act,
 }
 
 impl Changes<'_> {
-    /// Makes changes until `end`, and takes samples every `interval`.
+    /// Makes changes until `end`, and takes a sample every `interval`.
     pub(crate) fn run(mut self, end: Instant, interval: Duration) {
         let _end = EndOnPanic(self.run);
         let mut next_sample = Instant::now() + interval;
@@ -84,7 +88,7 @@ impl Changes<'_> {
         let mut lasting = self.lasting.pause_readers();
         let mut changing = self.changing.pause_readers();
         thread::scope(|scope| {
-            // The locks cannot be sent.
+            // The lock guards cannot be sent to another thread.
             let lasting = &mut lasting.life;
             let other = scope.spawn(|| lasting.sample());
             let done = changing.life.sample();
@@ -92,7 +96,8 @@ impl Changes<'_> {
         })
     }
 
-    /// Renames the next generation over an archive, sometimes the one after it right behind.
+    /// Renames the next generation over an archive; sometimes three generations in quick
+    /// succession.
     fn swap(&mut self) -> Outcome<()> {
         let archive = self.random.index(KINDS.len());
         for _ in 0..if self.random.one_in(4) { 3 } else { 1 } {
@@ -108,7 +113,7 @@ impl Changes<'_> {
         self.wait_until_shown()
     }
 
-    /// Writes the next generation into an archive's file.
+    /// Writes the next generation into an archive in place.
     fn rewrite(&mut self) -> Outcome<()> {
         let archive = self.random.index(KINDS.len());
         let (path, generation) = self.next(archive);
@@ -123,7 +128,7 @@ impl Changes<'_> {
         self.wait_until_shown()
     }
 
-    /// Changes some loose files, sometimes others right behind.
+    /// Changes some loose files; sometimes three times in quick succession.
     fn change_loose(&mut self) -> Outcome<()> {
         for _ in 0..if self.random.one_in(4) { 3 } else { 1 } {
             self.act.begin(|| "change loose files".into());
@@ -135,7 +140,7 @@ impl Changes<'_> {
         self.wait_until_shown()
     }
 
-    /// Has readers accept what a source is about to hold.
+    /// Has readers accept the content that a source is about to have.
     fn announce(&mut self, layer: usize, generation: Arc<Generation>) {
         for mount in [self.lasting, self.changing].into_iter().filter(|mount| mount.follows()) {
             mount.views.may_show(mount.views.last().with(layer, generation.clone()));
@@ -143,7 +148,7 @@ impl Changes<'_> {
         self.current[layer] = generation;
     }
 
-    /// Waits until what was changed is shown, and nothing else is accepted any more.
+    /// Waits until the mounts show the change. From then on, readers accept nothing else.
     fn wait_until_shown(&self) -> Outcome<()> {
         let since = Instant::now();
         for mount in [self.lasting, self.changing].into_iter().filter(|mount| mount.follows()) {
@@ -161,7 +166,8 @@ impl Changes<'_> {
         (path, archives::generation(self.run.seed, archive, number))
     }
 
-    /// Unmounts and mounts again; sometimes lazily, while files are open, which are then read to their ends.
+    /// Unmounts and mounts again. If it unmounts lazily, files are open meanwhile, and are then
+    /// read to their ends.
     fn remount(&mut self) -> Outcome<()> {
         self.act.begin(|| "mount again".into());
         let mut serving = self.changing.pause_readers();
@@ -181,11 +187,11 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Kills the daemon amid its readers, and mounts over what it left.
+    /// Kills the daemon while readers act, and mounts over what it left.
     fn kill(&mut self) -> Outcome<()> {
         self.act.begin(|| "kill, and mount again".into());
         self.changing.pause_readers().life.sample()?;
-        // Time for readers to go on.
+        // Gives readers time to go on.
         sleep(Duration::from_millis(self.random.below(100)));
         self.changing.kill();
         self.run.counts.kills.add(1);
@@ -195,7 +201,7 @@ impl Changes<'_> {
         sleep(Duration::from_millis(self.random.below(400)));
         let view = self.changing.views.last();
         if view.is_of(&self.current) {
-            // Readers must find the same as before, so they need not pause.
+            // Readers must find the same content as before, so they need not pause.
             self.changing.mount(&view, cache_size(&mut self.random))?;
             let view = View::new(view.layout, view.generations.clone());
             self.finish_life(&mut self.changing.pause_readers(), view);
@@ -218,7 +224,7 @@ impl Changes<'_> {
 
     fn new_view(&mut self) -> View {
         let layout = if self.random.one_in(2) { Layout::Union } else { Layout::PerArchive };
-        // Without loose files the mount is static.
+        // A mount without loose files is static.
         let sources = if self.random.one_in(3) { loose::LAYER } else { self.current.len() };
         View::new(layout, self.current[..sources].to_vec())
     }
@@ -229,7 +235,7 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Has readers expect the new daemon's view, and judges the samples of the one before.
+    /// Has readers expect the new daemon's view, and judges the samples of the previous daemon.
     fn finish_life(&self, serving: &mut Serving, view: View) {
         if let Some(fault) = serving.life.fault() {
             self.run.fail(fault);
@@ -251,7 +257,7 @@ impl Changes<'_> {
         whole.map(open).collect()
     }
 
-    /// Reads what is left of a file whose mount was detached.
+    /// Reads the rest of a file whose mount was detached.
     fn read_to_end(&self, view: &View, index: usize, mut file: File) -> Outcome<()> {
         let shown = &view.files[index];
         let mut rest = Vec::new();
@@ -266,7 +272,7 @@ impl Changes<'_> {
     }
 }
 
-/// So small that everything is evicted, or ordinary.
+/// A cache size: ordinary, or so small that everything is evicted.
 fn cache_size(random: &mut Random) -> &'static str {
     ["1M", "16M", "64M"][random.index(3)]
 }

@@ -1,4 +1,5 @@
-//! The comparisons: each does to a mount what programs do, and compares every byte, name and size with what the mount may show.
+//! The comparisons. Each does to a mount what programs do, and compares every byte, name and size
+//! with what the mount may show.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,19 +20,19 @@ use crate::run::Counts;
 use crate::view::{Shown, View, Views, source_name};
 use crate::watch::Act;
 
-/// Sizes of reads: of a page, of cp, of the largest request, and odd ones.
+/// Sizes of reads: a page, those of cp, the largest request, and odd sizes.
 const STEPS: [usize; 6] = [4096, 1 << 17, 1 << 20, 1 << 16, 1000, 77_777];
 
-/// Why a comparison ended.
+/// Why a comparison failed or was cut short.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The system returned an error.
     Refused { error: io::Error, path: String },
-    /// Bytes are not those of the file.
+    /// The bytes are not those of the file.
     Wrong(String),
-    /// Names or sizes are not those of the view.
+    /// The names or sizes are not those of the view.
     Differs(String),
-    /// What a change may cause: bytes that were overwritten, a file that is removed.
+    /// An effect that a change may have: bytes were overwritten, or a file was removed.
     OfChange,
 }
 
@@ -53,19 +54,19 @@ pub(crate) struct Subject<'a> {
     pub(crate) counts: &'a Counts,
     pub(crate) seed: u64,
     pub(crate) act: &'a Act,
-    /// 1 MiB.
+    /// 1 MiB long.
     pub(crate) buffer: &'a mut [u8],
     pub(crate) copy: &'a Path,
 }
 
-/// What a path may lead to.
+/// What may be at a path.
 struct Possible {
     files: Vec<Arc<Shown>>,
-    /// Whether it may be absent.
+    /// Whether nothing may be there.
     is_absent: bool,
 }
 
-/// An open file: one and the same, whatever its path leads to later.
+/// An open file. Its content stays that of one file, whatever its path leads to later.
 struct Opened {
     file: File,
     path: String,
@@ -81,12 +82,13 @@ impl Possible {
         Self { files, is_absent }
     }
 
-    /// Whether a part of a file may be there that is being written.
+    /// Whether the file may be incomplete, because it is being written.
     fn is_growing(&self) -> bool {
         (self.is_absent || self.files.len() > 1) && self.files.iter().any(|it| it.file.is_in_place)
     }
 
-    /// The same error, or the change that explains it.
+    /// Classifies an error: if a change explains it, [`Trouble::OfChange`], otherwise
+    /// [`Trouble::Refused`].
     fn refused(&self, error: io::Error, path: &str) -> Trouble {
         match Errno::from_io_error(&error) {
             Some(Errno::NOENT) if self.is_absent => Trouble::OfChange,
@@ -113,7 +115,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Reads ranges of a file, also beyond its end.
+    /// Reads ranges of a file, some of them beyond its end.
     pub(crate) fn ranges(&mut self, shown: &Shown, random: &mut Random) -> Result<(), Trouble> {
         let mut opened = self.open(&shown.path, &shown.path)?;
         for _ in 0..=random.below(8) {
@@ -126,8 +128,9 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// Reads a range to its end or that of the file, and returns its length. The file is none that has other bytes from then on:
-    /// so no two reads are of two files.
+    /// Reads a range, up to the end of the file, and returns the length that was read. Candidates
+    /// with other bytes are ruled out for later reads, so that all reads of an open file must match
+    /// a single file.
     fn range(&mut self, opened: &mut Opened, offset: usize, len: usize) -> Result<usize, Trouble> {
         let mut done = 0;
         while done < len {
@@ -184,7 +187,7 @@ impl Subject<'_> {
         ))
     }
 
-    /// Lists a folder and asks for the attributes of what is in it, as `ls -l` does.
+    /// Lists a folder and stats its entries, as `ls -l` does.
     pub(crate) fn list(&self, folder: &str) -> Result<(), Trouble> {
         self.act.begin(|| format!("list {folder:?}"));
         let begin = Instant::now();
@@ -195,7 +198,7 @@ impl Subject<'_> {
         self.counts.folders.add(1);
         let views = self.views.since(begin);
         let children: Vec<_> = views.iter().filter_map(|view| view.folders.get(folder)).collect();
-        // A view between two may have a part of what changed.
+        // While a change is under way, a listing may have a part of it.
         let is_known = |name: &String| children.iter().any(|it| it.contains_key(name));
         let other: Vec<&String> = names.iter().filter(|it| !is_known(it)).take(3).collect();
         let always = |name: &&String| children.iter().all(|it| it.contains_key(*name));
@@ -218,14 +221,15 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// `ls -lR` of the mount.
+    /// Lists the whole mount, as `ls -lR` does.
     pub(crate) fn list_all(&self) -> Result<(), Trouble> {
         self.views.last().folders.keys().try_for_each(|folder| self.list(folder))
     }
 
-    /// Looks a file up in another spelling, and reads its beginning.
+    /// Looks up a file in another spelling, and reads its beginning.
     pub(crate) fn other_case(&mut self, shown: &Shown, random: &mut Random) -> Result<(), Trouble> {
-        // Few spellings: the daemon remembers each of a folder, within a bound.
+        // Only a few spellings, because the daemon remembers each spelling of a folder, up to a
+        // limit.
         let spelled = match random.below(3) {
             0 => shown.path.to_ascii_uppercase(),
             1 => shown.path.to_ascii_lowercase(),
@@ -236,7 +240,7 @@ impl Subject<'_> {
         self.range(&mut opened, 0, 4096).map(drop)
     }
 
-    /// Looks up what does not exist, or exists in an earlier or a later generation.
+    /// Looks up a name that does not exist, or that exists only in an earlier or later generation.
     pub(crate) fn absent(&self, shown: &Shown, random: &mut Random) -> Result<(), Trouble> {
         let folder = shown.path.rsplit_once('/').map_or("", |it| it.0);
         let number = (shown.file.number + 3).saturating_sub(random.below(6));
@@ -268,7 +272,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Copies a file by `cp`, a process of its own.
+    /// Copies a file with `cp`, in a separate process.
     pub(crate) fn copy(&self, shown: &Shown) -> Result<(), Trouble> {
         self.act.begin(|| format!("cp {}", shown.path));
         let begin = Instant::now();
@@ -294,7 +298,7 @@ impl Subject<'_> {
             return Ok(());
         }
         let text = String::from_utf8_lossy(&output.stderr);
-        // Which error cp was given is in its text only.
+        // Only the text of the message says which error cp got.
         let errno = if text.contains("No such file") { Errno::NOENT } else { Errno::IO };
         Err(possible.refused(errno.into(), text.trim()))
     }
@@ -342,7 +346,8 @@ impl Subject<'_> {
         }
     }
 
-    /// Drops a file's pages now and then, which every user can, so that its bytes are requested again.
+    /// Drops a file's pages now and then, so that its bytes are requested again. Every user can do
+    /// this.
     fn drop_pages(&self, file: &File, random: &mut Random) -> Result<(), Trouble> {
         if random.one_in(3) {
             let dropped = fadvise(file, 0, None, Advice::DontNeed);
@@ -353,7 +358,7 @@ impl Subject<'_> {
     }
 }
 
-/// Goes on with the next file, where this one changed.
+/// Goes on with the next file if this one changed.
 fn go_on(done: Result<(), Trouble>) -> Result<(), Trouble> {
     if matches!(done, Err(Trouble::OfChange)) { Ok(()) } else { done }
 }

@@ -1,4 +1,5 @@
-//! What the archives and the folder of loose files hold: the names and bytes of each generation, which the seed determines.
+//! Contents of the archives and of the loose folder: names and bytes of each generation, which the
+//! seed determines.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,15 +8,16 @@ use crate::random::Random;
 use crate::support::content::{noise, texels, text};
 use crate::support::dds;
 
-/// Files of each archive, and at most of the folder.
+/// Number of files in each archive, and maximum number in the loose folder.
 pub(crate) const FILES: u64 = 300;
-/// Files whose names all but the archives of textures have: in a union the last one wins.
+/// Files that have the same names in all sources except archives of textures. In a union, the last
+/// source wins.
 const SHARED: std::ops::Range<u64> = 10..20;
 
-/// What an archive or the folder holds between two changes.
+/// The content of an archive or of the loose folder between two changes.
 #[derive(Debug)]
 pub(crate) struct Generation {
-    /// From 0.
+    /// Counts up from 0.
     pub(crate) number: u64,
     pub(crate) files: Vec<Arc<File>>,
     lost: Lost,
@@ -24,27 +26,29 @@ pub(crate) struct Generation {
 /// A file of a generation.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// Among all that its archive ever has.
+    /// Number of the file in its archive, the same in all generations.
     pub(crate) index: u64,
-    /// The generation that it came with.
+    /// The generation that introduced this file.
     pub(crate) number: u64,
-    /// A loose file that is written in place: before it is whole, a part of it may be shown.
+    /// Whether this is a loose file that is written in place. A mount may show a part of it before
+    /// it is complete.
     pub(crate) is_in_place: bool,
     pub(crate) lost: Lost,
-    /// Separated by `\`, as in archives.
+    /// Path with `\` as separator, as in archives.
     pub(crate) folder: String,
     pub(crate) name: String,
     pub(crate) data: Vec<u8>,
-    /// Of a texture; `data` begins with its header.
+    /// The texture; `data` then begins with its header.
     pub(crate) texture: Option<Texture>,
 }
 
-/// Whether what was open may give EIO from now on: its bytes were overwritten, or a loose file is no longer at its path.
+/// Whether open files may give EIO from now on, because the bytes were overwritten or a loose file
+/// left its path.
 #[derive(Debug, Default)]
 pub(crate) struct Lost(AtomicBool);
 
 impl Lost {
-    /// To be called before the bytes go.
+    /// Call this before the bytes go.
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -62,18 +66,18 @@ pub(crate) struct Texture {
 }
 
 impl Generation {
-    /// The files of an archive, which is known by its index.
+    /// Builds a generation of the archive with this index.
     pub(crate) fn new(seed: u64, archive: usize, has_textures: bool, number: u64) -> Self {
         let file = |index| Arc::new(File::new(seed, archive, has_textures, number, index));
         Self::of(number, (0..FILES).map(file).collect())
     }
 
-    /// Of files of several generations.
+    /// Builds a generation from files of several generations.
     pub(crate) fn of(number: u64, files: Vec<Arc<File>>) -> Self {
         Self { number, files, lost: Lost::default() }
     }
 
-    /// To be called before its archive is written to.
+    /// Call this before the archive is written to.
     pub(crate) fn lose(&self) {
         self.lost.set();
     }
@@ -84,7 +88,8 @@ impl Generation {
 }
 
 impl File {
-    /// Bytes differ from generation to generation; half of the sizes do, and one name in sixteen.
+    /// Builds a file. All bytes differ between generations, and so do half of the sizes and one
+    /// name in sixteen.
     pub(crate) fn new(seed: u64, archive: usize, has_textures: bool, number: u64, index: u64) -> Self {
         let of_file = seed ^ (archive as u64) << 48 ^ index << 32;
         let of_generation = of_file ^ (number + 1) << 8;
@@ -107,12 +112,12 @@ impl File {
         Self { index, number, is_in_place: false, lost, folder, name, data, texture }
     }
 
-    /// As the mount shows it, below the root or the folder of its archive.
+    /// Path in the mount, below the root or the folder of the archive.
     pub(crate) fn path(&self) -> String {
         format!("{}/{}", self.folder.replace('\\', "/"), self.name)
     }
 
-    /// The name of this file in another generation, if it has another there.
+    /// The name of this file in another generation, if it differs there.
     pub(crate) fn name_in(&self, number: u64) -> Option<String> {
         let (_, rest) = self.name.strip_prefix("Only")?.split_once('_')?;
         Some(format!("Only{number}_{rest}"))
@@ -123,7 +128,8 @@ fn only_in(number: u64, index: u64, extension: &str) -> String {
     format!("Only{number}_{index:03}.{extension}")
 }
 
-/// In bytes: one file of 4 to 6 MiB, a few of up to 3 MiB, some of up to 400 KiB, the others small, one of them empty.
+/// Length in bytes: one file has 4 to 6 MiB, a few up to 3 MiB, some up to 400 KiB. The others are
+/// small, and one is empty.
 fn length(index: u64, random: &mut Random) -> usize {
     let (least, most) = match index {
         0 => (4 << 20, 6 << 20),
@@ -135,7 +141,7 @@ fn length(index: u64, random: &mut Random) -> usize {
     (least + random.below(most - least)) as usize
 }
 
-/// What compresses to a fifth, to a half, and not at all.
+/// Data that compresses to a fifth, to a half, or not at all.
 fn plain(index: u64, length: usize, seed: u64) -> Vec<u8> {
     match index % 5 {
         0 | 1 => texels(seed, length),
@@ -156,7 +162,7 @@ impl Texture {
         Self { format, side: 1 << power }
     }
 
-    /// The bytes of each mip, largest first.
+    /// Length of each mip in bytes, largest first.
     pub(crate) fn mips(self) -> Vec<usize> {
         dds::mip_bytes(self.format, self.side, self.side, self.side.ilog2() as u8 + 1)
     }

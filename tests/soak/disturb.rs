@@ -1,5 +1,6 @@
-//! What must disturb no reader: caches are dropped, and archives get other access times, permissions and links for a moment,
-//! and change places with their links. Content stays as it is.
+//! Events that must not disturb a reader. Caches are dropped. Archives get other access times,
+//! permissions and hard links for a moment, and are exchanged with their hard links. Their content
+//! stays the same.
 
 use std::fs::{self, File, FileTimes, Permissions};
 use std::io;
@@ -16,19 +17,19 @@ use crate::run::{EndOnPanic, Run};
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Whether this user can drop the kernel's caches; dropped pages of single files must do for the others.
+/// Whether this user can drop the kernel's caches. Other users can only drop pages of single files.
 pub(crate) fn can_drop_caches() -> bool {
     File::options().write(true).open(DROP_CACHES).is_ok()
 }
 
-/// Drops caches until the run ends: of all files where this user can, and of the archives.
+/// Drops caches until the run ends: the kernel's, if this user can, and the pages of the archives.
 pub(crate) fn drop_caches(run: &Run, archives: &Path, mut random: Random) {
     let _end = EndOnPanic(run);
     let can_drop = can_drop_caches();
     while !run.is_ending() {
         run.pause(Duration::from_millis(100 + random.below(1400)));
         if can_drop {
-            // 1: pages, 2: dentries and inodes, 3: both.
+            // 1 drops pages, 2 dentries and inodes, 3 both.
             match fs::write(DROP_CACHES, (1 + random.below(3)).to_string()) {
                 Ok(()) => run.counts.drops.add(1),
                 Err(error) => run.fail(format!("{DROP_CACHES}: {error}")),
@@ -74,7 +75,8 @@ fn touch_one(path: &Path, how: u64) -> io::Result<()> {
         _ => {
             let link = path.with_extension("moved");
             fs::hard_link(path, &link)?;
-            // The archive is at its path all the time: a mount that follows would show that it is gone.
+            // The exchange keeps an archive at its path all the time. Otherwise a mount that
+            // follows the disk would show that it is gone.
             renameat_with(CWD, path, CWD, &link, RenameFlags::EXCHANGE)?;
             fs::remove_file(link)
         }

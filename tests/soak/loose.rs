@@ -1,5 +1,5 @@
-//! The folder of loose files, the layer above the archives: files are replaced by a rename, rewritten in place, removed,
-//! and put back.
+//! The folder of loose files, which is the layer above the archives. Its files are replaced by a
+//! rename, rewritten in place, removed, and put back.
 
 use std::fs;
 use std::io;
@@ -10,22 +10,22 @@ use crate::archives::KINDS;
 use crate::contents::{FILES, File, Generation};
 use crate::random::Random;
 
-/// Its number as a layer.
+/// Index of the folder among the layers.
 pub(crate) const LAYER: usize = KINDS.len();
-/// Its name, and that of its folder in a mount with `--layout per-archive`.
+/// Name of the folder, also in a mount with `--layout per-archive`.
 pub(crate) const NAME: &str = "loose";
-/// Files that one change is about at most.
+/// Maximum number of files in one change.
 const AT_ONCE: u64 = 20;
 
-/// How files of the folder change.
+/// A change to the folder.
 #[derive(Debug)]
 pub(crate) struct Changed {
-    /// What the folder holds afterwards.
+    /// Content of the folder after the change.
     pub(crate) generation: Arc<Generation>,
     deeds: Vec<Deed>,
 }
 
-/// How a file of the folder changes.
+/// A change to one file of the folder.
 #[derive(Debug)]
 enum Deed {
     Replace { old: Option<Arc<File>>, new: Arc<File> },
@@ -45,14 +45,14 @@ pub(crate) fn write_first(folder: &Path, seed: u64) -> io::Result<Arc<Generation
 }
 
 impl Changed {
-    /// Some changes to what the folder holds.
+    /// Plans random changes to the current content.
     pub(crate) fn new(seed: u64, current: &Generation, random: &mut Random) -> Self {
         let number = current.number + 1;
         let mut files: Vec<Option<Arc<File>>> = vec![None; FILES as usize];
         current.files.iter().for_each(|file| files[file.index as usize] = Some(file.clone()));
         let mut deeds = Vec::new();
         let first = random.below(FILES);
-        // Next to each other, so that no file changes twice.
+        // The files are next to each other, so that none changes twice.
         for index in (first..first + 1 + random.below(AT_ONCE)).map(|index| index % FILES) {
             let mut new = File::new(seed, LAYER, false, number, index);
             let old = files[index as usize].take();
@@ -79,12 +79,12 @@ impl Changed {
         Self { generation: Arc::new(Generation::of(number, files.into_iter().flatten().collect())), deeds }
     }
 
-    /// How many files change.
+    /// Number of changes to files.
     pub(crate) fn len(&self) -> u64 {
         self.deeds.len() as u64
     }
 
-    /// Changes the folder.
+    /// Makes the changes in the folder.
     pub(crate) fn make(&self, folder: &Path) -> io::Result<()> {
         self.deeds.iter().try_for_each(|deed| deed.make(folder))
     }
@@ -106,7 +106,7 @@ impl Deed {
                 if let Some(old) = old {
                     old.lost.set();
                 }
-                // Outside the folder, or it would be shown.
+                // The file is outside the folder, because it would be shown inside.
                 let beside = folder.with_extension("new");
                 fs::write(&beside, &new.data)?;
                 fs::rename(beside, path(new))

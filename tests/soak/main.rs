@@ -1,12 +1,17 @@
-//! The soak: readers compare every byte of two mounts for minutes, while caches are dropped, archives and loose files are
-//! swapped and rewritten, and daemons are stopped, killed and mounted again. `scripts/soak` builds and runs it.
+//! The soak test. Readers compare every byte of two mounts for minutes. Meanwhile caches are
+//! dropped, archives and loose files are swapped and rewritten, and daemons are stopped, killed and
+//! mounted again. `scripts/soak` builds and runs it.
 //!
-//! Archives of every layout and codec, and a folder of loose files above them, hold bytes that a seed determines. A view is what
-//! a mount must show: that of the generations that its sources have. While a change is made and not yet shown, each file is
-//! that of the view before or that of the one to come, and an open file is one of them to its end. One daemon lives as long as
-//! the run, so that its memory and descriptors can be compared; the other is killed and replaced, and in some of its lives does
-//! not follow the disk. The seed determines what each thread does, and not when: a failure may need several runs to show
-//! again.
+//! The sources are archives of every layout and codec, and a folder of loose files above them. A
+//! seed determines their bytes. A *view* is what a mount must show for given generations of its
+//! sources. While a change is made and not yet shown, each file may be that of the old or of the
+//! new view. An open file stays one of them to its end.
+//!
+//! One daemon lives as long as the run, so that its memory and descriptors can be compared. The
+//! other is killed and replaced, and in some of its lives does not follow the disk.
+//!
+//! The seed determines what each thread does, but not when. It may take several runs to reproduce a
+//! failure.
 
 #![allow(
     clippy::expect_used,
@@ -20,18 +25,18 @@ mod support;
 
 mod archives; // one archive of each layout and codec
 mod changes; // archives and loose files swapped and rewritten, daemons killed, stopped and replaced
-mod check; // reads, listings and look-ups, compared with a view
+mod check; // compares reads, listings and look-ups with a view
 mod contents; // names and bytes of each generation
 mod disturb; // caches dropped and archives touched
 mod loose; // the folder of loose files
 mod memory; // memory and descriptors of daemons
 mod mounts; // mounts and their daemons
-mod random; // numbers to decide by
+mod random; // random numbers
 mod reader; // what readers do, and which errors they accept
 mod run; // counts and failures
 mod table; // the figures
-mod view; // what a mount must show, and what it may show meanwhile
-mod watch; // hangs and signals
+mod view; // what a mount must show, and may show during a change
+mod watch; // ends the run after a hang or a signal
 
 use std::error::Error;
 use std::io;
@@ -57,7 +62,7 @@ use watch::{Act, Done, Signals};
 /// A value, or an error that ends the run.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Samples of a daemon's memory in a run.
+/// Number of samples of a daemon's memory in a run.
 const SAMPLES: u32 = 40;
 
 /// Compare every byte of two mounts while daemons, archives and caches come and go
@@ -97,7 +102,7 @@ fn soak(arguments: &Arguments) -> Outcome<ExitCode> {
     let duration = Duration::try_from_secs_f64(arguments.minutes * 60.0)?;
     let signals = Signals::register()?;
     let parent = arguments.folder.clone().unwrap_or_else(std::env::temp_dir).canonicalize()?;
-    // Dropped after the mounts in it.
+    // Declared before the mounts, so that it is dropped after them.
     let folder = tempfile::Builder::new().prefix("bsafs-soak.").tempdir_in(parent)?;
     let archives = folder.path().join(mounts::ARCHIVES);
     std::fs::create_dir(&archives).map_err(at(&archives))?;
@@ -167,7 +172,7 @@ fn soak_threads(arguments: &Arguments, changes: Changes<'_>, duration: Duration,
                 changing.end_at_once();
             });
         });
-        // The watch frees those that hang, so it ends last.
+        // The watch frees threads that hang, so it must end last.
         let _done = Done(&done);
         thread::scope(|scope| {
             for (number, act) in acts.iter().enumerate() {
@@ -183,7 +188,7 @@ fn soak_threads(arguments: &Arguments, changes: Changes<'_>, duration: Duration,
     });
 }
 
-/// Takes the last samples, judges all, and unmounts.
+/// Takes the last samples, judges them, and unmounts.
 fn finish(run: &Run, lasting: &Mount, changing: &Mount) {
     for mount in [lasting, changing] {
         let mut serving = mount.pause_readers();

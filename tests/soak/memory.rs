@@ -1,4 +1,5 @@
-//! A daemon's memory, threads and descriptors over its life, taken while no reader acts, and whether they grew.
+//! Samples a daemon's memory, threads and descriptors while no reader acts, and checks whether they
+//! grew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,45 +10,49 @@ use bsafs::fs::{DaemonStatus, STATUS_LINK};
 
 use crate::Outcome;
 
-/// Fewer settled samples show no trend of memory.
+/// Minimum number of settled samples for a trend of memory.
 const ENOUGH: usize = 8;
-/// While caches and buffers fill, memory grows: for so long, and for one part in so many of a longer life.
+/// Memory grows while caches and buffers fill. Samples are ignored for this time, or for one part
+/// in [`WARM_UP_PART`] of a longer life.
 const WARM_UP: Duration = Duration::from_secs(30);
 const WARM_UP_PART: u32 = 5;
-/// The median of the last quarter of the settled samples may be this much above that of the first quarter. The heap keeps
-/// its largest extent: it grows by steps of some MiB to what the cache and the workers need together, and the last steps may
-/// come late. Smaller leaks need longer runs.
+/// Maximum growth of the median from the first to the last quarter of the settled samples. The heap
+/// stays at its largest size. It grows by steps of some MiB to what the cache and the workers need
+/// together, and the last steps may come late. Smaller leaks need longer runs.
 const GROWTH_KIB: u64 = 16 << 10;
 
-/// What the kernel reports of a daemon at one moment. Memory is in KiB.
+/// The kernel's figures for a daemon at one moment. Memory is in KiB.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// Since the mount.
+    /// Time since the mount.
     pub(crate) age: Duration,
     pub(crate) resident: u64,
-    /// The most so far.
+    /// Maximum of `resident` so far.
     pub(crate) peak: u64,
     pub(crate) threads: u64,
     pub(crate) descriptors: u64,
 }
 
-/// How long large buffers wait for their next use: two looks of a second, and some more.
+/// How long the daemon keeps large buffers for reuse: two checks that are a second apart, and some
+/// more.
 const BUFFERS_WAIT: Duration = Duration::from_millis(2_500);
-/// Threads of a device, which come and go with its work. Loose files that were replaced while they were open count as a second one.
+/// Maximum number of threads of a device, which come and go with its work. Loose files that were
+/// replaced while they were open count as a second device.
 const DEVICE_THREADS: u64 = 4;
 const DEVICES: u64 = 2;
 
-/// Descriptors that a daemon which follows the disk may have more at one time than at another: 128 loose files of the view and as
-/// many of the one before, 128 loose files and 8 archives that were replaced while they were open. A run of ten minutes makes more
-/// views than that.
+/// Maximum variation of the number of descriptors in a daemon that follows the disk. It may have
+/// 128 loose files of the view, 128 of the previous view, and 128 loose files and 8 archives that
+/// were replaced while they were open. A run of ten minutes makes more views than that, so one
+/// leaked descriptor per view is found.
 const DESCRIPTORS: u64 = 3 * 128 + 8;
 
-/// A daemon's samples, in the order of time.
+/// Samples of a daemon, in order of time.
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) pid: i32,
     mountpoint: PathBuf,
-    /// Whether it follows the disk.
+    /// Whether the mount follows the disk.
     follows: bool,
     began: Instant,
     pub(crate) samples: Vec<Sample>,
@@ -59,18 +64,19 @@ impl Life {
         Self { pid, mountpoint, follows, began: Instant::now(), samples: Vec::new() }
     }
 
-    /// Takes a sample, once the daemon has nothing to do.
+    /// Takes a sample, once the daemon is idle.
     pub(crate) fn sample(&mut self) -> Outcome<()> {
         wait_until_idle(self.pid);
         wait_for_cache(&self.mountpoint);
-        // Large buffers that wait for their next use are given back.
+        // The daemon frees large buffers after this time without use.
         sleep(BUFFERS_WAIT);
         self.samples.push(Sample::of(self.pid, self.began.elapsed())?);
         Ok(())
     }
 
-    /// Why it fails the run: descriptors must stay as they were, or within [`DESCRIPTORS`] of the fewest where it follows the disk,
-    /// threads within those of a device, memory within [`GROWTH_KIB`].
+    /// Why the daemon fails the run, if it does. Descriptors must stay constant, or within
+    /// [`DESCRIPTORS`] of the minimum if the mount follows the disk. Threads must stay within those
+    /// of its devices, and memory within [`GROWTH_KIB`].
     pub(crate) fn fault(&self) -> Option<String> {
         let threads = self.samples.iter().map(|it| it.threads).min()?;
         let fewest = self.samples.iter().map(|it| it.descriptors).min()?;
@@ -91,7 +97,7 @@ impl Life {
         })
     }
 
-    /// The medians of resident memory in the first and the last quarter after the warm-up.
+    /// Medians of resident memory in the first and the last quarter after the warm-up.
     pub(crate) fn trend(&self) -> Option<(u64, u64)> {
         let warm_up = WARM_UP.max(self.samples.last()?.age / WARM_UP_PART);
         let settled = &self.samples[self.samples.partition_point(|it| it.age < warm_up)..];
@@ -125,7 +131,7 @@ fn median(samples: &[Sample]) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// Waits until the cache is back at its size; not for long, for the daemon may be dead.
+/// Waits until the cache is back within its size, but not for long, because the daemon may be dead.
 fn wait_for_cache(mountpoint: &Path) {
     let start = Instant::now();
     let is_over = || {
@@ -138,7 +144,8 @@ fn wait_for_cache(mountpoint: &Path) {
     }
 }
 
-/// Waits until none of a process's threads has run for a while: the kernel's own requests go on after readers have ended.
+/// Waits until no thread of a process has run for a while. The kernel's own requests go on after
+/// readers have ended.
 fn wait_until_idle(pid: i32) {
     const WHILE: Duration = Duration::from_millis(20);
     let start = Instant::now();

@@ -1,4 +1,5 @@
-//! A mount and its daemon: mounted by the program as a person does, unmounted, killed, stopped, mounted over.
+//! A mount and its daemon. The program mounts it as a user would; then it is unmounted, killed,
+//! stopped, and mounted over.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,29 +21,32 @@ use crate::loose;
 use crate::memory::Life;
 use crate::view::{View, Views};
 
-/// How long an unmounted daemon may take to end, and a mount may be busy after its files were closed.
+/// Maximum time for an unmounted daemon to end, and for a mount to be busy after its files were
+/// closed.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a change may take to be shown, in looks; of a busy machine with 24 readers.
+/// Number of checks until a change must be shown. It allows for a busy machine with 24 readers.
 const LOOKS: usize = 1500;
 const BETWEEN: Duration = Duration::from_millis(10);
 
-/// The folder of archives, beside that of loose files.
+/// Name of the folder of archives, which is beside that of loose files.
 pub(crate) const ARCHIVES: &str = "archives";
 
 /// A mountpoint and what serves it.
 #[derive(Debug)]
 pub(crate) struct Mount {
     pub(crate) root: PathBuf,
-    /// The folder that the folder of archives and that of loose files are in.
+    /// The folder that has the folders of archives and of loose files.
     sources: PathBuf,
     bsafs: PathBuf,
-    /// What it may show.
+    /// The views that the mount may show.
     pub(crate) views: Views,
-    /// The daemon's process; for a thread that must not wait for `serving`.
+    /// Process ID of the daemon, for a thread that must not wait for `serving`.
     pid: AtomicI32,
-    /// Readers hold it while they act, so that whoever writes to it knows that no file is open.
+    /// Readers lock it while they act. A thread that locks it for writing knows that no file is
+    /// open.
     serving: RwLock<Serving>,
-    /// From before the daemon is killed until the next one serves, which is set with `serving` locked for writing.
+    /// True from before the daemon is killed until the next one serves. It is reset with `serving`
+    /// locked for writing.
     dead: AtomicBool,
 }
 
@@ -53,7 +57,7 @@ pub(crate) struct Serving {
 }
 
 impl Mount {
-    /// Mounts the archives and the loose files in a folder on `root`.
+    /// Mounts the archives and the loose files below `sources` on `root`.
     pub(crate) fn new(
         bsafs: &Path,
         sources: &Path,
@@ -75,15 +79,15 @@ impl Mount {
         })
     }
 
-    /// Whether it shows changes on the disk.
+    /// Whether the mount shows changes on the disk.
     pub(crate) fn follows(&self) -> bool {
         follows(&self.views.last())
     }
 
-    /// Waits until all that was changed before the call is shown.
+    /// Waits until the mount shows all changes that were made before the call.
     pub(crate) fn wait_until_shown(&self) -> Outcome<()> {
         let before = status(&self.root)?.last_reload;
-        // One that is under way may have read what was changed since.
+        // A reload that is under way may have read the files before the change.
         let count = before.count + 1 + u64::from(before.is_running);
         for _ in 0..LOOKS {
             let now = status(&self.root)?.last_reload;
@@ -96,29 +100,30 @@ impl Mount {
         Err(format!("{}: a change is not shown: {before:?}, then {now:?}", self.root.display()).into())
     }
 
-    /// For a reader, until its files are closed again.
+    /// Locks the mount for a reader, until it has closed its files.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Serving> {
         self.serving.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no reader acts, and keeps them waiting.
+    /// Waits until no reader acts, and keeps readers waiting.
     pub(crate) fn pause_readers(&self) -> RwLockWriteGuard<'_, Serving> {
         self.serving.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether its daemon was killed and the next one does not serve yet.
+    /// Whether the daemon was killed and the next one does not serve yet.
     pub(crate) fn is_dead(&self) -> bool {
         self.dead.load(Ordering::SeqCst)
     }
 
-    /// Kills the daemon amid whatever it does.
+    /// Kills the daemon, whatever it is doing.
     pub(crate) fn kill(&self) {
         self.dead.store(true, Ordering::SeqCst);
         self.signal(Signal::KILL);
     }
 
-    /// Waits until a killed daemon has ended. Where it does not, its connection is aborted, which frees it and its
-    /// readers; the error says which of its threads waited for what.
+    /// Waits until a killed daemon has ended. If it does not end, its connection is aborted, which
+    /// frees the daemon and its readers. The error then says which thread of the daemon was
+    /// waiting, and for what.
     pub(crate) fn wait_for_killed(&self) -> Outcome<()> {
         let pid = self.pid.load(Ordering::SeqCst);
         let ended = wait_for_end(pid, "SIGKILL");
@@ -129,10 +134,10 @@ impl Mount {
         ended
     }
 
-    /// Fails all requests, pending ones too, as nothing else can where a killed daemon does not end.
+    /// Fails all requests, including pending ones. Only this helps if a killed daemon does not end.
     fn abort(&self) {
         let Some(mounted) = mountinfo::mounted_at(&self.root).filter(|it| it.is_ours()) else { return };
-        // Only root can do the one, and the other needs fusectl to be mounted.
+        // Only root can unmount by force. The abort needs a mounted fusectl.
         let _ = rustix::mount::unmount(&self.root, UnmountFlags::FORCE | UnmountFlags::NOFOLLOW);
         let minor = mounted.device.rsplit_once(':').map_or("", |it| it.1);
         let _ = fs::write(format!("/sys/fs/fuse/connections/{minor}/abort"), "1");
@@ -145,7 +150,8 @@ impl Mount {
         }
     }
 
-    /// Mounts, also over what a killed daemon left behind. [`Mount::replace`] has readers expect it.
+    /// Mounts again, possibly over what a killed daemon left. Call [`Mount::replace`] to have
+    /// readers expect the view.
     pub(crate) fn mount(&self, view: &View, cache_size: &str) -> Outcome<()> {
         let pid = mount(&self.bsafs, &self.sources, &self.root, view, cache_size)?;
         self.pid.store(pid, Ordering::SeqCst);
@@ -160,7 +166,8 @@ impl Mount {
         self.dead.store(false, Ordering::SeqCst);
     }
 
-    /// Unmounts while no reader acts. `lazily`: files may be open, and the daemon serves on until they are closed.
+    /// Unmounts while no reader acts. If `lazily`, files may be open, and the daemon serves them
+    /// until they are closed.
     pub(crate) fn unmount(&self, serving: &Serving, lazily: bool) -> Outcome<()> {
         let start = Instant::now();
         loop {
@@ -180,7 +187,8 @@ impl Mount {
         }
     }
 
-    /// Unmounts whatever uses it, and kills the daemon. Takes no lock: for a run that hangs too.
+    /// Kills the daemon, and unmounts even if the mount is in use. It takes no lock, so that it
+    /// also works if the run hangs.
     pub(crate) fn end_at_once(&self) {
         self.signal(Signal::KILL);
         let _ = self.wait_for_killed();
@@ -198,13 +206,14 @@ impl Drop for Mount {
     }
 }
 
-/// Whether a mount shows changes on the disk, which one without loose files does not: what a static mount shows of these
-/// depends on what was looked at before.
+/// Whether a mount shows changes on the disk. Only a mount with loose files does; the others are
+/// static. A static mount with loose files could not be checked, because what it shows of their
+/// changes depends on what was read before.
 fn follows(view: &View) -> bool {
     view.generations.len() > loose::LAYER
 }
 
-/// Mounts, and returns the process of the daemon.
+/// Mounts, and returns the process ID of the daemon.
 fn mount(bsafs: &Path, sources: &Path, root: &Path, view: &View, cache_size: &str) -> Outcome<i32> {
     let mut command = Command::new(bsafs);
     command.arg("mount").args(["--layout", view.layout.name(), "--cache-size", cache_size, "--quiet"]);
@@ -234,8 +243,9 @@ pub(crate) fn wait_for_end(pid: i32, after: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// A thread of a process that has not ended: its name, its state, and the kernel's function that it waits in. Of a killed
-/// process the first thread may be a zombie while others live on.
+/// A thread of a process that has not ended: its name, its state, and the kernel function that it
+/// waits in. All threads are checked, because the first thread of a killed process may be a zombie
+/// while others live on.
 fn thread(pid: i32) -> Option<String> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     threads.map(|thread| thread.path()).find_map(|thread| {
@@ -248,7 +258,7 @@ fn thread(pid: i32) -> Option<String> {
     })
 }
 
-/// Runs a program that must succeed; its output is part of the error.
+/// Runs a program that must succeed. If it fails, its output is part of the error.
 pub(crate) fn run(command: &mut Command) -> Outcome<()> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {

@@ -1,4 +1,4 @@
-//! The numbers that a thread decides by.
+//! Random numbers for the decisions of a thread.
 
 use crate::support::content::Xorshift;
 
@@ -8,19 +8,19 @@ pub(crate) struct Random(Xorshift);
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
         let mut numbers = Xorshift::new(seed);
-        // The first ones of seeds near each other are near each other.
+        // Nearby seeds give nearby first numbers, so these are skipped.
         for _ in 0..8 {
             numbers.next();
         }
         Self(numbers)
     }
 
-    /// From 0 to `bound` - 1; 0 where `bound` is 0.
+    /// A number from 0 to `bound` - 1; 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         (self.0.next() >> 11) % bound.max(1)
     }
 
-    /// An index into `len` things.
+    /// An index into a list of `len` items.
     pub(crate) fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }

@@ -1,4 +1,5 @@
-//! A reader: at random reads files and ranges, lists, looks names up, copies, and compares all of it with the view.
+//! A reader. It picks at random whether to read files or ranges, list, look up names or copy, and
+//! compares the results with the view.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,18 +14,18 @@ use crate::random::Random;
 use crate::run::{EndOnPanic, Run};
 use crate::watch::Act;
 
-/// Lower than that of daemons and changes.
+/// Priority of readers, lower than that of daemons and changes.
 const NICE: i32 = 10;
 /// How long all readers prefer the same file.
 const SAME_FILE: u128 = 700; // ms
 
-/// A thread's reader.
+/// A reader, which is one thread.
 pub(crate) struct Reader<'a> {
     pub(crate) run: &'a Run,
     pub(crate) mounts: &'a [&'a Mount],
     pub(crate) random: Random,
     pub(crate) act: &'a Act,
-    /// A file that it copies to.
+    /// The file that this reader copies to.
     pub(crate) copy: PathBuf,
 }
 
@@ -32,7 +33,8 @@ impl Reader<'_> {
     /// Acts until the run ends.
     pub(crate) fn run(mut self) {
         let _end = EndOnPanic(self.run);
-        // Two dozen of them leave the thread that makes changes little time else.
+        // At normal priority, two dozen readers would leave the thread that makes changes little
+        // time.
         let _ = setpriority_process(Some(gettid()), NICE);
         let mut buffer = vec![0; 1 << 20];
         while !self.run.is_ending() {
@@ -60,7 +62,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether trouble is what a dead daemon or a change may cause. Wrong bytes never are.
+    /// Whether a dead daemon or a change may cause this trouble. Wrong bytes are never accepted.
     fn is_accepted(&self, mount: &Mount, trouble: &Trouble) -> bool {
         let counts = &self.run.counts;
         match trouble {
@@ -70,7 +72,8 @@ impl Reader<'_> {
             }
             Trouble::Refused { error, .. } => {
                 let errno = Errno::from_io_error(error);
-                // A dead mount is taken away before the next one is made: for a moment the folder is empty.
+                // A dead mount is removed before the next one is made, so the folder is empty for a
+                // moment.
                 let of_death = [Errno::NOTCONN, Errno::CONNABORTED, Errno::IO, Errno::NOENT];
                 let is_accepted = mount.is_dead() && errno.is_some_and(|it| of_death.contains(&it));
                 if is_accepted {
@@ -88,7 +91,7 @@ impl Reader<'_> {
 fn act(random: &mut Random, subject: &mut Subject<'_>, run: &Run) -> Result<(), Trouble> {
     let view = subject.views.last();
     let same = (run.began.elapsed().as_millis() / SAME_FILE) as usize;
-    // Uniformly most files would be small ones.
+    // A uniform choice would pick mostly small files.
     let file = match random.below(8) {
         0 => &view.files[(same * 7919) % view.files.len()],
         1 => &view.files[view.large[random.index(view.large.len())]],

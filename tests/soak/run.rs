@@ -1,13 +1,13 @@
-//! What all threads of a run share: counts, failures, and whether it is ending.
+//! State that all threads of a run share: counts, failures, and whether the run is ending.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Failures that are printed; the others are counted.
+/// Number of failures that are printed; further ones are only counted.
 const PRINTED: usize = 10;
 
-/// A number that threads count up.
+/// A counter that all threads increment.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
@@ -21,7 +21,7 @@ impl Count {
     }
 }
 
-/// What was done.
+/// Counts of what was done.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) reads: Count,
@@ -42,16 +42,17 @@ pub(crate) struct Counts {
     pub(crate) lazy: Count,
     /// Loose files that were replaced, rewritten in place, removed or put back.
     pub(crate) loose: Count,
-    /// Milliseconds until changes were shown, and how many were.
+    /// Milliseconds until changes were shown, in total.
     pub(crate) shown_after: Count,
+    /// Number of waits until changes were shown.
     pub(crate) shown: Count,
-    /// Reads and look-ups of what was amid a change: files that were written to in place, or that came or went.
+    /// Errors that a change explains: a file was being written in place, or came or went.
     pub(crate) change_errors: Count,
     /// Errors of a mount whose daemon was killed.
     pub(crate) dead_errors: Count,
 }
 
-/// A run.
+/// A run of the soak test.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) seed: u64,
@@ -72,13 +73,13 @@ impl Run {
         }
     }
 
-    /// Records why the run fails, and ends it: what follows a failure is often its consequence.
+    /// Records a failure and ends the run, because later failures are often its consequences.
     pub(crate) fn fail(&self, why: String) {
         self.fail_and_go_on(why);
         self.end();
     }
 
-    /// Records why the run fails, where the cause has been cleared away.
+    /// Records a failure whose cause has been removed, so that the run can go on.
     pub(crate) fn fail_and_go_on(&self, why: String) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() < PRINTED {
@@ -99,7 +100,7 @@ impl Run {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// Waits, less long where the run ends meanwhile.
+    /// Sleeps, but wakes early if the run ends.
     pub(crate) fn pause(&self, duration: Duration) {
         let start = Instant::now();
         while !self.is_ending()
@@ -110,7 +111,7 @@ impl Run {
     }
 }
 
-/// Ends the run when its thread panics; else the others would go on for as long as it takes.
+/// Ends the run if its thread panics. Otherwise the other threads would go on for the whole run.
 pub(crate) struct EndOnPanic<'a>(pub(crate) &'a Run);
 
 impl Drop for EndOnPanic<'_> {

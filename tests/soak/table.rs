@@ -4,7 +4,7 @@ use crate::disturb::can_drop_caches;
 use crate::memory::Life;
 use crate::run::Run;
 
-/// One line a figure.
+/// Formats the figures, one per line.
 pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
     let counts = &run.counts;
     let minutes = run.began.elapsed().as_secs_f64() / 60.0;

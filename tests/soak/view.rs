@@ -1,4 +1,4 @@
-//! What a mount must show: the files of the generations that its sources have.
+//! What a mount must show for given generations of its sources.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::archives::KINDS;
 use crate::contents::{File, Generation};
 use crate::loose;
 
-/// `--layout` of a mount.
+/// The `--layout` of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     Union,
@@ -25,24 +25,25 @@ impl Layout {
     }
 }
 
-/// A mount's files and folders.
+/// The files and folders that a mount shows.
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) layout: Layout,
-    /// Of the archives in load order, then of the folder, where that is mounted.
+    /// Generations of the archives in load order, then of the loose folder, if it is mounted.
     pub(crate) generations: Vec<Arc<Generation>>,
-    /// In the order of their paths.
+    /// All files, sorted by path.
     pub(crate) files: Vec<Arc<Shown>>,
-    /// The indices of those of 64 KiB and more.
+    /// Indices of the files of 64 KiB and more.
     pub(crate) large: Vec<usize>,
-    /// The children of each folder by name: a file's index, or none for a folder. The root is the empty path.
+    /// The children of each folder by name: the index of a file, or `None` for a folder. The root
+    /// is the empty path.
     pub(crate) folders: BTreeMap<String, BTreeMap<String, Option<usize>>>,
 }
 
 /// A file of a view.
 #[derive(Debug)]
 pub(crate) struct Shown {
-    /// Below the mountpoint.
+    /// Path below the mountpoint.
     pub(crate) path: String,
     pub(crate) layer: usize,
     pub(crate) file: Arc<File>,
@@ -50,7 +51,8 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Whether reads may give EIO: its archive was written to since, or it is loose and no longer at its path.
+    /// Whether reads may give EIO, because the archive was overwritten, or the loose file left its
+    /// path.
     pub(crate) fn is_lost(&self) -> bool {
         self.file.lost.get() || self.generation.is_lost()
     }
@@ -67,7 +69,7 @@ impl View {
                 };
                 let shown =
                     Shown { path: path.clone(), layer, file: file.clone(), generation: generation.clone() };
-                // Of files with the same path the last one wins.
+                // If several files have the same path, the last one wins.
                 by_path.insert(path, Arc::new(shown));
             }
         }
@@ -87,7 +89,7 @@ impl View {
         Self { layout, generations, files, large, folders }
     }
 
-    /// The same with another generation of one source.
+    /// This view with another generation of one source.
     pub(crate) fn with(&self, layer: usize, generation: Arc<Generation>) -> Self {
         let mut generations = self.generations.clone();
         generations[layer] = generation;
@@ -99,25 +101,26 @@ impl View {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|index| &self.files[index])
     }
 
-    /// Whether a mount made now would show the same.
+    /// Whether a mount made now would show this view.
     pub(crate) fn is_of(&self, generations: &[Arc<Generation>]) -> bool {
         self.generations.iter().zip(generations).all(|(ours, other)| Arc::ptr_eq(ours, other))
     }
 }
 
-/// What a mount may show, now and a while ago: between a change on the disk and the moment at which it is shown, what was
-/// before and what comes.
+/// The views that a mount may show, now and in the recent past. Between a change on the disk and
+/// the moment it is shown, both the old and the new view are possible.
 #[derive(Debug)]
 pub(crate) struct Views(Mutex<Vec<Possible>>);
 
 #[derive(Debug)]
 struct Possible {
     view: Arc<View>,
-    /// When it was no longer shown.
+    /// When this view stopped being possible.
     until: Option<Instant>,
 }
 
-/// Views that are no longer shown are forgotten after so long: nothing that a reader does takes longer unless it hangs.
+/// How long views are kept after they stopped being possible. No act of a reader takes longer,
+/// unless it hangs.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
 impl Views {
@@ -125,12 +128,12 @@ impl Views {
         Self(Mutex::new(vec![Possible { view: Arc::new(view), until: None }]))
     }
 
-    /// To be called before the disk is changed.
+    /// Adds a possible view. Call this before the disk is changed.
     pub(crate) fn may_show(&self, view: View) {
         self.lock().push(Possible { view: Arc::new(view), until: None });
     }
 
-    /// The last one, and no other from now on.
+    /// Makes the last view the only possible one from now on.
     pub(crate) fn show_last(&self) {
         let (mut views, now) = (self.lock(), Instant::now());
         let last = views.len() - 1;
@@ -138,7 +141,8 @@ impl Views {
         views.retain(|it| it.until.is_none_or(|until| now.duration_since(until) < REMEMBERED));
     }
 
-    /// This and no other: for another daemon, which no reader has seen yet.
+    /// Makes this the only view, also for the past. Use it for a new daemon that no reader has seen
+    /// yet.
     pub(crate) fn replace(&self, view: View) {
         *self.lock() = vec![Possible { view: Arc::new(view), until: None }];
     }
@@ -148,7 +152,7 @@ impl Views {
         views[views.len() - 1].view.clone()
     }
 
-    /// All that were possible at some time since then.
+    /// All views that were possible at some time since `begin`.
     pub(crate) fn since(&self, begin: Instant) -> Vec<Arc<View>> {
         let views = self.lock();
         let is_possible = |it: &&Possible| it.until.is_none_or(|until| until >= begin);

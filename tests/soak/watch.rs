@@ -1,5 +1,5 @@
-//! Ends a run that hangs, and one that a signal ends: a thread that looks at what the others do, and takes no lock of
-//! theirs for longer than a glance.
+//! Ends a run that hangs or gets a signal. The watching thread checks what the others do, and holds
+//! their locks only for a moment.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::Outcome;
 use crate::run::Run;
 
-/// A read, a look-up or a listing that takes longer hangs. Daemons are stopped for less than a second.
+/// A read, a look-up or a listing that takes longer hangs. Daemons are stopped for less than a
+/// second at a time.
 const READER_LIMIT: Duration = Duration::from_secs(30);
-/// The same for a change: it waits for readers, mounts and unmounts.
+/// A change that takes longer hangs. It waits for readers, mounts and unmounts.
 const CHANGE_LIMIT: Duration = Duration::from_secs(90);
 
-/// What a thread does at this moment, and since when.
+/// What a thread is doing, and since when.
 #[derive(Debug)]
 pub(crate) struct Act {
     limit: Duration,
@@ -24,12 +25,12 @@ pub(crate) struct Act {
 }
 
 impl Act {
-    /// Of a reader.
+    /// The act of a reader.
     pub(crate) fn of_reader() -> Self {
         Self { limit: READER_LIMIT, doing: Mutex::new(None) }
     }
 
-    /// Of the thread that makes changes.
+    /// The act of the thread that makes changes.
     pub(crate) fn of_changes() -> Self {
         Self { limit: CHANGE_LIMIT, doing: Mutex::new(None) }
     }
@@ -53,7 +54,7 @@ impl Act {
     }
 }
 
-/// Signals that end the run.
+/// The signals that end the run.
 #[derive(Debug)]
 pub(crate) struct Signals(Arc<AtomicBool>);
 
@@ -80,7 +81,8 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Watches until `done`. Where an act hangs, `free` must end the daemons, or the run could not end either.
+/// Watches until `done`. If an act hangs, `free` must kill the daemons, because otherwise the run
+/// could not end either.
 pub(crate) fn watch(run: &Run, acts: &[&Act], signals: &Signals, done: &AtomicBool, free: impl Fn()) {
     let mut freed = None;
     while !done.load(Ordering::SeqCst) {
@@ -90,7 +92,7 @@ pub(crate) fn watch(run: &Run, acts: &[&Act], signals: &Signals, done: &AtomicBo
         let hanging: Vec<String> = acts.iter().filter_map(|act| act.hangs()).collect();
         if !hanging.is_empty() && freed.is_none() {
             run.fail(format!("HANG: {}", hanging.join("; ")));
-            // Killed daemons free all who wait for them.
+            // Killing the daemons frees all threads that wait for them.
             free();
             freed = Some(Instant::now());
         }
