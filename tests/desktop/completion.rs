@@ -1,5 +1,6 @@
-//! Completion, typed into real shells on a terminal (`script`). A function in place of the program records which arguments the
-//! shell makes of the completed line; what completes it is the program.
+//! Completion, typed into real shells on a terminal (`script`). The shell calls the real program
+//! for candidates. A shell function replaces the program when the completed line is run, and
+//! records its arguments.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +14,7 @@ use crate::support::{Tes4, samples};
 
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// Names of archives that a shell would take for something else, each with another first letter.
+/// Archive names that a shell would take for code, each with a different first letter.
 const HOSTILE: [&[u8]; 6] = [
     b"a $(touch ran) `touch ran`.bsa",
     b"b;touch ran&\"'\\ [1]{2}*?.bsa",
@@ -23,7 +24,8 @@ const HOSTILE: [&[u8]; 6] = [
     b"f'$(touch ran)'\x1b]0;ran\x07.bsa",
 ];
 
-/// Types lines, each followed by Enter, into a shell, and returns the arguments of each that was a command of ours.
+/// Types lines into a shell, each followed by Enter. Returns the arguments of each line that was a
+/// bsafs command.
 fn typed(dir: &TestDir, shell: &str, lines: &[&str]) -> Vec<Vec<Vec<u8>>> {
     let script = dir.run(["completions", shell]).sound();
     let home = dir.path("home");
@@ -77,7 +79,7 @@ fn typed(dir: &TestDir, shell: &str, lines: &[&str]) -> Vec<Vec<Vec<u8>>> {
     calls
 }
 
-/// A folder `work` with archives of hostile names.
+/// Creates a folder `work` with archives that have hostile names.
 fn hostile() -> TestDir {
     let dir = TestDir::new();
     fs::create_dir(dir.path("work")).unwrap();

@@ -1,4 +1,4 @@
-//! `scripts/install`: what it installs, and what its `--uninstall` leaves.
+//! `scripts/install`: what it installs, and what `--uninstall` leaves behind.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::mounted::{Finished, TestDir, run};
 
-/// Runs the script on a prefix in the test's folder, with a home beside it.
+/// Runs the script with a prefix in the test's folder, and a home folder beside it.
 fn install(dir: &TestDir, arguments: &[impl AsRef<OsStr>], prefix: &str) -> Finished {
     let mut script = Command::new("scripts/install");
     script.args(arguments).arg(dir.path(prefix)).env("HOME", dir.path("home")).env_remove("DESTDIR");
@@ -18,8 +18,9 @@ fn install(dir: &TestDir, arguments: &[impl AsRef<OsStr>], prefix: &str) -> Fini
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bsafs");
 
-/// The arguments that install the program that is tested. `scripts/check` names the text of the licences for a user who
-/// cannot run cargo; otherwise the script asks cargo for it.
+/// The arguments that install the tested program. `scripts/check` sets BSAFS_COPYRIGHT to a file
+/// with the licence texts, for a user who cannot run cargo. Without it, the script runs cargo to
+/// get them.
 fn built() -> Vec<OsString> {
     let mut arguments = vec!["--binary".into(), PROGRAM.into()];
     if let Some(copyright) = env::var_os("BSAFS_COPYRIGHT") {
@@ -28,7 +29,7 @@ fn built() -> Vec<OsString> {
     arguments
 }
 
-/// All files and folders below a folder.
+/// Lists all files and folders below a folder.
 fn tree(folder: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut folders = vec![folder.to_owned()];
@@ -71,13 +72,13 @@ fn an_uninstall_removes_what_was_installed_and_nothing_else() {
     }
     assert!(!installed.contains("share/nautilus"), "Nautilus reads scripts of a home alone");
 
-    // A second time, after which a first list would be forgotten.
+    // Install a second time, which must not forget the list of the first installation.
     assert_eq!(install(&dir, &built(), "prefix").code, 0);
     assert_eq!(tree(&dir.path("prefix")), installed);
     let finished = install(&dir, &["--uninstall"], "prefix");
     assert_eq!(finished.code, 0, "{finished:?}");
     let mut left = tree(&dir.path("prefix"));
-    // The cache of programs lists what the user has there.
+    // This cache also lists the user's own programs.
     left.remove("share/applications/mimeinfo.cache");
     assert_eq!(left, before);
     for path in own {
@@ -93,7 +94,7 @@ fn a_file_that_was_changed_since_it_was_installed_stays() {
     assert_eq!(install(&dir, &built(), "home/.local").code, 0);
     let script = "home/.local/share/nautilus/scripts/Unmount Bethesda Archive";
     fs::write(dir.path(script), "#!/bin/sh\n").unwrap();
-    // A link in place of a file is not ours either.
+    // A link in place of an installed file is not removed either.
     let page = "home/.local/share/man/man1/bsafs.1";
     fs::rename(dir.path(page), dir.path("page.1")).unwrap();
     std::os::unix::fs::symlink(dir.path("page.1"), dir.path(page)).unwrap();
@@ -143,7 +144,7 @@ fn packagers_get_the_files_alone() {
     }
     let unit = fs::read_to_string(dir.path("package/usr/lib/systemd/user/bsafs@.service")).unwrap();
     assert!(unit.contains("/usr/bin/bsafs") && !unit.contains("package"), "{unit}");
-    // The thumbnailer calls a command that not every program has.
+    // The thumbnailer calls a command that some builds lack.
     assert_eq!(packaged.contains("share/thumbnailers/bsafs.thumbnailer"), cfg!(feature = "pictures"));
     let licences = fs::read_to_string(dir.path("package/usr/share/doc/bsafs/copyright")).unwrap();
     assert!(licences.contains("  fuser ") && licences.contains("Christopher Berner"), "{licences}");
@@ -166,12 +167,12 @@ fn an_unpacked_tarball_installs_the_program_beside_its_script() {
     }
     fs::write(dir.path("unpacked/copyright"), "as packed").unwrap();
     let unpacked = |arguments: &[&str]| {
-        // No cargo, and nothing else of a developer's.
+        // Without cargo and other tools of a developer.
         let mut script = Command::new(dir.path("unpacked/install"));
         script.args(arguments).env_clear().env("HOME", dir.path("home")).env("PATH", "/usr/bin:/bin");
         run(&mut script)
     };
-    // Named, for root's is that of the system.
+    // Name the prefix, because the default for root is the system's.
     let prefix = dir.path("home/.local");
     let prefix = prefix.to_str().unwrap();
     let finished = unpacked(&[prefix]);

@@ -1,16 +1,18 @@
-//! What desktops and shells get of us, tried with their own programs: types of archives, the installation, completion.
+//! Tests of the desktop and shell integration with real programs: MIME types, installation,
+//! completion.
 
 mod completion; // typed into bash, zsh and fish
 mod install; // scripts/install, and its --uninstall
-mod types; // types of archives
+mod types; // MIME types of archives
 
 use std::env;
 use std::process::{Command, Stdio};
 
-/// Whether a program is installed. Where none of a developer's machine is, the test says so and passes; in CI it fails.
+/// Whether a program is installed. On a developer's machine, a test without the program prints a
+/// message and passes.
 ///
 /// # Panics
-/// In CI, where `scripts/setup` installs it.
+/// In CI, where `scripts/setup` installs the program.
 fn has(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

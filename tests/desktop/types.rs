@@ -1,4 +1,4 @@
-//! Types of archives, as file managers find them.
+//! MIME types of archives, as file managers find them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use super::has;
 use crate::mounted::{TestDir, run};
 use crate::support::samples;
 
-/// The type that GLib gives a file, with our types beside those of the machine.
+/// The MIME type that GLib finds for a file, with the types of bsafs added to those of the machine.
 fn content_type(dir: &TestDir, name: &str) -> String {
     let mut gio = Command::new("gio");
     gio.args(["info", "-a", "standard::content-type"]).arg(dir.path(name));
@@ -38,7 +38,7 @@ fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
             true => "application/x-bethesda-ba2",
             false => "application/x-bethesda-bsa",
         };
-        // In capitals, too, as Windows programs name them.
+        // Windows programs name archives in upper case.
         let capitals = sample.name.to_uppercase();
         for name in [&sample.name, &capitals] {
             dir.archive(name, &sample.bytes);
@@ -51,7 +51,7 @@ fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
         }
     }
     assert!(by_content > 30, "{by_content}");
-    // What the compressor BSArc writes begins alike.
+    // Files of the compressor BSArc begin with similar bytes.
     for other in
         [&b"BSArc\0\0\0\0"[..], b"BSA\0\x6a\0\0\0\x24\0\0\0", b"BTDX\x01\0\0\0NONE", b"\0\x01\0\0\0\x12"]
     {
@@ -60,8 +60,8 @@ fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
     }
 }
 
-/// A new format's extension is declared to desktops too. An extension that files of other kinds have would
-/// take those over.
+/// The extension of each format must be declared to desktops. An extension that other kinds of
+/// files use would take over those files.
 #[test]
 fn the_types_of_archives_have_the_extensions_of_the_formats() {
     let types = fs::read_to_string("scripts/share/mime/packages/org.bsafs.bsafs.xml").unwrap();
