@@ -1,30 +1,30 @@
-//! The imports of a source file: every path that begins with `crate`, `super` or `self`, in `use`, expressions, attributes and
-//! macros, with groups taken apart.
+//! Finds the imports of a source file: every path that begins with `crate`, `super` or `self`, in
+//! `use`, expressions, attributes and macros. Groups are taken apart.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A path from the crate's root that a file names.
+/// A path that a file names, from the crate's root on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Import {
-    /// Modules, then perhaps an item.
+    /// Modules, and perhaps an item.
     pub(super) path: Vec<String>,
-    /// Whether it stands under `#[cfg(test)]`.
+    /// Whether the path is under `#[cfg(test)]`.
     pub(super) is_test: bool,
 }
 
-/// The imports of a module's file in their order. Names of other crates and of the module's own children, which stand
-/// without `crate`, `super` or `self`, are left out.
+/// The imports of a module's file, in order. Names of other crates and of the module's own children
+/// are left out, because they begin without `crate`, `super` or `self`.
 pub(super) fn imports(module: &[String], text: &str) -> Vec<Import> {
     let mut found = Vec::new();
     find(text.parse().unwrap(), &mut module.to_vec(), false, &mut found);
     found
 }
 
-/// Finds the imports among tokens of the module `scope`.
+/// Finds the imports among the tokens of the module `scope`.
 fn find(tokens: TokenStream, scope: &mut Vec<String>, is_test: bool, found: &mut Vec<Import>) {
     let tokens = Vec::from_iter(tokens);
     let mut rest = &tokens[..];
-    // Since `#[cfg(test)]`, to the end of its item.
+    // True from `#[cfg(test)]` to the end of its item.
     let mut is_test_item = is_test;
     while let [first, after @ ..] = rest {
         match (first, &*word(first), after) {
@@ -63,8 +63,8 @@ fn find(tokens: TokenStream, scope: &mut Vec<String>, is_test: bool, found: &mut
     }
 }
 
-/// Reads the path that the tokens begin with, or all paths of the group that it ends with; returns the tokens behind it.
-/// `prefix` is what `self` means: the module, or what stands before the group.
+/// Reads the path at the beginning of the tokens, or all paths of the group at its end. Returns the
+/// tokens after it. `prefix` is what `self` means: the module, or the path before the group.
 fn read_paths<'a>(
     mut tokens: &'a [TokenTree],
     mut prefix: Vec<String>,
@@ -83,7 +83,7 @@ fn read_paths<'a>(
             (_, "super") => drop(prefix.pop()),
             (_, "self" | "*") => {}
             (TokenTree::Ident(_), name) => prefix.push(name.to_owned()),
-            // The arguments of a generic item.
+            // Arguments of a generic item end the path.
             _ => break,
         }
         tokens = after;
@@ -96,7 +96,7 @@ fn read_paths<'a>(
     tokens
 }
 
-/// The names of the types that a file defines for other modules of the crate: with `pub` or `pub(crate)`.
+/// Names of the types that a file defines with `pub` or `pub(crate)`.
 pub(super) fn public_types(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     find_types(text.parse().unwrap(), &mut found);
@@ -125,7 +125,7 @@ fn find_types(tokens: TokenStream, found: &mut Vec<String>) {
     }
 }
 
-/// A token as text; empty for a group or a literal.
+/// A token as text, or an empty text for a group or a literal.
 fn word(token: &TokenTree) -> String {
     match token {
         TokenTree::Ident(_) | TokenTree::Punct(_) => token.to_string(),
@@ -133,7 +133,7 @@ fn word(token: &TokenTree) -> String {
     }
 }
 
-/// The imports of a file `src/a/b.rs`, in one line; those of tests have a `?`.
+/// The imports of a file `src/a/b.rs` in one line. A `?` marks those of tests.
 fn listed(text: &str) -> String {
     let module = ["a".to_owned(), "b".to_owned()];
     let name = |it: Import| it.path.join("::") + if it.is_test { "?" } else { "" };

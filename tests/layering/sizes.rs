@@ -1,4 +1,4 @@
-//! How large folders and modules may become, and what names files and types may have.
+//! Limits for the sizes of folders and modules, and rules for names of files and types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,16 +7,16 @@ use super::imports::public_types;
 use super::{assert_none, root, rust_files, sources};
 use crate::cli::documents::COMMANDS;
 
-/// Files in a folder, other folders not among them.
+/// Maximum number of files in a folder, without its subfolders.
 const FILES_MAX: usize = 25;
 
-/// Folders that still have more.
+/// Folders that still exceed the maximum.
 const TOO_FULL: &[&str] = &[];
 
 /// Names that several public types still share.
 const SHARED_NAMES: &[&str] = &[];
 
-/// Commands that `bsafs help` does not list. The shells call them.
+/// Commands that shells call, and that `bsafs help` does not list.
 const HIDDEN_COMMANDS: &[&str] = &["complete"];
 
 #[test]
@@ -52,13 +52,13 @@ fn each_command_is_in_the_file_that_has_its_name() {
     let mut files: BTreeSet<String> =
         rust_files(&folder).iter().map(|path| name_in(path.strip_prefix(&folder).unwrap())).collect();
     assert!(files.remove("mod"));
-    // Without the feature its file is there all the same.
+    // Its file also exists without the feature.
     files.retain(|name| cfg!(feature = "pictures") || name != "thumbnail");
     let commands = COMMANDS.iter().chain(HIDDEN_COMMANDS).map(|name| (*name).to_owned());
     assert_eq!(files, commands.collect::<BTreeSet<_>>());
 }
 
-/// `list` for `list.rs` and for `list/table.rs`.
+/// The command of a file: `list` for `list.rs` and for `list/table.rs`.
 fn name_in(path: &Path) -> String {
     path.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned()
 }
