@@ -1,4 +1,4 @@
-//! BA2 archives of consoles: whole GNF files, and XBOX headers where a PC's would be wrong.
+//! BA2 archives of consoles: complete GNF files, and XBOX headers for tiled textures.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::support::consoles::gnf;
 use crate::support::content::{noise, texels};
 use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
 
-/// A store over one archive.
+/// A store of one archive, and the folder that holds it.
 fn store(bytes: &[u8]) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("textures.ba2");
@@ -25,7 +25,8 @@ fn read(store: &Store, entry: u32, offset: u64, len: u32) -> Vec<u8> {
     store.read_at(EntryId { layer: 0, entry }, offset, len, <[u8]>::to_vec).unwrap()
 }
 
-/// A T# of 256 by 128 BC7 pixels in 9 mips, 1D thin; other fields are not zero either.
+/// A T# (texture descriptor) of 256 by 128 BC7 pixels with 9 mips in 1D thin tiles. Some other
+/// fields are set, too.
 fn descriptor() -> [u8; 32] {
     let words: [u32; 8] =
         [0, 0x29 << 20, 255 | 127 << 14, 0x9000_0FAC | 8 << 16 | 13 << 20, 255 << 13, 0, 0, 0x1234];
@@ -89,7 +90,7 @@ fn a_damaged_playstation_archive_is_an_error_and_no_panic() {
     assert!(error(Ba2::gnm(1).add(file()).file_count(u32::MAX)).starts_with("archive beyond our limits"));
 }
 
-/// An archive of two textures, one of a tile mode and one of a PC.
+/// An archive of two textures: one with this tile mode, and a linear one as on a PC.
 fn xbox(texture: Texture, tile_mode: u8, chunks: &[Vec<u8>]) -> Vec<u8> {
     let tiled = Ba2File::texture("textures\\tiled.dds", Texture { tile_mode, ..texture });
     let tiled = chunks.iter().fold(tiled, |file, chunk| file.chunk(Chunk::zlib(chunk)));

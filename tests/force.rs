@@ -1,4 +1,5 @@
-//! Unknown versions and kinds: refused with the reason, and parsed by the nearest layout with `--force`.
+//! Unknown versions and kinds: refused with the reason, or with `--force` parsed by the nearest
+//! layout.
 
 use bsafs::format::{Archive, Limits, Options, ParseError, parse, parse_with};
 
@@ -12,7 +13,7 @@ fn forced(bytes: &[u8]) -> Result<Archive<'_>, ParseError> {
     parse_with(bytes, &FORCE)
 }
 
-/// An archive with other bytes from `at` on.
+/// An archive in which `bytes` replace those from `at` on.
 fn patched(mut archive: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
     archive[at..at + bytes.len()].copy_from_slice(bytes);
     archive
@@ -57,7 +58,7 @@ fn a_ba2_of_an_unknown_version_or_kind_is_read_by_the_layout_that_fits() {
             assert!(read.notes[0].what.contains("it was forced to be read as"), "{:?}", read.notes);
         }
         for len in 0..plain.len() {
-            // Cut anywhere: tables or an error, and no panic.
+            // A cut anywhere gives tables or an error, and no panic.
             let _ = forced(&patched(plain.clone(), 4, &[9; 8])[..len]);
         }
     }

@@ -1,4 +1,4 @@
-//! Views that take each other's place, without a kernel.
+//! A view replaces another after a reload. Tested without a kernel.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn a_file_that_is_first_looked_at_during_a_reload_is_known_after_it() {
                 let view = fs.view();
                 let ino = NodeId::ROOT_INO + node;
                 view.read(ino, 0, 1, |_| ()).unwrap();
-                // So that the kernel may hold its size for ever.
+                // The kernel may now cache the file's size without a time limit.
                 if view.is_current() {
                     told.push(ino);
                 }
@@ -88,7 +88,7 @@ fn a_file_that_was_changed_with_size_and_mtime_put_back_is_another_one() {
         (ino, fs.view().read(ino, 0, 9, <[u8]>::to_vec).unwrap())
     };
     let red = look();
-    // Other times than the first, however coarse the clock is.
+    // Wait, so that the file gets other times even if the clock is coarse.
     thread::sleep(std::time::Duration::from_millis(20));
     write("tan");
     reload(&fs);
@@ -108,7 +108,7 @@ fn a_listing_of_a_folder_that_did_not_change_is_continued_in_any_later_view() {
     let fs = mounted(dir.path());
     let [a, b] =
         ["a", "b"].map(|name| fs.view().tree().ino(fs.view().tree().resolve(name.as_bytes()).unwrap()));
-    // The entry after `cookie`: its name and its own cookie.
+    // Name and cookie of the entry after `cookie`.
     let next = |ino, cookie| {
         let mut found = None;
         let view = fs.view_of_listing(ino, cookie)?;
@@ -130,7 +130,7 @@ fn a_listing_of_a_folder_that_did_not_change_is_continued_in_any_later_view() {
     assert_eq!(next(b, fourth(b)).map(|it| it.0), Some("1".into()));
 }
 
-/// The generation of what has a path, and its number.
+/// Inode number and generation of a path.
 fn generation(fs: &FileSystem, path: &str) -> (u64, u32) {
     let view = fs.view();
     let ino = path.split('/').fold(NodeId::ROOT_INO, |ino, name| {
@@ -158,7 +158,7 @@ fn a_generation_lasts_as_long_as_its_number_and_is_the_same_after_a_restart() {
     fs::write(dir.path().join("Low/Sub/0"), "x").unwrap();
     reload(&fs);
     assert_eq!(all(&fs), before, "what did not change has both still");
-    // Its folder is spelled otherwise now, and the file is the same.
+    // The folder has another spelling now, but the file is the same.
     fs::rename(dir.path().join("Low"), dir.path().join("LOW")).unwrap();
     reload(&fs);
     assert_eq!(generation(&fs, "low/sub/a"), before[2]);
@@ -181,7 +181,7 @@ fn the_generation_of_a_file_that_a_slow_disk_tells_of_later_does_not_change() {
     let view = fs.view();
     let folder = view.lookup(NodeId::ROOT_INO, b"low").unwrap().attr.unwrap().ino;
     let ino = view.lookup(folder, b"b").unwrap().attr.unwrap().ino;
-    // As LOOKUP and READDIRPLUS answer after a second.
+    // LOOKUP and READDIRPLUS answer this if the disk does not respond within a second.
     let told = view.generation(ino);
     view.read(ino, 0, 1, |_| ()).unwrap();
     assert_eq!(view.generation(ino), told);

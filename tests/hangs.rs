@@ -1,4 +1,4 @@
-//! A test that hangs: the watchdog of the tests names it, ends its mount and fails the run.
+//! If a test hangs, the watchdog names it, ends its mount and fails the run.
 
 use std::env;
 use std::process::Command;

@@ -1,13 +1,17 @@
-//! Which part of the crate may import which, and which way imports go between the files of one room.
+//! Which part of the crate may import which, and in which direction the files of a room may import.
 //!
-//! The parts are the rooms of src/, drawn in the crate's documentation (src/lib.rs), and single files such as src/read.rs.
-//! Within a room `mod.rs` is the door: what it defines or re-exports is for other rooms. A file of the room imports from
-//! the sibling that defines the item, and the siblings form no circle. A room in a room (`content/codec`) counts as one
-//! sibling, and has siblings of its own. Code under `#[cfg(test)]` and files `tests.rs` are exempt within a room: a unit
-//! test may use whatever makes its input.
+//! The parts are the rooms of src/ (its top-level modules, drawn in src/lib.rs) and single files
+//! such as src/read.rs.
+//!
+//! In a room, `mod.rs` is the door: it defines or re-exports what other rooms use. A file of the
+//! room imports an item from the sibling that defines it, and siblings form no circle. A module in
+//! a room (`content/codec`) counts as one sibling, and the rules hold inside it, too.
+//!
+//! Inside a room, code under `#[cfg(test)]` and files `tests.rs` are exempt: a unit test may use
+//! whatever makes its input.
 
-mod imports; // what a file imports, read from its text
-mod sizes; // folders, modules, names of files and types
+mod imports; // what a file imports
+mod sizes; // sizes of folders and modules, names of files and types
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -15,10 +19,10 @@ use std::path::{Path, PathBuf};
 
 use imports::imports;
 
-/// What every part may import: constants alone.
+/// The part that every other part may import, because it contains only constants.
 const FOR_ALL: &str = "limits";
 
-/// Each part with the parts that it may import, beside [`FOR_ALL`].
+/// The parts that each part may import, in addition to [`FOR_ALL`].
 const ALLOWED: [(&str, &[&str]); 18] = [
     (FOR_ALL, &[]),
     ("read", &[]),
@@ -60,16 +64,17 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ),
 ];
 
-/// Files that belong to no part: the crate's documentation, and the program.
+/// Files that belong to no part: the crate's documentation and the program.
 const OUTSIDE: [&str; 2] = ["lib.rs", "main.rs"];
 
-/// Lines of a file, its tests among them.
+/// Maximum number of lines in a file, including its tests.
 const LINES_MAX: usize = 500;
 
-/// Source texts by their paths from `src/` on.
+/// The text of each source file, by its path from `src/` on.
 type Sources = BTreeMap<String, String>;
 
-/// A module's path from the crate's root on. `content/mod.rs` and `content/cache.rs` are `content` and `content::cache`.
+/// A module's path from the crate's root on. The path of `content/mod.rs` is `content`, that of
+/// `content/cache.rs` is `content::cache`.
 type Module = Vec<String>;
 
 #[test]
@@ -82,7 +87,7 @@ fn files_of_a_room_import_downwards_only() {
     assert_none(&wrong_within_rooms(&sources()));
 }
 
-/// Types are in files that bear their names: a door has docs, `mod` lines, `pub use`, and at most a table.
+/// A type belongs in a file of its name. A `mod.rs` has docs, `mod`, `pub use`, at most a table.
 #[test]
 fn no_mod_rs_defines_a_type() {
     let mut wrong = Vec::new();
@@ -147,7 +152,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Imports of parts that [`ALLOWED`] does not allow, and of what `lib.rs` defines; those of tests too.
+/// Imports, also by tests, of parts that [`ALLOWED`] does not list and of items from `lib.rs`.
 fn wrong_between_parts(sources: &Sources) -> Vec<String> {
     let mut wrong = BTreeSet::new();
     for (path, text) in sources.iter().filter(|(path, _)| !OUTSIDE.contains(&path.as_str())) {
@@ -166,7 +171,7 @@ fn wrong_between_parts(sources: &Sources) -> Vec<String> {
     wrong.into_iter().collect()
 }
 
-/// Imports from the door of a room by a file in it, and circles between files of one room.
+/// Imports of a file from the `mod.rs` of its own room, and circles between the files of a room.
 fn wrong_within_rooms(sources: &Sources) -> Vec<String> {
     let modules: BTreeSet<Module> = sources.keys().map(|path| module_of(path)).collect();
     let mut wrong = Vec::new();
@@ -179,9 +184,9 @@ fn wrong_within_rooms(sources: &Sources) -> Vec<String> {
             let to = file_of(&modules, &import.path);
             let shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
             match (from.get(shared), to.get(shared)) {
-                // Other parts.
+                // An import of another part. `wrong_between_parts` checks it.
                 _ if shared == 0 => {}
-                // The file's own items, and the files of the room that it is the door of.
+                // An import of the file's own items, or by a `mod.rs` from the files of its room.
                 (None, _) => {}
                 (Some(_), None) => {
                     let item = import.path.get(shared).map_or("all", String::as_str);
@@ -204,16 +209,17 @@ fn wrong_within_rooms(sources: &Sources) -> Vec<String> {
     wrong
 }
 
-/// Which siblings each file of a room imports from.
+/// Maps each file of a room to the siblings that it imports from.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// A shortest circle through each file that is in one, once: from its alphabetically first file on.
+/// A shortest circle through each file that is in one. Each circle is listed once, from its
+/// alphabetically first file on.
 fn circles(graph: &Graph) -> Vec<String> {
     let circles = graph.keys().filter_map(|start| circle(graph, start));
     circles.filter(|it| it.iter().min() == it.first()).map(|it| it.join(" -> ")).collect()
 }
 
-/// A shortest circle through a file; it begins and ends there.
+/// A shortest circle through a file, which is its first and its last element.
 fn circle<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
     let mut paths = VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();
@@ -239,7 +245,7 @@ fn module_of(path: &str) -> Module {
     }
 }
 
-/// The module whose file an imported path leads to: as many of its names as are modules with files.
+/// The longest prefix of an imported path that is a module with a file.
 fn file_of<'a>(modules: &BTreeSet<Module>, path: &'a [String]) -> &'a [String] {
     let mut prefixes = (0..=path.len()).rev().map(|len| &path[..len]);
     prefixes.find(|it| modules.contains(*it)).unwrap_or(&[])
@@ -303,7 +309,7 @@ fn a_circle_between_files_of_a_room_is_found() {
     assert_eq!(wrong(&[door, b, c, d("")]), [""; 0]);
     assert_eq!(wrong(&[door, b, c, d("use super::b::B;")]), ["a circle in a: b -> c -> d -> b"]);
     assert_eq!(wrong(&[door, b, c, d("#[cfg(test)] mod tests { use super::super::b::B; }")]), [""; 0]);
-    // A room in the room is one sibling, whichever of its files imports.
+    // A module inside the room is one sibling, whichever of its files imports.
     let nested =
         [("a/n/mod.rs", ""), ("a/n/e.rs", "use super::super::b::B;"), ("a/n/f.rs", "use super::e::E;")];
     let with = |text| wrong(&[&[door, b, c, d(text)], &nested[..]].concat());

@@ -1,4 +1,4 @@
-//! Arena's and Daggerfall's archives: recognised by the sum of their lengths, parsed, listed and read.
+//! The archives of Arena and Daggerfall: recognised by the sum of their lengths, parsed, and read.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn listed(bytes: &[u8]) -> Vec<(String, u64, u32)> {
     names.zip(archive.extents()).map(|(name, extent)| (name, extent.offset, extent.size.unwrap())).collect()
 }
 
-/// A tree and a store over one archive.
+/// A tree and a store of one archive, and the folder that holds it.
 fn opened(bytes: &[u8]) -> (tempfile::TempDir, Tree, Store) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("legacy.bsa");
@@ -59,7 +59,7 @@ fn opened(bytes: &[u8]) -> (tempfile::TempDir, Tree, Store) {
     (folder, tree, store)
 }
 
-/// Every file's path with its bytes, or with the error.
+/// Every file's path with its bytes or its error.
 fn read(bytes: &[u8]) -> Vec<(String, Result<Vec<u8>, String>)> {
     let (_folder, tree, store) = opened(bytes);
     tree.children(NodeId::ROOT)

@@ -10,7 +10,7 @@ use bsafs::{
 use crate::mounted::TestDir;
 use crate::support::{Tes3, Tes4};
 
-/// An archive below a folder; `misc/all.txt` is in both.
+/// An archive and a folder above it. `misc/all.txt` is in both.
 fn sources() -> TestDir {
     let dir = TestDir::new();
     let long = vec![b'x'; 5_000_000];
@@ -117,7 +117,7 @@ fn two_trees_share_no_state_and_differ_where_their_files_do() {
 fn reopening_shows_what_is_on_the_disk_now_and_names_what_changed() {
     let dir = sources();
     let vfs = opened(&dir);
-    // A loose file is known once its size was asked for.
+    // The library knows a loose file only after a caller has asked for its size.
     assert_eq!(vfs.file("misc/all.txt").unwrap().size().unwrap(), 5);
     fs::write(dir.path("loose/MISC/all.txt"), b"saved again").unwrap();
     dir.archive("low.bsa", &Tes4::new(104).file("", "z.txt", b"zz").build());
@@ -131,7 +131,7 @@ fn reopening_shows_what_is_on_the_disk_now_and_names_what_changed() {
     assert_eq!(later.file("misc/all.txt").unwrap().read().unwrap(), b"saved again");
     assert_eq!(later.file("z.txt").unwrap().read().unwrap(), b"zz");
     assert!(later.file("long.bin").is_none());
-    // A source that is damaged cannot be opened; the others can.
+    // A damaged source cannot be opened again, but the other sources can.
     fs::write(dir.path("low.bsa"), b"BSA\0").unwrap();
     let kept = later.reopen().unwrap();
     assert!(kept.kept.len() == 1 && kept.kept[0].contains("low.bsa"), "{:?}", kept.kept);
@@ -142,7 +142,7 @@ fn reopening_shows_what_is_on_the_disk_now_and_names_what_changed() {
 fn a_program_that_changes_its_folder_reopens_what_it_opened() {
     let dir = sources();
     let names = ["low.bsa", "loose"].map(std::path::PathBuf::from);
-    // The folder of a process is shared by all its tests: a process of its own changes it.
+    // Tests share the current folder of their process, so this one starts a process of its own.
     let program = std::env::current_exe().unwrap();
     if std::env::var_os("BSAFS_CHANGES_FOLDER").is_none() {
         let mut command = std::process::Command::new(program);

@@ -1,4 +1,4 @@
-//! The table of limits in the documentation against their values.
+//! Compares the table of limits in the documentation with their values.
 
 /// The value of `65_536` or `1 << 16`.
 fn value(expression: &str) -> u64 {

@@ -1,5 +1,5 @@
-//! Lists of names for archives without names, hashes in every platform's byte order, and what first bytes and hashes
-//! show of a file's type and an archive's platform.
+//! Lists of names for archives without names, hashes in the byte order of every platform, file
+//! types from first bytes, and platforms from hashes.
 
 use bsafs::format::encoding::Encoding;
 use bsafs::format::hash::Family;
@@ -13,7 +13,7 @@ use crate::support::{Ba2, Tes3, Tes4, Tes4File, Tes4Folder};
 
 const PATHS: [&str; 3] = ["meshes\\a\\bucket.nif", "textures\\caf\u{e9}.dds", "readme.txt"];
 
-/// A path in the code page of the archives.
+/// A path in the archives' code page.
 fn stored(path: &str) -> Vec<u8> {
     path.chars().map(|it| it as u8).collect()
 }
@@ -23,7 +23,7 @@ fn parts(path: &str) -> (Vec<u8>, Vec<u8>) {
     (stored(folder), stored(file))
 }
 
-/// Every family without names, holding [`PATHS`].
+/// Archives of every family with the files of [`PATHS`], but without all of their names.
 fn nameless() -> Vec<(&'static str, Vec<u8>)> {
     let tes4 = |version, flags| {
         PATHS.iter().fold(Tes4::new(version).flags(flags), |it, path| {
@@ -117,7 +117,7 @@ fn lines_that_no_archive_can_have_are_counted() {
     assert!(names.add(&b"x\n".repeat(1 << 22)).is_err());
 }
 
-/// An archive whose textures are hashed as on the PlayStation 3.
+/// An archive with a texture whose hash is that of the PlayStation 3.
 fn ps3(flags: u32) -> Vec<u8> {
     let hash = Family::Tes4Ps3.of(b"textures", b"iron_n.dds").file;
     let file = Tes4File::new("iron_n.dds", "DDS ").with_hash(hash);

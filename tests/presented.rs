@@ -1,4 +1,4 @@
-//! `--textures`: textures of consoles as linear DDS files and as raw bytes, from the store to commands and a mount.
+//! `--textures`: console textures as linear DDS files and as raw bytes, in commands and a mount.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::support::content::{noise, texels};
 use crate::support::tiler::Tiler;
 use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
 
-/// A texture that consoles store in tiles and PCs in rows.
+/// A texture that consoles store in tiles and PCs store in rows.
 struct Case {
     format: u8,
     size: (u16, u16, u8),
@@ -25,7 +25,7 @@ const fn case(format: u8, size: (u16, u16, u8), cube: bool, powers_of_two: bool)
     Case { format, size, cube, powers_of_two }
 }
 
-/// Powers of two and other sizes, flat and cubes, both paddings.
+/// Sizes that are powers of two and others, flat textures and cubes, both paddings.
 const CASES: [Case; 9] = [
     case(dds::BC7, (256, 256, 9), false, false),
     case(dds::BC1, (512, 128, 10), false, true),
@@ -79,7 +79,7 @@ impl Case {
     }
 }
 
-/// `data` in up to three chunks that end anywhere; every second is stored.
+/// Adds `data` to a file in up to three chunks that end anywhere. Every second chunk is stored.
 fn chunked(file: Ba2File, data: &[u8]) -> Ba2File {
     let len = (data.len() / 3).max(100) + 1;
     let chunk =
@@ -99,7 +99,8 @@ fn xbox_archive() -> (Vec<u8>, Vec<Vec<u8>>) {
     (archive.build(), files)
 }
 
-/// The same for the PlayStation 4. The builder writes no sRGB formats into its T#.
+/// An archive of the cases for the PlayStation 4, and its files as DDS. It has no sRGB formats,
+/// which the builder cannot write into a T# (texture descriptor).
 fn gnmf_archive() -> (Vec<u8>, Vec<Vec<u8>>) {
     let (mut archive, mut files) = (Ba2::gnm(1), Vec::new());
     for (n, case) in CASES.iter().enumerate().filter(|(_, case)| case.format != dds::BC7_SRGB) {
@@ -190,7 +191,7 @@ fn a_texture_that_is_read_in_small_steps_is_decoded_once() {
 
 #[test]
 fn textures_of_different_shapes_that_share_an_extent_each_get_their_own_rows() {
-    // 64 by 32 and 32 by 64 pixels have as many blocks and as many tiles.
+    // Textures of 64 by 32 and of 32 by 64 pixels have equal numbers of blocks and of tiles.
     let [wide, high] = [(64, 32, 1), (32, 64, 1)].map(|size| case(dds::BC1, size, false, false));
     let rows = noise(5, wide.tiler().linear_len());
     let tiled = wide.tiler().tile(&rows);
@@ -229,7 +230,7 @@ fn raw_textures_have_no_header_and_the_bytes_of_the_archive() {
 fn compatible_textures_are_the_same_texels_under_headers_that_older_programs_read() {
     let texels = texels(5, 64);
     let plain = |format| Ba2File::texture("a.dds", Texture::new(format, 8, 8, 1)).chunk(Chunk::zlib(&texels));
-    // BC1_UNORM_SRGB, BC4_UNORM, BC5_UNORM, BC7_UNORM_SRGB.
+    // The formats are BC1_UNORM_SRGB, BC4_UNORM, BC5_UNORM and BC7_UNORM_SRGB.
     let formats = [(72, 128, *b"DXT1"), (80, 128, *b"ATI1"), (83, 128, *b"ATI2"), (99, 148, *b"DX10")];
     let archive = formats.iter().fold(Ba2::textures(1), |archive, (format, ..)| archive.add(plain(*format)));
     let case = &CASES[0];
@@ -331,7 +332,7 @@ fn chunks_that_together_are_more_than_the_limit_are_refused() {
     let bytes = Ba2::textures(1).add(chunked(Ba2File::texture("a.dds", case.xbox()), &tiled)).build();
     let limit = |extent| store(&bytes, TextureForm::Dds, Limits { extent, ..Limits::default() });
     let len = tiled.len() as u32;
-    // Texels and their rows together.
+    // The limit holds for the tiled texels and their rows together.
     let (_folder, store, _) = limit(2 * len - 1);
     assert_eq!(store.read_at(id(0), 200, 1, |_| ()).unwrap_err().reason, Reason::Size(len));
     assert_eq!(store.check(id(0)).unwrap_err().reason, Reason::Size(len));
@@ -339,7 +340,7 @@ fn chunks_that_together_are_more_than_the_limit_are_refused() {
     assert!(store.check(id(0)).is_ok() && store.read_at(id(0), 200, 1, |_| ()).is_ok());
 }
 
-/// Two archives on the disk, `gnmf.ba2` and `xbox.ba2`: two textures that become linear, and one that cannot.
+/// Two archives, `gnmf.ba2` and `xbox.ba2`. Two of their textures become linear, one cannot.
 struct Disk {
     dir: TestDir,
     rows: Vec<u8>,
@@ -363,7 +364,7 @@ impl Disk {
         Self { dir, rows, tiled }
     }
 
-    /// What `bsafs cat OPTIONS` prints of the texture in `gnmf.ba2`.
+    /// The output of `bsafs cat OPTIONS` for the texture in `gnmf.ba2`.
     fn cat(&self, options: &[&str]) -> Vec<u8> {
         let mut command = self.dir.bsafs(["cat"]);
         let output = command.args(options).args(["gnmf.ba2", "textures/sky.dds"]).output().unwrap();
@@ -407,7 +408,7 @@ fn commands_show_textures_in_the_form_that_textures_names() {
 #[test]
 fn a_mount_shows_linear_textures_and_names_the_tile_mode_of_what_cannot_become_linear() {
     let disk = Disk::new();
-    // Not `TestDir::mount`: it warns of the texture that cannot become linear.
+    // Not `TestDir::mount`, because the command warns of the texture that cannot become linear.
     let finished = disk.dir.run(["mount", "-otextures=dds,xattr", "gnmf.ba2", "xbox.ba2", "mnt"]);
     assert!(finished.code == 0 && finished.err.contains("1 of tile mode 14"), "{finished:?}");
     let mounted = Mounted::at(&disk.dir.path("mnt"), finished.out);

@@ -1,4 +1,4 @@
-//! The cursor over an archive's bytes: strings, records, and ends that come too early.
+//! The bounds-checked reader of an archive's bytes: strings, records, and early ends.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ fn a_start_past_the_end_names_that_offset() {
     assert_eq!(Reader::at(&[0; 4], 9, "names").err(), Some(UnexpectedEnd { at: 9, what: "names" }));
 }
 
-/// Fetches no more than it has to, and nothing from `refused` on.
+/// Fetches exactly the requested range, and nothing from offset `refused` on.
 struct Exact<'a> {
     all: &'a [u8],
     refused: u64,

@@ -1,10 +1,11 @@
-//! Damaged archives through the whole pipeline: cut short at any length, any byte of the tables changed, counts of up
-//! to 2^64, hostile names.
+//! Damaged archives through the whole pipeline: cut short anywhere, any byte of the tables changed,
+//! counts of up to 2^64, hostile names.
 //!
-//! Tables (of BA2 the names at its end too) are cut and changed at every byte: to three other values in the first
-//! sample of each format, version and kind, else to one. Data, a thousand times as long, are at every [`STRIDE`]th.
+//! Tables, which include the names at the end of a BA2, are cut and changed at every byte. Each
+//! byte gets three other values in the first sample of each format, version and kind, one in other
+//! samples. Data is a thousand times as long, so only every [`STRIDE`]th byte of it is tested.
 //!
-//! The modules are the bodies of the fuzz targets (tests/fuzz), which run them on what libFuzzer finds.
+//! The submodules are the bodies of the fuzz targets (tests/fuzz).
 
 mod codec;
 mod deep;
@@ -24,16 +25,17 @@ use pipeline::{Scope, limits, run};
 
 use crate::support::{Ba2, Sample, Tes3, Tes4, samples, seeds, tiler};
 
-/// Distance between bytes of data that are changed, in bytes. A prime: nothing in the data has it as its period.
+/// Distance between bytes of data that are changed, in bytes. It is a prime, so that nothing in the
+/// data has it as its period.
 const STRIDE: usize = 200_003;
 
-/// An archive on the disk that is damaged and restored in turn.
+/// An archive on the disk. Tests damage and restore it in turn.
 struct Target {
     name: String,
-    /// Whether it is the first sample of its format, version and kind.
+    /// Whether this is the first sample of its format, version and kind.
     is_first: bool,
     bytes: Vec<u8>,
-    /// Its extents before any damage.
+    /// The extents before any damage.
     extents: Vec<Extent>,
     path: PathBuf,
     file: File,
@@ -65,7 +67,7 @@ impl Target {
         (0..data).chain((data..names).step_by(STRIDE)).chain(names..len).collect()
     }
 
-    /// Runs the pipeline with the bytes from `at` on replaced, and restores them.
+    /// Replaces the bytes from `at` on, runs the pipeline, and restores the bytes.
     fn run_with(&self, at: usize, bytes: &[u8]) {
         self.file.write_all_at(bytes, at as u64).unwrap();
         let end = at + bytes.len();
@@ -74,7 +76,7 @@ impl Target {
     }
 }
 
-/// Calls `damage` with every sample, on a thread for each processor. A panic names the sample.
+/// Calls `damage` with every sample, on one thread for each processor. A panic names the sample.
 fn for_every_sample(damage: impl Fn(&Target) + Sync) {
     let samples = samples();
     let kind = |sample: &Sample| {
@@ -177,7 +179,7 @@ fn headers_with_the_largest_counts_and_no_tables_are_refused() {
     }
 }
 
-/// An empty folder takes 16 bytes of an archive, and of memory no more than its name.
+/// An empty folder takes 16 bytes in an archive, and must not take more memory than its name.
 #[test]
 fn a_million_empty_folders_have_no_files() {
     let mut bytes = Tes4::new(104).flags(0).folder_count(1 << 20).build();
@@ -185,7 +187,7 @@ fn a_million_empty_folders_have_no_files() {
     assert_eq!(run_on(&bytes), Some(0));
 }
 
-/// Stored names: `..` and absolute paths, empty ones, control characters, bytes of no code page, duplicates.
+/// Stored names: `..`, absolute and empty paths, control characters, undefined bytes, duplicates.
 fn hostile_names() -> Vec<Vec<u8>> {
     let deep = b"d\\".repeat(100);
     let mut names: Vec<Vec<u8>> = [
@@ -238,7 +240,7 @@ fn hostile_names_become_names_that_a_file_system_can_show() {
     for version in [103, 104, 105] {
         let files = all().fold(Tes4::new(version), |archive, (n, name)| archive.file("f", name, [n as u8]));
         assert_eq!(run_on(&files.file("f", &long, b"x").build()), Some(count + 1), "{version}");
-        // The length byte of a folder's name counts its NUL too.
+        // The length byte of a folder's name also counts its NUL.
         let folders = all()
             .filter(|(_, name)| name.len() < 255)
             .fold(Tes4::new(version), |archive, (n, name)| archive.file(name, "file", [n as u8]));
@@ -246,7 +248,7 @@ fn hostile_names_become_names_that_a_file_system_can_show() {
     }
 }
 
-/// The bodies of the fuzz targets hold on what fuzzing starts from, and each of these inputs gets as far as it should.
+/// Runs each fuzz target on its seeds, and checks that each seed gets as far as it should.
 #[test]
 fn seeds_of_every_fuzz_target_get_beyond_the_first_check() {
     let folder = tempfile::tempdir().unwrap();

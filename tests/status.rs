@@ -1,4 +1,4 @@
-//! The status of a running daemon: requests, bytes, errors and cache are counted right, in a mount by the real program.
+//! The status of a running daemon counts requests, bytes, errors and cache correctly.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::support::content::text;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes4, Tes4File};
 
-/// Bytes of the packed file; more than a READ asks for, so that it is decoded into the cache.
+/// Length of the packed file. It exceeds a READ, so that the file is decoded into the cache.
 const PACKED_LEN: usize = 2_500_000;
 
-/// A mount of three files: stored, packed, and damaged.
+/// A mount of three files: a stored, a packed and a damaged one.
 struct Mount {
     mounted: Mounted,
     dir: TestDir,
@@ -49,7 +49,7 @@ impl Mount {
     }
 }
 
-/// Requests by operation, without those for the status itself and without zeros.
+/// Numbers of requests by operation, without zeros and without requests for the status itself.
 fn requests(status: &DaemonStatus) -> BTreeMap<&str, u64> {
     let kinds = status.requests.iter().filter(|(kind, number)| *kind != "status" && **number > 0);
     kinds.map(|(kind, number)| (kind.as_str(), *number)).collect()
@@ -57,12 +57,12 @@ fn requests(status: &DaemonStatus) -> BTreeMap<&str, u64> {
 
 #[test]
 fn a_second_walk_sends_no_request_and_reading_the_status_is_counted_apart() {
-    // Where memory is short, the kernel may evict from the page cache at any time: hence three tries.
+    // If memory is short, the kernel may evict pages, so only one of three tries must succeed.
     let costs = [(); 3].map(|()| requests_of_a_second_walk());
     assert!(costs.contains(&0), "{costs:?}");
 }
 
-/// Requests of a second walk over a new mount.
+/// Number of requests that a second walk over a new mount sends.
 fn requests_of_a_second_walk() -> u64 {
     let mount = Mount::new();
     mount.walk();
@@ -83,7 +83,7 @@ fn bytes_errors_and_cache_are_counted() {
     assert_eq!(fresh.cache.budget, 64 << 20);
     mount.walk();
     let walked = mount.status();
-    // The whole file into the cache, once.
+    // The store decoded the whole file into the cache, once.
     assert_eq!((walked.decoded_bytes, walked.cache.bytes), (PACKED_LEN as u64, PACKED_LEN as u64));
     assert!(walked.read_bytes > 5000, "{walked:?}");
     assert_eq!(walked.errors, 0);

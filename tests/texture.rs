@@ -1,9 +1,10 @@
-//! Textures: headers byte for byte, and the tiling of consoles against a second implementation, element by element.
+//! Textures: headers byte for byte, and the tiling of consoles, compared with a second
+//! implementation element by element.
 
-mod dds_headers; // DDS headers, written
-mod file_headers; // headers of any program, read
+mod dds_headers; // writing DDS headers
+mod file_headers; // reading headers of any program
 mod gnf;
-mod headers; // DDS headers against those of DirectXTex
+mod headers; // DDS headers, compared with those of DirectXTex
 mod xbox;
 
 use bsafs::texture::dds;
@@ -12,7 +13,7 @@ use bsafs::texture::tiling::{Padding, Surface, WrongLength, to_rows};
 use crate::support::content::noise;
 use crate::support::tiler::{FILL, Tiler};
 
-/// `DXGI_FORMAT`, its name, pixels of an element's side, bytes of an element.
+/// `DXGI_FORMAT`, its name, side of an element in pixels, bytes of an element.
 const FORMATS: [(u8, &str, u32, usize); 23] = [
     (71, "BC1_UNORM", 4, 8),
     (72, "BC1_UNORM_SRGB", 4, 8),
@@ -39,7 +40,8 @@ const FORMATS: [(u8, &str, u32, usize); 23] = [
     (2, "R32G32B32A32_FLOAT", 1, 16),
 ];
 
-/// Width, height, mips: powers of two and none, thin and single, fewer mips than there could be and more.
+/// Width, height, mips: powers of two and other sizes, thin textures and single pixels, fewer mips
+/// than possible and more.
 const SIZES: [(u16, u16, u8); 14] = [
     (64, 64, 7),
     (8, 8, 1),
@@ -114,7 +116,8 @@ fn the_rows_are_as_long_as_the_dds_header_requires() {
 
 #[test]
 fn elements_are_at_the_offsets_of_the_hardware_documents() {
-    // Literal offsets, so that the two implementations are not wrong together: 16 by 9 pixels of one byte each.
+    // The offsets are literals, so that both implementations cannot be wrong in the same way. The
+    // texture has 16 by 9 pixels of one byte each.
     let surface = Surface::new(&texture(61, (16, 9, 1), false), Padding::Tiles).unwrap();
     assert_eq!(surface.tiled_len(), 256, "two tiles in each of two rows");
     let mut tiled = vec![0; 256];
@@ -133,7 +136,7 @@ fn elements_are_at_the_offsets_of_the_hardware_documents() {
 
 #[test]
 fn the_length_of_the_data_decides_the_padding() {
-    // 300 pixels are 75 blocks; the second mip has 38, which are 5 tiles, or 8 where padded to 64.
+    // 300 pixels are 75 blocks. The second mip has 38, which are 5 tiles, or 8 if padded to 64.
     let texture = texture(71, (300, 300, 4), false);
     let [tiles, powers] =
         [Padding::Tiles, Padding::PowersOfTwo].map(|it| Surface::new(&texture, it).unwrap());

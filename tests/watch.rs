@@ -1,4 +1,4 @@
-//! Watching files and folders: what counts as a change, and what does not.
+//! Watching files and folders: which events count as a change.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -31,7 +31,7 @@ impl Watched {
         self.watcher.watch(interests).len()
     }
 
-    /// Whether something changed that counts. What does not is waited for: a moment, where it is all.
+    /// Whether a change that counts happens before the time is over.
     fn is_changed(&mut self, within: Duration) -> bool {
         let until = Some(Instant::now() + within);
         self.watcher.wait(self.never.as_fd(), until).unwrap().is_changed
