@@ -10,6 +10,8 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use memmap2::MmapMut;
+
 use crate::limits::ARCHIVE_TABLES_MAX;
 use crate::read::{Bytes, Fetch};
 
@@ -22,7 +24,7 @@ const LITTLE: u64 = 1 << 9;
 const OVERLAP: u64 = 1 << 9;
 
 /// Slots for pieces, filled in order.
-type List = Box<[OnceLock<Vec<u8>>]>;
+type List = Box<[OnceLock<Piece>]>;
 
 /// Pieces of a file. None is dropped before all of them are.
 pub(super) struct Pieces<'a> {
@@ -33,6 +35,13 @@ pub(super) struct Pieces<'a> {
     /// Each list is made when it is needed, so that no piece ever moves.
     lists: [OnceLock<List>; 32],
     index: Mutex<Index>,
+}
+
+/// The bytes of a piece. A block is a separate map: blocks on the heap leave holes among the tables
+/// that are built from them, which took a fifth of the daemon's memory.
+enum Piece {
+    Heap(Vec<u8>),
+    Map(MmapMut),
 }
 
 #[derive(Default)]
@@ -73,7 +82,7 @@ impl<'a> Pieces<'a> {
         let (start, (end, number)) = index.by_start.range(..=range.start).next_back()?;
         let (list, place) = Self::place(*number);
         let piece = self.lists[list].get()?[place].get()?;
-        (range.end <= *end).then(|| &piece[(range.start - start) as usize..])
+        (range.end <= *end).then(|| &piece.bytes()[(range.start - start) as usize..(end - start) as usize])
     }
 
     /// Reads the piece around `range`, or as much of it as can be read. Returns its bytes from
@@ -88,26 +97,49 @@ impl<'a> Pieces<'a> {
                 ARCHIVE_TABLES_MAX >> 20
             )));
         }
-        let mut piece = Vec::new();
-        piece.try_reserve_exact((end - start) as usize)?;
-        piece.resize((end - start) as usize, 0);
-        let read = read_at(self.file, &mut piece, start);
-        piece.truncate(read.0);
-        if (piece.len() as u64) < range.end - start {
-            let at = start + piece.len() as u64;
-            let reason = format!("it cannot be read at offset {at}: {}", read.1);
-            return Err(io::Error::new(read.1.kind(), reason));
+        let mut piece = Piece::new((end - start) as usize)?;
+        let (len, error) = read_at(self.file, piece.bytes_mut(), start);
+        let end = start + len as u64;
+        if end < range.end {
+            let reason = format!("it cannot be read at offset {end}: {error}");
+            return Err(io::Error::new(error.kind(), reason));
         }
-        index.bytes += piece.len() as u64;
+        index.bytes += len as u64;
         let (list, place) = Self::place(index.count);
         let list = self.lists[list].get_or_init(|| (0..1 << list).map(|_| OnceLock::new()).collect());
-        let end = start + piece.len() as u64;
         while let Some((&inner, _)) = index.by_start.range(start..end).find(|(_, inner)| inner.0 <= end) {
             index.by_start.remove(&inner);
         }
         index.by_start.insert(start, (end, index.count));
         index.count += 1;
-        Ok(&list[place].get_or_init(|| piece)[(range.start - start) as usize..])
+        Ok(&list[place].get_or_init(|| piece).bytes()[(range.start - start) as usize..len])
+    }
+}
+
+impl Piece {
+    /// `len` zeros.
+    fn new(len: usize) -> io::Result<Self> {
+        if len as u64 > BLOCK {
+            return MmapMut::map_anon(len).map(Self::Map);
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len)?;
+        bytes.resize(len, 0);
+        Ok(Self::Heap(bytes))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Map(map) => map,
+        }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Map(map) => map,
+        }
     }
 }
 
@@ -140,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_outlive_the_archive_that_is_cut_short() {
+    fn pieces_stay_readable_after_the_archive_is_truncated() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("archive");
         let bytes: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
@@ -158,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_once_is_not_read_again_whatever_the_order() {
+    fn no_block_is_read_twice_in_any_order_of_reads() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("archive");
         let bytes: Vec<u8> = (0..4 * BLOCK).map(|at| (at % 251) as u8).collect();
@@ -175,6 +207,6 @@ mod tests {
             }
         }
         let index = pieces.index.into_inner().unwrap();
-        assert_eq!(index.count, 5, "of which one has (BLOCK - 7, 100), too");
+        assert_eq!(index.count, 5, "one of these 5 blocks also holds (BLOCK - 7, 100)");
     }
 }
