@@ -163,11 +163,11 @@ impl OpenOptions {
         let path = || folder.join(expand_home(value.into()));
         match name {
             "encoding" => self.encoding = Some(parse_encoding(value)?),
-            "force" => self.force = true,
+            "force" => self.force = flag(value)?,
             "textures" => self.textures = Some(named(&TextureForm::ALL, value)?),
             "names" => self.names.push(path()),
             "layout" => self.layout = Some(named(&Layout::ALL, value)?),
-            "salvage" => self.salvage = true,
+            "salvage" => self.salvage = flag(value)?,
             "archives" => self.archives = Some(named(&FolderArchives::ALL, value)?),
             "game_dir" => self.game_dir = Some(path()),
             "prefix" => self.prefix = Some(path()),
@@ -259,6 +259,11 @@ pub(crate) fn parse_encoding(label: &str) -> Result<Encoding, String> {
 pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
     let found = ArchiveRule::ALL.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
     found.map(|(_, rule)| *rule).ok_or_else(|| "it is one of last, first, fnv and oblivion".to_owned())
+}
+
+/// `true` for an option without a value. `force=no` is refused, because it reads like `force` off.
+pub(crate) fn flag(value: &str) -> Result<bool, String> {
+    if value.is_empty() { Ok(true) } else { Err("the option takes no value; leave it out to turn it off".into()) }
 }
 
 /// Finds a value by its name, in any case.

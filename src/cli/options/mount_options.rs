@@ -169,6 +169,14 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_with_a_value_is_refused_and_not_turned_on() {
+        for option in ["allow_other=no", "force=false", "static=0"] {
+            let failure = parse([option]).expect_err(option);
+            assert!(failure.what.starts_with(&format!("-o {option}: the option takes no value")), "{failure:?}");
+        }
+    }
+
+    #[test]
     fn an_unknown_option_is_named() {
         let failure = parse(["ro,dirsynk"]).expect_err("refused");
         assert!(failure.what.contains("dirsynk"), "{}", failure.what);

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::cache_size;
 use super::mount_state::MountOptions;
 use crate::game::ArchiveRule;
-use crate::vfs::options::expand_home;
+use crate::vfs::options::{expand_home, flag as check_flag};
 
 /// A mount option.
 #[derive(Debug)]
@@ -198,6 +198,9 @@ tiled for a console's GPU; off by default, for then `ls -l` asks for two attribu
 impl MountOption {
     /// Applies a value. Relative paths start at `folder`.
     pub(crate) fn apply(&self, options: &mut MountOptions, value: &str, folder: &Path) -> Result<(), String> {
+        if !self.name.ends_with('=') {
+            check_flag(value)?;
+        }
         match self.set {
             Some(set) => set(options, value, folder),
             None => options.open.set(self.name.trim_end_matches('='), value, folder).map(|_| ()),
