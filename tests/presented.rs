@@ -305,9 +305,9 @@ fn an_error_in_any_chunk_names_its_offset_and_is_not_cached() {
     type IsIt = fn(&Reason) -> bool;
     let bad: [(Chunk, IsIt); 4] = [
         (Chunk::packed(noise(8, 900), back.len()), |it| matches!(it, Reason::Decode(_))),
-        (Chunk::packed(noise(8, 9), back.len()), |it| matches!(it, Reason::Size(_))),
-        (Chunk::zlib(back).offset(1 << 40), |it| *it == Reason::Beyond),
-        (Chunk::raw(vec![1; 9], 0, back.len() as u32), |it| *it == Reason::Beyond),
+        (Chunk::packed(noise(8, 9), back.len()), |it| matches!(it, Reason::UnpackedSize(_))),
+        (Chunk::zlib(back).offset(1 << 40), |it| *it == Reason::BeyondEnd),
+        (Chunk::raw(vec![1; 9], 0, back.len() as u32), |it| *it == Reason::BeyondEnd),
     ];
     for (n, (chunk, is_it)) in bad.into_iter().enumerate() {
         let bytes = Ba2::textures(1).add(file(chunk)).build();
@@ -334,8 +334,8 @@ fn chunks_that_together_are_more_than_the_limit_are_refused() {
     let len = tiled.len() as u32;
     // The limit holds for the tiled texels and their rows together.
     let (_folder, store, _) = limit(2 * len - 1);
-    assert_eq!(store.read_at(id(0), 200, 1, |_| ()).unwrap_err().reason, Reason::Size(len));
-    assert_eq!(store.check(id(0)).unwrap_err().reason, Reason::Size(len));
+    assert_eq!(store.read_at(id(0), 200, 1, |_| ()).unwrap_err().reason, Reason::UnpackedSize(len));
+    assert_eq!(store.check(id(0)).unwrap_err().reason, Reason::UnpackedSize(len));
     let (_folder, store, _) = limit(2 * len);
     assert!(store.check(id(0)).is_ok() && store.read_at(id(0), 200, 1, |_| ()).is_ok());
 }

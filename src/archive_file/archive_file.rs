@@ -16,7 +16,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use rustix::fs::OFlags;
 use twox_hash::XxHash3_64;
 
-use super::fault::Fault;
+use super::fault::ArchiveReadError;
 use super::pieces::Pieces;
 use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
 use crate::read::Bytes;
@@ -168,31 +168,31 @@ impl ArchiveFile {
     /// Fills `buffer` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`Fault::Changed`] if the file was changed since it was opened, even if the read succeeded.
+    /// [`ArchiveReadError::Changed`] if the file was changed since it was opened, even if the read succeeded.
     /// It is final, and logged the first time. The check follows the read, because a check before
     /// it would miss a write between the two. A check that fails is an error of this read only.
-    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Fault> {
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), ArchiveReadError> {
         let read = self.file.read_exact_at(buffer, offset);
         self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         self.check_unchanged()?;
         read.map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => Fault::Beyond,
+            io::ErrorKind::UnexpectedEof => ArchiveReadError::Beyond,
             // Offsets beyond i64 are EINVAL.
             io::ErrorKind::InvalidInput if offset.saturating_add(buffer.len() as u64) > i64::MAX as u64 => {
-                Fault::Beyond
+                ArchiveReadError::Beyond
             }
-            _ => Fault::Io(error),
+            _ => ArchiveReadError::Io(error),
         })
     }
 
     /// Checks that the file is the one that was opened. A change is final, because the tables
     /// describe the old content.
-    fn check_unchanged(&self) -> Result<(), Fault> {
+    fn check_unchanged(&self) -> Result<(), ArchiveReadError> {
         if self.stale.load(Ordering::Relaxed) {
-            return Err(Fault::Changed);
+            return Err(ArchiveReadError::Changed);
         }
         let checked = self.compare();
-        if matches!(checked, Err(Fault::Changed)) && !self.stale.swap(true, Ordering::Relaxed) {
+        if matches!(checked, Err(ArchiveReadError::Changed)) && !self.stale.swap(true, Ordering::Relaxed) {
             log::error!(
                 "{}: the archive was changed while mounted; files of the old one give EIO",
                 self.path.display()
@@ -201,8 +201,8 @@ impl ArchiveFile {
         checked
     }
 
-    fn compare(&self) -> Result<(), Fault> {
-        let now = self.stat().map_err(Fault::Io)?;
+    fn compare(&self) -> Result<(), ArchiveReadError> {
+        let now = self.stat().map_err(ArchiveReadError::Io)?;
         // The common case takes no lock.
         if self.is_known(&now) {
             return Ok(());
@@ -284,6 +284,6 @@ mod tests {
         source.ctime.store(source.stat().unwrap().ctime, Ordering::Relaxed);
         assert!(source.read_exact_at(&mut [0; 4], 11).is_ok(), "noticed early: not the case of this test");
         std::thread::sleep(COARSEST_TICK);
-        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(Fault::Changed)));
+        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 /// Why a read failed.
 #[derive(Debug)]
-pub enum Fault {
+pub enum ArchiveReadError {
     /// The file was changed since its tables were read.
     Changed,
     /// The bytes lie beyond the end of the file.

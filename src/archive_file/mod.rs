@@ -8,5 +8,5 @@ mod pieces; // the bytes that a parser needs
 mod stat; // what fstat reports, and whether the file changed
 
 pub use archive_file::ArchiveFile;
-pub use fault::Fault;
+pub use fault::ArchiveReadError;
 pub use stat::COARSEST_TICK;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::fault::Fault;
+use super::fault::ArchiveReadError;
 
 /// Coarsest resolution of timestamps (FAT's). A file that was changed this recently may change
 /// again without its times moving.
@@ -70,18 +70,18 @@ pub(crate) fn compare(
     known: Option<i64>,
     mut stat: impl FnMut() -> io::Result<Stat>,
     is_same: impl FnOnce() -> io::Result<bool>,
-) -> Result<Unchanged, Fault> {
+) -> Result<Unchanged, ArchiveReadError> {
     let mut stat = || match stat() {
         Ok(now) if now.is_same_file(opened) => Ok(now),
-        Ok(_) => Err(Fault::Changed),
-        Err(error) => Err(Fault::Io(error)),
+        Ok(_) => Err(ArchiveReadError::Changed),
+        Err(error) => Err(ArchiveReadError::Io(error)),
     };
     let before = stat()?;
     if known == Some(before.ctime) {
         return Ok(Unchanged::Known);
     }
-    if !is_same().map_err(Fault::Io)? {
-        return Err(Fault::Changed);
+    if !is_same().map_err(ArchiveReadError::Io)? {
+        return Err(ArchiveReadError::Changed);
     }
     Ok(if stat()? == before { Unchanged::Same(before) } else { Unchanged::Moving })
 }
@@ -104,9 +104,9 @@ mod tests {
             Ok(Unchanged::Known) => "known",
             Ok(Unchanged::Same(_)) => "same",
             Ok(Unchanged::Moving) => "moving",
-            Err(Fault::Changed) => "changed",
-            Err(Fault::Io(_)) => "this read fails",
-            Err(Fault::Beyond) => "neither",
+            Err(ArchiveReadError::Changed) => "changed",
+            Err(ArchiveReadError::Io(_)) => "this read fails",
+            Err(ArchiveReadError::Beyond) => "neither",
         }
     }
 

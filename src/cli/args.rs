@@ -48,7 +48,7 @@ pub(crate) enum Command {
     #[command(visible_alias = "unmount")]
     Umount(umount::Umount),
     #[cfg(feature = "desktop")]
-    Open(open::DesktopOpen),
+    Open(open::Open),
     #[cfg(feature = "mount")]
     Mounts(mounts::Mounts),
     #[command(visible_alias = "ls")]

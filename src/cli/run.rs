@@ -34,7 +34,7 @@ pub fn main() -> ExitCode {
     let exit = cli.command.run(cli.quiet).unwrap_or_else(|failure| {
         match failure.what.as_str() {
             "" => {}
-            what if logger::is_read() => log::error!("{what}"),
+            what if logger::logs_final_error() => log::error!("{what}"),
             what => drop(writeln!(std::io::stderr(), "bsafs: {}", escaped(what))),
         }
         failure.exit

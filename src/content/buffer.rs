@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::MmapMut;
 
-use super::memory::{LARGE, Share};
+use super::memory::{LARGE, Reservation};
 use crate::limits::FREE_BUFFERS_MAX;
 
 /// The shortest map, in bytes. Pages that are not used take no memory.
@@ -27,7 +27,7 @@ pub(super) struct Buffer {
     bytes: Bytes,
     len: usize,
     /// Given back when the buffer is.
-    share: Option<Share>,
+    reservation: Option<Reservation>,
 }
 
 #[derive(Debug)]
@@ -39,26 +39,26 @@ enum Bytes {
 
 impl Buffer {
     /// `len` bytes of unspecified content for the time of a read.
-    pub(super) fn new(len: usize, share: Option<Share>) -> Self {
+    pub(super) fn new(len: usize, reservation: Option<Reservation>) -> Self {
         let bytes = match take(len) {
             Some(map) => Bytes::Map(Some(map)),
             None => Bytes::Heap(vec![0; len].into_boxed_slice()),
         };
-        Self { bytes, len, share }
+        Self { bytes, len, reservation }
     }
 
     /// The same for the cache, which may hold many: small buffers are on the heap, because a process cannot
     /// have a map for each of them.
-    pub(super) fn for_cache(len: usize, share: Option<Share>) -> Self {
+    pub(super) fn for_cache(len: usize, reservation: Option<Reservation>) -> Self {
         if len < LARGE {
-            return Self { bytes: Bytes::Heap(vec![0; len].into_boxed_slice()), len, share };
+            return Self { bytes: Bytes::Heap(vec![0; len].into_boxed_slice()), len, reservation };
         }
-        Self::new(len, share)
+        Self::new(len, reservation)
     }
 
     /// Whether its memory counts, so that others may wait for it.
-    pub(super) fn has_share(&self) -> bool {
-        self.share.is_some()
+    pub(super) fn has_reservation(&self) -> bool {
+        self.reservation.is_some()
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn release() -> bool {
     if IS_USED.swap(false, Ordering::Relaxed) {
         return false;
     }
-    let maps = std::mem::take(&mut *free());
+    let maps = std::mem::take(&mut *lock_free_list());
     drop(maps);
     true
 }
@@ -86,7 +86,7 @@ fn take(len: usize) -> Option<MmapMut> {
     }
     // One of few lengths, so that it fits the next use.
     let len = len.next_power_of_two().max(SHORTEST);
-    let mut free = free();
+    let mut free = lock_free_list();
     match free.iter().rposition(|map| map.len() == len) {
         Some(found) => Some(free.remove(found)),
         None => {
@@ -96,7 +96,7 @@ fn take(len: usize) -> Option<MmapMut> {
     }
 }
 
-fn free() -> MutexGuard<'static, Vec<MmapMut>> {
+fn lock_free_list() -> MutexGuard<'static, Vec<MmapMut>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -104,7 +104,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let Bytes::Map(map) = &mut self.bytes else { return };
         let Some(map) = map.take() else { return };
-        let mut free = free();
+        let mut free = lock_free_list();
         let waiting: usize = free.iter().map(|map| map.len()).sum();
         if waiting.saturating_add(map.len()) <= FREE_BUFFERS_MAX {
             free.push(map);
@@ -147,7 +147,7 @@ mod tests {
             }
         }
         // Tests on other threads take and free maps meanwhile.
-        let waiting: usize = free().iter().map(|map| map.len()).sum();
+        let waiting: usize = lock_free_list().iter().map(|map| map.len()).sum();
         assert!(waiting <= FREE_BUFFERS_MAX, "{waiting} bytes wait");
     }
 }

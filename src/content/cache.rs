@@ -137,7 +137,7 @@ impl<E> Cache<E> {
         state.bytes += size;
         state.entries.put(key, CacheEntry { cell: cell.clone(), unserved: size, used: now });
         self.is_over.store(state.bytes > self.budget, Ordering::Relaxed);
-        // Memory is freed after the lock is.
+        // MemoryLimit is freed after the lock is.
         drop(state);
         drop(evicted);
         cell
@@ -157,9 +157,10 @@ impl<E> Cache<E> {
     /// was one.
     pub(super) fn evict_shared(&self) -> bool {
         let mut state = self.state();
-        let has_share =
-            |entry: &CacheEntry<E>| matches!(entry.cell.get(), Some(Ok(buffer)) if buffer.has_share());
-        let oldest = state.entries.iter().rev().find(|(_, entry)| has_share(entry)).map(|(key, _)| *key);
+        let has_reservation =
+            |entry: &CacheEntry<E>| matches!(entry.cell.get(), Some(Ok(buffer)) if buffer.has_reservation());
+        let oldest =
+            state.entries.iter().rev().find(|(_, entry)| has_reservation(entry)).map(|(key, _)| *key);
         let evicted = oldest.and_then(|key| state.evict(&key));
         drop(state);
         evicted.is_some()
@@ -227,7 +228,7 @@ impl<E> State<E> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::Memory;
+    use super::super::memory::MemoryLimit;
     use super::*;
 
     const MIB: u32 = 1 << 20;
@@ -292,11 +293,11 @@ mod tests {
 
     #[test]
     fn whatever_has_a_share_of_the_memory_gives_way_however_small_it_is() {
-        let (cache, memory, now) = (Cache::<()>::new(1000), Memory::new(100), Instant::now());
+        let (cache, memory, now) = (Cache::<()>::new(1000), MemoryLimit::new(100), Instant::now());
         cache.cell(key(1, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, None)));
-        let share = memory.take(90, || false);
-        cache.cell(key(2, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, Some(share))));
-        drop(memory.take(100, || cache.evict_shared()));
+        let reservation = memory.reserve(90, || false);
+        cache.cell(key(2, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, Some(reservation))));
+        drop(memory.reserve(100, || cache.evict_shared()));
         assert!(cache.contains(&key(1, 10)) && !cache.contains(&key(2, 10)) && !cache.evict_shared());
     }
 

@@ -6,7 +6,7 @@ use std::io;
 use rustix::io::Errno;
 
 use super::codec::DecodeError;
-use crate::archive_file::Fault;
+use crate::archive_file::ArchiveReadError;
 use crate::format::EntryId;
 
 /// A read that failed.
@@ -28,13 +28,13 @@ pub enum Reason {
     /// The archive is not the one that was opened; its source logs this once.
     Changed,
     /// The extent lies beyond the end of the archive.
-    Beyond,
+    BeyondEnd,
     /// The extent's prefix is longer than the extent.
     Prefix,
     /// The stated unpacked size, in bytes, is more than the codec can make of the data or than the limit.
-    Size(u32),
+    UnpackedSize(u32),
     /// The extent takes so many bytes in the archive, more than what it becomes can need or than the limit.
-    Packed(u32),
+    PackedSize(u32),
     /// The payload does not decode.
     Decode(DecodeError),
     /// The system refused the read, with this error number.
@@ -49,13 +49,13 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Changed => f.write_str("the archive was changed while in use"),
-            Self::Beyond => f.write_str("its data lies beyond the end of the archive"),
+            Self::BeyondEnd => f.write_str("its data lies beyond the end of the archive"),
             Self::Prefix => f.write_str("what stands in front of its data is longer than the data"),
-            Self::Size(size) => write!(
+            Self::UnpackedSize(size) => write!(
                 f,
                 "it claims to unpack to {size} bytes, which is more than its data can hold or we can"
             ),
-            Self::Packed(packed) => {
+            Self::PackedSize(packed) => {
                 write!(
                     f,
                     "its data takes {packed} bytes, which is more than what it becomes can need or we can hold"
@@ -84,13 +84,13 @@ impl fmt::Display for EntryError {
 
 impl std::error::Error for EntryError {}
 
-impl From<Fault> for Reason {
-    fn from(fault: Fault) -> Self {
+impl From<ArchiveReadError> for Reason {
+    fn from(fault: ArchiveReadError) -> Self {
         match fault {
-            Fault::Changed => Self::Changed,
-            Fault::Beyond => Self::Beyond,
+            ArchiveReadError::Changed => Self::Changed,
+            ArchiveReadError::Beyond => Self::BeyondEnd,
             // An error without a number is a read that ended early.
-            Fault::Io(error) => Self::Io(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
+            ArchiveReadError::Io(error) => Self::Io(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct ParsedPrefix {
 pub(super) fn parse(prefix: ExtentPrefix, first: &[u8], packed: u32) -> Result<ParsedPrefix, Reason> {
     let mut payload = 0;
     if prefix.name && packed > 0 {
-        payload = u32::from(*first.first().ok_or(Reason::Beyond)?) + 1;
+        payload = u32::from(*first.first().ok_or(Reason::BeyondEnd)?) + 1;
     }
     let left = packed.checked_sub(payload).ok_or(Reason::Prefix)?;
     match (prefix.size, left) {
@@ -29,7 +29,8 @@ pub(super) fn parse(prefix: ExtentPrefix, first: &[u8], packed: u32) -> Result<P
         (true, 0) => Ok(ParsedPrefix { payload, size: 0 }),
         (true, 1..=3) => Err(Reason::Prefix),
         (true, _) => {
-            let size = first.get(payload as usize..).and_then(<[u8]>::first_chunk).ok_or(Reason::Beyond)?;
+            let size =
+                first.get(payload as usize..).and_then(<[u8]>::first_chunk).ok_or(Reason::BeyondEnd)?;
             Ok(ParsedPrefix { payload: payload + 4, size: u32::from_le_bytes(*size) })
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::layer::Layer;
+use super::archive_content::ArchiveContent;
 use super::store::{LayerContent, Store};
 use crate::archive_file::ArchiveFile;
 use crate::folder::{LooseFile, LooseFolder};
@@ -52,7 +52,7 @@ impl Store {
                 now.number == then.number && id.entry == earlier_id.entry
             }
             (LayerContent::Folder(now), LayerContent::Folder(then)) => {
-                let is_known = |known| now.folder.look(id.entry).is_ok_and(|now| now.is_equal(&known));
+                let is_known = |known| now.folder.stat(id.entry).is_ok_and(|now| now.is_equal(&known));
                 // Nobody was told anything of a file that is not known.
                 now.folder.path() == then.folder.path()
                     && then.folder.known(earlier_id.entry).is_none_or(is_known)
@@ -75,7 +75,7 @@ impl Store {
         if let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id))
             && let Some(known) = then.folder.known(earlier_id.entry)
         {
-            now.folder.learn_as(id.entry, known);
+            now.folder.set_known(id.entry, known);
         }
     }
 
@@ -149,11 +149,11 @@ impl Store {
         self.loose(id)?.folder.open_file(id.entry)
     }
 
-    fn archive(&self, id: EntryId) -> Option<&Layer> {
+    fn archive(&self, id: EntryId) -> Option<&ArchiveContent> {
         self.content(id.layer).archive()
     }
 
-    fn archives(&self) -> impl Iterator<Item = &Layer> {
+    fn archives(&self) -> impl Iterator<Item = &ArchiveContent> {
         self.layers.iter().filter_map(|layer| layer.archive())
     }
 }

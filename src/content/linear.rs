@@ -21,9 +21,9 @@ impl Store {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
         let fault = |reason| self.fault(id, first, reason);
-        let (texture, len) = layer.linear(id.entry).ok_or_else(|| fault(Reason::Size(0)))?;
+        let (texture, len) = layer.linear(id.entry).ok_or_else(|| fault(Reason::UnpackedSize(0)))?;
         let tiled = self.check_sizes(id)?;
-        let size = u32::try_from(len).map_err(|_| fault(Reason::Size(u32::MAX)))?;
+        let size = u32::try_from(len).map_err(|_| fault(Reason::UnpackedSize(u32::MAX)))?;
         // The entry and not its first extent, which textures of other shapes may share.
         let key = CacheKey { source: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
         if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
@@ -47,7 +47,7 @@ impl Store {
                 self.check_size(id.layer, index, size)?;
                 sum = sum.saturating_add(size);
                 // Its rows take as much again.
-                if sum <= self.shared.limits.extent / 2 { Ok(()) } else { Err(Reason::Size(sum)) }
+                if sum <= self.shared.limits.extent / 2 { Ok(()) } else { Err(Reason::UnpackedSize(sum)) }
             });
             added.map_err(|reason| self.fault(id, index, reason))?;
         }
@@ -67,9 +67,9 @@ impl Store {
         let extents = layer.extents(id.entry).map(|index| (index, layer.extent(index)));
         let len = extents.clone().map(|(_, extent)| u64::from(extent.packed)).sum::<u64>();
         if len > u64::from(self.shared.limits.packed) {
-            return Err(Reason::Packed(u32::try_from(len).unwrap_or(u32::MAX)));
+            return Err(Reason::PackedSize(u32::try_from(len).unwrap_or(u32::MAX)));
         }
-        let mut packed = Buffer::new(len as usize, layer.packed_share(len));
+        let mut packed = Buffer::new(len as usize, layer.reserve_packed(len));
         let mut payloads = Vec::with_capacity(extents.len());
         let mut rest = &mut packed[..];
         for (index, extent) in extents {
@@ -94,7 +94,7 @@ impl Store {
     ) -> Result<Buffer, Reason> {
         let layer = self.layer(id.layer);
         // Together, and kept with the rows: two threads that have a half each would wait for each other.
-        let share = self.share(tiled as usize + size as usize);
+        let reservation = self.reserve(tiled as usize + size as usize);
         let mut tiled = Buffer::new(tiled as usize, None);
         let mut rest = &mut tiled[..];
         for (index, payload) in layer.extents(id.entry).zip(payloads) {
@@ -104,9 +104,9 @@ impl Store {
             self.decode_payload(id, index, payload, out)?;
             rest = others;
         }
-        let mut rows = Buffer::for_cache(size as usize, share);
+        let mut rows = Buffer::for_cache(size as usize, reservation);
         rows.fill(0);
-        texture.to_rows(&tiled, &mut rows).map_err(|_| Reason::Size(size))?;
+        texture.to_rows(&tiled, &mut rows).map_err(|_| Reason::UnpackedSize(size))?;
         Ok(rows)
     }
 }

@@ -33,8 +33,8 @@ impl LooseFiles {
     }
 
     /// What a file is; from the disk, if that is not known yet.
-    pub(super) fn look(&self, id: EntryId) -> Result<FileStat, EntryError> {
-        self.folder.look(id.entry).map_err(|fault| self.fault(id, fault))
+    pub(super) fn stat(&self, id: EntryId) -> Result<FileStat, EntryError> {
+        self.folder.stat(id.entry).map_err(|fault| self.fault(id, fault))
     }
 
     /// Calls `answer` with the bytes of a file from `offset` on: `len` of them, or fewer at the file's end.
@@ -45,7 +45,7 @@ impl LooseFiles {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, EntryError> {
-        let size = self.look(id)?.size;
+        let size = self.stat(id)?.size;
         let end = size.min(offset.saturating_add(u64::from(len)));
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
@@ -58,7 +58,7 @@ impl LooseFiles {
 
     /// Writes a whole file, piece by piece; returns its size in bytes.
     pub(super) fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
-        let size = self.look(id).map_err(io::Error::other)?.size;
+        let size = self.stat(id).map_err(io::Error::other)?.size;
         for at in (0..size).step_by(COPY_LEN as usize) {
             let written = self.read(id, at, COPY_LEN as u32, |bytes| to.write_all(bytes));
             written.map_err(io::Error::other)??;
@@ -68,7 +68,7 @@ impl LooseFiles {
 
     /// Reads a whole file.
     pub(super) fn check(&self, id: EntryId) -> Result<(), EntryError> {
-        let size = self.look(id)?.size;
+        let size = self.stat(id)?.size;
         (0..size).step_by(COPY_LEN as usize).try_for_each(|at| self.read(id, at, COPY_LEN as u32, |_| ()))
     }
 

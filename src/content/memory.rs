@@ -17,7 +17,7 @@ const RETRY: Duration = Duration::from_millis(10);
 
 /// Bytes that may be taken at one time.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct MemoryLimit {
     most: u64,
     /// Held by the thread that waits for room. The others wait for their turn, so that many that want little
     /// do not keep out one that wants much.
@@ -28,12 +28,12 @@ pub(super) struct Memory {
 
 /// Bytes that are taken until this is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
-    of: Arc<Memory>,
+pub(super) struct Reservation {
+    of: Arc<MemoryLimit>,
     len: u64,
 }
 
-impl Memory {
+impl MemoryLimit {
     /// A bound of `most` bytes.
     pub(super) fn new(most: u64) -> Arc<Self> {
         Arc::new(Self { most, turn: Mutex::default(), taken: Mutex::default(), given_back: Condvar::new() })
@@ -41,7 +41,7 @@ impl Memory {
 
     /// Takes `len` bytes; waits until they are free, which `make_room` may hasten: it returns whether it
     /// freed any. A thread that wants more than there are in all takes them alone.
-    pub(super) fn take(self: &Arc<Self>, len: u64, make_room: impl Fn() -> bool) -> Share {
+    pub(super) fn reserve(self: &Arc<Self>, len: u64, make_room: impl Fn() -> bool) -> Reservation {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = self.taken();
         while !self.has_room(*taken, len) {
@@ -54,7 +54,7 @@ impl Memory {
             }
         }
         *taken = taken.saturating_add(len);
-        Share { of: self.clone(), len }
+        Reservation { of: self.clone(), len }
     }
 
     fn has_room(&self, taken: u64, len: u64) -> bool {
@@ -66,7 +66,7 @@ impl Memory {
     }
 }
 
-impl Drop for Share {
+impl Drop for Reservation {
     fn drop(&mut self) {
         *self.of.taken() -= self.len;
         self.of.given_back.notify_all();
@@ -79,18 +79,18 @@ mod tests {
 
     use super::*;
 
-    fn taken(memory: &Memory) -> u64 {
+    fn taken(memory: &MemoryLimit) -> u64 {
         *memory.taken()
     }
 
     #[test]
     fn no_more_is_taken_than_there_is_but_by_one_alone() {
-        let memory = Memory::new(100);
+        let memory = MemoryLimit::new(100);
         let never = || panic!("there is room");
-        let shares = [60, 40].map(|len| memory.take(len, never));
+        let shares = [60, 40].map(|len| memory.reserve(len, never));
         thread::scope(|scope| {
-            let alone = scope.spawn(|| memory.take(1000, || false));
-            let next = scope.spawn(|| drop(memory.take(1, || false)));
+            let alone = scope.spawn(|| memory.reserve(1000, || false));
+            let next = scope.spawn(|| drop(memory.reserve(1, || false)));
             thread::sleep(RETRY * 3);
             assert!(taken(&memory) == 100 && !alone.is_finished() && !next.is_finished());
             let [first, second] = shares;
@@ -106,30 +106,30 @@ mod tests {
 
     #[test]
     fn a_thread_that_waits_goes_on_when_room_is_made_or_given_back() {
-        let memory = Memory::new(100);
-        let cached = Mutex::new(Some(memory.take(80, || false)));
-        drop(memory.take(50, || cached.lock().expect("sound").take().is_some()));
-        let share = memory.take(100, || false);
+        let memory = MemoryLimit::new(100);
+        let cached = Mutex::new(Some(memory.reserve(80, || false)));
+        drop(memory.reserve(50, || cached.lock().expect("sound").take().is_some()));
+        let reservation = memory.reserve(100, || false);
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| drop(memory.take(100, || false)));
-            drop(share);
+            let waiting = scope.spawn(|| drop(memory.reserve(100, || false)));
+            drop(reservation);
             waiting.join().expect("it ends");
         });
     }
 
     #[test]
     fn many_that_want_little_do_not_keep_out_one_that_wants_much() {
-        let memory = Memory::new(100);
-        let share = memory.take(60, || false);
+        let memory = MemoryLimit::new(100);
+        let reservation = memory.reserve(60, || false);
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| memory.take(100, || false));
+            let waiting = scope.spawn(|| memory.reserve(100, || false));
             while memory.turn.try_lock().is_ok() {
                 thread::yield_now();
             }
-            let little = scope.spawn(|| drop(memory.take(10, || false)));
+            let little = scope.spawn(|| drop(memory.reserve(10, || false)));
             thread::sleep(RETRY * 3);
             assert!(!little.is_finished(), "it passed the one that waits");
-            drop(share);
+            drop(reservation);
             drop(waiting.join().expect("it ends"));
             little.join().expect("it ends");
         });

@@ -8,7 +8,7 @@
 //! | each piece has a strategy: stored, whole, prefix or cached | `read_strategy.rs` |
 //! | bytes that were decoded before are in the cache | `cache.rs` |
 //! | other packed bytes are read and decoded, into the answer or into the cache | `decode.rs`; textures of consoles: `linear.rs` |
-//! | where an archive's extents are, and how long they become | `layer.rs`, with `extents.rs` and `extent_prefix.rs` |
+//! | where an archive's extents are, and how long they become | `archive_content.rs`, with `extents.rs` and `extent_prefix.rs` |
 //! | packed bytes are read | [`crate::archive_file`] |
 //! | a codec unpacks them | `codec/` |
 //!
@@ -22,6 +22,7 @@
 //! | memory: buffers that are used again, and how much may be in use | `buffer.rs`, `memory.rs` |
 //! | why a read failed, and whether that is logged | `error.rs`, `fault_log.rs` |
 
+mod archive_content;
 mod buffer;
 mod cache;
 pub mod codec;
@@ -31,7 +32,6 @@ mod extent_prefix;
 mod extents;
 mod fault_log;
 mod later_view;
-mod layer;
 mod linear;
 mod loose;
 mod memory;
@@ -41,8 +41,8 @@ mod sizes;
 mod store;
 mod whole;
 
+pub use archive_content::{LayerTables, TextureForm};
 pub use error::{EntryError, Reason};
-pub use layer::{LayerTables, TextureForm};
 pub use store::{Packing, Store};
 
 pub use crate::folder::LooseFile;

@@ -20,7 +20,7 @@ const PREFIX_PART: u64 = 4;
 const ALONE_LEN: u64 = 1 << 20;
 /// In extents longer than this, in bytes, a second read within the prefix is decoded alone too: it costs 0.2
 /// ms at most.
-const LARGE: u64 = 512 << 10;
+const LARGE_EXTENT: u64 = 512 << 10;
 
 /// How a range of an extent is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +152,7 @@ impl Store {
             true => {
                 size > PREFIX_LEN
                     && within.end <= PREFIX_LEN.min(size / PREFIX_PART)
-                    && (within.start == 0 || size > LARGE)
+                    && (within.start == 0 || size > LARGE_EXTENT)
             }
             // A reader in pages has read all that is before it, and will go on. Who begins where it does,
             // which no page of a texture does, wants one mip: that of a thumbnail.

@@ -4,10 +4,10 @@
 //! the order of names that is a seek for each; sorted by offset, and read together where they are near, it is one pass
 //! over what must be touched, in a fraction of the calls.
 
+use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
 use super::extent_prefix;
-use super::layer::Layer;
 use super::store::{LayerContent, Store};
 use crate::format::EntryId;
 
@@ -28,7 +28,7 @@ impl Store {
     /// A file's size in bytes; that of its packed data where it cannot be read.
     pub fn size(&self, id: EntryId) -> u64 {
         let size = match self.loose(id) {
-            Some(files) => files.look(id).map(|stat| stat.size).ok(),
+            Some(files) => files.stat(id).map(|stat| stat.size).ok(),
             None => self.read_size(id).ok(),
         };
         size.unwrap_or_else(|| self.estimated_size(id))
@@ -83,7 +83,7 @@ impl Store {
         let mut learnt = Ok(());
         for id @ EntryId { layer, entry } in ids {
             if let Some(files) = self.loose(id) {
-                if let Err(error) = files.look(id) {
+                if let Err(error) = files.stat(id) {
                     self.count_fault();
                     learnt = learnt.and(Err(error));
                 }
@@ -117,7 +117,7 @@ impl Store {
     /// That of the first extent whose size cannot be read.
     pub(super) fn exact_size(&self, id: EntryId) -> Result<u64, EntryError> {
         if let Some(files) = self.loose(id) {
-            return files.look(id).map(|stat| stat.size).inspect_err(|_| self.count_fault());
+            return files.stat(id).map(|stat| stat.size).inspect_err(|_| self.count_fault());
         }
         self.read_size(id).map_err(|(index, reason)| self.fault(id, index, reason))
     }
@@ -136,7 +136,7 @@ impl Store {
     }
 }
 
-impl Layer {
+impl ArchiveContent {
     /// Learns the sizes of extents that lie near each other, in the order of their offsets. Fails with the first that the
     /// device refuses.
     fn learn_near(&self, near: &[Unsized]) -> Result<(), (Unsized, Reason)> {
@@ -160,7 +160,7 @@ impl Layer {
         let start = near[0].offset;
         let stop = near.iter().map(prefix_end).max().unwrap_or(start);
         if stop > self.source.len() {
-            return Err(Reason::Beyond);
+            return Err(Reason::BeyondEnd);
         }
         let mut bytes = Buffer::new((stop - start) as usize, None);
         self.source.read_exact_at(&mut bytes, start)?;

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
+use super::archive_content::{ArchiveContent, LayerTables};
 use super::buffer;
 use super::cache::Cache;
 use super::codec;
 use super::error::{EntryError, Reason};
 use super::fault_log::Salvaged;
-use super::layer::{Layer, LayerTables};
 use super::loose::LooseFiles;
-use super::memory::{LARGE, Memory, Share};
+use super::memory::{LARGE, MemoryLimit, Reservation};
 use crate::archive_file::ArchiveFile;
 use crate::folder::{LooseFolder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
@@ -32,9 +32,9 @@ pub struct Store {
 pub(super) struct Shared {
     pub(super) cache: Cache<Reason>,
     /// Of large decoded extents, cached ones included: the largest that is accepted fits.
-    memory: Arc<Memory>,
+    memory: Arc<MemoryLimit>,
     /// Of large packed extents, by device.
-    packed: Mutex<HashMap<u64, Arc<Memory>>>,
+    packed: Mutex<HashMap<u64, Arc<MemoryLimit>>>,
     pub(super) limits: Limits,
     pub(super) counters: Counters,
     pub(super) salvaged: Salvaged,
@@ -49,12 +49,12 @@ pub(super) struct Shared {
     reason = "a mount has some thousand layers at most, and reads go through them"
 )]
 pub(super) enum LayerContent {
-    Archive(Layer),
+    Archive(ArchiveContent),
     Folder(LooseFiles),
 }
 
 impl LayerContent {
-    pub(super) fn archive(&self) -> Option<&Layer> {
+    pub(super) fn archive(&self) -> Option<&ArchiveContent> {
         match self {
             Self::Archive(archive) => Some(archive),
             Self::Folder(_) => None,
@@ -92,7 +92,7 @@ impl Store {
     /// where that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
         let (packed, counters, salvaged, next_source) = Default::default();
-        let (cache, memory) = (Cache::new(cache_size), Memory::new(u64::from(limits.extent)));
+        let (cache, memory) = (Cache::new(cache_size), MemoryLimit::new(u64::from(limits.extent)));
         let shared = Shared { cache, memory, packed, limits, counters, salvaged, next_source };
         Self { layers: Vec::new(), shared: Arc::new(shared), salvages: false }
     }
@@ -120,9 +120,10 @@ impl Store {
         let mut packed = shared.packed.lock().unwrap_or_else(PoisonError::into_inner);
         let packed = packed
             .entry(source.identity().0)
-            .or_insert_with(|| Memory::new(u64::from(shared.limits.packed)))
+            .or_insert_with(|| MemoryLimit::new(u64::from(shared.limits.packed)))
             .clone();
-        self.layers.push(Arc::new(LayerContent::Archive(Layer::new(number, source, tables, packed))));
+        self.layers
+            .push(Arc::new(LayerContent::Archive(ArchiveContent::new(number, source, tables, packed))));
     }
 
     /// Adds a folder's content as the next layer.
@@ -152,7 +153,7 @@ impl Store {
     pub fn is_same_file(&self, id: EntryId, other: &Self, other_id: EntryId) -> bool {
         match (self.content(id.layer), other.content(other_id.layer)) {
             (LayerContent::Archive(one), LayerContent::Archive(two)) => {
-                let state = |layer: &Layer| {
+                let state = |layer: &ArchiveContent| {
                     let source = &layer.source;
                     (source.identity(), source.modified(), source.len())
                 };
@@ -215,7 +216,7 @@ impl Store {
     }
 
     /// Whether there is something for [`Store::trim`].
-    pub fn is_to_be_trimmed(&self) -> bool {
+    pub fn needs_trim(&self) -> bool {
         self.shared.cache.is_over_budget() || buffer::is_used()
     }
 
@@ -293,7 +294,7 @@ impl Store {
     }
 
     /// A layer that is an archive; what concerns loose files asks [`Store::loose`] first.
-    pub(super) fn layer(&self, layer: u16) -> &Layer {
+    pub(super) fn layer(&self, layer: u16) -> &ArchiveContent {
         match self.content(layer) {
             LayerContent::Archive(layer) => layer,
             LayerContent::Folder(_) => unreachable!("a loose file has no extents"),
@@ -315,23 +316,23 @@ impl Store {
         let layer = self.layer(layer);
         let extent = layer.extent(index);
         let packed = u64::from(extent.packed);
-        if u64::from(size) > codec::most(extent.codec, packed) || size > self.shared.limits.extent {
-            return Err(Reason::Size(size));
+        if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > self.shared.limits.extent {
+            return Err(Reason::UnpackedSize(size));
         }
         if extent.offset.saturating_add(packed) > layer.source.len() {
-            return Err(Reason::Beyond);
+            return Err(Reason::BeyondEnd);
         }
         let is_stored = extent.codec == Codec::Stored;
-        if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::most_packed(size)) {
-            return Err(Reason::Packed(extent.packed));
+        if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::max_packed(size)) {
+            return Err(Reason::PackedSize(extent.packed));
         }
         Ok(())
     }
 
     /// A share of the memory for so many decoded bytes, if these are many. Waits for other threads that decode, for
     /// which cached extents are evicted; no thread that has a share waits for a device.
-    pub(super) fn share(&self, len: usize) -> Option<Share> {
-        (len >= LARGE).then(|| self.shared.memory.take(len as u64, || self.shared.cache.evict_shared()))
+    pub(super) fn reserve(&self, len: usize) -> Option<Reservation> {
+        (len >= LARGE).then(|| self.shared.memory.reserve(len as u64, || self.shared.cache.evict_shared()))
     }
 
     /// The error of a read of an extent, which is counted.

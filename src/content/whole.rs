@@ -94,7 +94,7 @@ impl Store {
     ) -> Result<T, Reason> {
         let size = size as usize;
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
-        let mut out = Buffer::new(size, self.share(size));
+        let mut out = Buffer::new(size, self.reserve(size));
         let quirk = self.decode_payload(id, index, &payload, &mut out)?;
         Ok(use_it(&out, quirk))
     }

@@ -23,7 +23,7 @@ use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::vfs::reopening::Reopening;
-use crate::vfs::reuse::{Kept, Reuse, SETTLED};
+use crate::vfs::reuse::{KeptSource, Reuse, SETTLED};
 use crate::watch::{ChangedFolders, Interests, Watcher};
 
 /// Time to wait after the last write, because a program may go on writing.
@@ -91,13 +91,13 @@ pub(crate) struct Follower {
     watcher: Watcher,
     /// Whether the disk is watched.
     is_watching: bool,
-    looked: ReadSet,
+    read_set: ReadSet,
     last: LastReload,
     changed: Option<Change>,
     /// Where something changed since the served view was made.
     folders: ChangedFolders,
     /// The sources that could not be opened again at the last reload.
-    kept: Vec<Kept>,
+    kept: Vec<KeptSource>,
 }
 
 /// A change that will cause a reload.
@@ -136,10 +136,10 @@ impl Change {
 impl Follower {
     /// A follower for a file system that serves what `reopening` opens.
     pub(crate) fn new(fs: &Arc<FileSystem>, reopening: Reopening, signal: ReloadSignal) -> Self {
-        let looked = fs.view().vfs().opened().looked.clone();
+        let read_set = fs.view().vfs().opened().read_set.clone();
         let fs = Arc::downgrade(fs);
         let (watcher, last, changed, folders, kept) = Default::default();
-        Self { fs, reopening, signal, watcher, is_watching: true, looked, last, changed, folders, kept }
+        Self { fs, reopening, signal, watcher, is_watching: true, read_set, last, changed, folders, kept }
     }
 
     /// Makes the follower wait only for the signal, without watching the disk.
@@ -222,7 +222,7 @@ impl Follower {
         };
         let kept = earlier.kept();
         drop(view);
-        self.looked = opened.looked.clone();
+        self.read_set = opened.read_set.clone();
         let Ok(replaced) = fs.replace(opened) else {
             return Outcome::Failed("all inode numbers were given; unmount, and mount again".into());
         };
@@ -241,7 +241,7 @@ impl Follower {
             Outcome::Replaced { changes, kept } => {
                 changes.iter().for_each(|what| log::info!(target: logging::NEWS, "reloaded: {what}"));
                 let news = kept.iter().filter(|kept| !self.kept.contains(kept));
-                news.for_each(|Kept { what, .. }| log::warn!("{what}; {SERVED}"));
+                news.for_each(|KeptSource { what, .. }| log::warn!("{what}; {SERVED}"));
                 let lines = changes.into_iter().chain(kept.iter().map(|kept| kept.what.clone()));
                 let what = lines.collect::<Vec<_>>().join("; ");
                 self.kept = kept;
@@ -274,8 +274,8 @@ impl Follower {
             // More links may be on the way from a link to its target.
             folder.link_paths().for_each(|path| interests.add_way(&path));
         }
-        self.looked.files.iter().for_each(|path| interests.add_file(path));
-        self.looked.folders.iter().for_each(|path| interests.add_names(path.as_path()));
+        self.read_set.files.iter().for_each(|path| interests.add_file(path));
+        self.read_set.folders.iter().for_each(|path| interests.add_names(path.as_path()));
         self.reopening.files().iter().for_each(|path| interests.add_file(path));
         self.reopening.named().for_each(|path| interests.add_file(path));
         let was_polled = self.watcher.polled();
@@ -310,7 +310,7 @@ const SERVED: &str = "what was mounted before is served until that changes";
 enum Outcome {
     /// A new view is served. `changes` says what changed in the mount. `kept` has the sources that
     /// were kept as they were.
-    Replaced { changes: Option<String>, kept: Vec<Kept> },
+    Replaced { changes: Option<String>, kept: Vec<KeptSource> },
     /// The old view is still served, for this reason.
     Failed(String),
 }

@@ -89,7 +89,7 @@ impl Mountpoint {
     }
 
     /// Whether the folder was made here.
-    pub(crate) fn is_ours(&self) -> bool {
+    pub(crate) fn is_made(&self) -> bool {
         self.made.is_some()
     }
 
@@ -176,7 +176,7 @@ fn is_disconnected(error: &io::Error) -> bool {
 fn clear_if_dead(path: &Path) -> Result<(), DaemonError> {
     let mountpoint = resolve_mountpoint(path);
     match mountinfo::mounted_at(&mountpoint) {
-        Some(mounted) if mounted.is_ours() && is_dead(&mounted) => {}
+        Some(mounted) if mounted.is_bsafs() && is_dead(&mounted) => {}
         _ => return Ok(()),
     }
     log::warn!("{}: a daemon that was killed left its mount behind; it is taken away", path.display());

@@ -28,12 +28,12 @@ use crate::system::mountinfo::{self, MountEntry};
 pub(crate) struct Overlay {
     upper: PathBuf,
     /// Beside `upper`, because its work folder must be on the same file system.
-    made: MadeForOverlay,
+    made: OverlayWork,
 }
 
 /// The folder that is made for an overlay. Dropping this removes the folder with what is in it.
 #[derive(Debug)]
-struct MadeForOverlay {
+struct OverlayWork {
     path: PathBuf,
     /// The folder, locked, because a second overlay with the same folders would break the first.
     lock: OwnedFd,
@@ -87,12 +87,12 @@ impl Overlay {
         if mountpoint.to_str().is_none() {
             return Err(cannot(format!("{shown}: the path to mount on is not UTF-8")));
         }
-        let made = MadeForOverlay::lock(made).map_err(|what| cannot(format!("{shown}: {what}")))?;
+        let made = OverlayWork::lock(made).map_err(|what| cannot(format!("{shown}: {what}")))?;
         let overlay = Self { upper, made };
         // A killed daemon left this mount, because a live one would have the folder locked. The
         // overlay may still be there.
-        if let Some(left) = mountinfo::mounted_at(&overlay.lower()).filter(MountEntry::is_ours) {
-            if let Some(used) = over(&left) {
+        if let Some(left) = mountinfo::mounted_at(&overlay.lower()).filter(MountEntry::is_bsafs) {
+            if let Some(used) = overlay_of(&left) {
                 let used = used.mountpoint.display();
                 let what =
                     format!("{used} still writes to it, though its daemon was killed: `bsafs umount {used}`");
@@ -180,7 +180,7 @@ impl Overlay {
     }
 }
 
-impl MadeForOverlay {
+impl OverlayWork {
     /// Makes the folder or takes an existing one, and locks it.
     fn lock(path: PathBuf) -> Result<Self, String> {
         let failed =
@@ -229,7 +229,7 @@ impl MadeForOverlay {
     }
 }
 
-impl Drop for MadeForOverlay {
+impl Drop for OverlayWork {
     fn drop(&mut self) {
         self.empty();
         let _ = std::fs::remove_dir(&self.path);
@@ -239,7 +239,7 @@ impl Drop for MadeForOverlay {
 /// The overlay that makes a bsafs mount writable, if it is still mounted. The mount's source is the
 /// path of the overlay. Any user can mount something that looks like an overlay, so it must belong
 /// to the same user.
-pub(crate) fn over(mounted: &MountEntry) -> Option<MountEntry> {
+pub(crate) fn overlay_of(mounted: &MountEntry) -> Option<MountEntry> {
     if !is_lower(&mounted.mountpoint) {
         return None;
     }
@@ -249,7 +249,7 @@ pub(crate) fn over(mounted: &MountEntry) -> Option<MountEntry> {
 
 /// The mount that users see and use: the overlay if there is one, otherwise the mount itself.
 pub(crate) fn shown(mounted: &MountEntry) -> MountEntry {
-    over(mounted).unwrap_or_else(|| mounted.clone())
+    overlay_of(mounted).unwrap_or_else(|| mounted.clone())
 }
 
 /// The path where users see a mount, or saw it before its overlay was unmounted.
@@ -259,21 +259,22 @@ pub(crate) fn mountpoint(mounted: &MountEntry) -> PathBuf {
 
 /// The bsafs mount that is left of a writable mount on a path, after the overlay there was
 /// unmounted.
-pub(crate) fn left_of(path: &Path) -> Option<MountEntry> {
-    let is_left = |it: &MountEntry| it.is_ours() && is_lower(&it.mountpoint) && Path::new(&it.source) == path;
+pub(crate) fn leftover_of(path: &Path) -> Option<MountEntry> {
+    let is_left =
+        |it: &MountEntry| it.is_bsafs() && is_lower(&it.mountpoint) && Path::new(&it.source) == path;
     mountinfo::mounts().into_iter().find(is_left)
 }
 
 /// The bsafs mount on a path, or beneath the overlay there.
-pub(crate) fn ours_at(mountpoint: &Path) -> Option<MountEntry> {
-    mountinfo::mounted_at(mountpoint).filter(MountEntry::is_ours).or_else(|| beneath(mountpoint))
+pub(crate) fn bsafs_mount_at(mountpoint: &Path) -> Option<MountEntry> {
+    mountinfo::mounted_at(mountpoint).filter(MountEntry::is_bsafs).or_else(|| beneath(mountpoint))
 }
 
 /// The bsafs mount that the overlay on a path makes writable.
 pub(crate) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
     mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
-    let is_there = |it: &MountEntry| over(it).is_some_and(|overlay| overlay.mountpoint == mountpoint);
-    mountinfo::mounts().into_iter().filter(MountEntry::is_ours).find(is_there)
+    let is_there = |it: &MountEntry| overlay_of(it).is_some_and(|overlay| overlay.mountpoint == mountpoint);
+    mountinfo::mounts().into_iter().filter(MountEntry::is_bsafs).find(is_there)
 }
 
 /// Translates a path in a writable mount to the path in the mount beneath it. If the file was
@@ -300,7 +301,7 @@ pub(crate) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
     let is_own = mounted.user() == rustix::process::geteuid().as_raw();
     let made = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned);
     // Fails if a daemon that hangs, or the next mount, has locked the folder.
-    let made = made.and_then(|made| MadeForOverlay::lock(made).ok());
+    let made = made.and_then(|made| OverlayWork::lock(made).ok());
     if mountinfo::mounted_at(&mounted.mountpoint).is_some_and(|it| it.device == mounted.device) {
         unmount_entry(mounted, true)?;
     }

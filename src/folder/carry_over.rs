@@ -52,7 +52,7 @@ impl LooseFolder {
                 };
                 if let Some(at) = at
                     && stale.last() != Some(&at)
-                    && (!known.is_settled() || !self.stat(file).is_some_and(|now| now.is_equal(&known)))
+                    && (!known.is_settled() || !self.stat_now(file).is_some_and(|now| now.is_equal(&known)))
                 {
                     stale.push(at);
                 }
@@ -90,7 +90,7 @@ impl LooseFolder {
     }
 
     /// The current state of a file on disk.
-    fn stat(&self, file: u32) -> Option<FileStat> {
+    fn stat_now(&self, file: u32) -> Option<FileStat> {
         let (root, path) = self.locate(file);
         let fd = root.open_beneath(&path, OFlags::PATH).ok()?;
         rustix::fs::fstat(&fd).ok().map(|stat| FileStat::of(&stat))

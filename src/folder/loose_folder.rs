@@ -157,13 +157,13 @@ impl LooseFolder {
     ///
     /// # Errors
     /// [`FileFault`].
-    pub fn look(&self, file: u32) -> Result<FileStat, FileFault> {
+    pub fn stat(&self, file: u32) -> Result<FileStat, FileFault> {
         if let Some(known) = self.known(file) {
             return Ok(known);
         }
         let (root, path) = self.locate(file);
         let fd = root.open_beneath(&path, OFlags::PATH)?;
-        self.learn(file, &rustix::fs::fstat(&fd)?)
+        self.check_or_set(file, &rustix::fs::fstat(&fd)?)
     }
 
     /// Fills `buffer` from a file at `offset`. The range must end within the file.
@@ -181,7 +181,7 @@ impl LooseFolder {
         let read = open.read_exact_at(buffer, offset);
         self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         let stat = rustix::fs::fstat(&open).map_err(FileFault::from);
-        let checked = stat.and_then(|stat| self.learn(file, &stat));
+        let checked = stat.and_then(|stat| self.check_or_set(file, &stat));
         if checked.is_err() || read.is_err() {
             self.files.remove(key);
         }
@@ -212,7 +212,7 @@ impl LooseFolder {
             }
             opened => opened?,
         };
-        self.learn(file, &rustix::fs::fstat(&fd)?)?;
+        self.check_or_set(file, &rustix::fs::fstat(&fd)?)?;
         let open = Arc::new(File::from(fd));
         self.files.put((self.number, file), open.clone());
         Ok(open)
@@ -220,23 +220,23 @@ impl LooseFolder {
 
     /// Compares a file's current state with the known one. The first call makes the current state
     /// the known one.
-    fn learn(&self, file: u32, stat: &rustix::fs::Stat) -> Result<FileStat, FileFault> {
+    fn check_or_set(&self, file: u32, stat: &rustix::fs::Stat) -> Result<FileStat, FileFault> {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(FileFault::Changed);
         }
         let now = FileStat::of(stat);
-        let known = self.learn_as(file, now);
+        let known = self.set_known(file, now);
         if now.is_same_file(&known) { Ok(known) } else { Err(FileFault::Changed) }
     }
 
     /// Sets the state of a file unless it is already known. Returns the known state.
-    pub fn learn_as(&self, file: u32, stat: FileStat) -> FileStat {
-        self.learn_by(file, stat, FileState::set)
+    pub fn set_known(&self, file: u32, stat: FileStat) -> FileStat {
+        self.set_known_with(file, stat, FileState::set)
     }
 
-    /// Like [`LooseFolder::learn_as`], for a state from an earlier scan.
+    /// Like [`LooseFolder::set_known`], for a state from an earlier scan.
     pub(super) fn carry(&self, file: u32, stat: FileStat) {
-        self.learn_by(file, stat, FileState::carry);
+        self.set_known_with(file, stat, FileState::carry);
     }
 
     /// Whether the state of a file is from an earlier scan.
@@ -244,7 +244,7 @@ impl LooseFolder {
         self.states[file as usize].is_carried()
     }
 
-    fn learn_by(&self, file: u32, stat: FileStat, set: fn(&FileState, FileStat)) -> FileStat {
+    fn set_known_with(&self, file: u32, stat: FileStat, set: fn(&FileState, FileStat)) -> FileStat {
         let state = &self.states[file as usize];
         state.get().unwrap_or_else(|| {
             let _learning = self.learning.lock().unwrap_or_else(PoisonError::into_inner);

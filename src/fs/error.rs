@@ -10,7 +10,7 @@ pub enum Error {
     /// No node has this inode number.
     NoNode,
     /// No inode numbers are left.
-    NoNumber,
+    OutOfInodeNumbers,
     /// The caller has no permission to read this.
     NotPermitted,
     /// The node has no extended attribute of this name.

@@ -34,7 +34,7 @@ pub struct FileSystem {
 
 /// No inode numbers are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoNumbers;
+pub struct OutOfInodeNumbers;
 
 impl FileSystem {
     /// Creates a file system that serves a tree.
@@ -104,14 +104,14 @@ impl FileSystem {
     /// The store must have been [emptied](Store::emptied) and filled again. The calling thread must
     /// hold no lock, because the kernel waits for readers of the folders that it invalidates.
     ///
-    /// # Errors [`NoNumbers`]. The current view stays then.
-    pub fn replace(&self, mut opened: Opened) -> Result<Replaced, NoNumbers> {
+    /// # Errors [`OutOfInodeNumbers`]. The current view stays then.
+    pub fn replace(&self, mut opened: Opened) -> Result<Replaced, OutOfInodeNumbers> {
         let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
         let then = self.view();
         opened.store.take_over(then.store());
         let files = ViewFiles { then: &then, store: &opened.store };
         let (tree, changes) =
-            compare(then.tree(), opened.tree, &self.shared.spellings, &files).ok_or(NoNumbers)?;
+            compare(then.tree(), opened.tree, &self.shared.spellings, &files).ok_or(OutOfInodeNumbers)?;
         let is_changed = !changes.is_empty();
         // If no listing differs, positions stay the same, so cookies of the earlier view stay
         // valid.
@@ -131,7 +131,7 @@ impl FileSystem {
             *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((Instant::now(), then.clone()));
         }
-        let exposed = self.shared.change_view(now.number, || {
+        let exposed = self.shared.swap_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });
         // From here on, the kernel caches no further answer of the earlier view.

@@ -28,7 +28,7 @@
 
 pub use attr::{Attr, NodeKind, Owner, Presentation};
 pub use error::Error;
-pub use filesystem::{FileSystem, NoNumbers, Replaced};
+pub use filesystem::{FileSystem, OutOfInodeNumbers, Replaced};
 pub use inode_numbers::{SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use json_pages::read_pages;
 pub use listing::DirEntry;

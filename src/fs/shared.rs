@@ -119,7 +119,7 @@ impl Shared {
 
     /// Makes a view the current one by calling `swap`. Returns the names that were recorded for
     /// earlier views.
-    pub(crate) fn change_view(&self, view: u32, swap: impl FnOnce()) -> HashSet<NameIn> {
+    pub(crate) fn swap_view(&self, view: u32, swap: impl FnOnce()) -> HashSet<NameIn> {
         let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
         self.current.store(view, Ordering::SeqCst);
         swap();

@@ -80,7 +80,7 @@ impl View {
     /// LOOKUP: the child of a folder with this name, ignoring case unless the mount is exact.
     ///
     /// # Errors [`Error::NoNode`] or [`Error::NotFolder`] if `parent` is not a folder;
-    /// [`Error::NoNumber`].
+    /// [`Error::OutOfInodeNumbers`].
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Lookup, Error> {
         if let b"." | b".." = name {
             return self.lookup_dots(parent, name);
@@ -190,7 +190,7 @@ impl View {
             }
             answer(bytes)
         });
-        if self.store().is_to_be_trimmed()
+        if self.store().needs_trim()
             && let Some(host) = self.shared.host.get()
         {
             host.trim_cache();
@@ -256,7 +256,7 @@ impl View {
     }
 
     fn assume_folder(&self, folder: Inode, name: &[u8]) -> Result<Inode, Error> {
-        let assumed = self.shared.spellings.assume_folder(folder, name).ok_or(Error::NoNumber)?;
+        let assumed = self.shared.spellings.assume_folder(folder, name).ok_or(Error::OutOfInodeNumbers)?;
         if self.shared.spellings.assumed() > ASSUMED_MAX
             && let Some(host) = self.shared.host.get()
         {

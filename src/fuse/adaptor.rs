@@ -406,7 +406,7 @@ impl From<Error> for Errno {
             Error::Damaged => Self::EIO,
             Error::IsFolder => Self::EISDIR,
             Error::NoNode => Self::ESTALE,
-            Error::NoNumber => Self::EOVERFLOW,
+            Error::OutOfInodeNumbers => Self::EOVERFLOW,
             Error::NotPermitted => Self::EACCES,
             Error::NoXattr => Self::ENODATA,
             Error::NotFound => Self::ENOENT,

@@ -24,7 +24,7 @@ pub use environment::Environment;
 pub use installation::{Installation, Overrides};
 pub use managers::{MO2_INI, instance_of_profile, plan_mo2, plan_openmw};
 pub use note::{NoteCode, PlanNote};
-pub use plan::{Header, LayerKind, LoadOrder, OrderLayer, PlanError, Shown, plan_game};
+pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, OrderLayer, PlanError, plan_game};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 // For tests and fuzz targets.
 #[doc(hidden)]

@@ -35,7 +35,8 @@ impl MountStatus {
     pub(crate) fn read(path: &Path) -> Result<Self, StatusError> {
         let mountpoint = resolve_mountpoint(path);
         let error = |kind| StatusError { path: path.to_owned(), kind };
-        let mounted = overlay::ours_at(&mountpoint).ok_or_else(|| error(StatusErrorKind::NotMounted))?;
+        let mounted =
+            overlay::bsafs_mount_at(&mountpoint).ok_or_else(|| error(StatusErrorKind::NotMounted))?;
         let read = |name: &str| read_in(&mounted, name).map_err(|errno| error(StatusErrorKind::of(errno)));
         let text = read(STATUS_LINK)?;
         let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
@@ -99,7 +100,7 @@ const AT_ONCE: usize = 64;
 
 /// All mounts of bsafs, each with its daemon's answer, in the order of mounting.
 pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
-    let mounts: Vec<MountEntry> = mountinfo::mounts().into_iter().filter(MountEntry::is_ours).collect();
+    let mounts: Vec<MountEntry> = mountinfo::mounts().into_iter().filter(MountEntry::is_bsafs).collect();
     let mut answers = Vec::with_capacity(mounts.len());
     for mounts in mounts.chunks(AT_ONCE) {
         thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Decoder for blocks of 4 by 4 pixels: BC1 to BC7.
 
-use super::light::Light;
+use super::transfer::Transfer;
 
 /// Side of a block, in pixels.
 pub(super) const SIDE: usize = 4;
@@ -44,11 +44,11 @@ impl Blocks {
         }
     }
 
-    pub(super) fn light(self) -> Light {
+    pub(super) fn transfer(self) -> Transfer {
         match self {
-            Self::Bc4(_) | Self::Bc5(_) => Light::Plain,
-            Self::Bc6(_) => Light::Unbounded,
-            Self::Bc1 | Self::Bc2 | Self::Bc3 | Self::Bc7 => Light::Encoded,
+            Self::Bc4(_) | Self::Bc5(_) => Transfer::Plain,
+            Self::Bc6(_) => Transfer::Unbounded,
+            Self::Bc1 | Self::Bc2 | Self::Bc3 | Self::Bc7 => Transfer::Encoded,
         }
     }
 
@@ -115,9 +115,9 @@ mod tests {
         let pixels = blocks.decode(block);
         assert_eq!(pixels, [pixels[0]; 16], "{blocks:?}");
         let [r, g, b, a] = pixels[0];
-        let light = blocks.light();
-        let shown = |it| light.shown(light.average_of(it));
-        [shown(r), shown(g), shown(b), Light::Plain.shown(a)]
+        let transfer = blocks.transfer();
+        let shown = |it| transfer.shown(transfer.average_of(it));
+        [shown(r), shown(g), shown(b), Transfer::Plain.shown(a)]
     }
 
     /// Builds a block from fields, lowest bit first: value and number of bits.

@@ -4,7 +4,7 @@
 //! The name of a DXGI format is its definition: the channels from the lowest bit on, each with its
 //! width, then their type.
 
-use super::light::Light;
+use super::transfer::Transfer;
 use crate::texture::file_header::Masks;
 
 /// The channels of a pixel of up to 16 bytes.
@@ -95,18 +95,18 @@ impl Channels {
     }
 
     /// How to average the colours. Fewer than three channels are not colours.
-    pub(super) fn light(&self) -> Light {
+    pub(super) fn transfer(&self) -> Transfer {
         let colours = || self.channels.iter().take(3).flatten();
         match colours().next().map(|it| it.number) {
-            Some(Number::Float(_)) => Light::Unbounded,
-            Some(Number::Unsigned | Number::Biased) if colours().count() == 3 => Light::Encoded,
-            _ => Light::Plain,
+            Some(Number::Float(_)) => Transfer::Unbounded,
+            Some(Number::Unsigned | Number::Biased) if colours().count() == 3 => Transfer::Encoded,
+            _ => Transfer::Plain,
         }
     }
 
     /// Whether the channels are the x and y of a direction.
     pub(super) fn is_direction(&self) -> bool {
-        matches!(self.channels, [Some(_), Some(_), None, _]) && self.light() == Light::Plain
+        matches!(self.channels, [Some(_), Some(_), None, _]) && self.transfer() == Transfer::Plain
     }
 
     /// Decodes a pixel to red, green, blue and alpha. Signed values are mapped to 0..1. A single
@@ -263,9 +263,9 @@ mod tests {
     fn masks_are_channels_and_luminance_is_a_grey() {
         let masks = |masks, is_luminance| Masks { bytes: 3, masks, is_luminance, is_signed: false };
         let rgb = Channels::masked(&masks([0xFF, 0xFF00, 0xFF_0000, 0], false));
-        assert_eq!((rgb.pixel(&[255, 51, 0]), rgb.light()), ([1.0, 0.2, 0.0, 1.0], Light::Encoded));
+        assert_eq!((rgb.pixel(&[255, 51, 0]), rgb.transfer()), ([1.0, 0.2, 0.0, 1.0], Transfer::Encoded));
         let grey = Channels::masked(&masks([0xFF, 0, 0, 0xFF00], true));
-        assert_eq!((grey.pixel(&[51, 102, 0]), grey.light()), ([0.2, 0.2, 0.2, 0.4], Light::Encoded));
+        assert_eq!((grey.pixel(&[51, 102, 0]), grey.transfer()), ([0.2, 0.2, 0.2, 0.4], Transfer::Encoded));
     }
 
     #[test]

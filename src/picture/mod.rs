@@ -4,15 +4,15 @@
 //! Texels pass through row by row, so that memory is bounded by the thumbnail and not by the
 //! texture. Only texels that are tiled for a console's GPU are read as a whole, up to a limit.
 
-mod area;
 mod blocks;
 mod channels;
 mod error;
 mod image;
-mod light;
 mod png;
+mod shrinker;
 mod texels;
 mod thumbnail;
+mod transfer;
 
 pub use error::PictureError;
 pub use image::Image;

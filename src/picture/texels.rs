@@ -2,8 +2,8 @@
 
 use super::blocks::{Blocks, SIDE, with_z};
 use super::channels::Channels;
-use super::light::Light;
-use crate::texture::file_header::{FileHeader, Pixels};
+use super::transfer::Transfer;
+use crate::texture::file_header::{FileHeader, TexelFormat};
 use crate::texture::pixel_format::pixel_format;
 
 /// A decoder for texels.
@@ -23,8 +23,8 @@ impl Texels {
     /// single bits.
     pub(super) fn of(header: &FileHeader) -> Option<Self> {
         let format = match header.pixels {
-            Pixels::Masks(masks) => return Some(Self::Channels(Channels::masked(&masks))),
-            Pixels::Format(value) => pixel_format(value)?,
+            TexelFormat::Masks(masks) => return Some(Self::Channels(Channels::masked(&masks))),
+            TexelFormat::Format(value) => pixel_format(value)?,
         };
         match format.name {
             "R8G8_B8G8_UNORM" => Some(Self::Pairs([0, 1, 2, 3])),
@@ -41,12 +41,12 @@ impl Texels {
         if matches!(self, Self::Blocks(_)) { SIDE } else { 1 }
     }
 
-    pub(super) fn light(&self) -> Light {
+    pub(super) fn transfer(&self) -> Transfer {
         match self {
-            Self::Blocks(blocks) => blocks.light(),
-            Self::Channels(channels) => channels.light(),
-            Self::Pairs(_) => Light::Encoded,
-            Self::SharedExponent => Light::Unbounded,
+            Self::Blocks(blocks) => blocks.transfer(),
+            Self::Channels(channels) => channels.transfer(),
+            Self::Pairs(_) => Transfer::Encoded,
+            Self::SharedExponent => Transfer::Unbounded,
         }
     }
 

@@ -3,9 +3,9 @@
 
 use std::io::{Cursor, Read, Seek, SeekFrom};
 
-use super::area::Area;
 use super::error::PictureError;
 use super::image::Image;
+use super::shrinker::Shrinker;
 use super::texels::Texels;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::texture::tiling::{self, Surface};
@@ -82,7 +82,8 @@ fn decode(
         true => ((side * size + longest / 2) / longest).max(1),
         false => side,
     };
-    let mut area = Area::new((width, height), (to(width), to(height)), texels.light(), texels.has_cutouts());
+    let mut area =
+        Shrinker::new((width, height), (to(width), to(height)), texels.transfer(), texels.has_cutouts());
     let mut pixels = vec![vec![[0.0; 4]; width as usize]; texels.rows()];
     let rows_at_once = (PIECE / row_len).clamp(1, u64::from(rows));
     let mut piece = vec![0; (row_len * rows_at_once) as usize];

@@ -65,7 +65,7 @@ impl Covered {
     }
 
     /// A path that opens what is at `path` on the disk, although the mount covers it. A path that
-    /// enters the mountpoint through a link is not recognised; call [`without_links`] first.
+    /// enters the mountpoint through a link is not recognised; call [`resolve_links`] first.
     pub fn uncovered<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
         self.0.get().and_then(|covered| covered.beneath(path)).map_or(Cow::Borrowed(path), Cow::Owned)
     }
@@ -93,17 +93,17 @@ pub fn uncovered(path: &Path) -> Cow<'_, Path> {
 /// is the content of the link.
 pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
     let covered = OF_PROCESS.0.get().filter(|covered| link.starts_with(&covered.path))?;
-    covered.beneath(&without_links(link, |_, _| {}))
+    covered.beneath(&resolve_links(link, |_, _| {}))
 }
 
 /// Follows the links on the way to an absolute path, but does not enter the mount. Calls `visit`
 /// with each folder on the way and the name that is looked up in it, even if the name does not
 /// exist.
-pub fn without_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
+pub fn resolve_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
     LinkWalk::default().follow(path, &mut visit)
 }
 
-/// Follows links like [`without_links`], for many paths. The part that several paths have in common
+/// Follows links like [`resolve_links`], for many paths. The part that several paths have in common
 /// is read and visited once.
 #[derive(Debug, Default)]
 pub struct LinkWalk {
@@ -209,12 +209,12 @@ mod tests {
             std::os::unix::fs::symlink(target, dir.join(link)).unwrap();
         }
         let mut seen = Vec::new();
-        let found = without_links(&dir.join("a/./sub/up/y"), |folder, name| seen.push(folder.join(name)));
+        let found = resolve_links(&dir.join("a/./sub/up/y"), |folder, name| seen.push(folder.join(name)));
         assert_eq!(found, dir.join("real/mid/y"));
         seen.retain(|path| path.starts_with(&dir) && *path != dir);
         let all = ["a", "real", "real/sub", "real/sub/up", "real/mid", "real/mid/y"];
         assert_eq!(seen, all.map(|path| dir.join(path)));
-        assert_eq!(without_links(&dir.join("a/sub/../../mid"), |_, _| {}), dir.join("real/sub/x"));
-        assert_eq!(without_links(&dir.join("circle"), |_, _| {}), dir.join("circle"));
+        assert_eq!(resolve_links(&dir.join("a/sub/../../mid"), |_, _| {}), dir.join("real/sub/x"));
+        assert_eq!(resolve_links(&dir.join("circle"), |_, _| {}), dir.join("circle"));
     }
 }

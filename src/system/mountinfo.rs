@@ -30,7 +30,7 @@ pub struct MountEntry {
 
 impl MountEntry {
     /// Whether this is a mount of bsafs.
-    pub fn is_ours(&self) -> bool {
+    pub fn is_bsafs(&self) -> bool {
         self.kind == "fuse.bsafs"
     }
 
@@ -146,7 +146,7 @@ mod tests {
         let mounted = line(text).expect("a line");
         assert_eq!(mounted.device, "0:51");
         assert_eq!(mounted.mountpoint.as_os_str().as_bytes(), b"/home/me/Skyrim - Textures0");
-        assert!(mounted.is_ours() && mounted.is_whole && mounted.owner == Some((7, 8)));
+        assert!(mounted.is_bsafs() && mounted.is_whole && mounted.owner == Some((7, 8)));
         assert_eq!(mounted.source, "/a b");
         assert_eq!(line(b""), None);
     }

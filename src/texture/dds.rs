@@ -96,7 +96,7 @@ impl Texture {
     }
 
     /// Builds the header with the DX10 extension, which has the format number.
-    fn extended(&self, pixels: &Pixels, code: [u8; 4]) -> Vec<u8> {
+    fn extended(&self, pixels: &HeaderFields, code: [u8; 4]) -> Vec<u8> {
         let mut header = self.base(pixels, (PIXELS_FOURCC, code, 0, [0; 4]));
         let misc = if self.cube { MISC_CUBE } else { 0 };
         // A cube's array size is 1, not 6. Alpha mode 0 means "unknown".
@@ -106,8 +106,8 @@ impl Texture {
 
     /// Builds the 128 bytes that every header begins with. `format` is flags, FourCC, bits and
     /// masks.
-    fn base(&self, pixels: &Pixels, format: (u32, [u8; 4], u32, [u32; 4])) -> Vec<u8> {
-        let Pixels { pitch, pitch_flag, .. } = *pixels;
+    fn base(&self, pixels: &HeaderFields, format: (u32, [u8; 4], u32, [u32; 4])) -> Vec<u8> {
+        let HeaderFields { pitch, pitch_flag, .. } = *pixels;
         let (pixel_flags, code, bits, masks) = format;
         let mips_flag = if self.mips > 0 { FLAG_MIPMAP_COUNT } else { 0 };
         let caps_mips = if self.mips > 1 { CAPS_MIPS } else { 0 };
@@ -160,11 +160,11 @@ impl Texture {
         pixel_format(self.format).map_or("unknown", |format| format.name)
     }
 
-    fn pixels(&self) -> Pixels {
-        self.known().unwrap_or(Pixels { pitch: 0, pitch_flag: FLAG_PITCH, legacy: Legacy::Dx10 })
+    fn pixels(&self) -> HeaderFields {
+        self.known().unwrap_or(HeaderFields { pitch: 0, pitch_flag: FLAG_PITCH, legacy: Legacy::Dx10 })
     }
 
-    fn known(&self) -> Option<Pixels> {
+    fn known(&self) -> Option<HeaderFields> {
         let format = pixel_format(self.format)?;
         let (width, height) = (u32::from(self.width), u32::from(self.height));
         let (pitch, pitch_flag) = match format.layout {
@@ -177,12 +177,12 @@ impl Texture {
                 (groups(width.max(1), 4, bytes).checked_mul(height.max(1).div_ceil(4))?, FLAG_LINEAR_SIZE)
             }
         };
-        Some(Pixels { pitch, pitch_flag, legacy: format.legacy })
+        Some(HeaderFields { pitch, pitch_flag, legacy: format.legacy })
     }
 }
 
 /// The fields of a header that depend on the pixel format.
-struct Pixels {
+struct HeaderFields {
     /// Bytes of a row or of the largest mip, depending on `pitch_flag`.
     pitch: u32,
     pitch_flag: u32,

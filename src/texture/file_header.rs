@@ -42,14 +42,14 @@ pub struct FileHeader {
     /// Whether the texture is a cube with six faces.
     pub cube: bool,
     /// Format of the texels.
-    pub pixels: Pixels,
+    pub pixels: TexelFormat,
     /// Arrangement of a console's texels, see [`super::tiling`]; `None` for those of a PC.
     pub tile_mode: Option<u8>,
 }
 
 /// A format of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pixels {
+pub enum TexelFormat {
     /// A value of `DXGI_FORMAT` from the table of formats.
     Format(u8),
     /// Pixels of one to four bytes, described by bit masks.
@@ -119,8 +119,10 @@ impl FileHeader {
     /// Name of the pixel format.
     pub fn format_name(&self) -> String {
         match self.pixels {
-            Pixels::Format(value) => pixel_format(value).map_or("unknown", |format| format.name).to_owned(),
-            Pixels::Masks(Masks { bytes, masks: [r, g, b, a], .. }) => {
+            TexelFormat::Format(value) => {
+                pixel_format(value).map_or("unknown", |format| format.name).to_owned()
+            }
+            TexelFormat::Masks(Masks { bytes, masks: [r, g, b, a], .. }) => {
                 format!("{} bits ({r:x}, {g:x}, {b:x}, {a:x})", bytes * 8)
             }
         }
@@ -137,8 +139,8 @@ impl FileHeader {
     pub fn mip_rows(&self, mip: u32) -> Option<(u64, u32)> {
         let (width, height) = self.mip_sides(mip);
         let layout = match self.pixels {
-            Pixels::Format(value) => pixel_format(value)?.layout,
-            Pixels::Masks(masks) => TexelLayout::Rows(1, masks.bytes),
+            TexelFormat::Format(value) => pixel_format(value)?.layout,
+            TexelFormat::Masks(masks) => TexelLayout::Rows(1, masks.bytes),
         };
         let row = |pixels, bytes| u64::from(width.div_ceil(pixels)) * u64::from(bytes);
         match layout {
@@ -161,7 +163,7 @@ impl FileHeader {
 
     /// This texture as an archive would state it, for the tiling of consoles.
     pub fn texture(&self) -> Option<dds::Texture> {
-        let Pixels::Format(format) = self.pixels else { return None };
+        let TexelFormat::Format(format) = self.pixels else { return None };
         let side = |side| u16::try_from(side).ok();
         let (width, height) = (side(self.width)?, side(self.height)?);
         let mips = u8::try_from(self.mips).ok()?;
@@ -184,16 +186,16 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         depth: 1,
         mips: word(28)?,
         cube: word(112)? & CAPS2_CUBE != 0,
-        pixels: Pixels::Format(0),
+        pixels: TexelFormat::Format(0),
         tile_mode: None,
     };
     let mut is_volume = word(112)? & CAPS2_VOLUME != 0;
     if flags & PIXELS_FOURCC == 0 {
-        header.pixels = Pixels::Masks(masks(bytes, flags)?);
+        header.pixels = TexelFormat::Masks(masks(bytes, flags)?);
     } else if matches!(&code, b"DX10" | b"XBOX") {
         let format = word(128)?;
         let known = u8::try_from(format).ok().filter(|&it| pixel_format(it).is_some());
-        header.pixels = Pixels::Format(known.ok_or(HeaderError::Unknown(format))?);
+        header.pixels = TexelFormat::Format(known.ok_or(HeaderError::Unknown(format))?);
         header.len = DX10_LEN as u64;
         is_volume |= word(132)? == DIMENSION_3D;
         header.cube |= word(136)? & MISC_CUBE != 0;
@@ -205,7 +207,7 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
             return Err(HeaderError::Short);
         }
     } else {
-        header.pixels = Pixels::Format(format_of(code).ok_or(HeaderError::FourCc(code))?);
+        header.pixels = TexelFormat::Format(format_of(code).ok_or(HeaderError::FourCc(code))?);
     }
     if is_volume {
         header.depth = require("the depth", 24, word(24)?.max(1), is_side)?;
@@ -230,7 +232,7 @@ fn parse_gnf(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         depth: 1,
         mips: u32::from(texture.mips).clamp(1, width.max(height).ilog2() + 1),
         cube: texture.cube,
-        pixels: Pixels::Format(texture.format),
+        pixels: TexelFormat::Format(texture.format),
         tile_mode: Some(descriptor.tile_mode()),
     })
 }

@@ -45,13 +45,13 @@ pub struct Surface {
     faces: u8,
     /// Side of an element in pixels: 1 or 4.
     side: u32,
-    element: Element,
+    element: ElementSize,
     padding: Padding,
 }
 
 /// The length of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Element {
+enum ElementSize {
     One,
     Two,
     Four,
@@ -81,11 +81,11 @@ impl Surface {
             TexelLayout::Rows(..) | TexelLayout::Planes(..) => return None,
         };
         let element = match bytes {
-            1 => Element::One,
-            2 => Element::Two,
-            4 => Element::Four,
-            8 => Element::Eight,
-            16 => Element::Sixteen,
+            1 => ElementSize::One,
+            2 => ElementSize::Two,
+            4 => ElementSize::Four,
+            8 => ElementSize::Eight,
+            16 => ElementSize::Sixteen,
             _ => return None,
         };
         if texture.width == 0 || texture.height == 0 {
@@ -148,7 +148,7 @@ impl Surface {
     }
 }
 
-impl Element {
+impl ElementSize {
     fn bytes(self) -> u64 {
         match self {
             Self::One => 1,
@@ -192,11 +192,11 @@ pub fn to_rows(surface: &Surface, tiled: &[u8], linear: &mut [u8]) -> Result<(),
         return Err(WrongLength);
     }
     match surface.element {
-        Element::One => to_rows_levels::<1>(surface, tiled, linear),
-        Element::Two => to_rows_levels::<2>(surface, tiled, linear),
-        Element::Four => to_rows_levels::<4>(surface, tiled, linear),
-        Element::Eight => to_rows_levels::<8>(surface, tiled, linear),
-        Element::Sixteen => to_rows_levels::<16>(surface, tiled, linear),
+        ElementSize::One => to_rows_levels::<1>(surface, tiled, linear),
+        ElementSize::Two => to_rows_levels::<2>(surface, tiled, linear),
+        ElementSize::Four => to_rows_levels::<4>(surface, tiled, linear),
+        ElementSize::Eight => to_rows_levels::<8>(surface, tiled, linear),
+        ElementSize::Sixteen => to_rows_levels::<16>(surface, tiled, linear),
     }
     Ok(())
 }

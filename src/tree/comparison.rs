@@ -192,7 +192,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
         }
     }
 
-    /// Numbers a new node of the later tree with everything below it.
+    /// InodeNumbers a new node of the later tree with everything below it.
     fn add(&mut self, node: NodeId) -> Option<()> {
         let parent = self.ino(self.later.parent(node));
         self.changes.names.push((parent, Box::from(self.later.name(node))));

@@ -1,4 +1,4 @@
-//! Numbers for files whose name is already taken.
+//! InodeNumbers for files whose name is already taken.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -18,7 +18,7 @@ pub fn numbered(name: &str, n: u32) -> String {
 
 /// Gives out the numbered names of one folder.
 #[derive(Debug)]
-pub(super) struct Numbering {
+pub(super) struct DuplicateNames {
     /// Keyed, so that no archive can store names that collide.
     hasher: RandomState,
     /// Hashes of all folded names of the folder. If two names have the same hash, a number is
@@ -32,8 +32,8 @@ pub(super) struct Numbering {
     tried: usize,
 }
 
-impl Numbering {
-    /// Numbering for a folder that already has these names.
+impl DuplicateNames {
+    /// DuplicateNames for a folder that already has these names.
     pub(super) fn new<'a>(names: impl Iterator<Item = &'a [u8]>) -> Self {
         let hasher = RandomState::new();
         let taken = names.map(|name| folded_hash(&hasher, name)).collect();
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn numbers_of_a_name_ascend_and_names_that_exist_are_skipped() {
         let names = ["x", "x (3)", "y", "y (10)"];
-        let mut numbering = Numbering::new(names.iter().map(|name| name.as_bytes()));
+        let mut numbering = DuplicateNames::new(names.iter().map(|name| name.as_bytes()));
         assert_eq!([numbering.next("x", 1), numbering.next("X", 2)], [Some(2), Some(4)]);
         let mut last = 1;
         let given = std::iter::from_fn(|| {
@@ -96,7 +96,7 @@ mod tests {
             let names: Vec<String> = (0..20_000)
                 .map(|n| format!("{}{n:05}{extension}", "x".repeat(250 - extension.len())))
                 .collect();
-            let mut numbering = Numbering::new(names.iter().map(|name| name.as_bytes()));
+            let mut numbering = DuplicateNames::new(names.iter().map(|name| name.as_bytes()));
             let numbers = names.iter().map(|name| (name, numbering.next(name, 1).unwrap()));
             let given: HashSet<String> = numbers.map(|(name, number)| numbered(name, number)).collect();
             assert_eq!(given.len(), names.len());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::layer_names::{File, Folder, LayerNames, NameRef, Times};
-use super::stored_names::{StoredNames, TooManyNames};
+use super::stored_names::{NamesTooLarge, StoredNames};
 use crate::folder::{self, LooseNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
@@ -15,8 +15,8 @@ impl LayerNames {
     /// are not UTF-8, or contain what no name in a mount may, are listed [safely](name::component).
     ///
     /// # Errors
-    /// [`TooManyNames`] if they take more than 4 GiB.
-    pub fn of_folder(names: &LooseNames, base: Option<&str>) -> Result<Self, TooManyNames> {
+    /// [`NamesTooLarge`] if they take more than 4 GiB.
+    pub fn of_folder(names: &LooseNames, base: Option<&str>) -> Result<Self, NamesTooLarge> {
         let root = Folder { parent: 0, name: NameRef::default() };
         let count = names.file_count();
         let mut layer = Self {
@@ -69,8 +69,8 @@ impl LayerNames {
     }
 
     /// The listed name for a stored name, and whether they differ.
-    fn listed_name(&mut self, stored: folder::LooseName<'_>) -> Result<(NameRef, bool), TooManyNames> {
-        let len = u8::try_from(stored.bytes.len()).map_err(|_| TooManyNames)?;
+    fn listed_name(&mut self, stored: folder::LooseName<'_>) -> Result<(NameRef, bool), NamesTooLarge> {
+        let len = u8::try_from(stored.bytes.len()).map_err(|_| NamesTooLarge)?;
         match name::component(stored.bytes, Encoding::UTF_8) {
             Cow::Borrowed(text) if text.as_bytes() == stored.bytes => {
                 Ok((NameRef::new(stored.at, len), false))

@@ -8,7 +8,7 @@ use super::dictionary::Dictionary;
 use super::fold;
 use super::folder_index::FolderIndex;
 use super::layer_names::{File, Folder, LayerNames, NameRef, Times, UnnamedEntry};
-use super::stored_names::{StoredNames, TooManyNames};
+use super::stored_names::{NamesTooLarge, StoredNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, placeholder_name};
 use crate::format::{Archive, Entry, Name, name};
@@ -19,8 +19,8 @@ impl LayerNames {
     /// name.
     ///
     /// # Errors
-    /// [`TooManyNames`] if they take more than 4 GiB.
-    pub fn new(archive: &Archive<'_>, encoding: Encoding, base: Option<&str>) -> Result<Self, TooManyNames> {
+    /// [`NamesTooLarge`] if they take more than 4 GiB.
+    pub fn new(archive: &Archive<'_>, encoding: Encoding, base: Option<&str>) -> Result<Self, NamesTooLarge> {
         Self::with_names(archive, encoding, base, &Dictionary::new(encoding))
     }
 
@@ -28,20 +28,20 @@ impl LayerNames {
     /// from `names`.
     ///
     /// # Errors
-    /// [`TooManyNames`] if names take more than 4 GiB.
+    /// [`NamesTooLarge`] if names take more than 4 GiB.
     pub fn with_names(
         archive: &Archive<'_>,
         encoding: Encoding,
         base: Option<&str>,
         names: &Dictionary,
-    ) -> Result<Self, TooManyNames> {
+    ) -> Result<Self, NamesTooLarge> {
         let mut builder = LayerBuilder::new(archive, encoding);
         if let Some(base) = base {
             builder.layer.base = builder.enter(0, base)?;
         }
         let mut sniffed = archive.sniffed.iter().peekable();
         for (index, entry) in archive.entries().enumerate() {
-            let index = u32::try_from(index).map_err(|_| TooManyNames)?;
+            let index = u32::try_from(index).map_err(|_| NamesTooLarge)?;
             let extension = sniffed.next_if(|(of, _)| *of == index).map(|(_, extension)| *extension);
             let recovered = match entry.name.is_whole() {
                 true => None,
@@ -126,7 +126,7 @@ impl<'a> LayerBuilder<'a> {
         entry: &Entry<'a>,
         recovered: Option<&'a [u8]>,
         sniffed: Option<&str>,
-    ) -> Result<(), TooManyNames> {
+    ) -> Result<(), NamesTooLarge> {
         let (file, source) = match (recovered, self.in_last_folder(&entry.name)) {
             (Some(path), _) => (self.locate(&Name::Path(path), entry, sniffed)?.0, NameSource::Recovered),
             (None, Some((folder, file))) => {
@@ -165,7 +165,7 @@ impl<'a> LayerBuilder<'a> {
         name: &Name<'a>,
         entry: &Entry<'a>,
         sniffed: Option<&str>,
-    ) -> Result<(File, NameSource), TooManyNames> {
+    ) -> Result<(File, NameSource), NamesTooLarge> {
         let (folder, file) = match *name {
             Name::Path(path) => {
                 let (folder, file) = name::split(path, self.layer.encoding);
@@ -201,7 +201,7 @@ impl<'a> LayerBuilder<'a> {
     }
 
     /// The folder of a stored path.
-    fn folder(&mut self, path: &'a [u8]) -> Result<StoredFolder, TooManyNames> {
+    fn folder(&mut self, path: &'a [u8]) -> Result<StoredFolder, NamesTooLarge> {
         if let Some((last, at)) = self.last
             && last == path
         {
@@ -221,7 +221,7 @@ impl<'a> LayerBuilder<'a> {
     }
 
     /// The folder for a file whose folder is not stored, named after the folder's hash.
-    fn folder_of_hash(&mut self, entry: &Entry<'_>) -> Result<StoredFolder, TooManyNames> {
+    fn folder_of_hash(&mut self, entry: &Entry<'_>) -> Result<StoredFolder, NamesTooLarge> {
         let base = self.layer.base;
         let (folder, _) = placeholder_name(self.layer.family, &entry.hash, extension(entry));
         let folder = folder.map_or(Ok(base), |folder| self.enter(base, &folder))?;
@@ -243,7 +243,7 @@ impl<'a> LayerBuilder<'a> {
         &mut self,
         at: StoredFolder,
         file: &'a [u8],
-    ) -> Result<(StoredFolder, Cow<'a, [u8]>), TooManyNames> {
+    ) -> Result<(StoredFolder, Cow<'a, [u8]>), NamesTooLarge> {
         let (folders, file) = name::split(file, self.layer.encoding);
         let folder = self.descend(at.folder, folders)?;
         let at = StoredFolder { folder, is_changed: at.is_changed || folder != at.folder };
@@ -279,13 +279,13 @@ impl<'a> LayerBuilder<'a> {
 
     /// The folder called `name` in `parent`, in any case. It is made if it does not exist. The
     /// first spelling is listed.
-    fn enter(&mut self, parent: u32, name: &str) -> Result<u32, TooManyNames> {
+    fn enter(&mut self, parent: u32, name: &str) -> Result<u32, NamesTooLarge> {
         self.find(parent, name).or_else(|key| self.make(parent, name, key))
     }
 
     /// The folder to which a stored path leads from another folder. If the path would make more
     /// folders than are allowed, the rest of it becomes one folder.
-    fn descend(&mut self, from: u32, path: &[u8]) -> Result<u32, TooManyNames> {
+    fn descend(&mut self, from: u32, path: &[u8]) -> Result<u32, NamesTooLarge> {
         self.folders_left = self.folders_left.saturating_add(1 + path.len() / BYTES_A_FOLDER);
         let mut folder = from;
         let mut components = name::components(path, self.layer.encoding);
@@ -313,8 +313,8 @@ impl<'a> LayerBuilder<'a> {
         })
     }
 
-    fn make(&mut self, parent: u32, name: &str, key: u64) -> Result<u32, TooManyNames> {
-        let folder = u32::try_from(self.layer.folders.len()).map_err(|_| TooManyNames)?;
+    fn make(&mut self, parent: u32, name: &str, key: u64) -> Result<u32, NamesTooLarge> {
+        let folder = u32::try_from(self.layer.folders.len()).map_err(|_| NamesTooLarge)?;
         let name = self.layer.append(name.as_bytes())?;
         self.layer.folders.push(Folder { parent, name });
         self.entered.insert(key, folder);

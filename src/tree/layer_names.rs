@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::stored_names::{StoredNames, TooManyNames};
+use super::stored_names::{NamesTooLarge, StoredNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 
@@ -165,8 +165,8 @@ impl LayerNames {
     /// Renames the folder that contains the whole layer, if there is one.
     ///
     /// # Errors
-    /// [`TooManyNames`].
-    pub fn in_folder(mut self, name: &str) -> Result<Self, TooManyNames> {
+    /// [`NamesTooLarge`].
+    pub fn in_folder(mut self, name: &str) -> Result<Self, NamesTooLarge> {
         if self.base != 0 && !self.is_in_folder(name) {
             self.folders[self.base as usize].name = self.append(name.as_bytes())?;
         }
@@ -179,15 +179,15 @@ impl LayerNames {
     }
 
     /// Appends a name to the arena.
-    pub(super) fn append(&mut self, name: &[u8]) -> Result<NameRef, TooManyNames> {
-        let at = u32::try_from(self.shared.len() + self.arena.len()).map_err(|_| TooManyNames)?;
-        let len = u8::try_from(name.len()).map_err(|_| TooManyNames)?;
+    pub(super) fn append(&mut self, name: &[u8]) -> Result<NameRef, NamesTooLarge> {
+        let at = u32::try_from(self.shared.len() + self.arena.len()).map_err(|_| NamesTooLarge)?;
+        let len = u8::try_from(name.len()).map_err(|_| NamesTooLarge)?;
         self.arena.extend_from_slice(name);
         Ok(NameRef { at, len })
     }
 
     /// Lists a file under another name. Its stored name stays known.
-    pub(super) fn rename(&mut self, entry: u32, name: &str) -> Result<NameRef, TooManyNames> {
+    pub(super) fn rename(&mut self, entry: u32, name: &str) -> Result<NameRef, NamesTooLarge> {
         if !self.stored_overrides.contains(entry) {
             self.renamed.push((entry, self.files[entry as usize].name));
         }

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use super::duplicates::{Numbering, numbered};
+use super::duplicates::{DuplicateNames, numbered};
 use super::fold;
 use super::folder_index::FolderIndex;
 use super::layer_names::{LayerNames, NameRef};
@@ -176,7 +176,7 @@ impl Merging {
         nodes
     }
 
-    /// Numbers nodes from the root down, and removes the hidden entries. Returns these, and the
+    /// InodeNumbers nodes from the root down, and removes the hidden entries. Returns these, and the
     /// node of each merged folder.
     fn number(
         &mut self,
@@ -260,7 +260,7 @@ impl Merging {
                 }
             }
             let names = run.iter().map(|node| self.name(node.layer, node.name));
-            let numbering = numbering.get_or_insert_with(|| Numbering::new(names));
+            let numbering = numbering.get_or_insert_with(|| DuplicateNames::new(names));
             let name = String::from_utf8_lossy(self.name(node.layer, node.name)).into_owned();
             if nth == numbers.len() {
                 let last = numbers.last().copied().unwrap_or(1);

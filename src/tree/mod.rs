@@ -50,5 +50,5 @@ pub use merge::{TooManyNodes, merge};
 pub use node::{Hidden, Kind, NodeId};
 pub use rule::Rule;
 pub use spelling::{Inode, Spellings};
-pub use stored_names::TooManyNames;
+pub use stored_names::NamesTooLarge;
 pub use tree::Tree;

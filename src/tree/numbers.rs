@@ -8,14 +8,14 @@ use super::node::NodeId;
 
 /// The inode numbers of all nodes, the root first.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
+pub(super) struct InodeNumbers {
     /// Inode numbers by node; empty if they follow from positions.
     of_nodes: Vec<u32>,
     /// The nodes in the order of their inode numbers.
     nodes: Vec<u32>,
 }
 
-impl Numbers {
+impl InodeNumbers {
     /// `of_nodes` has one inode number for each node, without duplicates.
     pub(super) fn new(of_nodes: Vec<u32>) -> Self {
         let mut nodes: Vec<u32> = (0..).take(of_nodes.len()).collect();
@@ -46,13 +46,13 @@ mod tests {
 
     #[test]
     fn a_number_leads_to_its_node_by_position_or_by_table() {
-        let positions = Numbers::default();
+        let positions = InodeNumbers::default();
         assert_eq!((positions.ino(NodeId::ROOT), positions.node(1, 3)), (1, Some(NodeId::ROOT)));
         assert_eq!(
             (positions.node(3, 3), positions.node(4, 3), positions.node(0, 3)),
             (Some(NodeId(2)), None, None)
         );
-        let table = Numbers::new(vec![1, 90, 7]);
+        let table = InodeNumbers::new(vec![1, 90, 7]);
         assert_eq!([0, 1, 2].map(|node| table.ino(NodeId(node))), [1, 90, 7]);
         assert_eq!([1, 7, 90].map(|ino| table.node(ino, 3)), [0, 2, 1].map(|node| Some(NodeId(node))));
         assert_eq!([0, 2, 91].map(|ino| table.node(ino, 3)), [None; 3]);

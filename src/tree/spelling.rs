@@ -71,7 +71,7 @@ struct Spelling {
     own: u64,
     /// The number of the folder's node in the previous view if the folder had another spelling
     /// there; otherwise 0.
-    own_before: u64,
+    previous_ino: u64,
 }
 
 impl Spellings {
@@ -187,10 +187,10 @@ impl Spellings {
     pub(super) fn respell(&self, old: u64, parent: u64, name: &[u8], now: u64) {
         let mut table = self.write();
         for spelling in table.spellings.values_mut().filter(|spelling| spelling.own == old) {
-            (spelling.own, spelling.own_before) = (now, old);
+            (spelling.own, spelling.previous_ino) = (now, old);
         }
         table.numbers.insert((parent, Box::from(name)), old);
-        table.spellings.insert(old, Spelling { parent, name: Box::from(name), own: now, own_before: old });
+        table.spellings.insert(old, Spelling { parent, name: Box::from(name), own: now, previous_ino: old });
     }
 
     /// Forgets the spellings of folders that do not exist in a later view.
@@ -206,16 +206,16 @@ impl Spellings {
     /// spelling in the previous view, its own number there counts too.
     pub fn further_numbers(&self, folders: &HashSet<u64>) -> HashMap<u64, Vec<u64>> {
         let mut found: HashMap<u64, Vec<u64>> = HashMap::new();
-        for (&ino, &Spelling { own, own_before, .. }) in &self.read().spellings {
+        for (&ino, &Spelling { own, previous_ino, .. }) in &self.read().spellings {
             if folders.contains(&own) {
                 found.entry(own).or_default().push(ino);
             }
-            if own_before != own && folders.contains(&own_before) {
-                let others = found.entry(own_before).or_default();
-                others.extend((ino != own_before).then_some(ino));
+            if previous_ino != own && folders.contains(&previous_ino) {
+                let others = found.entry(previous_ino).or_default();
+                others.extend((ino != previous_ino).then_some(ino));
                 // Exactly one spelling of a respelled folder has this number, so `own` is added
                 // once.
-                others.extend((ino == own_before).then_some(own));
+                others.extend((ino == previous_ino).then_some(own));
             }
         }
         found
@@ -235,11 +235,11 @@ impl Spellings {
             return None;
         }
         // A request in the previous view may ask after the folder was respelled for the next view.
-        let respelled = table.spellings.get(&own).filter(|it| it.own_before == own).map(|it| it.own);
-        let (own, own_before) = respelled.map_or((own, 0), |now| (now, own));
+        let respelled = table.spellings.get(&own).filter(|it| it.previous_ino == own).map(|it| it.own);
+        let (own, previous_ino) = respelled.map_or((own, 0), |now| (now, own));
         let Table { next, end, .. } = &mut *table;
         let ino = allocate(next, *end)?;
-        table.spellings.insert(ino, Spelling { parent, name: Box::from(name), own, own_before });
+        table.spellings.insert(ino, Spelling { parent, name: Box::from(name), own, previous_ino });
         // The key had the number of a folder that vanished and came back with another number.
         if let Some(gone) = table.numbers.insert(key, ino) {
             table.spellings.remove(&gone);
@@ -259,7 +259,7 @@ impl Spellings {
 impl Spelling {
     /// The folder's node, in the tree of the current or the previous view.
     fn node(&self, tree: &Tree) -> Option<NodeId> {
-        tree.node(self.own).or_else(|| tree.node(self.own_before))
+        tree.node(self.own).or_else(|| tree.node(self.previous_ino))
     }
 }
 
@@ -267,7 +267,7 @@ impl Table {
     /// The number of a spelling of the folder whose own number is `own`.
     fn number(&self, key: &(u64, Box<[u8]>), own: u64) -> Option<u64> {
         let ino = *self.numbers.get(key)?;
-        self.spellings.get(&ino).filter(|it| it.own == own || it.own_before == own).map(|_| ino)
+        self.spellings.get(&ino).filter(|it| it.own == own || it.previous_ino == own).map(|_| ino)
     }
 
     /// Parent and name of a spelling or of an assumed folder.

@@ -28,19 +28,19 @@ struct Run {
 
 /// Error if the names of one archive are too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyNames;
+pub struct NamesTooLarge;
 
-impl std::fmt::Display for TooManyNames {
+impl std::fmt::Display for NamesTooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the names of one archive take more than 4 GiB")
     }
 }
 
-impl std::error::Error for TooManyNames {}
+impl std::error::Error for NamesTooLarge {}
 
 impl StoredNames {
     /// Adds the name of an entry, whose index must be higher than all before.
-    pub(super) fn push(&mut self, entry: u32, name: &Name<'_>) -> Result<(), TooManyNames> {
+    pub(super) fn push(&mut self, entry: u32, name: &Name<'_>) -> Result<(), NamesTooLarge> {
         let (folder, name) = match *name {
             Name::Path(path) => (Run::default(), self.append(path)?),
             Name::Split { folder: Some(folder), file: Some(file) } => {
@@ -79,9 +79,9 @@ impl StoredNames {
         self.records.shrink_to_fit();
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<Run, TooManyNames> {
-        let at = u32::try_from(self.bytes.len()).map_err(|_| TooManyNames)?;
-        let len = u32::try_from(bytes.len()).map_err(|_| TooManyNames)?;
+    fn append(&mut self, bytes: &[u8]) -> Result<Run, NamesTooLarge> {
+        let at = u32::try_from(self.bytes.len()).map_err(|_| NamesTooLarge)?;
+        let len = u32::try_from(bytes.len()).map_err(|_| NamesTooLarge)?;
         self.bytes.extend_from_slice(bytes);
         Ok(Run { at, len })
     }

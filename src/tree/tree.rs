@@ -6,7 +6,7 @@ use super::fold;
 use super::hash_index::HashIndex;
 use super::layer_names::{LayerNames, NameRef};
 use super::node::{Hidden, Kind, Node, NodeId};
-use super::numbers::Numbers;
+use super::numbers::InodeNumbers;
 use super::unnamed::UnnamedFiles;
 use crate::folder::system_time;
 use crate::format::encoding::Encoding;
@@ -25,7 +25,7 @@ pub struct Tree {
     /// When folders of loose files were last changed, in nanoseconds since 1970, in the order of
     /// their nodes.
     times: Vec<(NodeId, i64)>,
-    numbers: Numbers,
+    numbers: InodeNumbers,
 }
 
 /// Maximum depth of a path that is assumed to be a folder of unnamed files.
@@ -45,12 +45,12 @@ impl Tree {
             fold::hash(layers[usize::from(node.layer)].name(node.name)).unwrap_or_default()
         });
         let unnamed = UnnamedFiles::of_layers(&layers, &nodes);
-        Self { nodes, by_hash, layers, hidden, unnamed, times, numbers: Numbers::default() }
+        Self { nodes, by_hash, layers, hidden, unnamed, times, numbers: InodeNumbers::default() }
     }
 
     /// Replaces the inode numbers. `numbers` has one for each node.
     pub(super) fn numbered(self, numbers: Vec<u32>) -> Self {
-        Self { numbers: Numbers::new(numbers), ..self }
+        Self { numbers: InodeNumbers::new(numbers), ..self }
     }
 
     /// The names of one of the tree's layers, to be merged again.

@@ -46,10 +46,10 @@ impl Opened {
         options: &OpenOptions,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
-        let OpenPlan { layers, rule, order, looked } = resolve::layers(sources, options)?;
+        let OpenPlan { layers, rule, order, read_set } = resolve::layers(sources, options)?;
         let layout = options.layout.unwrap_or_default();
         let opened = Self::open_layers(&layers, rule, options, layout, store, earlier)?;
-        Ok(Self { order, looked, ..opened })
+        Ok(Self { order, read_set, ..opened })
     }
 
     /// Opens planned layers and merges them by a rule.
@@ -318,8 +318,8 @@ impl<'a> Opening<'a> {
                 "{first} and {second} differ in case alone: a game takes them for one, here they are two"
             );
         }
-        let (order, looked, sources, options) = Default::default();
-        Ok(Opened { tree, store, descriptions, reasons, order, looked, sources, options })
+        let (order, read_set, sources, options) = Default::default();
+        Ok(Opened { tree, store, descriptions, reasons, order, read_set, sources, options })
     }
 }
 
@@ -339,7 +339,7 @@ fn deep_archives(archives: &HashSet<PathBuf>) -> HashMap<PathBuf, HashSet<Vec<u8
 /// The modification times of all files of a folder. A file that cannot be statted counts as older
 /// than every archive.
 fn times(folder: &LooseFolder) -> Vec<i64> {
-    let time = |file| folder.look(file).map_or(i64::MIN, |stat| stat.modified);
+    let time = |file| folder.stat(file).map_or(i64::MIN, |stat| stat.modified);
     (0..folder.names().file_count()).map(time).collect()
 }
 

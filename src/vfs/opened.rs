@@ -20,7 +20,7 @@ pub struct Opened {
     /// The load order of the games among the sources.
     pub(crate) order: LoadOrder,
     /// The files and folders that the load order depends on.
-    pub(crate) looked: ReadSet,
+    pub(crate) read_set: ReadSet,
     /// The caller's sources and options, with absolute paths, for a reopening.
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) options: OpenOptions,

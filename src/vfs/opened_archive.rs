@@ -13,7 +13,7 @@ use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::{self, About, Archive, FormatNote, Name, Options};
 use crate::system::text::count;
-use crate::tree::{Dictionary, LayerNames, TooManyNames};
+use crate::tree::{Dictionary, LayerNames, NamesTooLarge};
 
 /// What an archive's header states, and what its parser noted.
 #[derive(Debug)]
@@ -117,8 +117,8 @@ fn with_source<T>(
 /// Builds the names and tables of an archive, in parallel if it is large.
 fn names_and_tables(
     archive: &Archive<'_>,
-    names: impl FnOnce() -> Result<LayerNames, TooManyNames>,
-) -> (Result<LayerNames, TooManyNames>, LayerTables) {
+    names: impl FnOnce() -> Result<LayerNames, NamesTooLarge>,
+) -> (Result<LayerNames, NamesTooLarge>, LayerTables) {
     if archive.files.len() < PARALLEL_FROM {
         return (names(), LayerTables::new(archive));
     }

@@ -182,7 +182,7 @@ impl OpenOptions {
 
     /// Merges two sets of options. `self` outranks `lower`. Lists are joined, with those of `lower`
     /// first.
-    pub(crate) fn over(self, lower: Self) -> Self {
+    pub(crate) fn merged_over(self, lower: Self) -> Self {
         Self {
             encoding: self.encoding.or(lower.encoding),
             force: self.force || lower.force,
@@ -263,7 +263,11 @@ pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
 
 /// `true` for an option without a value. `force=no` is refused, because it reads like `force` off.
 pub(crate) fn flag(value: &str) -> Result<bool, String> {
-    if value.is_empty() { Ok(true) } else { Err("the option takes no value; leave it out to turn it off".into()) }
+    if value.is_empty() {
+        Ok(true)
+    } else {
+        Err("the option takes no value; leave it out to turn it off".into())
+    }
 }
 
 /// Finds a value by its name, in any case.

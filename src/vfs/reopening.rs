@@ -10,7 +10,7 @@ use super::reuse::Reuse;
 use super::sources::profile::Profile;
 use super::sources::resolve::is_game;
 use super::sources::source_set::SourceSet;
-use crate::system::covered::{uncovered, without_links};
+use crate::system::covered::{resolve_links, uncovered};
 
 /// The sources and options of a mount. All paths are absolute, because the daemon leaves the folder
 /// that it was started in.
@@ -74,7 +74,7 @@ impl Reopening {
 /// Resolves the links of a path that lead into the mount, so that [`uncovered`] recognises the
 /// path.
 fn past_mount(path: &Path) -> PathBuf {
-    let found = without_links(path, |_, _| {});
+    let found = resolve_links(path, |_, _| {});
     if matches!(uncovered(&found), Cow::Owned(_)) { found } else { path.to_owned() }
 }
 

@@ -22,12 +22,12 @@ pub(crate) struct Reuse<'a> {
     is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
     /// Whether to take archives that seem to be half written.
     takes_unfinished: bool,
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<KeptSource>>,
 }
 
 /// A source that could not be opened again, and is kept as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct KeptSource {
     /// What is wrong, with the path of the source.
     pub(crate) what: String,
     /// Whether the source may be an archive that is still being written.
@@ -54,7 +54,7 @@ impl<'a> Reuse<'a> {
     }
 
     /// The sources that could not be opened so far, without duplicates.
-    pub(crate) fn kept(self) -> Vec<Kept> {
+    pub(crate) fn kept(self) -> Vec<KeptSource> {
         let mut kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
         kept.sort_unstable_by(|a, b| a.what.cmp(&b.what));
         kept.dedup();
@@ -75,7 +75,7 @@ impl<'a> Reuse<'a> {
             Ok(_) => (format!("{} is not whole yet", path.display()), true),
             Err(error) => (error.to_string(), false),
         };
-        self.note(Kept { what, is_unfinished, is_folder: false });
+        self.note(KeptSource { what, is_unfinished, is_folder: false });
         let store = &self.opened.store;
         let named = store.layers_at(path).filter(|&layer| !store.is_folder(layer));
         // An archive that is named twice has two layers. Takes the one in the same folder,
@@ -105,7 +105,7 @@ impl<'a> Reuse<'a> {
     /// The mounted folder, in place of one that could not be walked. If the folder has two layers,
     /// takes the one that shows the same part.
     pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<LooseFolder>> {
-        self.note(Kept { what: error.to_string(), is_unfinished: false, is_folder: true });
+        self.note(KeptSource { what: error.to_string(), is_unfinished: false, is_folder: true });
         let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
         let store = &self.opened.store;
         let mut folders = store.layers_at(path).filter_map(|layer| store.folder(layer));
@@ -142,7 +142,7 @@ impl<'a> Reuse<'a> {
             || !is_written(&archive.path)
     }
 
-    fn note(&self, kept: Kept) {
+    fn note(&self, kept: KeptSource) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
     }
 }

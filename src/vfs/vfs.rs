@@ -13,7 +13,7 @@ use super::opened::Opened;
 use super::options::OpenOptions;
 use super::patterns::Patterns;
 use super::reopening::Reopening;
-use super::reuse::{Kept, Reuse};
+use super::reuse::{KeptSource, Reuse};
 use super::sources::source_set::SourceSet;
 use crate::content::Store;
 use crate::game::{LoadOrder, PlanNote};
@@ -161,7 +161,7 @@ impl Vfs {
         self.open_again().map(|(opened, _)| opened)
     }
 
-    fn open_again(&self) -> Result<(Opened, Vec<Kept>), OpenError> {
+    fn open_again(&self) -> Result<(Opened, Vec<KeptSource>), OpenError> {
         let reuse = Reuse::new(&self.opened, &|_| false, true);
         let opened = Reopening::again(&self.opened).open(&reuse)?;
         let Opened { sources, options, .. } = &*self.opened;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Minimum time between two polls.
 const INTERVAL: Duration = Duration::from_secs(3);
 /// The time between two polls is at least this many times the duration of a poll.
-const PART: u32 = 20;
+const POLL_PAUSE_FACTOR: u32 = 20;
 
 /// The polled folders, each with its last signature.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Polled {
     }
 
     /// Polls the folders if that is due. Returns those that changed.
-    pub(super) fn look(&mut self, now: Instant) -> Vec<Arc<Path>> {
+    pub(super) fn poll(&mut self, now: Instant) -> Vec<Arc<Path>> {
         let mut changed = Vec::new();
         if self.next.is_none_or(|next| now < next) {
             return changed;
@@ -59,7 +59,7 @@ impl Polled {
             }
         }
         let took = now.elapsed();
-        self.next = Some(Instant::now() + INTERVAL.max(took.saturating_mul(PART)));
+        self.next = Some(Instant::now() + INTERVAL.max(took.saturating_mul(POLL_PAUSE_FACTOR)));
         changed
     }
 }

@@ -149,7 +149,7 @@ impl Watcher {
                 Err(errno) => return Err(errno.into()),
             }
             let is_readable = !events[0].revents().is_empty();
-            let seen = self.polled.look(Instant::now());
+            let seen = self.polled.poll(Instant::now());
             let is_changed = self.read_events()? | !seen.is_empty();
             seen.into_iter().for_each(|folder| self.changed.add(folder));
             let is_over = until.is_some_and(|until| Instant::now() >= until);

@@ -216,7 +216,7 @@ fn the_cache_is_back_at_its_budget_after_many_readers_of_many_files() {
     // all fit into the cache.
     let decoded: u64 = (0..FILES).map(|n| content(n).len() as u64).sum();
     assert!(opened.store.decoded_bytes() <= decoded + 600 * 64 * KIB, "decoded again and again");
-    assert!(opened.store.cached_bytes().0 > MIB && opened.store.is_to_be_trimmed());
+    assert!(opened.store.cached_bytes().0 > MIB && opened.store.needs_trim());
     while opened.store.cached_bytes().0 > MIB {
         opened.store.trim();
         thread::yield_now();

@@ -37,7 +37,7 @@ fn bad() -> Tes4File {
 
 fn beyond() -> Vec<Case> {
     const SAYS: &str = "its data lies beyond the end of the archive";
-    let case = |what, archive| Case { what, archive, reason: Reason::Beyond, says: SAYS };
+    let case = |what, archive| Case { what, archive, reason: Reason::BeyondEnd, says: SAYS };
     vec![
         case("stored, beyond the end", tes4(104, 0, bad().record_offset(0x7000_0000))),
         case("packed, beyond the end", tes4(104, PACKED, bad().record_offset(0x7000_0000))),
@@ -48,7 +48,7 @@ fn beyond() -> Vec<Case> {
 }
 
 fn sizes() -> Vec<Case> {
-    let case = |what, archive, claim, says| Case { what, archive, reason: Reason::Size(claim), says };
+    let case = |what, archive, claim, says| Case { what, archive, reason: Reason::UnpackedSize(claim), says };
     let bytes = || noise(1, 100);
     let gib = "it claims to unpack to 1073741824 bytes, which is more than its data can hold or we can";
     let all = "it claims to unpack to 4294967295 bytes, which is more than its data can hold or we can";
@@ -63,7 +63,7 @@ fn sizes() -> Vec<Case> {
 
 fn packed_lengths() -> Vec<Case> {
     let says = "its data takes 1053656 bytes, which is more than what it becomes can need or we can hold";
-    let case = |what, archive| Case { what, archive, reason: Reason::Packed(1_053_656), says };
+    let case = |what, archive| Case { what, archive, reason: Reason::PackedSize(1_053_656), says };
     let long = [pack::zlib(&text(1, 5_000)), vec![0; 2 << 20]].concat();
     let long = &long[..1_053_656 - 4];
     let chunk = Chunk::packed([long, &[0; 4]].concat(), 5_000);
@@ -128,8 +128,11 @@ fn each_kind_of_bad_entry_gives_its_reason_and_the_others_stay_readable() {
         let opened = Opened::one(&archive);
         let id = opened.id("f/bad.txt");
         assert!(opened.store.size(id) > 0, "{what}: a bad file looks like a sound empty one");
-        let reason =
-            if says.starts_with("it claims to unpack to 5000 ") { Reason::Size(5000) } else { reason };
+        let reason = if says.starts_with("it claims to unpack to 5000 ") {
+            Reason::UnpackedSize(5000)
+        } else {
+            reason
+        };
         // A part, the whole file, a copy and a check all give the same fault.
         let error = opened.read("f/bad.txt", 0, 10).expect_err(what);
         assert_eq!(error.reason, reason, "{what}");
@@ -217,7 +220,10 @@ fn salvage_does_not_make_up_bytes_that_are_missing() {
         let mut opened = Opened::one(&archive);
         opened.store = opened.store.with_salvage(true);
         let error = opened.whole("f/bad.txt").expect_err(what);
-        assert!(error.reason == reason || matches!(error.reason, Reason::Size(5000)), "{what}: {error}");
+        assert!(
+            error.reason == reason || matches!(error.reason, Reason::UnpackedSize(5000)),
+            "{what}: {error}"
+        );
         assert!(opened.store.take_salvaged(error.entry).is_none(), "{what}");
     }
 }
@@ -230,9 +236,9 @@ fn the_bytes_that_are_there_of_a_truncated_stored_file_stay_readable() {
     assert!(opened.read("f/bad.txt", 4_000, 1_000).unwrap() == text(1, 5_000)[4_000..]);
     let end = archive.len() as u64;
     for offset in [end, 0x00FF_FFFF] {
-        assert_eq!(opened.read("f/bad.txt", offset, 1).unwrap_err().reason, Reason::Beyond, "{offset}");
+        assert_eq!(opened.read("f/bad.txt", offset, 1).unwrap_err().reason, Reason::BeyondEnd, "{offset}");
     }
-    assert_eq!(opened.store.check(opened.id("f/bad.txt")).unwrap_err().reason, Reason::Beyond);
+    assert_eq!(opened.store.check(opened.id("f/bad.txt")).unwrap_err().reason, Reason::BeyondEnd);
 }
 
 #[test]
@@ -241,7 +247,7 @@ fn an_extent_above_the_limit_is_refused() {
     let limits = Limits { extent: 1 << 20, ..Limits::default() };
     let opened = Opened::new(&[&archive], 64 << 20, limits);
     let error = opened.read("0/f/bad.txt", 0, 10).unwrap_err();
-    assert_eq!(error.reason, Reason::Size(2 << 20));
+    assert_eq!(error.reason, Reason::UnpackedSize(2 << 20));
     assert_eq!((opened.store.decoded_bytes(), opened.store.cached_bytes().0), (0, 0));
 }
 

@@ -19,7 +19,7 @@ fn looked_at(disk: &Disk) -> LooseFolder {
         let file = fs::File::options().write(true).open(disk.path("root").join(path)).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     }
-    (0..folder.names().file_count()).for_each(|file| assert!(folder.look(file).is_ok()));
+    (0..folder.names().file_count()).for_each(|file| assert!(folder.stat(file).is_ok()));
     folder
 }
 
@@ -71,6 +71,6 @@ fn folders_are_told_in_which_a_file_is_not_what_it_was() {
     assert_eq!(folder.stale_folders(|it| it == x || it == y), std::slice::from_ref(&y));
     assert_eq!(folder.stale_folders(|it| it != x), [disk.path("beside"), y.clone(), z]);
     let amid_a_write = disk.scan();
-    amid_a_write.look(number(&amid_a_write, "y/b")).unwrap();
+    amid_a_write.stat(number(&amid_a_write, "y/b")).unwrap();
     assert_eq!(amid_a_write.stale_folders(|_| true), [y]);
 }

@@ -79,7 +79,7 @@ fn number(folder: &LooseFolder, path: &str) -> u32 {
 /// Reads a whole file as text.
 fn read(folder: &LooseFolder, path: &str) -> String {
     let file = number(folder, path);
-    let mut bytes = vec![0; folder.look(file).unwrap().size as usize];
+    let mut bytes = vec![0; folder.stat(file).unwrap().size as usize];
     folder.read_exact_at(file, &mut bytes, 0).unwrap();
     text(bytes)
 }

@@ -27,7 +27,7 @@ fn nothing_is_known_of_a_file_before_somebody_looks() {
     File::open(disk.path("root/a")).unwrap().set_times(FileTimes::new().set_modified(time)).unwrap();
     let folder = disk.scan();
     assert!(folder.known(0).is_none() && !folder.is_all_known());
-    let stat = folder.look(0).unwrap();
+    let stat = folder.stat(0).unwrap();
     assert_eq!((stat.size, stat.modified), (6, 1_000_000_000_000_000_005));
     assert_eq!(folder.known(0), Some(stat));
     assert!(folder.known(1).is_none());
@@ -38,7 +38,7 @@ fn assert_changed(what: &str, act: impl Fn(&Disk)) {
         let disk = Disk::new(&["root/file", "root/other", "beside"]);
         let folder = disk.scan();
         let file = number(&folder, "file");
-        folder.look(file).unwrap();
+        folder.stat(file).unwrap();
         if is_open {
             assert_eq!(read(&folder, "file"), "root/file");
         }
@@ -88,7 +88,7 @@ fn a_pipe_that_came_in_place_of_a_file_does_not_block() {
     fs::remove_file(disk.path("root/file")).unwrap();
     mknodat(CWD, disk.path("root/file"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     assert!(matches!(folder.read_exact_at(0, &mut [0; 1], 0), Err(FileFault::Changed)));
-    assert!(matches!(folder.look(0), Err(FileFault::Changed)));
+    assert!(matches!(folder.stat(0), Err(FileFault::Changed)));
 }
 
 #[test]

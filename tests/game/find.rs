@@ -405,7 +405,7 @@ fn places_that_were_looked_at_are_named() {
     for place in
         [STEAM, ".config/heroic", ".config/lutris/games", ".local/share/bottles/bottles", ".wine", "Games"]
     {
-        assert!(found.looked.contains(&home.path(place)), "{place}");
+        assert!(found.searched.contains(&home.path(place)), "{place}");
     }
     assert_eq!(found.unusable, []);
 }

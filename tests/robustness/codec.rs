@@ -8,7 +8,7 @@
 
 use std::fmt::Debug;
 
-use bsafs::content::codec::{DecodeError, decode, has_prefix, most, prefix};
+use bsafs::content::codec::{DecodeError, decode, has_prefix, max_unpacked, prefix};
 use bsafs::format::Codec;
 
 /// The codecs, in the order of their numbers in an input.
@@ -44,7 +44,10 @@ pub fn run(input: &[u8]) -> bool {
         assert!(error.to_string().len() < 200, "{error}");
     }
     let is_whole = is_whole(&decoded);
-    assert!(!is_whole || size as u64 <= most(codec, payload.len() as u64), "{size} bytes of {codec:?}");
+    assert!(
+        !is_whole || size as u64 <= max_unpacked(codec, payload.len() as u64),
+        "{size} bytes of {codec:?}"
+    );
 
     for len in [size.min(PREFIX_MAX), size.min(64)] {
         let all = prefix_of(codec, payload, len);
@@ -66,7 +69,11 @@ fn prefix_of(codec: Codec, payload: &[u8], len: usize) -> Option<Vec<u8>> {
     let valid = |decoded: &Result<usize, _>| *decoded.as_ref().unwrap_or(&0);
     let (decoded, bytes) = into_buffers(len, |out| prefix(codec, payload, out), valid);
     assert!(bytes.is_empty() || has_prefix(codec), "{codec:?} has no prefix");
-    assert!(bytes.len() as u64 <= most(codec, payload.len() as u64), "{} bytes of {codec:?}", bytes.len());
+    assert!(
+        bytes.len() as u64 <= max_unpacked(codec, payload.len() as u64),
+        "{} bytes of {codec:?}",
+        bytes.len()
+    );
     decoded.is_ok().then_some(bytes)
 }
 

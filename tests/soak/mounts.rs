@@ -136,7 +136,7 @@ impl Mount {
 
     /// Fails all requests, including pending ones. Only this helps if a killed daemon does not end.
     fn abort(&self) {
-        let Some(mounted) = mountinfo::mounted_at(&self.root).filter(|it| it.is_ours()) else { return };
+        let Some(mounted) = mountinfo::mounted_at(&self.root).filter(|it| it.is_bsafs()) else { return };
         // Only root can unmount by force. The abort needs a mounted fusectl.
         let _ = rustix::mount::unmount(&self.root, UnmountFlags::FORCE | UnmountFlags::NOFOLLOW);
         let minor = mounted.device.rsplit_once(':').map_or("", |it| it.1);
@@ -192,7 +192,7 @@ impl Mount {
     pub(crate) fn end_at_once(&self) {
         self.signal(Signal::KILL);
         let _ = self.wait_for_killed();
-        while mountinfo::mounted_at(&self.root).is_some_and(|it| it.is_ours()) {
+        while mountinfo::mounted_at(&self.root).is_some_and(|it| it.is_bsafs()) {
             if run(Command::new(&self.bsafs).args(["umount", "--lazy"]).arg(&self.root)).is_err() {
                 break;
             }

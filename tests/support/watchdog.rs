@@ -109,11 +109,11 @@ fn end(tests: &[Test], limit: Duration) -> ! {
 fn daemons() -> Vec<Pid> {
     let (name, value) = mark();
     let mark = format!("{name}={value}");
-    let is_ours = |folder: &Path| {
+    let is_bsafs = |folder: &Path| {
         let environment = fs::read(folder.join("environ")).unwrap_or_default();
         environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes())
     };
     let number = |name: OsString| name.to_str()?.parse().ok().and_then(Pid::from_raw);
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.filter(|it| is_ours(&it.path())).filter_map(|it| number(it.file_name())).collect()
+    processes.filter(|it| is_bsafs(&it.path())).filter_map(|it| number(it.file_name())).collect()
 }

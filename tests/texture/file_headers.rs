@@ -1,6 +1,6 @@
 //! Reading texture headers: those that bsafs writes, those of other programs, and damaged ones.
 
-use bsafs::texture::file_header::{FileHeader, HeaderError, Pixels, SIDE_MAX};
+use bsafs::texture::file_header::{FileHeader, HeaderError, SIDE_MAX, TexelFormat};
 use bsafs::texture::pixel_format::{Legacy, pixel_format};
 use bsafs::texture::{dds, gnf, xbox};
 
@@ -23,8 +23,8 @@ fn every_header_that_is_written_is_read() {
         assert_eq!((read.width, read.height, read.mips, read.depth), (300, 20, 9, 1), "{}", format.name);
         assert_eq!(read.len, texture.header_len(), "{}", format.name);
         match (read.pixels, format.legacy) {
-            (Pixels::Format(value), _) => assert_eq!(value, format.value),
-            (Pixels::Masks(read), Legacy::Masks(_, bits, masks)) => {
+            (TexelFormat::Format(value), _) => assert_eq!(value, format.value),
+            (TexelFormat::Masks(read), Legacy::Masks(_, bits, masks)) => {
                 assert_eq!((read.bytes * 8, read.masks), (bits, masks), "{}", format.name);
             }
             other => panic!("{}: {other:?}", format.name),
@@ -50,7 +50,7 @@ fn headers_of_consoles_are_read() {
     let bytes = gnf::Descriptor(descriptor).header(0x1000);
     let read = FileHeader::parse(&bytes).unwrap();
     assert_eq!((read.len, read.width, read.height, read.mips), (256, 1024, 512, 11));
-    assert_eq!((read.pixels, read.tile_mode), (Pixels::Format(71), Some(13)));
+    assert_eq!((read.pixels, read.tile_mode), (TexelFormat::Format(71), Some(13)));
     assert_eq!(FileHeader::parse(&bytes[..40]), Err(HeaderError::Short));
     let mut unknown = bytes;
     unknown[22] = 0xFF;
@@ -64,13 +64,13 @@ fn headers_of_consoles_are_read() {
 fn formats_that_other_programs_write_are_known() {
     for (code, format) in [(b"ATI1", 80), (b"ATI2", 83), (b"DXT2", 74), (b"DXT4", 77), (b"BC5S", 84)] {
         let read = changed(77, 84, u32::from_le_bytes(*code)).unwrap();
-        assert_eq!(read.pixels, Pixels::Format(format));
+        assert_eq!(read.pixels, TexelFormat::Format(format));
     }
-    assert_eq!(changed(77, 84, 116).unwrap().pixels, Pixels::Format(2), "a number of D3DFORMAT");
+    assert_eq!(changed(77, 84, 116).unwrap().pixels, TexelFormat::Format(2), "a number of D3DFORMAT");
     // L8 with a mask for alpha, but without the flag for alpha.
     let mut bytes = texture(61).header();
     bytes[104] = 0xFF;
-    let Pixels::Masks(masks) = FileHeader::parse(&bytes).unwrap().pixels else { panic!() };
+    let TexelFormat::Masks(masks) = FileHeader::parse(&bytes).unwrap().pixels else { panic!() };
     assert_eq!((masks.masks, masks.is_luminance), ([0xFF, 0, 0, 0], true));
 }
 

@@ -40,7 +40,7 @@ impl Complete {
         let expected = Expected::at_end(bsafs, &before, &word.text);
         let mut candidates = sorted(expected.candidates(&word.text));
         if self.shell == Shell::Bash && word.quotes.is_some() {
-            candidates = followed(&expected, candidates);
+            candidates = descend_single_folder(&expected, candidates);
         }
         let mut out = raw_stdout();
         match self.shell {
@@ -62,7 +62,7 @@ fn sorted(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
 
 /// Replaces a single folder by its content, because readline closes the quotes after a single
 /// candidate.
-fn followed(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+fn descend_single_folder(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     for _ in 0..FOLLOWED_MAX {
         let [only] = &candidates[..] else { break };
         let below = if only.text.ends_with(b"/") { expected.candidates(&only.text) } else { Vec::new() };

@@ -79,7 +79,7 @@ struct LayerName {
 
 /// A conflict, as JSON.
 #[derive(Serialize)]
-struct Line {
+struct JsonConflict {
     path: String,
     winner: LayerName,
     hidden: Vec<LayerName>,
@@ -149,7 +149,7 @@ impl Conflicts {
 
     fn write_json(&self, out: &mut impl Write, found: &Found, is_asked: &[bool]) -> io::Result<()> {
         for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
-            let line = Line {
+            let line = JsonConflict {
                 path: winner.path(),
                 winner: layer_name(&winner.layer()),
                 hidden: hidden.iter().map(|file| layer_name(&file.layer())).collect(),

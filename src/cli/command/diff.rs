@@ -70,7 +70,7 @@ struct Counts {
 
 /// A file, as JSON.
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonDifference<'a> {
     path: &'a str,
     change: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +107,7 @@ impl Diff {
             }
             if self.json {
                 let (a, b) = (before.as_ref().map(side), after.as_ref().map(side));
-                write_json(&mut out, &Line { path, change: name(change), a, b })?;
+                write_json(&mut out, &JsonDifference { path, change: name(change), a, b })?;
             } else if let Some(mark) = mark(change) {
                 writeln!(out, "{mark} {path}")?;
             }

@@ -31,7 +31,7 @@ const PLUGINS: [&str; 6] = [".ESM", ".ESP", ".ESL", ".OMWGAME", ".OMWADDON", ".O
 
 /// A game, as JSON. Paths that are not UTF-8 contain replacement characters.
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonGame<'a> {
     game: &'a str,
     name: &'a str,
     store: &'a str,
@@ -87,11 +87,11 @@ impl Games {
     }
 }
 
-fn line<'a>(disk: &Disk, installation: &'a Installation) -> Line<'a> {
+fn line<'a>(disk: &Disk, installation: &'a Installation) -> JsonGame<'a> {
     let data_dir = disk.find_folder(&installation.folder, installation.title.data);
     let names = data_dir.as_deref().and_then(|folder| disk.names(folder).ok()).unwrap_or_default();
     let is_plugin = |name: &&str| PLUGINS.iter().any(|it| fold(name).ends_with(it));
-    Line {
+    JsonGame {
         game: installation.title.id,
         name: installation.title.name,
         store: installation.store.as_str(),
@@ -106,7 +106,7 @@ fn line<'a>(disk: &Disk, installation: &'a Installation) -> Line<'a> {
     }
 }
 
-fn write_lines(out: &mut impl Write, line: &Line<'_>) -> std::io::Result<()> {
+fn write_lines(out: &mut impl Write, line: &JsonGame<'_>) -> std::io::Result<()> {
     let store = match line.store {
         "unknown" => "unknown store".to_owned(),
         store => store.to_owned(),

@@ -38,7 +38,7 @@ pub(crate) struct List {
 
 /// A line of `--json`.
 #[derive(Serialize)]
-struct Line {
+struct JsonFile {
     path: String,
     size: u64,
     packed: u64,
@@ -76,10 +76,10 @@ impl List {
     }
 }
 
-fn line(file: &VfsFile) -> Line {
+fn line(file: &VfsFile) -> JsonFile {
     // Read the size first: packed_size() of a loose file is the size that was read.
     let size = file.shown_size();
-    Line {
+    JsonFile {
         path: file.path(),
         size,
         packed: file.packed_size(),

@@ -128,7 +128,7 @@ impl Mount {
         // If the foreground process made the mount, that process also unmounts it.
         match passed.filter(|_| served.is_err() && detach::passed_mount().is_none()) {
             None => served,
-            Some(passed) => served.map_err(|failure| take_away(&passed, failure)),
+            Some(passed) => served.map_err(|failure| unmount_passed(&passed, failure)),
         }
     }
 
@@ -304,7 +304,7 @@ fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
 
 /// Unmounts a mount that another program made, after a failure to serve it. If that takes more
 /// rights, the message says how to unmount it.
-fn take_away(passed: &PassedMount, failure: Failure) -> Failure {
+fn unmount_passed(passed: &PassedMount, failure: Failure) -> Failure {
     match unmount(&passed.mountpoint, true) {
         Ok(()) => failure,
         Err(_) => {

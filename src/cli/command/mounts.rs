@@ -46,7 +46,7 @@ impl Mounts {
         for (mounted, answer) in &mounts {
             let shown = overlay::shown(mounted);
             match self.json {
-                true => write_json(&mut out, &Line::new(mounted, &shown, answer, &holders))?,
+                true => write_json(&mut out, &JsonMount::new(mounted, &shown, answer, &holders))?,
                 false => write(&mut out, mounted, &shown, answer, holders.of(&shown.device))?,
             }
         }
@@ -62,7 +62,7 @@ impl Mounts {
 
 /// A mount, as JSON.
 #[derive(Debug, Serialize)]
-struct Line<'a> {
+struct JsonMount<'a> {
     /// Bytes that are not UTF-8 are replaced.
     mountpoint: String,
     /// `alive`, or why the status is unknown: `dead`, `hangs`, `refused`, `covered`, `failed`.
@@ -85,7 +85,7 @@ struct Line<'a> {
     all_processes: bool,
 }
 
-impl<'a> Line<'a> {
+impl<'a> JsonMount<'a> {
     fn new(mounted: &'a MountEntry, shown: &MountEntry, answer: &'a Answer, holders: &'a Holders) -> Self {
         let status = match answer {
             Answer::Status(status) => Some(&**status),

@@ -36,7 +36,7 @@ use crate::vfs::sources::resolve::is_game;
 /// umount SOURCE` ends it before. Where no terminal is connected, errors are shown on the desktop.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct DesktopOpen {
+pub(crate) struct Open {
     /// Whatever `bsafs mount` takes as sources, of several the last wins; or the folder of a mount
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
@@ -58,7 +58,7 @@ const OPENER_TIME: Duration = Duration::from_secs(2);
 /// How long a mount may take. A game on a slow disk takes a minute.
 const MOUNT_TIME: Duration = Duration::from_secs(600);
 
-impl DesktopOpen {
+impl Open {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let opened = self.find_or_mount().and_then(|mountpoint| {
             if !is_quiet {
@@ -81,7 +81,7 @@ impl DesktopOpen {
             && !is_game(path)
         {
             let mountpoint = resolve_mountpoint(path);
-            if let Some(mounted) = mountinfo::mounted_at(&mountpoint).filter(MountEntry::is_ours) {
+            if let Some(mounted) = mountinfo::mounted_at(&mountpoint).filter(MountEntry::is_bsafs) {
                 return check_alive(&mounted).map(|()| mountpoint);
             }
         }
@@ -233,7 +233,7 @@ fn check_alive(mounted: &MountEntry) -> Result<(), Failure> {
 fn check_not_ours(folder: &Path) -> Result<(), Failure> {
     let resolved = resolve_mountpoint(folder);
     let mounted =
-        mountinfo::mounts().into_iter().find(|it| it.is_ours() && resolved.starts_with(&it.mountpoint));
+        mountinfo::mounts().into_iter().find(|it| it.is_bsafs() && resolved.starts_with(&it.mountpoint));
     mounted.map_or(Ok(()), |mounted| {
         let mountpoint = mounted.mountpoint.display();
         let what = format!(

@@ -38,7 +38,7 @@ pub(crate) struct Order {
 #[derive(Serialize)]
 struct Document<'a> {
     game: &'a str,
-    layers: Vec<Layer<'a>>,
+    layers: Vec<JsonLayer<'a>>,
     notes: Vec<Remark<'a>>,
     precedence: Precedence<'a>,
     confidence: &'a str,
@@ -50,7 +50,7 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Layer<'a> {
+struct JsonLayer<'a> {
     kind: &'a str,
     path: String,
     why: &'a str,
@@ -103,7 +103,7 @@ fn document(order: &LoadOrder) -> Document<'_> {
     Document {
         game: order.game,
         layers: (order.layers.iter())
-            .map(|it| Layer { kind: it.what.as_str(), path: layer(it), why: &it.why })
+            .map(|it| JsonLayer { kind: it.what.as_str(), path: layer(it), why: &it.why })
             .collect(),
         notes: (order.notes.iter())
             .map(|it| Remark { code: it.code.as_str(), subject: &it.subject, text: &it.text })

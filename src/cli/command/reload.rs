@@ -64,7 +64,7 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
         .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
     // SIGUSR1 would end any other process: one with the same number in another container, or a
     // later one.
-    if status(path)?.pid != before.pid || !is_ours(before.pid) {
+    if status(path)?.pid != before.pid || !is_daemon(before.pid) {
         return Err(cannot(format!("process {} is not its daemon; is it in a container?", before.pid)));
     }
     pidfd_send_signal(&daemon, Signal::USR1)
@@ -87,7 +87,7 @@ fn status(path: &Path) -> Result<fs::DaemonStatus, Failure> {
 }
 
 /// Whether a process runs bsafs, by the name under which it was started.
-fn is_ours(pid: u32) -> bool {
+fn is_daemon(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let name = line.split(|&byte| byte == 0).next().unwrap_or_default();
     Path::new(OsStr::from_bytes(name))

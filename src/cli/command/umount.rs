@@ -92,7 +92,7 @@ impl Umount {
             if below.as_ref().is_some_and(|below| !path.starts_with(below)) {
                 continue;
             }
-            if !is_callers(&mounted) {
+            if !may_unmount(&mounted) {
                 log::info!("{}: it is another user's mount, and stays", path.display());
                 continue;
             }
@@ -108,7 +108,7 @@ impl Umount {
     /// Ends a mount, and waits until its daemon has ended. `path` is the user's name for the mount.
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
         check_ours(path, &mounted.mountpoint)?;
-        let overlay = overlay::over(mounted);
+        let overlay = overlay::overlay_of(mounted);
         // The daemon ends its own mount when the overlay is gone.
         let ended = overlay.as_ref().unwrap_or(mounted);
         unmount_free(ended, self.lazy).map_err(|error| {
@@ -186,7 +186,8 @@ fn remove_left(mountpoint: &Path) {
 fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     let mountpoint = resolve_mountpoint(path);
     let is_there = !is_game(path) && mountinfo::mounted_at(&mountpoint).is_some();
-    let found = if is_there { overlay::ours_at(&mountpoint) } else { overlay::left_of(&mountpoint) };
+    let found =
+        if is_there { overlay::bsafs_mount_at(&mountpoint) } else { overlay::leftover_of(&mountpoint) };
     if let Some(mounted) = found {
         let answer = status::ask(&mounted);
         return Ok((mounted, answer));
@@ -197,11 +198,11 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     let source = mounted_source(path);
     let mounts = status::all();
     let is_of_source = |(mounted, answer): &(MountEntry, Answer)| match answer {
-        Answer::Status(status) => is_callers(mounted) && status.sources.iter().any(|it| it.is_same(&source)),
+        Answer::Status(status) => may_unmount(mounted) && status.sources.iter().any(|it| it.is_same(&source)),
         _ => false,
     };
     let is_silent =
-        mounts.iter().any(|(mounted, answer)| is_callers(mounted) && matches!(answer, Answer::Hangs));
+        mounts.iter().any(|(mounted, answer)| may_unmount(mounted) && matches!(answer, Answer::Hangs));
     let mut found: Vec<(MountEntry, Answer)> = mounts.into_iter().filter(is_of_source).collect();
     match (found.pop(), found.is_empty()) {
         (Some(found), true) => Ok(found),
@@ -230,7 +231,7 @@ fn none(path: &Path, is_silent: bool) -> Failure {
 }
 
 /// Whether the user that runs this command may end a mount.
-fn is_callers(mounted: &MountEntry) -> bool {
+fn may_unmount(mounted: &MountEntry) -> bool {
     let user = rustix::process::geteuid();
     user.is_root() || mounted.owner.is_some_and(|(owner, _)| owner == user.as_raw())
 }
@@ -240,7 +241,7 @@ fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
     let path = path.display();
     match mountinfo::mounted_at(mountpoint) {
         None => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
-        Some(mounted) if !mounted.is_ours() => Err(Failure::new(
+        Some(mounted) if !mounted.is_bsafs() => Err(Failure::new(
             Exit::CannotCreate,
             format!("{path}: what is mounted there ({}) is not of bsafs; `umount` ends it", mounted.kind),
         )),

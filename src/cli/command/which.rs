@@ -113,7 +113,7 @@ fn read_provenance(path: &Path) -> Result<String, String> {
         _ => error.to_string(),
     })?;
     let path = path.canonicalize().map_err(|error| error.to_string())?;
-    let Some(mounted) = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::MountEntry::is_ours) else {
+    let Some(mounted) = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::MountEntry::is_bsafs) else {
         return match overlay::path_beneath(&path) {
             Some(Ok(beneath)) => read_provenance(&beneath),
             Some(Err(written)) => {

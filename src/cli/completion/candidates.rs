@@ -98,7 +98,7 @@ pub(crate) fn mounts(typed: &[u8]) -> Vec<Candidate> {
 
 #[cfg(feature = "mount")]
 fn mountpoints() -> BTreeSet<PathBuf> {
-    let ours = mountinfo::mounts().into_iter().filter(mountinfo::MountEntry::is_ours);
+    let ours = mountinfo::mounts().into_iter().filter(mountinfo::MountEntry::is_bsafs);
     ours.map(|mount| overlay::mountpoint(&mount)).collect()
 }
 

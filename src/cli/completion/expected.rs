@@ -77,7 +77,7 @@ impl Expected {
     /// Finds what may complete `word` after the words `before`, of which the first is the program.
     pub(crate) fn at_end(mut bsafs: Command, before: &[Vec<u8>], word: &[u8]) -> Self {
         bsafs.build();
-        let line = Line::read(&bsafs, before.get(1..).unwrap_or_default());
+        let line = ParsedLine::read(&bsafs, before.get(1..).unwrap_or_default());
         let words = |words| Self { prefix: Vec::new(), value: Value::Words(words) };
         if let Some(argument) = line.pending {
             return line.value(&bsafs, argument, word, 0);
@@ -137,7 +137,7 @@ impl Expected {
 }
 
 /// A command line, as far as it has been read.
-struct Line<'a> {
+struct ParsedLine<'a> {
     command: &'a Command,
     /// The words after the program's name.
     words: &'a [Vec<u8>],
@@ -151,7 +151,7 @@ struct Line<'a> {
     sources: Vec<&'a [u8]>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ParsedLine<'a> {
     fn read(bsafs: &'a Command, words: &'a [Vec<u8>]) -> Self {
         let (positionals, sources) = Default::default();
         let mut line = Self { command: bsafs, words, pending: None, is_escaped: false, positionals, sources };

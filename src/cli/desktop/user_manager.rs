@@ -48,7 +48,7 @@ pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
             run.arg(setting);
         }
     }
-    run.arg("--").arg(program).args(arguments.iter().map(without_variables));
+    run.arg("--").arg(program).args(arguments.iter().map(escape_dollars));
     match output_within(&mut run, Duration::from_secs(START_SECONDS + 10)) {
         Ok(Some(output)) if output.status.success() => Ok(()),
         Ok(Some(output)) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
@@ -58,7 +58,7 @@ pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
 }
 
 /// Escapes `$`, because the manager replaces `$NAME` in arguments by variables and `$$` by `$`.
-fn without_variables(argument: &OsString) -> OsString {
+fn escape_dollars(argument: &OsString) -> OsString {
     let mut bytes = Vec::with_capacity(argument.len());
     for &byte in argument.as_bytes() {
         bytes.extend_from_slice(if byte == b'$' { b"$$" } else { std::slice::from_ref(&byte) });
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_dollar_in_a_name_is_no_variable_of_the_manager() {
-        let passed = |argument: &str| without_variables(&argument.into());
+        let passed = |argument: &str| escape_dollars(&argument.into());
         assert_eq!(passed("/games/$HOME ${x}.bsa"), "/games/$$HOME $${x}.bsa");
         assert_eq!(passed("/games/a.bsa"), "/games/a.bsa");
     }

@@ -172,7 +172,10 @@ mod tests {
     fn a_flag_with_a_value_is_refused_and_not_turned_on() {
         for option in ["allow_other=no", "force=false", "static=0"] {
             let failure = parse([option]).expect_err(option);
-            assert!(failure.what.starts_with(&format!("-o {option}: the option takes no value")), "{failure:?}");
+            assert!(
+                failure.what.starts_with(&format!("-o {option}: the option takes no value")),
+                "{failure:?}"
+            );
         }
     }
 

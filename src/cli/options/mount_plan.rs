@@ -56,7 +56,7 @@ impl MountPlan {
         let order_arguments = order_arguments(sources, &options, &expanded.options);
         let mounted_sources = sources.iter().map(|source| mounted_source(source)).collect();
         let (archives, sources) = (expanded.paths, sources.to_owned());
-        let given = given.open.over(flags.open.clone());
+        let given = given.open.merged_over(flags.open.clone());
         Ok(Self {
             archives,
             sources,

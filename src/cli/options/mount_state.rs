@@ -41,7 +41,7 @@ impl MountOptions {
 
     /// Applies the flags that the user gave.
     pub(crate) fn outrank_by(&mut self, flags: &Flags) {
-        self.open = flags.open.clone().over(std::mem::take(&mut self.open));
+        self.open = flags.open.clone().merged_over(std::mem::take(&mut self.open));
         self.foreground |= flags.foreground;
         self.edit = flags.edit.clone().or_else(|| self.edit.take());
     }

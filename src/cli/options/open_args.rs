@@ -57,7 +57,7 @@ impl OpenArgs {
         OpenOptions {
             textures: self.textures,
             names: self.names.clone(),
-            ..self.source.options().over(self.parse.options())
+            ..self.source.options().merged_over(self.parse.options())
         }
     }
 

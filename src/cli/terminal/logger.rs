@@ -57,7 +57,7 @@ pub(crate) fn is_of_mount() -> bool {
 
 /// Whether the program logs its final error instead of printing it. It does if it serves a mount,
 /// or if standard error goes to the journal, which needs a priority.
-pub(crate) fn is_read() -> bool {
+pub(crate) fn logs_final_error() -> bool {
     is_of_mount() || is_for_journal()
 }
 

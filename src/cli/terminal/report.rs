@@ -24,7 +24,7 @@ pub(crate) fn report(
     edit: Option<&Path>,
 ) -> String {
     let path = mountpoint.path.display();
-    let made = if mountpoint.is_ours() { " (a new folder, which goes with the mount)" } else { "" };
+    let made = if mountpoint.is_made() { " (a new folder, which goes with the mount)" } else { "" };
     let hidden = vfs.tree().nodes().map(|node| vfs.tree().hidden(node).len()).sum::<usize>();
     let (archives, folders) = (vfs.opened().descriptions.len(), folders(vfs.store()));
     let later = if folders == 0 { "archives" } else { "layers" };

@@ -5,7 +5,7 @@ use super::method::Method;
 use super::{lz4_frame, zlib};
 
 /// Whatever the first bytes look like: the larger of the bounds of zlib and LZ4.
-pub(super) static METHOD: Method = Method { decode, prefix: None, most: 1032 };
+pub(super) static METHOD: Method = Method { decode, prefix: None, max_ratio: 1032 };
 
 /// Decodes by what the first bytes look like. Only the exact size proves the guess, so that a longer stream is refused.
 ///

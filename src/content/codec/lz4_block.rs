@@ -6,7 +6,7 @@ use super::error::{DecodeError, Quirk, damaged, ends_early};
 use super::method::Method;
 
 /// A length byte of 255 is the most that one byte can state.
-pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 255 };
+pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: 255 };
 
 /// How errors call a block.
 const STREAM: &str = "LZ4 block";

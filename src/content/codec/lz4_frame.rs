@@ -16,7 +16,7 @@ use super::lz4_block::decode_part;
 use super::method::{EXCESS_MAX, Method};
 
 /// A length byte of 255 is the most that one byte can state.
-pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 255 };
+pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: 255 };
 
 /// The first word of a frame.
 const MAGIC: u32 = 0x184d_2204;

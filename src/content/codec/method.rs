@@ -16,5 +16,5 @@ pub(super) struct Method {
     /// [`super::prefix`], where the codec can stop early.
     pub(super) prefix: Option<Prefix>,
     /// The most bytes that one packed byte can become.
-    pub(super) most: u64,
+    pub(super) max_ratio: u64,
 }

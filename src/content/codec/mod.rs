@@ -16,4 +16,4 @@ mod xmem;
 mod zlib;
 
 pub use error::{DecodeError, Quirk};
-pub use table::{decode, has_prefix, most, most_packed, prefix};
+pub use table::{decode, has_prefix, max_packed, max_unpacked, prefix};

@@ -4,10 +4,10 @@ use super::error::{DecodeError, Quirk};
 use super::method::Method;
 
 /// Bytes as they are.
-pub(super) static STORED: Method = Method { decode, prefix: Some(prefix), most: 1 };
+pub(super) static STORED: Method = Method { decode, prefix: Some(prefix), max_ratio: 1 };
 
 /// Packed in a way that is not known. No size is refused, so that the error names the true reason.
-pub(super) static UNSUPPORTED: Method = Method { decode: unsupported, prefix: None, most: u64::MAX };
+pub(super) static UNSUPPORTED: Method = Method { decode: unsupported, prefix: None, max_ratio: u64::MAX };
 
 fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     if packed.len() != out.len() {

@@ -36,13 +36,13 @@ pub fn has_prefix(codec: Codec) -> bool {
 }
 
 /// The most bytes that `packed` bytes of this codec can become; a declared size above it is impossible.
-pub fn most(codec: Codec, packed: u64) -> u64 {
-    packed.saturating_mul(method(codec).most)
+pub fn max_unpacked(codec: Codec, packed: u64) -> u64 {
+    packed.saturating_mul(method(codec).max_ratio)
 }
 
 /// The most bytes that `size` bytes may be packed into. Where data does not pack, deflate and LZ4 add at most one byte in
 /// 200; the rest is for what may follow a stream.
-pub fn most_packed(size: u32) -> u64 {
+pub fn max_packed(size: u32) -> u64 {
     const SLACK: u64 = 1 << 20;
     let size = u64::from(size);
     size + size / 64 + SLACK

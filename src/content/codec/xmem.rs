@@ -14,7 +14,7 @@ use super::error::{DecodeError, Quirk, damaged, ends_early};
 use super::method::Method;
 
 /// Two bytes are the least that a block of 32 KiB takes.
-pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: BLOCK as u64 / 2 };
+pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: BLOCK as u64 / 2 };
 
 /// The most bytes that a block becomes.
 const BLOCK: usize = 0x8000;

@@ -13,7 +13,7 @@ use super::error::{DecodeError, Quirk, Start, contradiction, damaged, ends_early
 use super::method::{EXCESS_MAX, Method};
 
 /// A match of 258 bytes costs two bits at least.
-pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), most: 1032 };
+pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: 1032 };
 
 /// Method and flags in front of the deflate stream.
 const HEADER_LEN: usize = 2;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::candidate::{self, Candidate, Met, Report};
+use super::candidate::{self, Candidate, Report, VisitedFolders};
 use super::{prefix, recognise};
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
@@ -30,11 +30,11 @@ const ON_DRIVE_C: [&str; 10] = [
 /// The folders of games in the prefixes of Bottles.
 pub(super) fn in_bottles(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let app = environment.home.join(".var/app/com.usebottles.bottles/data");
-    let mut met = Met::default();
+    let mut visited = VisitedFolders::default();
     let mut candidates = Vec::new();
     for folder in [environment.xdg_data_home.join("bottles/bottles"), app.join("bottles/bottles")] {
-        report.looked.push(folder.clone());
-        if !met.is_new_folder(report.disk, &folder) {
+        report.searched.push(folder.clone());
+        if !visited.is_new_folder(report.disk, &folder) {
             continue;
         }
         for bottle in folders_in(report.disk, &folder) {
@@ -63,14 +63,14 @@ pub(super) fn elsewhere(environment: &Environment, report: &mut Report<'_>) -> V
     let wine = environment.home.join(".wine");
     let mut candidates =
         if report.disk.is_dir(&wine.join("drive_c")) { on_drive_c(report.disk, &wine) } else { Vec::new() };
-    report.looked.push(wine);
+    report.searched.push(wine);
     for name in ["Games", "GOG Games", "games"] {
         let folder = environment.home.join(name);
         candidates.extend(folders_in(report.disk, &folder).into_iter().map(|it| {
             let prefix = prefix::with_drive_c(report.disk, &it);
             Candidate::unlisted(it, prefix)
         }));
-        report.looked.push(folder);
+        report.searched.push(folder);
     }
     candidates
 }

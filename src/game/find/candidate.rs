@@ -37,13 +37,13 @@ pub(super) struct Report<'a> {
     /// Paths that look like a game or a list of games, and why they cannot be used.
     pub(super) unusable: Vec<(PathBuf, String)>,
     /// Paths where the search looked for games, including those that do not exist.
-    pub(super) looked: Vec<PathBuf>,
+    pub(super) searched: Vec<PathBuf>,
 }
 
 impl<'a> Report<'a> {
     /// Creates an empty report.
     pub(super) fn new(disk: &'a Disk) -> Self {
-        Self { disk, unusable: Vec::new(), looked: Vec::new() }
+        Self { disk, unusable: Vec::new(), searched: Vec::new() }
     }
 
     /// Reads a list of at most `limit` bytes. Reports a list that exists but cannot be read.
@@ -72,11 +72,11 @@ impl<'a> Report<'a> {
 
 /// Folders that were visited, by device and inode number because one folder may have many paths.
 #[derive(Debug, Default)]
-pub(super) struct Met {
+pub(super) struct VisitedFolders {
     identities: HashSet<(u64, u64)>,
 }
 
-impl Met {
+impl VisitedFolders {
     /// Whether a folder exists and was not visited before. Marks it as visited.
     pub(super) fn is_new_folder(&mut self, disk: &Disk, path: &Path) -> bool {
         disk.identity(path).is_some_and(|it| self.identities.insert(it))

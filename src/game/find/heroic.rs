@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::candidate::{self, Candidate, Met, Report};
+use super::candidate::{self, Candidate, Report, VisitedFolders};
 use super::{prefix, recognise};
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
@@ -17,11 +17,11 @@ const LIST_MAX: usize = 16 << 20;
 
 /// The folders of all games that Heroic lists.
 pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
-    let mut met = Met::default();
+    let mut visited = VisitedFolders::default();
     let mut candidates = Vec::new();
     for folder in settings_folders(environment) {
-        report.looked.push(folder.clone());
-        if met.is_new_folder(report.disk, &folder) {
+        report.searched.push(folder.clone());
+        if visited.is_new_folder(report.disk, &folder) {
             let heroic = Heroic { folder: &folder, home: &environment.home };
             heroic.gog(report, &mut candidates);
             heroic.epic(report, &mut candidates);

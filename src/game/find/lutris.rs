@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::candidate::{self, Candidate, Met, Report};
+use super::candidate::{self, Candidate, Report, VisitedFolders};
 use super::{prefix, recognise};
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
@@ -22,11 +22,11 @@ pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> 
         app.join("config/lutris/games"),
         app.join("data/lutris/games"),
     ];
-    let mut met = Met::default();
+    let mut visited = VisitedFolders::default();
     let mut candidates = Vec::new();
     for folder in folders {
-        report.looked.push(folder.clone());
-        if !met.is_new_folder(report.disk, &folder) {
+        report.searched.push(folder.clone());
+        if !visited.is_new_folder(report.disk, &folder) {
             continue;
         }
         let Ok(names) = report.disk.names(&folder) else { continue };

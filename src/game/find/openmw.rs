@@ -34,13 +34,13 @@ pub(super) fn installations(
     ];
     let mut installations = Vec::new();
     for (folder, settings) in &global {
-        report.looked.push(folder.clone());
+        report.searched.push(folder.clone());
         installations.extend(installation(report.disk, folder, settings));
     }
     if installations.is_empty() && !found.iter().any(|it| is_openmw(it.title)) {
         for settings in [user, of_flatpak] {
             installations.extend(installation(report.disk, &settings, &settings));
-            report.looked.push(settings);
+            report.searched.push(settings);
         }
     }
     installations

@@ -22,7 +22,7 @@ pub struct Found {
     /// Paths that look like a game or a list of games, and why they cannot be used.
     pub unusable: Vec<(PathBuf, String)>,
     /// Paths where the search looked for games, including those that do not exist.
-    pub looked: Vec<PathBuf>,
+    pub searched: Vec<PathBuf>,
 }
 
 /// Finds the games of a user.
@@ -49,7 +49,7 @@ pub fn find(disk: &Disk, environment: &Environment) -> Found {
     installations.extend(openmw::installations(environment, &installations, &mut report));
     report.unusable.sort();
     report.unusable.dedup();
-    Found { installations, unusable: report.unusable, looked: report.looked }
+    Found { installations, unusable: report.unusable, searched: report.searched }
 }
 
 /// Recognises the game in a folder that the user names, and adds what launchers know about it. The

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::candidate::{Candidate, Met, Report};
+use super::candidate::{Candidate, Report, VisitedFolders};
 use super::prefix;
 use crate::game::caseless;
 use crate::game::disk::Disk;
@@ -28,17 +28,17 @@ struct Library {
 
 /// The folders of all games that are in Steam's libraries.
 pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
-    let (mut roots, mut met) = (Met::default(), Met::default());
+    let (mut roots, mut visited) = (VisitedFolders::default(), VisitedFolders::default());
     let mut candidates = Vec::new();
     for root in steam_folders(environment) {
-        report.looked.push(root.clone());
+        report.searched.push(root.clone());
         if !roots.is_new_folder(report.disk, &root) {
             continue;
         }
         for library in libraries(&root, report) {
-            if met.is_new_folder(report.disk, &library.folder) {
+            if visited.is_new_folder(report.disk, &library.folder) {
                 if library.folder != root {
-                    report.looked.push(library.folder.clone());
+                    report.searched.push(library.folder.clone());
                 }
                 in_library(&library.folder, report, &mut candidates);
             } else if !report.disk.is_dir(&library.folder) {

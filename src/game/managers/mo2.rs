@@ -7,7 +7,7 @@ use crate::game::caseless::{CaselessNames, fold};
 use crate::game::disk::Disk;
 use crate::game::installation::{Installation, Overrides};
 use crate::game::note::{NoteCode, PlanNote};
-use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError, Shown};
+use crate::game::plan::load_order::{FolderFilter, LoadOrder, OrderLayer, PlanError};
 use crate::game::plan::plan_game::{Managed, plan_managed};
 use crate::game::settings::ini::Ini;
 use crate::game::settings::qsettings::QSettings;
@@ -97,7 +97,7 @@ struct Instance<'a> {
     prefix: Option<PathBuf>,
     /// Whether a mod's folder [`ROOT`] is for the game's folder.
     has_root_builder: bool,
-    shown: Shown,
+    shown: FolderFilter,
 }
 
 impl<'a> Instance<'a> {
@@ -130,7 +130,7 @@ impl<'a> Instance<'a> {
             profiles: in_base("profiles_directory", "profiles"),
             overwrite: in_base("overwrite_directory", "overwrite"),
             has_root_builder,
-            shown: Shown {
+            shown: FolderFilter {
                 only: None,
                 without_names: without_names.map(str::to_owned).collect(),
                 without_suffixes: list("skip_file_suffixes", ".mohidden"),

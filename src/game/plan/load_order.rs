@@ -40,7 +40,7 @@ pub struct OrderLayer {
     /// Why the game loads it.
     pub why: String,
     /// Which files of a folder are shown.
-    pub shown: Shown,
+    pub shown: FolderFilter,
     /// Whether the layer is a folder of a mod manager, which merges folders regardless of case.
     pub is_managed: bool,
 }
@@ -57,7 +57,7 @@ impl OrderLayer {
     }
 
     fn new(what: LayerKind, path: PathBuf, why: String) -> Self {
-        Self { what, path, why, shown: Shown::default(), is_managed: false }
+        Self { what, path, why, shown: FolderFilter::default(), is_managed: false }
     }
 }
 
@@ -82,7 +82,7 @@ impl LayerKind {
 
 /// Filter for the files of a folder. The default shows all files. Names are in lower case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct FolderFilter {
     /// Folders, with `/` between names, if the game reads loose files only below these. Three kinds
     /// of file are shown: files directly in the layer's folder, files below these folders, which
     /// beat archives, and files below top-level folders that no archive has.

@@ -16,6 +16,6 @@ mod plugin;
 mod plugin_order;
 mod ranks;
 
-pub use load_order::{LayerKind, LoadOrder, OrderLayer, PlanError, Shown};
+pub use load_order::{FolderFilter, LayerKind, LoadOrder, OrderLayer, PlanError};
 pub use plan_game::plan_game;
 pub use plugin::Header;

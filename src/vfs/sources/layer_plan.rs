@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::folder::{self, Filter, LooseFolder, LooseNames, OpenFiles};
 use crate::format::is_archive_name;
-use crate::game::{LayerKind, LoadOrder, LooseRule, Shown};
+use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule};
 use crate::system::covered::uncovered;
 use crate::vfs::error::OpenError;
 use crate::vfs::options::FolderArchives;
@@ -145,9 +145,9 @@ pub(crate) fn of_order(order: &LoadOrder, number: u16, archives: FolderArchives)
     layers
 }
 
-/// The filter for walking a folder. It ignores [`Shown::only`], which [`of_order`] turns into
+/// The filter for walking a folder. It ignores [`FolderFilter::only`], which [`of_order`] turns into
 /// layers.
-pub(crate) fn filter_of(shown: &Shown) -> Filter {
+pub(crate) fn filter_of(shown: &FolderFilter) -> Filter {
     Filter {
         not_at_root: shown.without_names.clone(),
         not_folders: shown.without_folders.clone(),

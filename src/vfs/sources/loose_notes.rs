@@ -10,7 +10,7 @@ use super::folder_case;
 use super::layer_plan::filter_of;
 use crate::folder::{self, LooseFolder, OpenFiles};
 use crate::format::Entry;
-use crate::game::{LayerKind, LoadOrder, LooseRule, NoteCode, OrderLayer, PlanNote, Shown};
+use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, NoteCode, OrderLayer, PlanNote};
 use crate::system::clock::unix_nanoseconds;
 use crate::vfs::opened_archive::{stored_path, with_archive};
 use crate::vfs::options::OpenOptions;
@@ -68,7 +68,7 @@ impl Hiding {
     }
 
     /// Notes on the files of a folder that the rule hides.
-    fn notes(&self, folder: &LooseFolder, shown: &Shown) -> Vec<PlanNote> {
+    fn notes(&self, folder: &LooseFolder, shown: &FolderFilter) -> Vec<PlanNote> {
         let text = match self.code {
             NoteCode::LooseOlder => "an archive that has it is not older: the game takes the archive's",
             _ => {
@@ -82,13 +82,13 @@ impl Hiding {
         hidden.map(|(_, path)| PlanNote::new(self.code, path, text)).collect()
     }
 
-    fn hides(&self, folder: &LooseFolder, file: u32, folded: &str, shown: &Shown) -> bool {
+    fn hides(&self, folder: &LooseFolder, file: u32, folded: &str, shown: &FolderFilter) -> bool {
         match (self.code, &shown.only) {
             (NoteCode::LooseOlder, _) => self
                 .archives
                 .newest
                 .get(folded)
-                .is_some_and(|archive| folder.look(file).is_ok_and(|stat| *archive >= stat.modified)),
+                .is_some_and(|archive| folder.stat(file).is_ok_and(|stat| *archive >= stat.modified)),
             (_, Some(named)) => self.archives.hide(folded, named),
             _ => false,
         }

@@ -49,7 +49,7 @@ pub(crate) struct OpenPlan {
     /// The load order of the games among the sources.
     pub(crate) order: LoadOrder,
     /// The files and folders that the plan depends on.
-    pub(crate) looked: ReadSet,
+    pub(crate) read_set: ReadSet,
 }
 
 /// Plans the layers of sources for opening.
@@ -74,7 +74,7 @@ pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenP
             }
         }
     }
-    Ok(OpenPlan { layers, rule, order: joined(orders), looked: disk.into_read_set() })
+    Ok(OpenPlan { layers, rule, order: joined(orders), read_set: disk.into_read_set() })
 }
 
 /// Removes the archives of a game if archives stay files. What remains is the game's merged data
@@ -321,5 +321,5 @@ pub(crate) fn looked_in(found: &Found) -> String {
         let missing = if path.is_dir() { "" } else { "  (does not exist)" };
         format!("\n  {}{missing}", path.display())
     };
-    found.looked.iter().map(line).collect()
+    found.searched.iter().map(line).collect()
 }

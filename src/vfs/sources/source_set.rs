@@ -53,7 +53,7 @@ impl SourceSet {
                 })?;
             }
         }
-        Ok(Self { paths, options: options.over(lower) })
+        Ok(Self { paths, options: options.merged_over(lower) })
     }
 
     /// A set with only this path, and with the same options.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use bsafs::content::codec::{DecodeError, Quirk, decode, has_prefix, most, prefix};
+use bsafs::content::codec::{DecodeError, Quirk, decode, has_prefix, max_unpacked, prefix};
 use bsafs::format::Codec;
 use proptest::prelude::*;
 
@@ -146,11 +146,11 @@ fn a_payload_of_an_unknown_method_is_decoded_by_its_first_bytes() {
 fn the_most_that_a_payload_can_become_is_never_exceeded() {
     let zeros = vec![0; 8 << 20];
     for (codec, packed) in payloads(&zeros) {
-        let most = most(codec, packed.len() as u64);
+        let most = max_unpacked(codec, packed.len() as u64);
         assert!(most >= zeros.len() as u64, "{codec:?} is bound to {most}");
     }
-    assert_eq!(most(Codec::Zlib, u64::MAX), u64::MAX);
-    assert_eq!(most(Codec::Stored, 7), 7);
+    assert_eq!(max_unpacked(Codec::Zlib, u64::MAX), u64::MAX);
+    assert_eq!(max_unpacked(Codec::Stored, 7), 7);
 }
 
 proptest! {

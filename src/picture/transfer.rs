@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 /// What the colour values of a pixel mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Light {
+pub(super) enum Transfer {
     /// sRGB from 0 to 1. Formats without `_SRGB` hold it too: games convert such textures
     /// themselves.
     Encoded,
@@ -22,7 +22,7 @@ const STEPS: usize = 4096;
 static LINEAR: LazyLock<Vec<f32>> =
     LazyLock::new(|| (0..=STEPS).map(|step| to_linear(step as f32 / STEPS as f32)).collect());
 
-impl Light {
+impl Transfer {
     /// Converts a stored value to the value to average.
     pub(super) fn average_of(self, stored: f32) -> f32 {
         match self {
@@ -62,25 +62,29 @@ mod tests {
     #[test]
     fn every_byte_comes_back_as_it_was() {
         for byte in 0..=u8::MAX {
-            for light in [Light::Encoded, Light::Plain] {
-                assert_eq!(light.shown(light.average_of(f32::from(byte) / 255.0)), byte, "{light:?}");
+            for transfer in [Transfer::Encoded, Transfer::Plain] {
+                assert_eq!(
+                    transfer.shown(transfer.average_of(f32::from(byte) / 255.0)),
+                    byte,
+                    "{transfer:?}"
+                );
             }
         }
     }
 
     #[test]
     fn black_and_white_average_to_the_grey_that_emits_half_the_light() {
-        assert_eq!(Light::Encoded.shown(0.5), 188);
-        assert_eq!(Light::Plain.shown(0.5), 128);
-        assert_eq!(Light::Unbounded.shown(1.0), 188);
+        assert_eq!(Transfer::Encoded.shown(0.5), 188);
+        assert_eq!(Transfer::Plain.shown(0.5), 128);
+        assert_eq!(Transfer::Unbounded.shown(1.0), 188);
     }
 
     #[test]
     fn what_is_no_number_or_infinite_is_shown_as_black_and_nearly_white() {
-        for light in [Light::Encoded, Light::Plain, Light::Unbounded] {
-            assert_eq!(light.shown(light.average_of(f32::NAN)), 0, "{light:?}");
-            assert_eq!(light.shown(light.average_of(f32::NEG_INFINITY)), 0, "{light:?}");
-            assert_eq!(light.shown(light.average_of(f32::INFINITY)), 255, "{light:?}");
+        for transfer in [Transfer::Encoded, Transfer::Plain, Transfer::Unbounded] {
+            assert_eq!(transfer.shown(transfer.average_of(f32::NAN)), 0, "{transfer:?}");
+            assert_eq!(transfer.shown(transfer.average_of(f32::NEG_INFINITY)), 0, "{transfer:?}");
+            assert_eq!(transfer.shown(transfer.average_of(f32::INFINITY)), 255, "{transfer:?}");
         }
     }
 }

@@ -11,8 +11,8 @@ use super::error::Reason;
 use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
 use super::fault_log::FaultLog;
-use super::memory::{LARGE, Memory, Share};
-use crate::archive_file::{ArchiveFile, Fault};
+use super::memory::{LARGE, MemoryLimit, Reservation};
+use crate::archive_file::{ArchiveFile, ArchiveReadError};
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 
 /// The form in which textures are shown.
@@ -107,13 +107,13 @@ impl LayerTables {
 
 /// One archive's content.
 #[derive(Debug)]
-pub(super) struct Layer {
+pub(super) struct ArchiveContent {
     /// Given to no other archive of the mount.
     pub(super) number: u32,
     pub(super) source: ArchiveFile,
     tables: LayerTables,
     /// Of large packed extents of all archives on the same device.
-    pub(super) packed_memory: Arc<Memory>,
+    pub(super) packed_memory: Arc<MemoryLimit>,
     faults: FaultLog,
     /// Extents whose prefix contradicts itself, by index: no disk will ever state their sizes.
     bad_prefixes: Mutex<HashSet<u32>>,
@@ -137,12 +137,12 @@ impl Deref for Payload {
     }
 }
 
-impl Layer {
+impl ArchiveContent {
     pub(super) fn new(
         number: u32,
         source: ArchiveFile,
         tables: LayerTables,
-        packed_memory: Arc<Memory>,
+        packed_memory: Arc<MemoryLimit>,
     ) -> Self {
         let (faults, bad_prefixes, lookups) = Default::default();
         Self { number, source, tables, packed_memory, faults, bad_prefixes, lookups }
@@ -208,7 +208,7 @@ impl Layer {
         match self.source.read_exact_at(first, extent.offset) {
             Ok(()) => Ok(self.parse_prefix(index, first)?.size),
             Err(fault) => {
-                if matches!(fault, Fault::Beyond) {
+                if matches!(fault, ArchiveReadError::Beyond) {
                     self.note_bad_prefix(index);
                 }
                 Err(fault.into())
@@ -241,7 +241,7 @@ impl Layer {
         // Length of the prefix: packed length less size.
         let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
-        Ok(self.source.read_exact_at(out, at.ok_or(Reason::Beyond)?)?)
+        Ok(self.source.read_exact_at(out, at.ok_or(Reason::BeyondEnd)?)?)
     }
 
     /// Reads the first `len` bytes of an extent's payload, or all of them if it has fewer. Waits for the device, and for
@@ -250,11 +250,11 @@ impl Layer {
         let extent = self.extent(index);
         // Checked before a buffer is made: the packed length is whatever the archive states.
         if extent.offset.saturating_add(u64::from(extent.packed)) > self.source.len() {
-            return Err(Reason::Beyond);
+            return Err(Reason::BeyondEnd);
         }
         let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
         let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
-        let mut packed = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), self.packed_share(len));
+        let mut packed = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), self.reserve_packed(len));
         self.source.read_exact_at(&mut packed, extent.offset)?;
         let start = packed.len() - self.payload(index, &packed)?.len();
         Ok(Payload { packed, start, is_all: len == u64::from(extent.packed) })
@@ -270,8 +270,8 @@ impl Layer {
     }
 
     /// A share of the memory for so many packed bytes, if these are many. Waits for other readers of the device.
-    pub(super) fn packed_share(&self, len: u64) -> Option<Share> {
-        (len >= LARGE as u64).then(|| self.packed_memory.take(len, || false))
+    pub(super) fn reserve_packed(&self, len: u64) -> Option<Reservation> {
+        (len >= LARGE as u64).then(|| self.packed_memory.reserve(len, || false))
     }
 
     /// Whether a fault of this entry is to be reported: the first of each entry, and of an outage, which concerns all

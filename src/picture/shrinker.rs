@@ -1,18 +1,18 @@
 //! Shrinks a picture. Each pixel is the average of the area that it covers.
 
 use super::image::Image;
-use super::light::Light;
+use super::transfer::Transfer;
 
 /// If the values of a channel differ by less than this, of 255, the channel shows nothing.
 const UNIFORM: u8 = 4;
 
 /// Sums up the rows of a picture, from the top, into a smaller picture.
 #[derive(Debug)]
-pub(super) struct Area {
+pub(super) struct Shrinker {
     /// Width and height of the picture in pixels.
     from: (u32, u32),
     to: (u32, u32),
-    light: Light,
+    transfer: Transfer,
     /// Whether transparent pixels have no colour.
     has_cutouts: bool,
     /// For each column of the picture: the columns of the smaller picture that it overlaps, and its
@@ -25,12 +25,12 @@ pub(super) struct Area {
     taken: u32,
 }
 
-impl Area {
+impl Shrinker {
     /// `to` must be at least 1 by 1 and not larger than `from`.
-    pub(super) fn new(from: (u32, u32), to: (u32, u32), light: Light, has_cutouts: bool) -> Self {
+    pub(super) fn new(from: (u32, u32), to: (u32, u32), transfer: Transfer, has_cutouts: bool) -> Self {
         let sums = vec![[0.0; 4]; to.0 as usize * to.1 as usize];
         let columns = (0..from.0).map(|x| shares(x, from.0, to.0)).collect();
-        Self { from, to, light, has_cutouts, columns, sums, row: vec![[0.0; 4]; to.0 as usize], taken: 0 }
+        Self { from, to, transfer, has_cutouts, columns, sums, row: vec![[0.0; 4]; to.0 as usize], taken: 0 }
     }
 
     /// Adds the next row. Rows after the last are ignored.
@@ -42,7 +42,7 @@ impl Area {
         for (columns, pixel) in self.columns.iter().zip(row) {
             let alpha = if pixel[3] > 0.0 { pixel[3].min(1.0) } else { 0.0 };
             let weight = if self.has_cutouts { alpha } else { 1.0 };
-            let [r, g, b] = [pixel[0], pixel[1], pixel[2]].map(|it| self.light.average_of(it) * weight);
+            let [r, g, b] = [pixel[0], pixel[1], pixel[2]].map(|it| self.transfer.average_of(it) * weight);
             for (to, share) in columns {
                 if let Some(sum) = self.row.get_mut(*to as usize) {
                     add(sum, [r, g, b, alpha], *share);
@@ -64,8 +64,8 @@ impl Area {
     pub(super) fn finish(self) -> Image {
         let shown = |[r, g, b, alpha]: [f32; 4]| {
             let weight = if self.has_cutouts && alpha > 0.0 { alpha } else { 1.0 };
-            let [r, g, b] = [r, g, b].map(|it| self.light.shown(it / weight));
-            [r, g, b, Light::Plain.shown(alpha)]
+            let [r, g, b] = [r, g, b].map(|it| self.transfer.shown(it / weight));
+            [r, g, b, Transfer::Plain.shown(alpha)]
         };
         let mut rgba: Vec<[u8; 4]> = self.sums.iter().copied().map(shown).collect();
         if !self.has_cutouts && !is_all_in_alpha(&rgba) {
@@ -105,8 +105,8 @@ fn shares(nth: u32, from: u32, to: u32) -> [(u32, f32); 2] {
 mod tests {
     use super::*;
 
-    fn smaller(rows: &[&[[f32; 4]]], to: (u32, u32), light: Light, has_cutouts: bool) -> Vec<[u8; 4]> {
-        let mut area = Area::new((rows[0].len() as u32, rows.len() as u32), to, light, has_cutouts);
+    fn smaller(rows: &[&[[f32; 4]]], to: (u32, u32), transfer: Transfer, has_cutouts: bool) -> Vec<[u8; 4]> {
+        let mut area = Shrinker::new((rows[0].len() as u32, rows.len() as u32), to, transfer, has_cutouts);
         rows.iter().for_each(|row| area.take(row));
         area.finish().rgba
     }
@@ -116,19 +116,20 @@ mod tests {
 
     #[test]
     fn a_picture_of_its_own_size_stays_as_it_is() {
-        let made = smaller(&[&[BLACK, WHITE], &[[0.2, 0.4, 0.6, 1.0], BLACK]], (2, 2), Light::Encoded, false);
+        let made =
+            smaller(&[&[BLACK, WHITE], &[[0.2, 0.4, 0.6, 1.0], BLACK]], (2, 2), Transfer::Encoded, false);
         assert_eq!(made, [[0, 0, 0, 255], [255; 4], [51, 102, 153, 255], [0, 0, 0, 255]]);
     }
 
     #[test]
     fn pixels_count_by_the_area_that_they_share() {
         // Three pixels become two: the middle one is in both halves.
-        let made = smaller(&[&[BLACK, WHITE, WHITE]], (2, 1), Light::Plain, false);
+        let made = smaller(&[&[BLACK, WHITE, WHITE]], (2, 1), Transfer::Plain, false);
         assert_eq!(made, [[85, 85, 85, 255], [255; 4]]);
-        let made = smaller(&[&[BLACK], &[WHITE], &[WHITE]], (1, 2), Light::Plain, false);
+        let made = smaller(&[&[BLACK], &[WHITE], &[WHITE]], (1, 2), Transfer::Plain, false);
         assert_eq!(made, [[85, 85, 85, 255], [255; 4]]);
         let checked = [BLACK, WHITE];
-        assert_eq!(smaller(&[&checked, &checked], (1, 1), Light::Encoded, false), [[188, 188, 188, 255]]);
+        assert_eq!(smaller(&[&checked, &checked], (1, 1), Transfer::Encoded, false), [[188, 188, 188, 255]]);
     }
 
     #[test]
@@ -144,22 +145,26 @@ mod tests {
 
     #[test]
     fn gloss_in_alpha_makes_no_texture_invisible() {
-        let made = smaller(&[&[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.1]]], (2, 1), Light::Plain, false);
+        let made = smaller(&[&[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.1]]], (2, 1), Transfer::Plain, false);
         assert_eq!(made, [[255, 0, 0, 255], [0, 255, 0, 255]]);
     }
 
     #[test]
     fn a_shape_that_is_in_alpha_alone_is_shown() {
-        let made = smaller(&[&[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.4]]], (2, 1), Light::Plain, false);
+        let made = smaller(&[&[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.4]]], (2, 1), Transfer::Plain, false);
         assert_eq!(made, [[255, 255, 255, 0], [255, 255, 255, 102]]);
         let same = [[1.0, 1.0, 1.0, 0.0]; 2];
-        assert_eq!(smaller(&[&same], (2, 1), Light::Plain, false), [[255; 4]; 2], "nothing would be seen");
+        assert_eq!(smaller(&[&same], (2, 1), Transfer::Plain, false), [[255; 4]; 2], "nothing would be seen");
     }
 
     #[test]
     fn transparent_pixels_of_a_cutout_do_not_darken_its_edge() {
-        let made =
-            smaller(&[&[[1.0, 0.0, 0.0, 1.0], [0.0; 4], [0.0; 4], [0.0; 4]]], (2, 1), Light::Encoded, true);
+        let made = smaller(
+            &[&[[1.0, 0.0, 0.0, 1.0], [0.0; 4], [0.0; 4], [0.0; 4]]],
+            (2, 1),
+            Transfer::Encoded,
+            true,
+        );
         assert_eq!(made, [[255, 0, 0, 128], [0; 4]]);
     }
 }
