@@ -1,4 +1,4 @@
-//! The content of one archive: where its extents are, and the sizes that have to be read from its data.
+//! The content of one archive: where its extents are, and the sizes that only its data states.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -18,19 +18,19 @@ use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 /// The form in which textures are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextureForm {
-    /// A PC's as DDS files, those of consoles under the headers of their own tools.
+    /// PC textures as DDS files, console textures under the headers of their own tools.
     #[default]
     Default,
-    /// As linear DDS files wherever that can be made; what cannot is as in [`TextureForm::Default`].
+    /// Linear DDS files where these can be made; other textures as in [`TextureForm::Default`].
     Dds,
-    /// The same under headers that older programs read, which state no sRGB.
+    /// Like [`TextureForm::Dds`], with headers that older programs can read. They state no sRGB.
     Compatible,
     /// The bytes as the archive has them, without a header.
     Raw,
 }
 
 impl TextureForm {
-    /// Each with its name.
+    /// All forms with their names.
     pub const ALL: [(&'static str, Self); 4] = [
         ("default", Self::Default),
         ("dds", Self::Dds),
@@ -38,13 +38,13 @@ impl TextureForm {
         ("raw", Self::Raw),
     ];
 
-    /// Whether textures of consoles are put into rows.
+    /// Whether the texels of console textures are put into rows.
     fn is_linear(self) -> bool {
         matches!(self, Self::Dds | Self::Compatible)
     }
 }
 
-/// What of an archive's tables places bytes; it outlives the map that the tables were read from.
+/// The part of an archive's tables that says where its bytes are. It is kept after the parse.
 #[derive(Debug)]
 pub struct LayerTables {
     extents: ExtentTable,
@@ -53,19 +53,19 @@ pub struct LayerTables {
 }
 
 impl LayerTables {
-    /// Takes the tables of an archive.
+    /// Takes the tables of a parsed archive.
     pub fn new(archive: &Archive<'_>) -> Self {
         let textures = TextureForm::Default;
         Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures }
     }
 
-    /// The same with textures in another form.
+    /// Shows the textures in another form.
     #[must_use]
     pub fn presented(self, textures: TextureForm) -> Self {
         Self { textures, ..self }
     }
 
-    /// Textures that were to be shown as a PC has them and cannot be: how many of each tile mode.
+    /// Textures that should be linear but cannot be: how many there are of each tile mode.
     pub fn still_tiled(&self) -> BTreeMap<u8, usize> {
         let mut left = BTreeMap::new();
         if self.textures.is_linear() {
@@ -77,7 +77,7 @@ impl LayerTables {
         left
     }
 
-    /// Whether data that the tables state is beyond the end of an archive of `len` bytes.
+    /// Whether the tables place data beyond the end of an archive of `len` bytes.
     pub fn is_cut_off(&self, len: u64) -> bool {
         let end = |extent: Extent| extent.offset.saturating_add(u64::from(extent.packed));
         (0..self.extents.count()).any(|index| end(self.extents.get(index)) > len)
@@ -98,7 +98,8 @@ impl LayerTables {
         head.linear(self.data_len(entry)).map_or(head, |texture| texture.head())
     }
 
-    /// Bytes that an entry's extents become, as far as the tables state it; formats with heads state all of them.
+    /// Unpacked size of an entry's data, as far as the tables state it. Formats with heads always
+    /// state it.
     fn data_len(&self, entry: u32) -> u64 {
         let sizes = self.extents.range(entry).filter_map(|index| self.extents.get(index).size);
         sizes.map(u64::from).sum()
@@ -108,16 +109,17 @@ impl LayerTables {
 /// One archive's content.
 #[derive(Debug)]
 pub(super) struct ArchiveContent {
-    /// Given to no other archive of the mount.
+    /// Unique among all archives of the mount.
     pub(super) number: u32,
     pub(super) source: ArchiveFile,
     tables: LayerTables,
-    /// Of large packed extents of all archives on the same device.
+    /// Limit on large packed extents, shared by all archives on the same device.
     pub(super) packed_memory: Arc<MemoryLimit>,
     faults: FaultLog,
-    /// Extents whose prefix contradicts itself, by index: no disk will ever state their sizes.
+    /// Indices of extents whose prefix contradicts itself. Their sizes can never be learnt.
     bad_prefixes: Mutex<HashSet<u32>>,
-    /// How often the kernel was given numbers of its files, less what it forgot.
+    /// The kernel's references to inode numbers of this archive: answers that gave it one, minus
+    /// those that it forgot.
     pub(super) lookups: AtomicI64,
 }
 
@@ -125,7 +127,7 @@ pub(super) struct ArchiveContent {
 pub(super) struct Payload {
     packed: Buffer,
     start: usize,
-    /// Whether these are all bytes.
+    /// Whether this is the whole payload.
     pub(super) is_all: bool,
 }
 
@@ -148,7 +150,8 @@ impl ArchiveContent {
         Self { number, source, tables, packed_memory, faults, bad_prefixes, lookups }
     }
 
-    /// Whether this is another's archive, and neither was changed since it was opened.
+    /// Whether both are the same archive, shown in the same form, and it did not change since it
+    /// was opened.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.tables.textures == other.tables.textures && self.source.is_same(&other.source)
     }
@@ -166,7 +169,8 @@ impl ArchiveContent {
         self.tables.head(entry)
     }
 
-    /// How an entry's texels are put into rows, if they are to be, and how many bytes they then take.
+    /// How an entry's texels are put into rows, and their size in rows; `None` if they stay as they
+    /// are.
     pub(super) fn linear(&self, entry: u32) -> Option<(LinearTexture, u64)> {
         if !self.tables.textures.is_linear() {
             return None;
@@ -175,7 +179,7 @@ impl ArchiveContent {
         texture.linear_len().map(|len| (texture, len))
     }
 
-    /// The tile mode in which an entry's texels are shown; `None` where they are a PC's.
+    /// The tile mode of an entry's texels as they are shown; `None` if they are linear.
     pub(super) fn tile_mode(&self, entry: u32) -> Option<u8> {
         match self.tables.textures {
             TextureForm::Raw => self.tables.heads.get(entry as usize).tile_mode(),
@@ -183,7 +187,7 @@ impl ArchiveContent {
         }
     }
 
-    /// The header that is put in front of an entry's extents.
+    /// The header that is added in front of an entry's extents.
     pub(super) fn head_bytes(&self, entry: u32) -> Cow<'static, [u8]> {
         let head = self.head(entry);
         if head.is_empty() {
@@ -197,7 +201,8 @@ impl ArchiveContent {
         self.tables.extents.states_sizes()
     }
 
-    /// How many bytes an extent becomes; reads its prefix where only that states it, once.
+    /// Unpacked size of an extent. If only its prefix states the size, the first call reads the
+    /// prefix.
     pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
         let extent = self.extent(index);
         if let Some(size) = extent.size {
@@ -216,7 +221,7 @@ impl ArchiveContent {
         }
     }
 
-    /// Whether an extent's size cannot be learnt, however sound the disk is.
+    /// Whether an extent's size can never be learnt, even from a sound disk.
     pub(super) fn is_size_lost(&self, index: u32) -> bool {
         let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
         self.source.is_changed() || bad.contains(&index)
@@ -226,7 +231,7 @@ impl ArchiveContent {
         self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
     }
 
-    /// Parses an extent's prefix from its first bytes, and keeps the size that it states.
+    /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
     pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
         let extent = self.extent(index);
         let parsed = extent_prefix::parse(extent.prefix, first, extent.packed)
@@ -235,20 +240,20 @@ impl ArchiveContent {
         Ok(parsed)
     }
 
-    /// Fills `out` from `offset` bytes into a stored extent.
+    /// Fills `out` from a stored extent, starting `offset` bytes into it.
     pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
         let extent = self.extent(index);
-        // Length of the prefix: packed length less size.
+        // The prefix takes what the size leaves of the packed length.
         let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
         Ok(self.source.read_exact_at(out, at.ok_or(Reason::BeyondEnd)?)?)
     }
 
-    /// Reads the first `len` bytes of an extent's payload, or all of them if it has fewer. Waits for the device, and for
-    /// memory if these are many.
+    /// Reads the first `len` bytes of an extent's payload, or all of a shorter one. Waits for the
+    /// device, and for memory if `len` is large.
     pub(super) fn read_payload(&self, index: u32, len: u64) -> Result<Payload, Reason> {
         let extent = self.extent(index);
-        // Checked before a buffer is made: the packed length is whatever the archive states.
+        // Checked before a buffer is allocated, because an archive can state any packed length.
         if extent.offset.saturating_add(u64::from(extent.packed)) > self.source.len() {
             return Err(Reason::BeyondEnd);
         }
@@ -260,7 +265,7 @@ impl ArchiveContent {
         Ok(Payload { packed, start, is_all: len == u64::from(extent.packed) })
     }
 
-    /// What follows the prefix in the first bytes of an extent, or in all of them.
+    /// What follows the prefix in `packed`: all bytes of an extent, or its first ones.
     pub(super) fn payload<'p>(&self, index: u32, packed: &'p [u8]) -> Result<&'p [u8], Reason> {
         let start = match self.extent(index).prefix.is_none() {
             true => 0,
@@ -269,13 +274,15 @@ impl ArchiveContent {
         Ok(&packed[start as usize..])
     }
 
-    /// A share of the memory for so many packed bytes, if these are many. Waits for other readers of the device.
+    /// Reserves memory for `len` packed bytes; `None` if they are too few to count. Waits for other
+    /// readers of the device.
     pub(super) fn reserve_packed(&self, len: u64) -> Option<Reservation> {
         (len >= LARGE as u64).then(|| self.packed_memory.reserve(len, || false))
     }
 
-    /// Whether a fault of this entry is to be reported: the first of each entry, and of an outage, which concerns all
-    /// entries, the first of any. A change of the archive is reported by its source.
+    /// Whether to report a fault. Of each entry, the first is reported. Of an outage, which
+    /// concerns all entries, only the first fault of any entry is. A changed archive is reported by
+    /// [`ArchiveFile`].
     pub(super) fn is_new_fault(&self, entry: u32, reason: &Reason) -> bool {
         match reason {
             Reason::Changed => false,

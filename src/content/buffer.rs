@@ -1,8 +1,8 @@
-//! Buffers of memory that are used again while there is work, and go back to the system when there is none.
+//! Buffers that are reused while there is work, and returned to the system when there is none.
 //!
-//! A heap keeps for good what it ever needed at once, and a fresh map for each extent costs a page fault for
-//! each of its pages: 1.6 x the processor time of textures in LZ4. The buffer that was used last is used
-//! first: its bytes are in the processor's cache, whichever thread used it.
+//! A heap never gives back the most that it ever needed at once. A fresh map for each extent costs
+//! a page fault for each page: 1.6 x the processor time of LZ4 textures. The buffer that was used
+//! last is reused first, because its bytes are in the processor's cache, whichever thread used it.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,32 +13,32 @@ use memmap2::MmapMut;
 use super::memory::{LARGE, Reservation};
 use crate::limits::FREE_BUFFERS_MAX;
 
-/// The shortest map, in bytes. Pages that are not used take no memory.
+/// Length of the shortest map, in bytes. Pages that are not touched take no memory.
 const SHORTEST: usize = 128 << 10;
 
-/// Maps that wait to be used again, of the whole process, last used last.
+/// Free maps of the whole process. The one that was used last is at the end.
 static FREE: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 /// Whether a map was taken since the last [`release`].
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
-/// Some bytes.
+/// A buffer of fixed length.
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: Bytes,
     len: usize,
-    /// Given back when the buffer is.
+    /// Released with the buffer.
     reservation: Option<Reservation>,
 }
 
 #[derive(Debug)]
 enum Bytes {
     Heap(Box<[u8]>),
-    /// As long as the buffer, or longer; taken out when the buffer is dropped.
+    /// At least as long as the buffer; taken out when the buffer is dropped.
     Map(Option<MmapMut>),
 }
 
 impl Buffer {
-    /// `len` bytes of unspecified content for the time of a read.
+    /// A buffer of `len` bytes for one read. Its content is unspecified.
     pub(super) fn new(len: usize, reservation: Option<Reservation>) -> Self {
         let bytes = match take(len) {
             Some(map) => Bytes::Map(Some(map)),
@@ -47,8 +47,8 @@ impl Buffer {
         Self { bytes, len, reservation }
     }
 
-    /// The same for the cache, which may hold many: small buffers are on the heap, because a process cannot
-    /// have a map for each of them.
+    /// A buffer for the cache, which may have many. Small ones are on the heap, because the number
+    /// of maps of a process is limited.
     pub(super) fn for_cache(len: usize, reservation: Option<Reservation>) -> Self {
         if len < LARGE {
             return Self { bytes: Bytes::Heap(vec![0; len].into_boxed_slice()), len, reservation };
@@ -56,14 +56,14 @@ impl Buffer {
         Self::new(len, reservation)
     }
 
-    /// Whether its memory counts, so that others may wait for it.
+    /// Whether the buffer counts against the limited memory, so that another thread may wait for
+    /// it.
     pub(super) fn has_reservation(&self) -> bool {
         self.reservation.is_some()
     }
 }
 
-/// Gives the maps that wait back to the system, unless one was taken since the last call; returns whether
-/// none is left.
+/// Unmaps all free maps, unless one was taken since the last call. Returns whether none is left.
 pub(super) fn release() -> bool {
     if IS_USED.swap(false, Ordering::Relaxed) {
         return false;
@@ -73,18 +73,19 @@ pub(super) fn release() -> bool {
     true
 }
 
-/// Whether there may be something for [`release`].
+/// Whether [`release`] may have something to do.
 pub(super) fn is_used() -> bool {
     IS_USED.load(Ordering::Relaxed)
 }
 
-/// A map of `len` bytes or more: one that waits, or a new one. `None` without memory.
+/// A map of at least `len` bytes: a free one, or else a new one. `None` if the system has no
+/// memory.
 fn take(len: usize) -> Option<MmapMut> {
     IS_USED.store(true, Ordering::Relaxed);
     if len > FREE_BUFFERS_MAX {
         return MmapMut::map_anon(len).ok();
     }
-    // One of few lengths, so that it fits the next use.
+    // Rounded up to one of few lengths, so that the map fits the next use.
     let len = len.next_power_of_two().max(SHORTEST);
     let mut free = lock_free_list();
     match free.iter().rposition(|map| map.len() == len) {
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_have_their_lengths_whatever_was_used_before() {
+    fn a_buffer_has_its_own_length_even_if_its_memory_is_reused() {
         for len in [0, 1, LARGE - 1, LARGE, 3 * LARGE, 2 * LARGE + 1, FREE_BUFFERS_MAX + 1, LARGE] {
             for new in [Buffer::new, Buffer::for_cache] {
                 let mut buffer = new(len, None);
@@ -146,8 +147,8 @@ mod tests {
                 assert!(buffer.len() == len && buffer.iter().all(|&byte| byte == 7), "{len}");
             }
         }
-        // Tests on other threads take and free maps meanwhile.
+        // Tests on other threads take and free maps at the same time.
         let waiting: usize = lock_free_list().iter().map(|map| map.len()).sum();
-        assert!(waiting <= FREE_BUFFERS_MAX, "{waiting} bytes wait");
+        assert!(waiting <= FREE_BUFFERS_MAX, "{waiting} free bytes are kept");
     }
 }

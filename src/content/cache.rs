@@ -1,10 +1,16 @@
-//! Decoded extents that may be asked for again: bounded by bytes, and each decoded once however many ask.
+//! A cache of decoded extents that may be requested again. It is bounded by bytes, and decodes each
+//! extent once, however many threads ask for it.
 //!
-//! The cache only has to keep extents between the reads of one pass over a file; the kernel's page cache keeps the rest.
-//! So a plain LRU under one mutex is enough: a lock costs 0.1 us, a request to the daemon 10. Extents that were served to
-//! their ends are evicted first, even while there is room: the next extent is then decoded into memory that is mapped
-//! already, where a cache that fills its budget takes a page fault for every page of it. Extents whose readers will come
-//! back stay beyond the budget for a while: evicted, they would be decoded once for each of the remaining reads.
+//! The cache only has to keep an extent between the reads of one pass over a file; the kernel's
+//! page cache keeps the rest. So a plain LRU under one mutex is enough: a lock costs 0.1 us, a
+//! request to the daemon 10.
+//!
+//! Extents that were served to their end are evicted first, even while there is room. The next
+//! extent is then decoded into memory that is mapped already. A cache that filled its budget would
+//! take a page fault for each page.
+//!
+//! Extents whose readers will come back may exceed the budget for a while. If they were evicted,
+//! each remaining read would decode them again.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,8 +21,9 @@ use lru::LruCache;
 use super::buffer::Buffer;
 use crate::limits::CACHE_BEYOND;
 
-/// Which extent: the number of its archive, its offset in the archive and its unpacked size, both in bytes. Extents that share data share
-/// the key. Files whose texels were put into rows have keys of their own, see `linear.rs`.
+/// Identifies an extent by the number of its archive, its offset in the archive and its unpacked
+/// size, both in bytes. Extents that share data share the key. Files whose texels were put into
+/// rows have separate keys, see `linear.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CacheKey {
     pub(super) source: u32,
@@ -24,10 +31,11 @@ pub(super) struct CacheKey {
     pub(super) size: u32,
 }
 
-/// Decoded bytes: the first thread that asks decodes them, the others wait.
+/// Decoded bytes. The first thread that asks for them decodes them, and the others wait.
 type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
 
-/// Decoded bytes, shared with the cache. They stay in memory while this does, evicted or not.
+/// Decoded bytes, shared with the cache. They stay in memory as long as this does, even if they are
+/// evicted.
 #[derive(Debug)]
 pub(super) struct Decoded<E> {
     cell: Arc<DecodeCell<E>>,
@@ -41,12 +49,12 @@ impl<E> Decoded<E> {
     }
 }
 
-/// The reader of an extent is taken to come back within this time.
+/// A reader of an extent is expected to come back within this time.
 const RETURN: Duration = Duration::from_secs(1);
-/// Where nothing else needs the room it stays for longer.
+/// How long an extent beyond the budget stays after its last read, if nothing else needs the room.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// Extents by key, the least recently used of which is evicted first.
+/// Extents by key. The least recently used one is evicted first.
 #[derive(Debug)]
 pub(super) struct Cache<E> {
     budget: u64,
@@ -58,7 +66,7 @@ pub(super) struct Cache<E> {
 #[derive(Debug)]
 struct State<E> {
     entries: LruCache<CacheKey, CacheEntry<E>>,
-    /// Of all entries, those that are being decoded included.
+    /// Total size of all entries, including those that are being decoded.
     bytes: u64,
 }
 
@@ -66,9 +74,10 @@ struct State<E> {
 #[derive(Debug)]
 struct CacheEntry<E> {
     cell: Arc<DecodeCell<E>>,
-    /// Its size less what was served of it, in bytes. What is served twice counts twice: the kernel seldom asks twice.
+    /// Its size minus what was served, in bytes. Bytes that are served twice count twice; the
+    /// kernel seldom asks twice.
     unserved: u64,
-    /// When it was last asked for.
+    /// When it was last requested.
     used: Instant,
 }
 
@@ -93,7 +102,8 @@ impl<E> Cache<E> {
         Some(Decoded { cell: entry.cell.clone(), key })
     }
 
-    /// The bytes of an extent: from the cache, or decoded into it by `decode` while other threads that ask for them wait.
+    /// The bytes of an extent. If they are not cached, `decode` decodes them into the cache, while
+    /// other threads that ask for them wait.
     pub(super) fn get_or_decode(
         &self,
         key: CacheKey,
@@ -113,15 +123,16 @@ impl<E> Cache<E> {
         match result {
             Ok(_) => Ok(Decoded { cell, key }),
             Err(error) => {
-                // An error is not kept: the disk may have been away for a moment.
+                // An error is not cached: the disk may have been away for a moment.
                 self.state().evict(&key);
                 Err(error.clone())
             }
         }
     }
 
-    /// The cell of an extent, empty if it was not cached; others are evicted for it. Its bytes count from now on, before
-    /// they exist, so that readers who decode at the same time keep the bounds between them.
+    /// The cell of an extent; a new, empty one if the extent was not cached. Evicts others to make
+    /// room. The bytes count before they exist, so that threads that decode at the same time stay
+    /// within the limits together.
     fn cell(&self, key: CacheKey, now: Instant) -> Arc<DecodeCell<E>> {
         let mut evicted = Vec::new();
         let mut state = self.state();
@@ -137,7 +148,7 @@ impl<E> Cache<E> {
         state.bytes += size;
         state.entries.put(key, CacheEntry { cell: cell.clone(), unserved: size, used: now });
         self.is_over.store(state.bytes > self.budget, Ordering::Relaxed);
-        // MemoryLimit is freed after the lock is.
+        // The evicted memory is freed after the lock is released.
         drop(state);
         drop(evicted);
         cell
@@ -153,8 +164,8 @@ impl<E> Cache<E> {
         }
     }
 
-    /// Evicts the least recently used of the extents that have a share of the memory, which is wanted; returns whether there
-    /// was one.
+    /// Evicts the least recently used extent that has a share of the limited memory, because
+    /// another thread needs it. Returns whether there was one.
     pub(super) fn evict_shared(&self) -> bool {
         let mut state = self.state();
         let has_reservation =
@@ -166,7 +177,8 @@ impl<E> Cache<E> {
         evicted.is_some()
     }
 
-    /// Evicts what is beyond the budget and whose readers did not come back; returns whether that was all of it.
+    /// Evicts extents beyond the budget whose readers did not come back. Returns whether the cache
+    /// is within its budget again.
     pub(super) fn trim(&self, now: Instant) -> bool {
         let mut evicted = Vec::new();
         let mut state = self.state();
@@ -181,22 +193,22 @@ impl<E> Cache<E> {
         !is_over
     }
 
-    /// Whether there is something for [`Cache::trim`].
+    /// Whether [`Cache::trim`] has something to do.
     pub(super) fn is_over_budget(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// How often bytes were in the cache.
+    /// Number of requests whose bytes were in the cache.
     pub(super) fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// Bytes cached, those that are being decoded included.
+    /// Total size of cached extents, including those that are being decoded.
     pub(super) fn bytes(&self) -> u64 {
         self.state().bytes
     }
 
-    /// The most bytes that are cached for longer than a moment.
+    /// Maximum size of the cache in bytes, which it may exceed only for a moment.
     pub(super) fn budget(&self) -> u64 {
         self.budget
     }
@@ -207,8 +219,9 @@ impl<E> Cache<E> {
 }
 
 impl<E> State<E> {
-    /// What is evicted before `size` bytes more are cached: whatever was served to its end; and the least recently used
-    /// while the budget would be exceeded, unless its reader is to come back and there is room beyond the budget.
+    /// The next extent to evict before another `size` bytes are cached. An extent that was served
+    /// to its end always goes. If the budget would be exceeded, the least recently used extent goes
+    /// too. It stays if its reader is expected back and there is room beyond the budget.
     fn next_evicted(&self, budget: u64, size: u64, now: Instant, idle: Duration) -> Option<CacheKey> {
         let (oldest, entry) = self.entries.peek_lru()?;
         let wanted = self.bytes.saturating_add(size);
@@ -218,7 +231,7 @@ impl<E> State<E> {
         (entry.unserved == 0 || is_full).then_some(*oldest)
     }
 
-    /// Takes out an entry. Readers that use its bytes keep them in memory until they are done.
+    /// Removes an entry. Readers that use its bytes keep them in memory until they are done.
     fn evict(&mut self, key: &CacheKey) -> Option<Arc<DecodeCell<E>>> {
         let entry = self.entries.pop(key)?;
         self.bytes -= u64::from(key.size);
@@ -238,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_holds_and_the_least_recently_used_is_evicted() {
+    fn the_cache_keeps_its_budget_and_evicts_the_least_recently_used() {
         let (cache, start) = (Cache::<()>::new(100), Instant::now());
         for offset in 0..10 {
             cache.cell(key(offset, 30), start + RETURN * offset as u32);
@@ -249,27 +262,27 @@ mod tests {
     }
 
     #[test]
-    fn an_extent_served_to_its_end_is_evicted_for_the_next() {
+    fn a_fully_served_extent_is_evicted_first() {
         let (cache, now) = (Cache::<()>::new(1000), Instant::now());
         cache.cell(key(1, 30), now);
         let second = Decoded { cell: cache.cell(key(2, 30), now), key: key(2, 30) };
         cache.note_served(&second, 20);
         cache.note_served(&second, 10);
-        assert!(cache.contains(&key(2, 30)), "it was evicted before another came");
+        assert!(cache.contains(&key(2, 30)), "the extent was evicted before another one was added");
         cache.cell(key(3, 30), now);
         assert!(!cache.contains(&key(2, 30)) && cache.contains(&key(1, 30)));
         assert_eq!(cache.bytes(), 60);
     }
 
     #[test]
-    fn extents_whose_readers_come_back_stay_beyond_the_budget_up_to_a_bound_and_then_go() {
+    fn extents_in_use_exceed_the_budget_up_to_a_limit_until_they_are_idle() {
         let (cache, start) = (Cache::<()>::new(u64::from(64 * MIB)), Instant::now());
         for offset in 0..20 {
             cache.cell(key(offset, 20 * MIB), start);
             assert!(cache.bytes() <= u64::from(64 * MIB) + CACHE_BEYOND);
         }
         assert_eq!((cache.bytes(), cache.is_over_budget()), (u64::from(16 * 20 * MIB), true));
-        // Used once more, an extent stays longer than those before it.
+        // An extent that is used again stays longer than those before it.
         cache.cell(key(10, 20 * MIB), start + RETURN);
         assert!(!cache.trim(start + RETURN));
         assert!(cache.trim(start + IDLE));
@@ -278,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extent_evicted_in_use_stays_in_memory_until_its_users_are_done() {
+    fn an_evicted_extent_stays_valid_for_its_current_users() {
         let (cache, start) = (Cache::<()>::new(100), Instant::now());
         let first = cache.cell(key(1, 60), start);
         first.get_or_init(|| {
@@ -292,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_has_a_share_of_the_memory_gives_way_however_small_it_is() {
+    fn extents_that_share_memory_are_evicted_when_memory_runs_out() {
         let (cache, memory, now) = (Cache::<()>::new(1000), MemoryLimit::new(100), Instant::now());
         cache.cell(key(1, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, None)));
         let reservation = memory.reserve(90, || false);
@@ -302,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extent_larger_than_all_bounds_is_cached_alone_and_not_for_long() {
+    fn an_extent_larger_than_all_limits_is_cached_alone_and_briefly() {
         let (cache, start) = (Cache::<()>::new(100), Instant::now());
         cache.cell(key(1, 60), start);
         cache.cell(key(2, 1 << 30), start);
@@ -312,6 +325,6 @@ mod tests {
         assert_eq!(cache.bytes(), 0);
         let decode = || Err(());
         assert_eq!(cache.get_or_decode(key(3, 10), start, decode).map(drop), Err(()));
-        assert_eq!(cache.bytes(), 0, "an error is kept");
+        assert_eq!(cache.bytes(), 0, "an error was cached");
     }
 }

@@ -1,4 +1,4 @@
-//! Decoding extents: into a caller's buffer, or once into the cache.
+//! Decodes extents, either into the caller's buffer or once into the cache.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -11,12 +11,13 @@ use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::EntryId;
 
-/// Packed bytes that are read beyond the length of the prefix, for the headers of streams.
+/// Number of packed bytes to read beyond the length of the prefix, for headers of streams.
 const STREAM_HEADER: u64 = 1024;
 
 impl Store {
-    /// A whole extent, from the cache or into it. The size was checked. Its packed bytes are read before
-    /// other threads wait for them to be decoded: no thread waits for another that waits for a device.
+    /// A whole extent, from the cache or decoded into it. The caller has checked its size. The
+    /// packed bytes are read before other threads wait for the decoding, so that no thread waits
+    /// for another one that waits for a device.
     pub(super) fn decode_cached(
         &self,
         id: EntryId,
@@ -35,7 +36,7 @@ impl Store {
         })
     }
 
-    /// Decodes a whole extent of a file into `out`, which has its size.
+    /// Decodes a whole extent into `out`, which has the extent's size.
     pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8]) -> Result<(), Reason> {
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
         self.decode_payload(id, index, &payload, out).map(drop)
@@ -61,14 +62,14 @@ impl Store {
         self.shared.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
         if let Some(quirk) = quirk {
             let (archive, offset) = (layer.source.path().display(), extent.offset);
-            log::debug!("{archive}: data at offset {offset}: {quirk}; its bytes are whole");
+            log::debug!("{archive}: data at offset {offset}: {quirk}; the data is complete");
         }
         Ok(quirk)
     }
 
-    /// Decodes an extent as far as the end of `within`, a range near its beginning, and fills `out` with that
-    /// range. Returns whether that was possible: not where the stream ends early, or is of a kind that only
-    /// its full size proves.
+    /// Decodes an extent up to the end of `within`, a range near its beginning, and fills `out`
+    /// with that range. Returns false if that is impossible: the stream ends early, or only its
+    /// full size proves what it is.
     pub(super) fn decode_prefix(
         &self,
         id: EntryId,
@@ -79,11 +80,12 @@ impl Store {
         let layer = self.layer(id.layer);
         let codec = layer.extent(index).codec;
         let mut first = vec![0; within.end as usize];
-        // Data that packs at all yields more than it takes; where it does not, twice as much is read next.
+        // Packed data usually yields more than its own length. If it does not, the next attempt
+        // reads twice as much.
         let mut len = within.end + STREAM_HEADER;
         loop {
             let payload = layer.read_payload(index, len)?;
-            // An error of the prefix is left to the decoding of the whole, which reports it in full.
+            // An error is ignored here: decoding the whole extent will report it in full.
             let decoded = codec::prefix(codec, &payload, &mut first).unwrap_or(0);
             self.shared.counters.decoded.fetch_add(decoded as u64, Ordering::Relaxed);
             if decoded == first.len() {

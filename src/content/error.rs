@@ -1,4 +1,4 @@
-//! Why a file's bytes could not be read: one bad entry, or an archive or a loose file that changed.
+//! Why a file's bytes could not be read: a bad entry, or an archive or loose file that changed.
 
 use std::fmt;
 use std::io;
@@ -9,37 +9,39 @@ use super::codec::DecodeError;
 use crate::archive_file::ArchiveReadError;
 use crate::format::EntryId;
 
-/// A read that failed.
+/// A failed read.
 #[derive(Clone, Debug)]
 pub struct EntryError {
     /// The file.
     pub entry: EntryId,
-    /// The extent's offset, in bytes from the start of the archive; 0 of a loose file.
+    /// The extent's offset in the archive, in bytes; 0 for a loose file.
     pub at: u64,
     /// What is wrong.
     pub reason: Reason,
-    /// Whether this is the first failure of the file, which is to be logged.
+    /// Whether this failure should be logged, because it is the first one of the file.
     pub is_new: bool,
 }
 
 /// What is wrong with an extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The archive is not the one that was opened; its source logs this once.
+    /// The archive is no longer the one that was opened. `archive_file` logs this once.
     Changed,
     /// The extent lies beyond the end of the archive.
     BeyondEnd,
     /// The extent's prefix is longer than the extent.
     Prefix,
-    /// The stated unpacked size, in bytes, is more than the codec can make of the data or than the limit.
+    /// The declared unpacked size, in bytes: more than the codec can make of the data, or more than
+    /// the limit.
     UnpackedSize(u32),
-    /// The extent takes so many bytes in the archive, more than what it becomes can need or than the limit.
+    /// The size of the extent in the archive, in bytes: more than its unpacked size can need, or
+    /// more than the limit.
     PackedSize(u32),
     /// The payload does not decode.
     Decode(DecodeError),
-    /// The system refused the read, with this error number.
+    /// The system refused to read the archive, with this error number.
     Io(i32),
-    /// A loose file is gone, or is not the one that was looked at first.
+    /// A loose file is gone, or no longer the one that was statted first.
     FileChanged,
     /// The system refused to open or read a loose file, with this error number.
     FileIo(i32),
@@ -50,15 +52,15 @@ impl fmt::Display for Reason {
         match self {
             Self::Changed => f.write_str("the archive was changed while in use"),
             Self::BeyondEnd => f.write_str("its data lies beyond the end of the archive"),
-            Self::Prefix => f.write_str("what stands in front of its data is longer than the data"),
+            Self::Prefix => f.write_str("its data is too short for the name and size that it begins with"),
             Self::UnpackedSize(size) => write!(
                 f,
-                "it claims to unpack to {size} bytes, which is more than its data can hold or we can"
+                "its unpacked size of {size} bytes is more than its data can contain or bsafs supports"
             ),
             Self::PackedSize(packed) => {
                 write!(
                     f,
-                    "its data takes {packed} bytes, which is more than what it becomes can need or we can hold"
+                    "its packed size of {packed} bytes is more than its content can need or bsafs supports"
                 )
             }
             Self::Decode(error) => error.fmt(f),
@@ -89,7 +91,7 @@ impl From<ArchiveReadError> for Reason {
         match fault {
             ArchiveReadError::Changed => Self::Changed,
             ArchiveReadError::Beyond => Self::BeyondEnd,
-            // An error without a number is a read that ended early.
+            // An error without a number means that the read ended early.
             ArchiveReadError::Io(error) => Self::Io(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
         }
     }

@@ -1,23 +1,25 @@
-//! The prefix of an extent: an embedded name, an unpacked size, both or nothing in front of the payload.
+//! The prefix of an extent, in front of its payload: an embedded name, an unpacked size, both or
+//! neither.
 
 use super::error::Reason;
 use crate::format::ExtentPrefix;
 
-/// The most bytes of a prefix: a length byte, 255 bytes of name, a u32.
+/// Maximum length of a prefix in bytes: a length byte, 255 bytes of name, a u32.
 pub(super) const MAX: usize = 260;
 
 /// What a prefix states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ParsedPrefix {
-    /// Where the payload begins, in bytes from the start of the extent.
+    /// Offset of the payload in the extent, in bytes.
     pub(super) payload: u32,
-    /// How many bytes the payload becomes.
+    /// Unpacked size of the payload, in bytes.
     pub(super) size: u32,
 }
 
 /// Parses the prefix of an extent of `packed` bytes from its `first` bytes.
 ///
-/// An extent that ends where its size should begin is an empty file; some packers write those (FORMATS.md 1.6, 4).
+/// An extent that ends where its size should begin is an empty file. Some packers write those
+/// (FORMATS.md 1.6, 4).
 pub(super) fn parse(prefix: ExtentPrefix, first: &[u8], packed: u32) -> Result<ParsedPrefix, Reason> {
     let mut payload = 0;
     if prefix.name && packed > 0 {
@@ -45,7 +47,7 @@ mod tests {
     const SIZE: ExtentPrefix = ExtentPrefix { name: false, size: true };
 
     #[test]
-    fn the_payload_begins_behind_name_and_size() {
+    fn the_payload_begins_after_name_and_size() {
         assert_eq!(parse(BOTH, b"\x02ab\x09\0\0\0xyz", 10), Ok(ParsedPrefix { payload: 7, size: 9 }));
         assert_eq!(parse(NAME, b"\x02abxyz", 6), Ok(ParsedPrefix { payload: 3, size: 3 }));
         assert_eq!(parse(SIZE, b"\x09\0\0\0xyz", 7), Ok(ParsedPrefix { payload: 4, size: 9 }));

@@ -1,14 +1,15 @@
-//! All extents of one archive, 16 bytes each, because a mount may hold millions. The few combinations of codec and prefix
-//! are stored once; a size that only the data states is filled in once it was read.
+//! All extents of an archive, in 16 bytes each, because a mount may have millions. The few
+//! combinations of codec and prefix are stored once. A size that only the data states is filled in
+//! when it is read.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::format::{Archive, Codec, Extent, ExtentPrefix};
 
-/// A size that was not read yet.
+/// Marks a size that was not read yet.
 const UNKNOWN: u32 = u32::MAX;
-/// Bits of an offset that are kept; no file is larger. The others are the index of the layout.
+/// Bits that store an offset; no file is larger. The other bits store the index of the layout.
 const OFFSET_BITS: u32 = 56;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 
@@ -17,8 +18,8 @@ const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 pub(super) struct ExtentTable {
     records: Vec<ExtentRecord>,
     layouts: Vec<ExtentLayout>,
-    /// The index of each entry's first extent, and behind the last entry that of its end; empty where each entry has
-    /// one extent.
+    /// Index of each entry's first extent, followed by the end of the last entry's extents. Empty
+    /// if each entry has one extent.
     starts: Vec<u32>,
 }
 
@@ -29,7 +30,8 @@ struct ExtentRecord {
     size: AtomicU32,
 }
 
-/// What extents have in common. Codecs and prefixes make fewer of them than a byte can number.
+/// Properties that many extents share. There are fewer combinations of codec and prefix than a byte
+/// can number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ExtentLayout {
     codec: Codec,
@@ -39,7 +41,8 @@ struct ExtentLayout {
 }
 
 impl ExtentTable {
-    /// Takes the extents of an archive. Their count is bounded by the archive's length, so that 32 bits hold it.
+    /// Takes the extents of an archive. The archive's length bounds their count, so it fits 32
+    /// bits.
     pub(super) fn new(archive: &Archive<'_>) -> Self {
         let mut layouts = Vec::new();
         let mut records = Vec::with_capacity(archive.files.len());
@@ -50,7 +53,8 @@ impl ExtentTable {
                 layouts.push(layout);
                 layouts.len() - 1
             });
-            // An offset that does not fit lies beyond the end of any file, and still does.
+            // An offset that does not fit lies beyond the end of any file, and so does the clamped
+            // one.
             let offset = extent.offset.min(OFFSET_MASK);
             records.push(ExtentRecord {
                 offset_and_layout: offset | (index as u64) << OFFSET_BITS,
@@ -63,12 +67,12 @@ impl ExtentTable {
         Self { records, layouts, starts }
     }
 
-    /// How many extents there are.
+    /// Number of extents.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.records.len()).unwrap_or(u32::MAX)
     }
 
-    /// The indices of an entry's extents; none of an entry that does not exist.
+    /// The indices of an entry's extents; empty if there is no such entry.
     pub(super) fn range(&self, entry: u32) -> Range<u32> {
         let index = entry as usize;
         if self.starts.is_empty() {
@@ -80,7 +84,7 @@ impl ExtentTable {
         }
     }
 
-    /// An extent, its size included if it is known by now.
+    /// An extent. It has a size if the size is known by now.
     pub(super) fn get(&self, index: u32) -> Extent {
         let record = &self.records[index as usize];
         let layout = self.layouts[(record.offset_and_layout >> OFFSET_BITS) as usize];
@@ -99,14 +103,15 @@ impl ExtentTable {
         self.layouts.iter().all(|layout| layout.has_size)
     }
 
-    /// Keeps a size that was read from the data. One that cannot be told from a size that was not read is one byte less,
-    /// and still beyond all limits.
+    /// Keeps a size that was read from the data. A size that equals the mark for unknown is reduced
+    /// by one byte, and is still beyond all limits.
     pub(super) fn set_size(&self, index: u32, size: u32) {
         self.records[index as usize].size.store(size.min(UNKNOWN - 1), Ordering::Relaxed);
     }
 }
 
-/// The starts of all entries, none beyond the `most` extents that there are, even if the archive is being overwritten.
+/// The first extent of each entry. None is greater than `most`, the number of extents, even if
+/// another process is overwriting the archive.
 fn starts(archive: &Archive<'_>, most: usize) -> Vec<u32> {
     if archive.files.has_one_extent_each() {
         return Vec::new();

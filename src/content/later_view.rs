@@ -1,5 +1,5 @@
-//! What a later view of a mount takes over from an earlier one: archives that did not change, layers that cannot be opened
-//! anew, and how often the kernel was given numbers of their files.
+//! What a later view of a mount takes over from the earlier one: archives that did not change,
+//! layers that cannot be opened again, and the counts of the kernel's references.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,20 @@ use crate::folder::{LooseFile, LooseFolder};
 use crate::format::EntryId;
 
 impl Store {
-    /// An empty store for a later view of the same mount: with the same cache, bounds and counts.
+    /// An empty store for a later view of the same mount. It shares the cache, limits and counters.
     #[must_use]
     pub fn emptied(&self) -> Self {
         Self { layers: Vec::new(), shared: self.shared.clone(), salvages: self.salvages }
     }
 
-    /// A store of one of the layers, which is its layer 0.
+    /// A store with one of the layers, as its layer 0.
     #[must_use]
     pub fn only(&self, layer: u16) -> Self {
         Self { layers: vec![self.layers[usize::from(layer)].clone()], ..self.emptied() }
     }
 
-    /// Replaces archives that are those of an earlier view by these, with all that was learnt and cached of them.
+    /// Replaces each archive that did not change by the earlier view's, which keeps what was learnt
+    /// and cached.
     pub fn take_over(&mut self, earlier: &Self) {
         let mut by_path: HashMap<&Path, Vec<&Arc<LayerContent>>> = HashMap::new();
         for layer in &earlier.layers {
@@ -37,15 +38,15 @@ impl Store {
             let Some(now) = layer.archive() else { continue };
             let Some(earlier) = by_path.get_mut(now.source.path()) else { continue };
             let is_same = |then: &&Arc<LayerContent>| then.archive().is_some_and(|then| now.is_same(then));
-            // One that is named twice is two layers.
+            // An archive that the user named twice is two layers.
             if let Some(index) = earlier.iter().position(is_same) {
                 *layer = earlier.swap_remove(index).clone();
             }
         }
     }
 
-    /// Whether a file is the one that an earlier view had at the same path: its bytes and its attributes are the same. Looks
-    /// at a loose file that the earlier view knew.
+    /// Whether a file is the one that an earlier view had at the same path, with the same bytes and
+    /// attributes. Stats a loose file if the earlier view had statted it.
     pub fn is_kept(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) -> bool {
         match (self.content(id.layer), earlier.content(earlier_id.layer)) {
             (LayerContent::Archive(now), LayerContent::Archive(then)) => {
@@ -53,7 +54,7 @@ impl Store {
             }
             (LayerContent::Folder(now), LayerContent::Folder(then)) => {
                 let is_known = |known| now.folder.stat(id.entry).is_ok_and(|now| now.is_equal(&known));
-                // Nobody was told anything of a file that is not known.
+                // The kernel has never seen the attributes of a file that was not statted.
                 now.folder.path() == then.folder.path()
                     && then.folder.known(earlier_id.entry).is_none_or(is_known)
             }
@@ -61,16 +62,17 @@ impl Store {
         }
     }
 
-    /// Whether the bytes of a [kept](Self::is_kept) file are certainly what they were: not of one that was looked at amid a write,
-    /// perhaps, and has the same attributes after it.
+    /// Whether the bytes of a [kept](Self::is_kept) file are certainly unchanged. They may not be
+    /// if a loose file was statted during a write and has the same attributes after it.
     pub fn is_certain(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) -> bool {
         let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id)) else { return true };
         let known = then.folder.known(earlier_id.entry);
         known.is_none_or(|known| known.is_settled() || now.folder.is_carried(id.entry))
     }
 
-    /// Takes over what was learnt of a [kept](Self::is_kept) loose file since then: the kernel was told of it. Where the file is
-    /// another by now, its folder changed, and the next view finds out.
+    /// Takes over what the earlier view has learnt meanwhile about a [kept](Self::is_kept) loose
+    /// file, because the kernel was sent it. If the file was replaced since, its folder changed,
+    /// and the next view detects that.
     pub fn learn_kept(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) {
         if let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id))
             && let Some(known) = then.folder.known(earlier_id.entry)
@@ -79,32 +81,32 @@ impl Store {
         }
     }
 
-    /// Adds a layer of an earlier view as the next one.
+    /// Adds a layer of an earlier view as the next layer.
     pub fn add_kept(&mut self, earlier: &Self, layer: u16) {
         self.layers.push(earlier.layers[usize::from(layer)].clone());
     }
 
-    /// The first layer whose archive or folder has a path.
+    /// The first layer whose archive or folder has this path.
     pub fn layer_at(&self, path: &Path) -> Option<u16> {
         self.layers_at(path).next()
     }
 
-    /// All such layers.
+    /// All layers whose archive or folder has this path.
     pub fn layers_at(&self, path: &Path) -> impl Iterator<Item = u16> {
         (0..).zip(&self.layers).map(|(layer, _)| layer).filter(move |layer| self.path(*layer) == path)
     }
 
-    /// Whether one of the archives is this one, and was not changed.
+    /// Whether one of the archives is this file, and it did not change.
     pub fn has_open(&self, source: &ArchiveFile) -> bool {
         self.archives().any(|archive| archive.source.is_same(source))
     }
 
-    /// A layer's folder, if it is one.
+    /// The folder of a layer; `None` if the layer is an archive.
     pub fn folder(&self, layer: u16) -> Option<&Arc<LooseFolder>> {
         self.content(layer).folder().map(|files| &files.folder)
     }
 
-    /// The paths of all archives, and of the folders of loose files.
+    /// The paths of all archives, and all folders of loose files.
     pub fn paths(&self) -> (Vec<&Path>, Vec<&LooseFolder>) {
         let folders = self.layers.iter().filter_map(|layer| layer.folder());
         (
@@ -113,7 +115,8 @@ impl Store {
         )
     }
 
-    /// The folders of loose files for which `is_asked` holds and in which one is not what it was when it was looked at.
+    /// The folders for which `is_asked` holds and in which a loose file may have changed since it
+    /// was statted.
     pub fn stale_folders(&self, is_asked: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
         let folders = self.layers.iter().filter_map(|layer| layer.folder());
         folders.flat_map(|files| files.folder.stale_folders(&is_asked)).collect()
@@ -124,12 +127,12 @@ impl Store {
         self.archives().map(|archive| archive.number).collect()
     }
 
-    /// The number of a file's archive, which no other archive of the mount has; `None` of a loose file.
+    /// The number of a file's archive, unique in the mount; `None` for a loose file.
     pub fn source(&self, id: EntryId) -> Option<u32> {
         self.archive(id).map(|archive| archive.number)
     }
 
-    /// A hash of which source a file's bytes are from, and in which state: the same after a restart.
+    /// A hash of the identity and state of a file's source. It is the same after a restart.
     pub fn identity(&self, id: EntryId) -> u64 {
         match self.content(id.layer) {
             LayerContent::Archive(archive) => archive.source.state_hash(),
@@ -137,14 +140,14 @@ impl Store {
         }
     }
 
-    /// Records that the kernel was given a file's number so many times more, or forgot it where that is negative; returns how
-    /// often it has numbers of the same archive.
+    /// Adds to the count of the kernel's references to a file's archive, or subtracts if `more` is
+    /// negative. Returns the new count.
     pub fn count_lookups(&self, id: EntryId, more: i64) -> i64 {
         let Some(archive) = self.archive(id) else { return 0 };
         archive.lookups.fetch_add(more, Ordering::Relaxed).saturating_add(more)
     }
 
-    /// A loose file that is open, to be read after its folder is gone.
+    /// A loose file, if it is open. It stays readable after its folder is gone.
     pub fn open_loose(&self, id: EntryId) -> Option<LooseFile> {
         self.loose(id)?.folder.open_file(id.entry)
     }

@@ -1,7 +1,9 @@
-//! Textures of consoles as a PC has them: all extents of a file are decoded together, and their texels put into rows.
+//! Console textures as a PC has them: all extents of a file are decoded together, and their texels
+//! put into rows.
 //!
-//! Texels of one row are spread over a whole row of tiles, and faces of a cube over all mips, so that no part of such a
-//! file is one part of its data. It is made whole, and cached like a decoded extent.
+//! The texels of one row are spread over a whole row of tiles, and the faces of a cube over all
+//! mips. So no part of the shown file corresponds to one part of its data. The file is made as a
+//! whole, and cached like a decoded extent.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -12,11 +14,12 @@ use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{EntryId, LinearTexture};
 
-/// Set in the offset of such a file's cache key, so that it differs from those of extents, whose offsets are smaller.
+/// Set in the offset of such a file's cache key. Offsets of extents are smaller, so the keys
+/// differ.
 const LINEAR_KEY: u64 = 1 << 63;
 
 impl Store {
-    /// The texels of a file in rows, from the cache or into it.
+    /// The texels of a file in rows, from the cache or decoded into it.
     pub(super) fn decode_linear(&self, id: EntryId) -> Result<Decoded<Reason>, EntryError> {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
@@ -24,7 +27,8 @@ impl Store {
         let (texture, len) = layer.linear(id.entry).ok_or_else(|| fault(Reason::UnpackedSize(0)))?;
         let tiled = self.check_sizes(id)?;
         let size = u32::try_from(len).map_err(|_| fault(Reason::UnpackedSize(u32::MAX)))?;
-        // The entry and not its first extent, which textures of other shapes may share.
+        // The key has the entry, not its first extent, because textures of other shapes may share
+        // the extent.
         let key = CacheKey { source: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
         if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
             return Ok(decoded);
@@ -37,8 +41,8 @@ impl Store {
         made.map_err(|reason| self.fault(id, index.get(), reason))
     }
 
-    /// Bytes that all extents of a file become, once each is known to lie within the archive and their sum within the
-    /// limit.
+    /// Total unpacked size of a file's extents, in bytes. Checks that each extent lies within the
+    /// archive and that the sum is within the limit.
     pub(super) fn check_sizes(&self, id: EntryId) -> Result<u32, EntryError> {
         let layer = self.layer(id.layer);
         let mut sum = 0_u32;
@@ -46,7 +50,7 @@ impl Store {
             let added = layer.size(index).and_then(|size| {
                 self.check_size(id.layer, index, size)?;
                 sum = sum.saturating_add(size);
-                // Its rows take as much again.
+                // The rows take as much memory again.
                 if sum <= self.shared.limits.extent / 2 { Ok(()) } else { Err(Reason::UnpackedSize(sum)) }
             });
             added.map_err(|reason| self.fault(id, index, reason))?;
@@ -54,9 +58,9 @@ impl Store {
         Ok(sum)
     }
 
-    /// Calls `use_it` with the payloads of all extents of a file, whose sizes were checked; `failed` is left at the extent that
-    /// fails. All are read before any is decoded: no thread waits for another that waits for a
-    /// device.
+    /// Calls `use_it` with the payloads of all extents of a file, whose sizes were checked. If an
+    /// extent fails, `failed` has its index. All payloads are read before the first is decoded, so
+    /// that no thread waits for another one that waits for a device.
     fn with_payloads<T>(
         &self,
         id: EntryId,
@@ -82,8 +86,8 @@ impl Store {
         use_it(&payloads)
     }
 
-    /// Decodes all extents of a file, `tiled` bytes, and puts their texels into rows, `size` bytes; `failed` is left at
-    /// the extent that fails.
+    /// Decodes all extents of a file, `tiled` bytes, and puts their texels into rows, `size` bytes.
+    /// If an extent fails, `failed` has its index.
     fn decode_tiled(
         &self,
         id: EntryId,
@@ -93,7 +97,8 @@ impl Store {
         failed: &Cell<u32>,
     ) -> Result<Buffer, Reason> {
         let layer = self.layer(id.layer);
-        // Together, and kept with the rows: two threads that have a half each would wait for each other.
+        // One share for both buffers, kept with the rows. With two shares, two threads that have
+        // one each would wait for each other.
         let reservation = self.reserve(tiled as usize + size as usize);
         let mut tiled = Buffer::new(tiled as usize, None);
         let mut rest = &mut tiled[..];

@@ -1,5 +1,5 @@
-//! The content of one folder of loose files: a file is one stored extent in a file of its own, whose size is learnt when it
-//! is first needed.
+//! The content of a folder of loose files. Each file is one stored extent in a file of its own,
+//! whose size is learnt when it is first needed.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::fault_log::FaultLog;
 use crate::folder::{FileFault, FileStat, LooseFolder};
 use crate::format::EntryId;
 
-/// Bytes of a file that are copied and checked at once.
+/// Length of the pieces in which a file is copied and checked, in bytes.
 const COPY_LEN: u64 = 1 << 20;
 
-/// One folder's content.
+/// The content of one folder.
 #[derive(Debug)]
 pub(super) struct LooseFiles {
     pub(super) folder: Arc<LooseFolder>,
@@ -27,17 +27,17 @@ impl LooseFiles {
         Self { folder, faults: FaultLog::default() }
     }
 
-    /// A file's size, if it is known.
+    /// A file's size; `None` if it was not statted yet.
     pub(super) fn known_size(&self, file: u32) -> Option<u64> {
         self.folder.known(file).map(|stat| stat.size)
     }
 
-    /// What a file is; from the disk, if that is not known yet.
+    /// A file's size, mtime and identity. Stats the file unless they are known.
     pub(super) fn stat(&self, id: EntryId) -> Result<FileStat, EntryError> {
         self.folder.stat(id.entry).map_err(|fault| self.fault(id, fault))
     }
 
-    /// Calls `answer` with the bytes of a file from `offset` on: `len` of them, or fewer at the file's end.
+    /// Calls `answer` with `len` bytes of a file from `offset` on, or fewer at the end of the file.
     pub(super) fn read<T>(
         &self,
         id: EntryId,
@@ -56,7 +56,7 @@ impl LooseFiles {
         Ok(answer(&out))
     }
 
-    /// Writes a whole file, piece by piece; returns its size in bytes.
+    /// Writes a whole file, piece by piece. Returns its size in bytes.
     pub(super) fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
         let size = self.stat(id).map_err(io::Error::other)?.size;
         for at in (0..size).step_by(COPY_LEN as usize) {
@@ -66,7 +66,7 @@ impl LooseFiles {
         Ok(size)
     }
 
-    /// Reads a whole file.
+    /// Reads a whole file and drops its bytes.
     pub(super) fn check(&self, id: EntryId) -> Result<(), EntryError> {
         let size = self.stat(id)?.size;
         (0..size).step_by(COPY_LEN as usize).try_for_each(|at| self.read(id, at, COPY_LEN as u32, |_| ()))
@@ -80,7 +80,7 @@ impl LooseFiles {
         let is_refused =
             |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
         let is_new = match reason {
-            // What concerns all files of a disk is reported once.
+            // An error that concerns all files of a disk is reported once.
             Reason::FileIo(errno) if !is_refused(errno) => self.faults.begins_outage(),
             _ => self.faults.is_first(entry.entry),
         };

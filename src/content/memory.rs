@@ -1,32 +1,32 @@
-//! Bounds on what large buffers take at one time, of all threads together.
+//! Limits on the memory of large buffers, for all threads together.
 //!
-//! Packed bytes and decoded ones have bounds of their own, and a thread takes of the first before it takes of
-//! the second. Packed bytes are counted by the device that they come from: a thread waits for the other
-//! readers of its own device only. Decoded bytes are taken once the packed ones are read, so that no thread
-//! that has some waits for a device.
+//! Packed and decoded bytes have separate limits. A thread reserves packed bytes first, and decoded
+//! bytes once the packed ones are read. So no thread that holds decoded bytes waits for a device.
+//! Packed bytes are counted by device, so a thread waits only for other readers of its own device.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::limits::UNCOUNTED_BUFFER_MAX;
 
-/// Buffers of fewer bytes are not counted.
+/// Smaller buffers are not counted.
 pub(super) const LARGE: usize = UNCOUNTED_BUFFER_MAX;
-/// Between attempts to make room: what other threads cache meanwhile can be evicted, and wakes no thread.
+/// Interval between attempts to make room. Extents that other threads cache in the meantime can be
+/// evicted, but wake no thread.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// Bytes that may be taken at one time.
+/// Memory of which only a limited number of bytes may be in use at a time.
 #[derive(Debug)]
 pub(super) struct MemoryLimit {
     most: u64,
-    /// Held by the thread that waits for room. The others wait for their turn, so that many that want little
-    /// do not keep out one that wants much.
+    /// Held by the thread that waits for room; others wait for their turn. Otherwise many small
+    /// requests would keep a large one out.
     turn: Mutex<()>,
     taken: Mutex<u64>,
     given_back: Condvar,
 }
 
-/// Bytes that are taken until this is dropped.
+/// Bytes in use until this is dropped.
 #[derive(Debug)]
 pub(super) struct Reservation {
     of: Arc<MemoryLimit>,
@@ -34,13 +34,13 @@ pub(super) struct Reservation {
 }
 
 impl MemoryLimit {
-    /// A bound of `most` bytes.
+    /// A limit of `most` bytes.
     pub(super) fn new(most: u64) -> Arc<Self> {
         Arc::new(Self { most, turn: Mutex::default(), taken: Mutex::default(), given_back: Condvar::new() })
     }
 
-    /// Takes `len` bytes; waits until they are free, which `make_room` may hasten: it returns whether it
-    /// freed any. A thread that wants more than there are in all takes them alone.
+    /// Reserves `len` bytes, and waits until they are free. `make_room` may free some, and returns
+    /// whether it did. A request above the limit waits until it is the only one.
     pub(super) fn reserve(self: &Arc<Self>, len: u64, make_room: impl Fn() -> bool) -> Reservation {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = self.taken();
@@ -84,9 +84,9 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_taken_than_there_is_but_by_one_alone() {
+    fn only_a_thread_alone_may_exceed_the_limit() {
         let memory = MemoryLimit::new(100);
-        let never = || panic!("there is room");
+        let never = || panic!("memory was freed although enough was free");
         let shares = [60, 40].map(|len| memory.reserve(len, never));
         thread::scope(|scope| {
             let alone = scope.spawn(|| memory.reserve(1000, || false));
@@ -96,29 +96,29 @@ mod tests {
             let [first, second] = shares;
             drop(first);
             thread::sleep(RETRY * 3);
-            assert!(!alone.is_finished(), "it was not alone");
+            assert!(!alone.is_finished(), "the request was granted while another share was taken");
             drop(second);
-            drop(alone.join().expect("it ends"));
-            next.join().expect("it ends");
+            drop(alone.join().expect("a thread panicked"));
+            next.join().expect("a thread panicked");
         });
         assert_eq!(taken(&memory), 0);
     }
 
     #[test]
-    fn a_thread_that_waits_goes_on_when_room_is_made_or_given_back() {
+    fn a_waiting_thread_continues_when_memory_is_freed() {
         let memory = MemoryLimit::new(100);
         let cached = Mutex::new(Some(memory.reserve(80, || false)));
-        drop(memory.reserve(50, || cached.lock().expect("sound").take().is_some()));
+        drop(memory.reserve(50, || cached.lock().expect("the lock is poisoned").take().is_some()));
         let reservation = memory.reserve(100, || false);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| drop(memory.reserve(100, || false)));
             drop(reservation);
-            waiting.join().expect("it ends");
+            waiting.join().expect("a thread panicked");
         });
     }
 
     #[test]
-    fn many_that_want_little_do_not_keep_out_one_that_wants_much() {
+    fn small_requests_do_not_starve_a_large_one() {
         let memory = MemoryLimit::new(100);
         let reservation = memory.reserve(60, || false);
         thread::scope(|scope| {
@@ -128,10 +128,10 @@ mod tests {
             }
             let little = scope.spawn(|| drop(memory.reserve(10, || false)));
             thread::sleep(RETRY * 3);
-            assert!(!little.is_finished(), "it passed the one that waits");
+            assert!(!little.is_finished(), "the small request overtook the waiting one");
             drop(reservation);
-            drop(waiting.join().expect("it ends"));
-            little.join().expect("it ends");
+            drop(waiting.join().expect("a thread panicked"));
+            little.join().expect("a thread panicked");
         });
     }
 }

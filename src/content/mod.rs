@@ -1,26 +1,29 @@
-//! Bytes: what is in a file, read and decoded on demand.
+//! Bytes: the content of files, read and decoded on demand.
 //!
 //! A read of a file goes through these steps, from top to bottom:
 //!
 //! | step | file |
 //! |---|---|
-//! | the range is cut into pieces, and the answer is made of them | `read.rs` |
-//! | each piece has a strategy: stored, whole, prefix or cached | `read_strategy.rs` |
-//! | bytes that were decoded before are in the cache | `cache.rs` |
-//! | other packed bytes are read and decoded, into the answer or into the cache | `decode.rs`; textures of consoles: `linear.rs` |
-//! | where an archive's extents are, and how long they become | `archive_content.rs`, with `extents.rs` and `extent_prefix.rs` |
-//! | packed bytes are read | [`crate::archive_file`] |
-//! | a codec unpacks them | `codec/` |
+//! | cut the range into pieces, and join them to the answer | `read.rs` |
+//! | choose a strategy for each piece: stored, whole, prefix or cached | `read_strategy.rs` |
+//! | take bytes that were decoded before from the cache | `cache.rs` |
+//! | decode other bytes, into the answer or into the cache | `decode.rs`; console textures: `linear.rs` |
+//! | find an archive's extents and their unpacked sizes | `archive_content.rs`, `extents.rs`, `extent_prefix.rs` |
+//! | read the packed bytes | [`crate::archive_file`] |
+//! | unpack them | `codec/` |
 //!
-//! A loose file goes a shorter way: `loose.rs` and [`crate::folder`].
+//! The path of a loose file is shorter: `loose.rs` and [`crate::folder`].
 //!
-//! | besides | file |
+//! Other files:
+//!
+//! | file | what it has |
 //! |---|---|
-//! | what all layers have in common: cache, bounds, counts | `store.rs`; what the next view takes over: `later_view.rs` |
-//! | whole files, for `cat`, `extract` and `verify` | `whole.rs` |
-//! | sizes that must be read from the data | `sizes.rs` |
-//! | memory: buffers that are used again, and how much may be in use | `buffer.rs`, `memory.rs` |
-//! | why a read failed, and whether that is logged | `error.rs`, `fault_log.rs` |
+//! | `store.rs` | what all layers share: the cache, the limits, the counters |
+//! | `later_view.rs` | what the next view takes over from the current one |
+//! | `whole.rs` | whole files, for `cat`, `extract` and `verify` |
+//! | `sizes.rs` | sizes that must be read from the data |
+//! | `buffer.rs`, `memory.rs` | reused buffers, and limits on memory in use |
+//! | `error.rs`, `fault_log.rs` | why a read failed, and whether that is logged |
 
 mod archive_content;
 mod buffer;

@@ -1,5 +1,4 @@
-//! A READ: the range is cut into pieces, each piece is read by its strategy, and together they are the
-//! answer.
+//! READ: cuts the range into pieces, reads each by its strategy, and joins them to the answer.
 
 use super::buffer::Buffer;
 use super::error::EntryError;
@@ -8,10 +7,10 @@ use super::store::Store;
 use crate::format::EntryId;
 
 impl Store {
-    /// Calls `answer` with the bytes of a file from `offset` on: `len` of them, or fewer at the file's end.
+    /// Calls `answer` with `len` bytes of a file from `offset` on, or fewer at the end of the file.
     ///
     /// # Errors
-    /// That of the first extent that cannot be read.
+    /// The error of the first extent that cannot be read.
     pub fn read_at<T>(
         &self,
         id: EntryId,
@@ -28,7 +27,7 @@ impl Store {
         };
         let pieces = self.pieces(id, &(offset..end));
         let mut out = Buffer::new(len as usize, None);
-        // One piece, as nearly always: from the cache it is answered without a copy.
+        // Nearly all reads have one piece. If it is cached, the answer needs no copy.
         if let [piece] = &pieces[..] {
             return Ok(match self.read_piece(id, piece, true, &mut out)? {
                 PieceBytes::InBuffer => answer(&out),

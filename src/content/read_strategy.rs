@@ -1,4 +1,4 @@
-//! How a range of a file is read: it is cut into pieces, and each piece has a [`ReadStrategy`].
+//! How a range of a file is read. It is cut into pieces, and each piece has a [`ReadStrategy`].
 
 use std::ops::Range;
 
@@ -8,67 +8,67 @@ use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{Codec, EntryId};
 
-/// The longest prefix that is decoded alone, in bytes: what file managers and `file` look at, of which the
-/// kernel makes a read of 16 KiB. A program that reads all of a file asks for more at once, so that nothing
-/// is decoded twice.
+/// Maximum length of a prefix that is decoded separately, in bytes. File managers and `file` read
+/// only the beginning of a file; the kernel turns that into a read of 16 KiB. A program that reads
+/// a whole file asks for more at once, so its reads decode nothing twice.
 const PREFIX_LEN: u64 = 64 << 10;
-/// A prefix is decoded alone only where the whole is at least so many times as long: a reader that goes on
-/// has it decoded again.
+/// A prefix is decoded separately only if the extent is at least this many times as long: if the
+/// reader goes on, the prefix is decoded again.
 const PREFIX_PART: u64 = 4;
-/// The longest part of an extent after the first that is decoded alone, in bytes: a read by the kernel has no
-/// more.
+/// Maximum length in bytes of the beginning of a later extent that is decoded separately. A read by
+/// the kernel is no longer than this.
 const ALONE_LEN: u64 = 1 << 20;
-/// In extents longer than this, in bytes, a second read within the prefix is decoded alone too: it costs 0.2
-/// ms at most.
+/// In extents longer than this, in bytes, a second read within the prefix is decoded separately
+/// too. It costs at most 0.2 ms.
 const LARGE_EXTENT: u64 = 512 << 10;
 
 /// How a range of an extent is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadStrategy {
-    /// The extent is not packed: one positioned read into the answer.
+    /// One positioned read into the answer, because the extent is not packed.
     Stored,
-    /// All of it is asked for: decoded into the answer.
+    /// Decoded into the answer, because the whole extent is requested.
     Whole,
-    /// A range near its beginning: decoded into the answer as far as the range's end; where that is not
-    /// possible, as [`ReadStrategy::Cached`].
+    /// Decoded into the answer up to the end of the range, which is near the extent's beginning. If
+    /// that fails, as [`ReadStrategy::Cached`].
     Prefix(CacheKey),
     /// Decoded once into the cache, and answered from there.
     Cached(CacheKey),
 }
 
-/// Where the bytes of a piece are, once it was read.
+/// Where the bytes of a piece are after the read.
 pub(super) enum PieceBytes {
-    /// In the buffer that was to be filled.
+    /// In the buffer that the caller passed.
     InBuffer,
-    /// In the cache; the content of the buffer is unspecified.
+    /// In the cache. The content of the buffer is unspecified.
     InCache(Decoded<Reason>),
 }
 
-/// A part of a file that has one source.
+/// A part of a file whose bytes come from one source.
 #[derive(Debug)]
 pub(super) struct Piece {
     source: PieceSource,
-    /// Which bytes of the source.
+    /// The range of the source.
     within: Range<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum PieceSource {
-    /// The synthesised header.
+    /// The header that bsafs adds.
     Head,
     /// One of the archive's extents.
     Extent(u32),
-    /// All of the file's extents, their texels put into rows.
+    /// All extents of the file, with their texels put into rows.
     Linear,
 }
 
 impl Piece {
-    /// In bytes.
+    /// Length in bytes.
     pub(super) fn len(&self) -> u64 {
         self.within.end - self.within.start
     }
 
-    /// Which of the source's bytes, as indices of a slice.
+    /// The range of the source, to index a slice.
     pub(super) fn range(&self) -> Range<usize> {
         self.within.start as usize..self.within.end as usize
     }
@@ -80,7 +80,7 @@ impl Store {
         let layer = self.layer(id.layer);
         let linear = layer.linear(id.entry).map(|(_, len)| (PieceSource::Linear, len));
         let extents = layer.extents(id.entry).filter(|_| linear.is_none());
-        // Known since the range was held against the file's size.
+        // All sizes are known, because the range was compared with the file's size.
         let size = |index| u64::from(layer.extent(index).size.unwrap_or(0));
         let extents = extents.map(|index| (PieceSource::Extent(index), size(index)));
         let head = (PieceSource::Head, layer.head(id.entry).len());
@@ -97,8 +97,8 @@ impl Store {
         pieces
     }
 
-    /// Reads a piece into `out`, which has its length, or leaves it in the cache. `is_alone` if the read has
-    /// no other pieces.
+    /// Reads a piece into `out`, which has the piece's length, or leaves it in the cache.
+    /// `is_alone` says that the read has no other pieces.
     pub(super) fn read_piece(
         &self,
         id: EntryId,
@@ -130,8 +130,8 @@ impl Store {
         read.map_err(|reason| self.fault(id, index, reason))
     }
 
-    /// How a range of an extent is read. Its size is checked: whatever the strategy allocates is within
-    /// limits.
+    /// Chooses how to read a range of an extent, and checks the extent's size. So whatever the
+    /// strategy allocates is within limits.
     fn strategy(
         &self,
         id: EntryId,
@@ -154,8 +154,9 @@ impl Store {
                     && within.end <= PREFIX_LEN.min(size / PREFIX_PART)
                     && (within.start == 0 || size > LARGE_EXTENT)
             }
-            // A reader in pages has read all that is before it, and will go on. Who begins where it does,
-            // which no page of a texture does, wants one mip: that of a thumbnail.
+            // A later extent never begins at a page border, because a texture has a header. So a
+            // reader that reads in pages comes from the extent before, and will go on. A read that
+            // begins exactly at the extent wants one mip, for a thumbnail.
             false => is_alone && within.start == 0 && within.end <= ALONE_LEN,
         };
         Ok(match self.shared.cache.contains(&key) {

@@ -1,8 +1,9 @@
-//! Sizes of files, and how those are learnt that only the data states.
+//! Sizes of files, and how to learn those that only the data states.
 //!
-//! A listing with sizes of an archive of version 103 to 105 has to read the first bytes of each file. One by one and in
-//! the order of names that is a seek for each; sorted by offset, and read together where they are near, it is one pass
-//! over what must be touched, in a fraction of the calls.
+//! To list an archive of version 103 to 105 with sizes, the first bytes of each file must be read.
+//! One by one and in the order of names, that is a seek for each file. Here they are sorted by
+//! offset and read together if they are near each other. That is one pass over the disk, with far
+//! fewer system calls.
 
 use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
@@ -11,11 +12,11 @@ use super::extent_prefix;
 use super::store::{LayerContent, Store};
 use crate::format::EntryId;
 
-/// Prefixes that begin within so many bytes are read together: a read of 64 KiB from the page cache costs what some
-/// twenty small ones do, and from a disk hardly more than one.
+/// Prefixes that begin within this many bytes are read together. A read of 64 KiB from the page
+/// cache costs as much as about twenty small ones; from a disk it costs hardly more than one.
 const SPAN: u64 = 64 << 10;
 
-/// An extent whose size is to be learnt.
+/// An extent whose size must be learnt.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Unsized {
     layer: u16,
@@ -25,7 +26,7 @@ struct Unsized {
 }
 
 impl Store {
-    /// A file's size in bytes; that of its packed data where it cannot be read.
+    /// A file's size in bytes; an estimate if the size cannot be read.
     pub fn size(&self, id: EntryId) -> u64 {
         let size = match self.loose(id) {
             Some(files) => files.stat(id).map(|stat| stat.size).ok(),
@@ -34,7 +35,7 @@ impl Store {
         size.unwrap_or_else(|| self.estimated_size(id))
     }
 
-    /// A file's size in bytes, if it is known without a read of its data.
+    /// A file's size in bytes, if it is known without reading data.
     pub fn known_size(&self, id: EntryId) -> Option<u64> {
         if let Some(files) = self.loose(id) {
             return files.known_size(id.entry);
@@ -45,7 +46,8 @@ impl Store {
         Some(layer.head(id.entry).len() + data?)
     }
 
-    /// Whether a file's size cannot be learnt from any disk: its data contradicts itself, or the archive was changed.
+    /// Whether a file's size can never be learnt, because its data contradicts itself or the
+    /// archive was changed.
     pub fn is_size_lost(&self, id: EntryId) -> bool {
         if self.loose(id).is_some() {
             return false;
@@ -54,9 +56,9 @@ impl Store {
         layer.extents(id.entry).any(|index| layer.is_size_lost(index))
     }
 
-    /// What is shown as the size of a file that [is lost](Store::is_size_lost), whose reads all fail: the length of its
-    /// packed data in bytes, at least one, because a reader would take an empty file for a sound one and never see the
-    /// error.
+    /// The size to show for a file whose [size is lost](Store::is_size_lost), and whose reads all
+    /// fail: the length of its packed data in bytes, but at least one. A program would take an
+    /// empty file for a sound one and never see the error.
     pub fn estimated_size(&self, id: EntryId) -> u64 {
         if self.loose(id).is_some() {
             return 1;
@@ -66,7 +68,8 @@ impl Store {
         layer.head(id.entry).len() + layer.extents(id.entry).map(packed).sum::<u64>()
     }
 
-    /// Whether no file's size has to be learnt.
+    /// Whether no size has to be learnt: the tables of all archives state all sizes, and every
+    /// loose file was statted.
     pub fn states_sizes(&self) -> bool {
         self.layers.iter().all(|layer| match &**layer {
             LayerContent::Archive(layer) => layer.states_sizes(),
@@ -74,10 +77,11 @@ impl Store {
         })
     }
 
-    /// Learns the sizes of files, as far as they are not known and can be read.
+    /// Learns those sizes of files that are unknown and can be read.
     ///
     /// # Errors
-    /// The first of those that the system refused to read. What else is wrong with a file is reported where it is read.
+    /// The first error of a read that the system refused. Other faults of a file are reported when
+    /// the file is read.
     pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) -> Result<(), EntryError> {
         let mut wanted = Vec::new();
         let mut learnt = Ok(());
@@ -111,10 +115,10 @@ impl Store {
         learnt
     }
 
-    /// A file's size in bytes.
+    /// A file's size in bytes. Counts an error.
     ///
     /// # Errors
-    /// That of the first extent whose size cannot be read.
+    /// The error of the first extent whose size cannot be read.
     pub(super) fn exact_size(&self, id: EntryId) -> Result<u64, EntryError> {
         if let Some(files) = self.loose(id) {
             return files.stat(id).map(|stat| stat.size).inspect_err(|_| self.count_fault());
@@ -122,7 +126,7 @@ impl Store {
         self.read_size(id).map_err(|(index, reason)| self.fault(id, index, reason))
     }
 
-    /// The same; fails with the extent.
+    /// A file's size in bytes. An error has the index of the extent, and is not counted.
     fn read_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
         let layer = self.layer(id.layer);
         let mut size = layer.head(id.entry).len();
@@ -137,13 +141,14 @@ impl Store {
 }
 
 impl ArchiveContent {
-    /// Learns the sizes of extents that lie near each other, in the order of their offsets. Fails with the first that the
-    /// device refuses.
+    /// Learns the sizes of extents that lie near each other, sorted by offset. Fails with the first
+    /// extent that the device refuses.
     fn learn_near(&self, near: &[Unsized]) -> Result<(), (Unsized, Reason)> {
         if self.learn_together(near).is_ok() {
             return Ok(());
         }
-        // One of them cannot be read, or lies beyond the end: each for itself.
+        // An extent cannot be read or lies beyond the end of the archive, so each is read
+        // separately.
         let mut learnt = Ok(());
         for it in near {
             if let Err(reason @ Reason::Io(_)) = self.size(it.index) {
@@ -153,7 +158,7 @@ impl ArchiveContent {
         learnt
     }
 
-    /// The same by one read.
+    /// Learns the sizes of near extents by a single read.
     fn learn_together(&self, near: &[Unsized]) -> Result<(), Reason> {
         let prefix_end =
             |it: &Unsized| it.offset + u64::from(self.extent(it.index).packed).min(extent_prefix::MAX as u64);
@@ -166,7 +171,7 @@ impl ArchiveContent {
         self.source.read_exact_at(&mut bytes, start)?;
         for it in near {
             let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
-            // What is wrong with one prefix does not concern its neighbours.
+            // A bad prefix does not concern its neighbours.
             let _ = self.parse_prefix(it.index, first);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The content of all archives and folders that were opened together: their layers, one cache, and what was counted.
+//! The content of all archives and folders of a view: its layers, the cache, limits and counters.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,22 +23,23 @@ use crate::format::{Codec, EntryId, Head, Limits};
 pub struct Store {
     pub(super) layers: Vec<Arc<LayerContent>>,
     pub(super) shared: Arc<Shared>,
-    /// Whether suspect bytes are served.
+    /// Whether suspect bytes are served instead of an error.
     pub(super) salvages: bool,
 }
 
-/// What the stores of all views of a mount have together.
+/// What the stores of all views of a mount share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) cache: Cache<Reason>,
-    /// Of large decoded extents, cached ones included: the largest that is accepted fits.
+    /// Limit on large decoded extents, cached ones included. The largest extent that is accepted
+    /// fits.
     memory: Arc<MemoryLimit>,
-    /// Of large packed extents, by device.
+    /// Limit on large packed extents, by device.
     packed: Mutex<HashMap<u64, Arc<MemoryLimit>>>,
     pub(super) limits: Limits,
     pub(super) counters: Counters,
     pub(super) salvaged: Salvaged,
-    /// The number of the next archive that is opened.
+    /// Number of the next archive to be added.
     next_source: AtomicU32,
 }
 
@@ -69,7 +70,7 @@ impl LayerContent {
     }
 }
 
-/// What was done so far. Each count is exact; two of them may be of different moments.
+/// Counters since the mount. Each count is exact, but two counts may be from different moments.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     /// Bytes decoded.
@@ -78,18 +79,19 @@ pub(super) struct Counters {
     pub(super) faults: AtomicU64,
 }
 
-/// How a file is packed, for listings.
+/// How a file is packed, as listings show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
-    /// The codec of the file's extents; of several, the first that is not stored.
+    /// The codec of the file's extents. If there are several, this is the first one that is not
+    /// `Stored`.
     pub codec: Codec,
-    /// Bytes that they take in the archive.
+    /// Total size of the extents in the archive, in bytes.
     pub packed: u64,
 }
 
 impl Store {
-    /// An empty store whose cache holds `cache_size` bytes of decoded extents, and for a moment 256 MiB more, or one extent
-    /// where that is larger.
+    /// An empty store whose cache holds `cache_size` bytes of decoded extents. For a moment, the
+    /// cache may exceed this by 256 MiB, or by one extent if that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
         let (packed, counters, salvaged, next_source) = Default::default();
         let (cache, memory) = (Cache::new(cache_size), MemoryLimit::new(u64::from(limits.extent)));
@@ -97,13 +99,14 @@ impl Store {
         Self { layers: Vec::new(), shared: Arc::new(shared), salvages: false }
     }
 
-    /// The same, and whether it serves bytes that are [suspect](codec::DecodeError::Suspect) instead of an error.
+    /// Sets whether the store serves bytes that are [suspect](codec::DecodeError::Suspect) instead
+    /// of returning an error.
     #[must_use]
     pub fn with_salvage(self, is_on: bool) -> Self {
         Self { salvages: is_on, ..self }
     }
 
-    /// What is wrong with a file whose bytes were read all the same; returned once, to be logged.
+    /// The fault of a file whose suspect bytes were served. It is returned once, for the log.
     pub fn take_salvaged(&self, id: EntryId) -> Option<EntryError> {
         // Loose files are never suspect.
         if !self.salvages || self.loose(id).is_some() {
@@ -131,7 +134,7 @@ impl Store {
         self.layers.push(Arc::new(LayerContent::Folder(LooseFiles::new(folder))));
     }
 
-    /// The device that a file's bytes are on (`st_dev`).
+    /// The device of a file's bytes (`st_dev`).
     pub fn device(&self, id: EntryId) -> u64 {
         match self.content(id.layer) {
             LayerContent::Archive(layer) => layer.source.identity().0,
@@ -148,8 +151,9 @@ impl Store {
         self.layers.iter().map(|layer| identity(layer)).collect()
     }
 
-    /// Whether two files have the same bytes for certain, without a read: they are one entry of one unchanged archive, which
-    /// both stores opened with the same options, or one loose file that both looked at.
+    /// Whether two files certainly have the same bytes; nothing is read. Two entries do if they are
+    /// the same entry of one unchanged archive, provided that both stores opened it with the same
+    /// options. Two loose files do if they are one file that both stores have statted.
     pub fn is_same_file(&self, id: EntryId, other: &Self, other_id: EntryId) -> bool {
         match (self.content(id.layer), other.content(other_id.layer)) {
             (LayerContent::Archive(one), LayerContent::Archive(two)) => {
@@ -167,7 +171,7 @@ impl Store {
         }
     }
 
-    /// How many layers there are.
+    /// Number of layers.
     pub fn layers(&self) -> usize {
         self.layers.len()
     }
@@ -185,7 +189,7 @@ impl Store {
         self.content(layer).folder().is_some()
     }
 
-    /// When a layer's archive or folder was last changed before it was opened.
+    /// The mtime of a layer's archive or folder when it was opened.
     pub fn modified(&self, layer: u16) -> SystemTime {
         match self.content(layer) {
             LayerContent::Archive(layer) => layer.source.modified(),
@@ -193,13 +197,14 @@ impl Store {
         }
     }
 
-    /// When a file was last changed: its archive, or the file itself, where it is a loose one that was looked at.
+    /// The mtime of a file. For an entry of an archive, this is the archive's. For a loose file
+    /// that was not statted, it is the folder's.
     pub fn file_modified(&self, id: EntryId) -> SystemTime {
         let known = self.loose(id).and_then(|files| files.folder.known(id.entry));
         known.map_or_else(|| self.modified(id.layer), |stat| system_time(stat.modified))
     }
 
-    /// Bytes that all archives take on the disk, and all loose files that were looked at.
+    /// Total size on disk of all archives, and of all loose files that were statted.
     pub fn archive_bytes(&self) -> u64 {
         let bytes = |layer: &LayerContent| match layer {
             LayerContent::Archive(layer) => layer.source.len(),
@@ -208,19 +213,19 @@ impl Store {
         self.layers.iter().map(|layer| bytes(layer)).sum()
     }
 
-    /// Brings the cache back to its size where readers did not come back for what is beyond, and gives back the memory that
-    /// was not used since the last call; returns whether that was all.
+    /// Evicts what the cache has beyond its size, unless a reader is expected back. Frees buffers
+    /// that were not used since the last call. Returns whether nothing is left to do.
     pub fn trim(&self) -> bool {
         let is_trimmed = self.shared.cache.trim(Instant::now());
         buffer::release() && is_trimmed
     }
 
-    /// Whether there is something for [`Store::trim`].
+    /// Whether [`Store::trim`] has something to do.
     pub fn needs_trim(&self) -> bool {
         self.shared.cache.is_over_budget() || buffer::is_used()
     }
 
-    /// Bytes of decoded extents in the cache, and the most that it may hold for longer than a moment.
+    /// Bytes of decoded extents in the cache, and the size that it may exceed only for a moment.
     pub fn cached_bytes(&self) -> (u64, u64) {
         (self.shared.cache.bytes(), self.shared.cache.budget())
     }
@@ -230,17 +235,17 @@ impl Store {
         self.shared.counters.decoded.load(Ordering::Relaxed)
     }
 
-    /// Reads so far that were answered from the cache.
+    /// Number of reads that were answered from the cache.
     pub fn cache_hits(&self) -> u64 {
         self.shared.cache.hits()
     }
 
-    /// Reads so far that failed.
+    /// Number of reads that failed.
     pub fn faults(&self) -> u64 {
         self.shared.counters.faults.load(Ordering::Relaxed)
     }
 
-    /// Bytes read from all archives and loose files so far, the mapped tables not counted.
+    /// Bytes read from all archives and loose files so far, without the tables of archives.
     pub fn bytes_read(&self) -> u64 {
         let bytes = |layer: &LayerContent| match layer {
             LayerContent::Archive(layer) => layer.source.bytes_read(),
@@ -249,7 +254,7 @@ impl Store {
         self.layers.iter().map(|layer| bytes(layer)).sum()
     }
 
-    /// Where a file's data begins, in bytes from the start of its archive; 0 where it has none, and of loose files.
+    /// Offset of a file's data in its archive; 0 for a file without data and for a loose file.
     pub fn offset(&self, id: EntryId) -> u64 {
         if self.loose(id).is_some() {
             return 0;
@@ -258,7 +263,7 @@ impl Store {
         layer.extents(id.entry).next().map_or(0, |index| layer.extent(index).offset)
     }
 
-    /// How a file is packed. A loose file that nobody looked at takes 0 bytes.
+    /// How a file is packed. A loose file that was not statted counts as 0 bytes.
     pub fn packing(&self, id: EntryId) -> Packing {
         if let Some(files) = self.loose(id) {
             return Packing { codec: Codec::Stored, packed: files.known_size(id.entry).unwrap_or(0) };
@@ -272,7 +277,7 @@ impl Store {
         }
     }
 
-    /// The header that is put in front of a file.
+    /// The header that is added in front of a file's data.
     pub fn head(&self, id: EntryId) -> Head {
         if self.loose(id).is_some() {
             return Head::None;
@@ -280,7 +285,7 @@ impl Store {
         self.layer(id.layer).head(id.entry)
     }
 
-    /// The tile mode in which a texture's texels are shown; `None` where they are linear. Reads no data.
+    /// The tile mode of a texture as it is shown; `None` if its texels are linear. Reads no data.
     pub fn tile_mode(&self, id: EntryId) -> Option<u8> {
         if self.loose(id).is_some() {
             return None;
@@ -288,12 +293,13 @@ impl Store {
         self.layer(id.layer).tile_mode(id.entry)
     }
 
-    /// The loose files that a file is one of; `None` where it is in an archive.
+    /// The loose files of the file's layer; `None` if the layer is an archive.
     pub(super) fn loose(&self, id: EntryId) -> Option<&LooseFiles> {
         self.content(id.layer).folder()
     }
 
-    /// A layer that is an archive; what concerns loose files asks [`Store::loose`] first.
+    /// The archive of a layer. If the layer may be a folder, the caller checks [`Store::loose`]
+    /// first.
     pub(super) fn layer(&self, layer: u16) -> &ArchiveContent {
         match self.content(layer) {
             LayerContent::Archive(layer) => layer,
@@ -305,13 +311,10 @@ impl Store {
         &self.layers[usize::from(layer)]
     }
 
-    /// Counts a read that failed.
-    pub(super) fn count_fault(&self) {
-        self.shared.counters.faults.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Refuses an unpacked size that the packed bytes cannot become, packed bytes that it cannot need or that the archive does
-    /// not have, and either beyond its limit. Asked before anything of these sizes is allocated.
+    /// Checks the sizes of an extent before a buffer is allocated for it. The unpacked size must be
+    /// within its limit, and the packed bytes must be able to yield it. The packed bytes must lie
+    /// within the archive. Unless they are stored, they must be within their limit too, and no more
+    /// than the unpacked size can need.
     pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
         let layer = self.layer(layer);
         let extent = layer.extent(index);
@@ -329,18 +332,24 @@ impl Store {
         Ok(())
     }
 
-    /// A share of the memory for so many decoded bytes, if these are many. Waits for other threads that decode, for
-    /// which cached extents are evicted; no thread that has a share waits for a device.
+    /// Reserves memory for `len` decoded bytes; `None` if they are too few to count. Waits until
+    /// other threads release theirs, and evicts cached extents to make room. No thread that has a
+    /// share waits for a device.
     pub(super) fn reserve(&self, len: usize) -> Option<Reservation> {
         (len >= LARGE).then(|| self.shared.memory.reserve(len as u64, || self.shared.cache.evict_shared()))
     }
 
-    /// The error of a read of an extent, which is counted.
+    /// Makes the error of a failed read of an extent, and counts it.
     pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> EntryError {
         let layer = self.layer(entry.layer);
         let is_new = layer.is_new_fault(entry.entry, &reason);
         let error = EntryError { entry, at: layer.extent(index).offset, reason, is_new };
         self.count_fault();
         error
+    }
+
+    /// Counts a failed read.
+    pub(super) fn count_fault(&self) {
+        self.shared.counters.faults.fetch_add(1, Ordering::Relaxed);
     }
 }

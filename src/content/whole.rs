@@ -8,14 +8,15 @@ use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{Codec, EntryId};
 
-/// Pieces in which stored files are copied and checked, in bytes.
+/// Length of the pieces in which stored files are copied and checked, in bytes.
 const COPY_LEN: usize = 1 << 20;
 
 impl Store {
-    /// Writes a whole file, piece by piece; returns its size in bytes.
+    /// Writes a whole file, piece by piece. Returns its size in bytes.
     ///
     /// # Errors
-    /// That of the first extent that cannot be read, as the source of an [`io::Error`]; or the writer's own.
+    /// The error of the first extent that cannot be read, as the source of an [`io::Error`]; or the
+    /// writer's error.
     pub fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
         if let Some(files) = self.loose(id) {
             return files.copy(id, to);
@@ -32,10 +33,10 @@ impl Store {
         self.exact_size(id).map_err(io::Error::other)
     }
 
-    /// Decodes a whole file; returns what is not as it should be although every byte came.
+    /// Decodes a whole file. Returns the quirks of its extents, all of which were decoded in full.
     ///
     /// # Errors
-    /// That of the first extent that cannot be read.
+    /// The error of the first extent that cannot be read.
     pub fn check(&self, id: EntryId) -> Result<Vec<Quirk>, EntryError> {
         if let Some(files) = self.loose(id) {
             return files.check(id).map(|()| Vec::new());
@@ -43,8 +44,8 @@ impl Store {
         let layer = self.layer(id.layer);
         let mut quirks = Vec::new();
         if layer.linear(id.entry).is_some() {
-            // The rest of it is that each extent is sound: the lengths of texels were compared when it was
-            // opened.
+            // Only the extents are left to check: the lengths of texels were compared when the file
+            // was opened.
             self.check_sizes(id)?;
         }
         for index in layer.extents(id.entry) {
@@ -57,8 +58,8 @@ impl Store {
         Ok(quirks)
     }
 
-    /// Calls `use_it` with the bytes of an extent: stored ones in pieces, packed ones as a whole, with what
-    /// is not as it should be. Stops where `use_it` fails, with its error inside.
+    /// Calls `use_it` with the bytes of an extent: in pieces if it is stored, otherwise as a whole
+    /// and with its quirk. Stops if `use_it` fails, and returns that error inside.
     fn with_extent<E>(
         &self,
         id: EntryId,
@@ -83,8 +84,7 @@ impl Store {
         }
         Ok(Ok(()))
     }
-    /// Calls `use_it` with a whole extent of a file, whose size was checked, and what is not as it should be
-    /// with it.
+    /// Calls `use_it` with a whole extent, whose size was checked, and its quirk.
     fn with_decoded<T>(
         &self,
         id: EntryId,

@@ -1,17 +1,18 @@
-//! What can be wrong with a payload: harmless quirks, and errors; and how they are worded.
+//! Faults of a payload: harmless quirks, errors, and their wording.
 
 use std::fmt;
 
-/// What a payload has that it should not have, or lacks, although it gave every byte that was asked for.
+/// A harmless fault of a payload: something is missing or superfluous, but every byte was decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quirk {
-    /// It stops after the last byte, without the end mark or checksum that should follow.
+    /// The payload stops after the last byte, without the end mark or checksum that should follow.
     Unended,
     /// Bytes follow the end of the stream.
     Trailing,
-    /// It would become more bytes than declared; the rest was dropped. Its checksums, if it has any, are right.
+    /// The stream holds more bytes than declared, and the rest was dropped. Its checksums, if any,
+    /// are right.
     Longer,
-    /// It is raw deflate, without zlib's header and checksum.
+    /// The payload is raw deflate, without zlib's header and checksum.
     RawDeflate,
 }
 
@@ -31,7 +32,8 @@ impl fmt::Display for Quirk {
 pub enum DecodeError {
     /// The bytes contradict themselves, or end too early.
     Corrupt(String),
-    /// All bytes were decoded, but a checksum contradicts them, or the stream is damaged behind them.
+    /// All bytes were decoded, but a checksum contradicts them, or the stream is damaged after
+    /// them.
     Suspect(String),
     /// The bytes may be sound, but their form is not supported.
     Unsupported(String),
@@ -46,19 +48,20 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// The error of a stream that ends, soundly or not, before all bytes of `out` are decoded.
+/// The error of a stream that ends before all bytes of `out` are decoded.
 pub(super) fn ends_early(stream: &str, decoded: usize, out: &[u8]) -> DecodeError {
     DecodeError::Corrupt(format!("the {stream} ends after {decoded} of {} bytes", out.len()))
 }
 
-/// The error of a stream that contradicts itself: suspect if that is behind the last byte of `out`.
+/// The error of a stream that contradicts itself. It is suspect if that happens after the last byte
+/// of `out`, otherwise corrupt.
 pub(super) fn damaged(stream: &str, decoded: usize, out: &[u8], why: impl fmt::Display) -> DecodeError {
     let size = out.len();
     let what = format!("the {stream} is damaged after {decoded} of {size} bytes: {why}");
     if decoded < size { DecodeError::Corrupt(what) } else { DecodeError::Suspect(what) }
 }
 
-/// What is wrong where a checksum contradicts the bytes, both with so many hexadecimal digits.
+/// Describes a checksum that contradicts the bytes. Both values have `digits` hexadecimal digits.
 pub(super) fn contradiction(
     stream: &str,
     checksum: &str,
@@ -67,13 +70,13 @@ pub(super) fn contradiction(
     computed: u32,
 ) -> String {
     format!(
-        "the {stream} is damaged: its {checksum} is {stored:0digits$X}, its bytes make {computed:0digits$X}"
+        "the {stream} is damaged: its {checksum} is {stored:0digits$X}, but its data has {computed:0digits$X}"
     )
 }
 
-/// What is wrong where a stream is longer than declared, and nothing shows that its bytes are right.
+/// Describes a stream that is longer than declared, without a checksum that proves its bytes.
 pub(super) fn unproven(stream: &str, out: &[u8]) -> String {
-    format!("the {stream} holds more than the declared {} bytes, and no checksum at its end", out.len())
+    format!("the {stream} holds more than the declared {} bytes and has no checksum at its end", out.len())
 }
 
 /// Shows a payload's first four bytes.

@@ -1,24 +1,25 @@
-//! One LZ4 block without a frame (`lz4_Block_format.md` of the LZ4 project), and the decoder of parts of blocks.
+//! A single LZ4 block without a frame (`lz4_Block_format.md` of the LZ4 project), and the decoder
+//! of parts of blocks.
 
 use lz4_flex::block::{DecompressError, decompress_into};
 
 use super::error::{DecodeError, Quirk, damaged, ends_early};
 use super::method::Method;
 
-/// A length byte of 255 is the most that one byte can state.
+/// One length byte adds at most 255 bytes.
 pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: 255 };
 
-/// How errors call a block.
+/// The name of a block in errors.
 const STREAM: &str = "LZ4 block";
 
-/// Decodes one block, which must become exactly `out`: a block has neither length nor checksum, so that its exact size
-/// is the only sign that it is one.
+/// Decodes one block, which must yield exactly `out`. A block has neither length nor checksum, so
+/// only the exact size shows that the payload is one.
 fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     match decompress_into(packed, out) {
         Ok(len) if len == out.len() => Ok(None),
         Ok(len) => Err(ends_early(STREAM, len, out)),
         Err(DecompressError::OutputTooSmall { .. }) => Err(DecodeError::Corrupt(format!(
-            "the LZ4 block becomes more than the declared {} bytes",
+            "the LZ4 block unpacks to more than the declared {} bytes",
             out.len()
         ))),
         Err(why) => {
@@ -32,9 +33,9 @@ fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     decode_part(packed, out, 0, 0).map_err(|damage| damaged(STREAM, damage.at, out, damage))
 }
 
-/// A match that reaches back to before the first byte, or to nowhere.
+/// A match that reaches back before the first byte, or has the offset 0.
 pub(super) struct Unreachable {
-    /// How many bytes were decoded before it.
+    /// Number of bytes decoded before the match.
     pub(super) at: usize,
 }
 
@@ -44,10 +45,10 @@ impl std::fmt::Display for Unreachable {
     }
 }
 
-/// Decodes a block, or the part of one that is there, as far as it fits, behind the `at` bytes of `out` that were decoded
-/// before it; matches reach back as far as `history`. Returns how many bytes of `out` are decoded now.
+/// Decodes a block, or the first part of one, into `out` from index `at` on, until `out` is full.
+/// Matches may reach back to `history`. Returns how many bytes of `out` are decoded now.
 ///
-/// `lz4_flex` decodes only whole blocks into all the room that they need.
+/// `lz4_flex` only decodes whole blocks, and needs room for all of their bytes.
 pub(super) fn decode_part(
     mut packed: &[u8],
     out: &mut [u8],
@@ -70,7 +71,7 @@ pub(super) fn decode_part(
         let offset = usize::from(u16::from_le_bytes(offset));
         let from =
             at.checked_sub(offset).filter(|&from| from >= history && offset > 0).ok_or(Unreachable { at })?;
-        // What has been copied may be copied in turn, so that each step can take all there is since `from`.
+        // A copy may read bytes that it wrote itself, so each step can copy all bytes since `from`.
         let end = out.len().min(at.saturating_add(len).saturating_add(4));
         while at < end {
             let step = (end - at).min(at - from);
@@ -81,7 +82,8 @@ pub(super) fn decode_part(
     Ok(at)
 }
 
-/// A length that begins in a half of a token, and continues in the bytes that follow where that half is full.
+/// Reads a length that begins in half of a token. If that half is full, it continues in the bytes
+/// that follow.
 fn length(packed: &mut &[u8], nibble: u8) -> Option<usize> {
     let mut len = usize::from(nibble);
     if nibble == 15 {

@@ -1,9 +1,11 @@
-//! LZ4 frames.
+//! LZ4 frames, as `lz4_Frame_format.md` of the LZ4 project defines them.
 //!
-//! Layout: `lz4_Frame_format.md` of the LZ4 project. The frame is walked here and `lz4_flex` decodes its blocks straight
-//! into the file's buffer: its own frame decoder allocates the frame's largest block size, some MiB for a file of a few
-//! KiB, and is many times slower for it. Checksums are compared, except in a prefix; all are XXH32 with seed
-//! 0, which takes 0.2 ns a byte: half as much again as decoding.
+//! This file walks the frame, and `lz4_flex` decodes its blocks directly into the file's buffer.
+//! The frame decoder of `lz4_flex` allocates the frame's largest block size, some MiB even for a
+//! file of a few KiB. That makes it many times slower for such a file.
+//!
+//! Checksums are compared, except when a prefix is decoded. All are XXH32 with seed 0, which takes
+//! 0.2 ns a byte and makes decoding half as slow again.
 
 use std::hash::Hasher;
 use std::ops::RangeInclusive;
@@ -15,7 +17,7 @@ use super::error::{DecodeError, Quirk, Start, contradiction, damaged, ends_early
 use super::lz4_block::decode_part;
 use super::method::{EXCESS_MAX, Method};
 
-/// A length byte of 255 is the most that one byte can state.
+/// One length byte adds at most 255 bytes.
 pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: 255 };
 
 /// The first word of a frame.
@@ -27,7 +29,7 @@ const SKIPPABLE: RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 /// How far back a match can reach, in bytes.
 const WINDOW: usize = 64 << 10;
 
-/// How errors call a frame.
+/// The name of a frame in errors.
 const STREAM: &str = "LZ4 frame";
 
 /// Whether a payload begins with an LZ4 frame.
@@ -35,7 +37,7 @@ pub(super) fn is_frame(packed: &[u8]) -> bool {
     packed.starts_with(&MAGIC.to_le_bytes())
 }
 
-/// Decodes LZ4 frames, one after the other.
+/// Decodes consecutive LZ4 frames.
 pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     let mut frames = Frames { is_checked: true, ..Frames::new(packed, out) };
     let stop = frames.run();
@@ -61,21 +63,22 @@ fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
 
 /// A walk through a payload of frames.
 struct Frames<'a, 'o> {
-    /// What of the payload is still to be read.
+    /// The part of the payload that was not read yet.
     rest: &'a [u8],
     /// The file's bytes.
     out: &'o mut [u8],
-    /// How many of them are decoded.
+    /// Number of bytes of `out` that are decoded.
     filled: usize,
-    /// How many may be dropped to make room for more: none, except where a frame is decoded for its checksums alone.
+    /// Number of decoded bytes that may be dropped to make room for more. It is 0 unless a frame is
+    /// decoded only for its checksums.
     droppable: u64,
     /// Whether checksums are compared.
     is_checked: bool,
-    /// What the first wrong checksum is.
+    /// Describes the first wrong checksum.
     contradiction: Option<String>,
 }
 
-/// Where the walk through a payload ends.
+/// Where the walk through a payload ended.
 enum Stop {
     /// After a complete frame that nothing follows.
     End,
@@ -85,7 +88,7 @@ enum Stop {
     Short,
     /// Within a frame, where the buffer is full.
     Full,
-    /// Where the bytes contradict themselves, or use what is not supported.
+    /// At bytes that contradict themselves or are not supported.
     Damaged(DecodeError),
 }
 
@@ -95,13 +98,13 @@ impl<'a, 'o> Frames<'a, 'o> {
         Self { rest: packed, out, filled: 0, droppable: 0, is_checked: false, contradiction: None }
     }
 
-    /// Walks all frames.
+    /// Walks through all frames.
     fn run(&mut self) -> Stop {
         let mut first = true;
         loop {
             match self.frame(first) {
                 Ok(()) if self.rest.is_empty() => return Stop::End,
-                // A file that is complete is not spoilt by what follows it.
+                // What follows a complete file does not spoil it.
                 Ok(()) => {
                     first = false;
                     self.is_checked &= self.filled < self.out.len();
@@ -138,13 +141,13 @@ impl<'a, 'o> Frames<'a, 'o> {
 
     /// Reads a frame's descriptor: FLG, BD, content size, dictionary, header checksum.
     ///
-    /// The content size is skipped: the size that the archive states is the one that counts.
+    /// Skips the content size, because the size that the archive states is the one that counts.
     fn head(&mut self) -> Result<Head, Stop> {
         let start = self.rest;
         let &[flags, block] = self.array()?;
         let unsupported = |what: &str| Err(Stop::Damaged(DecodeError::Unsupported(what.into())));
         if flags >> 6 != 1 || flags & 0x02 != 0 || block & 0x8f != 0 {
-            return unsupported("the LZ4 frame is of an unknown version");
+            return unsupported("the LZ4 frame has an unknown version");
         }
         if flags & 0x01 != 0 {
             return unsupported("the LZ4 frame needs a dictionary");
@@ -167,7 +170,7 @@ impl<'a, 'o> Frames<'a, 'o> {
         })
     }
 
-    /// Decodes a frame's blocks, up to and with its end mark and checksum.
+    /// Decodes a frame's blocks, its end mark and its checksum.
     fn blocks(&mut self, head: &Head) -> Result<(), Stop> {
         /// Set in the length of a block that is not packed.
         const STORED: u32 = 1 << 31;
@@ -189,7 +192,7 @@ impl<'a, 'o> Frames<'a, 'o> {
             if len > head.block {
                 return Err(self.damaged("a block is larger than the frame allows"));
             }
-            // Of a block that is cut off, what is there.
+            // The part of a truncated block that exists is decoded.
             let (data, whole) = match self.take(len) {
                 Ok(data) => (data, true),
                 Err(_) => (std::mem::take(&mut self.rest), false),
@@ -219,7 +222,7 @@ impl<'a, 'o> Frames<'a, 'o> {
         Ok(())
     }
 
-    /// Compares a checksum of so many hexadecimal digits.
+    /// Compares a checksum, which has `digits` hexadecimal digits.
     fn compare(&mut self, checksum: &str, digits: usize, stored: u32, compute: impl FnOnce() -> u32) {
         if self.is_checked && self.contradiction.is_none() {
             let computed = compute();
@@ -228,8 +231,8 @@ impl<'a, 'o> Frames<'a, 'o> {
         }
     }
 
-    /// Compares the checksums of a frame that is longer than declared, which cover all of it: decodes it once more, and
-    /// keeps of it what matches can reach.
+    /// Compares the checksums of a frame that is longer than declared. They cover all of the frame,
+    /// so it is decoded again, and only the window that matches can reach is kept.
     fn check_longer(&mut self, head: &Head, blocks: &'a [u8]) {
         let has_checksum = head.block_checksums || head.content_checksum;
         if !self.is_checked || !has_checksum || self.contradiction.is_some() {
@@ -243,7 +246,7 @@ impl<'a, 'o> Frames<'a, 'o> {
         self.contradiction = contradiction.or_else(|| ended.is_err().then(|| unproven(STREAM, self.out)));
     }
 
-    /// Makes room for a block.
+    /// Makes room for a block: drops all bytes except the window.
     fn drop_all_but_window(&mut self) -> Result<(), Stop> {
         let dropped = self.filled.saturating_sub(WINDOW);
         self.droppable = self.droppable.checked_sub(dropped as u64).ok_or(Stop::Full)?;
@@ -261,7 +264,7 @@ impl<'a, 'o> Frames<'a, 'o> {
         if len < data.len() { Err(Stop::Full) } else { Ok(()) }
     }
 
-    /// Appends a packed block of at most `most` bytes, whose matches reach back as far as `history`.
+    /// Appends a packed block of at most `most` bytes. Its matches may reach back to `history`.
     fn unpack(&mut self, data: &[u8], whole: bool, history: usize, most: usize) -> Result<(), Stop> {
         let room = self.out.len() - self.filled;
         let limit = room.min(most);
@@ -278,7 +281,8 @@ impl<'a, 'o> Frames<'a, 'o> {
                     self.filled += len;
                     return Ok(());
                 }
-                // `lz4_flex` does not report how far it got: decoded again, as far as there is room.
+                // `lz4_flex` does not report how far it got. The block is decoded again below, as
+                // far as there is room.
                 Err(DecompressError::OutputTooSmall { .. }) if limit == room => {}
                 Err(why) => return Err(self.damaged(why)),
             }
@@ -311,14 +315,14 @@ impl<'a, 'o> Frames<'a, 'o> {
     }
 }
 
-/// What a frame states of its blocks.
+/// What a frame states about its blocks.
 struct Head {
-    /// Whether matches reach back into the blocks before.
+    /// Whether matches may reach back into earlier blocks.
     linked: bool,
-    /// Whether four bytes follow each block.
+    /// Whether each block is followed by a checksum of four bytes.
     block_checksums: bool,
-    /// Whether four bytes follow the end mark.
+    /// Whether the end mark is followed by a checksum of four bytes.
     content_checksum: bool,
-    /// The most bytes of a block, packed or not.
+    /// Maximum length of a block in bytes, packed or not.
     block: usize,
 }

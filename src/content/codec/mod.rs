@@ -1,9 +1,14 @@
-//! Codecs: how the payload of one extent becomes bytes of a file.
+//! Codecs: how the payload of an extent becomes bytes of a file.
 //!
-//! A payload is what follows an extent's prefix, so that its unpacked size is always known before it is decoded and
-//! every decoder fills a buffer of that size: no decoder allocates in proportion to what the bytes state. Real archives
-//! hold streams that are damaged in harmless ways; those give their bytes and a [`Quirk`]. A codec is one file of this
-//! folder, its variant of [`crate::format::Codec`], and one line of the table.
+//! A payload is what follows an extent's prefix, so its unpacked size is always known before it is
+//! decoded. Every decoder fills a buffer of that size, and allocates nothing for sizes that the
+//! bytes claim.
+//!
+//! Real archives have streams that are damaged in harmless ways. Those yield their bytes and a
+//! [`Quirk`].
+//!
+//! To add a codec, add a file in this folder, a variant of [`crate::format::Codec`], and a line in
+//! the table.
 
 mod detect;
 mod error;

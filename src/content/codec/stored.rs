@@ -1,4 +1,4 @@
-//! Bytes that are not packed, and those whose packing is unknown.
+//! Bytes that are not packed, and bytes that are packed in an unknown way.
 
 use super::error::{DecodeError, Quirk};
 use super::method::Method;
@@ -6,12 +6,12 @@ use super::method::Method;
 /// Bytes as they are.
 pub(super) static STORED: Method = Method { decode, prefix: Some(prefix), max_ratio: 1 };
 
-/// Packed in a way that is not known. No size is refused, so that the error names the true reason.
+/// Packed in an unknown way. No size is refused, so that the error names the true reason.
 pub(super) static UNSUPPORTED: Method = Method { decode: unsupported, prefix: None, max_ratio: u64::MAX };
 
 fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     if packed.len() != out.len() {
-        let what = format!("{} bytes are stored where {} are declared", packed.len(), out.len());
+        let what = format!("{} bytes are stored, but {} are declared", packed.len(), out.len());
         return Err(DecodeError::Corrupt(what));
     }
     out.copy_from_slice(packed);
@@ -25,5 +25,5 @@ fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
 }
 
 fn unsupported(_: &[u8], _: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
-    Err(DecodeError::Unsupported("it is packed in a way that is not known".into()))
+    Err(DecodeError::Unsupported("its compression method is not known".into()))
 }

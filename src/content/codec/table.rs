@@ -7,10 +7,11 @@ use crate::format::Codec;
 
 /// Decodes a whole payload into `out`, whose length is the declared size in bytes.
 ///
-/// An empty payload is an empty file in every codec: packers write no stream for those.
+/// In every codec, an empty payload is an empty file, because packers write no stream for those.
 ///
 /// # Errors
-/// What is wrong with the payload. `out` holds all bytes if that is [`DecodeError::Suspect`], and else anything.
+/// What is wrong with the payload. `out` has all bytes if the error is [`DecodeError::Suspect`];
+/// otherwise its content is unspecified.
 pub fn decode(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     if packed.is_empty() && out.is_empty() {
         return Ok(None);
@@ -20,9 +21,10 @@ pub fn decode(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<Option<Quir
 
 /// Decodes the first bytes of a file, as many as fit `out`, from the first bytes of its payload.
 ///
-/// Returns how many bytes were decoded. Fewer than fit mean that `packed` ran out, never an error: the caller comes back
-/// with more of the payload. Where that was the whole of it, [`decode`] decides: it knows what is wrong, and decodes what
-/// only the declared size proves ([`Codec::Detect`], raw deflate).
+/// Returns how many bytes were decoded. If `packed` ended too early, there are fewer, and that is
+/// not an error: the caller comes back with more of the payload. If it has no more, it calls
+/// [`decode`], which knows what is wrong. That also decodes what only the declared size proves
+/// ([`Codec::Detect`], raw deflate).
 ///
 /// # Errors
 /// What is wrong with the payload.
@@ -30,18 +32,19 @@ pub fn prefix(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<usize, Deco
     method(codec).prefix.map_or(Ok(0), |prefix| prefix(packed, out))
 }
 
-/// Whether [`prefix`] can ever give a byte for this codec.
+/// Whether [`prefix`] can ever decode a byte for this codec.
 pub fn has_prefix(codec: Codec) -> bool {
     method(codec).prefix.is_some()
 }
 
-/// The most bytes that `packed` bytes of this codec can become; a declared size above it is impossible.
+/// Maximum number of bytes that `packed` bytes of this codec can become. A larger declared size is
+/// impossible.
 pub fn max_unpacked(codec: Codec, packed: u64) -> u64 {
     packed.saturating_mul(method(codec).max_ratio)
 }
 
-/// The most bytes that `size` bytes may be packed into. Where data does not pack, deflate and LZ4 add at most one byte in
-/// 200; the rest is for what may follow a stream.
+/// Maximum number of bytes that `size` bytes may be packed into. For data that does not compress,
+/// deflate and LZ4 add at most one byte in 200. The rest is for what may follow a stream.
 pub fn max_packed(size: u32) -> u64 {
     const SLACK: u64 = 1 << 20;
     let size = u64::from(size);

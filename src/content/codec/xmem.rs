@@ -1,10 +1,12 @@
 //! XMem, the LZX of the Xbox 360.
 //!
-//! A payload is a run of blocks, each with a length in front, that share one LZX state with a window of 128 KiB:
+//! A payload is a run of blocks that share one LZX state with a window of 128 KiB. A length
+//! precedes each block:
 //! ```text
 //! FF, u16 BE unpacked length, u16 BE packed length   or   u16 BE packed length, 0x8000 bytes unpacked
 //! ```
-//! Five zero bytes follow the last block. There is no header; XMem *files*, which have one, do not occur in archives.
+//! Five zero bytes follow the last block. There is no header. XMem *files* have one, but do not
+//! occur in archives.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,13 +15,13 @@ use lzxd::{Lzxd, WindowSize};
 use super::error::{DecodeError, Quirk, damaged, ends_early};
 use super::method::Method;
 
-/// Two bytes are the least that a block of 32 KiB takes.
+/// A block of 32 KiB takes at least two bytes.
 pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: BLOCK as u64 / 2 };
 
-/// The most bytes that a block becomes.
+/// Maximum unpacked size of a block in bytes.
 const BLOCK: usize = 0x8000;
 
-/// How errors call it.
+/// The name of the stream in errors.
 const STREAM: &str = "XMem stream";
 
 fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
@@ -27,8 +29,8 @@ fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     if end.len < out.len() {
         return Err(ends_early(STREAM, end.len, out));
     }
-    // Other codecs cut such a stream. XMem has no checksum: a wrong length is the only sign of a wrong window size or
-    // partition.
+    // Other codecs cut a longer stream. XMem has no checksum, so a wrong length is the only sign of
+    // a wrong window size or partition.
     if end.is_longer || next_block(end.rest).is_some() {
         return Err(damaged(STREAM, end.len, out, "its blocks hold more bytes than declared"));
     }
@@ -41,15 +43,15 @@ fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
 
 /// Where decoding stopped.
 struct Filled<'a> {
-    /// How many bytes were decoded.
+    /// Number of bytes decoded.
     len: usize,
-    /// Whether a block held more than there was room for.
+    /// Whether a block held more bytes than there was room for.
     is_longer: bool,
-    /// What of the payload was not needed.
+    /// The part of the payload that was not needed.
     rest: &'a [u8],
 }
 
-/// Decodes blocks until the room, the payload or the stream ends.
+/// Decodes blocks until the buffer is full, or the payload or the stream ends.
 fn fill<'a>(packed: &'a [u8], out: &mut [u8]) -> Result<Filled<'a>, DecodeError> {
     let mut state = Lzxd::new(WindowSize::KB128);
     let mut end = Filled { len: 0, is_longer: false, rest: packed };
@@ -68,8 +70,8 @@ fn fill<'a>(packed: &'a [u8], out: &mut [u8]) -> Result<Filled<'a>, DecodeError>
 
 /// Decodes one block.
 ///
-/// A block of stored bytes sets the offsets of later matches to any number, and lzxd 0.2.7 subtracts them unchecked:
-/// with overflow checks, which this program is built with, that is a panic.
+/// A stored block sets the offsets of later matches to any number, and lzxd 0.2.7 subtracts them
+/// unchecked. bsafs is built with overflow checks, so that panics.
 fn unpack<'a>(state: &'a mut Lzxd, block: &[u8], size: usize) -> Result<&'a [u8], String> {
     let decode = AssertUnwindSafe(move || {
         let state = state;
@@ -81,8 +83,8 @@ fn unpack<'a>(state: &'a mut Lzxd, block: &[u8], size: usize) -> Result<&'a [u8]
     }
 }
 
-/// Splits off the next block: its packed bytes, its unpacked size, and what follows. None at the stream's end mark,
-/// and where the payload ends first.
+/// Splits off the next block: its packed bytes, its unpacked size, and what follows. `None` at the
+/// end mark of the stream, and if the payload ends before the block does.
 fn next_block(packed: &[u8]) -> Option<(&[u8], usize, &[u8])> {
     let (size, len, rest) = match packed {
         [0xff, s1, s0, l1, l0, rest @ ..] => {

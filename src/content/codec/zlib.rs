@@ -1,8 +1,8 @@
-//! zlib streams (RFC 1950), and raw deflate (RFC 1951) where the header is missing.
+//! zlib streams (RFC 1950), and raw deflate (RFC 1951) if the header is missing.
 //!
-//! libdeflate decodes whole streams at once, in two thirds of the time that zlib-rs takes, and refuses any stream with a
-//! flaw. zlib-rs decodes what libdeflate refuses, because real archives hold such streams and their games read them, and
-//! it decodes prefixes, which libdeflate cannot.
+//! libdeflate decodes whole streams, in two thirds of the time that zlib-rs takes. It refuses any
+//! stream with a flaw, and cannot decode prefixes. Real archives have flawed streams, and their
+//! games read them. So zlib-rs decodes prefixes, and what libdeflate refuses.
 
 use std::cell::RefCell;
 
@@ -12,46 +12,47 @@ use libdeflater::{Decompressor, adler32};
 use super::error::{DecodeError, Quirk, Start, contradiction, damaged, ends_early, unproven};
 use super::method::{EXCESS_MAX, Method};
 
-/// A match of 258 bytes costs two bits at least.
+/// A match of 258 bytes takes at least two bits.
 pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: 1032 };
 
-/// Method and flags in front of the deflate stream.
+/// Length of method and flags in front of the deflate stream, in bytes.
 const HEADER_LEN: usize = 2;
 
-/// The checksum is searched for in so many bytes from the end, in case something follows it.
+/// The checksum is searched for in this many bytes at the end, because other bytes may follow it.
 const TAIL: usize = 64;
 
-/// Bytes of the checksum behind the deflate stream.
+/// Length of the checksum after the deflate stream, in bytes.
 const CHECKSUM_LEN: usize = 4;
 
-/// Bytes of the buffer for what a stream holds beyond its declared size.
+/// Length of the buffer for bytes beyond the declared size of a stream.
 const EXCESS_LEN: usize = 16 << 10;
 
-/// How errors call it.
+/// The name of the stream in errors.
 const STREAM: &str = "zlib stream";
 
 thread_local! {
-    // Tens of KiB of tables, not to be allocated for each of many small files.
+    // Each has tens of KiB of tables, too many to allocate for every small file.
     static WHOLE: RefCell<Decompressor> = RefCell::new(Decompressor::new());
     static PIECES: RefCell<Decompress> = RefCell::new(Decompress::new(true));
 }
 
-/// Whether a payload begins as a zlib stream does that needs no preset dictionary.
+/// Whether a payload begins like a zlib stream that needs no preset dictionary.
 ///
-/// Raw deflate never does: a low nibble of 8 is a stored block that is not the last, with padding bits that encoders
-/// leave zero.
+/// Raw deflate never does. There, a low nibble of 8 is a stored block that is not the last one, and
+/// encoders leave its padding bits zero.
 pub(super) fn has_header(packed: &[u8]) -> bool {
     is_header(packed) && packed.get(1).is_some_and(|flags| flags & 0x20 == 0)
 }
 
-/// Whether the first two bytes are a zlib header: deflate, a window of at most 32 KiB, and a multiple of 31.
+/// Whether the first two bytes are a zlib header: deflate, a window of at most 32 KiB, and a
+/// multiple of 31.
 fn is_header(packed: &[u8]) -> bool {
     matches!(packed, [method, flags, ..] if method & 0x0f == 8
         && method >> 4 <= 7
         && u16::from_be_bytes([*method, *flags]) % 31 == 0)
 }
 
-/// Decodes a whole zlib stream, or raw deflate that has no zlib header.
+/// Decodes a whole zlib stream, or raw deflate if there is no zlib header.
 pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     if packed.len() < 2 {
         return Err(ends_early(STREAM, 0, out));
@@ -59,8 +60,8 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
     if !has_header(packed) {
         return decode_raw(packed, out);
     }
-    // libdeflate does not report where a stream ended. The checksum does, where it stands at the end: it is verified here,
-    // and not by libdeflate too, which would pass over all bytes once more.
+    // libdeflate does not report where a stream ended, but the checksum at its end shows that. It
+    // is compared here only: if libdeflate did it too, it would read all bytes once more.
     let decoded = WHOLE.with_borrow_mut(|whole| whole.deflate_decompress(&packed[HEADER_LEN..], out));
     if decoded.is_ok_and(|len| len == out.len()) {
         let checksum = adler32(out).to_be_bytes();
@@ -68,7 +69,8 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
             return Ok(None);
         }
         let tail = &packed[packed.len().saturating_sub(TAIL)..];
-        // Zeros of the stream and a part of a wrong checksum can look like the checksum of an empty file.
+        // For an empty file, zeros of the stream and part of a wrong checksum can look like the
+        // checksum.
         if !out.is_empty() && tail.windows(checksum.len()).any(|bytes| bytes == checksum) {
             return Ok(Some(Quirk::Trailing));
         }
@@ -76,7 +78,7 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
     decode_leniently(packed, out)
 }
 
-/// Decodes raw deflate. It has no signature, so that only the exact size proves that it is one.
+/// Decodes raw deflate. It has no signature, so only the exact size proves that the payload is one.
 pub(super) fn decode_raw(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     match WHOLE.with_borrow_mut(|whole| whole.deflate_decompress(packed, out)) {
         Ok(len) if len == out.len() => Ok(Some(Quirk::RawDeflate)),
@@ -87,7 +89,8 @@ pub(super) fn decode_raw(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>,
     }
 }
 
-/// Decodes the first bytes of a zlib stream; of raw deflate none, because only its full size proves it.
+/// Decodes the first bytes of a zlib stream. Decodes no raw deflate, because only its full size
+/// proves that it is one.
 fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     if packed.len() < 2 || !has_header(packed) {
         return Ok(0);
@@ -101,9 +104,10 @@ fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     })
 }
 
-/// Decodes what libdeflate refuses, for whatever reason. All bytes must be there; what follows them may be missing, but
-/// not damaged: the checksum can then not be compared. A longer stream must have one, which is right: a flipped bit can
-/// make any stream longer.
+/// Decodes a stream that libdeflate refused for any reason. All bytes must be there. What follows
+/// them may be missing, and then there is no checksum to compare, but it must not be damaged. A
+/// stream that is longer than declared must have a right checksum, because a flipped bit can make
+/// any stream longer.
 fn decode_leniently(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     PIECES.with_borrow_mut(|pieces| {
         pieces.reset(true);
@@ -137,12 +141,12 @@ fn decode_leniently(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Deco
     })
 }
 
-/// How many bytes of the payload were used.
+/// Number of bytes of the payload that were used.
 fn taken(pieces: &Decompress, packed: &[u8]) -> usize {
     usize::try_from(pieces.total_in()).map_or(packed.len(), |taken| taken.min(packed.len()))
 }
 
-/// Decodes what follows the last declared byte, up to and with the checksum, and drops it.
+/// Decodes what follows the last declared byte, including the checksum, and drops it.
 fn inflate_excess(pieces: &mut Decompress, mut packed: &[u8]) -> Ending {
     let most = pieces.total_out().saturating_add(EXCESS_MAX);
     loop {
@@ -155,13 +159,13 @@ fn inflate_excess(pieces: &mut Decompress, mut packed: &[u8]) -> Ending {
     }
 }
 
-/// How far a stream was decoded, in bytes.
+/// Where decoding stopped, and how many bytes were decoded.
 enum Ending {
-    /// To its end, checksum included.
+    /// At the end of the stream, after the checksum.
     End { len: usize },
-    /// Until the input or the buffer ended.
+    /// At the end of the input or of the buffer.
     Open { len: usize },
-    /// Until it contradicted itself.
+    /// At bytes that contradict the stream.
     Damaged { len: usize, why: String },
 }
 
@@ -172,7 +176,7 @@ fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> Ending {
         let (before_in, before_out) = (pieces.total_in(), pieces.total_out());
         let status = pieces.decompress(&packed[taken..], &mut out[len..], FlushDecompress::None);
         let (more_in, more_out) = (pieces.total_in() - before_in, pieces.total_out() - before_out);
-        // Neither can exceed the length of a slice that was handed over.
+        // Neither can exceed the length of the slice that was passed.
         taken += more_in as usize;
         len += more_out as usize;
         match status {
