@@ -1,18 +1,15 @@
-//! The content of one archive: where its extents are, and the sizes that only its data states.
+//! The content of one archive: the tables that say where its extents are, and what they become.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::buffer::Buffer;
-use super::error::Reason;
-use super::extent_prefix::{self, ParsedPrefix};
 use super::extents::ExtentTable;
 use super::fault_log::FaultLog;
-use super::memory::{LARGE, MemoryLimit, Reservation};
-use crate::archive_file::{ArchiveFile, ArchiveReadError};
+use super::memory::MemoryLimit;
+use crate::archive_file::ArchiveFile;
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 
 /// The form in which textures are shown.
@@ -47,7 +44,7 @@ impl TextureForm {
 /// The part of an archive's tables that says where its bytes are. It is kept after the parse.
 #[derive(Debug)]
 pub struct LayerTables {
-    extents: ExtentTable,
+    pub(super) extents: ExtentTable,
     heads: Arc<Heads>,
     textures: TextureForm,
 }
@@ -112,31 +109,15 @@ pub(super) struct ArchiveContent {
     /// Unique among all archives of the mount.
     pub(super) number: u32,
     pub(super) source: ArchiveFile,
-    tables: LayerTables,
+    pub(super) tables: LayerTables,
     /// Limit on large packed extents, shared by all archives on the same device.
     pub(super) packed_memory: Arc<MemoryLimit>,
-    faults: FaultLog,
+    pub(super) faults: FaultLog,
     /// Indices of extents whose prefix contradicts itself. Their sizes can never be learnt.
-    bad_prefixes: Mutex<HashSet<u32>>,
+    pub(super) bad_prefixes: Mutex<HashSet<u32>>,
     /// The kernel's references to inode numbers of this archive: answers that gave it one, minus
     /// those that it forgot.
     pub(super) lookups: AtomicI64,
-}
-
-/// The payload of an extent, or its first bytes.
-pub(super) struct Payload {
-    packed: Buffer,
-    start: usize,
-    /// Whether this is the whole payload.
-    pub(super) is_all: bool,
-}
-
-impl Deref for Payload {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.packed[self.start..]
-    }
 }
 
 impl ArchiveContent {
@@ -199,95 +180,5 @@ impl ArchiveContent {
     /// Whether the tables state the sizes of all extents.
     pub(super) fn states_sizes(&self) -> bool {
         self.tables.extents.states_sizes()
-    }
-
-    /// Unpacked size of an extent. If only its prefix states the size, the first call reads the
-    /// prefix.
-    pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
-        let extent = self.extent(index);
-        if let Some(size) = extent.size {
-            return Ok(size);
-        }
-        let mut first = [0; extent_prefix::MAX];
-        let first = &mut first[..extent_prefix::MAX.min(extent.packed as usize)];
-        match self.source.read_exact_at(first, extent.offset) {
-            Ok(()) => Ok(self.parse_prefix(index, first)?.size),
-            Err(fault) => {
-                if matches!(fault, ArchiveReadError::Beyond) {
-                    self.note_bad_prefix(index);
-                }
-                Err(fault.into())
-            }
-        }
-    }
-
-    /// Whether an extent's size can never be learnt, even from a sound disk.
-    pub(super) fn is_size_lost(&self, index: u32) -> bool {
-        let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
-        self.source.is_changed() || bad.contains(&index)
-    }
-
-    fn note_bad_prefix(&self, index: u32) {
-        self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
-    }
-
-    /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
-    pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
-        let extent = self.extent(index);
-        let parsed = extent_prefix::parse(extent.prefix, first, extent.packed)
-            .inspect_err(|_| self.note_bad_prefix(index))?;
-        self.tables.extents.set_size(index, parsed.size);
-        Ok(parsed)
-    }
-
-    /// Fills `out` from a stored extent, starting `offset` bytes into it.
-    pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
-        let extent = self.extent(index);
-        // The prefix takes what the size leaves of the packed length.
-        let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
-        let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
-        Ok(self.source.read_exact_at(out, at.ok_or(Reason::BeyondEnd)?)?)
-    }
-
-    /// Reads the first `len` bytes of an extent's payload, or all of a shorter one. Waits for the
-    /// device, and for memory if `len` is large.
-    pub(super) fn read_payload(&self, index: u32, len: u64) -> Result<Payload, Reason> {
-        let extent = self.extent(index);
-        // Checked before a buffer is allocated, because an archive can state any packed length.
-        if extent.offset.saturating_add(u64::from(extent.packed)) > self.source.len() {
-            return Err(Reason::BeyondEnd);
-        }
-        let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
-        let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
-        let mut packed = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), self.reserve_packed(len));
-        self.source.read_exact_at(&mut packed, extent.offset)?;
-        let start = packed.len() - self.payload(index, &packed)?.len();
-        Ok(Payload { packed, start, is_all: len == u64::from(extent.packed) })
-    }
-
-    /// What follows the prefix in `packed`: all bytes of an extent, or its first ones.
-    pub(super) fn payload<'p>(&self, index: u32, packed: &'p [u8]) -> Result<&'p [u8], Reason> {
-        let start = match self.extent(index).prefix.is_none() {
-            true => 0,
-            false => self.parse_prefix(index, packed)?.payload,
-        };
-        Ok(&packed[start as usize..])
-    }
-
-    /// Reserves memory for `len` packed bytes; `None` if they are too few to count. Waits for other
-    /// readers of the device.
-    pub(super) fn reserve_packed(&self, len: u64) -> Option<Reservation> {
-        (len >= LARGE as u64).then(|| self.packed_memory.reserve(len, || false))
-    }
-
-    /// Whether to report a fault. Of each entry, the first is reported. Of an outage, which
-    /// concerns all entries, only the first fault of any entry is. A changed archive is reported by
-    /// [`ArchiveFile`].
-    pub(super) fn is_new_fault(&self, entry: u32, reason: &Reason) -> bool {
-        match reason {
-            Reason::Changed => false,
-            Reason::Io(_) => self.faults.begins_outage(),
-            _ => self.faults.is_first(entry),
-        }
     }
 }

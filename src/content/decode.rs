@@ -8,6 +8,7 @@ use super::buffer::Buffer;
 use super::cache::{CacheKey, Decoded};
 use super::codec::{self, DecodeError, Quirk};
 use super::error::{EntryError, Reason};
+use super::memory::{LARGE, Reservation};
 use super::store::Store;
 use crate::format::EntryId;
 
@@ -34,6 +35,13 @@ impl Store {
             self.decode_payload(id, index, &payload, &mut out)?;
             Ok(out)
         })
+    }
+
+    /// Reserves memory for `len` decoded bytes; `None` if they are too few to count. Waits until
+    /// other threads release theirs, and evicts cached extents to make room. No thread that has a
+    /// share waits for a device.
+    pub(super) fn reserve(&self, len: usize) -> Option<Reservation> {
+        (len >= LARGE).then(|| self.shared.memory.reserve(len as u64, || self.shared.cache.evict_shared()))
     }
 
     /// Decodes a whole extent into `out`, which has the extent's size.

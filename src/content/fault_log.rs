@@ -1,10 +1,14 @@
-//! Decides which of many failing reads are logged.
+//! Makes the errors of failed reads, and decides which of many are logged.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::error::EntryError;
+use super::archive_content::ArchiveContent;
+use super::error::{EntryError, Reason};
+use super::store::Store;
+use crate::format::EntryId;
 
 /// Failing reads closer together than this are one outage.
 const OUTAGE_GAP: Duration = Duration::from_secs(600);
@@ -46,5 +50,34 @@ impl Salvaged {
     /// Returns the recorded fault of a file, but only once.
     pub(super) fn take(&self, file: (u32, u32)) -> Option<EntryError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&file)?.take()
+    }
+}
+
+impl Store {
+    /// Makes the error of a failed read of an extent, and counts it.
+    pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> EntryError {
+        let layer = self.layer(entry.layer);
+        let is_new = layer.is_new_fault(entry.entry, &reason);
+        let error = EntryError { entry, at: layer.extent(index).offset, reason, is_new };
+        self.count_fault();
+        error
+    }
+
+    /// Counts a failed read.
+    pub(super) fn count_fault(&self) {
+        self.shared.counters.faults.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl ArchiveContent {
+    /// Whether to report a fault. Of each entry, the first is reported. Of an outage, which
+    /// concerns all entries, only the first fault of any entry is. A changed archive is reported by
+    /// [`ArchiveFile`].
+    fn is_new_fault(&self, entry: u32, reason: &Reason) -> bool {
+        match reason {
+            Reason::Changed => false,
+            Reason::Io(_) => self.faults.begins_outage(),
+            _ => self.faults.is_first(entry),
+        }
     }
 }

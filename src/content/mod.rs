@@ -8,8 +8,8 @@
 //! | choose a strategy for each piece: stored, whole, prefix or cached | `read_strategy.rs` |
 //! | take bytes that were decoded before from the cache | `cache.rs` |
 //! | decode other bytes, into the answer or into the cache | `decode.rs`; console textures: `linear.rs` |
-//! | find an archive's extents and their unpacked sizes | `archive_content.rs`, `extents.rs`, `extent_prefix.rs` |
-//! | read the packed bytes | [`crate::archive_file`] |
+//! | find an archive's extents | `archive_content.rs`, `extents.rs` |
+//! | read their packed bytes and their prefixes | `payload.rs`, `extent_prefix.rs`, [`crate::archive_file`] |
 //! | unpack them | `codec/` |
 //!
 //! The path of a loose file is shorter: `loose.rs` and [`crate::folder`].
@@ -38,6 +38,7 @@ mod later_view;
 mod linear;
 mod loose;
 mod memory;
+mod payload;
 mod read;
 mod read_strategy;
 mod sizes;

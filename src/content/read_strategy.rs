@@ -165,4 +165,25 @@ impl Store {
             _ => ReadStrategy::Cached(key),
         })
     }
+
+    /// Checks the sizes of an extent before a buffer is allocated for it. The unpacked size must be
+    /// within its limit, and the packed bytes must be able to yield it. The packed bytes must lie
+    /// within the archive. Unless they are stored, they must be within their limit too, and no more
+    /// than the unpacked size can need.
+    pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
+        let layer = self.layer(layer);
+        let extent = layer.extent(index);
+        let packed = u64::from(extent.packed);
+        if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > self.shared.limits.extent {
+            return Err(Reason::UnpackedSize(size));
+        }
+        if extent.offset.saturating_add(packed) > layer.source.len() {
+            return Err(Reason::BeyondEnd);
+        }
+        let is_stored = extent.codec == Codec::Stored;
+        if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::max_packed(size)) {
+            return Err(Reason::PackedSize(extent.packed));
+        }
+        Ok(())
+    }
 }

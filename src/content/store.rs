@@ -9,11 +9,10 @@ use std::time::{Instant, SystemTime};
 use super::archive_content::{ArchiveContent, LayerTables};
 use super::buffer;
 use super::cache::Cache;
-use super::codec;
 use super::error::{EntryError, Reason};
 use super::fault_log::Salvaged;
 use super::loose::LooseFiles;
-use super::memory::{LARGE, MemoryLimit, Reservation};
+use super::memory::MemoryLimit;
 use crate::archive_file::ArchiveFile;
 use crate::folder::{LooseFolder, system_time};
 use crate::format::{Codec, EntryId, Head, Limits};
@@ -33,7 +32,7 @@ pub(super) struct Shared {
     pub(super) cache: Cache<Reason>,
     /// Limit on large decoded extents, cached ones included. The largest extent that is accepted
     /// fits.
-    memory: Arc<MemoryLimit>,
+    pub(super) memory: Arc<MemoryLimit>,
     /// Limit on large packed extents, by device.
     packed: Mutex<HashMap<u64, Arc<MemoryLimit>>>,
     pub(super) limits: Limits,
@@ -309,47 +308,5 @@ impl Store {
 
     pub(super) fn content(&self, layer: u16) -> &LayerContent {
         &self.layers[usize::from(layer)]
-    }
-
-    /// Checks the sizes of an extent before a buffer is allocated for it. The unpacked size must be
-    /// within its limit, and the packed bytes must be able to yield it. The packed bytes must lie
-    /// within the archive. Unless they are stored, they must be within their limit too, and no more
-    /// than the unpacked size can need.
-    pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
-        let layer = self.layer(layer);
-        let extent = layer.extent(index);
-        let packed = u64::from(extent.packed);
-        if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > self.shared.limits.extent {
-            return Err(Reason::UnpackedSize(size));
-        }
-        if extent.offset.saturating_add(packed) > layer.source.len() {
-            return Err(Reason::BeyondEnd);
-        }
-        let is_stored = extent.codec == Codec::Stored;
-        if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::max_packed(size)) {
-            return Err(Reason::PackedSize(extent.packed));
-        }
-        Ok(())
-    }
-
-    /// Reserves memory for `len` decoded bytes; `None` if they are too few to count. Waits until
-    /// other threads release theirs, and evicts cached extents to make room. No thread that has a
-    /// share waits for a device.
-    pub(super) fn reserve(&self, len: usize) -> Option<Reservation> {
-        (len >= LARGE).then(|| self.shared.memory.reserve(len as u64, || self.shared.cache.evict_shared()))
-    }
-
-    /// Makes the error of a failed read of an extent, and counts it.
-    pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> EntryError {
-        let layer = self.layer(entry.layer);
-        let is_new = layer.is_new_fault(entry.entry, &reason);
-        let error = EntryError { entry, at: layer.extent(index).offset, reason, is_new };
-        self.count_fault();
-        error
-    }
-
-    /// Counts a failed read.
-    pub(super) fn count_fault(&self) {
-        self.shared.counters.faults.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -1,0 +1,109 @@
+//! Reads the data of one extent from its archive: the unpacked size that only its prefix states, and
+//! the packed bytes.
+
+use std::ops::Deref;
+use std::sync::PoisonError;
+
+use super::archive_content::ArchiveContent;
+use super::buffer::Buffer;
+use super::error::Reason;
+use super::extent_prefix::{self, ParsedPrefix};
+use super::memory::{LARGE, Reservation};
+use crate::archive_file::ArchiveReadError;
+
+/// The payload of an extent, or its first bytes.
+pub(super) struct Payload {
+    packed: Buffer,
+    start: usize,
+    /// Whether this is the whole payload.
+    pub(super) is_all: bool,
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.packed[self.start..]
+    }
+}
+
+impl ArchiveContent {
+    /// Unpacked size of an extent. If only its prefix states the size, the first call reads the
+    /// prefix.
+    pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
+        let extent = self.extent(index);
+        if let Some(size) = extent.size {
+            return Ok(size);
+        }
+        let mut first = [0; extent_prefix::MAX];
+        let first = &mut first[..extent_prefix::MAX.min(extent.packed as usize)];
+        match self.source.read_exact_at(first, extent.offset) {
+            Ok(()) => Ok(self.parse_prefix(index, first)?.size),
+            Err(fault) => {
+                if matches!(fault, ArchiveReadError::Beyond) {
+                    self.note_bad_prefix(index);
+                }
+                Err(fault.into())
+            }
+        }
+    }
+
+    /// Whether an extent's size can never be learnt, even from a sound disk.
+    pub(super) fn is_size_lost(&self, index: u32) -> bool {
+        let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        self.source.is_changed() || bad.contains(&index)
+    }
+
+    fn note_bad_prefix(&self, index: u32) {
+        self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
+    }
+
+    /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
+    pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
+        let extent = self.extent(index);
+        let parsed = extent_prefix::parse(extent.prefix, first, extent.packed)
+            .inspect_err(|_| self.note_bad_prefix(index))?;
+        self.tables.extents.set_size(index, parsed.size);
+        Ok(parsed)
+    }
+
+    /// Fills `out` from a stored extent, starting `offset` bytes into it.
+    pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
+        let extent = self.extent(index);
+        // The prefix takes what the size leaves of the packed length.
+        let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
+        let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
+        Ok(self.source.read_exact_at(out, at.ok_or(Reason::BeyondEnd)?)?)
+    }
+
+    /// Reads the first `len` bytes of an extent's payload, or all of a shorter one. Waits for the
+    /// device, and for memory if `len` is large.
+    pub(super) fn read_payload(&self, index: u32, len: u64) -> Result<Payload, Reason> {
+        let extent = self.extent(index);
+        // Checked before a buffer is allocated, because an archive can state any packed length.
+        if extent.offset.saturating_add(u64::from(extent.packed)) > self.source.len() {
+            return Err(Reason::BeyondEnd);
+        }
+        let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
+        let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
+        let mut packed = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), self.reserve_packed(len));
+        self.source.read_exact_at(&mut packed, extent.offset)?;
+        let start = packed.len() - self.payload(index, &packed)?.len();
+        Ok(Payload { packed, start, is_all: len == u64::from(extent.packed) })
+    }
+
+    /// What follows the prefix in `packed`: all bytes of an extent, or its first ones.
+    pub(super) fn payload<'p>(&self, index: u32, packed: &'p [u8]) -> Result<&'p [u8], Reason> {
+        let start = match self.extent(index).prefix.is_none() {
+            true => 0,
+            false => self.parse_prefix(index, packed)?.payload,
+        };
+        Ok(&packed[start as usize..])
+    }
+
+    /// Reserves memory for `len` packed bytes; `None` if they are too few to count. Waits for other
+    /// readers of the device.
+    pub(super) fn reserve_packed(&self, len: u64) -> Option<Reservation> {
+        (len >= LARGE as u64).then(|| self.packed_memory.reserve(len, || false))
+    }
+}
