@@ -95,8 +95,7 @@ impl LayerTables {
         head.linear(self.data_len(entry)).map_or(head, |texture| texture.head())
     }
 
-    /// Unpacked size of an entry's data, as far as the tables state it. Formats with heads always
-    /// state it.
+    /// Unpacked size of an entry's data, as far as the tables state it. Formats with heads always state it.
     fn data_len(&self, entry: u32) -> u64 {
         let sizes = self.extents.range(entry).filter_map(|index| self.extents.get(index).size);
         sizes.map(u64::from).sum()
@@ -131,8 +130,7 @@ impl ArchiveContent {
         Self { number, source, tables, packed_memory, faults, bad_prefixes, lookups }
     }
 
-    /// Whether both are the same archive, shown in the same form, and it did not change since it
-    /// was opened.
+    /// Whether both are the same archive, shown in the same form, and it did not change since it was opened.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.tables.textures == other.tables.textures && self.source.is_same(&other.source)
     }
@@ -150,8 +148,7 @@ impl ArchiveContent {
         self.tables.head(entry)
     }
 
-    /// How an entry's texels are put into rows, and their size in rows; `None` if they stay as they
-    /// are.
+    /// How an entry's texels are put into rows, and their size in rows; `None` if they stay as they are.
     pub(super) fn linear(&self, entry: u32) -> Option<(LinearTexture, u64)> {
         if !self.tables.textures.is_linear() {
             return None;

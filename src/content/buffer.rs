@@ -56,8 +56,7 @@ impl Buffer {
         Self::new(len, reservation)
     }
 
-    /// Whether the buffer counts against the limited memory, so that another thread may wait for
-    /// it.
+    /// Whether the buffer counts against the limited memory, so that another thread may wait for it.
     pub(super) fn has_reservation(&self) -> bool {
         self.reservation.is_some()
     }
@@ -78,8 +77,7 @@ pub(super) fn is_used() -> bool {
     IS_USED.load(Ordering::Relaxed)
 }
 
-/// A map of at least `len` bytes: a free one, or else a new one. `None` if the system has no
-/// memory.
+/// A map of at least `len` bytes: a free one, or else a new one. `None` if the system has no memory.
 fn take(len: usize) -> Option<MmapMut> {
     IS_USED.store(true, Ordering::Relaxed);
     if len > FREE_BUFFERS_MAX {

@@ -1,9 +1,8 @@
 //! A cache of decoded extents that may be requested again. It is bounded by bytes, and decodes each
 //! extent once, however many threads ask for it.
 //!
-//! The cache only has to keep an extent between the reads of one pass over a file; the kernel's
-//! page cache keeps the rest. So a plain LRU under one mutex is enough: a lock costs 0.1 us, a
-//! request to the daemon 10.
+//! The cache only has to keep an extent between the reads of one pass over a file; the kernel's page cache
+//! keeps the rest. So a plain LRU under one mutex is enough: a lock costs 0.1 us, a request to the daemon 10.
 //!
 //! Extents that were served to their end are evicted first, even while there is room. The next
 //! extent is then decoded into memory that is mapped already. A cache that filled its budget would
@@ -34,8 +33,7 @@ pub(super) struct CacheKey {
 /// Decoded bytes. The first thread that asks for them decodes them, and the others wait.
 type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
 
-/// Decoded bytes, shared with the cache. They stay in memory as long as this does, even if they are
-/// evicted.
+/// Decoded bytes, shared with the cache. They stay in memory as long as this does, even if they are evicted.
 #[derive(Debug)]
 pub(super) struct Decoded<E> {
     cell: Arc<DecodeCell<E>>,
@@ -170,8 +168,8 @@ impl<E> Cache<E> {
         let mut state = self.state();
         let has_reservation =
             |entry: &CacheEntry<E>| matches!(entry.cell.get(), Some(Ok(buffer)) if buffer.has_reservation());
-        let oldest =
-            state.entries.iter().rev().find(|(_, entry)| has_reservation(entry)).map(|(key, _)| *key);
+        let oldest = state.entries.iter().rev().find(|(_, entry)| has_reservation(entry));
+        let oldest = oldest.map(|(key, _)| *key);
         let evicted = oldest.and_then(|key| state.evict(&key));
         drop(state);
         evicted.is_some()

@@ -1,5 +1,4 @@
-//! The prefix of an extent, in front of its payload: an embedded name, an unpacked size, both or
-//! neither.
+//! The prefix of an extent, in front of its payload: an embedded name, an unpacked size, both or neither.
 
 use super::error::Reason;
 use crate::format::ExtentPrefix;

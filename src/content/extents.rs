@@ -1,6 +1,5 @@
-//! All extents of an archive, in 16 bytes each, because a mount may have millions. The few
-//! combinations of codec and prefix are stored once. A size that only the data states is filled in
-//! when it is read.
+//! All extents of an archive, in 16 bytes each, because a mount may have millions. The few combinations of
+//! codec and prefix are stored once. A size that only the data states is filled in when it is read.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,8 +40,7 @@ struct ExtentLayout {
 }
 
 impl ExtentTable {
-    /// Takes the extents of an archive. The archive's length bounds their count, so it fits 32
-    /// bits.
+    /// Takes the extents of an archive. The archive's length bounds their count, so it fits 32 bits.
     pub(super) fn new(archive: &Archive<'_>) -> Self {
         let mut layouts = Vec::new();
         let mut records = Vec::with_capacity(archive.files.len());
@@ -53,8 +51,7 @@ impl ExtentTable {
                 layouts.push(layout);
                 layouts.len() - 1
             });
-            // An offset that does not fit lies beyond the end of any file, and so does the clamped
-            // one.
+            // An offset that does not fit lies beyond the end of any file, and so does the clamped one.
             let offset = extent.offset.min(OFFSET_MASK);
             records.push(ExtentRecord {
                 offset_and_layout: offset | (index as u64) << OFFSET_BITS,

@@ -1,14 +1,10 @@
-//! Makes the errors of failed reads, and decides which of many are logged.
+//! Decides which of many failing reads are logged.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::archive_content::ArchiveContent;
 use super::error::{EntryError, Reason};
-use super::store::Store;
-use crate::format::EntryId;
 
 /// Failing reads closer together than this are one outage.
 const OUTAGE_GAP: Duration = Duration::from_secs(600);
@@ -23,6 +19,16 @@ pub(super) struct FaultLog {
 }
 
 impl FaultLog {
+    /// Whether to report a fault. Of each entry, the first is reported. Of an outage, which concerns all
+    /// entries, only the first fault of any entry is. A changed archive is reported by [`ArchiveFile`].
+    pub(super) fn is_new(&self, entry: u32, reason: &Reason) -> bool {
+        match reason {
+            Reason::Changed => false,
+            Reason::Io(_) => self.begins_outage(),
+            _ => self.is_first(entry),
+        }
+    }
+
     /// Records a fault of an entry. Returns whether it is the entry's first.
     pub(super) fn is_first(&self, entry: u32) -> bool {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).insert(entry)
@@ -50,34 +56,5 @@ impl Salvaged {
     /// Returns the recorded fault of a file, but only once.
     pub(super) fn take(&self, file: (u32, u32)) -> Option<EntryError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&file)?.take()
-    }
-}
-
-impl Store {
-    /// Makes the error of a failed read of an extent, and counts it.
-    pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> EntryError {
-        let layer = self.layer(entry.layer);
-        let is_new = layer.is_new_fault(entry.entry, &reason);
-        let error = EntryError { entry, at: layer.extent(index).offset, reason, is_new };
-        self.count_fault();
-        error
-    }
-
-    /// Counts a failed read.
-    pub(super) fn count_fault(&self) {
-        self.shared.counters.faults.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl ArchiveContent {
-    /// Whether to report a fault. Of each entry, the first is reported. Of an outage, which
-    /// concerns all entries, only the first fault of any entry is. A changed archive is reported by
-    /// [`ArchiveFile`].
-    fn is_new_fault(&self, entry: u32, reason: &Reason) -> bool {
-        match reason {
-            Reason::Changed => false,
-            Reason::Io(_) => self.faults.begins_outage(),
-            _ => self.faults.is_first(entry),
-        }
     }
 }

@@ -14,8 +14,7 @@ use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{EntryId, LinearTexture};
 
-/// Set in the offset of such a file's cache key. Offsets of extents are smaller, so the keys
-/// differ.
+/// Set in the offset of such a file's cache key. Offsets of extents are smaller, so the keys differ.
 const LINEAR_KEY: u64 = 1 << 63;
 
 impl Store {
@@ -27,8 +26,7 @@ impl Store {
         let (texture, len) = layer.linear(id.entry).ok_or_else(|| fault(Reason::UnpackedSize(0)))?;
         let tiled = self.check_sizes(id)?;
         let size = u32::try_from(len).map_err(|_| fault(Reason::UnpackedSize(u32::MAX)))?;
-        // The key has the entry, not its first extent, because textures of other shapes may share
-        // the extent.
+        // The key has the entry, not its first extent, because textures of other shapes may share the extent.
         let key = CacheKey { source: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
         if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
             return Ok(decoded);

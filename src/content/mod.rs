@@ -23,7 +23,7 @@
 //! | `whole.rs` | whole files, for `cat`, `extract` and `verify` |
 //! | `sizes.rs` | sizes that must be read from the data |
 //! | `buffer.rs`, `memory.rs` | reused buffers, and limits on memory in use |
-//! | `error.rs`, `fault_log.rs` | why a read failed, and whether that is logged |
+//! | `error.rs`, `faults.rs`, `fault_log.rs` | why a read failed, and whether that is logged |
 
 mod archive_content;
 mod buffer;
@@ -34,6 +34,7 @@ mod error;
 mod extent_prefix;
 mod extents;
 mod fault_log;
+mod faults;
 mod later_view;
 mod linear;
 mod loose;

@@ -28,8 +28,7 @@ impl Deref for Payload {
 }
 
 impl ArchiveContent {
-    /// Unpacked size of an extent. If only its prefix states the size, the first call reads the
-    /// prefix.
+    /// Unpacked size of an extent. If only its prefix states the size, the first call reads the prefix.
     pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
         let extent = self.extent(index);
         if let Some(size) = extent.size {

@@ -1,9 +1,8 @@
 //! Sizes of files, and how to learn those that only the data states.
 //!
-//! To list an archive of version 103 to 105 with sizes, the first bytes of each file must be read.
-//! One by one and in the order of names, that is a seek for each file. Here they are sorted by
-//! offset and read together if they are near each other. That is one pass over the disk, with far
-//! fewer system calls.
+//! To list an archive of version 103 to 105 with sizes, the first bytes of each file must be read. One by one
+//! and in the order of names, that is a seek for each file. Here they are sorted by offset and read together
+//! if they are near each other. That is one pass over the disk, with far fewer system calls.
 
 use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
@@ -147,8 +146,7 @@ impl ArchiveContent {
         if self.learn_together(near).is_ok() {
             return Ok(());
         }
-        // An extent cannot be read or lies beyond the end of the archive, so each is read
-        // separately.
+        // An extent cannot be read or lies beyond the end of the archive, so each is read separately.
         let mut learnt = Ok(());
         for it in near {
             if let Err(reason @ Reason::Io(_)) = self.size(it.index) {

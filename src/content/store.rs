@@ -30,8 +30,7 @@ pub struct Store {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) cache: Cache<Reason>,
-    /// Limit on large decoded extents, cached ones included. The largest extent that is accepted
-    /// fits.
+    /// Limit on large decoded extents, cached ones included. The largest extent that is accepted fits.
     pub(super) memory: Arc<MemoryLimit>,
     /// Limit on large packed extents, by device.
     packed: Mutex<HashMap<u64, Arc<MemoryLimit>>>,
@@ -81,8 +80,7 @@ pub(super) struct Counters {
 /// How a file is packed, as listings show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
-    /// The codec of the file's extents. If there are several, this is the first one that is not
-    /// `Stored`.
+    /// The codec of the file's extents. If there are several, this is the first one that is not `Stored`.
     pub codec: Codec,
     /// Total size of the extents in the archive, in bytes.
     pub packed: u64,
@@ -124,8 +122,8 @@ impl Store {
             .entry(source.identity().0)
             .or_insert_with(|| MemoryLimit::new(u64::from(shared.limits.packed)))
             .clone();
-        self.layers
-            .push(Arc::new(LayerContent::Archive(ArchiveContent::new(number, source, tables, packed))));
+        let content = ArchiveContent::new(number, source, tables, packed);
+        self.layers.push(Arc::new(LayerContent::Archive(content)));
     }
 
     /// Adds a folder's content as the next layer.
@@ -297,8 +295,7 @@ impl Store {
         self.content(id.layer).folder()
     }
 
-    /// The archive of a layer. If the layer may be a folder, the caller checks [`Store::loose`]
-    /// first.
+    /// The archive of a layer. If the layer may be a folder, the caller checks [`Store::loose`] first.
     pub(super) fn layer(&self, layer: u16) -> &ArchiveContent {
         match self.content(layer) {
             LayerContent::Archive(layer) => layer,

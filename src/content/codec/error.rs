@@ -9,8 +9,7 @@ pub enum Quirk {
     Unended,
     /// Bytes follow the end of the stream.
     Trailing,
-    /// The stream holds more bytes than declared, and the rest was dropped. Its checksums, if any,
-    /// are right.
+    /// The stream holds more bytes than declared, and the rest was dropped. Its checksums, if any, are right.
     Longer,
     /// The payload is raw deflate, without zlib's header and checksum.
     RawDeflate,
@@ -32,8 +31,7 @@ impl fmt::Display for Quirk {
 pub enum DecodeError {
     /// The bytes contradict themselves, or end too early.
     Corrupt(String),
-    /// All bytes were decoded, but a checksum contradicts them, or the stream is damaged after
-    /// them.
+    /// All bytes were decoded, but a checksum contradicts them, or the stream is damaged after them.
     Suspect(String),
     /// The bytes may be sound, but their form is not supported.
     Unsupported(String),

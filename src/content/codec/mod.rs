@@ -1,14 +1,11 @@
 //! Codecs: how the payload of an extent becomes bytes of a file.
 //!
-//! A payload is what follows an extent's prefix, so its unpacked size is always known before it is
-//! decoded. Every decoder fills a buffer of that size, and allocates nothing for sizes that the
-//! bytes claim.
+//! A payload is what follows an extent's prefix, so its unpacked size is always known before it is decoded.
+//! Every decoder fills a buffer of that size, and allocates nothing for sizes that the bytes claim.
 //!
-//! Real archives have streams that are damaged in harmless ways. Those yield their bytes and a
-//! [`Quirk`].
+//! Real archives have streams that are damaged in harmless ways. Those yield their bytes and a [`Quirk`].
 //!
-//! To add a codec, add a file in this folder, a variant of [`crate::format::Codec`], and a line in
-//! the table.
+//! To add a codec, add a file in this folder, a variant of [`crate::format::Codec`], and a line in the table.
 
 mod detect;
 mod error;

@@ -21,10 +21,9 @@ pub fn decode(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<Option<Quir
 
 /// Decodes the first bytes of a file, as many as fit `out`, from the first bytes of its payload.
 ///
-/// Returns how many bytes were decoded. If `packed` ended too early, there are fewer, and that is
-/// not an error: the caller comes back with more of the payload. If it has no more, it calls
-/// [`decode`], which knows what is wrong. That also decodes what only the declared size proves
-/// ([`Codec::Detect`], raw deflate).
+/// Returns how many bytes were decoded. If `packed` ended too early, there are fewer, and that is not an
+/// error: the caller comes back with more of the payload. If it has no more, it calls [`decode`], which knows
+/// what is wrong. That also decodes what only the declared size proves ([`Codec::Detect`], raw deflate).
 ///
 /// # Errors
 /// What is wrong with the payload.

@@ -44,8 +44,7 @@ pub(super) fn has_header(packed: &[u8]) -> bool {
     is_header(packed) && packed.get(1).is_some_and(|flags| flags & 0x20 == 0)
 }
 
-/// Whether the first two bytes are a zlib header: deflate, a window of at most 32 KiB, and a
-/// multiple of 31.
+/// Whether the first two bytes are a zlib header: deflate, a window of at most 32 KiB, and a multiple of 31.
 fn is_header(packed: &[u8]) -> bool {
     matches!(packed, [method, flags, ..] if method & 0x0f == 8
         && method >> 4 <= 7
@@ -69,8 +68,7 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
             return Ok(None);
         }
         let tail = &packed[packed.len().saturating_sub(TAIL)..];
-        // For an empty file, zeros of the stream and part of a wrong checksum can look like the
-        // checksum.
+        // For an empty file, zeros of the stream and part of a wrong checksum can look like the checksum.
         if !out.is_empty() && tail.windows(checksum.len()).any(|bytes| bytes == checksum) {
             return Ok(Some(Quirk::Trailing));
         }
@@ -104,10 +102,9 @@ fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     })
 }
 
-/// Decodes a stream that libdeflate refused for any reason. All bytes must be there. What follows
-/// them may be missing, and then there is no checksum to compare, but it must not be damaged. A
-/// stream that is longer than declared must have a right checksum, because a flipped bit can make
-/// any stream longer.
+/// Decodes a stream that libdeflate refused for any reason. All bytes must be there. What follows them may be
+/// missing, and then there is no checksum to compare, but it must not be damaged. A stream that is longer
+/// than declared must have a right checksum, because a flipped bit can make any stream longer.
 fn decode_leniently(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     PIECES.with_borrow_mut(|pieces| {
         pieces.reset(true);
