@@ -20,15 +20,13 @@ pub struct Archive<'a> {
     pub files: Arc<dyn Files<'a> + 'a>,
     /// The file headers that the archive leaves out.
     pub heads: Arc<Heads>,
-    /// Files without names whose first bytes reveal their type: the index of the entry and the
-    /// extension, in ascending order. This is a guess, whereas a [`super::Name`] is what the
-    /// archive stores.
+    /// Files without names whose first bytes reveal their type: the index of the entry and the extension, in
+    /// ascending order. This is a guess, whereas a [`super::Name`] is what the archive stores.
     pub sniffed: Vec<(u32, &'static str)>,
     /// Where the tables are, in bytes from the start of the archive: all that was parsed, except
     /// the first bytes of files' data.
     pub tables: Vec<Range<u64>>,
-    /// What is unusual about the archive, in the order of discovery; at most
-    /// [`super::Limits::notes`].
+    /// What is unusual about the archive, in the order of discovery; at most [`super::Limits::notes`].
     pub notes: Vec<FormatNote>,
 }
 

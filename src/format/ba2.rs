@@ -52,7 +52,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let tables = vec![0..walked.position(), names.until(&walked_names).range()];
     match header.names {
         0 if header.files > 0 => {
-            notes.add(16, || "it stores no names: its files are listed by hash".into());
+            notes.add(16, || "the archive stores no names: its files are listed by hash".into());
         }
         start if unnamed > 0 => {
             notes.add(start, || format!("the table of names ends early: {unnamed} files are listed by hash"));
@@ -146,7 +146,7 @@ impl Header {
         if known_version.is_none() && !options.force {
             return Err(ParseError::unsupported(
                 4,
-                format!("BA2 version {version}; 1, 2, 3, 7 and 8 are known"),
+                format!("BA2 version {version}; the known versions are 1, 2, 3, 7 and 8"),
             ));
         }
         let known_kind = Kind::ALL.into_iter().find(|kind| kind.code().as_bytes() == code);
@@ -154,7 +154,7 @@ impl Header {
             let code = code.escape_ascii();
             return Err(ParseError::unsupported(
                 8,
-                format!("BA2 of kind \"{code}\"; GNRL, DX10 and GNMF are known"),
+                format!("BA2 of kind \"{code}\"; the known kinds are GNRL, DX10 and GNMF"),
             ));
         }
         let (layout, kind) = nearest(&reader, known_version, known_kind);
@@ -163,8 +163,8 @@ impl Header {
             let (code, kind) = (code.escape_ascii(), kind.code());
             notes.add(4, || {
                 format!(
-                    "BA2 version {version} of kind \"{code}\" is not known; it was forced to be read as version \
-                     {layout} of kind {kind}"
+                    "BA2 version {version} of kind \"{code}\" is not known; --force reads it as \
+                     version {layout} of kind {kind}"
                 )
             });
         }
@@ -342,7 +342,7 @@ impl<'a> FileRecord<'a> {
         if stated != record_len {
             return Err(ParseError::corrupt(
                 reader.position().saturating_sub(2),
-                format!("a record of {stated} bytes; {record_len} is right"),
+                format!("a file's record states its length as {stated} bytes instead of {record_len}"),
             ));
         }
         Ok(record)
@@ -392,12 +392,12 @@ fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::Xbox
     let dds = dds::Texture { width, height, mips, format, cube: flags & 1 != 0 };
     if !dds.is_known() {
         notes.add(at, || {
-            format!("texture format {format} has no DDS header of its own; a DX10 header names the number")
+            format!("texture format {format} is not known; the DDS header only states its number")
         });
     }
     let texture = xbox::XboxTexture { dds, tile_mode };
     if !texture.is_linear() {
-        notes.add(at, || format!("tile mode {tile_mode}: texels are arranged for an Xbox One"));
+        notes.add(at, || format!("tile mode {tile_mode}: the texels are tiled for an Xbox One"));
     }
     Ok(texture)
 }

@@ -52,19 +52,19 @@ fn looks_like(bytes: &[u8]) -> &'static str {
         (b"TES3", "a Morrowind plugin"),
         (b"NetImmerse", "a loose NIF mesh"),
         (b"Gamebryo", "a loose NIF mesh"),
-        (b"<!DOCTYPE", "a web page, saved in place of a download"),
-        (b"<html", "a web page, saved in place of a download"),
-        (b"BSArc", "a file of the compressor BSArc, which is unrelated"),
+        (b"<!DOCTYPE", "a web page that was saved instead of the archive"),
+        (b"<html", "a web page that was saved instead of the archive"),
+        (b"BSArc", "a file of BSArc, an unrelated compressor"),
         (b"\x7fELF", "a program"),
     ];
     if bytes.is_empty() {
-        return "an empty file: a download that was cut off?";
+        return "an empty file: was the download cut off?";
     }
     if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return what;
     }
     if bytes.iter().all(|&byte| byte == 0) {
-        "zeros: a download that was cut off?"
+        "a file of zeros: was the download cut off?"
     } else if bytes
         .iter()
         .all(|&byte| byte == b'\t' || byte == b'\n' || byte == b'\r' || (0x20..0x7f).contains(&byte))

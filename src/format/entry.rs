@@ -9,13 +9,11 @@ pub struct Entry<'a> {
     pub name: Name<'a>,
     /// The hashes as stored.
     pub hash: Hash,
-    /// How many of the archive's extents belong to this file. They follow those of the previous
-    /// entry.
+    /// How many of the archive's extents belong to this file. They follow those of the previous entry.
     pub extents: u8,
 }
 
-/// What an archive stores of a file's name, in the archive's own code page and with its own
-/// separators.
+/// What an archive stores of a file's name, in the archive's own code page and with its own separators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name<'a> {
     /// One string with folders and file.

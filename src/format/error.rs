@@ -52,7 +52,7 @@ impl fmt::Display for ParseError {
         let (class, what) = match &self.kind {
             ParseErrorKind::Corrupt(what) => ("damaged archive", what),
             ParseErrorKind::Unsupported(what) => ("unsupported archive", what),
-            ParseErrorKind::Limit(what) => ("archive beyond our limits", what),
+            ParseErrorKind::Limit(what) => ("archive too large", what),
         };
         write!(f, "{class}: {what} (at offset {})", self.at)
     }

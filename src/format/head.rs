@@ -80,8 +80,7 @@ impl Head {
         self.len() == 0
     }
 
-    /// The bytes of the head of a file with `data` bytes of extents. The consoles' headers state
-    /// this number.
+    /// The bytes of the head of a file with `data` bytes of extents. The consoles' headers state this number.
     pub fn bytes(&self, data: u64) -> Cow<'static, [u8]> {
         match self {
             Self::None => Cow::Borrowed(&[]),
@@ -126,8 +125,7 @@ impl Head {
                 let surface = Surface::with_tiled_len(&texture, data)?;
                 Some(LinearTexture { texture, surface: Some(surface) })
             }
-            // A GPU stores the faces of a cube within each mip. A DDS file stores the mips within
-            // each face.
+            // A GPU stores the faces of a cube within each mip. A DDS file stores the mips within each face.
             tiling::LINEAR if texture.cube && texture.mips > 1 => None,
             tiling::LINEAR if texture.texel_bytes() == Some(data) => {
                 Some(LinearTexture { texture, surface: None })

@@ -1,5 +1,4 @@
-//! Options of parsing: limits on what an archive may declare, and whether to accept unknown
-//! versions.
+//! Options of parsing: limits on what an archive may declare, and whether to accept unknown versions.
 
 use super::error::ParseError;
 use crate::limits::{ARCHIVE_ENTRIES_MAX, ARCHIVE_NOTES_MAX, EXTENT_MAX, PACKED_MAX};
@@ -34,7 +33,7 @@ impl Limits {
     /// what it counts.
     pub(super) fn check_count(&self, at: u64, count: u64, things: &str) -> Result<(), ParseError> {
         match count > u64::from(self.entries) {
-            true => Err(ParseError::limit(at, format!("{count} {things}; we hold at most {}", self.entries))),
+            true => Err(ParseError::limit(at, format!("{count} {things}; the limit is {}", self.entries))),
             false => Ok(()),
         }
     }
@@ -45,7 +44,6 @@ impl Limits {
 pub struct Options {
     /// Limits on what the archive may declare.
     pub limits: Limits,
-    /// Whether to read unknown versions and kinds by the nearest known layout instead of refusing
-    /// them.
+    /// Whether to read unknown versions and kinds by the nearest known layout instead of refusing them.
     pub force: bool,
 }

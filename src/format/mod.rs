@@ -30,6 +30,7 @@ mod notes;
 mod sniff;
 pub mod tes3;
 pub mod tes4;
+mod tes4_flag;
 
 pub use archive::{About, Archive};
 pub use detect::Format;
@@ -45,8 +46,7 @@ use crate::read::Bytes;
 
 /// Every supported format, in the order in which they are tried.
 ///
-/// Formats without a magic number precede Morrowind's, whose magic number is a likely count of
-/// files.
+/// Formats without a magic number precede Morrowind's, whose magic number is a likely count of files.
 #[rustfmt::skip] // one row a line
 pub static FORMATS: &[Format] = &[
     tes4::FORMAT,
@@ -56,8 +56,7 @@ pub static FORMATS: &[Format] = &[
     tes3::FORMAT,
 ];
 
-/// Whether a file in a folder counts as an archive by its name. Its content may still be of no
-/// known format.
+/// Whether a file in a folder counts as an archive by its name. Its content may still be of no known format.
 pub fn is_archive_name(name: &[u8]) -> bool {
     let extension = name.iter().rposition(|&byte| byte == b'.').and_then(|dot| name.get(dot..)?.get(1..));
     let is_one = |known: &&str| extension.is_some_and(|it| it.eq_ignore_ascii_case(known.as_bytes()));

@@ -26,8 +26,7 @@ const SAMPLE: usize = 1024;
 /// Maximum length of an extension that is kept when a name is cut, in bytes, dot included.
 const EXTENSION_MAX: usize = 16;
 
-/// Splits a stored path at its last separator into folder and file. The folder is empty for the
-/// root.
+/// Splits a stored path at its last separator into folder and file. The folder is empty for the root.
 pub fn split(stored: &[u8], encoding: Encoding) -> (&[u8], &[u8]) {
     let last = match encoding.is_double_byte() {
         false => stored.iter().rposition(|&byte| is_separator(byte)),
@@ -143,8 +142,7 @@ impl<'a> Iterator for Pieces<'a> {
     fn next(&mut self) -> Option<Piece<'a>> {
         while !self.rest.is_empty() {
             let whole = self.rest;
-            // One pass over an ordinary component finds its end, and shows that nothing needs to be
-            // escaped.
+            // One pass over an ordinary component finds its end, and shows that nothing needs to be escaped.
             let plain = whole.iter().position(|&byte| !is_plain(byte)).unwrap_or(whole.len());
             let (_, tail) = whole.split_at_checked(plain)?;
             let more = self.separator(tail);
@@ -161,8 +159,7 @@ impl<'a> Iterator for Pieces<'a> {
 impl Pieces<'_> {
     /// The number of bytes before the first separator in `tail`.
     ///
-    /// In the double-byte code pages of East Asia, a backslash may be the second half of a
-    /// character.
+    /// In the double-byte code pages of East Asia, a backslash may be the second half of a character.
     fn separator(&self, tail: &[u8]) -> usize {
         let mut lead = false;
         let at = tail.iter().position(|&byte| {
@@ -212,10 +209,9 @@ impl<'a> Piece<'a> {
 
 /// Decodes a component and escapes what no name may contain.
 ///
-/// In every encoding that contains ASCII, an ASCII control character stands for its own byte and
-/// for nothing else. So escaping it after decoding escapes the stored byte. The control characters
-/// from U+0080 on are bytes to which a code page assigns no character. All other unsafe
-/// characters are escaped in UTF-8.
+/// In every encoding that contains ASCII, an ASCII control character stands for its own byte and for nothing
+/// else. So escaping it after decoding escapes the stored byte. The control characters from U+0080 on are
+/// bytes to which a code page assigns no character. All other unsafe characters are escaped in UTF-8.
 fn decode(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let text = match encoding.0.decode_without_bom_handling_and_without_replacement(stored) {
         Some(text) => text,
@@ -324,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_ordinary_if_each_of_its_bytes_is_wherever_it_stands() {
+    fn a_name_is_ordinary_only_if_every_byte_is() {
         for byte in 0..=u8::MAX {
             for (len, at) in [(1, 0), (7, 3), (8, 0), (8, 7), (11, 9), (16, 15), (21, 20), (255, 100)] {
                 let mut name = vec![b'n'; len];
@@ -341,6 +337,6 @@ mod tests {
         assert_eq!(fnv1a(b""), 0x811C_9DC5);
         assert_eq!(fnv1a(b"foobar"), 0xBF9C_F968);
         let far = |last: u8| names(&[&[b'a'; 5000][..], &[last]].concat(), "1252");
-        assert_ne!(far(b'x'), far(b'y'), "bytes behind the sample do not count");
+        assert_ne!(far(b'x'), far(b'y'), "bytes after the sample were ignored");
     }
 }

@@ -30,13 +30,12 @@ impl Notes {
         }
     }
 
-    /// Adds a note if extents end past the end of the archive. `things` is the user's word for
-    /// them.
+    /// Adds a note if extents end past the end of the archive. `things` is the user's word for them.
     pub(super) fn add_past_end(&mut self, past_end: &PastEnd, things: &str) {
         let PastEnd { len, count } = past_end;
         if *count > 0 {
             self.add(*len, || {
-                format!("the data of {count} {things} lies beyond the end: was the archive cut short?")
+                format!("the data of {count} {things} lies beyond the end of the archive: was it cut off?")
             });
         }
     }

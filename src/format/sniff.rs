@@ -1,7 +1,6 @@
 //! Guesses the type of a file without a name by its first bytes.
 //!
-//! Only uncompressed files are examined. Each costs one page of the archive; otherwise only tables
-//! are read.
+//! Only uncompressed files are examined. Each costs one page of the archive; otherwise only tables are read.
 
 use super::archive::Archive;
 use super::entry::Name;
@@ -13,8 +12,7 @@ use crate::read::{Bytes, Reader};
 /// disk. The largest known archive without names has about 14,000.
 const MAX_EXAMINED: usize = 1 << 16;
 
-/// Number of bytes examined in a file: enough for an embedded name of any length and a magic
-/// number.
+/// Number of bytes examined in a file: enough for an embedded name of any length and a magic number.
 const FIRST: u64 = 512;
 
 /// Magic numbers and the extensions of files that begin with them. Meshes and their animations
@@ -45,8 +43,7 @@ const MAGICS: [(&[u8], &str); 22] = [
     (b"BTDX", "ba2"),
 ];
 
-/// Extensions for files that have neither a name nor a stored extension, if their first bytes
-/// reveal one.
+/// Extensions for files that have neither a name nor a stored extension, if their first bytes reveal one.
 pub(super) fn unnamed(archive: Bytes<'_>, parsed: &Archive<'_>) -> Vec<(u32, &'static str)> {
     if matches!(parsed.hashes, Family::Fo4 | Family::None) || parsed.files.has_all_names() {
         return Vec::new();

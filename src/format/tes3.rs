@@ -1,5 +1,4 @@
-//! Morrowind's archives (TES3): full paths, no compression, no folder records (FORMATS.md section
-//! 2).
+//! Morrowind's archives (TES3): full paths, no compression, no folder records (FORMATS.md section 2).
 
 use std::sync::Arc;
 
@@ -77,7 +76,8 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
         files.extents.push(extent);
     }
     if names.is_none() && !files.entries.is_empty() {
-        notes.add(HEADER_LEN, || "it stores no names, as Morrowind's archives for Xbox do".into());
+        notes
+            .add(HEADER_LEN, || "the archive stores no names, like Morrowind's archives for the Xbox".into());
     }
     notes.add_past_end(&past_end, "files");
     let about = About {
@@ -116,7 +116,7 @@ impl Header {
         } else {
             Err(ParseError::corrupt(
                 4,
-                format!("{} bytes hold no records and names of {count} files", self.before_hashes),
+                format!("{} bytes cannot contain the records and names of {count} files", self.before_hashes),
             ))
         }
     }
@@ -169,7 +169,10 @@ impl<'a> Names<'a> {
         let at = reader.position();
         let strings = reader.take(header.hashes.saturating_sub(at), "the names")?;
         if strings.last().is_some_and(|&byte| byte != 0) {
-            return Err(ParseError::corrupt(header.hashes.saturating_sub(1), "the last name has no end"));
+            return Err(ParseError::corrupt(
+                header.hashes.saturating_sub(1),
+                "the last name has no terminator",
+            ));
         }
         let sequential = Reader::new(strings);
         let budget = sequential.left().saturating_mul(2);
@@ -184,7 +187,7 @@ impl<'a> Names<'a> {
             Ok(reader) if reader.left() > 0 => reader,
             _ => {
                 notes.add(at, || {
-                    format!("name offset {offset} lies beyond the names; the next name in order is taken")
+                    format!("name offset {offset} lies beyond the names; the next name in order is used")
                 });
                 self.sequential.clone()
             }
@@ -197,7 +200,7 @@ impl<'a> Names<'a> {
         self.budget = self
             .budget
             .checked_sub(taken)
-            .ok_or_else(|| ParseError::corrupt(at, "many files share one name"))?;
+            .ok_or_else(|| ParseError::corrupt(at, "too many files share one name"))?;
         Ok(name)
     }
 }

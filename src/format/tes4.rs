@@ -15,6 +15,7 @@ use super::files::Files;
 use super::hash::{Family, Hash};
 use super::limits::{Limits, Options};
 use super::notes::{Notes, PastEnd};
+use super::tes4_flag as flag;
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
@@ -28,40 +29,11 @@ const FOLDER_RECORD_START: usize = 12;
 /// Length of a file record in bytes.
 const FILE_RECORD_LEN: usize = 16;
 
-/// Archive flags (FORMATS.md 1.2).
-mod flag {
-    pub(super) const FOLDER_NAMES: u32 = 0x001;
-    pub(super) const FILE_NAMES: u32 = 0x002;
-    pub(super) const COMPRESSED: u32 = 0x004;
-    pub(super) const XBOX_360: u32 = 0x040;
-    /// Versions 104 and 105 only. All of Bethesda's v103 archives set this flag and embed no names.
-    pub(super) const EMBEDDED_NAMES: u32 = 0x100;
-    /// Version 104 only.
-    pub(super) const XMEM: u32 = 0x200;
-}
-
-/// Flags and their names in listings.
-const FLAG_NAMES: [(u32, &str); 11] = [
-    (flag::FOLDER_NAMES, "folder names"),
-    (flag::FILE_NAMES, "file names"),
-    (flag::COMPRESSED, "compressed by default"),
-    (0x008, "retain folder names"),
-    (0x010, "retain file names"),
-    (0x020, "retain name offsets"),
-    (flag::XBOX_360, "Xbox 360"),
-    (0x080, "retain strings at start-up"),
-    (flag::EMBEDDED_NAMES, "embedded file names"),
-    (flag::XMEM, "XMem codec"),
-    (0x400, "unknown 0x400"),
-];
-
 /// Bit in a file record's size: inverts the archive's default of compression for this file.
 const INVERTED: u32 = 1 << 30;
-/// Bit in a file record's offset: a mark of the running game, or the highest bit of an offset past
-/// 2 GiB.
+/// Bit in a file record's offset: a mark of the running game, or the highest bit of an offset past 2 GiB.
 const SECONDARY: u32 = 1 << 31;
-/// The bits of a file record's size that are the size. The highest bit is a mark of the running
-/// game.
+/// The bits of a file record's size that are the size. The highest bit is a mark of the running game.
 const SIZE_MASK: u32 = INVERTED.wrapping_sub(1);
 
 fn recognises(archive: Bytes<'_>) -> bool {
@@ -73,7 +45,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let mut notes = Notes::new(&options.limits);
     if header.layout != header.version {
         let Header { version, layout, .. } = header;
-        notes.add(4, || format!("BSA version {version} is not known; it was forced to be read as {layout}"));
+        notes.add(4, || format!("BSA version {version} is not known; --force reads it as version {layout}"));
     }
     let folders = Folders::new(archive, &header, &mut notes)?;
     let mut past_end = PastEnd::new(header.len);
@@ -139,7 +111,7 @@ impl Header {
         if header.layout != version && !options.force {
             return Err(ParseError::unsupported(
                 4,
-                format!("BSA version {version}; 103, 104 and 105 are known"),
+                format!("BSA version {version}; the known versions are 103, 104 and 105"),
             ));
         }
         options.limits.check_count(16, u64::from(header.folders), "folders")?;
@@ -219,11 +191,13 @@ impl Header {
             .saturating_add(len_of(count, FILE_RECORD_LEN));
         if let Some(names) = block_at(computed) {
             notes.add(sequential, || {
-                format!("the file names stand at {computed}, not behind the last folder")
+                format!("the file names begin at offset {computed}, not after the last folder")
             });
             return (names, count);
         }
-        notes.add(28, || "the length of the file names is wrong; they are read as far as they go".into());
+        notes.add(28, || {
+            "the stated length of the file names is wrong; as many names as possible are read".into()
+        });
         let names = Reader::at(archive, sequential, "the file names").unwrap_or_else(|_| Reader::empty());
         split_names(&names, count)
     }
@@ -259,7 +233,10 @@ impl<'a> Folders<'a> {
     fn new(archive: Bytes<'a>, header: &Header, notes: &mut Notes) -> Result<Self, ParseError> {
         if header.folder_records != HEADER_LEN {
             notes.add(8, || {
-                format!("folder records at {}, where all known tools put {HEADER_LEN}", header.folder_records)
+                format!(
+                    "the folder records begin at offset {}; all known tools put them at {HEADER_LEN}",
+                    header.folder_records
+                )
             });
         }
         let mut blocks = Reader::at(archive, header.folder_records, "the folder records")?;
@@ -306,7 +283,8 @@ fn check_folders(
         }
     }
     if header.files != found {
-        notes.add(20, || format!("the header counts {} files, the folders hold {found}", header.files));
+        notes
+            .add(20, || format!("the header states {} files, but the folders contain {found}", header.files));
     }
     Ok((found, folders.blocks.position()))
 }
@@ -407,7 +385,7 @@ impl<'a> Tables<'a> {
             },
             platform: self.platform(),
             flags: header.flags,
-            flag_names: FLAG_NAMES
+            flag_names: flag::NAMES
                 .iter()
                 .filter(|(bit, _)| header.flags & !meaningless & bit != 0)
                 .map(|(_, name)| *name)
@@ -415,8 +393,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The platforms that the archive may be made for. Console archives differ only in flags and
-    /// hashes.
+    /// The platforms that the archive may be made for. Console archives differ only in flags and hashes.
     fn platform(&self) -> &'static str {
         let header = &self.header;
         match header.layout {

@@ -100,8 +100,7 @@ impl Family {
     }
 }
 
-/// Swaps the four CRC bytes of a TES4 hash, to convert between the orders of the Xbox 360 and the
-/// PC.
+/// Swaps the four CRC bytes of a TES4 hash, to convert between the orders of the Xbox 360 and the PC.
 pub fn xbox(hash: u64) -> u64 {
     let [last, last2, length, first, a, b, c, d] = hash.to_le_bytes();
     u64::from_le_bytes([last, last2, length, first, d, c, b, a])

@@ -1,5 +1,4 @@
-//! The hash of BA2 archives: CRC-32 without the inversions at either end, of folder and stem
-//! separately.
+//! The hash of BA2 archives: CRC-32 without the inversions at either end, of folder and stem separately.
 
 use super::path::{Folder, fold, stem_and_extension};
 
@@ -8,8 +7,7 @@ pub(super) fn folder(path: Folder<'_>) -> u64 {
     u64::from(crc(path.bytes()))
 }
 
-/// The hash of a file's stem in the high word, and the first four bytes of its extension in the low
-/// one.
+/// The hash of a file's stem in the high word, and the first four bytes of its extension in the low one.
 ///
 /// bsa-rs searches the whole path for the dot of the extension, so it may find one in a folder's
 /// name. The game's tool does not.
@@ -52,7 +50,7 @@ const fn table() -> [u32; 256] {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_table_is_that_of_crc_32() {
+    fn the_table_matches_crc_32() {
         for (at, row) in [(0, 0), (1, 0x7707_3096), (128, 0xEDB8_8320), (255, 0x2D02_EF8D)] {
             assert_eq!(super::TABLE.get(at), Some(&row));
         }

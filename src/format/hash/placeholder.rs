@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use super::family::{Family, Hash};
 
-/// The folder (`None` for the root) and the name under which to list a file whose name is not
-/// stored.
+/// The folder (`None` for the root) and the name under which to list a file whose name is not stored.
 ///
 /// `extension` is what the archive stores beside the hash, NUL-padded and without its dot; only BA2
 /// has it. If the archive stores no hashes either, the name is `nameless`.

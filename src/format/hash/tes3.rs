@@ -2,8 +2,7 @@
 
 use super::path::{Path, fold};
 
-/// The hash of a whole path as stored, with the first half's word in the low word. The empty path
-/// is `.`.
+/// The hash of a whole path as stored, with the first half's word in the low word. The empty path is `.`.
 pub(super) fn path(path: Path<'_>) -> u64 {
     let separator: &[u8] = if path.parent.len() == 0 || path.name.is_empty() { b"" } else { b"\\" };
     let len = path.parent.len().saturating_add(separator.len()).saturating_add(path.name.len());
@@ -11,8 +10,7 @@ pub(super) fn path(path: Path<'_>) -> u64 {
     if len == 0 { halves(std::iter::once(b'.'), 1) } else { halves(path.parent.bytes().chain(tail), len) }
 }
 
-/// Hashes `len` bytes: the first half, rounded down, into the low word, and the rest into the high
-/// word.
+/// Hashes `len` bytes: the first half, rounded down, into the low word, and the rest into the high word.
 fn halves(mut bytes: impl Iterator<Item = u8>, len: usize) -> u64 {
     let low = lanes(bytes.by_ref().take(len / 2)).fold(0, |low, byte| low ^ byte);
     let high = lanes(bytes).fold(0u32, |high, byte| (high ^ byte).rotate_right(byte & 31));

@@ -114,8 +114,7 @@ impl Digest {
             match count {
                 0 => digest.first = byte,
                 1 | 2 => {}
-                // The sum lags two bytes behind, so the last two bytes never enter it. Nor does the
-                // first.
+                // The sum lags two bytes behind, so the last two bytes never enter it. Nor does the first.
                 _ => digest.crc = add(digest.crc, digest.last2),
             }
             digest.last2 = digest.last;
@@ -127,8 +126,7 @@ impl Digest {
         if count < 3 {
             digest.last2 = 0;
         }
-        // The packer cuts the length to a byte first, so it drops the sum for lengths of 256 to
-        // 259.
+        // The packer cuts the length to a byte first, so it drops the sum for lengths of 256 to 259.
         if length <= 3 {
             digest.crc = 0;
         }

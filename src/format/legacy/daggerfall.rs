@@ -1,6 +1,5 @@
-//! Daggerfall's BSA files and `DAGGER.SND`: a count, the directory's kind, the files, and a
-//! directory of names or numbers (FORMATS.md section 9.2). Battlespire's archives are reported to
-//! be alike \[unverified\].
+//! Daggerfall's BSA files and `DAGGER.SND`: a count, the directory's kind, the files, and a directory of
+//! names or numbers (FORMATS.md section 9.2). Battlespire's archives are reported to be alike \[unverified\].
 
 use super::super::archive::{About, Archive};
 use super::super::detect::Format;
@@ -37,7 +36,7 @@ fn kind(archive: Bytes<'_>) -> Result<(&'static Layout, About), ParseError> {
     match header.u16("the kind of the directory")? {
         0x0100 => Ok((&NAMES, about(FORMAT.name, "names", GAMES))),
         0x0200 => Ok((&NUMBERS, about(FORMAT.name, "numbers", GAMES))),
-        kind => Err(ParseError::unsupported(2, format!("a directory of kind {kind:#06X}"))),
+        kind => Err(ParseError::unsupported(2, format!("unknown kind of directory: {kind:#06X}"))),
     }
 }
 

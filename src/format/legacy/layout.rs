@@ -94,7 +94,9 @@ impl Layout {
             offset = offset.saturating_add(u64::from(size));
         }
         if packed > 0 {
-            notes.add(start, || format!("files marked as packed, in a way that is not known: {packed}"));
+            notes.add(start, || {
+                format!("files that are packed by an unknown method and cannot be read: {packed}")
+            });
         }
         let (hashes, heads) = (Family::None, Arc::default());
         let files = files.into();
