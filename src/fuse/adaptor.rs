@@ -1,8 +1,10 @@
-//! The adaptor between fuser and [`FileSystem`]: a request in, an operation, a reply out; no logic.
+//! The adaptor between fuser and [`FileSystem`]: it turns a request into an operation, and the
+//! result into a reply. It has no other logic.
 //!
-//! The kernel caches all that it can, so that a second look at anything sends no request until something is evicted
-//! (FUSE.md section 2): names, negative entries and attributes have a TTL of years, OPEN and OPENDIR are switched off,
-//! listings bring the attributes along (READDIRPLUS), and the page cache is kept across opens.
+//! The kernel caches all that it can (FUSE.md section 2). Whatever a program used once causes no
+//! further request until the kernel evicts it. Names, negative entries and attributes have a TTL of
+//! years. OPEN and OPENDIR are switched off. Listings have the attributes of their entries
+//! (READDIRPLUS). The page cache is kept from one open to the next.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,29 +22,31 @@ use fuser::{
 use super::device_queues::DeviceQueues;
 use crate::fs::{Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, SizeJob, View};
 
-/// The TTL (timeout) of what holds until the kernel is told otherwise, negative entries included (FUSE.md section 2.1).
+/// The TTL of answers that stay valid until the kernel is notified, including negative entries
+/// (FUSE.md section 2.1).
 const TTL_FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
-/// READs that the kernel may have under way. It keeps further ones to itself: so many readers of a disk that hangs would
-/// stop those of all others. (The kernel allows ordinary users fewer.)
+/// Maximum number of READs that the kernel has under way. The kernel queues further ones, so a low limit
+/// would let the readers of a disk that hangs block all others. (The kernel allows ordinary users fewer.)
 const MAX_BACKGROUND: u16 = 4096;
-/// The kernel takes no attributes with such a size: it lists the name, and asks again by LOOKUP.
+/// A size that the kernel refuses. It then lists the name without attributes, and asks again by LOOKUP.
 const NO_SIZE: u64 = u64::MAX;
 /// `st_blksize`, and the unit of sizes in `statfs`, in bytes.
 const BLOCK: u32 = 4096;
-/// Unit of `st_blocks`, in bytes, whatever the block size.
+/// Unit of `st_blocks` in bytes. It does not depend on the block size.
 const SECTOR: u64 = 512;
 
-/// Implements fuser's trait.
+/// The implementation of fuser's trait.
 #[derive(Debug)]
 pub(crate) struct Adaptor {
     fs: Arc<FileSystem>,
     devices: DeviceQueues,
-    /// Whether the kernel offers FUSE_NO_OPEN_SUPPORT. Then the first OPEN is answered with ENOSYS: from then on the
-    /// kernel opens every file without a message, keeps its page cache across opens as FOPEN_KEEP_CACHE would, and
-    /// sends no RELEASE (FUSE.md section 2.2). Without it, ENOSYS would fail the open.
+    /// Whether the kernel offers FUSE_NO_OPEN_SUPPORT. If so, the first OPEN is answered with
+    /// ENOSYS. From then on the kernel opens every file without a message and sends no RELEASE. It
+    /// keeps its page cache across opens as FOPEN_KEEP_CACHE would (FUSE.md section 2.2). Without
+    /// this support, ENOSYS would fail the open.
     no_open: bool,
-    /// The same for folders (FUSE_NO_OPENDIR_SUPPORT): no OPENDIR and no RELEASEDIR, and listings are cached as with
-    /// FOPEN_CACHE_DIR (FUSE.md section 2.3).
+    /// Whether the kernel offers FUSE_NO_OPENDIR_SUPPORT. If so, ENOSYS ends OPENDIR and RELEASEDIR
+    /// too, and listings are cached as with FOPEN_CACHE_DIR (FUSE.md section 2.3).
     no_opendir: bool,
 }
 
@@ -57,8 +61,8 @@ impl Adaptor {
         let _ = guard(operation, handler);
     }
 
-    /// Runs a handler with the attributes of a node; first its size is learnt, where that is not known. One that cannot be
-    /// learnt in time is an error.
+    /// Runs a handler with the attributes of a node. If the size is unknown, it is learnt first. If
+    /// it cannot be learnt in time, the handler gets an error.
     fn answer_sized(
         &self,
         operation: Operation,
@@ -66,7 +70,7 @@ impl Adaptor {
         attr: Attr,
         handler: impl FnOnce(&View, Result<Attr, Error>) + Send + 'static,
     ) {
-        // What is lasting is known: the common case looks no further.
+        // If the answer is lasting, the size is known. This is the common case.
         match (!attr.is_lasting).then(|| view.unsized_file(attr.ino)).flatten() {
             None => handler(view, Ok(attr)),
             Some(node) => {
@@ -84,7 +88,7 @@ impl Adaptor {
         }
     }
 
-    /// Calls `answer` once these jobs have learnt sizes, or after a second at the latest.
+    /// Calls `answer` when these jobs have learnt sizes, or after a second at the latest.
     fn when_sized(
         &self,
         operation: Operation,
@@ -104,15 +108,15 @@ impl Adaptor {
     }
 }
 
-/// Runs a handler; `None` where it panics.
+/// Runs a handler; `None` if it panics.
 ///
-/// A panic would end the worker's thread, and that of the first worker would end the mount (FUSE.md section 1.2);
-/// caught here, it drops the reply, which fuser then sends as EIO.
+/// A panic would end the worker's thread, and in the first worker it would end the mount (FUSE.md
+/// section 1.2). Caught here, it drops the reply, and fuser sends EIO.
 fn guard<T>(operation: Operation, handler: impl FnOnce() -> T) -> Option<T> {
     let handled = catch_unwind(AssertUnwindSafe(handler)).ok();
     if handled.is_none() {
         let name = operation.name();
-        log::error!("a defect in bsafs: {name} panicked; the request failed with EIO; please report it");
+        log::error!("bug in bsafs: {name} panicked, so the request failed with EIO; please report it");
     }
     handled
 }
@@ -137,7 +141,7 @@ fn file_attr(owner: &Owner, attr: &Attr) -> FileAttr {
     }
 }
 
-/// A negative entry: inode number 0 with a TTL, so that the kernel caches that the name does not exist.
+/// A negative entry: inode number 0 with a TTL. The kernel caches that the name does not exist.
 fn negative_entry(owner: &Owner) -> FileAttr {
     let modified = SystemTime::UNIX_EPOCH;
     file_attr(owner, &Attr { ino: 0, kind: NodeKind::File, size: 0, modified, is_lasting: true })
@@ -168,7 +172,7 @@ impl Filesystem for Adaptor {
             | InitFlags::FUSE_NO_OPENDIR_SUPPORT;
         self.no_open = offered.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
         self.no_opendir = offered.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
-        // Older kernels offer fewer, and are served with more requests.
+        // Older kernels offer fewer capabilities, and send more requests.
         let _ = config.add_capabilities(wanted & offered);
         let _ = config.set_max_background(MAX_BACKGROUND);
         let _ = config.set_congestion_threshold(MAX_BACKGROUND);
@@ -191,7 +195,8 @@ impl Filesystem for Adaptor {
                 Ok(attr) => {
                     view.count_lookup(attr.ino);
                     let entry = file_attr(&view.shared.presentation.owner, &attr);
-                    // A view may have come meanwhile that the kernel was told of.
+                    // If a later view has replaced this one, the kernel was notified already and
+                    // would keep this answer.
                     let is_lasting = is_lasting && attr.is_lasting && view.is_current();
                     let generation = Generation(view.generation(attr.ino).into());
                     reply.entry(&lifetime(is_lasting), &entry, generation);
@@ -298,8 +303,8 @@ impl Filesystem for Adaptor {
         });
     }
 
-    /// ENOSYS makes the kernel stop sending GETXATTR and LISTXATTR for the whole mount. Where they are answered, `ls -l`
-    /// sends two for every file, each time (FUSE.md section 3).
+    /// ENOSYS makes the kernel stop sending GETXATTR and LISTXATTR for the whole mount. If they are
+    /// answered, each `ls -l` sends two for every file (FUSE.md section 3).
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
         self.answer(Operation::GetXattr, || match self.fs.view().has_xattrs() {
             true => answer_xattr(self.fs.view().xattr(ino.0, name.as_bytes()), size, reply),
@@ -314,7 +319,7 @@ impl Filesystem for Adaptor {
         });
     }
 
-    // What follows is answered as fuser's default methods do, which also log a warning each time.
+    // The methods below answer as fuser's default methods do, but log no warning.
 
     fn access(&self, _: &Request, _: INodeNo, _: AccessFlags, reply: ReplyEmpty) {
         self.fs.shared.requests.count(Operation::Other);
@@ -378,7 +383,8 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
     });
     match listed {
         Ok(()) => {
-            // Each is a lookup to the kernel, but for `.` and `..`, which are folders and not counted.
+            // The kernel counts each entry as a lookup, except `.` and `..`. These are folders,
+            // whose lookups are not counted here.
             listed_inos.into_iter().for_each(|ino| view.count_lookup(ino));
             reply.ok();
         }
@@ -386,7 +392,7 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
     }
 }
 
-/// Replies with a value, or with its length in bytes where the caller's buffer is empty.
+/// Replies with a value. If the caller's buffer is empty, replies with the value's length in bytes.
 fn answer_xattr(value: Result<Vec<u8>, Error>, size: u32, reply: ReplyXattr) {
     let fits = |value: Vec<u8>| match u32::try_from(value.len()) {
         Ok(len) if size == 0 || len <= size => Ok((value, len)),
@@ -399,7 +405,7 @@ fn answer_xattr(value: Result<Vec<u8>, Error>, size: u32, reply: ReplyXattr) {
     }
 }
 
-/// The error number that a program gets. The one place that decides it.
+/// The error number that a program gets. No other place decides it.
 impl From<Error> for Errno {
     fn from(error: Error) -> Self {
         match error {

@@ -1,11 +1,12 @@
-//! Which requests a worker answers at once, and which wait in the queue of their device.
+//! Decides which requests a worker answers at once, and which wait in the queue of their device.
 //!
-//! A request that reads a disk keeps its worker for as long as the disk takes. So there are more workers
-//! than processors, and the requests of one device take at most half of the workers that the other devices
-//! leave. Jobs that learn sizes take one more: they read little, and must not wait for large files that are
-//! being decoded. A device that hangs keeps these workers and its own queue. Other devices, and requests that
-//! read no disk, have the rest. (With 6 workers, two devices may hang at once.) A worker that finishes a
-//! request goes on with the queue, so that no other thread has to be woken.
+//! A request that reads a disk occupies its worker for as long as the disk takes. So there are more workers
+//! than processors. The requests of one device get at most half of the workers that the other devices leave.
+//! Jobs that learn sizes get one more: they read little, and should not wait while large files are decoded.
+//!
+//! A device that hangs keeps these workers and its own queue. Other devices, and requests that read
+//! no disk, have the rest. (With 6 workers, two devices may hang at once.) A worker that finishes a
+//! request takes the next one from the queue, so that no other thread has to be woken.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -14,10 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Runs once, and does not panic.
+/// A function that runs once and does not panic.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The longest that an answer waits for sizes.
+/// Maximum time that an answer waits for sizes.
 const WAIT: Duration = Duration::from_secs(1);
 
 /// The queues of all devices.
@@ -29,7 +30,7 @@ pub(crate) struct DeviceQueues {
 
 #[derive(Debug)]
 struct State {
-    /// Workers that run no job.
+    /// Number of workers that run no job.
     free: usize,
     /// By device number.
     devices: HashMap<u64, Device>,
@@ -38,13 +39,13 @@ struct State {
 #[derive(Default)]
 struct Device {
     requests: VecDeque<Job>,
-    /// Jobs that answers with a deadline wait for. They go first.
+    /// Jobs that answers with a deadline wait for. They run first.
     urgent: VecDeque<Job>,
-    /// Workers that run its jobs.
+    /// Number of workers that run the device's jobs.
     workers: usize,
-    /// Urgent jobs that have not ended, those in the queue included.
+    /// Number of urgent jobs that have not ended, including those in the queue.
     pending: usize,
-    /// When the device last did something, if jobs are pending.
+    /// When the device last made progress. Set while jobs are pending.
     progress: Option<Instant>,
 }
 
@@ -55,7 +56,7 @@ impl std::fmt::Debug for Device {
 }
 
 impl DeviceQueues {
-    /// Starts the thread that keeps deadlines, before the mount.
+    /// Starts the thread that gives answers at their deadlines. Called before the mount.
     pub(crate) fn start(workers: usize) -> io::Result<Self> {
         let (deadlines, queue) = channel();
         thread::Builder::new().name("deadlines".into()).spawn(move || keep_deadlines(&queue))?;
@@ -63,8 +64,8 @@ impl DeviceQueues {
         Ok(Self { state: Arc::new(Mutex::new(state)), deadlines })
     }
 
-    /// Runs a job that may wait for a device, and then others of the queue. If the device has all the workers
-    /// that it may have, the job joins the queue instead.
+    /// Runs a job that may wait for a device, and then other jobs of the queue. If the device
+    /// already has all workers that it may have, the job joins the queue.
     pub(crate) fn run(&self, device: u64, job: impl FnOnce() + Send + 'static) {
         let mut state = lock(&self.state);
         if !state.take_worker(device, false) {
@@ -75,15 +76,15 @@ impl DeviceQueues {
         self.run_queue(device);
     }
 
-    /// Runs urgent jobs of devices, each of which calls the function that it is passed to note progress, and
-    /// then `answer`. After a second at the latest, `answer` runs although jobs have not ended. Jobs of a
-    /// device that has made no progress for so long are left out.
+    /// Runs urgent jobs of devices, and then `answer`. A job calls the function that it is passed
+    /// to note progress. After a second at the latest, `answer` runs even if jobs have not ended. A
+    /// device that has made no progress for that long gets no job.
     pub(crate) fn run_before<J>(&self, jobs: Vec<(u64, J)>, answer: impl FnOnce() + Send + 'static)
     where
         J: FnOnce(&dyn Fn()) + Send + 'static,
     {
         let answer = Arc::new(Answer(Mutex::new(Some(Box::new(answer)))));
-        // Received for as long as the thread runs, which is until this is dropped.
+        // The thread receives until this is dropped.
         let _ = self.deadlines.send((Instant::now() + WAIT, Arc::downgrade(&answer)));
         for (device, job) in jobs {
             let mut state = lock(&self.state);
@@ -103,9 +104,9 @@ impl DeviceQueues {
         }
     }
 
-    /// Goes on with the queues, once this worker has run a job of a device.
+    /// Runs queued jobs, after this worker has run a job of a device.
     fn run_queue(&self, mut device: u64) {
-        // The lock is free while a job runs.
+        // The lock is not held while a job runs.
         let mut next = || lock(&self.state).next_job(&mut device);
         while let Some(job) = next() {
             job();
@@ -118,8 +119,8 @@ impl State {
         self.devices.entry(number).or_default()
     }
 
-    /// Gives a worker to a device, unless it is the last, or the device has half of what the others leave.
-    /// The first of the urgent jobs gets one although the device has its half.
+    /// Gives a worker to a device, unless it is the last free one, or the device has half of what
+    /// the others leave. The first urgent job gets a worker beyond that half.
     fn take_worker(&mut self, number: u64, is_urgent: bool) -> bool {
         let free = self.free;
         let device = self.device(number);
@@ -131,14 +132,15 @@ impl State {
         is_given
     }
 
-    /// The next job of a worker that has ended one of a device. Without a job the worker is free.
+    /// The next job of a worker that has just ended a job of device `number`. It may be of another
+    /// device. If there is none, the worker becomes free.
     fn next_job(&mut self, number: &mut u64) -> Option<Job> {
         let free = self.free;
         let device = self.device(*number);
         if device.pending > 0 {
             device.progress = Some(Instant::now());
         }
-        // Requests do not keep the worker that an urgent job had beyond the half.
+        // The worker beyond the half is only for urgent jobs, so it takes no request.
         let may_go_on = device.workers <= free + 1;
         let next = device.urgent.pop_front();
         if let Some(job) = next.or_else(|| may_go_on.then(|| device.requests.pop_front()).flatten()) {
@@ -146,7 +148,7 @@ impl State {
         }
         device.workers -= 1;
         self.free += 1;
-        // Those that no worker was left for.
+        // A device that found no free worker has jobs in its queue, but no worker to take them.
         let is_left =
             |device: &Device| device.workers == 0 && device.urgent.len() + device.requests.len() > 0;
         *number = self.devices.iter().find(|(_, device)| is_left(device)).map(|(left, _)| *left)?;
@@ -159,13 +161,13 @@ impl State {
 }
 
 impl Device {
-    /// Whether jobs are pending and the device has done nothing for as long as an answer may wait.
+    /// Whether jobs are pending and the device has made no progress for as long as an answer may wait.
     fn is_stalled(&self) -> bool {
         self.pending > 0 && self.progress.is_some_and(|progress| progress.elapsed() >= WAIT)
     }
 }
 
-/// An answer that is given once: when its deadline comes, or when all its jobs have ended and dropped it.
+/// An answer that is given once: at its deadline, or earlier if all its jobs have ended and dropped it.
 struct Answer(Mutex<Option<Job>>);
 
 impl Answer {
@@ -183,7 +185,7 @@ impl Drop for Answer {
     }
 }
 
-/// A job that an answer waits for; dropped when the job has ended.
+/// A job that an answer waits for. Dropped when the job has ended.
 struct Pending {
     state: Arc<Mutex<State>>,
     device: u64,
@@ -200,7 +202,7 @@ impl Pending {
         Self { state: shared.clone(), device: number, _answer: answer }
     }
 
-    /// Notes that the device has done something: it may be slow, but it does not hang.
+    /// Notes that the device made progress: it may be slow, but it does not hang.
     fn note_progress(&self) {
         lock(&self.state).device(self.device).progress = Some(Instant::now());
     }
@@ -216,7 +218,8 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives the answers whose jobs do not end in time. All wait equally long, so that deadlines come in order.
+/// Gives each answer whose jobs do not end in time. All answers wait equally long, so their
+/// deadlines are in order.
 fn keep_deadlines(queue: &Receiver<(Instant, Weak<Answer>)>) {
     for (deadline, answer) in queue {
         thread::sleep(deadline.saturating_duration_since(Instant::now()));
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_devices_that_hang_leave_a_worker_and_the_other_devices_free() {
+    fn hanging_devices_never_occupy_the_last_worker() {
         let queues = Arc::new(DeviceQueues::start(WORKERS).unwrap());
         let (resume, hang) = channel::<()>();
         let hang = Arc::new(Mutex::new(hang));
@@ -253,7 +256,7 @@ mod tests {
                 ended.send(device).unwrap();
             }
         };
-        // A call with a job that is queued returns at once; the others take a worker each.
+        // `run` returns at once if the job is queued. Every other job occupies a worker.
         let mut workers = Vec::new();
         for (device, most) in [(1, 4), (2, 2), (3, 1)] {
             for nth in 0..3 * WORKERS {
@@ -268,20 +271,20 @@ mod tests {
             let state = lock(&queues.state);
             assert_eq!((state.devices[&device].workers, state.free > 0), (most, true), "{state:?}");
         }
-        assert_eq!(lock(&queues.state).free, 1, "the last worker waits for a device");
-        // There is no worker for this one. The first that comes back takes it before it is free.
+        assert_eq!(lock(&queues.state).free, 1, "the last worker is not free");
+        // No worker may take this job. The first worker that finishes another job takes it.
         queues.run(4, request(4));
-        assert!(starts.try_recv().is_err(), "the last worker was taken");
+        assert!(starts.try_recv().is_err(), "a request occupied the last worker");
         drop(resume);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         drop((started, ended));
         let devices: Vec<u64> = ends.iter().take(9 * WORKERS + 1).collect();
         assert!(devices.len() == 9 * WORKERS + 1 && devices.contains(&4), "a request was lost");
-        assert_eq!(lock(&queues.state).free, WORKERS, "a worker was lost, or made");
+        assert_eq!(lock(&queues.state).free, WORKERS, "the number of free workers changed");
     }
 
     #[test]
-    fn a_device_that_hangs_leaves_the_others_free() {
+    fn one_of_two_workers_stays_free_of_a_hanging_device() {
         let queues = Arc::new(DeviceQueues::start(2).unwrap());
         let (resume, hang) = channel::<()>();
         let (started, starts) = channel();
@@ -296,14 +299,14 @@ mod tests {
         let (answer, answers) = sync_channel(1);
         queues.run(1, || {});
         queues.run(2, move || answer.send(()).unwrap());
-        assert!(answers.try_recv().is_err(), "no worker is left free");
+        assert!(answers.try_recv().is_err(), "a request ran although the only free worker must stay free");
         drop(resume);
         answers.recv().unwrap();
         worker.join().unwrap();
     }
 
     #[test]
-    fn sizes_are_learnt_while_requests_have_all_workers_of_their_device_and_leave_them_theirs() {
+    fn size_jobs_run_while_requests_occupy_their_share_of_workers() {
         let queues = Arc::new(DeviceQueues::start(WORKERS).unwrap());
         let (resume, hang) = channel::<()>();
         let hang = Arc::new(Mutex::new(hang));
@@ -328,14 +331,14 @@ mod tests {
             ended.send("answer").unwrap();
         });
         assert_eq!([ends.try_recv(), ends.try_recv()], [Ok("job"), Ok("answer")]);
-        assert!(ends.try_recv().is_err(), "a request runs on a worker beyond the half");
+        assert!(ends.try_recv().is_err(), "a request ran on a worker beyond its half");
         drop(resume);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         assert_eq!((ends.recv(), lock(&queues.state).free), (Ok("request"), WORKERS));
     }
 
     #[test]
-    fn an_answer_waits_for_its_jobs_and_no_longer_than_its_deadline() {
+    fn an_answer_waits_for_its_jobs_until_its_deadline() {
         let queues = Arc::new(DeviceQueues::start(WORKERS).unwrap());
         let (answer, answers) = sync_channel(4);
         let send = |what: &'static str| {
@@ -359,7 +362,7 @@ mod tests {
         while !is_stalled(&queues) {
             thread::yield_now();
         }
-        let never = |_: &dyn Fn()| panic!("a job for a device that hangs");
+        let never = |_: &dyn Fn()| panic!("a job was run for a hanging device");
         queues.run_before(vec![(1, never)], send("at once"));
         assert_eq!(answers.try_recv(), Ok("at once"));
 
@@ -371,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_slow_but_goes_on_does_not_stall() {
+    fn a_slow_device_that_makes_progress_is_not_stalled() {
         let queues = Arc::new(DeviceQueues::start(WORKERS).unwrap());
         let (step, steps) = channel::<()>();
         let (answer, answers) = channel();
@@ -379,7 +382,7 @@ mod tests {
         let worker = queues.clone();
         let worker =
             thread::spawn(move || worker.run_before(vec![(1, job)], move || answer.send(()).unwrap()));
-        // The answer comes before the job has ended, which takes longer than answers wait.
+        // The answer comes before the job ends, because the job takes longer than answers wait.
         answers.recv().unwrap();
         while !is_stalled(&queues) {
             thread::yield_now();

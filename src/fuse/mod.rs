@@ -1,14 +1,15 @@
-//! The kernel's side of a mount: mounting, answering the kernel's requests with the operations of
-//! [`crate::fs`], notifying the kernel of changes, and unmounting.
+//! The kernel's side of a mount. It mounts, answers the kernel's requests with the operations of
+//! [`crate::fs`], notifies the kernel of changes, and unmounts.
 //!
 //! | question | file |
 //! |---|---|
-//! | what happens from the mount to the unmount, in order? | `session.rs` |
-//! | how is a request answered? | `adaptor.rs`: a method for each request, an error number for each error |
-//! | which threads answer? | `worker_threads.rs`; how many of them may wait for a device: `device_queues.rs` |
-//! | what is the kernel notified of, and by which thread? | `notify.rs` |
-//! | how is mounted? | `mount.rs`; through a descriptor that the caller passes: `passed_mount.rs` |
-//! | how is unmounted? | `unmount.rs`; because of a signal (`signals.rs`) or a failure: `unmounter.rs` |
+//! | What happens from the mount to the unmount, in order? | `session.rs` |
+//! | How is a request answered? | `adaptor.rs`: a method per request, an error number per error |
+//! | Which threads answer? | `worker_threads.rs` |
+//! | How many of them may wait for one device? | `device_queues.rs` |
+//! | When is the kernel notified, and by which thread? | `notify.rs` |
+//! | How does bsafs mount? | `mount.rs`; with a descriptor from the caller: `passed_mount.rs` |
+//! | How does bsafs unmount? | `unmount.rs`; after a signal (`signals.rs`) or a failure: `unmounter.rs` |
 //!
 #![doc = include_str!("FUSE.md")]
 

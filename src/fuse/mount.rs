@@ -1,8 +1,8 @@
-//! Mounting: as root by the system call, as an ordinary user through fusermount3.
+//! Mounting: by a system call as root, through fusermount3 as an ordinary user.
 //!
-//! fuser can do both, but as root its mounts have the wrong type, it never retries an unmount that was busy,
-//! drops what fusermount3 wrote, and at its end unmounts whatever is on the path by then (FUSE.md section
-//! 1.2).
+//! fuser can do both, with four defects (FUSE.md section 1.2). Mounts by root have the wrong type.
+//! A busy unmount is never repeated. Messages of fusermount3 are lost. At its end, fuser unmounts
+//! whatever is on the path by then.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -19,10 +19,10 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 
 use super::passed_mount::PassedMount;
 
-/// What is mounted where, and with which options.
+/// A request to mount: what, where, and with which options.
 #[derive(Clone, Debug, Default)]
 pub struct MountRequest {
-    /// The folder to mount on; absolute, without links.
+    /// The folder to mount on. The path is absolute and has no links.
     pub mountpoint: PathBuf,
     /// The source that `mount` and `df` show.
     pub fsname: String,
@@ -30,17 +30,17 @@ pub struct MountRequest {
     pub allow_other: bool,
     /// Further mount options for the kernel, such as `max_read=65536`.
     pub kernel_options: Vec<String>,
-    /// Whether no file in it may be executed.
+    /// Whether to forbid the execution of files in the mount.
     pub noexec: bool,
-    /// Whether the mount is listed as `noatime`; access times never change in any case.
+    /// Whether the mount is listed as `noatime`. Access times never change in any case.
     pub noatime: bool,
-    /// Whether no symbolic link in it is followed.
+    /// Whether to follow no symbolic links in the mount.
     pub nosymfollow: bool,
-    /// The user and the group that it belongs to, if root mounts for another user.
+    /// The user and the group that the mount belongs to, if root mounts for another user.
     pub owner: Option<(u32, u32)>,
-    /// The mount that exists already, instead of a new one.
+    /// A mount that another program made already, to be served instead of a new one.
     pub passed: Option<PassedMount>,
-    /// How far the kernel reads ahead, in KiB; `None` is our default. Only root can set either.
+    /// How far the kernel reads ahead, in KiB; `None` for the default of bsafs. Only root can set it.
     pub read_ahead: Option<u32>,
 }
 
@@ -55,10 +55,10 @@ pub enum MountError {
     Helper {
         /// The folder to mount on.
         mountpoint: PathBuf,
-        /// What it wrote to standard error.
+        /// What fusermount3 wrote to standard error.
         stderr: String,
     },
-    /// The kernel refused, or fusermount3 to unmount. With the folder.
+    /// The kernel refused to mount or unmount, or fusermount3 refused to unmount. The path is the folder's.
     Kernel(PathBuf, io::Error),
 }
 
@@ -66,16 +66,17 @@ impl std::fmt::Display for MountError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Device(error) if error.kind() == io::ErrorKind::NotFound => f.write_str(
-                "there is no /dev/fuse: load the module with `modprobe fuse`, or give the container `--device /dev/fuse`",
+                "/dev/fuse does not exist: load the module with `modprobe fuse`, or give the container \
+                 `--device /dev/fuse`",
             ),
-            Self::Device(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                f.write_str("/dev/fuse may not be opened: desktops give it mode 0666 (`chmod 0666 /dev/fuse`)")
-            }
-            Self::Device(error) => write!(f, "/dev/fuse cannot be opened: {error}"),
-            Self::NoHelper(error) if error.kind() == io::ErrorKind::NotFound => {
-                f.write_str("there is no fusermount3: install your distribution's package fuse3, or mount as root")
-            }
-            Self::NoHelper(error) => write!(f, "fusermount3 cannot be started: {error}"),
+            Self::Device(error) if error.kind() == io::ErrorKind::PermissionDenied => f.write_str(
+                "no permission to open /dev/fuse: as root, run `chmod 0666 /dev/fuse`, or mount as root",
+            ),
+            Self::Device(error) => write!(f, "cannot open /dev/fuse: {error}"),
+            Self::NoHelper(error) if error.kind() == io::ErrorKind::NotFound => f.write_str(
+                "fusermount3 not found: install your distribution's package fuse3, or run bsafs as root",
+            ),
+            Self::NoHelper(error) => write!(f, "cannot start fusermount3: {error}"),
             Self::Helper { mountpoint, stderr } => explain(f, mountpoint, stderr),
             Self::Kernel(path, error) => write!(f, "{}: {error}", path.display()),
         }
@@ -84,41 +85,46 @@ impl std::fmt::Display for MountError {
 
 impl std::error::Error for MountError {}
 
-/// fusermount3's refusals, with advice.
+/// Explains why fusermount3 refused, with advice.
 fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, stderr: &str) -> std::fmt::Result {
     let place = mountpoint.display();
     if stderr.contains("user_allow_other") {
         return f.write_str(
-            "allow_other is not permitted to users here: add the line `user_allow_other` to /etc/fuse.conf",
+            "only root may use allow_other; to let users use it, add `user_allow_other` to /etc/fuse.conf",
         );
     }
     if stderr.contains("unknown option 'nosymfollow'") {
-        return f.write_str("this fusermount3 does not know nosymfollow: mount as root, or without it");
+        return f.write_str(
+            "this fusermount3 does not support nosymfollow: mount as root, or without nosymfollow",
+        );
     }
     if stderr.contains("/dev/fuse") && stderr.contains("ermission denied") {
-        return f
-            .write_str("/dev/fuse may not be opened: desktops give it mode 0666 (`chmod 0666 /dev/fuse`)");
+        return f.write_str(
+            "no permission to open /dev/fuse: as root, run `chmod 0666 /dev/fuse`, or mount as root",
+        );
     }
     if stderr.contains("mount failed") && stderr.contains("ermission denied") {
         return write!(
             f,
-            "AppArmor refused the mount at {place}: its profile of fusermount3 allows only places below $HOME, /mnt, \
-             /media, /tmp and /run/user. Use one of these, or add to /etc/apparmor.d/local/fusermount3:\n  \
-             mount fstype=@{{fuse_types}} options=(nosuid,nodev,ro) -> {place}/{{,**/}},\n  umount {place}/{{,**/}},"
+            "AppArmor refused to mount on {place}: its profile for fusermount3 allows only folders below \
+             $HOME, /mnt, /media, /tmp and /run/user. Use one of these, or add to \
+             /etc/apparmor.d/local/fusermount3:\n  \
+             mount fstype=@{{fuse_types}} options=(nosuid,nodev,ro) -> {place}/{{,**/}},\n  \
+             umount {place}/{{,**/}},"
         );
     }
     let reason =
         stderr.trim().trim_start_matches("fusermount3: ").trim_start_matches("/usr/bin/fusermount3: ");
     write!(
         f,
-        "fusermount3 refused to mount at {place}: {}",
+        "fusermount3 refused to mount on {place}: {}",
         if reason.is_empty() { "it gave no reason" } else { reason }
     )
 }
 
 impl MountRequest {
-    /// Mounts, and returns the descriptor of `/dev/fuse` that requests are read from. Until they are, a
-    /// thread of this process that accesses the mountpoint blocks.
+    /// Mounts. Returns the descriptor of `/dev/fuse` from which requests are read. Until requests
+    /// are answered, a thread of this process that accesses the mountpoint blocks.
     ///
     /// # Errors
     /// See [`MountError`].
@@ -128,7 +134,7 @@ impl MountRequest {
         }
         if rustix::process::geteuid().is_root() {
             match self.mount_directly() {
-                // Root of a container's user namespace that may not mount.
+                // The root user of a container may not be allowed to mount.
                 Err(MountError::Kernel(_, error))
                     if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {}
                 done => return done,
@@ -137,7 +143,7 @@ impl MountRequest {
         self.mount_through_helper()
     }
 
-    /// Mounts by the system call, which only root may make. The descriptor is closed on exec.
+    /// Mounts by the system call, which only root may use. The descriptor is closed on exec.
     ///
     /// # Errors
     /// [`MountError::Device`] and [`MountError::Kernel`].
@@ -161,7 +167,7 @@ impl MountRequest {
         Ok(device.into())
     }
 
-    /// What files may not do in the mount, beside being written.
+    /// Flags that restrict what files in the mount may do, besides being read-only.
     pub fn restrictions(&self) -> MountFlags {
         let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
         flags.set(MountFlags::NOEXEC, self.noexec);
@@ -170,12 +176,12 @@ impl MountRequest {
         flags
     }
 
-    /// The kernel options, each behind a comma.
+    /// The kernel options, each after a comma.
     fn further_options(&self) -> impl Iterator<Item = &str> {
         self.kernel_options.iter().flat_map(|option| [",", option])
     }
 
-    /// fusermount3 mounts, and sends the descriptor through the socket that is its standard input.
+    /// Has fusermount3 mount. It sends the descriptor through the socket that is its standard input.
     fn mount_through_helper(&self) -> Result<OwnedFd, MountError> {
         // An unescaped comma would begin another option.
         let fsname = self.fsname.replace('\\', "\\\\").replace(',', "\\,");
@@ -196,7 +202,8 @@ impl MountRequest {
         helper.arg("-o").arg(options).arg("--").arg(&self.mountpoint).env("_FUSE_COMMFD", "0");
         helper.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = helper.spawn().map_err(MountError::NoHelper)?;
-        // Closes our copy of their end, without which `receive` would wait for ever if nothing is sent.
+        // This closes our copy of the helper's end. Otherwise `receive` would wait for ever if the
+        // helper sends nothing.
         drop(helper);
         let received = receive(&ours);
         let output = child.wait_with_output().map_err(MountError::NoHelper)?;
@@ -207,7 +214,7 @@ impl MountRequest {
     }
 }
 
-/// The descriptor that fusermount3 sends; `None` where it ends without.
+/// The descriptor that fusermount3 sends; `None` if it ends without sending one.
 fn receive(socket: &UnixStream) -> Option<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,7 +1,8 @@
-//! Notifications: what the daemon sends to the kernel beside replies, and the two threads that requests wake.
+//! Notifications: what the daemon sends to the kernel besides replies. Also two threads that do
+//! work which requests cause.
 //!
-//! A notification waits for locks of the folder that it names. No worker sends one, because the request that
-//! holds the lock may be waiting for that worker.
+//! A notification waits for locks of the folder that it names. No worker sends one, because the
+//! request that holds the lock may be waiting for that worker.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,24 +16,24 @@ use fuser::{INodeNo, Notifier};
 
 use crate::fs::{FileSystem, Host, Invalidation, NameIn};
 
-/// How often the cache is trimmed, while there is something to evict or to give back.
+/// Interval between attempts to trim the cache, while it has something to evict or to free.
 const TRIM_STEP: Duration = Duration::from_secs(1);
 
-/// Serves a file system. Its threads end when it is dropped.
+/// The [`Host`] of a mounted file system. Its threads end when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Notify {
-    /// Set once there is a connection.
+    /// Set when there is a connection.
     notifier: Arc<OnceLock<Notifier>>,
-    /// Has the kernel drop names beyond their bounds: assumed folders, whose numbers it then forgets, and
-    /// names that are remembered because the kernel may have cached them.
+    /// Has the kernel drop names beyond their limits: names of assumed folders, whose numbers it
+    /// then forgets, and recorded names that it may have cached.
     name_trim: Wake,
-    /// Brings the cache of decoded extents back to its size and gives back large buffers, so that an idle
-    /// daemon takes no more memory than before.
+    /// Shrinks the cache of decoded extents to its size and frees large buffers, so that an idle
+    /// daemon needs no more memory than before.
     cache_trim: Wake,
 }
 
 impl Notify {
-    /// Starts the threads, before the mount.
+    /// Starts the threads. Called before the mount.
     pub(crate) fn start(fs: &Arc<FileSystem>) -> io::Result<Self> {
         let notifier: Arc<OnceLock<Notifier>> = Arc::default();
         let (of_names, of_cache, of_thread) = (Arc::downgrade(fs), Arc::downgrade(fs), notifier.clone());
@@ -51,9 +52,9 @@ impl Notify {
         Ok(Self { notifier, name_trim, cache_trim })
     }
 
-    /// Sets the connection to the kernel, once there is one.
+    /// Sets the connection to the kernel.
     pub(crate) fn connect(&self, notifier: Notifier) {
-        // Set once.
+        // A second call changes nothing.
         let _ = self.notifier.set(notifier);
     }
 }
@@ -63,7 +64,7 @@ impl Host for Notify {
         let Some(notifier) = self.notifier.get() else { return };
         drop_names(notifier, &invalidation.names);
         for &inode in &invalidation.inodes {
-            // Fails if the kernel does not have the inode.
+            // This fails if the kernel does not have the inode.
             let _ = notifier.inval_inode(INodeNo(inode), 0, 0);
         }
     }
@@ -79,24 +80,24 @@ impl Host for Notify {
 
 fn drop_names(notifier: &Notifier, names: &[NameIn]) {
     for (folder, name) in names {
-        // Fails if the kernel does not have the name.
+        // This fails if the kernel does not have the name.
         let _ = notifier.inval_entry(INodeNo(*folder), OsStr::from_bytes(name));
     }
 }
 
-/// Wakes a thread; the thread ends when this is dropped.
+/// Wakes a thread, which ends when this is dropped.
 #[derive(Debug)]
 struct Wake(SyncSender<()>);
 
 impl Wake {
-    /// Starts a thread that does `work` each time it is woken.
+    /// Starts a thread that calls `work` each time it is woken.
     fn start(name: &str, work: impl Fn() + Send + 'static) -> io::Result<Self> {
         let (wake, woken) = sync_channel(1);
         thread::Builder::new().name(name.into()).spawn(move || woken.iter().for_each(|()| work()))?;
         Ok(Self(wake))
     }
 
-    /// Does not wait.
+    /// Wakes the thread. Does not block.
     fn wake(&self) {
         // If the thread was woken already, that is enough.
         let _ = self.0.try_send(());

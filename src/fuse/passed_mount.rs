@@ -1,5 +1,5 @@
-//! A mount that another program made, which passes its open `/dev/fuse` to us: mount.fuse3 does so for `-o
-//! drop_privileges`, with `/dev/fd/N` instead of the mountpoint.
+//! A mount that another program made. It passes its open `/dev/fuse` to bsafs, with `/dev/fd/N`
+//! instead of the mountpoint. mount.fuse3 does this for `-o drop_privileges`.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,22 +10,23 @@ use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_op
 
 use crate::system::mountinfo;
 
-/// The device number of `/dev/fuse`, major and minor.
+/// Major and minor device number of `/dev/fuse`.
 const DEVICE: (u32, u32) = (10, 229);
-/// Where `/proc/self/fdinfo` of `/dev/fuse` has the minor device number of the mount, since Linux 6.7.
+/// The key in `/proc/self/fdinfo` whose value is the minor device number of the mount, for a
+/// descriptor of `/dev/fuse`. Since Linux 6.7.
 const CONNECTION: &str = "fuse_connection:";
 
-/// A descriptor of `/dev/fuse` from which no request was read yet, and where it is mounted.
+/// A descriptor of `/dev/fuse` from which no request was read yet, and the path of its mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedMount {
     /// The number of the descriptor, which stays open.
     pub descriptor: i32,
-    /// The path of the mount; that of the descriptor if the kernel does not report it.
+    /// The path of the mount. If the kernel does not report it, this is the path of the descriptor.
     pub mountpoint: PathBuf,
 }
 
 impl PassedMount {
-    /// The mount that a path of the form `/dev/fd/N` stands for; `None` for any other path.
+    /// The mount of a path of the form `/dev/fd/N`; `None` for any other path.
     pub fn at(path: &Path) -> Option<Self> {
         let descriptor = path.to_str()?.strip_prefix("/dev/fd/")?.parse::<u16>().ok()?;
         let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).unwrap_or_default();
@@ -40,25 +41,25 @@ impl PassedMount {
     /// A duplicate of the descriptor.
     ///
     /// # Errors
-    /// There is none of this number, it is not `/dev/fuse`, or the kernel is older than Linux 5.6.
+    /// There is no descriptor with this number, it is not `/dev/fuse`, or the kernel is older than Linux 5.6.
     pub(crate) fn connection(&self) -> io::Result<OwnedFd> {
-        // Numbers of descriptors have no other way to an owner without `unsafe`.
+        // This is the only way from a descriptor's number to an owner without `unsafe`.
         let process = pidfd_open(getpid(), PidfdFlags::empty())?;
         let duplicate = pidfd_getfd(process, self.descriptor, PidfdGetfdFlags::empty())?;
         if fstat(&duplicate)?.st_rdev != makedev(DEVICE.0, DEVICE.1) {
-            return Err(io::Error::other("it is not /dev/fuse"));
+            return Err(io::Error::other("not a descriptor of /dev/fuse"));
         }
         Ok(duplicate)
     }
 
-    /// Whether there is such a descriptor of `/dev/fuse`.
+    /// Checks that the descriptor exists and is of `/dev/fuse`.
     ///
     /// # Errors
-    /// As a sentence.
+    /// The reason, as a sentence.
     pub fn check(&self) -> Result<(), String> {
         self.connection()
             .map(drop)
-            .map_err(|error| format!("/dev/fd/{} is no mount: {error}", self.descriptor))
+            .map_err(|error| format!("/dev/fd/{} is not a mount: {error}", self.descriptor))
     }
 }
 
@@ -69,14 +70,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_of_a_descriptor_is_a_passed_mount_if_that_is_of_dev_fuse() {
+    fn only_a_descriptor_of_dev_fuse_is_a_passed_mount() {
         assert_eq!(PassedMount::at(Path::new("/mnt/fd/3")), None);
         assert_eq!(PassedMount::at(Path::new("/dev/fd/x")), None);
         let file = tempfile::tempfile().unwrap();
         let path = PathBuf::from(format!("/dev/fd/{}", file.as_raw_fd()));
         let passed = PassedMount::at(&path).unwrap();
         assert_eq!(passed, PassedMount { descriptor: file.as_raw_fd(), mountpoint: path });
-        assert!(passed.check().unwrap_err().ends_with(" is no mount: it is not /dev/fuse"));
+        assert!(passed.check().unwrap_err().ends_with(" is not a mount: not a descriptor of /dev/fuse"));
         let device = std::fs::File::options().read(true).write(true).open("/dev/fuse").unwrap();
         assert!(PassedMount { descriptor: device.as_raw_fd(), ..passed.clone() }.check().is_ok());
         assert!(

@@ -20,8 +20,8 @@ use super::worker_threads::WorkerThreads;
 use crate::fs::FileSystem;
 use crate::system::mountinfo;
 
-/// Descriptors that are opened after the mount, beside one for each worker: those of an unmount through
-/// fusermount3.
+/// Number of descriptors that are opened after the mount, not counting one per worker. An unmount
+/// through fusermount3 needs them.
 const SPARE_DESCRIPTORS: usize = 8;
 
 /// A mount whose requests this process answers.
@@ -37,8 +37,8 @@ pub struct Session {
 pub enum SessionError {
     /// fusermount3 or the kernel refused the mount.
     Mount(MountError),
-    /// Another call to the system failed: threads or descriptors are not to be had, or the kernel ended the
-    /// mount.
+    /// Another system call failed. The system has no more threads or descriptors, or the kernel
+    /// ended the mount.
     Io(io::Error),
 }
 
@@ -46,7 +46,7 @@ impl std::fmt::Display for SessionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Mount(error) => error.fmt(f),
-            Self::Io(error) => write!(f, "the mount cannot be served: {error}"),
+            Self::Io(error) => write!(f, "cannot serve the mount: {error}"),
         }
     }
 }
@@ -54,8 +54,8 @@ impl std::fmt::Display for SessionError {
 impl std::error::Error for SessionError {}
 
 impl Session {
-    /// Mounts a file system, and returns when all workers answer requests. Threads and descriptors are
-    /// obtained before the mount; what fails after it takes the mount back.
+    /// Mounts a file system. Returns when all workers answer requests. Threads and descriptors are
+    /// obtained before the mount; a failure after it unmounts.
     ///
     /// # Errors
     /// See [`SessionError`].
@@ -68,7 +68,7 @@ impl Session {
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
         drop(reserved);
-        // The device number of the mount, by which it differs from a later mount on the same path.
+        // The device number of the mount. It distinguishes the mount from a later one on the same path.
         let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
         let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
         let session = Self { signals, workers, unmounter };
@@ -86,8 +86,8 @@ impl Session {
         }
     }
 
-    /// Completes the INIT handshake and starts the workers. Until they run, a thread of this process that
-    /// accesses the mountpoint blocks.
+    /// Completes the INIT handshake and starts the workers. Until they run, a thread of this
+    /// process that accesses the mountpoint blocks.
     fn connect(
         &self,
         fs: &Arc<FileSystem>,
@@ -98,7 +98,7 @@ impl Session {
         let mut config = Config::default();
         config.n_threads = Some(self.workers.count);
         config.clone_fd = true;
-        // The kernel keeps other users out unless `allow_other` is set; fuser need not check again.
+        // The kernel keeps other users out unless `allow_other` is set, so fuser need not check too.
         let adaptor = Adaptor::new(fs.clone(), devices);
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
         notify.connect(session.notifier());
@@ -108,72 +108,78 @@ impl Session {
         Ok(())
     }
 
-    /// Has the mount on a folder, which shows this one, end before it, and this one with it.
+    /// Makes the mount on `mountpoint`, which shows this one, end before this one. When it ends,
+    /// this one ends too.
     ///
     /// # Errors
-    /// It has ended already; or the system's: the thread cannot be started that waits for its end.
+    /// The other mount has already ended, or the system has no thread to wait for its end.
     pub fn end_with(&self, mountpoint: &Path) -> io::Result<()> {
-        let gone = || io::Error::other("it is gone already");
+        let gone = || io::Error::other("it is no longer mounted");
         let upper = self.unmounter.note_upper(mountpoint).ok_or_else(gone)?;
         let unmounter = self.unmounter.clone();
         thread::Builder::new().name("overlay".into()).spawn(move || match upper.wait() {
             Ok(()) => unmounter.unmount_when_free(),
-            Err(error) => log::error!("the end of the overlay is not waited for: {error}"),
+            Err(error) => log::error!(
+                "cannot wait for the end of the overlay: {error}; the mount below it does not end with it"
+            ),
         })?;
         Ok(())
     }
 
-    /// Answers requests until the mount ends, by `umount` or by a signal. The first signal unmounts as soon
-    /// as no file is open; a second unmounts lazily, at once, and open files can be read to their end.
+    /// Answers requests until `umount` or a signal ends the mount. The first signal unmounts as soon as no
+    /// file is open. A second signal unmounts lazily, at once, and open files can be read to their end.
     ///
     /// # Errors
-    /// Why the connection to the kernel broke; the mount is taken back.
+    /// Why the connection to the kernel broke. The mount is detached.
     pub fn serve(self) -> io::Result<()> {
         let Err(error) = self.workers.wait(self.unmounter.device()) else {
-            // Not taken back: what has the device number of a mount that was unmounted may be another one.
+            // The mount is not detached here: after an unmount, another mount may have its device number.
             self.signals.stop();
             return Ok(());
         };
         self.take_back();
-        // Another process aborted the connection. FUSE_ABORT_ERROR distinguishes that from an unmount.
+        // FUSE_ABORT_ERROR distinguishes an unmount from a connection that another process aborted.
         if error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error()) {
             return Ok(());
         }
         Err(error)
     }
 
-    /// Detaches the mount at once, where what follows on it failed.
+    /// Detaches the mount at once, because a later step failed.
     pub fn take_back(self) {
-        // First: fusermount3 needs a process, and threads count as processes.
+        // This comes first: fusermount3 needs a process, and threads count against the limit of processes.
         self.signals.stop();
         self.unmounter.take_back();
     }
 }
 
-/// Opens descriptors so that as many can be opened once these are closed.
+/// Opens descriptors, so that as many can be opened after these are closed.
 fn reserve_descriptors(count: usize) -> io::Result<Vec<File>> {
     (0..count).map(|_| File::open("/dev/null")).collect()
 }
 
-/// Sets how far the kernel reads ahead (prefetch), by default 1 MiB, which is the largest READ, and not the
-/// 128 KiB that INIT can ask for: an eighth as many READs (FUSE.md section 2.5). Programs with random access
-/// to mapped files then read pages that they do not use; `-o readahead=128` is for them.
+/// Sets how far the kernel reads ahead (prefetch). The default is 1 MiB, the largest READ. INIT can only ask
+/// for 128 KiB, which takes eight times as many READs (FUSE.md section 2.5). Programs with random access to
+/// mapped files then read pages that they do not use; `-o readahead=128` is for them.
 fn set_read_ahead(device: &str, asked: Option<u32>) {
     const DEFAULT_KIB: u32 = 1024;
     let kib = asked.unwrap_or(DEFAULT_KIB);
     let file = format!("/sys/class/bdi/{device}/read_ahead_kb");
     match (std::fs::write(&file, kib.to_string()), asked) {
         (Ok(()), _) => {}
-        // Ordinary users and root in a container cannot write it.
+        // Ordinary users, and root in a container, cannot write the file.
         (Err(error), None) => log::debug!("{file}: {error}"),
-        (Err(error), Some(_)) => log::warn!("readahead={kib}: {file}: {error}; only root may set it"),
+        (Err(error), Some(_)) => {
+            log::warn!("cannot set readahead={kib}: {file}: {error}; only root may set it")
+        }
     }
 }
 
-/// Worker threads: two for each processor and at least six, so that two disks may hang at once and one reader is
-/// not slowed by more wake-ups than that needs: with eight, small files took 1.1 times as long
-/// (`device_queues.rs`, FUSE.md section 1.1). A worker blocks in read(2) between requests: what busy polling
-/// brought is in `tests/bench/RESULTS.md`.
+/// Number of worker threads: two for each processor. At least six, so that two disks may hang at
+/// once. Not more, because more wake-ups slow down a single reader: with eight workers, small files
+/// took 1.1 times as long (`device_queues.rs`, FUSE.md section 1.1).
+///
+/// A worker blocks in read(2) between requests. `tests/bench/RESULTS.md` has figures for busy polling.
 fn workers(processors: usize) -> usize {
     (2 * processors).clamp(6, 16)
 }

@@ -1,4 +1,4 @@
-//! The thread that waits for SIGTERM, SIGINT and SIGHUP, and unmounts.
+//! The thread that waits for SIGTERM, SIGINT and SIGHUP, and then unmounts.
 
 use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -9,7 +9,7 @@ use signal_hook::iterator::{Handle, Signals};
 
 use super::unmounter::Unmounter;
 
-/// The thread. It ends with the mount, and where nothing is mounted when this is dropped.
+/// The signal thread. It ends with the mount. If nothing is mounted, it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct SignalThread {
     handle: Handle,
@@ -18,8 +18,8 @@ pub(crate) struct SignalThread {
 }
 
 impl SignalThread {
-    /// Starts the thread before the mount: a signal whose handler is not yet there would end the process and
-    /// leave the mount behind. Signals that arrive before [`SignalThread::listen`] are kept until then.
+    /// Starts the thread. This comes before the mount, because a signal without a handler would end the
+    /// process and leave the mount behind. Signals before [`SignalThread::listen`] are kept until then.
     pub(crate) fn start() -> io::Result<Self> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let (handle, (unmounter, mounted)) = (signals.handle(), sync_channel::<Unmounter>(1));
@@ -31,9 +31,9 @@ impl SignalThread {
         Ok(Self { handle, unmounter, thread })
     }
 
-    /// From now on a signal ends this mount.
+    /// From now on, a signal ends this mount.
     pub(crate) fn listen(&self, unmounter: Unmounter) {
-        // Received for as long as the thread runs, which is until `stop`.
+        // The thread receives until `stop`.
         let _ = self.unmounter.send(unmounter);
     }
 

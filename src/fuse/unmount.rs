@@ -1,4 +1,4 @@
-//! Unmounting: as root by the system call, as an ordinary user through fusermount3.
+//! Unmounting: by a system call as root, through fusermount3 as an ordinary user.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -12,27 +12,27 @@ use rustix::mount::UnmountFlags;
 use super::mount::MountError;
 use crate::system::mountinfo::MountEntry;
 
-/// Unmounts what is mounted on a path. `lazily` detaches it at once, even while files are open; the mount
+/// Unmounts what is mounted on a path. `lazily` detaches it at once, even if files are open. It
 /// ends when the last of them is closed.
 ///
 /// # Errors
-/// [`MountError::Kernel`] if it is busy, not mounted, or another user's; [`MountError::NoHelper`].
+/// [`MountError::Kernel`] if the mount is busy, not mounted, or another user's; [`MountError::NoHelper`].
 pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     let flags = if lazily { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     match rustix::mount::unmount(mountpoint, flags | UnmountFlags::NOFOLLOW) {
         Ok(()) => return Ok(()),
-        // fusermount3 is setuid root.
+        // fusermount3 is setuid root, so it may succeed.
         Err(Errno::PERM) => {}
         Err(errno) => return Err(MountError::Kernel(mountpoint.to_owned(), errno.into())),
     }
     unmount_by_helper(mountpoint, lazily, None)
 }
 
-/// Unmounts a mount of the table. Root ends another user's mount with that user's rights if other users can
-/// redirect its path.
+/// Unmounts a mount of the mount table. If root unmounts another user's mount, and other users can
+/// redirect its path, this happens with the rights of the mount's user.
 ///
 /// # Errors
-/// Those of [`unmount`].
+/// See [`unmount`].
 pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
     let owner = mounted.owner.filter(|(user, _)| *user != 0 && rustix::process::geteuid().is_root());
     match owner {
@@ -43,8 +43,8 @@ pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountErro
     }
 }
 
-/// Unmounts through fusermount3, which resolves the path with the rights of the user who calls it, and
-/// follows no link at its end.
+/// Unmounts through fusermount3. It resolves the path with the rights of the user who runs it, and
+/// does not follow a link at the end of the path.
 fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) -> Result<(), MountError> {
     let mut helper = Command::new("fusermount3");
     helper.arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
@@ -63,11 +63,11 @@ fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) 
     Err(MountError::Kernel(mountpoint.to_owned(), io::Error::new(kind, reason)))
 }
 
-/// Whether only root can replace a folder above the end of an absolute path without links. If other users
-/// can, they choose what root acts on.
+/// Whether only root can replace the folders above the end of an absolute path without links.
+/// Otherwise other users choose what root acts on.
 pub fn is_root_controlled(path: &Path) -> bool {
     let ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
-    // From the root on: nothing is read below the first folder that another user controls.
+    // The check goes from `/` downwards, and reads nothing below a folder that another user controls.
     ancestors.iter().rev().all(|folder| {
         folder.symlink_metadata().is_ok_and(|it| it.is_dir() && it.uid() == 0 && is_kept(it.mode()))
     })
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_may_write_to_is_kept_by_the_sticky_bit_alone() {
+    fn a_folder_writable_by_others_is_safe_only_with_the_sticky_bit() {
         assert!(is_kept(0o40755) && is_kept(0o41777));
         assert!(!is_kept(0o40777) && !is_kept(0o40775));
         assert!(is_root_controlled(Path::new("/tmp")) && is_root_controlled(Path::new("/")));

@@ -1,4 +1,4 @@
-//! The unmount that a signal or a failure asks for.
+//! Unmounts after a signal or a failure.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::mount::MountError;
 use super::unmount::unmount;
 use crate::system::mountinfo;
 
-/// Between attempts to unmount a busy mount.
+/// Interval between attempts to unmount a busy mount.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// Unmounts one mount.
@@ -20,11 +20,11 @@ const RETRY: Duration = Duration::from_millis(500);
 pub(crate) struct Unmounter {
     mountpoint: PathBuf,
     device: Option<String>,
-    /// A mount that shows this one, and ends first.
+    /// A mount that shows this one and must end first.
     upper: Arc<OnceLock<UpperMount>>,
 }
 
-/// A mount by its path, as long as it is there.
+/// A mount, identified by its path and device number.
 #[derive(Clone, Debug)]
 pub(crate) struct UpperMount {
     mountpoint: PathBuf,
@@ -32,24 +32,24 @@ pub(crate) struct UpperMount {
 }
 
 impl Unmounter {
-    /// Unmounts the mount with this device number, or any mount on the path if the number is not known.
+    /// Unmounts the mount with this device number. If the number is unknown, unmounts any mount on the path.
     pub(crate) fn new(mountpoint: PathBuf, device: Option<String>) -> Self {
         Self { mountpoint, device, upper: Arc::default() }
     }
 
-    /// The device number of the mount, where it is known.
+    /// The device number of the mount, if it is known.
     pub(crate) fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
-    /// Has the mount on a path end first; returns it.
+    /// Records the mount on a path as one that must end first. Returns it.
     pub(crate) fn note_upper(&self, mountpoint: &Path) -> Option<UpperMount> {
         let device = mountinfo::mounted_at(mountpoint)?.device;
         Some(self.upper.get_or_init(|| UpperMount { mountpoint: mountpoint.to_owned(), device }).clone())
     }
 
-    /// Unmounts as soon as nothing uses it. On its own path alone: once it is gone, its device number may be
-    /// another mount's.
+    /// Unmounts as soon as nothing uses the mount. Checks the mount's own path only: once the mount
+    /// is gone, another one may get its device number.
     pub(crate) fn unmount_when_free(&self) {
         let is_there =
             || mountinfo::mounted_at(&self.mountpoint).is_some_and(|it| Some(it.device) == self.device);
@@ -58,8 +58,8 @@ impl Unmounter {
         }
     }
 
-    /// Waits for a signal; then tries to unmount until that succeeds or `signals` is closed. After a second
-    /// signal unmounts even while files are open.
+    /// Waits for a signal. Then tries to unmount until that succeeds or `signals` is closed. After
+    /// a second signal, unmounts even if files are open.
     pub(crate) fn run(&self, signals: &mut Signals) {
         if signals.forever().next().is_none() {
             return;
@@ -73,7 +73,9 @@ impl Unmounter {
                 match unmount(&upper.mountpoint, is_lazy) {
                     Ok(()) => continue,
                     Err(error) if !is_reported => {
-                        log::warn!("{error}; unmounting when it is free. A second signal unmounts at once");
+                        log::warn!(
+                            "{error}; unmounting when it is not in use; a second signal unmounts at once"
+                        );
                         is_reported = true;
                     }
                     Err(_) => {}
@@ -82,7 +84,7 @@ impl Unmounter {
                 continue;
             }
             let is_covered = !self.is_topmost(&path);
-            // umount2 would end the mount that covers ours.
+            // umount2 would end the mount that covers this one.
             let unmounted = match is_covered {
                 true => Err(MountError::Kernel(path, io::ErrorKind::ResourceBusy.into())),
                 false => unmount(&path, is_lazy),
@@ -92,10 +94,10 @@ impl Unmounter {
                 Err(error) if is_lazy && !is_covered => return log::error!("cannot unmount: {error}"),
                 Err(error) if !is_reported => {
                     let advice = match is_covered {
-                        true => "Another mount covers it",
-                        false => "A second signal unmounts at once",
+                        true => "unmounting when the mount that covers it is gone",
+                        false => "unmounting when it is not in use; a second signal unmounts at once",
                     };
-                    log::warn!("{error}; unmounting when it is free. {advice}");
+                    log::warn!("{error}; {advice}");
                     is_reported = true;
                 }
                 Err(_) => {}
@@ -104,7 +106,7 @@ impl Unmounter {
         }
     }
 
-    /// Detaches the mount at once, if it is still there: what serves it has failed.
+    /// Detaches the mount at once if it still exists, because what serves it has failed.
     pub(crate) fn take_back(&self) {
         if let Some(upper) = self.upper.get().filter(|upper| upper.is_mounted()) {
             let _ = unmount(&upper.mountpoint, true);
@@ -114,12 +116,12 @@ impl Unmounter {
                 Ok(()) => {}
                 Err(error) => log::error!("cannot unmount: {error}"),
             },
-            Some(path) => log::error!("{}: cannot unmount: another mount covers it", path.display()),
+            Some(path) => log::error!("cannot unmount: {}: another mount covers it", path.display()),
             None => {}
         }
     }
 
-    /// Where the mount is now: it may have been moved (`mount --move`). `None` once it is unmounted.
+    /// The current path of the mount, which may have been moved (`mount --move`). `None` if it is unmounted.
     fn current_path(&self) -> Option<PathBuf> {
         let Some(device) = &self.device else { return Some(self.mountpoint.clone()) };
         let mut mounts = mountinfo::mounts().into_iter().filter(|it| it.device == *device);
@@ -128,7 +130,7 @@ impl Unmounter {
         Some(if is_in_place { self.mountpoint.clone() } else { first })
     }
 
-    /// Whether the topmost mount on a path is this one.
+    /// Whether this is the topmost mount on a path.
     fn is_topmost(&self, path: &Path) -> bool {
         self.device.is_none() || mountinfo::mounted_at(path).map(|mounted| mounted.device) == self.device
     }
@@ -139,13 +141,14 @@ impl UpperMount {
         mountinfo::mounts().iter().any(|it| it.mountpoint == self.mountpoint && it.device == self.device)
     }
 
-    /// Waits until it is not mounted any more.
+    /// Waits until the mount has ended.
     pub(crate) fn wait(&self) -> io::Result<()> {
         mountinfo::wait_until(|| !self.is_mounted(), None)
     }
 }
 
-/// Waits in small steps, so that a second signal takes effect at once; returns whether one came.
+/// Waits in small steps, so that a second signal takes effect at once. Returns whether one came, or
+/// `signals` was closed.
 fn wait(signals: &mut Signals, is_lazy: bool) -> bool {
     let is_over =
         |signals: &mut Signals| signals.is_closed() || (!is_lazy && signals.pending().next().is_some());

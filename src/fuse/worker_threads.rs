@@ -9,31 +9,32 @@ use std::time::Duration;
 use super::adaptor::Adaptor;
 use crate::system::mountinfo;
 
-/// Between looks whether the workers have started.
+/// Interval between checks whether the workers have started.
 const STEP: Duration = Duration::from_micros(200);
-/// Once unmounted: between looks whether workers have ended; and how long the others may take then.
+/// Interval between checks, after the unmount, whether workers have ended. When the first has
+/// ended, the others get this much time.
 const ENDING: Duration = Duration::from_secs(1);
 
 /// The thread that starts fuser's workers and waits for their end.
 #[derive(Debug)]
 pub(crate) struct WorkerThreads {
-    /// How many workers it starts.
+    /// Number of workers to start.
     pub(crate) count: usize,
     session: SyncSender<fuser::Session<Adaptor>>,
     ended: Receiver<io::Result<()>>,
-    /// Closed by the other side when the thread ends.
+    /// The thread closes the other end when it ends.
     running: PipeReader,
 }
 
 impl WorkerThreads {
-    /// Starts that thread, before the mount.
+    /// Starts the thread. Called before the mount.
     pub(crate) fn prepare(count: usize) -> io::Result<Self> {
         let (session, mounted) = sync_channel::<fuser::Session<Adaptor>>(1);
         let (end, ended) = sync_channel(1);
         let (running, ending) = io::pipe()?;
         thread::Builder::new().name("session".into()).spawn(move || {
             if let Ok(session) = mounted.recv() {
-                // Not received if the process is ending.
+                // If the process is ending, nothing receives this.
                 let _ = end.send(session.run());
             }
             drop(ending);
@@ -41,11 +42,11 @@ impl WorkerThreads {
         Ok(Self { count, session, ended, running })
     }
 
-    /// Starts the workers, and returns when all of them run. `fuser::Session::run` returns early where it
-    /// cannot clone the device or start a thread, and leaves the workers that it has started; it does not
-    /// report success. They have started when threads of their names exist.
+    /// Starts the workers. Returns when all of them run. `fuser::Session::run` does not report success. If it
+    /// cannot clone the device or start a thread, it returns early and leaves the workers that it has
+    /// started. So the workers count as started when there are threads with their names.
     pub(crate) fn start(&self, session: fuser::Session<Adaptor>) -> io::Result<()> {
-        // Received for as long as the thread runs, whose end is noticed below.
+        // The thread receives as long as it runs. Its end is noticed below.
         let _ = self.session.send(session);
         loop {
             match self.ended.recv_timeout(STEP) {
@@ -58,14 +59,14 @@ impl WorkerThreads {
         }
     }
 
-    /// Waits until the mount with this device number ends. Workers that wait for a disk then are not waited
-    /// for.
+    /// Waits until the mount with this device number ends. Does not wait for workers that a disk
+    /// still occupies then.
     pub(crate) fn wait(&self, device: Option<&str>) -> io::Result<()> {
         if device.is_none_or(|device| self.wait_for_unmount(device).is_err()) {
             return self.ended.recv().unwrap_or_else(|_| Err(panicked()));
         }
-        // Unmounted, the mount lives on while files are open, or in another mount namespace; then workers end
-        // together.
+        // After the unmount, the mount lives on while files are open or another mount namespace has
+        // it. After that, all workers end at the same time.
         let mut is_ending = false;
         loop {
             match self.ended.recv_timeout(ENDING) {
@@ -88,7 +89,8 @@ fn panicked() -> io::Error {
     io::Error::other("a worker thread panicked")
 }
 
-/// How many threads of this process have the names of fuser's workers; all where /proc cannot be read.
+/// Number of threads of this process with the names of fuser's workers. If /proc cannot be read,
+/// all workers are assumed to run.
 fn running_workers() -> usize {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return usize::MAX };
     let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
