@@ -39,8 +39,7 @@ pub struct ArchiveFile {
     tables: Option<Tables>,
     /// The ctime at which the tables are known to equal those that were parsed.
     ctime: AtomicI64,
-    /// When to compare the tables again even if the ctime did not move, in milliseconds after
-    /// `opened_at`.
+    /// When to compare the tables again even if the ctime did not move, in milliseconds after `opened_at`.
     compare_at: AtomicU64,
     /// Locked while the tables are compared. Other reads that need the result wait.
     comparing: Mutex<()>,
@@ -157,8 +156,7 @@ impl ArchiveFile {
     /// Calls `parse` with the bytes of the archive, which are read when they are needed.
     ///
     /// # Errors
-    /// The system's error if bytes that `parse` needed could not be read, whatever `parse`
-    /// returned.
+    /// The system's error if bytes that `parse` needed could not be read, whatever `parse` returned.
     pub fn with_bytes<T>(&self, parse: impl FnOnce(Bytes<'_>) -> T) -> io::Result<T> {
         let pieces = Pieces::new(&self.file, self.len());
         let parsed = parse(pieces.bytes());
@@ -194,7 +192,7 @@ impl ArchiveFile {
         let checked = self.compare();
         if matches!(checked, Err(ArchiveReadError::Changed)) && !self.stale.swap(true, Ordering::Relaxed) {
             log::error!(
-                "{}: the archive was changed while mounted; files of the old one give EIO",
+                "{}: the archive was changed while mounted; reads of its old files fail with EIO",
                 self.path.display()
             );
         }
@@ -271,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rewrite_within_one_tick_of_the_clock_is_noticed_two_seconds_later() {
+    fn a_rewrite_within_one_clock_tick_is_detected_two_seconds_later() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("archive");
         std::fs::write(&path, b"tables and data").unwrap();
@@ -282,7 +280,10 @@ mod tests {
         file.set_modified(source.modified()).unwrap();
         // Simulates a clock that did not tick meanwhile.
         source.ctime.store(source.stat().unwrap().ctime, Ordering::Relaxed);
-        assert!(source.read_exact_at(&mut [0; 4], 11).is_ok(), "noticed early: not the case of this test");
+        assert!(
+            source.read_exact_at(&mut [0; 4], 11).is_ok(),
+            "the change was detected too early, so this test checked nothing"
+        );
         std::thread::sleep(COARSEST_TICK);
         assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
     }

@@ -1,7 +1,6 @@
 //! The pieces of an archive that its parser needs, read on demand and kept until the parser ends.
 //!
-//! Tables are copied, not mapped: if another process truncated a mapped file, SIGBUS would end the
-//! daemon.
+//! Tables are copied, not mapped: if another process truncated a mapped file, SIGBUS would end the daemon.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,8 +16,7 @@ use crate::read::{Bytes, Fetch};
 
 /// Number of bytes read at once for a reader that walks a table.
 const BLOCK: u64 = 1 << 16;
-/// Number of bytes read at once for any other reader, which reads a header or the first bytes of a
-/// file.
+/// Number of bytes read at once for any other reader, which reads a header or the first bytes of a file.
 const LITTLE: u64 = 1 << 9;
 /// Number of bytes that a piece extends past its block, so that few records lie in two pieces.
 const OVERLAP: u64 = 1 << 9;
@@ -46,8 +44,7 @@ enum Piece {
 
 #[derive(Default)]
 struct Index {
-    /// The end and the number of each piece, by its start; without pieces that lie within another
-    /// one.
+    /// The end and the number of each piece, by its start; without pieces that lie within another one.
     by_start: BTreeMap<u64, (u64, usize)>,
     count: usize,
     /// Total length of all pieces.
@@ -101,7 +98,7 @@ impl<'a> Pieces<'a> {
         let (len, error) = read_at(self.file, piece.bytes_mut(), start);
         let end = start + len as u64;
         if end < range.end {
-            let reason = format!("it cannot be read at offset {end}: {error}");
+            let reason = format!("cannot read at offset {end}: {error}");
             return Err(io::Error::new(error.kind(), reason));
         }
         index.bytes += len as u64;
@@ -153,8 +150,7 @@ impl Fetch for Pieces<'_> {
     }
 }
 
-/// Fills `buffer` as far as the file can be read. Returns how many bytes were read, and why no
-/// more.
+/// Fills `buffer` as far as the file can be read. Returns how many bytes were read, and why no more.
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> (usize, io::Error) {
     let mut read = 0;
     loop {

@@ -58,8 +58,7 @@ pub(crate) enum Unchanged {
     Known,
     /// The tables are equal, as of this `fstat`.
     Same(Stat),
-    /// The tables were equal, but the ctime moved meanwhile. They are compared again with the next
-    /// read.
+    /// The tables were equal, but the ctime moved meanwhile. They are compared again with the next read.
     Moving,
 }
 
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_fstat_or_digest_fails_one_read_and_changes_nothing() {
+    fn a_failed_fstat_or_digest_fails_only_one_read() {
         let moved = Some(Stat { ctime: 6, ..OPENED });
         assert_eq!(outcome(Some(5), [None, None], None), "this read fails");
         assert_eq!(outcome(Some(5), [moved, moved], None), "this read fails");
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn other_device_inode_size_or_mtime_is_a_change_whatever_the_digest() {
+    fn another_device_inode_size_or_mtime_is_a_change_despite_an_equal_digest() {
         for other in [
             Stat { device: 9, ..OPENED },
             Stat { inode: 9, ..OPENED },
@@ -133,13 +132,17 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_ctime_is_a_change_only_where_the_digest_differs() {
+    fn another_ctime_is_a_change_only_if_the_digest_differs() {
         let [opened, moved, later] = [5, 6, 7].map(|ctime| Some(Stat { ctime, ..OPENED }));
         assert_eq!(outcome(Some(5), [opened, None], None), "known");
         assert_eq!(outcome(Some(5), [moved, moved], Some(true)), "same");
         assert_eq!(outcome(Some(5), [moved, moved], Some(false)), "changed");
         assert_eq!(outcome(Some(5), [moved, later], Some(true)), "moving");
-        assert_eq!(outcome(None, [opened, opened], Some(true)), "same", "due although it did not move");
+        assert_eq!(
+            outcome(None, [opened, opened], Some(true)),
+            "same",
+            "the digest must be compared even with an equal ctime"
+        );
         assert_eq!(outcome(None, [opened, opened], Some(false)), "changed");
     }
 
