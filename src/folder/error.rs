@@ -18,11 +18,14 @@ impl fmt::Display for ScanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) if error.raw_os_error() == Some(Errno::NOSYS.raw_os_error()) => {
-                f.write_str("folders need Linux 5.6 or newer, or a sandbox that allows openat2")
+                f.write_str("reading a folder needs Linux 5.6 or later, and a sandbox must allow openat2")
             }
             Self::Io(error) => error.fmt(f),
             Self::TooMany(most) => {
-                write!(f, "more than {most} files and folders, links followed; name a folder further down")
+                write!(
+                    f,
+                    "more than {most} files and folders, including those behind links; name a subfolder"
+                )
             }
         }
     }

@@ -24,8 +24,7 @@ pub struct FileStat {
 const SETTLED: Duration = Duration::from_secs(2);
 /// Marks a [`FileStat::identity`] whose mtime was old enough at the stat.
 const SETTLED_BIT: u64 = 1;
-/// Marks the identity of a [`FileState`] that was taken over from an earlier scan. [`FileStat`]
-/// never has it.
+/// Marks the identity of a [`FileState`] that was taken over from an earlier scan. [`FileStat`] never has it.
 const CARRIED_BIT: u64 = 2;
 
 /// Length of one hash, in bits.
@@ -94,8 +93,7 @@ pub(super) fn modified(stat: &Stat) -> i64 {
     stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
-/// Converts nanoseconds since 1970 to a time. Times before 1970 are clamped to 1970, as for
-/// archives.
+/// Converts nanoseconds since 1970 to a time. Times before 1970 are clamped to 1970, as for archives.
 pub fn system_time(nanoseconds: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
 }

@@ -1,11 +1,9 @@
 //! Which part of a folder is scanned: all of it, or what a game or a mod manager uses.
 
-/// Which files and folders a scan takes. Comparisons ignore the case of ASCII letters, and `/`
-/// equals `\`.
+/// Which files and folders a scan takes. Comparisons ignore the case of ASCII letters, and `/` equals `\`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// If set, a scan takes only what lies directly in the folder and what lies below these
-    /// folders.
+    /// If set, a scan takes only what lies directly in the folder and what lies below these folders.
     pub only_below: Option<Vec<String>>,
     /// Whether to leave out files that lie directly in the folder.
     pub no_direct_files: bool,
@@ -18,8 +16,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether to take a file of this name. `folder` is the path of its folder, relative to the
-    /// root.
+    /// Whether to take a file of this name. `folder` is the path of its folder, relative to the root.
     pub(super) fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {
         let has_suffix = |suffix: &String| {
             let at = name.len().checked_sub(suffix.len());
@@ -74,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_named_folders_and_what_lies_directly_in_the_root_is_taken() {
+    fn only_the_named_folders_and_files_in_the_root_are_included() {
         let filter =
             Filter { only_below: Some(vec!["STRINGS\\".into(), "Sound/Voice".into()]), ..Filter::default() };
         for (folder, is_taken) in [
@@ -95,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn files_directly_in_the_root_can_be_left_out_while_folders_stay() {
+    fn files_in_the_root_can_be_excluded_without_its_folders() {
         let filter = Filter { no_direct_files: true, ..Filter::default() };
         assert!(
             !filter.takes_file(b"", b"a.esp")
@@ -105,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_mod_manager_hides_is_left_out() {
+    fn files_that_a_mod_manager_hides_are_excluded() {
         let filter = Filter {
             not_at_root: vec!["meta.ini".into(), "fomod".into()],
             not_folders: vec![".git".into()],

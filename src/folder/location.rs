@@ -22,14 +22,12 @@ struct LinkedFile {
     name: u32,
 }
 
-/// Locations of files and folders that are reached through a link. All others are where their names
-/// say.
+/// Locations of files and folders that are reached through a link. All others are where their names say.
 #[derive(Debug)]
 pub(super) struct Locations {
     /// The scanned folder comes first.
     bases: Vec<Base>,
-    /// Folders that are reached through a link, ascending, with their bases. The scanned folder
-    /// comes first.
+    /// Folders that are reached through a link, ascending, with their bases. The scanned folder comes first.
     folders: Vec<(u32, u32)>,
     /// Ascending by file.
     links: Vec<LinkedFile>,

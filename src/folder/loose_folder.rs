@@ -22,8 +22,7 @@ use super::names::{LooseNames, joined};
 use super::notes::{Notes, WalkNote};
 use super::open_files::OpenFiles;
 
-/// A folder of loose files, as a scan found it. Files are numbered in the order of
-/// [`LooseNames::files`].
+/// A folder of loose files, as a scan found it. Files are numbered in the order of [`LooseNames::files`].
 #[derive(Debug)]
 pub struct LooseFolder {
     /// Distinguishes this folder from others that share the open files.
@@ -152,8 +151,7 @@ impl LooseFolder {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Stats a file, unless it is known. The first stat fixes which file it is, its size and its
-    /// mtime.
+    /// Stats a file, unless it is known. The first stat fixes which file it is, its size and its mtime.
     ///
     /// # Errors
     /// [`FileFault`].

@@ -1,5 +1,4 @@
-//! A folder of loose files: its names, sizes and times, and reads through a bounded set of open
-//! files.
+//! A folder of loose files: its names, sizes and times, and reads through a bounded set of open files.
 //!
 //! A scan walks the folder once. It keeps the names (`names`), where they are on disk (`location`),
 //! and notes on what it left out. Sizes and times are learnt on demand (`file_state`). Bytes are

@@ -1,5 +1,4 @@
-//! Folders that are held open by a descriptor: scanned folders, and the tops of mounts that links
-//! lead to.
+//! Folders that are held open by a descriptor: scanned folders, and the tops of mounts that links lead to.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};

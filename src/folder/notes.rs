@@ -53,13 +53,13 @@ impl From<Errno> for Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Dangling => f.write_str("a link to nothing, left out"),
-            Self::Circle => f.write_str("a link back to a folder that it is in, left out"),
-            Self::Mount(kind) => write!(f, "it is on a mount of {kind}, which is not entered; left out"),
-            Self::Special => f.write_str("neither file nor folder, left out"),
-            Self::Deep => f.write_str("its path is too deep or too long, left out"),
+            Self::Dangling => f.write_str("left out: the target of the link does not exist"),
+            Self::Circle => f.write_str("left out: the link leads back to a folder that contains it"),
+            Self::Mount(kind) => write!(f, "left out: it is on a {kind} mount"),
+            Self::Special => f.write_str("left out: neither a file nor a folder"),
+            Self::Deep => f.write_str("left out: its path is too deep or too long"),
             Self::Refused(errno) => {
-                write!(f, "it cannot be opened and is left out: {}", io::Error::from_raw_os_error(*errno))
+                write!(f, "left out: cannot open it: {}", io::Error::from_raw_os_error(*errno))
             }
         }
     }

@@ -200,8 +200,7 @@ impl<'a> Scan<'a> {
         Ok(listed)
     }
 
-    /// Takes a subfolder. If a file system is mounted on it, it is treated like the target of a
-    /// link.
+    /// Takes a subfolder. If a file system is mounted on it, it is treated like the target of a link.
     fn add_subfolder(&mut self, folder: u32, fd: &OwnedFd, name: &[u8]) -> Result<(), Left> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
         let is_mount = rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)
@@ -235,8 +234,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Locates what a descriptor refers to: beneath the scanned folder, or beneath the top of its
-    /// mount.
+    /// Locates what a descriptor refers to: beneath the scanned folder, or beneath the top of its mount.
     fn target(&self, fd: &OwnedFd) -> Result<Target, Why> {
         let found = Found::of(fd)?;
         let path = path_of(fd)?;
