@@ -1,10 +1,8 @@
-//! Attributes of nodes, as `stat` reports them, and the options for how all nodes of a mount
-//! appear.
+//! Attributes of nodes, as `stat` reports them, and the options for how all nodes of a mount appear.
 
 use std::time::SystemTime;
 
-/// Attributes of a node. Owner and permissions are not among them, because all nodes share these
-/// ([`Owner`]).
+/// Attributes of a node. Owner and permissions are not among them, because all nodes share these ([`Owner`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attr {
     /// Inode number.
@@ -60,15 +58,13 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Every user may read the files. Their owner may also write, although a read-only mount
-    /// refuses that. Otherwise the owner could not change or remove copies made by `cp -r` and
-    /// `rsync -a`.
+    /// Every user may read the files. Their owner may also write, although a read-only mount refuses that.
+    /// Otherwise the owner could not change or remove copies made by `cp -r` and `rsync -a`.
     pub fn new(uid: u32, gid: u32) -> Self {
         Self { uid, gid, file_mode: 0o644, folder_mode: 0o755, file_mask: 0, folder_mask: 0 }
     }
 
-    /// Whether a user may list folders. Only the primary group counts, because the kernel passes no
-    /// other.
+    /// Whether a user may list folders. Only the primary group counts, because the kernel passes no other.
     pub(crate) fn may_list(&self, uid: u32, gid: u32) -> bool {
         let shift = match () {
             () if uid == 0 => return true,
@@ -94,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_list_folders_is_decided_by_the_first_class_that_a_user_is_of() {
+    fn only_the_first_matching_class_decides_if_a_user_may_list() {
         let owner = Owner { folder_mode: 0o751, ..Owner::new(7, 8) };
         let may = |uid, gid| owner.may_list(uid, gid);
         assert_eq!([may(0, 0), may(7, 9), may(9, 8), may(9, 9)], [true, true, true, false]);

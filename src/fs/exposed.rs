@@ -65,8 +65,7 @@ fn bytes(name: &NameIn) -> usize {
 pub(crate) struct EarlyNumbers(Mutex<HashSet<u64>>);
 
 impl EarlyNumbers {
-    /// The identity of a file, as `look` returns it; 0 means unknown. Once it was 0 for a number,
-    /// it stays 0.
+    /// The identity of a file, as `look` returns it; 0 means unknown. Once it was 0 for a number, it stays 0.
     pub(crate) fn identity(&self, ino: u64, look: impl FnOnce() -> u64) -> u64 {
         // `look` runs under the lock, because another thread may learn the identity at any moment.
         let mut early = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,12 +85,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_that_is_full_has_room_again_once_some_of_its_names_were_taken() {
+    fn a_full_table_has_room_again_after_a_name_is_removed() {
         let mut exposed = ExposedNames::default();
         let name = |n: u64| (n, Box::from(vec![b'x'; 1 << 20]));
         let fit = (0..).take_while(|&n| exposed.insert(name(n))).count();
         assert!(exposed.bytes <= EXPOSED_BYTES_MAX && fit == 31, "{fit}");
-        assert!(exposed.insert(name(0)) && !exposed.insert(name(99)), "a recorded name is recorded");
+        assert!(
+            exposed.insert(name(0)) && !exposed.insert(name(99)),
+            "a full table must accept only names that it has already"
+        );
         exposed.is_full = false;
         exposed.remove(&name(0));
         assert!(exposed.insert(name(99)) && !exposed.insert(name(100)));

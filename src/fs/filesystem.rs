@@ -63,8 +63,7 @@ impl FileSystem {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The view in which a listing of a folder can continue at `cookie`; `None` if that view is
-    /// gone.
+    /// The view in which a listing of a folder can continue at `cookie`; `None` if that view is gone.
     pub fn view_of_listing(&self, ino: u64, cookie: u64) -> Option<Arc<View>> {
         let current = self.view();
         if cookie == 0 || current.continues(ino, cookie) {
@@ -113,8 +112,7 @@ impl FileSystem {
         let (tree, changes) =
             compare(then.tree(), opened.tree, &self.shared.spellings, &files).ok_or(OutOfInodeNumbers)?;
         let is_changed = !changes.is_empty();
-        // If no listing differs, positions stay the same, so cookies of the earlier view stay
-        // valid.
+        // If no listing differs, positions stay the same, so cookies of the earlier view stay valid.
         let number = then.number + u32::from(is_changed);
         let view = View {
             number,
@@ -185,8 +183,7 @@ impl CompareFiles for ViewFiles<'_> {
     }
 }
 
-/// Copies to the later view what the earlier one has learnt about loose files since they were
-/// compared.
+/// Copies to the later view what the earlier one has learnt about loose files since they were compared.
 fn learn_kept(then: &View, now: &View) {
     for node in now.tree().nodes() {
         let Kind::File(later) = now.tree().kind(node) else { continue };
@@ -200,8 +197,7 @@ fn learn_kept(then: &View, now: &View) {
     }
 }
 
-/// The last change of each folder since the mount, for the next view. Folders that are gone are
-/// left out.
+/// The last change of each folder since the mount, for the next view. Folders that are gone are left out.
 fn folder_changes(then: &View, tree: &Tree, changes: &Changes, view: u32) -> HashMap<u64, FolderChange> {
     let now = FolderChange { view, at: SystemTime::now() };
     let before = then.changes.iter().map(|(&ino, &change)| (ino, change));

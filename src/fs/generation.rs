@@ -16,8 +16,7 @@ use super::view::View;
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
-/// Hash of a folder's path, without case. The generations of the files in the folder derive from
-/// it.
+/// Hash of a folder's path, without case. The generations of the files in the folder derive from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParentPath(u64);
 

@@ -9,8 +9,7 @@
 //! | `SOURCES_INO` + p | the link `.bsafs:sources:p` in the root, page p of the mounted sources |
 //! | `WHICH_INO` + n + `PAGE_INO` * p | the link `.bsafs:which:n:p` in every folder, page p about node n |
 //!
-//! Files that programs open have numbers below 2^32. Above, 32-bit programs get EOVERFLOW from
-//! `stat`.
+//! Files that programs open have numbers below 2^32. Above, 32-bit programs get EOVERFLOW from `stat`.
 
 use crate::tree::NodeId;
 
@@ -21,10 +20,9 @@ pub const STATUS_LINK: &str = ".bsafs:status";
 /// Name of the links in the root whose target is the list of mounted sources as JSON. Unless the
 /// page number ([`crate::fs::read_pages`]) is 0, it follows after a colon.
 pub const SOURCES_LINK: &str = ".bsafs:sources";
-/// Prefix of the links whose target says where a file comes from, as JSON. The file's inode number
-/// follows. Unless the page number ([`crate::fs::read_pages`]) is 0, it follows after another
-/// colon. The links are in every folder, because a bind mount of a folder has that folder as its
-/// root.
+/// Prefix of the links whose target says where a file comes from, as JSON. The file's inode number follows.
+/// Unless the page number ([`crate::fs::read_pages`]) is 0, it follows after another colon. The links are in
+/// every folder, because a bind mount of a folder has that folder as its root.
 pub const WHICH_LINK: &str = ".bsafs:which:";
 
 /// If a folder on a FUSE file system has a file of this name, Wine assumes that the folder ignores
@@ -77,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_a_link_names_its_file_and_page_and_no_other_link_has_it() {
+    fn each_link_number_encodes_its_file_and_page() {
         for (name, file) in
             [(".bsafs:which:7", (7, 0)), (".bsafs:which:4294967294:255", (4_294_967_294, 255))]
         {

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_of_any_length_is_read_back_from_its_pages() {
+    fn json_of_any_length_survives_the_split_into_pages() {
         for text in ["{}".to_owned(), "x".repeat(PAGE_LEN), "x".repeat(PAGE_LEN + 1), "aü€".repeat(5000)] {
             let mut asked = 0;
             let read = read_pages(|number| {
@@ -47,6 +47,10 @@ mod tests {
             });
             assert_eq!((read, page(text.clone(), asked)), (Ok(text), None));
         }
-        assert_eq!(page("{}".into(), 0).as_deref(), Some(&b"{}"[..]), "what fits is as it is");
+        assert_eq!(
+            page("{}".into(), 0).as_deref(),
+            Some(&b"{}"[..]),
+            "a text that fits into one page must not change"
+        );
     }
 }

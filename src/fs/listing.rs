@@ -40,8 +40,7 @@ impl View {
         began == now || (began < now && self.folder(ino).is_ok_and(is_alike))
     }
 
-    /// READDIR: passes the entries of a folder after `cookie` (0: all) to `add` until it returns
-    /// false.
+    /// READDIR: passes the entries of a folder after `cookie` (0: all) to `add` until it returns false.
     ///
     /// # Errors
     /// [`Error::NoNode`] or [`Error::NotFolder`].
@@ -74,8 +73,7 @@ impl View {
         Ok(())
     }
 
-    /// READDIRPLUS: like [`View::list`], with the attributes of each entry, and at most 512
-    /// entries.
+    /// READDIRPLUS: like [`View::list`], with the attributes of each entry, and at most 512 entries.
     ///
     /// # Errors
     /// [`Error::NoNode`] or [`Error::NotFolder`].

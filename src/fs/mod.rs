@@ -22,9 +22,8 @@
 //! a view (`shared.rs`): spellings of folders, names that the kernel may have cached, and files
 //! that the kernel may still reference.
 //!
-//! There are no file handles. Lookups are counted in two cases. An assumed folder is dropped when
-//! the kernel forgets it. An archive that was replaced is dropped when the kernel forgets its
-//! files.
+//! There are no file handles. Lookups are counted in two cases. An assumed folder is dropped when the kernel
+//! forgets it. An archive that was replaced is dropped when the kernel forgets its files.
 
 pub use attr::{Attr, NodeKind, Owner, Presentation};
 pub use error::Error;

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_is_counted_under_its_own_name() {
+    fn each_operation_is_counted_under_its_own_name() {
         assert!(Operation::ALL.iter().enumerate().all(|(index, it)| *it as usize == index));
         let names = [Operation::Lookup, Operation::Read, Operation::ReadDirPlus, Operation::Other]
             .map(Operation::name);

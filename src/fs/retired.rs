@@ -58,9 +58,8 @@ impl Retired {
         self.table().held.get(&(source, entry)).copied()
     }
 
-    /// Drops files that are in the view again, archives that the kernel forgot, and archives beyond
-    /// the limit. `is_shown` says whether the view has an inode number, `is_served` whether it has
-    /// an archive.
+    /// Drops files that are in the view again, archives that the kernel forgot, and archives beyond the
+    /// limit. `is_shown` says whether the view has an inode number, `is_served` whether it has an archive.
     pub(crate) fn prune(&self, is_shown: impl Fn(u64) -> bool, is_served: impl Fn(u32) -> bool) {
         let mut table = self.table();
         let shown: Vec<u64> = table.files.keys().copied().filter(|&ino| is_shown(ino)).collect();

@@ -15,19 +15,16 @@ use super::sources::MountedSource;
 use super::status::LastReload;
 use crate::tree::Spellings;
 
-/// What serves a mounted file system: the connection to the kernel, and threads for background
-/// work.
+/// What serves a mounted file system: the connection to the kernel, and threads for background work.
 pub(crate) trait Host: fmt::Debug + Send + Sync {
     /// Has the kernel drop what changed. Blocks until the kernel has no LOOKUP and no listing of
     /// these folders under way.
     fn invalidate(&self, invalidation: &Invalidation);
 
-    /// Has the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon. Does not
-    /// block.
+    /// Has the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon. Does not block.
     fn drop_surplus_names(&self);
 
-    /// Shrinks the [cache of decoded extents](crate::content::Store::trim) to its limit soon. Does
-    /// not block.
+    /// Shrinks the [cache of decoded extents](crate::content::Store::trim) to its limit soon. Does not block.
     fn trim_cache(&self);
 }
 

@@ -29,8 +29,7 @@ impl View {
         })
     }
 
-    /// Jobs that learn the sizes of these files: one for each device, with the number of the
-    /// device.
+    /// Jobs that learn the sizes of these files: one for each device, with the number of the device.
     pub(crate) fn size_jobs(self: &Arc<Self>, nodes: Vec<NodeId>) -> Vec<(u64, SizeJob)> {
         let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();
         for node in nodes {
@@ -40,8 +39,7 @@ impl View {
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
             let fs = self.clone();
             let job: SizeJob = Box::new(move |note_progress| {
-                // A step has few files, so that even a slow disk finishes one while an answer
-                // waits.
+                // A step has few files, so that even a slow disk finishes one while an answer waits.
                 nodes.sort_by_cached_key(|node| {
                     fs.entry(*node).map(|entry| (entry.layer, fs.store().offset(entry)))
                 });
@@ -60,7 +58,7 @@ impl View {
         let Err(error) = self.store().learn_sizes(entries) else { return };
         let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
         if let Some(&node) = node.filter(|_| error.is_new) {
-            log::error!("{}: its size is not known: {error}", self.path_of(node, error.entry));
+            log::error!("{}: cannot determine its size: {error}", self.path_of(node, error.entry));
         }
     }
 }

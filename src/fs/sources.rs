@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_that_differ_in_bytes_that_are_no_text_differ() {
+    fn paths_with_different_non_utf_8_bytes_stay_different() {
         let path = |bytes: &[u8]| encoded(Path::new(OsStr::from_bytes(bytes)));
         assert_eq!(path(b"/a b/\xe4\xf6.bsa"), "/a b/%E4%F6.bsa");
         assert_ne!(path(b"/\xe4.bsa"), path(b"/\xf6.bsa"));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_named_through_a_link_is_the_same_source() {
+    fn a_file_reached_through_a_link_is_the_same_source() {
         let dir = tempfile::TempDir::new().unwrap();
         let path = |name: &str| dir.path().join(name);
         std::fs::write(path("a.bsa"), "").unwrap();

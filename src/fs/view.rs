@@ -108,8 +108,7 @@ impl View {
         Ok(Lookup { attr, is_lasting })
     }
 
-    /// LOOKUP of `.`, which works for files too, and `..`. NFS servers use them to resolve a
-    /// handle.
+    /// LOOKUP of `.`, which works for files too, and `..`. NFS servers use them to resolve a handle.
     fn lookup_dots(&self, ino: u64, name: &[u8]) -> Result<Lookup, Error> {
         let inode = match name {
             b"." => self.inode(ino)?,
@@ -183,10 +182,9 @@ impl View {
         let node = inode.node.ok_or(Error::IsFolder)?;
         let Kind::File(entry) = self.tree().kind(node) else { return Err(Error::IsFolder) };
         let read = self.store().read_at(entry, offset, len, |bytes| {
-            // Logged before the answer, so that a program that has the bytes finds the line in the
-            // log.
+            // Logged before the answer, so that a program that has the bytes finds the line in the log.
             if let Some(error) = self.store().take_salvaged(entry) {
-                log::warn!("{}: {error}; its bytes are served all the same", self.path_of(node, entry));
+                log::warn!("{}: {error}; it is served because of --salvage", self.path_of(node, entry));
             }
             answer(bytes)
         });
@@ -208,8 +206,7 @@ impl View {
         })
     }
 
-    /// The device that has a file's bytes. If no device has them, this is 0, which is never a
-    /// device.
+    /// The device that has a file's bytes. If no device has them, this is 0, which is never a device.
     pub(crate) fn device(&self, ino: u64) -> u64 {
         let device = match self.inode(ino) {
             Ok(inode) => inode.node.and_then(|node| self.entry(node)).map(|entry| self.store().device(entry)),
@@ -232,8 +229,7 @@ impl View {
         format!("{archive}: {}", String::from_utf8_lossy(&path))
     }
 
-    /// The child of a folder, by its name, or by the hash of its path if the archive stores no
-    /// names.
+    /// The child of a folder, by its name, or by the hash of its path if the archive stores no names.
     pub(crate) fn child(&self, folder: Inode, name: &[u8]) -> Child {
         let is_exact = self.shared.presentation.is_exact;
         if let Some(node) = folder.node.and_then(|node| self.tree().lookup(node, name)) {
