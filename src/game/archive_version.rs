@@ -57,7 +57,7 @@ mod tests {
     use super::ArchiveVersion;
 
     #[test]
-    fn the_first_bytes_tell_the_version_and_what_is_no_archive_has_none() {
+    fn the_version_is_read_from_the_first_bytes_of_archives_only() {
         assert_eq!(ArchiveVersion::of(b"BSA\0\x69\0\0\0"), Some(ArchiveVersion::Bsa(105)));
         assert_eq!(ArchiveVersion::of(b"BTDX\x01\0\0\0GNRL"), Some(ArchiveVersion::Ba2(1)));
         assert_eq!(ArchiveVersion::of(b"\0\x01\0\0"), Some(ArchiveVersion::Tes3));

@@ -54,20 +54,19 @@ impl Disk {
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
         let (content, is_whole) = self.read_start(path, limit)?;
         if !is_whole {
-            return Err(io::Error::other(format!("it is larger than {limit} bytes")));
+            return Err(io::Error::other(format!("larger than {limit} bytes")));
         }
         Ok(content)
     }
 
-    /// Reads the first `limit` bytes of a regular file. Also returns whether they are the whole
-    /// file.
+    /// Reads the first `limit` bytes of a regular file. Also returns whether they are the whole file.
     pub(crate) fn read_start(&self, path: &Path, limit: usize) -> io::Result<(Vec<u8>, bool)> {
         self.read.borrow_mut().files.insert(path.to_owned());
         // Without NONBLOCK, opening a FIFO would wait for a writer.
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(flags).open(self.covered.uncovered(path))?;
         if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
+            return Err(io::Error::other("not a regular file"));
         }
         let mut content = Vec::new();
         file.take(limit as u64 + 1).read_to_end(&mut content)?;
@@ -195,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_and_folders_are_recorded_found_or_not() {
+    fn missing_files_and_folders_are_recorded() {
         let disk = Disk::default();
         let _ = disk.read(Path::new("/none/x.ini"), 1);
         let _ = disk.names(Path::new("/none/Data"));
@@ -228,11 +227,11 @@ mod tests {
         assert_eq!(disk.find_folder(dir.path(), "BINARIES/"), Some(dir.path().join("Binaries")));
         assert_eq!(disk.find_file(dir.path(), "binaries"), None);
         assert_eq!(disk.find(dir.path(), "binaries/none"), None);
-        assert_eq!(disk.find(&folder, "../über"), None, "leads out of the folder");
+        assert_eq!(disk.find(&folder, "../über"), None, "the path leads out of the folder");
     }
 
     #[test]
-    fn the_same_spelling_is_preferred_and_the_other_is_reported() {
+    fn the_exact_spelling_is_preferred_and_others_are_reported() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::default());
         for name in ["DATA", "Data", "data"] {
             fs::create_dir(dir.path().join(name)).unwrap();
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_links_ends() {
+    fn a_loop_of_links_is_not_followed_forever() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::default());
         std::os::unix::fs::symlink("loop", dir.path().join("loop")).unwrap();
         assert_eq!(disk.find_folder(dir.path(), "loop"), None);
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_mount_covers_is_read_beneath_it() {
+    fn covered_files_are_read_beneath_the_mount() {
         let dir = tempfile::tempdir().unwrap();
         let mountpoint = dir.path().join("Data");
         fs::create_dir_all(mountpoint.join("sub")).unwrap();
@@ -269,6 +268,6 @@ mod tests {
         assert_eq!(disk.read(&mountpoint.join("sub/x"), 1).unwrap(), b"x");
         assert!(disk.is_dir(&mountpoint.join("sub")));
         assert_eq!(disk.find_file(&mountpoint, "SUB/X"), Some(mountpoint.join("sub/x")));
-        assert!(!Disk::default().is_dir(&mountpoint.join("sub")), "another value covers nothing");
+        assert!(!Disk::default().is_dir(&mountpoint.join("sub")), "another Disk must not see covered files");
     }
 }

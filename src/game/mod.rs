@@ -1,8 +1,7 @@
 //! Which archives and folders a game loads, in which order, and why.
 //!
-//! A plan uses texts, names, times, plugin headers, and only the version of an archive. Each game's
-//! rules are a row of [`TITLES`]. Files are read through a [`Disk`], which records what a plan
-//! depends on.
+//! A plan uses texts, names, times, plugin headers, and only the version of an archive. Each game's rules are
+//! a row of [`TITLES`]. Files are read through a [`Disk`], which records what a plan depends on.
 
 mod archive_version;
 pub mod caseless;

@@ -114,14 +114,15 @@ impl PlanNote {
 
     /// Creates a note on a file or folder that exists but cannot be read.
     pub fn unreadable(path: &Path, error: &io::Error) -> Self {
-        Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("{error}; it is left out"))
+        Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("left out: {error}"))
     }
 
     /// Creates a note on folders in one folder whose names differ in case alone.
     pub fn folder_case(mut paths: Vec<String>) -> Self {
         // Lowercase names come first.
         paths.sort_by(|a, b| b.cmp(a));
-        let text = "Wine shows the game one of them; bsafs shows the files of both";
+        let text =
+            "the names differ only in case; Wine shows the game one of the folders, bsafs the files of all";
         Self::new(NoteCode::FolderCase, paths.join(", "), text)
     }
 }

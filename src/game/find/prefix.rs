@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_who_has_the_game_is_taken_and_never_public() {
+    fn the_user_folder_with_the_game_is_chosen_but_never_public() {
         let dir = tempfile::tempdir().unwrap();
         let users = dir.path().join("drive_c/users");
         let game = "Documents/My Games/Skyrim Special Edition";
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_likeliest_name_is_preferred_and_old_and_odd_spellings_are_found() {
+    fn the_first_name_is_preferred_and_old_spellings_are_found() {
         let dir = tempfile::tempdir().unwrap();
         let user = dir.path().join("drive_c/users/anna");
         let old = folder(user.join("Local Settings/Application Data/skyrim special edition"));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_that_are_a_link_to_the_home_are_followed_and_a_circle_of_links_ends() {
+    fn a_linked_documents_folder_is_followed_and_a_link_loop_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let user = folder(dir.path().join("pfx/drive_c/users/anna"));
         folder(dir.path().join("home/My Games/Skyrim Special Edition"));

@@ -157,7 +157,10 @@ impl Lacks {
 
     fn what(&self, title: &Title) -> String {
         if self.is_unreadable {
-            return format!("it looks like {}, but you may not read its folder {}", title.name, title.data);
+            return format!(
+                "it looks like {}, but you have no permission to read its folder {}",
+                title.name, title.data
+            );
         }
         let masters = self.masters.iter().map(|name| format!("{}/{name}", title.data));
         let mut names: Vec<String> = masters.chain(self.also.iter().map(|it| (*it).to_owned())).collect();
@@ -165,7 +168,7 @@ impl Lacks {
             names.extend(title.identity.executables.first().map(|it| (*it).to_owned()));
         }
         match &names[..] {
-            [] => format!("it looks like {} and holds files of another game", title.name),
+            [] => format!("it looks like {}, but contains files of another game", title.name),
             [name] => format!("it looks like {}, but {name} is missing", title.name),
             names => {
                 format!("it looks like {}, but these files are missing: {}", title.name, names.join(", "))
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn games_that_share_files_are_told_apart_in_any_case() {
+    fn games_that_share_files_are_distinguished_in_any_case() {
         for (id, files) in [
             ("skyrim", &["tesv.EXE", "data/SKYRIM.esm"][..]),
             ("skyrimse", &["SkyrimSE.exe", "Data/Skyrim.esm"]),
@@ -303,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn the_error_names_the_missing_files() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(found(dir.path(), None), "no");
         assert!(found(dir.path(), Some("skyrimse")).contains("Data/Skyrim.esm, SkyrimSE.exe"));
@@ -317,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_a_language_is_taken_english_first_and_nehrims_own_folder() {
+    fn subfolders_for_languages_and_for_nehrim_are_found() {
         let dir = tempfile::tempdir().unwrap();
         for language in ["French", "german", "English"] {
             let folder = format!("Fallout New Vegas {language}");
@@ -336,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_store_is_told_by_files() {
+    fn the_store_is_recognised_by_its_files() {
         for (file, store) in [
             ("goggame-1711230643.ico", Storefront::Gog),
             ("galaxy64.DLL", Storefront::Gog),

@@ -76,8 +76,8 @@ pub fn recognise(disk: &Disk, folder: &Path, environment: &Environment) -> Resul
             return Err(format!("{}: no such folder", folder.display()));
         }
         Recognised::No => {
-            let advice = "name the folder with the game's executable";
-            return Err(format!("{}: no game is in this folder; {advice}", folder.display()));
+            let advice = "name the folder that contains the game's executable";
+            return Err(format!("{}: no game found in this folder; {advice}", folder.display()));
         }
     };
     let listed = find(disk, environment).installations.into_iter();
@@ -109,7 +109,10 @@ pub fn with_prefix(
     environment: &Environment,
 ) -> Result<Installation, String> {
     let Some(prefix) = prefix::with_drive_c(disk, prefix) else {
-        return Err(format!("{}: no prefix; name the folder that holds drive_c", prefix.display()));
+        return Err(format!(
+            "{}: not a Wine prefix; name the folder that contains drive_c",
+            prefix.display()
+        ));
     };
     let folders = user_folders(disk, installation.title, installation.store, Some(&prefix), environment);
     Ok(Installation {

@@ -176,7 +176,9 @@ fn candidate(
 ) -> Option<Candidate> {
     let name = &manifest.installdir;
     if name.is_empty() || name.contains(['/', '\\']) || matches!(name.as_str(), "." | "..") {
-        report.unusable.push((path.to_owned(), format!("it does not name the folder of {}", title.name)));
+        report
+            .unusable
+            .push((path.to_owned(), format!("the manifest does not name the folder of {}", title.name)));
         return None;
     }
     let Some(folder) = report.disk.find_folder(apps, &format!("common/{name}")) else {

@@ -52,7 +52,7 @@ pub fn plan_mo2(
         false => instance.folders(&profile, &mut notes),
     };
     if is_mounted {
-        let text = "a mod manager shows its mods there already; they are not added again";
+        let text = "a mod manager already shows its mods in the data folder; bsafs does not add them again";
         notes.push(PlanNote::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
     }
     let settings = disk.find_file(&profile, "settings.ini").and_then(|path| disk.ini(&path, &mut notes));
@@ -149,14 +149,14 @@ impl<'a> Instance<'a> {
         let ini = self.ini();
         let Some(written) = &self.game else {
             return Err(PlanError(format!(
-                "{}: it names no gamePath; name the game with --game-dir",
+                "{}: gamePath is not set; name the game's folder with --game-dir",
                 ini.display()
             )));
         };
         unix_path(self.disk, written, self.prefix.as_deref()).ok_or_else(|| {
             let ini = ini.display();
             PlanError(format!(
-                "{ini}: the drive of gamePath {written} is not known; name its prefix with --prefix"
+                "{ini}: the drive of gamePath {written} is not known; name the Wine prefix with --prefix"
             ))
         })
     }
@@ -166,20 +166,20 @@ impl<'a> Instance<'a> {
         let instance = self.folder.display();
         let Some(profiles) = self.profiles.as_deref() else {
             return Err(PlanError(format!(
-                "{instance}: the drive of its profiles is not known; name the prefix with --prefix"
+                "{instance}: the drive of its profiles is not known; name the Wine prefix with --prefix"
             )));
         };
         let names = self.disk.names(profiles).unwrap_or_default();
         let known = || names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
         let Some(wanted) = name.or(self.selected.as_deref()) else {
             return Err(PlanError(format!(
-                "{instance}: no profile is selected; --mo2-profile names one of {}",
+                "{instance}: no profile is selected; name one with --mo2-profile: {}",
                 known()
             )));
         };
         let found = names.get(wanted).map(|name| profiles.join(name)).filter(|path| self.disk.is_dir(path));
         found.ok_or_else(|| {
-            PlanError(format!("{instance}: there is no profile \"{wanted}\" among {}", known()))
+            PlanError(format!("{instance}: there is no profile \"{wanted}\"; the profiles are {}", known()))
         })
     }
 
@@ -189,7 +189,7 @@ impl<'a> Instance<'a> {
         let bytes = match self.disk.find_file(profile, "modlist.txt") {
             Some(path) => self.disk.list(&path, notes),
             None => {
-                let text = "the profile has no such list: no mod is on";
+                let text = "the profile has no list of mods, so none is enabled";
                 let path = profile.join("modlist.txt");
                 notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
                 None
@@ -198,19 +198,18 @@ impl<'a> Instance<'a> {
         let text = bytes.as_deref().map(decode_utf8).unwrap_or_default();
         let enabled = enabled(&text);
         let names = if enabled.is_empty() { None } else { self.names_of_mods(notes) };
-        // The first line has the highest priority. If the mods cannot be read, that is already
-        // noted.
+        // The first line has the highest priority. If the mods cannot be read, that is already noted.
         for name in enabled.into_iter().rev().filter(|_| names.is_some()) {
             let stored = names.as_ref().and_then(|names| names.get(name));
             let path = self.mods.as_ref().and_then(|mods| Some(mods.join(stored?)));
             match path.filter(|path| self.disk.is_dir(path)) {
                 Some(path) if is_around(&path, &self.folder) => {
-                    let text = "it is a link to a folder that holds the instance: it is no mod";
+                    let text = "left out: its folder is a link to a folder that contains the instance";
                     notes.push(PlanNote::new(NoteCode::Mo2ModMissing, name, text));
                 }
                 Some(path) => layers.push(self.layer(path, format!("mod \"{name}\""))),
                 None => {
-                    let text = "the profile has it on, and the folder of mods does not have it";
+                    let text = "the profile enables this mod, but the mods folder does not contain it";
                     notes.push(PlanNote::new(NoteCode::Mo2ModMissing, name, text));
                 }
             }
@@ -224,7 +223,7 @@ impl<'a> Instance<'a> {
         if self.has_root_builder {
             for path in layers.iter().filter_map(|layer| self.disk.find_folder(&layer.path, ROOT)) {
                 let text =
-                    "Root Builder puts its files into the game's folder: they are no part of the data folder";
+                    "left out: Root Builder puts these files into the game's folder, not its data folder";
                 notes.push(PlanNote::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
             }
         }
@@ -236,14 +235,14 @@ impl<'a> Instance<'a> {
         let (subject, text) = match self.mods.as_deref().map(|mods| (mods, self.disk.names(mods))) {
             Some((_, Ok(names))) => return Some(names),
             Some((mods, Err(error))) => {
-                (mods.to_string_lossy().into_owned(), format!("the folder of mods cannot be read: {error}"))
+                (mods.to_string_lossy().into_owned(), format!("cannot read the mods folder: {error}"))
             }
             None => {
-                let text = "the drive of its folder of mods is not known; name the prefix with --prefix";
+                let text = "the drive of its mods folder is not known; name the Wine prefix with --prefix";
                 (self.ini().to_string_lossy().into_owned(), text.to_owned())
             }
         };
-        notes.push(PlanNote::new(NoteCode::FolderMissing, subject, text + "; no mod is shown"));
+        notes.push(PlanNote::new(NoteCode::FolderMissing, subject, text + "; no mods are shown"));
         None
     }
 
@@ -339,13 +338,14 @@ mod tests {
     use super::{Disk, enabled, prefix_around, unix_path};
 
     #[test]
-    fn the_first_mention_of_a_mod_counts_and_separators_and_backups_show_nothing() {
-        let list = "# comment\r\n+Top\r\n-Off\r\n*DLC\r\nNo sign\r\n+A_separator\r\n+Mod_backup2\r\n+Off\r\n-Top\r\n";
+    fn the_first_line_of_a_mod_counts_and_separators_are_skipped() {
+        let list = "# comment\r\n+Top\r\n-Off\r\n*DLC\r\nNo sign\r\n+A_separator\r\n\
+                    +Mod_backup2\r\n+Off\r\n-Top\r\n";
         assert_eq!(enabled(list), ["Top", "No sign"]);
     }
 
     #[test]
-    fn a_path_of_windows_leads_through_the_prefix() {
+    fn windows_paths_are_resolved_through_the_prefix() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("drive_c/Games/Skyrim")).unwrap();
         let (disk, prefix) = (Disk::default(), Some(dir.path()));

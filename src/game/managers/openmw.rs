@@ -38,7 +38,7 @@ pub fn plan_openmw(
     let chain = Chain::read(disk, &places, &mut notes);
     if chain.files.is_empty() {
         let path = places.local.join(OPENMW_CFG);
-        return Err(PlanError(format!("{}: it does not exist or cannot be read", path.display())));
+        return Err(PlanError(format!("{}: does not exist or cannot be read", path.display())));
     }
     let layers = folders(disk, &chain, &places, &mut notes);
     let paths = layers.iter().map(|layer| &layer.path);
@@ -88,7 +88,7 @@ fn folders(disk: &Disk, chain: &Chain, places: &Places, notes: &mut Vec<PlanNote
     let mut wanted = vec![(vfs, "resources/vfs, always the first data folder".to_owned())];
     for (cfg, value) in chain.list("data") {
         wanted
-            .push((cfg.path(&value, places), format!("data= of {}", cfg.folder.join(OPENMW_CFG).display())));
+            .push((cfg.path(&value, places), format!("data= in {}", cfg.folder.join(OPENMW_CFG).display())));
     }
     let last_required = wanted.len();
     wanted.extend(chain.path("data-local", places).map(|path| (path, "data-local, always last".to_owned())));
@@ -100,7 +100,7 @@ fn folders(disk: &Disk, chain: &Chain, places: &Places, notes: &mut Vec<PlanNote
         if disk.is_dir(&path) {
             layers.push(OrderLayer::folder(path, why));
         } else if at < last_required {
-            let text = format!("{why}: there is no such folder");
+            let text = format!("the folder does not exist ({why})");
             notes.push(PlanNote::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
         }
     }
@@ -113,12 +113,12 @@ fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Vec
     let mut seen: HashSet<String> = plugins.iter().map(|name| fold(name)).collect();
     for (_, name) in chain.list("content") {
         if !seen.insert(fold(&name)) {
-            let text = "content= names it twice: OpenMW does not start";
+            let text = "content= lists this plugin twice; OpenMW does not start";
             notes.push(PlanNote::new(NoteCode::PluginTwice, name, text));
         } else if names.find(&name).is_some() {
             plugins.push(name);
         } else {
-            let text = "content= names it, and no data folder has it: OpenMW does not start";
+            let text = "content= lists this plugin, but no data folder contains it; OpenMW does not start";
             notes.push(PlanNote::new(NoteCode::PluginMissing, name, text));
         }
     }
@@ -135,11 +135,12 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Ve
         }
         match names.find(&name) {
             Some(found) => {
-                let why = format!("fallback-archive= of {}", cfg.folder.join(OPENMW_CFG).display());
+                let why = format!("fallback-archive= in {}", cfg.folder.join(OPENMW_CFG).display());
                 layers.push(OrderLayer::archive(found.path(), why));
             }
             None => {
-                let text = "fallback-archive= names it, and no data folder has it: OpenMW does not start";
+                let text = "fallback-archive= lists this archive, but no data folder contains it; \
+                            OpenMW does not start";
                 notes.push(PlanNote::new(NoteCode::ArchiveMissing, name, text));
             }
         }
@@ -147,12 +148,12 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Ve
     layers.reverse();
     for found in names.all().into_iter().filter(|found| is_archive_name(found.name().as_bytes())) {
         if !seen.contains(&fold(found.name())) {
-            let text = "no fallback-archive= names it";
+            let text = "not loaded: no fallback-archive= lists this archive";
             notes.push(PlanNote::new(NoteCode::ArchiveUnlisted, found.path().to_string_lossy(), text));
         }
     }
     for hidden in names.hidden().into_iter().filter(|hidden| is_archive_name(hidden.name().as_bytes())) {
-        let text = "a data folder above has an archive of its name";
+        let text = "not loaded: a higher data folder has an archive of the same name";
         notes.push(PlanNote::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
     }
     layers

@@ -30,7 +30,7 @@ impl Chain {
             let path = disk.find_file(&folder, OPENMW_CFG);
             let Some(bytes) = path.and_then(|path| disk.list(&path, notes)) else {
                 if !disk.is_dir(&folder) {
-                    let text = "an openmw.cfg names it with config=, and it does not exist";
+                    let text = "config= in an openmw.cfg names this folder, but it does not exist";
                     notes.push(PlanNote::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
                 }
                 continue;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_names_is_read_before_what_was_named_earlier_and_once() {
+    fn config_files_are_read_once_and_nested_ones_first() {
         let files = [
             ("1", "config=../2\nconfig=../3\nl=1\n"),
             ("2", "config=../4\nl=2\n"),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn replacing_the_chain_leaves_the_first_file() {
+    fn replace_config_keeps_the_first_file() {
         let files = [("1", "config=../2\nconfig=../3\n"), ("2", ""), ("3", "replace=config\nconfig=../2\n")];
         assert_eq!(chain(&files).0, ["1", "3"]);
     }

@@ -207,7 +207,7 @@ fn note_missing(wanted: &[String], exists: &HashMap<&str, &Plugin>, notes: &mut 
     for name in wanted {
         let folded = fold(name);
         if !exists.contains_key(folded.as_str()) && noted.insert(folded) {
-            let text = "the list of plugins names it, and the data folder does not have it";
+            let text = "the list of plugins names this plugin, but the data folder does not contain it";
             notes.push(PlanNote::new(NoteCode::PluginMissing, name, text));
         }
     }
@@ -245,18 +245,18 @@ mod tests {
     }
 
     #[test]
-    fn a_star_activates_where_stars_are_known_and_every_line_where_they_are_not() {
+    fn stars_activate_plugins_only_in_games_that_use_stars() {
         let files = [("Skyrim.esm", 0), ("A.esp", 0), ("B.esp", 0), ("C.esp.ghost", 0)];
         let (names, notes) = active("skyrimse", &files, &lines(&["*a.ESP", "B.esp", "*C.esp"]), "");
         assert_eq!((names, notes), (vec!["A.ESP".to_owned(), "SKYRIM.ESM".into()], vec!["C.esp".to_owned()]));
         let (names, _) = active("skyrimse", &files, &lines(&["*A.esp", "*B.esp", "a.esp"]), "");
-        assert_eq!(names, ["B.ESP", "SKYRIM.ESM"], "the last mention counts");
+        assert_eq!(names, ["B.ESP", "SKYRIM.ESM"], "the last line of a plugin must count");
         let (names, _) = active("skyrim", &files, &lines(&["A.esp", "B.esp"]), "");
         assert_eq!(names, ["A.ESP", "B.ESP", "SKYRIM.ESM"]);
     }
 
     #[test]
-    fn a_nam_file_activates_its_plugin_and_a_plugin_its_masters_in_new_vegas_alone() {
+    fn nam_files_and_masters_activate_plugins_only_in_new_vegas() {
         let files = [("X.esm", 0), ("X.nam", 0), ("Needs.esp", 0), ("Needed.esm", 0), ("Off.esp", 0)];
         let (names, _) = active("falloutnv", &files, &lines(&["Needs.esp"]), "");
         assert_eq!(names, ["NEEDED.ESM", "NEEDS.ESP", "X.ESM"]);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn test_files_are_added_in_skyrim_and_replace_the_lists_in_fallout_4() {
+    fn test_files_add_to_the_lists_in_skyrim_and_replace_them_in_fallout_4() {
         let files = [("A.esp", 0), ("T.esp", 0), ("cc.esl", 0)];
         let mut lists = lines(&["*A.esp"]);
         lists.creation_club = vec!["CC.esl".into()];
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn game_files_of_any_number_are_active_in_morrowind() {
+    fn morrowind_activates_game_files_of_any_number() {
         let ini = "[Game Files]\nGameFile0=A.esp\nGameFile7=B.esp\nGameFiles=C.esp\nGameFile9=Gone.esp\n";
         let files = [("A.esp", 0), ("B.esp", 0), ("C.esp", 0)];
         let (names, notes) = active("morrowind", &files, &PluginLists::default(), ini);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn ships_of_an_active_plugin_are_active_in_starfield() {
+    fn starfield_activates_the_blueprint_of_an_active_plugin() {
         let files =
             [("Mod.esm", 0), ("BlueprintShips-Mod.esm", 0), ("BlueprintShips-Off.esm", 0), ("Off.esm", 0)];
         let (names, _) = active("starfield", &files, &lines(&["*Mod.esm"]), "");

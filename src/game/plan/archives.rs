@@ -65,13 +65,13 @@ impl<'a> Archives<'a> {
     /// Loads the archives of all lists except the last, and those that need no list.
     pub(crate) fn load_lists(&mut self, inis: &IniFiles) {
         for name in self.title.lists.first {
-            self.load(name, "always first", true);
+            self.load(name, "always loaded first", true);
         }
         for (key, vanilla) in self.title.lists.keys {
             self.load_key(inis, key, vanilla);
         }
         for name in self.title.lists.hard_coded {
-            self.load(name, "always, after the lists", false);
+            self.load(name, "always loaded, after the listed archives", false);
         }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Archives<'a> {
         for (key, _) in self.title.lists.keys {
             let value = ini.get(self.title.lists.section, key).unwrap_or_default();
             for name in list(value) {
-                self.load(name, &format!("{key} of {label}, the INI of a plugin"), true);
+                self.load(name, &format!("{key} in {label}, the INI file of a plugin"), true);
             }
         }
     }
@@ -96,7 +96,7 @@ impl<'a> Archives<'a> {
     pub(crate) fn load_attached(&mut self, plugin: &str) {
         let names = std::mem::take(&mut self.names);
         for archive in attached(self.title.attach, plugin, self.language, &names) {
-            let doubt = if archive.is_sure { "" } else { " (sources disagree about this name)" };
+            let doubt = if archive.is_sure { "" } else { " (documentation disagrees about this name)" };
             let before = self.loaded.len();
             self.load(archive.name, &format!("attached to {plugin}{doubt}"), false);
             self.loaded[before..].iter_mut().for_each(|it| it.is_sure = archive.is_sure);
@@ -120,13 +120,17 @@ impl<'a> Archives<'a> {
             }
             let (code, text) = match (owners.get(found.name()), language::of_archive(found.name())) {
                 (Some(plugin), _) => {
-                    (NoteCode::ArchiveInactive, format!("its plugin {plugin} is not active"))
+                    (NoteCode::ArchiveInactive, format!("not loaded: its plugin {plugin} is not active"))
                 }
                 (None, Some(spoken)) if spoken != self.language => {
-                    let text = format!("it is for the language {spoken}, the game's is {}", self.language);
+                    let text =
+                        format!("not loaded: its language is {spoken}, but the game's is {}", self.language);
                     (NoteCode::ArchiveLanguage, text)
                 }
-                _ => (NoteCode::ArchiveUnlisted, "no list names it, and no plugin brings it".to_owned()),
+                _ => (
+                    NoteCode::ArchiveUnlisted,
+                    "not loaded: no INI file lists it, and it belongs to no plugin".to_owned(),
+                ),
             };
             notes.push(PlanNote::new(code, found.path().to_string_lossy(), text));
         }
@@ -134,14 +138,17 @@ impl<'a> Archives<'a> {
             self.data.hidden().into_iter().filter(|hidden| is_archive_name(hidden.name().as_bytes()))
         {
             if let Some(winner) = self.data.find(hidden.name()) {
-                let text = format!("{} has its name, in a folder above", winner.path().display());
+                let text = format!(
+                    "not loaded: {} has the same name and is in a higher folder",
+                    winner.path().display()
+                );
                 notes.push(PlanNote::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
             }
         }
         let is_override =
             |name: &str| self.title.archives.0 == ArchiveRule::NewVegas && fold(name).ends_with(".OVERRIDE");
         for found in all.iter().filter(|found| is_override(found.name())) {
-            let text = "JIP LN NVSE raises the archive of this name above others, which is not modelled";
+            let text = "JIP LN NVSE puts the archive of this name above others; bsafs does not";
             notes.push(PlanNote::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
         }
         self.notes.append(&mut notes);
@@ -157,7 +164,7 @@ impl<'a> Archives<'a> {
             Some((value, label)) => {
                 self.note_length(key, value, label);
                 for name in list(value) {
-                    self.load(name, &format!("{key} of {label}"), true);
+                    self.load(name, &format!("{key} in {label}"), true);
                 }
             }
             None => self.load_vanilla(key, vanilla),
@@ -185,7 +192,7 @@ impl<'a> Archives<'a> {
     fn load_vanilla(&mut self, key: &str, vanilla: &[&str]) {
         for name in vanilla {
             let name = name.replace("{lang}", self.language);
-            self.load(&name, &format!("{key}, which no INI file has, of the unchanged game"), false);
+            self.load(&name, &format!("default of {key}, which no INI file sets"), false);
         }
     }
 
@@ -205,14 +212,12 @@ impl<'a> Archives<'a> {
             None if note_missing => {
                 let text = match path {
                     Some(path) if path.contains('/') && self.looked_up > PATHS_MAX => {
-                        format!(
-                            "{why} names it; of lists with more than {PATHS_MAX} paths the rest is not looked up"
-                        )
+                        format!("not looked up: the lists have more than {PATHS_MAX} paths ({why})")
                     }
-                    Some(_) => format!("{why} names it, and no data folder has it"),
+                    Some(_) => format!("no data folder contains this archive ({why})"),
                     // Only xEdit is known to follow absolute paths, and the INI file is untrusted.
                     None => {
-                        format!("{why} names it, and it leads out of the data folder: it is not followed")
+                        format!("not loaded: the path leads out of the data folder ({why})")
                     }
                 };
                 self.notes.push(PlanNote::new(NoteCode::ArchiveMissing, name, text));
@@ -237,8 +242,8 @@ impl<'a> Archives<'a> {
     fn note_length(&mut self, key: &str, value: &str, label: &str) {
         let (length, limit) = (value.chars().count(), self.title.inis.list_limit);
         if length > limit {
-            let text = format!("{length} characters; the game may read {limit} of them and drop the rest");
-            self.notes.push(PlanNote::new(NoteCode::ListTooLong, format!("{key} of {label}"), text));
+            let text = format!("the list has {length} characters; the game may read only the first {limit}");
+            self.notes.push(PlanNote::new(NoteCode::ListTooLong, format!("{key} in {label}"), text));
         }
     }
 }

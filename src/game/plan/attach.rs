@@ -87,7 +87,7 @@ mod tests {
         ["Mod.bsa", "mod - A.bsa", "Mod - Textures.bsa", "ModExtra.bsa", "Mo.bsa", "Mod - Main.ba2"];
 
     #[test]
-    fn a_prefix_attaches_in_the_order_of_capitals_and_in_oblivion_to_esp_only() {
+    fn archives_attach_by_prefix_and_in_oblivion_only_to_esp_files() {
         let all = ["mod - A.bsa", "Mod - Textures.bsa", "Mod.bsa", "ModExtra.bsa"];
         assert_eq!(names("oblivion", "MOD.esp", &ARCHIVES), all);
         assert_eq!(names("oblivion", "Mod.esm", &ARCHIVES), [""; 0]);
@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn skyrim_attaches_exact_names_the_special_edition_textures_behind_the_others() {
+    fn skyrim_attaches_exact_names_and_skyrimse_also_textures() {
         assert_eq!(names("skyrim", "Mod.esp", &ARCHIVES), ["Mod.bsa"]);
         assert_eq!(names("skyrimse", "mod.ESL", &ARCHIVES), ["Mod.bsa", "Mod - Textures.bsa"]);
         assert_eq!(names("skyrimse", "größe.esp", &["GRÖßE.bsa"]), ["GRÖßE.bsa"]);
     }
 
     #[test]
-    fn fallout_4_attaches_what_follows_a_dash_but_voices_of_other_languages() {
+    fn fallout_4_attaches_all_suffixes_except_voices_of_other_languages() {
         let archives = [
             "Mod - Voices_de.ba2",
             "Mod - Voices_en.ba2",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn morrowind_and_fallout_76_attach_nothing_and_starfield_four_names() {
+    fn morrowind_and_fallout_76_attach_nothing_and_starfield_fixed_names() {
         assert_eq!(names("morrowind", "Mod.esp", &ARCHIVES), [""; 0]);
         assert_eq!(names("fallout76", "Mod.esm", &ARCHIVES), [""; 0]);
         let archives = ["Mod - Voices_en.ba2", "Mod - Main.ba2", "Mod - Other.ba2", "Mod - Textures.ba2"];

@@ -54,7 +54,7 @@ impl DataFolder {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let text =
-                        "the link leads nowhere; a mod manager may have moved or removed what it deployed";
+                        "the target of the link does not exist; a mod manager may have moved or removed it";
                     notes.push(PlanNote::new(
                         NoteCode::LinkDangling,
                         path.join(name).to_string_lossy(),
@@ -168,7 +168,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_highest_folder_that_has_a_name_in_any_case_is_found() {
+    fn a_name_in_any_case_is_found_in_the_highest_folder_that_has_it() {
         let data = folders(&[("/low", &[("A.bsa", 0), ("b.bsa", 0)]), ("/high", &[("a.BSA", 0)])]);
         assert_eq!(data.find("A.bsa").unwrap().path(), std::path::Path::new("/high/a.BSA"));
         assert_eq!(data.find("B.BSA").unwrap().path(), std::path::Path::new("/low/b.bsa"));
@@ -179,7 +179,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn of_two_spellings_in_a_folder_the_same_one_is_found_or_else_the_first() {
+    fn the_exact_spelling_is_preferred_and_otherwise_the_first() {
         let data = folders(&[("/d", &[("x.esp", 0), ("X.esp", 0), ("X.ESP", 0)])]);
         assert_eq!(data.find("X.esp").unwrap().name(), "X.esp");
         assert_eq!(data.find("x.EsP").unwrap().name(), "X.ESP");

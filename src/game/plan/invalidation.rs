@@ -27,13 +27,13 @@ mod tests {
     use crate::game::titles::title;
 
     #[test]
-    fn a_list_has_paths_in_any_case_and_with_either_slash() {
+    fn a_list_may_contain_any_case_and_either_slash() {
         let list = b"Textures\\A.dds\r\n\r\n  meshes/b.NIF \r\n..\\out.dds\n";
         assert_eq!(paths(list), ["textures/a.dds", "meshes/b.nif"]);
     }
 
     #[test]
-    fn the_games_that_read_a_list_take_the_one_that_is_named() {
+    fn only_games_that_use_invalidation_lists_read_the_setting() {
         let named = |id: &str, text: &str| {
             let mut inis = IniFiles::default();
             inis.push("Main.ini", Ini::parse(format!("[Archive]\n{text}").as_bytes()));

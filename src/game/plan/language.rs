@@ -39,7 +39,7 @@ mod tests {
     use super::{code, of_archive};
 
     #[test]
-    fn a_language_is_known_by_the_names_of_stores_and_of_ini_files() {
+    fn store_names_and_ini_codes_of_a_language_are_recognised() {
         for (name, expected) in
             [("GERMAN", "de"), ("de", "de"), ("en-US", "en"), (" English ", "en"), ("jp", "ja")]
         {
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_of_voices_has_its_language_in_its_name() {
+    fn the_language_of_a_voice_archive_is_read_from_its_name() {
         assert_eq!(of_archive("Mod - Voices_de.ba2"), Some("de"));
         assert_eq!(of_archive("Skyrim - VOICES_EN0.bsa"), Some("en"));
         assert_eq!(of_archive("Mod - Voices.ba2"), None);

@@ -75,7 +75,10 @@ fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<
         for master in &plugin.header.masters {
             let folded = crate::game::caseless::fold(master);
             if !exists.contains(folded.as_str()) && noted.insert(folded) {
-                let text = format!("{} needs it; the game stops or leaves that plugin", plugin.name);
+                let text = format!(
+                    "{0} needs this master, which is missing; the game stops or skips {0}",
+                    plugin.name
+                );
                 notes.push(PlanNote::new(crate::game::note::NoteCode::MasterMissing, master, text));
             }
         }
@@ -165,9 +168,9 @@ fn with_folders(
 ) -> Vec<OrderLayer> {
     let remark = match rule {
         LooseRule::Always => "",
-        LooseRule::Never => ", below archives: bInvalidateOlderFiles is off",
-        LooseRule::ByDate => ", of which a newer archive hides the older ones",
-        LooseRule::Below(_) => ", not enabled: the game looks below folders of sResourceDataDirsFinal alone",
+        LooseRule::Never => ", below the archives because bInvalidateOlderFiles is off",
+        LooseRule::ByDate => ", hidden by archives that are not older",
+        LooseRule::Below(_) => ", but only those below the folders in sResourceDataDirsFinal",
     };
     for folder in &mut folders {
         folder.why.push_str(remark);

@@ -22,7 +22,7 @@ mod tests {
     use super::below_data;
 
     #[test]
-    fn a_path_is_followed_below_the_data_folder_and_never_out_of_it() {
+    fn a_listed_path_never_leads_out_of_the_data_folder() {
         for (name, path) in [
             ("Mod.bsa", "Mod.bsa"),
             (".\\Mod.bsa", "Mod.bsa"),

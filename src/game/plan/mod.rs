@@ -1,6 +1,6 @@
 //! Plans what an installed game loads: plugins, the archives that they bring, and which layer wins.
 //!
-//! [`plan_game`] reads the disk. [`layers`] computes the plan from what was read.
+//! [`plan_game::plan_game`] reads the disk. [`layers`] computes the plan from what was read.
 
 mod active;
 mod archives;

@@ -45,7 +45,8 @@ pub fn plan_game(
     let mut order = plan_managed(disk, installation, overrides, &Managed::default())?;
     let data = disk.find_folder(&installation.folder, installation.title.data);
     if let Some(data) = data.filter(|data| disk.is_fuse(data)) {
-        let text = "a file system is mounted over it: what that shows is taken for the game's own files";
+        let text =
+            "a file system is mounted over this folder; bsafs treats what it shows as the game's own files";
         order.notes.push(PlanNote::new(NoteCode::DataMounted, data.to_string_lossy(), text));
     }
     Ok(order)
@@ -62,11 +63,11 @@ pub(crate) fn plan_managed(
     let found = disk.find(&installation.folder, title.data).filter(|found| disk.is_dir(&found.path));
     let Some(FoundPath { path: data, others }) = found else {
         let folder = installation.folder.display();
-        return Err(PlanError(format!("{folder}: {} has no folder {} there", title.name, title.data)));
+        return Err(PlanError(format!("{folder}: {} has no folder {} here", title.name, title.data)));
     };
     let mut reader = GameReader { disk, installation, managed, data, is_portable: false, notes: Vec::new() };
     for other in others {
-        let text = format!("the game sees {} in its place, and nothing of it", reader.data.display());
+        let text = format!("the game sees {} instead, and nothing in this folder", reader.data.display());
         reader.notes.push(PlanNote::new(NoteCode::FolderCase, other.to_string_lossy(), text));
     }
     reader.note_unreadable();
@@ -121,7 +122,7 @@ impl GameReader<'_> {
         let Some(prefix) = prefix else { return };
         if is_missing(my_games, title.my_games.plain) || is_missing(local, title.local.plain) {
             let text =
-                "you may not read it: settings and lists of plugins that the game has in it are left out";
+                "no permission to read it; the game's settings and lists of plugins in it are left out";
             let paths =
                 unreadable(self.disk, prefix).into_iter().map(|path| path.to_string_lossy().into_owned());
             self.notes.extend(paths.map(|path| PlanNote::new(NoteCode::FileUnreadable, path, text)));
@@ -147,7 +148,7 @@ impl GameReader<'_> {
         for path in paths {
             let Some(ini) = self.disk.ini(&path, &mut self.notes) else {
                 if !overrides.is_empty() {
-                    let text = "there is no such INI file";
+                    let text = "this INI file does not exist";
                     self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
                 }
                 continue;
@@ -175,10 +176,12 @@ impl GameReader<'_> {
             };
             let text = match (main.place, &self.installation.prefix) {
                 (IniPlace::MyGames, None) => {
-                    "no prefix of the game was found, name it with --prefix: the archives of the unchanged game are loaded"
+                    "no Wine prefix of the game was found, so its default archives are loaded; \
+                     name the prefix with --prefix"
                 }
                 _ => {
-                    "there is none, as before the first start of the game: the archives of the unchanged game are loaded"
+                    "the file does not exist, perhaps because the game was never started; \
+                     its default archives are loaded"
                 }
             };
             self.notes.push(PlanNote::new(NoteCode::NeverStarted, format!("no {name}"), text));
@@ -215,7 +218,7 @@ impl GameReader<'_> {
     fn note_sections(&mut self, label: &str, ini: &Ini) {
         for section in [self.title().lists.section, "General", "Game Files"] {
             if ini.is_repeated(section) {
-                let text = "the game reads the first of these sections alone";
+                let text = "the section occurs more than once; the game reads only the first";
                 self.notes.push(PlanNote::new(
                     NoteCode::IniSectionTwice,
                     format!("{label} [{section}]"),
@@ -257,7 +260,7 @@ impl GameReader<'_> {
         if let (Some(path), None) = (plugins, &bytes)
             && self.disk.metadata(path).is_err()
         {
-            let text = "there is no such list of plugins";
+            let text = "this list of plugins does not exist";
             self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
         }
         let plugins = bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default();
@@ -277,7 +280,7 @@ impl GameReader<'_> {
         let content = (!others.is_empty()).then(|| self.disk.list(first, &mut Vec::new()));
         for other in others {
             if Some(self.disk.list(&other, &mut self.notes)) != content {
-                let text = format!("it differs from {}, which is read", first.display());
+                let text = format!("it differs from {}, which the game reads", first.display());
                 self.notes.push(PlanNote::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
             }
         }
@@ -309,8 +312,10 @@ impl GameReader<'_> {
         if let Some(path) = my_games.and_then(|folder| self.disk.find_folder(folder, "Data")) {
             let mut folder = DataFolder::read(self.disk, &path, true, &mut self.notes);
             let main = &folders[0];
-            let text =
-                format!("the game reads it above {}; mods are best kept in one of them", main.path.display());
+            let text = format!(
+                "the game reads this folder above {}; keep mods in only one of them",
+                main.path.display()
+            );
             self.notes.push(PlanNote::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
             // The game ignores a plugin there unless its own data folder has a plugin of that name.
             let has = |name: &str| main.files.iter().any(|file| fold(&file.name) == fold(name));
@@ -347,7 +352,7 @@ impl GameReader<'_> {
         let paths = invalidation::paths(&list);
         if !paths.is_empty() {
             let text = format!(
-                "the game takes its {} paths out of all archives: loose files have them, or nothing",
+                "the game ignores the {} paths of this list in all archives and finds only loose files there",
                 paths.len()
             );
             self.notes.push(PlanNote::new(NoteCode::ArchiveInvalidation, path.to_string_lossy(), text));
@@ -375,7 +380,7 @@ fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut 
         if !title.versions.contains(&version) {
             let own: Vec<String> = title.versions.iter().map(ToString::to_string).collect();
             let text = format!(
-                "it is {version}, and {} has {}: the game may not load it",
+                "it is {version}, but {} uses {}; the game may not load it",
                 title.name,
                 own.join(" or ")
             );

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn times_order_the_old_games_and_equal_times_go_backwards_by_name() {
+    fn old_games_order_plugins_by_time_then_backwards_by_name() {
         let plugins = [
             plugin("c.esp", 2, &[]),
             plugin("B.esp", 2, &[]),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn masters_come_first_where_the_list_has_them_behind_others_but_not_in_the_remaster() {
+    fn masters_load_before_other_plugins_except_in_the_remaster() {
         let plugins = [plugin("a.esp", 0, &[]), plugin("m.esm", 0, &[]), plugin("E.esm", 0, &[])];
         let list = ["a.esp", "m.esm"];
         assert_eq!(ordered("skyrimse", &["e.ESM", "gone.esm"], &list, &plugins), ["E.esm", "m.esm", "a.esp"]);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_listed_behind_a_master_that_needs_it_is_moved_before_it() {
+    fn a_plugin_is_moved_before_a_master_that_needs_it() {
         let plugins = [
             plugin("a.esm", 0, &["b.esm", "x.esp"]),
             plugin("b.esm", 0, &["C.esm"]),
@@ -173,19 +173,19 @@ mod tests {
     }
 
     #[test]
-    fn masters_that_need_each_other_end_the_search() {
+    fn masters_that_need_each_other_cause_no_endless_loop() {
         let plugins = [plugin("a.esm", 0, &["b.esm", "a.esm"]), plugin("b.esm", 0, &["a.esm"])];
         assert_eq!(ordered("skyrimse", &[], &["a.esm", "b.esm"], &plugins), ["b.esm", "a.esm"]);
     }
 
     #[test]
-    fn a_name_that_is_listed_twice_loads_where_it_is_listed_last() {
+    fn a_plugin_that_is_listed_twice_loads_at_its_last_position() {
         let plugins = [plugin("a.esp", 0, &[]), plugin("b.esp", 0, &[])];
         assert_eq!(ordered("skyrimse", &[], &["a.esp", "b.esp", "A.esp"], &plugins), ["b.esp", "a.esp"]);
     }
 
     #[test]
-    fn blueprints_load_last_and_only_other_blueprints_move_them() {
+    fn blueprints_load_last_and_are_ordered_only_among_themselves() {
         let plugins = [
             plugin("a.esm", 0, &["BlueprintA.esm"]),
             plugin("BlueprintA.esm", 0, &["BlueprintB.esm"]),
@@ -196,11 +196,15 @@ mod tests {
         assert_eq!(ordered("starfield", &["BlueprintA.esm"], &[], &plugins), expected);
         let plugins = [plugin("BlueprintC.esm", 0, &[]), plugin("BlueprintD.esm", 1, &[])];
         let order = ordered("starfield", &["BlueprintD.esm"], &["BlueprintC.esm"], &plugins);
-        assert_eq!(order, ["BlueprintD.esm", "BlueprintC.esm"], "early among blueprints");
+        assert_eq!(
+            order,
+            ["BlueprintD.esm", "BlueprintC.esm"],
+            "an early blueprint must load before other blueprints"
+        );
     }
 
     #[test]
-    fn a_long_chain_of_masters_costs_little() {
+    fn a_long_chain_of_masters_is_ordered_quickly() {
         let name = |n: usize| format!("{n}.esm");
         let plugins: Vec<_> = (0..50_000).map(|n| plugin(&name(n), 0, &[&name(n + 1)])).collect();
         let list: Vec<_> = (0..50_000).map(name).collect();

@@ -1,9 +1,8 @@
 //! The order in which Fallout: New Vegas searches its archives.
 //!
-//! The game searches its list from the front. It appends an archive of the base game at the end,
-//! and inserts any other before the first archive of a lower rank, or at the front if there is
-//! none. So mods come before the official add-ons, and these before the base game. Among equals,
-//! the archive loaded first comes first.
+//! The game searches its list from the front. It appends an archive of the base game at the end, and inserts
+//! any other before the first archive of a lower rank, or at the front if there is none. So mods come before
+//! the official add-ons, and these before the base game. Among equals, the archive loaded first comes first.
 
 /// Parts of the names of official archives, case-sensitive, by rank.
 const OFFICIAL: [&str; 6] = ["Fallo", "DeadM", "Hones", "Lones", "OldWo", "Updat"];
@@ -65,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn mods_come_before_add_ons_and_these_before_the_base_game() {
+    fn mods_are_searched_before_add_ons_and_add_ons_before_the_base_game() {
         let loaded = [
             "Fallout - Textures.bsa",
             "Fallout - Meshes.bsa",
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_count_in_their_case_and_without_official_archives_the_last_is_first() {
+    fn only_exact_case_marks_official_archives_and_others_search_last_first() {
         assert_eq!(order(&["Fallout - A.bsa", "fallout - b.bsa"]), ["fallout - b.bsa", "Fallout - A.bsa"]);
         assert_eq!(order(&["A.bsa", "B.bsa"]), ["B.bsa", "A.bsa"]);
     }

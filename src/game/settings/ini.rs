@@ -1,9 +1,8 @@
 //! INI files, parsed like Windows' `GetPrivateProfileString`.
 //!
-//! A section begins with `[` and ends at the last `]` of its line. Sections and keys are
-//! case-insensitive. If a section name occurs twice, only the first section is searched, and in it
-//! the first key of a name. There are no comments: a line that begins with `;` or `#` is an
-//! ordinary key that is never looked up.
+//! A section begins with `[` and ends at the last `]` of its line. Sections and keys are case-insensitive. If
+//! a section name occurs twice, only the first section is searched, and in it the first key of a name. There
+//! are no comments: a line that begins with `;` or `#` is an ordinary key that is never looked up.
 
 use std::collections::HashSet;
 

@@ -37,14 +37,14 @@ mod tests {
     use super::{decode_ini, decode_list, lines};
 
     #[test]
-    fn a_mark_decides_the_encoding_of_an_ini_file() {
+    fn a_byte_order_mark_selects_the_encoding_of_an_ini_file() {
         assert_eq!(decode_ini(b"gr\xf6\xdfe"), "größe");
         assert_eq!(decode_ini(b"\xef\xbb\xbfgr\xc3\xb6\xc3\x9fe"), "größe");
         assert_eq!(decode_ini(b"\xff\xfea\0\xf6\0"), "aö");
     }
 
     #[test]
-    fn a_mark_spoils_the_first_line_of_a_list_and_no_other() {
+    fn a_byte_order_mark_spoils_only_the_first_line_of_a_list() {
         assert_eq!(
             lines(&decode_list(b"\xef\xbb\xbf# x\r\nA.esp\r\n\r\n#B.esp\r\n")).collect::<Vec<_>>(),
             ["A.esp"]

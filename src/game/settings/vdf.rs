@@ -30,10 +30,10 @@ pub fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Resul
             Token::Open if has_key => has_key = false,
             Token::Close if !has_key && keys.pop().is_some() => {}
             Token::Open => return Err("a brace opens without a key".to_owned()),
-            Token::Close => return Err("a brace closes that did not open".to_owned()),
+            Token::Close => return Err("a closing brace has no opening brace".to_owned()),
         }
     }
-    if keys.is_empty() { Ok(()) } else { Err("it ends before its last brace".to_owned()) }
+    if keys.is_empty() { Ok(()) } else { Err("the last brace is not closed".to_owned()) }
 }
 
 enum Token {
@@ -57,7 +57,7 @@ impl Tokens<'_> {
                 }
                 // A condition after a value: `[$WIN32]`.
                 '[' => {
-                    let (_, rest) = self.rest.split_once(']').ok_or("a condition does not end")?;
+                    let (_, rest) = self.rest.split_once(']').ok_or("a condition is not closed")?;
                     self.rest = rest;
                 }
                 '{' | '}' => {
@@ -94,6 +94,6 @@ impl Tokens<'_> {
                 letter => text.push(letter),
             }
         }
-        Err("a quote does not end".to_owned())
+        Err("a quote is not closed".to_owned())
     }
 }

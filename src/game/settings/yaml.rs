@@ -7,8 +7,7 @@ const DEPTH_MAX: usize = 32;
 
 /// A node that has begun but not ended.
 enum Open {
-    /// If `awaits_value` is set, the last key waits for its value. Otherwise the next node is a
-    /// key.
+    /// If `awaits_value` is set, the last key waits for its value. Otherwise the next node is a key.
     Mapping {
         awaits_value: bool,
     },
