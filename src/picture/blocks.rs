@@ -52,8 +52,7 @@ impl Blocks {
         }
     }
 
-    /// Decodes a block to red, green, blue and alpha, rows from the top. Signed values are mapped
-    /// to 0..1.
+    /// Decodes a block to red, green, blue and alpha, rows from the top. Signed values are mapped to 0..1.
     pub(super) fn decode(self, block: &[u8]) -> [[f32; 4]; SIDE * SIDE] {
         match self {
             Self::Bc1 => bytes(|out| bcdec_rs::bc1(block, out, 16)),
@@ -79,8 +78,7 @@ impl Blocks {
     }
 }
 
-/// Computes the third axis of a direction, whose length is 1. All axes are mapped from -1..1 to
-/// 0..1.
+/// Computes the third axis of a direction, whose length is 1. All axes are mapped from -1..1 to 0..1.
 pub(super) fn with_z([x, y, _, alpha]: [f32; 4]) -> [f32; 4] {
     let (from_x, from_y) = (x * 2.0 - 1.0, y * 2.0 - 1.0);
     let z = (1.0 - from_x * from_x - from_y * from_y).max(0.0).sqrt();
@@ -132,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_one_colour_are_that_colour() {
+    fn a_block_of_one_colour_decodes_to_that_colour() {
         // Both endpoints are red (five bits), all indices are 0.
         let red = [0x00, 0xF8, 0x00, 0xF8, 0, 0, 0, 0];
         assert_eq!(colour(Blocks::Bc1, &red), [255, 0, 0, 255]);
@@ -148,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cutout_has_transparent_pixels() {
+    fn a_bc1_cutout_has_transparent_pixels() {
         // The first endpoint is not the larger one, so index 3 means transparent.
         assert_eq!(colour(Blocks::Bc1, &[0, 0, 0xFF, 0xFF, 255, 255, 255, 255]), [0; 4]);
     }
 
     #[test]
-    fn a_normal_map_of_two_channels_has_its_third() {
+    fn the_third_channel_of_a_normal_map_is_computed() {
         let axis = |value: u8| [value, value, 0, 0, 0, 0, 0, 0];
         assert_eq!(colour(Blocks::Bc5(false), &[axis(128), axis(128)].concat()), [128, 128, 255, 255]);
         assert_eq!(colour(Blocks::Bc5(true), &[axis(0), axis(0)].concat()), [128, 128, 255, 255]);
@@ -164,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn light_beyond_white_is_mapped_to_what_a_screen_shows() {
+    fn light_brighter_than_white_is_mapped_to_screen_values() {
         // Mode 11: endpoints of ten bits. 495 becomes the half float 0x3C00, which is 1.
         let block = |value| {
             fields(&[(3, 5), (value, 10), (value, 10), (value, 10), (value, 10), (value, 10), (value, 10)])

@@ -148,8 +148,7 @@ impl Channel {
     }
 }
 
-/// The type of a `FLOAT` channel with this many bits. No float has fewer than 10; such a channel is
-/// unsigned.
+/// The type of a `FLOAT` channel with this many bits. No float has fewer than 10; such a channel is unsigned.
 fn float(bits: u32) -> Number {
     match bits {
         32 => Number::Float(8),
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_every_format_in_the_table_states_as_many_bytes_as_its_pixels_have() {
+    fn the_byte_count_in_each_format_name_matches_the_table() {
         use crate::texture::pixel_format::{TexelLayout, pixel_format};
 
         let mut named = 0;
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_in_the_order_of_the_name_from_the_lowest_bit() {
+    fn channels_follow_the_format_name_from_the_lowest_bit() {
         assert_eq!(pixel("R8G8B8A8_UNORM_SRGB", &[255, 0, 51, 102]), [1.0, 0.0, 0.2, 0.4]);
         assert_eq!(pixel("B8G8R8A8_UNORM", &[255, 0, 51, 102]), [0.2, 0.0, 1.0, 0.4]);
         assert_eq!(pixel("B8G8R8X8_UNORM", &[255, 0, 51, 102]), [0.2, 0.0, 1.0, 1.0]);
@@ -225,19 +224,23 @@ mod tests {
         assert_eq!(pixel("B5G5R5A1_UNORM", &0x83E0_u16.to_le_bytes()), [0.0, 1.0, 0.0, 1.0]);
         assert_eq!(pixel("R10G10B10A2_UNORM", &0xC000_03FF_u32.to_le_bytes()), [1.0, 0.0, 0.0, 1.0]);
         assert_eq!(pixel("D24_UNORM_S8_UINT", &[255, 255, 255, 9]), [1.0; 4]);
-        assert_eq!(pixel("A8_UNORM", &[51]), [0.2, 0.2, 0.2, 1.0], "alpha alone is a grey");
-        assert_eq!(pixel("R16_UNORM", &[255, 255]), [1.0; 4], "one channel is a grey");
+        assert_eq!(
+            pixel("A8_UNORM", &[51]),
+            [0.2, 0.2, 0.2, 1.0],
+            "a lone alpha channel must be shown as grey"
+        );
+        assert_eq!(pixel("R16_UNORM", &[255, 255]), [1.0; 4], "a single channel must be shown as grey");
         assert_eq!(pixel("R8G8_UNORM", &[255, 51]), [1.0, 0.2, 0.0, 1.0]);
     }
 
     #[test]
-    fn signed_values_are_moved_and_the_lowest_is_as_low_as_the_next() {
+    fn signed_values_are_mapped_to_zero_to_one() {
         assert_eq!(pixel("R8G8B8A8_SNORM", &[127, 0, 0x81, 0x80]), [1.0, 0.5, 0.0, 0.0]);
         assert_eq!(pixel("R16G16_SNORM", &[0xFF, 0x7F, 0, 0x80]), [1.0, 0.0, 0.0, 1.0]);
     }
 
     #[test]
-    fn floats_of_all_widths_are_those_of_their_definition() {
+    fn floats_of_all_widths_decode_to_their_values() {
         assert_eq!(pixel("R32_FLOAT", &0.5_f32.to_le_bytes())[0], 0.5);
         let half = |bits: u16| pixel("R16_FLOAT", &bits.to_le_bytes())[0];
         assert_eq!(
@@ -248,8 +251,7 @@ mod tests {
         // 1.0 has exponent 15 in each: red at bit 0, green at 11, blue at 22.
         let word = 15_u32 << 6 | 15 << 17 | 15 << 27;
         assert_eq!(pixel("R11G11B10_FLOAT", &word.to_le_bytes()), [1.0; 4]);
-        // Three bits of exponent have bias 3, four have bias 7. The largest exponent is an ordinary
-        // number.
+        // Three bits of exponent have bias 3, four have bias 7. The largest exponent is an ordinary number.
         assert_eq!(pixel("R10G10B10_7E3_A2_FLOAT", &(7_u32 << 7).to_le_bytes()), [16.0, 0.0, 0.0, 0.0]);
         assert_eq!(pixel("R10G10B10_6E4_A2_FLOAT", &(15_u32 << 6).to_le_bytes())[0], 256.0);
         let biased = 384_u32 | 894 << 10 | 0xC000_0000;
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_are_channels_and_luminance_is_a_grey() {
+    fn channel_masks_are_applied_and_luminance_is_grey() {
         let masks = |masks, is_luminance| Masks { bytes: 3, masks, is_luminance, is_signed: false };
         let rgb = Channels::masked(&masks([0xFF, 0xFF00, 0xFF_0000, 0], false));
         assert_eq!((rgb.pixel(&[255, 51, 0]), rgb.transfer()), ([1.0, 0.2, 0.0, 1.0], Transfer::Encoded));
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_another_make_have_no_channels() {
+    fn unsupported_format_names_have_no_channels() {
         for name in [
             "",
             "NV12",

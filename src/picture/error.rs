@@ -29,22 +29,20 @@ pub enum PictureError {
 impl fmt::Display for PictureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) => write!(f, "cannot read it: {error}"),
+            Self::Io(error) => write!(f, "cannot be read: {error}"),
             Self::Header(error) => error.fmt(f),
             Self::Format(name) => write!(f, "the pixel format {name} is not supported"),
             Self::CutOff { len, needed } => write!(
                 f,
-                "cut off: it has {len} bytes and needs {needed}; if it was copied or extracted, do that again"
+                "cut off: it has {len} bytes and needs {needed}; if it is a copy, copy or extract it again"
             ),
-            Self::Tiled(mode) => write!(
-                f,
-                "its texels are tiled for a console (tile mode {mode}) in a way that is not known; `bsafs mount \
-                 --textures=dds` shows those that are"
-            ),
+            Self::Tiled(mode) => {
+                write!(f, "its texels are tiled for a console in an unsupported way (tile mode {mode})")
+            }
             Self::TooLong(len) => write!(
                 f,
-                "its texels are tiled for a console and too long to rearrange ({len} bytes); `bsafs mount \
-                 --textures=dds` shows them in rows"
+                "too many bytes of texels that are tiled for a console ({len}); mount the archive with \
+                 --textures=dds to convert them"
             ),
         }
     }

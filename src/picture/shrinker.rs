@@ -115,14 +115,14 @@ mod tests {
     const WHITE: [f32; 4] = [1.0; 4];
 
     #[test]
-    fn a_picture_of_its_own_size_stays_as_it_is() {
-        let made =
-            smaller(&[&[BLACK, WHITE], &[[0.2, 0.4, 0.6, 1.0], BLACK]], (2, 2), Transfer::Encoded, false);
+    fn a_picture_scaled_to_its_own_size_does_not_change() {
+        let rows: [&[[f32; 4]]; 2] = [&[BLACK, WHITE], &[[0.2, 0.4, 0.6, 1.0], BLACK]];
+        let made = smaller(&rows, (2, 2), Transfer::Encoded, false);
         assert_eq!(made, [[0, 0, 0, 255], [255; 4], [51, 102, 153, 255], [0, 0, 0, 255]]);
     }
 
     #[test]
-    fn pixels_count_by_the_area_that_they_share() {
+    fn pixels_are_weighted_by_the_area_that_they_cover() {
         // Three pixels become two: the middle one is in both halves.
         let made = smaller(&[&[BLACK, WHITE, WHITE]], (2, 1), Transfer::Plain, false);
         assert_eq!(made, [[85, 85, 85, 255], [255; 4]]);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_every_pixel_add_up_to_it() {
+    fn the_shares_of_every_pixel_add_up_to_one() {
         for (from, to) in [(1, 1), (7, 3), (1000, 7), (16_384, 4096), (16_383, 256), (300, 299)] {
             let mut sums = vec![0.0; to as usize];
             for (to, share) in (0..from).flat_map(|nth| shares(nth, from, to)).filter(|it| it.1 > 0.0) {
@@ -144,27 +144,27 @@ mod tests {
     }
 
     #[test]
-    fn gloss_in_alpha_makes_no_texture_invisible() {
+    fn gloss_in_alpha_does_not_make_a_texture_invisible() {
         let made = smaller(&[&[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.1]]], (2, 1), Transfer::Plain, false);
         assert_eq!(made, [[255, 0, 0, 255], [0, 255, 0, 255]]);
     }
 
     #[test]
-    fn a_shape_that_is_in_alpha_alone_is_shown() {
+    fn a_shape_that_exists_only_in_alpha_is_shown() {
         let made = smaller(&[&[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.4]]], (2, 1), Transfer::Plain, false);
         assert_eq!(made, [[255, 255, 255, 0], [255, 255, 255, 102]]);
         let same = [[1.0, 1.0, 1.0, 0.0]; 2];
-        assert_eq!(smaller(&[&same], (2, 1), Transfer::Plain, false), [[255; 4]; 2], "nothing would be seen");
+        assert_eq!(
+            smaller(&[&same], (2, 1), Transfer::Plain, false),
+            [[255; 4]; 2],
+            "the picture must not become invisible"
+        );
     }
 
     #[test]
     fn transparent_pixels_of_a_cutout_do_not_darken_its_edge() {
-        let made = smaller(
-            &[&[[1.0, 0.0, 0.0, 1.0], [0.0; 4], [0.0; 4], [0.0; 4]]],
-            (2, 1),
-            Transfer::Encoded,
-            true,
-        );
+        let row = [[1.0, 0.0, 0.0, 1.0], [0.0; 4], [0.0; 4], [0.0; 4]];
+        let made = smaller(&[&row], (2, 1), Transfer::Encoded, true);
         assert_eq!(made, [[255, 0, 0, 128], [0; 4]]);
     }
 }

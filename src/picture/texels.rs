@@ -50,8 +50,7 @@ impl Texels {
         }
     }
 
-    /// Whether transparent pixels have no colour. In BC1, alpha is a single bit, so it can only be
-    /// opacity.
+    /// Whether transparent pixels have no colour. In BC1, alpha is a single bit, so it can only be opacity.
     pub(super) fn has_cutouts(&self) -> bool {
         *self == Self::Blocks(Blocks::Bc1)
     }

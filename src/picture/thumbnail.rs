@@ -1,5 +1,4 @@
-//! Makes the thumbnail of a texture file. However large the file is, only its header and one mip
-//! are read.
+//! Makes the thumbnail of a texture file. However large the file is, only its header and one mip are read.
 
 use std::io::{Cursor, Read, Seek, SeekFrom};
 
@@ -54,8 +53,7 @@ pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, Pict
     decode(file, &texels, header.mip_sides(mip), size, (row_len, rows))
 }
 
-/// The mip to shrink: the smallest whose longest side has at least `size` pixels, otherwise the
-/// largest.
+/// The mip to shrink: the smallest whose longest side has at least `size` pixels, otherwise the largest.
 fn needed_mip(header: &FileHeader, size: u32) -> u32 {
     let is_enough = |mip: &u32| {
         let (width, height) = header.mip_sides(*mip);
@@ -82,8 +80,8 @@ fn decode(
         true => ((side * size + longest / 2) / longest).max(1),
         false => side,
     };
-    let mut area =
-        Shrinker::new((width, height), (to(width), to(height)), texels.transfer(), texels.has_cutouts());
+    let shrunk = (to(width), to(height));
+    let mut area = Shrinker::new((width, height), shrunk, texels.transfer(), texels.has_cutouts());
     let mut pixels = vec![vec![[0.0; 4]; width as usize]; texels.rows()];
     let rows_at_once = (PIECE / row_len).clamp(1, u64::from(rows));
     let mut piece = vec![0; (row_len * rows_at_once) as usize];
@@ -113,8 +111,7 @@ fn in_rows(
     let tiled_len = len.saturating_sub(header.len);
     let surface = match tile_mode {
         tiling::THIN_1D => Some(Surface::with_tiled_len(&texture, tiled_len).ok_or_else(unknown)?),
-        // A GPU stores the faces of a cube within each mip, but a DDS file stores the mips within
-        // each face.
+        // A GPU stores the faces of a cube within each mip, but a DDS file stores the mips within each face.
         tiling::LINEAR if texture.cube && texture.mips > 1 => return Err(unknown()),
         // If the length differs, the guess about some field of the header is wrong.
         tiling::LINEAR if texture.texel_bytes() == Some(tiled_len) => None,

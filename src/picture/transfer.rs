@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 /// What the colour values of a pixel mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transfer {
-    /// sRGB from 0 to 1. Formats without `_SRGB` hold it too: games convert such textures
-    /// themselves.
+    /// sRGB from 0 to 1. Formats without `_SRGB` hold it too: games convert such textures themselves.
     Encoded,
     /// Linear values from 0 to 1 that are not colours, such as directions and heights. They are
     /// shown unchanged.
@@ -60,27 +59,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_comes_back_as_it_was() {
+    fn every_byte_survives_the_conversion_to_light_and_back() {
         for byte in 0..=u8::MAX {
             for transfer in [Transfer::Encoded, Transfer::Plain] {
-                assert_eq!(
-                    transfer.shown(transfer.average_of(f32::from(byte) / 255.0)),
-                    byte,
-                    "{transfer:?}"
-                );
+                let average = transfer.average_of(f32::from(byte) / 255.0);
+                assert_eq!(transfer.shown(average), byte, "{transfer:?}");
             }
         }
     }
 
     #[test]
-    fn black_and_white_average_to_the_grey_that_emits_half_the_light() {
+    fn the_average_of_black_and_white_is_the_grey_with_half_the_light() {
         assert_eq!(Transfer::Encoded.shown(0.5), 188);
         assert_eq!(Transfer::Plain.shown(0.5), 128);
         assert_eq!(Transfer::Unbounded.shown(1.0), 188);
     }
 
     #[test]
-    fn what_is_no_number_or_infinite_is_shown_as_black_and_nearly_white() {
+    fn nan_is_shown_as_black_and_infinity_as_white() {
         for transfer in [Transfer::Encoded, Transfer::Plain, Transfer::Unbounded] {
             assert_eq!(transfer.shown(transfer.average_of(f32::NAN)), 0, "{transfer:?}");
             assert_eq!(transfer.shown(transfer.average_of(f32::NEG_INFINITY)), 0, "{transfer:?}");
