@@ -15,8 +15,7 @@ use rustix::fs::{Mode, OFlags};
 /// Maximum number of links that the system follows on the way to a file.
 const LINKS_MAX: u32 = 40;
 
-/// The folder that the mount of this process covers; empty until it is about to be mounted. Clones
-/// share it.
+/// The folder that the mount of this process covers; empty until it is about to be mounted. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Covered(Arc<OnceLock<CoveredFolder>>);
 
@@ -96,9 +95,8 @@ pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
     covered.beneath(&resolve_links(link, |_, _| {}))
 }
 
-/// Follows the links on the way to an absolute path, but does not enter the mount. Calls `visit`
-/// with each folder on the way and the name that is looked up in it, even if the name does not
-/// exist.
+/// Follows the links on the way to an absolute path, but does not enter the mount. Calls `visit` with each
+/// folder on the way and the name that is looked up in it, even if the name does not exist.
 pub fn resolve_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
     LinkWalk::default().follow(path, &mut visit)
 }
@@ -184,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_below_the_mountpoint_is_opened_beneath_its_descriptor() {
+    fn paths_below_a_covered_folder_are_opened_through_its_descriptor() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("sub")).unwrap();
         std::fs::write(dir.path().join("sub/x"), "x").unwrap();
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_name_by_name_and_a_circle_ends() {
+    fn links_are_followed_one_by_one_and_a_loop_ends() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().canonicalize().unwrap();
         std::fs::create_dir_all(dir.join("real/sub")).unwrap();

@@ -17,8 +17,7 @@ pub struct MountEntry {
     pub device: String,
     /// The folder that the mount is on.
     pub mountpoint: PathBuf,
-    /// Whether the mount shows its file system from the root on. A bind mount may show a folder in
-    /// it.
+    /// Whether the mount shows its file system from the root on. A bind mount may show a folder in it.
     pub is_whole: bool,
     /// The type of the file system.
     pub kind: String,
@@ -45,8 +44,7 @@ impl MountEntry {
     }
 }
 
-/// All mounts in the order of the table, which is the order of mounting. Empty if the table cannot
-/// be read.
+/// All mounts in the order of the table, which is the order of mounting. Empty if the table cannot be read.
 pub fn mounts() -> Vec<MountEntry> {
     parse(&std::fs::read("/proc/self/mountinfo").unwrap_or_default())
 }
@@ -142,8 +140,9 @@ mod tests {
 
     #[test]
     fn a_mountpoint_with_spaces_is_unescaped() {
-        let text = br"36 25 0:51 / /home/me/Skyrim\040-\040Textures0 ro,nosuid shared:1 - fuse.bsafs /a\040b ro,user_id=7,group_id=8";
-        let mounted = line(text).expect("a line");
+        let text = b"36 25 0:51 / /home/me/Skyrim\\040-\\040Textures0 ro,nosuid shared:1 \
+                     - fuse.bsafs /a\\040b ro,user_id=7,group_id=8";
+        let mounted = line(text).expect("the line was not parsed");
         assert_eq!(mounted.device, "0:51");
         assert_eq!(mounted.mountpoint.as_os_str().as_bytes(), b"/home/me/Skyrim - Textures0");
         assert!(mounted.is_bsafs() && mounted.is_whole && mounted.owner == Some((7, 8)));
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_is_found_whatever_bytes_are_in_its_path_and_in_those_of_others() {
+    fn mounts_with_non_utf_8_paths_are_found() {
         let table = b"29 1 0:1 / /x\xff rw shared:7 - fuse.sshfs a:/ rw\n\
             30 1 0:2 / /a\\040b\\134\\012c\xfe rw - fuse.bsafs x rw\n\
             31 1 0:3 / /disk rw - ext4 /dev/sda rw\n32 1 0:4 / /blk rw - fuseblk /dev/sdb rw\n";

@@ -77,12 +77,13 @@ mod tests {
     use super::*;
 
     fn shell(script: &str, limit: Duration) -> Option<Output> {
-        output_within(Command::new("sh").args(["-c", script]), limit).expect("started")
+        output_within(Command::new("sh").args(["-c", script]), limit).expect("cannot start sh")
     }
 
     #[test]
-    fn what_ends_in_time_is_collected_and_what_does_not_is_left() {
-        let output = shell("echo out; echo err >&2; exit 3", Duration::from_secs(60)).expect("in time");
+    fn a_process_is_waited_for_until_its_time_limit() {
+        let output =
+            shell("echo out; echo err >&2; exit 3", Duration::from_secs(60)).expect("sh did not end in time");
         assert_eq!(
             (output.status.code(), &*output.stdout, &*output.stderr),
             (Some(3), &b"out\n"[..], &b"err\n"[..])
@@ -93,8 +94,9 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_pipe_holds_is_read() {
-        let output = shell("head -c 300000 /dev/zero", Duration::from_secs(60)).expect("in time");
+    fn output_larger_than_a_pipe_is_read_completely() {
+        let output =
+            shell("head -c 300000 /dev/zero", Duration::from_secs(60)).expect("sh did not end in time");
         assert_eq!(output.stdout.len(), 300_000);
     }
 }

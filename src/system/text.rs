@@ -26,7 +26,7 @@ pub(crate) fn reason_not_made(path: &Path, error: &io::Error) -> String {
     match (missing_parent(path), error.kind()) {
         (Some(missing), io::ErrorKind::NotFound) => missing,
         (_, io::ErrorKind::PermissionDenied) => "permission denied".to_owned(),
-        (_, io::ErrorKind::AlreadyExists) => "something else has its name".to_owned(),
+        (_, io::ErrorKind::AlreadyExists) => "a file or folder of this name already exists".to_owned(),
         _ => error.to_string(),
     }
 }
@@ -35,5 +35,5 @@ pub(crate) fn reason_not_made(path: &Path, error: &io::Error) -> String {
 pub(crate) fn missing_parent(path: &Path) -> Option<String> {
     let absolute = std::path::absolute(path).ok()?;
     let missing = absolute.ancestors().skip(1).take_while(|folder| !folder.exists()).last()?;
-    Some(format!("there is no folder {}", missing.display()))
+    Some(format!("the folder {} does not exist", missing.display()))
 }
