@@ -67,10 +67,9 @@ impl Texture {
         }
     }
 
-    /// Builds the header that most programs read, including older ones. Block formats of one and
-    /// two channels get the codes `ATI1` and `ATI2` of their inventor. sRGB formats and typeless
-    /// block formats are declared as plain ones. The texels stay the same. Other formats get
-    /// [`Texture::header`].
+    /// Builds the header that most programs read, including older ones. Block formats of one and two channels
+    /// get the codes `ATI1` and `ATI2` of their inventor. sRGB formats and typeless block formats are
+    /// declared as plain ones. The texels stay the same. Other formats get [`Texture::header`].
     pub fn compatible_header(&self) -> Vec<u8> {
         let plain = self.plain();
         match (plain.format, plain.pixels()) {
@@ -104,8 +103,7 @@ impl Texture {
         header
     }
 
-    /// Builds the 128 bytes that every header begins with. `format` is flags, FourCC, bits and
-    /// masks.
+    /// Builds the 128 bytes that every header begins with. `format` is flags, FourCC, bits and masks.
     fn base(&self, pixels: &HeaderFields, format: (u32, [u8; 4], u32, [u32; 4])) -> Vec<u8> {
         let HeaderFields { pitch, pitch_flag, .. } = *pixels;
         let (pixel_flags, code, bits, masks) = format;
@@ -126,16 +124,14 @@ impl Texture {
         header
     }
 
-    /// Whether DirectXTex would write this texture. It must know the format and allow it in this
-    /// size.
+    /// Whether DirectXTex would write this texture. It must know the format and allow it in this size.
     pub fn is_known(&self) -> bool {
         self.known().is_some()
     }
 
     /// Length of the texels of all faces and mips in bytes, as all known packers compute it.
     ///
-    /// 0 mips count as 1. `None` for formats that DirectXTex refuses and for video with several
-    /// planes.
+    /// 0 mips count as 1. `None` for formats that DirectXTex refuses and for video with several planes.
     pub fn texel_bytes(&self) -> Option<u64> {
         let layout = pixel_format(self.format)?.layout;
         let mut total = 0u64;

@@ -89,10 +89,10 @@ pub enum HeaderError {
 impl std::fmt::Display for HeaderError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NotTexture => f.write_str("no texture: it begins neither as a DDS file nor as a GNF file"),
+            Self::NotTexture => f.write_str("not a texture: neither a DDS nor a GNF file"),
             Self::Short => f.write_str("cut off: it ends within the header"),
             Self::Field(name, at, value) => {
-                write!(f, "damaged header: {name} at offset {at} is {value:#x}, which no texture has")
+                write!(f, "damaged header: {name} at offset {at} has the invalid value {value:#x}")
             }
             Self::FourCc(code) => write!(f, "the pixel format \"{}\" is not supported", code.escape_ascii()),
             Self::Unknown(value) => write!(f, "the pixel format {value} is unknown"),
@@ -249,13 +249,17 @@ fn format_of(code: [u8; 4]) -> Option<u8> {
         b"BC7U" | b"BC7L" => Some(98),
         _ => None,
     };
-    let is_stated = |value: &u8| matches!(pixel_format(*value).map(|it| it.legacy), Some(Legacy::Code(stated)) if stated == code);
+    let is_stated = |value: &u8| {
+        let legacy = pixel_format(*value).map(|it| it.legacy);
+        matches!(legacy, Some(Legacy::Code(stated)) if stated == code)
+    };
     other.or_else(|| (0..=u8::MAX).find(is_stated))
 }
 
 /// Parses the masks of a header without a FourCC.
 fn masks(bytes: &[u8], flags: u32) -> Result<Masks, HeaderError> {
-    let bits = require("the bits of a pixel", 88, word(bytes, 88)?, |it| matches!(it, 8 | 16 | 24 | 32))?;
+    let bits =
+        require("the number of bits per pixel", 88, word(bytes, 88)?, |it| matches!(it, 8 | 16 | 24 | 32))?;
     let mut masks = [word(bytes, 92)?, word(bytes, 96)?, word(bytes, 100)?, word(bytes, 104)?];
     let is_luminance = flags & PIXELS_LUMINANCE != 0;
     let is_signed = flags & PIXELS_SIGNED != 0;

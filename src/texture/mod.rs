@@ -1,9 +1,8 @@
 //! Textures: the headers that archives leave out, and the tiling of consoles' GPUs.
 //!
-//! For a texture, a BA2 stores only the size, the number of mips and a DXGI format number. Games
-//! and tools expect a file that begins with a header. It is computed from the one table of pixel
-//! formats (`pixel_format.rs`). `file_header.rs` parses such headers, and those that other programs
-//! write.
+//! For a texture, a BA2 stores only the size, the number of mips and a DXGI format number. Games and tools
+//! expect a file that begins with a header. It is computed from the one table of pixel formats
+//! (`pixel_format.rs`). `file_header.rs` parses such headers, and those that other programs write.
 
 pub mod dds;
 pub mod file_header;

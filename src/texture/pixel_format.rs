@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_table_is_found_by_its_value() {
+    fn every_pixel_format_is_found_by_its_value() {
         for row in PIXEL_FORMATS {
             assert_eq!(
                 pixel_format(row.value).map(|found| found.name),

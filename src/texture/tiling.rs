@@ -65,7 +65,7 @@ pub struct WrongLength;
 
 impl std::fmt::Display for WrongLength {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a texture's data is not as long as its shape")
+        f.write_str("the length of a texture's data does not match its size and format")
     }
 }
 

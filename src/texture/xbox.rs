@@ -1,11 +1,9 @@
-//! Textures of the Xbox One. Their texels are tiled for its GPU, so a PC's DDS header would be
-//! wrong.
+//! Textures of the Xbox One. Their texels are tiled for its GPU, so a PC's DDS header would be wrong.
 //!
-//! Microsoft's tools have a DDS variant for them, which DirectXTex's Xbox part reads and writes. It
-//! has the FourCC `XBOX` for every format, the DX10 extension, and four more words. BSA_Browser
-//! writes this variant too, but keeps the PC's pixel format unless it is a block format. Readers of
-//! the `XBOX` variant reject that. No archive with such textures was at hand \[unverified\].
-//! (FORMATS.md section 7.)
+//! Microsoft's tools have a DDS variant for them, which DirectXTex's Xbox part reads and writes. It has the
+//! FourCC `XBOX` for every format, the DX10 extension, and four more words. BSA_Browser writes this variant
+//! too, but keeps the PC's pixel format unless it is a block format. Readers of the `XBOX` variant reject
+//! that. No archive with such textures was at hand \[unverified\]. (FORMATS.md section 7.)
 
 use super::dds;
 use super::tiling::LINEAR;
