@@ -1,5 +1,4 @@
-//! Assumed folders: folders that may contain a file which only its hash can find. They have no
-//! node.
+//! Assumed folders: folders that may contain a file which only its hash can find. They have no node.
 //!
 //! Any program can create an unlimited number of them by looking up names. So an assumed folder is
 //! kept only while the kernel references its inode number: lookups are counted, as FUSE requires. A
@@ -90,11 +89,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_kept_while_the_kernel_holds_its_number() {
+    fn an_assumed_folder_is_kept_until_the_kernel_forgets_its_number() {
         let mut folders = AssumedFolders::default();
         let mut numbers = 10..12;
         let mut look_up = |folders: &mut AssumedFolders, name| folders.look_up(1, name, || numbers.next());
-        let first = look_up(&mut folders, b"a").expect("a number");
+        let first = look_up(&mut folders, b"a").expect("no number was assigned");
         assert_eq!((first, look_up(&mut folders, b"a")), (10, Some(10)));
         folders.forget(first, 1);
         assert_eq!(folders.get(first).map(|it| &*it.name), Some(&b"a"[..]));
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_beyond_the_bound_are_returned_in_turn() {
+    fn surplus_folders_are_returned_oldest_first() {
         let mut folders = AssumedFolders::default();
         for n in 0..9 {
             folders.look_up(1, &[n], || Some(u64::from(n) + 10));

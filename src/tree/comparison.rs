@@ -1,5 +1,4 @@
-//! Compares the trees of two views, and gives the later tree its inode numbers: unchanged nodes
-//! keep theirs.
+//! Compares the trees of two views, and gives the later tree its inode numbers: unchanged nodes keep theirs.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -21,8 +20,7 @@ pub struct Changes {
     pub respelled: Vec<(u64, Box<[u8]>)>,
     /// Own numbers of folders whose listing or attributes changed.
     pub folders: Vec<u64>,
-    /// Files that the later view does not have: their inode numbers, and their entries in the
-    /// earlier view.
+    /// Files that the later view does not have: their inode numbers, and their entries in the earlier view.
     pub retired: Vec<(u64, EntryId)>,
     /// Inode numbers of files that were kept although their bytes may have changed.
     pub uncertain: Vec<u64>,
@@ -179,8 +177,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
             self.changes.names.push((parent, Box::from(self.earlier.name(node))));
             match self.earlier.kind(node) {
                 Kind::Folder => {
-                    // Otherwise a program that has the folder open would continue to list its old
-                    // content.
+                    // Otherwise a program that has the folder open would continue to list its old content.
                     self.changes.folders.push(self.earlier.ino(node));
                     nodes.extend(self.earlier.children(node));
                 }
@@ -192,7 +189,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
         }
     }
 
-    /// InodeNumbers a new node of the later tree with everything below it.
+    /// Numbers a new node of the later tree with everything below it.
     fn add(&mut self, node: NodeId) -> Option<()> {
         let parent = self.ino(self.later.parent(node));
         self.changes.names.push((parent, Box::from(self.later.name(node))));

@@ -30,7 +30,11 @@ pub struct TooManyPaths;
 
 impl std::fmt::Display for TooManyPaths {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "lists of names may have {NAMES_PATHS_MAX} paths and {} MiB together", NAMES_TEXT_MAX >> 20)
+        write!(
+            f,
+            "the lists of names have more than {NAMES_PATHS_MAX} paths or {} MiB in total",
+            NAMES_TEXT_MAX >> 20
+        )
     }
 }
 
@@ -45,9 +49,8 @@ impl Dictionary {
         Self { encoding, ..Self::default() }
     }
 
-    /// Adds a list in UTF-8 with one path a line, in any case and with either separator. Returns
-    /// how many lines were skipped because they are not UTF-8 or have characters that the archives'
-    /// encoding lacks.
+    /// Adds a list in UTF-8 with one path a line, in any case and with either separator. Returns how many
+    /// lines were skipped because they are not UTF-8 or have characters that the archives' encoding lacks.
     ///
     /// # Errors
     /// [`TooManyPaths`] beyond [`Dictionary::TEXT_MAX`] bytes or four million paths.
@@ -77,10 +80,9 @@ impl Dictionary {
         Ok(skipped)
     }
 
-    /// The path of a file with this hash, in the dictionary's encoding. A TES4 hash is looked up in
-    /// the byte orders of the PC and of the Xbox 360. For textures, it is also looked up as the
-    /// PlayStation 3 hashes them. The archive's own TES4 family only decides which byte order is
-    /// tried first.
+    /// The path of a file with this hash, in the dictionary's encoding. A TES4 hash is looked up in the byte
+    /// orders of the PC and of the Xbox 360. For textures, it is also looked up as the PlayStation 3 hashes
+    /// them. The archive's own TES4 family only decides which byte order is tried first.
     pub fn path(&self, family: Family, hash: &Hash) -> Option<&[u8]> {
         if self.paths.is_empty() {
             return None;
@@ -89,8 +91,7 @@ impl Dictionary {
             Family::Tes3 => self.find(self.tes3.get_or_init(|| self.index(Family::Tes3)), hash),
             Family::Fo4 => self.find(self.fo4.get_or_init(|| self.index(Family::Fo4)), hash),
             Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3 => {
-                // Some tools store 0 for the root. The root's hash is the same in either byte
-                // order.
+                // Some tools store 0 for the root. The root's hash is the same in either byte order.
                 let root = Family::Tes4.folder(b"").filter(|_| hash.folder == 0);
                 let hash = &Hash { folder: root.unwrap_or(hash.folder), ..*hash };
                 let swapped = Hash { folder: xbox(hash.folder), file: xbox(hash.file) };

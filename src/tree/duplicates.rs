@@ -1,4 +1,4 @@
-//! InodeNumbers for files whose name is already taken.
+//! Numbers for files whose name is already taken.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -21,8 +21,7 @@ pub fn numbered(name: &str, n: u32) -> String {
 pub(super) struct DuplicateNames {
     /// Keyed, so that no archive can store names that collide.
     hasher: RandomState,
-    /// Hashes of all folded names of the folder. If two names have the same hash, a number is
-    /// skipped.
+    /// Hashes of all folded names of the folder. If two names have the same hash, a number is skipped.
     taken: HashSet<u64>,
     /// The first number that may be free. The key is the hash of the first numbered name with as
     /// many digits, so names that are cut to the same stem share one search.
@@ -33,7 +32,7 @@ pub(super) struct DuplicateNames {
 }
 
 impl DuplicateNames {
-    /// DuplicateNames for a folder that already has these names.
+    /// The taken names of a folder that already has these names.
     pub(super) fn new<'a>(names: impl Iterator<Item = &'a [u8]>) -> Self {
         let hasher = RandomState::new();
         let taken = names.map(|name| folded_hash(&hasher, name)).collect();
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_a_name_ascend_and_names_that_exist_are_skipped() {
+    fn duplicates_get_ascending_numbers_that_skip_existing_names() {
         let names = ["x", "x (3)", "y", "y (10)"];
         let mut numbering = DuplicateNames::new(names.iter().map(|name| name.as_bytes()));
         assert_eq!([numbering.next("x", 1), numbering.next("X", 2)], [Some(2), Some(4)]);
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_that_differ_at_their_ends_are_numbered_in_as_many_tries_as_there_are_names() {
+    fn long_names_that_differ_at_their_ends_are_numbered_quickly() {
         for extension in ["", ".dds"] {
             let names: Vec<String> = (0..20_000)
                 .map(|n| format!("{}{n:05}{extension}", "x".repeat(250 - extension.len())))

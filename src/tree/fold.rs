@@ -1,5 +1,4 @@
-//! Folding of names: ASCII letters become lower case, as the games compare them; other bytes are
-//! unchanged.
+//! Folding of names: ASCII letters become lower case, as the games compare them; other bytes are unchanged.
 
 use std::cmp::Ordering;
 
@@ -83,9 +82,8 @@ fn short(name: &[u8]) -> u64 {
     }
 }
 
-/// Folds eight bytes at once: ASCII upper case becomes lower case. The top bit of a byte's sum is
-/// set if the byte is at least `A`, or above `Z`. No sum of seven bits and these constants carries
-/// into the next byte.
+/// Folds eight bytes at once: ASCII upper case becomes lower case. The top bit of a byte's sum is set if the
+/// byte is at least `A`, or above `Z`. No sum of seven bits and these constants carries into the next byte.
 fn fold(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let low = word & (0x7f * ONES);
@@ -103,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_have_the_order_of_their_names() {
+    fn prefixes_sort_like_their_names() {
         let names: [&[u8]; 7] =
             [b"a", b"A.dds", b"abcdefgh", b"ABCDEFGHI", b"b", "é".as_bytes(), "É".as_bytes()];
         for a in names {
@@ -116,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_xxh3_of_the_folded_name_and_never_changes() {
+    fn the_hash_is_xxh3_of_the_folded_name() {
         assert_eq!(hash(b""), Some(0x2D06_8005_38D3_94C2));
         let text: Vec<u8> = b"Iron_Armor (OLD)\xC9.dds".iter().copied().cycle().take(255).collect();
         for name in (0..=255).map(|len| &text[..len]) {
@@ -132,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_at_every_position_folds_as_ascii_does() {
+    fn every_byte_at_every_position_folds_like_ascii() {
         for byte in 0..=u8::MAX {
             for at in 0..WORD {
                 let mut word = [b'Q'; WORD];
@@ -145,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_have_the_order_of_their_folded_bytes(a in "[aAbBzZ@`\\[é]{0,20}", b in "[aAbBzZ@`\\[é]{0,20}") {
+        fn names_sort_by_their_folded_bytes(a in "[aAbBzZ@`\\[é]{0,20}", b in "[aAbBzZ@`\\[é]{0,20}") {
             let folded = |name: &str| name.as_bytes().to_ascii_lowercase();
             prop_assert_eq!(compare(a.as_bytes(), b.as_bytes()), folded(&a).cmp(&folded(&b)));
         }

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_whose_hashes_are_equal_are_told_apart() {
+    fn folders_with_equal_hashes_are_distinguished() {
         let mut index = FolderIndex::default();
         for folder in 0..3 {
             let key = index.find(7, b"Name", |_| false).unwrap_err();

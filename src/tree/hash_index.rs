@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_found_and_no_other_however_many_hashes_collide() {
+    fn names_are_found_even_if_many_hashes_collide() {
         for distinct in [1, 2, 7, 1000, u64::MAX] {
             let hash = |number: u32| u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) % distinct;
             for count in [0, 1, 2, 3, 100] {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn twenty_thousand_colliding_names_cost_at_most_sixteen_comparisons() {
+    fn twenty_thousand_colliding_names_need_at_most_16_comparisons() {
         let mut nodes = nodes(20_000);
         let index = HashIndex::new(&mut nodes, |_| 7);
         for number in [0, 1, 9_999, 20_000, 20_001] {

@@ -15,8 +15,7 @@ use crate::format::{Archive, Entry, Name, name};
 use crate::limits::{ARCHIVE_FOLDERS_MIN, BYTES_A_FOLDER};
 
 impl LayerNames {
-    /// The names of an archive, in `encoding`. With `base`, all of them are below a folder of that
-    /// name.
+    /// The names of an archive, in `encoding`. With `base`, all of them are below a folder of that name.
     ///
     /// # Errors
     /// [`NamesTooLarge`] if they take more than 4 GiB.
@@ -24,8 +23,7 @@ impl LayerNames {
         Self::with_names(archive, encoding, base, &Dictionary::new(encoding))
     }
 
-    /// As [`LayerNames::new`], but files whose names the archive does not store get their paths
-    /// from `names`.
+    /// As [`LayerNames::new`], but files whose names the archive does not store get their paths from `names`.
     ///
     /// # Errors
     /// [`NamesTooLarge`] if names take more than 4 GiB.
@@ -250,8 +248,7 @@ impl<'a> LayerBuilder<'a> {
         Ok((at, self.file_name(at, file)))
     }
 
-    /// The listed name of a file whose stored name contains no folders; empty if the stored name is
-    /// empty.
+    /// The listed name of a file whose stored name contains no folders; empty if the stored name is empty.
     fn file_name(&self, at: StoredFolder, file: &'a [u8]) -> Cow<'a, [u8]> {
         // Only a name in the root can begin with a drive letter.
         let is_first = at.folder == self.layer.base;
@@ -267,8 +264,7 @@ impl<'a> LayerBuilder<'a> {
         }
     }
 
-    /// Whether folder and file are joined in the stored name as [`LayerNames::stored_name`] joins
-    /// them.
+    /// Whether folder and file are joined in the stored name as [`LayerNames::stored_name`] joins them.
     fn is_joined_as_usual(&self, name: &Name<'_>, folder: &[u8]) -> bool {
         match name {
             Name::Path(path) if folder.is_empty() => !path.starts_with(b"/") && !path.starts_with(b"\\"),

@@ -20,8 +20,7 @@ impl NameRef {
     }
 }
 
-/// When the files of a layer were last changed, in nanoseconds since 1970, for rules that decide by
-/// time.
+/// When the files of a layer were last changed, in nanoseconds since 1970, for rules that decide by time.
 #[derive(Debug, Default)]
 pub(super) enum Times {
     /// Not known, because no such rule concerns the layer.
@@ -65,8 +64,7 @@ pub struct LayerNames {
     /// All other names, one after the other.
     pub(super) arena: Vec<u8>,
     pub(super) folders: Vec<Folder>,
-    /// The time of each folder in nanoseconds since 1970. Empty for an archive, and once the tree
-    /// is frozen.
+    /// The time of each folder in nanoseconds since 1970. Empty for an archive, and once the tree is frozen.
     pub(super) folder_times: Vec<i64>,
     /// `Times::None` once the tree is frozen.
     pub(super) times: Times,
@@ -81,8 +79,7 @@ pub struct LayerNames {
     pub(super) folder_of_file: Vec<u32>,
     /// The stored names that the listed names do not reproduce.
     pub(super) stored_overrides: StoredNames,
-    /// The names of the other files before they were numbered; sorted by entry once the tree is
-    /// frozen.
+    /// The names of the other files before they were numbered; sorted by entry once the tree is frozen.
     pub(super) renamed: Vec<(u32, NameRef)>,
     /// Sorted by entry.
     pub(super) unnamed: Vec<UnnamedEntry>,
@@ -196,8 +193,7 @@ impl LayerNames {
 
     /// Frees what is only needed to build a tree.
     pub(super) fn freeze(&mut self) {
-        // Collecting from the files in place would keep their larger allocation, so this makes a
-        // new vector.
+        // Collecting from the files in place would keep their larger allocation, so this makes a new vector.
         self.folder_of_file = self.files.iter().map(|file| file.folder).collect();
         self.files = Vec::new();
         self.folder_times = Vec::new();
@@ -316,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_taken_back_again_and_again_need_no_more_memory() {
+    fn repeated_merges_of_one_layer_need_no_more_memory() {
         let bytes = archive(&["a.txt", "A.txt", "f\\b.txt", "a (2).txt"]);
         let archive = parse(&bytes[..], &Limits::default()).unwrap();
         let mut tree = merge(vec![layer(&archive)], Rule::LastWins).unwrap();

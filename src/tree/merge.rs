@@ -1,5 +1,4 @@
-//! Merges layers into a tree: which file of a name is listed, what it hides, and each node's
-//! number.
+//! Merges layers into a tree: which file of a name is listed, what it hides, and each node's number.
 
 use std::cmp::Reverse;
 
@@ -20,7 +19,7 @@ pub struct TooManyNodes;
 
 impl std::fmt::Display for TooManyNodes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("more files than one mount can number; mount fewer archives")
+        f.write_str("too many files for one mount; mount fewer archives")
     }
 }
 
@@ -127,8 +126,7 @@ impl Merging {
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
             layer.listed_files().for_each(|(_, file)| counts[merged[file.folder as usize] as usize] += 1);
         }
-        // Breadth first, and by name within a folder. Files among the folders do not change this
-        // order.
+        // Breadth first, and by name within a folder. Files among the folders do not change this order.
         let mut order = vec![0_u32];
         let mut at = 0;
         while let Some(&folder) = order.get(at) {
@@ -176,7 +174,7 @@ impl Merging {
         nodes
     }
 
-    /// InodeNumbers nodes from the root down, and removes the hidden entries. Returns these, and the
+    /// Numbers the nodes from the root down, and removes the hidden entries. Returns these, and the
     /// node of each merged folder.
     fn number(
         &mut self,
@@ -224,8 +222,7 @@ impl Merging {
         }
     }
 
-    /// The times of folders of loose files, by node. If several layers have a folder, the newest
-    /// time counts.
+    /// The times of folders of loose files, by node. If several layers have a folder, the newest time counts.
     fn folder_times(&self, map: &FolderMap, node_of_folder: &[u32]) -> Vec<(NodeId, i64)> {
         let mut times = Vec::new();
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
@@ -279,8 +276,7 @@ impl Merging {
         Ok(())
     }
 
-    /// Sorts by folded name. For equal names, a folder comes first, then the last layer, then
-    /// stored order.
+    /// Sorts by folded name. For equal names, a folder comes first, then the last layer, then stored order.
     fn sort(&self, run: &mut [Node]) {
         let name = |node: &Node| self.name(node.layer, node.name);
         let compare =

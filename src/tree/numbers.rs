@@ -1,8 +1,7 @@
 //! Inode numbers of a tree's nodes.
 //!
-//! In the first view of a mount, a node's inode number follows from its position and takes no
-//! memory. A later view keeps the numbers of all unchanged nodes, and needs a table of eight bytes
-//! a node.
+//! In the first view of a mount, a node's inode number follows from its position and takes no memory. A later
+//! view keeps the numbers of all unchanged nodes, and needs a table of eight bytes a node.
 
 use super::node::NodeId;
 
@@ -45,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_leads_to_its_node_by_position_or_by_table() {
+    fn inode_numbers_map_to_nodes_by_position_or_by_table() {
         let positions = InodeNumbers::default();
         assert_eq!((positions.ino(NodeId::ROOT), positions.node(1, 3)), (1, Some(NodeId::ROOT)));
         assert_eq!(

@@ -42,13 +42,11 @@ impl Rule {
     }
 }
 
-/// Orders the entries of one game. `time` returns whether an entry is a loose file, and when it was
-/// changed.
+/// Orders the entries of one game. `time` returns whether an entry is a loose file, and when it was changed.
 fn order_by_dates(nodes: &mut [Node], time: impl Fn(&Node) -> Option<(bool, i64)> + Copy) {
     let highest = nodes.iter().filter_map(time).find_map(|(is_loose, time)| is_loose.then_some(time));
     let Some(loose) = highest else { return };
-    // The sort is stable: among archives that are not older, the last one wins, and the rest stays
-    // in order.
+    // The sort is stable: among archives that are not older, the last one wins, and the rest stays in order.
     nodes.sort_by_key(|node| !matches!(time(node), Some((false, archive)) if archive >= loose));
     // The loose file hides older archives, whatever their layers are.
     let first_rest =

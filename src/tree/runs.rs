@@ -7,9 +7,8 @@ use std::thread;
 /// Number of items from which starting another thread pays off.
 const PARALLEL_FROM: usize = 1 << 14;
 
-/// Calls `work` with each run of `items`. `starts` has the index where each run begins, in
-/// ascending order, beginning with 0, and then the end of the last run. Each thread takes adjacent
-/// runs.
+/// Calls `work` with each run of `items`. `starts` has the index where each run begins, in ascending order,
+/// beginning with 0, and then the end of the last run. Each thread takes adjacent runs.
 pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: impl Fn(&mut [T]) + Sync) {
     let threads = match items.len() {
         0..PARALLEL_FROM => 1,

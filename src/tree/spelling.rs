@@ -1,10 +1,9 @@
 //! Inode numbers for every spelling of a folder's path.
 //!
-//! The kernel compares names byte by byte, and caches one name for a folder. If one program looks
-//! up `Textures` and another `textures`, the kernel moves the directory entry between the two
-//! names. This costs a LOOKUP for each component of each path. So each spelling is a separate
-//! folder to the kernel, with the same children. A file has one inode number in all spellings, and
-//! so one page cache.
+//! The kernel compares names byte by byte, and caches one name for a folder. If one program looks up
+//! `Textures` and another `textures`, the kernel moves the directory entry between the two names. This costs
+//! a LOOKUP for each component of each path. So each spelling is a separate folder to the kernel, with the
+//! same children. A file has one inode number in all spellings, and so one page cache.
 //!
 //! Spellings are kept as long as their folders, because the kernel may cache them as long. Their
 //! number is limited. Beyond the limit, a folder has its node's number in any further spelling,
@@ -75,8 +74,7 @@ struct Spelling {
 }
 
 impl Spellings {
-    /// Starts with the tree of a first view. At most `most` spellings are kept. All numbers are
-    /// below `end`.
+    /// Starts with the tree of a first view. At most `most` spellings are kept. All numbers are below `end`.
     pub fn new(tree: &Tree, most: usize, end: u64) -> Self {
         let first = u64::from(tree.len()) + NodeId::ROOT_INO;
         let (numbers, spellings, assumed) = Default::default();
@@ -213,8 +211,7 @@ impl Spellings {
             if previous_ino != own && folders.contains(&previous_ino) {
                 let others = found.entry(previous_ino).or_default();
                 others.extend((ino != previous_ino).then_some(ino));
-                // Exactly one spelling of a respelled folder has this number, so `own` is added
-                // once.
+                // Exactly one spelling of a respelled folder has this number, so `own` is added once.
                 others.extend((ino == previous_ino).then_some(own));
             }
         }

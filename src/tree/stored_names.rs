@@ -32,7 +32,7 @@ pub struct NamesTooLarge;
 
 impl std::fmt::Display for NamesTooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the names of one archive take more than 4 GiB")
+        f.write_str("the names in the archive take more than 4 GiB")
     }
 }
 

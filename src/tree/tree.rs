@@ -22,8 +22,7 @@ pub struct Tree {
     /// In the order of their nodes; for one node, the latest layer first.
     hidden: Vec<Hidden>,
     unnamed: Vec<UnnamedFiles>,
-    /// When folders of loose files were last changed, in nanoseconds since 1970, in the order of
-    /// their nodes.
+    /// When folders of loose files were last changed, in nanoseconds since 1970, in the order of their nodes.
     times: Vec<(NodeId, i64)>,
     numbers: InodeNumbers,
 }
@@ -114,10 +113,9 @@ impl Tree {
         }
     }
 
-    /// The name that is shown for a node, in UTF-8; empty for the root. Lookups, listings, paths,
-    /// spellings of folders, comparisons of trees and reports about a file all use this name.
-    /// [`Tree::lookup`] finds a node under every name that folds like this one, so a shown name
-    /// must fold like the stored one.
+    /// The name that is shown for a node, in UTF-8; empty for the root. Lookups, listings, paths, spellings
+    /// of folders, comparisons of trees and reports about a file all use this name. [`Tree::lookup`] finds a
+    /// node under every name that folds like this one, so a shown name must fold like the stored one.
     pub fn name(&self, node: NodeId) -> &[u8] {
         let node = self.get(node);
         self.layers.get(usize::from(node.layer)).map_or(&[], |layer| layer.name(node.name))
@@ -182,8 +180,7 @@ impl Tree {
         &self.hidden[start..end]
     }
 
-    /// The bytes that the archive stores as a file's name; empty for folders, and if the archive
-    /// stores none.
+    /// The bytes that the archive stores as a file's name; empty for folders, and if the archive stores none.
     pub fn stored_name(&self, node: NodeId) -> Vec<u8> {
         match self.kind(node) {
             Kind::Folder => Vec::new(),
@@ -248,8 +245,7 @@ impl Tree {
     }
 }
 
-/// The name under which an unnamed file with this hash would be listed; empty if the archive has no
-/// hashes.
+/// The name under which an unnamed file with this hash would be listed; empty if the archive has no hashes.
 fn hash_text(family: Family, hash: &Hash) -> String {
     if family == Family::None {
         return String::new();

@@ -1,5 +1,4 @@
-//! Files whose archive stores only the hash of their path. A lookup finds them by hashing the
-//! requested path.
+//! Files whose archive stores only the hash of their path. A lookup finds them by hashing the requested path.
 
 use std::borrow::Cow;
 
@@ -81,8 +80,7 @@ impl UnnamedFiles {
         self.encoding.encode(within)
     }
 
-    /// The hash that a path spells out: the listed name of a file, with or without its sniffed
-    /// extension.
+    /// The hash that a path spells out: the listed name of a file, with or without its sniffed extension.
     fn spelled(&self, path: &[u8]) -> Option<Hash> {
         let at = path.iter().rposition(|byte| matches!(byte, b'/' | b'\\'));
         let (folder, file) = at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]));
