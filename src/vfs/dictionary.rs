@@ -1,5 +1,4 @@
-//! Names for files whose archive stores only their hash. They come from lists of paths and from
-//! other layers.
+//! Names for files whose archive stores only their hash. They come from lists of paths and from other layers.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,6 +7,7 @@ use std::path::PathBuf;
 
 use super::error::OpenError;
 use crate::format::encoding::Encoding;
+use crate::system::text::count;
 use crate::tree::{Dictionary, TooManyPaths};
 
 /// Reads all lists into one dictionary, with names in the archives' code page.
@@ -30,7 +30,12 @@ pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, 
         };
         let skipped = skipped.map_err(|error| OpenError::too_large(path, error))?;
         if skipped > 0 {
-            log::warn!("{}: {skipped} lines are no text that {} has", path.display(), encoding.name());
+            log::warn!(
+                "{}: {} skipped: not valid UTF-8, or with characters that {} lacks",
+                path.display(),
+                count(skipped, "line"),
+                encoding.name()
+            );
         }
     }
     Ok(dictionary)

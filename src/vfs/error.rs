@@ -74,8 +74,7 @@ impl OpenError {
         Self { path: None, kind: OpenErrorKind::TooLarge(Box::new(cause)) }
     }
 
-    /// The path of the source, or of the file that says what to open; `None` if the error is about
-    /// neither.
+    /// The path of the source, or of the file that says what to open; `None` if the error is about neither.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -99,7 +98,7 @@ impl fmt::Display for OpenError {
             // Bytes that match no format are refused at offset 0. `--force` does not help then.
             OpenErrorKind::Archive(cause) => match cause.kind {
                 ParseErrorKind::Unsupported(_) if cause.at > 0 => {
-                    write!(f, "{cause}; --force reads it by the nearest layout that is known")
+                    write!(f, "{cause}; --force reads it by the nearest known layout")
                 }
                 _ => cause.fmt(f),
             },

@@ -83,8 +83,7 @@ impl VfsFile {
         let len = usize::try_from(size).map_err(|_| no_memory())?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| no_memory())?;
-        // Reads piece by piece, so that a size that a damaged archive merely claims takes no
-        // memory.
+        // Reads piece by piece, so that a size that a damaged archive merely claims takes no memory.
         while bytes.len() < len {
             let (at, step) = (bytes.len(), STEP.min(len - bytes.len()));
             let read = self.opened.store.read_at(self.entry, at as u64, step as u32, |piece| {
@@ -99,8 +98,7 @@ impl VfsFile {
         Ok(bytes)
     }
 
-    /// Reads bytes at an offset into a buffer. Returns how many were read, 0 at the end of the
-    /// file.
+    /// Reads bytes at an offset into a buffer. Returns how many were read, 0 at the end of the file.
     ///
     /// # Errors
     /// The file is damaged at this place, or its disk fails.
@@ -164,8 +162,7 @@ impl VfsFile {
         self.packing().packed
     }
 
-    /// Decodes the whole file. Returns the rules of its format that it breaks although no byte is
-    /// missing.
+    /// Decodes the whole file. Returns the rules of its format that it breaks although no byte is missing.
     ///
     /// # Errors
     /// The file is damaged.

@@ -32,7 +32,7 @@ impl NamedFolder {
             archives.retain(|archive| match is_archive(archive, options) {
                 Ok(()) => true,
                 Err(error) => {
-                    log::warn!("{error}; it is no layer");
+                    log::warn!("{error}; the archive is not opened");
                     false
                 }
             });

@@ -38,8 +38,7 @@ impl Opened {
         Self::open_into(store, sources, options, None)
     }
 
-    /// Opens sources into an empty store. During a reload, `earlier` is the view that is served
-    /// meanwhile.
+    /// Opens sources into an empty store. During a reload, `earlier` is the view that is served meanwhile.
     pub(crate) fn open_into(
         store: Store,
         sources: &[PathBuf],
@@ -63,8 +62,7 @@ impl Opened {
     ) -> Result<Self, OpenError> {
         let names = dictionary::read(&options.names, options.code_page())?;
         let files = Arc::new(OpenFiles::default());
-        // With a folder per archive, archives are opened later: the name of a folder depends on all
-        // layers.
+        // With a folder per archive, archives are opened later: the name of a folder depends on all layers.
         let names_of_archives = (layout == Layout::Union).then_some(&names);
         let opener = Opener { earlier, options };
         let (found, archives) = find_layers(planned, &files, &opener, names_of_archives)?;
@@ -105,8 +103,7 @@ impl Opened {
 /// Layers, and for each its archive if that is open already.
 type FoundLayers = (Vec<FoundLayer>, Vec<Option<OpenedArchive>>);
 
-/// Walks the folders among the layers. If `names` is given, opens the planned archives at the same
-/// time.
+/// Walks the folders among the layers. If `names` is given, opens the planned archives at the same time.
 fn find_layers(
     planned: &[PlannedLayer],
     files: &Arc<OpenFiles>,
@@ -157,7 +154,7 @@ impl Opener<'_> {
                 Ok(earlier.archive(path, base, opened))
             }
             _ if *is_needed => opened.map(Some),
-            _ => Ok(opened.inspect_err(|error| log::warn!("{error}; it is no layer")).ok()),
+            _ => Ok(opened.inspect_err(|error| log::warn!("{error}; the archive is not opened")).ok()),
         }
     }
 
@@ -185,7 +182,7 @@ impl Opener<'_> {
         if !unnamed.is_empty() && found.len() > 1 {
             if let Err(error) = add_names(&mut names, found, &archives) {
                 log::info!(
-                    "not all files that are known by their hash alone are looked for in other layers: {error}"
+                    "not all paths of other layers are used to name files that are listed by hash: {error}"
                 );
             }
             let named = open(&unnamed, &names)?;
@@ -315,7 +312,7 @@ impl<'a> Opening<'a> {
         let tree = tree::merge(layers, rule).map_err(OpenError::all_too_large)?;
         for (first, second) in case_twins(&tree) {
             log::warn!(
-                "{first} and {second} differ in case alone: a game takes them for one, here they are two"
+                "{first} and {second} differ only in case: a game treats them as one, the mount shows both"
             );
         }
         let (order, read_set, sources, options) = Default::default();
@@ -361,14 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn by_dates_a_loose_file_that_is_older_than_the_archive_loses() {
-        let folder = tempfile::TempDir::new().expect("a folder");
+    fn the_dates_rule_hides_a_loose_file_that_is_not_newer_than_the_archive() {
+        let folder = tempfile::TempDir::new().expect("cannot create the folder");
         let path = |name: &str| folder.path().join(name);
-        fs::write(path("x.bsa"), archive()).expect("written");
-        fs::write(path("A.txt"), b"loose").expect("written");
+        fs::write(path("x.bsa"), archive()).expect("cannot write");
+        fs::write(path("A.txt"), b"loose").expect("cannot write");
         let date = |name: &str, seconds| {
             let times = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-            File::open(path(name)).and_then(|file| file.set_times(times)).expect("times");
+            File::open(path(name)).and_then(|file| file.set_times(times)).expect("cannot set the time");
         };
         date("x.bsa", 2_000);
         for (loose, winner) in [(1_999, "archive"), (2_000, "archive"), (2_001, "loose")] {
@@ -386,10 +383,10 @@ mod tests {
             );
             let opened = opened.unwrap_or_else(|failure| panic!("{failure}"));
             assert_eq!(opened.tree.files(), 1);
-            let (_, entry) = opened.tree.entries().next().expect("a file");
+            let (_, entry) = opened.tree.entries().next().expect("the tree is empty");
             let mut bytes = Vec::new();
-            opened.store.copy(entry, &mut bytes).expect("read");
-            assert_eq!(String::from_utf8_lossy(&bytes), winner, "loose file of {loose}");
+            opened.store.copy(entry, &mut bytes).expect("cannot read the file");
+            assert_eq!(String::from_utf8_lossy(&bytes), winner, "loose file modified at {loose}");
         }
     }
 }

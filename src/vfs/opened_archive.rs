@@ -131,19 +131,17 @@ fn names_and_tables(
     })
 }
 
-/// One line about the textures that `--textures dds` could not put into rows; `None` if there are
-/// none.
+/// One line about the textures that `--textures dds` could not put into rows; `None` if there are none.
 fn still_tiled(tables: &LayerTables) -> Option<String> {
     let tiled = tables.still_tiled();
     let modes: Vec<String> =
         tiled.iter().map(|(mode, textures)| format!("{textures} of tile mode {mode}")).collect();
     let textures = count(tiled.values().sum(), "texture");
-    let what = "cannot be put into rows for a PC and keep a console's header";
+    let what = "cannot be converted for a PC, so the console's header is kept";
     (!tiled.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
 }
 
-/// The numbers of the files whose stored hash does not match their stored name on any platform,
-/// ascending.
+/// The numbers of the files whose stored hash does not match their stored name on any platform, ascending.
 pub(crate) fn misnamed(path: &Path, options: &OpenOptions) -> Result<Vec<u32>, OpenError> {
     with_archive(path, &options.parse_options(), |parsed| {
         let is_misnamed = |entry: &format::Entry<'_>| {

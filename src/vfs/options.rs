@@ -103,8 +103,7 @@ impl OpenOptions {
         self
     }
 
-    /// Adds a list of paths, one per line, which gives names to the files of archives without
-    /// names.
+    /// Adds a list of paths, one per line, which gives names to the files of archives without names.
     #[must_use]
     pub fn names(mut self, list: impl Into<PathBuf>) -> Self {
         self.names.push(list.into());
@@ -180,8 +179,7 @@ impl OpenOptions {
         Ok(true)
     }
 
-    /// Merges two sets of options. `self` outranks `lower`. Lists are joined, with those of `lower`
-    /// first.
+    /// Merges two sets of options. `self` outranks `lower`. Lists are joined, with those of `lower` first.
     pub(crate) fn merged_over(self, lower: Self) -> Self {
         Self {
             encoding: self.encoding.or(lower.encoding),
@@ -252,21 +250,20 @@ impl OpenOptions {
 /// Parses the name of a code page.
 pub(crate) fn parse_encoding(label: &str) -> Result<Encoding, String> {
     Encoding::from_label(label)
-        .ok_or_else(|| format!("\"{label}\" is no code page; try 1250, 1251, 1252 or utf-8"))
+        .ok_or_else(|| format!("unknown code page \"{label}\"; try 1250, 1251, 1252 or utf-8"))
 }
 
 /// Parses the name of a precedence rule.
 pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
     let found = ArchiveRule::ALL.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
-    found.map(|(_, rule)| *rule).ok_or_else(|| "it is one of last, first, fnv and oblivion".to_owned())
+    found.map(|(_, rule)| *rule).ok_or_else(|| "must be one of last, first, fnv, oblivion".to_owned())
 }
 
 /// `true` for an option without a value. `force=no` is refused, because it reads like `force` off.
 pub(crate) fn flag(value: &str) -> Result<bool, String> {
-    if value.is_empty() {
-        Ok(true)
-    } else {
-        Err("the option takes no value; leave it out to turn it off".into())
+    match value {
+        "" => Ok(true),
+        _ => Err("the option takes no value; leave it out to turn it off".into()),
     }
 }
 
@@ -275,7 +272,7 @@ fn named<T: Copy>(all: &[(&'static str, T)], name: &str) -> Result<T, String> {
     let found = all.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
     found.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        format!("not one of {}", names.join(", "))
+        format!("must be one of {}", names.join(", "))
     })
 }
 

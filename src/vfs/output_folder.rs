@@ -143,8 +143,7 @@ impl OutputFolder {
 }
 
 impl Folders {
-    /// Opens a folder beneath the descriptor of its parent, so that neither links nor long paths
-    /// matter.
+    /// Opens a folder beneath the descriptor of its parent, so that neither links nor long paths matter.
     fn open(&mut self, root: &Arc<OwnedFd>, tree: &Tree, node: NodeId) -> io::Result<Arc<OwnedFd>> {
         if node == NodeId::ROOT {
             return Ok(root.clone());

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Runs `work` for every index below `count`, and calls `step` after each. Returns the results in
-/// order.
+/// Runs `work` for every index below `count`, and calls `step` after each. Returns the results in order.
 pub(crate) fn in_parallel<T: Send>(
     count: usize,
     step: &(dyn Fn() + Sync),

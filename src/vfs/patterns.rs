@@ -7,9 +7,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use super::file::VfsFile;
 use super::opened::Opened;
 
-/// Patterns for paths, without regard to case. `*` and `?` stay within a folder, `**` does not. A
-/// pattern without a slash is compared with the file name alone. Without patterns, every file is
-/// selected.
+/// Patterns for paths, without regard to case. `*` and `?` stay within a folder, `**` does not. A pattern
+/// without a slash is compared with the file name alone. Without patterns, every file is selected.
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
     globs: Option<GlobSet>,

@@ -1,5 +1,4 @@
-//! Where a file comes from, and which copies it hides. `bsafs which` and the extended attributes
-//! report this.
+//! Where a file comes from, and which copies it hides. `bsafs which` and the extended attributes report this.
 
 use serde::{Deserialize, Serialize};
 
@@ -91,8 +90,7 @@ fn copy(file: &VfsFile) -> FileCopy {
     }
 }
 
-/// A name as text. If it is not UTF-8, bytes beyond printable ASCII are escaped. A very long name
-/// is cut.
+/// A name as text. If it is not UTF-8, bytes beyond printable ASCII are escaped. A very long name is cut.
 fn escaped(bytes: &[u8]) -> String {
     if bytes.len() > NAME_MAX {
         let cut = bytes.get(..NAME_MAX).unwrap_or(bytes);

@@ -63,10 +63,11 @@ impl fmt::Display for ReadErrorKind {
             Self::TooLarge { size, limit } => {
                 write!(
                     f,
-                    "it has {size} bytes, more than the limit of {limit}; read it in pieces, or raise the limit"
+                    "it has {size} bytes, more than the limit of {limit}; read it in pieces, or raise \
+                     the limit"
                 )
             }
-            Self::NoMemory(size) => write!(f, "there is no memory for its {size} bytes; read it in pieces"),
+            Self::NoMemory(size) => write!(f, "not enough memory for its {size} bytes; read it in pieces"),
             Self::Unreadable(what) => f.write_str(what),
         }
     }

@@ -41,8 +41,7 @@ impl Reopening {
         Self { sources: opened.sources.clone(), options: opened.options.clone(), expanded: Vec::new() }
     }
 
-    /// The sources to open now. Profiles are read again. Archives and folders that are gone are
-    /// left out.
+    /// The sources to open now. Profiles are read again. Archives and folders that are gone are left out.
     fn source_set(&mut self) -> Result<SourceSet, OpenError> {
         let mut set = SourceSet::new(&self.sources, self.options.clone())?;
         set.paths = set.paths.iter().map(|path| past_mount(path)).collect();
@@ -71,15 +70,13 @@ impl Reopening {
     }
 }
 
-/// Resolves the links of a path that lead into the mount, so that [`uncovered`] recognises the
-/// path.
+/// Resolves the links of a path that lead into the mount, so that [`uncovered`] recognises the path.
 fn past_mount(path: &Path) -> PathBuf {
     let found = resolve_links(path, |_, _| {});
     if matches!(uncovered(&found), Cow::Owned(_)) { found } else { path.to_owned() }
 }
 
-/// Whether a file or folder was removed. If its parent is missing too, its disk may merely be
-/// unmounted.
+/// Whether a file or folder was removed. If its parent is missing too, its disk may merely be unmounted.
 fn is_gone(path: &Path) -> bool {
     path.is_absolute()
         && uncovered(path).symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)

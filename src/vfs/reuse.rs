@@ -61,9 +61,8 @@ impl<'a> Reuse<'a> {
         kept
     }
 
-    /// Returns the opened archive. If it could not be opened or is half written, returns the
-    /// mounted one, or `None` if it is not mounted. The files lie in the folder `base`, if that is
-    /// given.
+    /// Returns the opened archive. If it could not be opened or is half written, returns the mounted one, or
+    /// `None` if it is not mounted. The files lie in the folder `base`, if that is given.
     pub(crate) fn archive(
         &self,
         path: &Path,
@@ -72,7 +71,7 @@ impl<'a> Reuse<'a> {
     ) -> Option<OpenedArchive> {
         let (what, is_unfinished) = match opened {
             Ok(archive) if self.is_whole(&archive) => return Some(archive),
-            Ok(_) => (format!("{} is not whole yet", path.display()), true),
+            Ok(_) => (format!("{} is not completely written yet", path.display()), true),
             Err(error) => (error.to_string(), false),
         };
         self.note(KeptSource { what, is_unfinished, is_folder: false });

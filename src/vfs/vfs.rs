@@ -21,8 +21,7 @@ use crate::tree::{Kind, NodeId, Tree};
 
 /// One tree of files, made of several sources: games, archives and folders.
 ///
-/// A `Vfs` is immutable and cheap to clone, and any number of threads can use it. It keeps its
-/// archives open.
+/// A `Vfs` is immutable and cheap to clone, and any number of threads can use it. It keeps its archives open.
 ///
 /// ```
 /// # // A game that Steam installed, and an archive of Morrowind's format with one file.
@@ -75,9 +74,8 @@ pub struct Reopened {
 }
 
 impl Vfs {
-    /// Opens sources with the default options: ids of games, folders of games, archives, folders,
-    /// profiles, and instances of Mod Organizer 2. If several sources have a file, the last one's
-    /// is shown.
+    /// Opens sources with the default options: ids of games, folders of games, archives, folders, profiles,
+    /// and instances of Mod Organizer 2. If several sources have a file, the last one's is shown.
     ///
     /// # Errors
     /// The first source that cannot be opened. An archive from a game's load order that cannot be

@@ -26,12 +26,13 @@ mod tests {
     use crate::folder::{Filter, OpenFiles, scan};
 
     #[test]
-    fn folders_below_the_top_that_differ_in_case_alone_are_noted_together() {
-        let dir = tempfile::tempdir().expect("a folder");
+    fn nested_folders_that_differ_only_in_case_share_one_note() {
+        let dir = tempfile::tempdir().expect("cannot create the folder");
         for path in ["A/x/Ä", "A/X/ä", "A/x/Ü", "A/x/ü", "A/y", "B/x", "a/Y"] {
-            std::fs::create_dir_all(dir.path().join(path)).expect("made");
+            std::fs::create_dir_all(dir.path().join(path)).expect("cannot create a subfolder");
         }
-        let folder = scan(dir.path(), &Filter::default(), &Arc::new(OpenFiles::default())).expect("scanned");
+        let folder = scan(dir.path(), &Filter::default(), &Arc::new(OpenFiles::default()))
+            .expect("cannot scan the folder");
         let notes = super::notes(folder.names());
         let subjects: Vec<&str> = notes.iter().map(|note| note.subject.as_str()).collect();
         assert_eq!(subjects, ["A/x, A/X", "A/x/ü, A/x/Ü"]);

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mountpoint_on_a_desktop_has_a_name_that_is_seen_and_is_no_archives() {
+    fn a_desktop_mountpoint_has_a_visible_name_without_an_archive_extension() {
         let first_two = |source: &str| visible_candidates(Path::new(source)).take(2).collect::<Vec<_>>();
         assert_eq!(first_two("/x/Skyrim - Textures0.bsa"), ["Skyrim - Textures0", "Skyrim - Textures0 (2)"]);
         assert_eq!(first_two("/x/.hidden.ba2")[0], "hidden");

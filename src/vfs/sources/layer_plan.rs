@@ -19,8 +19,7 @@ use crate::vfs::reuse::Reuse;
 pub(crate) struct LayerRules {
     /// The number of the game among the sources, if dates decide among its layers.
     pub(crate) by_date: Option<u16>,
-    /// Paths that are left out if the layer is an archive. They are in lower case, with `/` between
-    /// names.
+    /// Paths that are left out if the layer is an archive. They are in lower case, with `/` between names.
     pub(crate) invalidated: Arc<HashSet<Vec<u8>>>,
 }
 
@@ -40,8 +39,7 @@ pub(crate) enum PlannedLayer {
     /// An archive.
     Archive {
         path: PathBuf,
-        /// Whether it is an error if the archive cannot be opened. Otherwise it is left out with a
-        /// warning.
+        /// Whether it is an error if the archive cannot be opened. Otherwise it is left out with a warning.
         is_needed: bool,
         /// Why a game loads the archive; empty if the user named it.
         why: String,
@@ -145,8 +143,7 @@ pub(crate) fn of_order(order: &LoadOrder, number: u16, archives: FolderArchives)
     layers
 }
 
-/// The filter for walking a folder. It ignores [`FolderFilter::only`], which [`of_order`] turns into
-/// layers.
+/// The filter for walking a folder. It ignores [`FolderFilter::only`], which [`of_order`] turns into layers.
 pub(crate) fn filter_of(shown: &FolderFilter) -> Filter {
     Filter {
         not_at_root: shown.without_names.clone(),
@@ -185,9 +182,8 @@ impl PlannedFolder {
         })
     }
 
-    /// Walks the folder. If that fails, the folder of the mounted view is kept. If there is none, a
-    /// folder from a game's load order is left out with a warning, so that the rest of the game is
-    /// opened.
+    /// Walks the folder. If that fails, the folder of the mounted view is kept. If there is none, a folder
+    /// from a game's load order is left out with a warning, so that the rest of the game is opened.
     pub(crate) fn scan_or_warn(
         &self,
         files: &Arc<OpenFiles>,
@@ -202,7 +198,7 @@ impl PlannedFolder {
                 Some(earlier) => Ok(earlier.folder(&self.path, &self.filter, &error)),
                 None if self.why.is_empty() => Err(error),
                 None => {
-                    log::warn!("{error}; it is no layer");
+                    log::warn!("{error}; the folder is left out");
                     Ok(None)
                 }
             },
@@ -234,8 +230,7 @@ impl PlannedFolder {
     }
 }
 
-/// The files directly in a folder that are named like archives, ordered by name without regard to
-/// case.
+/// The files directly in a folder that are named like archives, ordered by name without regard to case.
 pub(crate) fn archives_in(folder: &Path, names: &LooseNames) -> Vec<PathBuf> {
     let mut found: Vec<&[u8]> =
         names.direct_files().map(|(_, name)| name).filter(|name| is_archive_name(name)).collect();
@@ -263,6 +258,6 @@ fn report_notes(folder: &LooseFolder) {
         }
     }
     if dropped > 0 {
-        log::warn!("{}: {dropped} more are left out", folder.path().display());
+        log::warn!("{}: left out {dropped} more files or folders", folder.path().display());
     }
 }

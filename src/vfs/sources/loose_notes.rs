@@ -1,6 +1,5 @@
-//! Notes that need the names of all loose files, or of the files in archives. They concern folders
-//! whose names differ only in case, and loose files that lose to archives by date or that the game
-//! ignores.
+//! Notes that need the names of all loose files, or of the files in archives. They concern folders whose
+//! names differ only in case, and loose files that lose to archives by date or that the game ignores.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -70,9 +69,12 @@ impl Hiding {
     /// Notes on the files of a folder that the rule hides.
     fn notes(&self, folder: &LooseFolder, shown: &FolderFilter) -> Vec<PlanNote> {
         let text = match self.code {
-            NoteCode::LooseOlder => "an archive that has it is not older: the game takes the archive's",
+            NoteCode::LooseOlder => {
+                "an archive with this path is not older, so the game uses the archive's file"
+            }
             _ => {
-                "the game does not look at loose files: bInvalidateOlderFiles=1 with an empty sResourceDataDirsFinal= lets it"
+                "the game ignores this loose file; set bInvalidateOlderFiles=1 and an empty \
+                 sResourceDataDirsFinal= to enable loose files"
             }
         };
         let paths = (0..folder.names().file_count())
@@ -147,9 +149,8 @@ impl Archives {
         archives
     }
 
-    /// Whether a game that reads only the `named` folders ignores a loose file. Files directly in
-    /// the data folder are not looked up in archives. Folders that no archive has do not belong to
-    /// the game.
+    /// Whether a game that reads only the `named` folders ignores a loose file. Files directly in the data
+    /// folder are not looked up in archives. Folders that no archive has do not belong to the game.
     fn hide(&self, path: &str, named: &[String]) -> bool {
         let Some((first, _)) = path.split_once('/') else { return false };
         let is_below =
@@ -158,8 +159,7 @@ impl Archives {
     }
 }
 
-/// The modification time of an archive and the paths that it stores. The error says why it cannot
-/// be read.
+/// The modification time of an archive and the paths that it stores. The error says why it cannot be read.
 fn paths_in(archive: &Path, options: &OpenOptions) -> Result<(Time, Vec<String>), String> {
     let changed =
         std::fs::metadata(archive).and_then(|it| it.modified()).map_err(|error| error.to_string())?;

@@ -55,8 +55,7 @@ impl Profile {
         Self::is_one(path) || path.extension().is_some_and(is_archive)
     }
 
-    /// Reads a profile. Its paths are made absolute, or relative to the current folder if `path` is
-    /// relative.
+    /// Reads a profile. Its paths are made absolute, or relative to the current folder if `path` is relative.
     pub(crate) fn read(path: &Path) -> Result<Self, OpenError> {
         let metadata = std::fs::metadata(path).map_err(|error| OpenError::unreadable(path, error))?;
         if !metadata.is_file() && !metadata.is_dir() {
@@ -74,7 +73,7 @@ impl Profile {
             }
         }
         if let Some(other) = archives.iter().find(|it| Self::is_one(it)) {
-            let what = "a profile names no other profile; name what is in that one";
+            let what = "a profile cannot name another profile; list the sources of that one instead";
             return Err(OpenError::profile(path, format!("{}: {what}", other.display())));
         }
         profile.archives = archives;
@@ -90,7 +89,7 @@ impl Profile {
         let mut profile: Self =
             toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         if profile.archives.is_empty() {
-            return Err("it names no archives".into());
+            return Err("`archives` is empty; name at least one source".into());
         }
         let folder = profile
             .folder
@@ -108,8 +107,7 @@ impl Profile {
     }
 }
 
-/// Splits the text after `-o` at commas, and each option at its `=`. `\,` is a comma within a
-/// value.
+/// Splits the text after `-o` at commas, and each option at its `=`. `\,` is a comma within a value.
 pub(crate) fn split_options(options: &str) -> Vec<(String, String)> {
     let mut parts = vec![String::new()];
     let mut characters = options.chars();
@@ -153,7 +151,7 @@ fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, OpenError> {
     let found: Vec<PathBuf> =
         found.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
     if found.is_empty() {
-        let what = format!("no file matches {}; correct it, or leave it out", pattern.display());
+        let what = format!("no file matches {}; correct or remove this pattern", pattern.display());
         return Err(OpenError::not_found(profile, what));
     }
     Ok(found)
@@ -173,67 +171,75 @@ mod tests {
     use crate::vfs::OpenErrorKind;
 
     #[test]
-    fn archives_are_in_their_folder_and_the_mountpoint_beside_the_profile() {
+    fn relative_paths_in_a_profile_start_at_its_folder() {
         let text = "archives = ['a.bsa', '/b.bsa']\nfolder = 'Data'\nmountpoint = 'mnt'\noptions = 'xattr'";
-        let profile = Profile::parse(text, Path::new("/etc/bsafs")).expect("a profile");
+        let profile = Profile::parse(text, Path::new("/etc/bsafs")).expect("the profile was refused");
         assert_eq!(profile.archives, [PathBuf::from("/etc/bsafs/Data/a.bsa"), "/b.bsa".into()]);
         assert_eq!(profile.mountpoint, Some("/etc/bsafs/mnt".into()));
         assert_eq!((profile.options.as_str(), profile.parent), ("xattr", "/etc/bsafs".into()));
     }
 
     #[test]
-    fn a_misspelt_key_is_named() {
-        let error =
-            Profile::parse("archives = ['a.bsa']\nmountpiont = 'x'", Path::new("")).expect_err("refused");
+    fn the_error_names_a_misspelt_key() {
+        let error = Profile::parse("archives = ['a.bsa']\nmountpiont = 'x'", Path::new(""))
+            .expect_err("the profile was accepted");
         assert!(error.contains("mountpiont"), "{error}");
     }
 
     #[test]
-    fn a_profile_that_names_a_profile_is_refused() {
-        let dir = tempfile::TempDir::new().expect("a folder");
+    fn a_profile_that_lists_another_profile_is_refused() {
+        let dir = tempfile::TempDir::new().expect("cannot create the folder");
         let path = dir.path().join("p.toml");
         for archives in ["['p.toml']", "['*.toml']", "['skyrimse', 'Other.TOML']"] {
-            std::fs::write(&path, format!("archives = {archives}")).expect("written");
-            let failure = Profile::read(&path).expect_err("refused");
-            assert!(failure.to_string().contains("no other profile"), "{failure}");
+            std::fs::write(&path, format!("archives = {archives}")).expect("cannot write");
+            let failure = Profile::read(&path).expect_err("the profile was accepted");
+            assert!(failure.to_string().contains("cannot name another profile"), "{failure}");
         }
     }
 
     #[test]
-    fn a_pattern_stands_for_the_files_that_match_it_in_the_order_of_their_names() {
-        let dir = tempfile::TempDir::new().expect("a folder");
+    fn a_pattern_expands_to_the_matching_files_sorted_by_name() {
+        let dir = tempfile::TempDir::new().expect("cannot create the folder");
         for name in
             ["b.BSA", "A.bsa", "[Set] b.bsa", "[Set] a.bsa", "c.ba2", "S.bsa", "what?.bsa", "x{1}!.txt"]
         {
-            std::fs::write(dir.path().join(name), "").expect("written");
+            std::fs::write(dir.path().join(name), "").expect("cannot write");
         }
-        std::fs::create_dir(dir.path().join("folder.bsa")).expect("made");
+        std::fs::create_dir(dir.path().join("folder.bsa")).expect("cannot create the subfolder");
         let read = |archives: &str| {
             let path = dir.path().join("p.toml");
-            std::fs::write(&path, format!("archives = {archives}")).expect("written");
+            std::fs::write(&path, format!("archives = {archives}")).expect("cannot write");
             let found = Profile::read(&path).map(|profile| profile.archives);
             found.map(|it| {
-                it.iter().map(|it| it.strip_prefix(dir.path()).expect("in it").to_owned()).collect()
+                it.iter()
+                    .map(|it| it.strip_prefix(dir.path()).expect("a path outside the folder").to_owned())
+                    .collect()
             })
         };
         let names = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(PathBuf::from).collect() };
-        let found: Vec<PathBuf> = read("['c.ba2', '*.bsa']").expect("found");
+        let found: Vec<PathBuf> = read("['c.ba2', '*.bsa']").expect("the pattern was refused");
         let all = ["c.ba2", "[Set] a.bsa", "[Set] b.bsa", "A.bsa", "b.BSA", "S.bsa", "what?.bsa"];
         assert_eq!(found, names(&all));
-        assert_eq!(read("['[set] ?.bsa']").expect("found"), names(&["[Set] a.bsa", "[Set] b.bsa"]));
-        assert_eq!(read("['x{1}!*']").expect("found"), names(&["x{1}!.txt"]));
+        assert_eq!(
+            read("['[set] ?.bsa']").expect("the pattern was refused"),
+            names(&["[Set] a.bsa", "[Set] b.bsa"])
+        );
+        assert_eq!(read("['x{1}!*']").expect("the pattern was refused"), names(&["x{1}!.txt"]));
         // A file has exactly this name.
-        assert_eq!(read("['what?.bsa']").expect("found"), names(&["what?.bsa"]));
-        let failure = read("['A.bsa', 'none/*.bsa']").expect_err("refused");
+        assert_eq!(read("['what?.bsa']").expect("the pattern was refused"), names(&["what?.bsa"]));
+        let failure = read("['A.bsa', 'none/*.bsa']").expect_err("the profile was accepted");
         assert!(matches!(failure.kind(), OpenErrorKind::Unreadable(_)), "{failure}");
-        let failure = read("['A.bsa', '*.bsa2']").expect_err("refused");
+        let failure = read("['A.bsa', '*.bsa2']").expect_err("the profile was accepted");
         let what = failure.to_string();
         assert!(what.contains("no file matches") && what.contains("*.bsa2"), "{what}");
     }
 
     #[test]
-    fn a_leading_tilde_is_the_home_folder() {
-        assert_eq!(expand_home("~/x".into()), std::env::home_dir().expect("a home").join("x"));
+    fn a_leading_tilde_expands_to_the_home_folder() {
+        assert_eq!(
+            expand_home("~/x".into()),
+            std::env::home_dir().expect("there is no home folder").join("x")
+        );
         assert_eq!(expand_home("/~/x".into()), PathBuf::from("/~/x"));
     }
 }

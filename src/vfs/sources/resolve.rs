@@ -77,8 +77,7 @@ pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenP
     Ok(OpenPlan { layers, rule, order: joined(orders), read_set: disk.into_read_set() })
 }
 
-/// Removes the archives of a game if archives stay files. What remains is the game's merged data
-/// folder.
+/// Removes the archives of a game if archives stay files. What remains is the game's merged data folder.
 fn keep_files(order: &mut LoadOrder, archives: FolderArchives) {
     if archives == FolderArchives::Files {
         order.layers.retain(|layer| layer.what == LayerKind::Folder);
@@ -178,7 +177,10 @@ impl Planner<'_> {
             let installation = self.recognised(folder)?;
             if installation.title.id != title.id {
                 let (folder, found) = (folder.display(), installation.title.id);
-                return Err(OpenError::game(format!("{folder}: this is {found}, and not {}", title.id)));
+                return Err(OpenError::game(format!(
+                    "{folder}: the game in this folder is {found}, not {}",
+                    title.id
+                )));
             }
             return self.installation(&installation);
         }
@@ -257,15 +259,14 @@ impl Planner<'_> {
     }
 }
 
-/// The load order of a folder: the archives directly in it, ordered by name, and above them its
-/// loose files.
+/// The load order of a folder: the archives directly in it, ordered by name, and above them its loose files.
 fn loose_folder(disk: &Disk, folder: &Path, archives: FolderArchives) -> Result<LoadOrder, OpenError> {
     let folder = &std::path::absolute(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let names = disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let is_layer = |name: &str| archives != FolderArchives::Files && is_archive_name(name.as_bytes());
     let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();
     archives.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
-    let why = format!("lies in {}", folder.display());
+    let why = format!("in the folder {}", folder.display());
     let paths = archives.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file());
     let mut layers: Vec<_> = paths.map(|path| OrderLayer::archive(path, &*why)).collect();
     layers.push(OrderLayer::folder(folder, "named as a source"));
@@ -282,7 +283,7 @@ fn no_source(source: &Path) -> OpenError {
         return OpenError::not_found(source, "no such file or folder");
     }
     let ids: Vec<&str> = TITLES.iter().map(|title| title.id).collect();
-    let what = "no such file, folder or game; games are";
+    let what = "no such file, folder or game; the games are";
     OpenError::not_found(source, format!("{what} {}", ids.join(", ")))
 }
 
@@ -299,18 +300,18 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
     let mut marks: Vec<String> = vec![identity.executables.join(" or ")];
     marks.extend(identity.also.iter().map(|it| (*it).to_owned()));
     marks.extend(identity.masters.iter().map(|master| format!("{}/{master}", title.data)));
-    let mut what = format!("{} was not found: a folder with {}; looked in:", title.id, marks.join(", "));
+    let mut what = format!("{} was not found: there is no folder with {} in:", title.id, marks.join(", "));
     what += &looked_in(found);
     for (path, why) in &found.unusable {
         what += &format!("\n  {}: {why}", path.display());
     }
-    what += "\nA game elsewhere is named by its folder, or with --game-dir.";
+    what += "\nIf the game is elsewhere, name its folder, or use --game-dir.";
     // Listed at the end, where the user sees it: `skyrim` may have been typed for `skyrimse`.
     let mut others: Vec<&str> = found.installations.iter().map(|it| it.title.id).collect();
     others.sort_unstable();
     others.dedup();
     if !others.is_empty() {
-        what += &format!("\nGames that were found: {}.", others.join(", "));
+        what += &format!("\nThese games were found: {}.", others.join(", "));
     }
     OpenError::game(what)
 }
