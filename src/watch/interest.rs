@@ -80,8 +80,7 @@ impl Interests {
         self.follow(folder, |_, _| true);
     }
 
-    /// Adds each name on the way to a path for which `counts` is true. Returns where the path
-    /// leads.
+    /// Adds each name on the way to a path for which `counts` is true. Returns where the path leads.
     fn follow(&mut self, path: &Path, counts: impl Fn(&Path, &OsStr) -> bool) -> PathBuf {
         let mut links = std::mem::take(&mut self.links);
         let target = links.follow(path, &mut |folder, name| {

@@ -32,8 +32,7 @@ pub struct Watcher {
     /// `None` if the user has too many inotify instances.
     inotify: Option<OwnedFd>,
     folders: BTreeMap<Arc<Path>, Watched>,
-    /// The paths of each watch, ordered by the number of the watch. Links may give a folder several
-    /// paths.
+    /// The paths of each watch, ordered by the number of the watch. Links may give a folder several paths.
     paths: Vec<(i32, Arc<Path>)>,
     /// Folders for which the system allows no watch.
     polled: Polled,
@@ -88,8 +87,7 @@ impl Watcher {
                 .as_ref()
                 .map(|inotify| inotify::add_watch(inotify, &*uncovered(&folder), events(&interest)));
             match watch {
-                // Every watch is requested again, because a link on the way may lead to another
-                // folder now.
+                // Every watch is requested again, because a link on the way may lead to another folder now.
                 Some(Ok(watch)) => {
                     paths.push((watch, folder.clone()));
                     let is_known = before.get(&folder).is_some_and(|it| {
@@ -222,8 +220,7 @@ fn paths_of(paths: &[(i32, Arc<Path>)], watch: i32) -> &[(i32, Arc<Path>)] {
     &paths[start..start + len]
 }
 
-/// The events to request. Writes are requested only if they count, because they may happen all the
-/// time.
+/// The events to request. Writes are requested only if they count, because they may happen all the time.
 fn events(interest: &Interest) -> WatchFlags {
     // `MASK_ADD`, because two paths may lead to one folder.
     let names = WatchFlags::MASK_ADD
