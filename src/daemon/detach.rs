@@ -1,10 +1,9 @@
 //! Moves a mount into the background.
 //!
-//! No process forks. The foreground process starts the program again with the same arguments. The
-//! new process is the daemon: it mounts, writes one byte and its report to a pipe, and goes on
-//! serving. If the daemon fails before that byte, it prints the error on the terminal itself, and
-//! the foreground process takes over its exit code. So `bsafs mount` returns exactly when the mount
-//! answers.
+//! No process forks. The foreground process starts the program again with the same arguments. The new process
+//! is the daemon: it mounts, writes one byte and its report to a pipe, and goes on serving. If the daemon
+//! fails before that byte, it prints the error on the terminal itself, and the foreground process takes over
+//! its exit code. So `bsafs mount` returns exactly when the mount answers.
 
 use std::ffi::OsString;
 use std::fs::File;

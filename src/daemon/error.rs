@@ -74,27 +74,30 @@ impl fmt::Display for DaemonError {
         match self {
             Self::Mountpoint { path, why } => write!(f, "cannot mount on {}: {why}", path.display()),
             Self::NoFreeName(source) => {
-                write!(f, "there are 1000 folders named after {}; name a mountpoint", source.display())
+                write!(
+                    f,
+                    "all 1000 names of mountpoints for {} are taken; name a mountpoint",
+                    source.display()
+                )
             }
             Self::NotMade { what, path, cause } => {
-                write!(f, "cannot make {what} {}: {}", path.display(), reason_not_made(path, cause))
+                write!(f, "cannot create {what} {}: {}", path.display(), reason_not_made(path, cause))
             }
             Self::Folder { path, cause } => write!(f, "{}: {}", path.display(), reason(cause)),
             Self::Locked(path) => {
-                let what =
-                    "another `bsafs open` has been mounting there for minutes; end it, or try again later";
+                let what = "another `bsafs open` is still mounting there; try again later, or end it";
                 write!(f, "{}: {what}", path.display())
             }
             Self::Overlay(what) => write!(f, "--edit{what}"),
-            Self::NoUsers(cause) => write!(f, "getent cannot be started: {cause}"),
-            Self::NoUser(name) => write!(f, "-o setuid={name}: there is no such user"),
+            Self::NoUsers(cause) => write!(f, "cannot run getent: {cause}"),
+            Self::NoUser(name) => write!(f, "-o setuid={name}: no such user"),
             Self::Start(cause) => write!(f, "cannot start the daemon: {cause}"),
-            Self::Ended(status) => write!(f, "the daemon ended before it had mounted: {status}"),
+            Self::Ended(status) => write!(f, "the daemon ended before it mounted: {status}"),
             Self::Reported(_) => Ok(()),
-            Self::Terminal(cause) => write!(f, "cannot leave the terminal: {cause}"),
+            Self::Terminal(cause) => write!(f, "cannot detach from the terminal: {cause}"),
             Self::Signals(cause) => write!(f, "cannot handle signals: {cause}"),
             Self::LogFile { path, why } => write!(f, "--log-file {}: {why}", path.display()),
-            Self::LogThread(cause) => write!(f, "the log's thread cannot be started: {cause}"),
+            Self::LogThread(cause) => write!(f, "cannot start the log's thread: {cause}"),
         }
     }
 }

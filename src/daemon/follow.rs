@@ -1,6 +1,5 @@
-//! The thread that follows changes on the disk. It waits until something changes that a mount
-//! shows, and opens the sources again while the old view is served. Then it has the file system
-//! serve the new view.
+//! The thread that follows changes on the disk. It waits until something changes that a mount shows, and
+//! opens the sources again while the old view is served. Then it has the file system serve the new view.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -22,6 +21,7 @@ use crate::fs::{FileSystem, LastReload};
 use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
+use crate::system::text::count;
 use crate::vfs::reopening::Reopening;
 use crate::vfs::reuse::{KeptSource, Reuse, SETTLED};
 use crate::watch::{ChangedFolders, Interests, Watcher};
@@ -197,8 +197,7 @@ impl Follower {
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
         let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, is_asked)));
-        let outcome =
-            outcome.unwrap_or_else(|_| Outcome::Failed("a defect in bsafs; please report it".into()));
+        let outcome = outcome.unwrap_or_else(|_| Outcome::Failed("bug in bsafs; please report it".into()));
         self.note(&fs, outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         if self.kept.iter().any(|kept| kept.is_unfinished) {
@@ -206,8 +205,7 @@ impl Follower {
             self.changed = Some(Change { is_unfinished: true, ..Change::now() });
         }
         self.watch(opened);
-        // Pauses for as long as the reload took, up to a limit, because the disk may change all the
-        // time.
+        // Pauses for as long as the reload took, up to a limit, because the disk may change all the time.
         thread::sleep(began.elapsed().min(LONGEST));
     }
 
@@ -224,7 +222,7 @@ impl Follower {
         drop(view);
         self.read_set = opened.read_set.clone();
         let Ok(replaced) = fs.replace(opened) else {
-            return Outcome::Failed("all inode numbers were given; unmount, and mount again".into());
+            return Outcome::Failed("all inode numbers are used up; unmount, and mount again".into());
         };
         // If a folder was not walked, what is known of its files is older than the recorded
         // changes, so these are kept.
@@ -283,7 +281,9 @@ impl Follower {
         let polled = self.watcher.polled();
         if was_polled == 0 && polled > 0 {
             log::warn!(
-                "the system allows no more watches (fs.inotify.max_user_watches), or not to read them: {polled} folders are looked at every few seconds"
+                "cannot watch {} (limit fs.inotify.max_user_watches, or no permission); \
+                 checking every few seconds instead",
+                count(polled, "folder")
             );
         }
         if added.is_empty() {
@@ -304,7 +304,7 @@ impl Follower {
 }
 
 /// The end of warnings about sources that cannot be opened.
-const SERVED: &str = "what was mounted before is served until that changes";
+const SERVED: &str = "the previous contents stay mounted until this changes";
 
 /// The outcome of a reload.
 enum Outcome {

@@ -21,8 +21,7 @@ pub(crate) enum LogTarget {
     /// The standard error of a mount in the foreground.
     Stderr,
     File(File),
-    /// The socket of the system's log, if there is one. It is connected again after that log was
-    /// restarted.
+    /// The socket of the system's log, if there is one. It is connected again after that log was restarted.
     Syslog(PathBuf, Option<UnixDatagram>),
 }
 
@@ -76,7 +75,7 @@ impl LogThread {
 
     fn lost_line(&self, lost: u64) -> Vec<u8> {
         let priority = if self.has_priority { "<4>" } else { "bsafs: " };
-        format!("{priority}{lost} lines of the log were lost: it took no more\n").into_bytes()
+        format!("{priority}{lost} lines were lost, because the log could not keep up\n").into_bytes()
     }
 }
 
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_that_takes_nothing_blocks_nobody_and_tells_how_much_was_lost() {
+    fn a_blocked_log_drops_lines_and_then_reports_how_many() {
         let (lines, waiting) = sync_channel(2);
         let (_end, ended) = sync_channel(1);
         let (is_file, has_priority, lost) = (false, false, AtomicU64::new(0));
@@ -131,12 +130,12 @@ mod tests {
         let next = || String::from_utf8(waiting.try_recv().unwrap().unwrap()).unwrap();
         assert_eq!((next(), next()), ("1".into(), "2".into()));
         log.write(b"5");
-        assert_eq!(next(), "bsafs: 2 lines of the log were lost: it took no more\n");
+        assert_eq!(next(), "bsafs: 2 lines were lost, because the log could not keep up\n");
         assert_eq!(next(), "5");
     }
 
     #[test]
-    fn a_system_log_that_was_restarted_gets_the_next_line() {
+    fn a_restarted_system_log_receives_the_next_line() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("log");
         let mut socket = None;
@@ -147,7 +146,7 @@ mod tests {
             let len = server.recv(&mut message).unwrap();
             assert_eq!(String::from_utf8_lossy(&message[..len]), syslog_message(line.as_bytes()));
             drop(server);
-            assert!(send(&path, &mut socket, b"<6>nobody").is_err());
+            assert!(send(&path, &mut socket, b"<6>no server").is_err());
             std::fs::remove_file(&path).unwrap();
         }
         assert!(syslog_message(b"<3>a\n").starts_with("<27>bsafs["));

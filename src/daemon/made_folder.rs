@@ -33,8 +33,7 @@ impl MadeFolder {
         mkdirat(&parent, &name, Mode::from_raw_mode(0o777))?;
         let made = openat(&parent, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
         let stat = rustix::fs::fstat(&made)?;
-        // On file systems without such attributes, a folder that a killed daemon leaves behind
-        // stays.
+        // On file systems without such attributes, a folder that a killed daemon leaves behind stays.
         let _ = openat(&parent, &name, READABLE, Mode::empty())
             .and_then(|made| fsetxattr(&made, MARK, b"1", XattrFlags::empty()));
         Ok(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
@@ -85,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_made_folder_is_removed_from_a_parent_that_was_moved_and_not_through_a_link_in_its_place() {
+    fn a_created_folder_is_removed_from_its_moved_parent_not_through_a_link() {
         let dir = tempfile::TempDir::new().unwrap();
         let path = |name: &str| dir.path().join(name);
         fs::create_dir_all(path("parent")).unwrap();
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_was_left_behind_is_known_again_and_a_users_is_not() {
+    fn only_a_folder_that_bsafs_left_behind_is_recognised() {
         let dir = tempfile::TempDir::new().unwrap();
         let path = |name: &str| dir.path().join(name);
         MadeFolder::make(&path("left")).unwrap().keep();
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_the_name_of_a_made_folder_since_stays() {
+    fn another_folder_at_the_same_path_is_not_removed() {
         let dir = tempfile::TempDir::new().unwrap();
         let path = dir.path().join("mnt");
         let made = MadeFolder::make(&path).unwrap();

@@ -45,13 +45,13 @@ impl Mountpoint {
             Err(error) if error.kind() == io::ErrorKind::NotFound => match MadeFolder::make(path) {
                 Ok(made) => Self::claim_made(path, made, nonempty),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match path.is_symlink() {
-                    true => Err(refused(path, "it is a link to nothing")),
+                    true => Err(refused(path, "it is a dangling link")),
                     false => Err(refused(path, AT_ONCE)),
                 },
                 Err(error) => Err(DaemonError::not_made("the mountpoint", path, error)),
             },
             Err(error) if is_disconnected(&error) => {
-                Err(refused(path, "a dead mount of another program is there; `umount` it first"))
+                Err(refused(path, "another program left a dead mount there; run `umount` first"))
             }
             Err(error) => Err(DaemonError::folder(path, error)),
         }
@@ -121,8 +121,7 @@ impl Mountpoint {
     /// on one folder; the lock refuses the second. A folder that may not be read is not locked.
     fn claim(path: &Path, nonempty: bool) -> Result<Self, Refusal> {
         let path = canonical(path)?;
-        // Checked before the folder is opened, because opening blocks if it is a mount whose daemon
-        // hangs.
+        // Checked before the folder is opened, because opening blocks if it is a mount whose daemon hangs.
         check_unmounted(&path)?;
         let lock = File::open(&path).ok();
         let locked = lock.as_ref().map(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive));
@@ -164,24 +163,23 @@ impl From<Refusal> for DaemonError {
 }
 
 /// Another process locked the folder, or made it after this process had checked.
-const AT_ONCE: &str = "another mount is being made there at this moment";
+const AT_ONCE: &str = "another process is mounting there at the same time";
 
 /// Whether an error is the one that every access to a killed daemon's mount returns.
 fn is_disconnected(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error())
 }
 
-/// Unmounts the dead mount of a killed bsafs daemon. Mounts of other programs may recover, and
-/// stay.
+/// Unmounts the dead mount of a killed bsafs daemon. Mounts of other programs may recover, and stay.
 fn clear_if_dead(path: &Path) -> Result<(), DaemonError> {
     let mountpoint = resolve_mountpoint(path);
     match mountinfo::mounted_at(&mountpoint) {
         Some(mounted) if mounted.is_bsafs() && is_dead(&mounted) => {}
         _ => return Ok(()),
     }
-    log::warn!("{}: a daemon that was killed left its mount behind; it is taken away", path.display());
+    log::warn!("{}: removing the dead mount of a daemon that was killed", path.display());
     unmount(&mountpoint, true)
-        .map_err(|error| refused(path, &format!("a dead mount is there and stays: {error}")))
+        .map_err(|error| refused(path, &format!("cannot remove the dead mount there: {error}")))
 }
 
 /// Whether a mount has no daemon any more. Attributes prove nothing, because they are cached for
@@ -236,7 +234,7 @@ fn check_unmounted(path: &Path) -> Result<(), DaemonError> {
         let kind = mounted.kind;
         Err(refused(
             path,
-            &format!("something ({kind}) is mounted there already; `bsafs umount` ends a mount of ours"),
+            &format!("a file system ({kind}) is already mounted there; `bsafs umount` ends bsafs mounts"),
         ))
     })
 }
@@ -249,14 +247,12 @@ fn left_behind(path: &Path) -> Option<MadeFolder> {
 }
 
 fn check_empty(path: &Path) -> Result<(), DaemonError> {
-    let advice = "-o nonempty mounts all the same; to mount the folder itself, name a mountpoint behind it";
+    let advice = "add -o nonempty to mount over it, or name a mountpoint after it to use it as a source";
     match std::fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
-        Ok(false) => {
-            Err(refused(path, &format!("it is not empty; what is in it would be hidden ({advice})")))
-        }
+        Ok(false) => Err(refused(path, &format!("the folder is not empty; {advice}"))),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Err(refused(path, &format!("it may not be read, and is perhaps not empty ({advice})")))
+            Err(refused(path, &format!("the folder cannot be read, so it may not be empty; {advice}")))
         }
         Err(error) => Err(DaemonError::folder(path, error)),
     }

@@ -39,7 +39,7 @@ impl MountsFolder {
             match MadeFolder::make(path) {
                 Ok(made) => made.keep(),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(DaemonError::not_made("the folder for mounts", path, error)),
+                Err(error) => return Err(DaemonError::not_made("the folder for mountpoints", path, error)),
             }
             match lock_existing(path) {
                 Ok(Some(lock)) => {
@@ -96,7 +96,7 @@ fn lock_existing(path: &Path) -> io::Result<Option<Option<File>>> {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => return Ok(None),
         Err(errno) => {
-            log::debug!("{}: not locked: {errno}", path.display());
+            log::debug!("{}: cannot lock the folder: {errno}", path.display());
             return Ok(Some(None));
         }
     }
@@ -112,30 +112,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_for_mounts_goes_when_it_is_empty_and_was_made_for_them() {
+    fn the_mounts_folder_is_removed_once_empty_unless_the_user_made_it() {
         let dir = tempfile::TempDir::new().unwrap();
         let path = dir.path().join("bsafs");
         let last = || drop(LastMount { around: path.clone() });
         drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{it}")));
-        assert!(!path.exists(), "nothing was mounted");
+        assert!(!path.exists(), "an unused folder was left behind");
         let folder = MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{it}"));
         last();
-        assert!(path.exists(), "it is locked");
+        assert!(path.exists(), "a locked folder was removed");
         fs::create_dir(path.join("a")).unwrap();
         drop(folder);
         last();
-        assert!(path.exists(), "something is in it");
+        assert!(path.exists(), "a folder with a mount in it was removed");
         fs::remove_dir(path.join("a")).unwrap();
         last();
         assert!(!path.exists());
         fs::create_dir(&path).unwrap();
         drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{it}")));
         last();
-        assert!(path.exists(), "the user made it");
+        assert!(path.exists(), "a folder that the user created was removed");
     }
 
     #[test]
-    fn a_folder_that_was_removed_while_it_was_waited_for_is_made_again() {
+    fn a_mounts_folder_removed_during_the_wait_for_its_lock_is_recreated() {
         let dir = tempfile::TempDir::new().unwrap();
         let path = dir.path().join("bsafs");
         for _ in 0..20 {

@@ -41,8 +41,7 @@ struct OverlayWork {
 
 /// The program that makes overlays for ordinary users.
 const PROGRAM: &str = "fuse-overlayfs";
-/// The mount's folder in the made folder. The overlay prepares files in [`WORK`] before it renames
-/// them.
+/// The mount's folder in the made folder. The overlay prepares files in [`WORK`] before it renames them.
 const LOWER: &str = "lower";
 /// The suffix of the made folder's name.
 const MADE_END: &str = ".bsafs-work";
@@ -51,8 +50,7 @@ const WORK: &str = "work";
 const IN_WORK: [&str; 2] = ["work", "index"];
 /// Longer paths are passed by descriptor, because the kernel takes no more than a page of options.
 const LONG: usize = 1000;
-/// Flags that do not follow a link, because another user may be allowed to write to the parent
-/// folder.
+/// Flags that do not follow a link, because another user may be allowed to write to the parent folder.
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Overlay {
@@ -62,17 +60,18 @@ impl Overlay {
         let upper = upper.canonicalize().map_err(|error| cannot(format!("{}: {error}", upper.display())))?;
         let shown = upper.display();
         let (Some(parent), Some(name)) = (upper.parent(), upper.file_name()) else {
-            return Err(cannot(format!("{shown}: name a folder in another one")));
+            return Err(cannot(format!("{shown}: the root folder cannot be used; name another folder")));
         };
         let device = |path: &Path| path.metadata().map(|it| it.dev());
         match (device(parent), device(&upper)) {
             _ if !upper.is_dir() => return Err(cannot(format!("{shown}: not a folder"))),
             _ if upper.starts_with(mountpoint) || mountpoint.starts_with(&upper) => {
-                return Err(cannot(format!("{shown}: the mount would hide it; name a folder elsewhere")));
+                let what = "the folder and the mountpoint overlap; name a folder elsewhere";
+                return Err(cannot(format!("{shown}: {what}")));
             }
             (Ok(around), Ok(within)) if around == within => {}
             _ => {
-                let what = "a file system is mounted there; name a folder in it";
+                let what = "a file system is mounted there; name a folder inside it";
                 return Err(cannot(format!("{shown}: {what}")));
             }
         }
@@ -81,11 +80,11 @@ impl Overlay {
         made.push(MADE_END);
         let made = parent.join(made);
         if rustix::process::geteuid().is_root() && !is_root_controlled(&made) {
-            let what = "another user may replace a folder on the way to it; mount as that user, or name another folder";
+            let what = "another user can replace a folder in its path; mount as that user, or name another";
             return Err(cannot(format!("{shown}: {what}")));
         }
         if mountpoint.to_str().is_none() {
-            return Err(cannot(format!("{shown}: the path to mount on is not UTF-8")));
+            return Err(cannot(format!("{shown}: the path of the mountpoint is not UTF-8; mount elsewhere")));
         }
         let made = OverlayWork::lock(made).map_err(|what| cannot(format!("{shown}: {what}")))?;
         let overlay = Self { upper, made };
@@ -94,8 +93,9 @@ impl Overlay {
         if let Some(left) = mountinfo::mounted_at(&overlay.lower()).filter(MountEntry::is_bsafs) {
             if let Some(used) = overlay_of(&left) {
                 let used = used.mountpoint.display();
-                let what =
-                    format!("{used} still writes to it, though its daemon was killed: `bsafs umount {used}`");
+                let what = format!(
+                    "still in use by a mount whose daemon was killed; run `bsafs umount {used}` first"
+                );
                 return Err(cannot(format!("{}: {what}", overlay.upper.display())));
             }
             unmount_entry(&left, true).map_err(|error| cannot(error.to_string()))?;
@@ -104,7 +104,7 @@ impl Overlay {
         for folder in [LOWER, WORK].map(|name| overlay.made.path.join(name)) {
             // A folder may be left from a crash of the system. The overlay empties it.
             let made = DirBuilder::new().mode(0o700).recursive(true).create(&folder);
-            made.map_err(|error| cannot(format!("needs {}: {error}", folder.display())))?;
+            made.map_err(|error| cannot(format!("cannot create {}: {error}", folder.display())))?;
         }
         Ok(overlay)
     }
@@ -122,7 +122,7 @@ impl Overlay {
         if rustix::process::geteuid().is_root() {
             match self.mount_by_kernel(mountpoint, request.restrictions()) {
                 Ok(()) => return Ok(()),
-                Err(error) => reason = format!("the kernel makes no overlay ({error}), and "),
+                Err(error) => reason = format!("the kernel cannot mount an overlay ({error}), and "),
             }
         }
         self.mount_by_program(mountpoint, request).map_err(|error| failed(format!("{reason}{error}")))
@@ -136,7 +136,7 @@ impl Overlay {
 
     fn mount_by_program(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), String> {
         if let Some(path) = self.folders().iter().find(|path| has_separator(path)) {
-            let why = "takes no path with a comma, a colon or a backslash";
+            let why = "accepts no path with a comma, a colon or a backslash";
             return Err(format!("{PROGRAM} {why}: {}", path.display()));
         }
         let (mut options, _open) = self.options().map_err(|error| error.to_string())?;
@@ -184,7 +184,7 @@ impl OverlayWork {
     /// Makes the folder or takes an existing one, and locks it.
     fn lock(path: PathBuf) -> Result<Self, String> {
         let failed =
-            |errno: Errno| format!("needs the folder {}: {}", path.display(), io::Error::from(errno));
+            |errno: Errno| format!("cannot create the folder {}: {}", path.display(), io::Error::from(errno));
         match rustix::fs::mkdir(&path, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(failed(errno)),
@@ -192,13 +192,13 @@ impl OverlayWork {
         let folder = open(&path, FOLDER, Mode::empty()).map_err(failed)?;
         let stat = fstat(&folder).map_err(failed)?;
         if stat.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(format!("needs the folder {}, which is another user's", path.display()));
+            return Err(format!("cannot use the folder {}, which belongs to another user", path.display()));
         }
-        let in_use = || "another mount with --edit uses it; unmount that one first".to_owned();
+        let in_use = || "another mount with --edit uses this folder; unmount that one first".to_owned();
         match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(in_use()),
-            Err(errno) => log::debug!("{}: not locked: {errno}", path.display()),
+            Err(errno) => log::debug!("{}: cannot lock the folder: {errno}", path.display()),
         }
         // A mount that has just ended may have removed the folder.
         let is_there = lstat(&path).is_ok_and(|now| (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino));
@@ -236,9 +236,8 @@ impl Drop for OverlayWork {
     }
 }
 
-/// The overlay that makes a bsafs mount writable, if it is still mounted. The mount's source is the
-/// path of the overlay. Any user can mount something that looks like an overlay, so it must belong
-/// to the same user.
+/// The overlay that makes a bsafs mount writable, if it is still mounted. The mount's source is the path of
+/// the overlay. Any user can mount something that looks like an overlay, so it must belong to the same user.
 pub(crate) fn overlay_of(mounted: &MountEntry) -> Option<MountEntry> {
     if !is_lower(&mounted.mountpoint) {
         return None;
@@ -257,8 +256,7 @@ pub(crate) fn mountpoint(mounted: &MountEntry) -> PathBuf {
     if is_lower(&mounted.mountpoint) { PathBuf::from(&mounted.source) } else { mounted.mountpoint.clone() }
 }
 
-/// The bsafs mount that is left of a writable mount on a path, after the overlay there was
-/// unmounted.
+/// The bsafs mount that is left of a writable mount on a path, after the overlay there was unmounted.
 pub(crate) fn leftover_of(path: &Path) -> Option<MountEntry> {
     let is_left =
         |it: &MountEntry| it.is_bsafs() && is_lower(&it.mountpoint) && Path::new(&it.source) == path;

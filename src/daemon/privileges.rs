@@ -1,6 +1,5 @@
-//! Mounts with fewer privileges: root makes the mount, and a process with fewer rights reads
-//! archives that may be hostile. Implements `-o setuid=` and `-o drop_privileges` with setpriv of
-//! util-linux.
+//! Mounts with fewer privileges: root makes the mount, and a process with fewer rights reads archives that
+//! may be hostile. Implements `-o setuid=` and `-o drop_privileges` with setpriv of util-linux.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -77,6 +76,6 @@ mod tests {
         assert_eq!(find("0").unwrap().unwrap(), root);
         assert_eq!(find("root").unwrap().unwrap(), root);
         let unknown = find("no-such-user").unwrap_err();
-        assert_eq!(unknown.to_string(), "-o setuid=no-such-user: there is no such user");
+        assert_eq!(unknown.to_string(), "-o setuid=no-such-user: no such user");
     }
 }

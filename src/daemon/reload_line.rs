@@ -30,7 +30,7 @@ pub(crate) fn reload_line(replaced: &Replaced) -> Option<String> {
     let mut lines: Vec<String> =
         sources.iter().take(NAMED).map(|(name, counts)| line(name, *counts)).collect();
     if more > 0 {
-        lines.push(format!("{} more", count(more, "source")));
+        lines.push(count(more, "more source"));
     }
     Some(lines.join("; "))
 }

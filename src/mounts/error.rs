@@ -43,16 +43,18 @@ impl fmt::Display for StatusError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.kind {
-            StatusErrorKind::NotMounted => write!(f, "{path}: no mount of bsafs is there"),
-            StatusErrorKind::Dead => {
-                write!(f, "{path}: the daemon has ended; `bsafs umount {path}` takes the dead mount away")
+            StatusErrorKind::NotMounted => {
+                write!(f, "{path}: not a bsafs mount; `bsafs mounts` lists all mounts")
             }
-            StatusErrorKind::Refused => write!(f, "{path}: it is another user's mount, who alone may look"),
+            StatusErrorKind::Dead => {
+                write!(f, "{path}: the daemon has ended; run `bsafs umount {path}` to remove the dead mount")
+            }
+            StatusErrorKind::Refused => write!(f, "{path}: owned by another user; run as that user"),
             StatusErrorKind::Unanswered(errno) => {
                 write!(f, "{path}: the daemon does not answer: {}", std::io::Error::from(*errno))
             }
             StatusErrorKind::Unreadable(cause) => {
-                write!(f, "{path}: the daemon's answer cannot be read: {cause}")
+                write!(f, "{path}: cannot read the daemon's answer: {cause}")
             }
         }
     }

@@ -88,8 +88,7 @@ impl Holders {
         let found = Arc::new(Mutex::new(Self::default()));
         let (sender, finished) = mpsc::channel();
         let for_thread = found.clone();
-        // The thread is left behind if it takes too long: inspecting a process may block on its
-        // memory.
+        // The thread is left behind if it takes too long: inspecting a process may block on its memory.
         let started = thread::Builder::new().spawn(move || {
             let is_complete = look_at_all(&for_thread).is_ok();
             for_thread.lock().unwrap_or_else(PoisonError::into_inner).is_complete = is_complete;
@@ -182,8 +181,7 @@ fn look_at(process: &Path) -> Seen {
     seen
 }
 
-/// The device of what a link in `/proc` leads to. The kernel answers without asking a daemon or a
-/// disk.
+/// The device of what a link in `/proc` leads to. The kernel answers without asking a daemon or a disk.
 fn device_of(link: &Path) -> io::Result<Device> {
     let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
     let stat = statx(CWD, link, flags, StatxFlags::empty())?;
@@ -217,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_device_of_a_mapped_file_is_read_and_other_maps_have_none() {
+    fn only_maps_of_files_have_a_device() {
         let line = b"7f00-7f01 r--p 00000000 00:1f 42                         /mnt/a b.dds";
         assert_eq!(mapped_file(line), Some(((0, 0x1f), 42)));
         assert_eq!(mapped_file(b"7f00-7f01 rw-p 00000000 00:00 0 [heap]"), None);
@@ -225,17 +223,17 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_found_by_the_folder_that_it_is_in() {
+    fn a_process_is_found_by_its_current_folder() {
         // The current folder is in proc, which has no disk either.
         let mut child = std::process::Command::new("cat")
             .current_dir("/proc/self")
             .stdin(std::process::Stdio::piped())
             .spawn()
-            .expect("cat");
+            .expect("cannot start cat");
         let seen = look_at(Path::new(&format!("/proc/{}", child.id())));
-        let proc = device_of(Path::new("/proc")).expect("its device");
+        let proc = device_of(Path::new("/proc")).expect("cannot stat /proc");
         assert_eq!(seen.uses.get(&proc).and_then(|uses| uses.get(&Use::CurrentFolder)), Some(&1));
         drop(child.stdin.take());
-        child.wait().expect("its end");
+        child.wait().expect("cannot wait for cat");
     }
 }

@@ -45,7 +45,7 @@ impl MountStatus {
         let sources = match sources {
             Ok(sources) => serde_json::from_str(&sources).map_err(unreadable)?,
             Err(errno) => {
-                log::debug!("{}: what it was made from is not told: {errno}", path.display());
+                log::debug!("{}: cannot read the sources: {errno}", path.display());
                 Vec::new()
             }
         };
@@ -110,20 +110,20 @@ pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
                 .collect();
             answers.extend(asked.into_iter().map(|asked| match asked.map(thread::ScopedJoinHandle::join) {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => Answer::Failed("a defect in bsafs; please report it".into()),
+                Ok(Err(_)) => Answer::Failed("bug in bsafs; please report it".into()),
                 Err(error) => Answer::Failed(error.to_string()),
             }));
         });
     }
-    let told: Vec<(String, Answer)> = mounts
+    let known: Vec<(String, Answer)> = mounts
         .iter()
         .zip(&answers)
         .filter(|(_, answer)| matches!(answer, Answer::Status(_)))
         .map(|(mounted, answer)| (mounted.device.clone(), answer.clone()))
         .collect();
     let with_answer = |(mounted, answer): (MountEntry, Answer)| {
-        let is_told = matches!(answer, Answer::Status(_) | Answer::Covered);
-        let others = told.iter().find(|(device, _)| !is_told && *device == mounted.device);
+        let is_known = matches!(answer, Answer::Status(_) | Answer::Covered);
+        let others = known.iter().find(|(device, _)| !is_known && *device == mounted.device);
         // A bind mount of a folder does not show the links in the root. It takes the answer from
         // another mount of the same device.
         let answer = others.map_or(answer, |(_, answer)| answer.clone());
