@@ -13,32 +13,32 @@ use super::command::{complete, completions};
 use super::command::{mount, mounts, reload, status, umount};
 use super::exit::{Exit, Failure};
 
-/// Mounts Bethesda archives (BSA and BA2, Morrowind to Starfield) as a read-only directory tree.
+/// Mounts Bethesda's games and archives (BSA and BA2, Arena to Starfield) as a read-only folder.
 #[derive(Debug, Parser)]
 #[command(name = "bsafs", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Print more: -v notes on archives, -vv internal steps
+    /// Print notes on archives (-v), and also internal steps (-vv)
     #[arg(short, long, action = ArgAction::Count, global = true)]
     pub(crate) verbose: u8,
-    /// Print only failures
+    /// Print only errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  bsafs mount \"Skyrim - Textures0.bsa\"             on a new folder of that name, in the current folder
-  bsafs mount Base.ba2 Patch.ba2 ~/mnt             two archives as one tree; Patch.ba2 wins
-  bsafs which ~/mnt/textures/clutter/bucket.dds    which archive a file comes from, and what it hides
+  bsafs mount \"Skyrim - Textures0.bsa\"             mount on a new folder of the same name
+  bsafs mount Base.ba2 Patch.ba2 ~/mnt             mount two archives as one; Patch.ba2 wins
+  bsafs which ~/mnt/textures/clutter/bucket.dds    print which archive a file comes from
   bsafs umount ~/mnt
-  bsafs open \"Skyrim - Textures0.bsa\"              mount below ~/bsafs, and open the file manager
+  bsafs open \"Skyrim - Textures0.bsa\"              mount below ~/bsafs and open the folder
   bsafs extract Mod.bsa --glob 'scripts/**' -C out
-  bsafs SOURCE MOUNTPOINT -o OPTIONS               as mount(8) and fstab call it
+  bsafs SOURCE MOUNTPOINT -o OPTIONS               as mount(8) calls it for fstab
 
 Paths inside archives may be written in any case and with either slash.
-`bsafs help COMMAND` prints more, `bsafs man` the manual.";
+`bsafs help COMMAND` describes a command, and `bsafs man` prints the manual.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

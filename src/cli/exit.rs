@@ -25,8 +25,7 @@ pub enum Exit {
     Data = 65,
     /// An archive or path does not exist or cannot be read.
     NoInput = 66,
-    /// FUSE is missing (no `/dev/fuse`, no fusermount3), a daemon has ended, or there is no
-    /// desktop.
+    /// FUSE is missing (no `/dev/fuse`, no fusermount3), a daemon has ended, or there is no desktop.
     Unavailable = 69,
     /// The mountpoint or output cannot be used.
     CannotCreate = 73,
@@ -42,20 +41,19 @@ impl Exit {
         (Self::Ok, "success"),
         (
             Self::No,
-            "the answer is no: verify found a bad file, which found no file, extract skipped a bad file, diff found a \
-             difference",
+            "negative result, e.g. verify found a bad file, which found no file, extract skipped a bad file, \
+             diff found a difference, or games found no game",
         ),
         (Self::Usage, "the command line is invalid"),
         (Self::Data, "an archive is damaged or of an unknown kind"),
         (Self::NoInput, "an archive or path does not exist or cannot be read"),
-        (Self::Unavailable, "FUSE is missing, the daemon of a mount has ended, or there is no desktop"),
+        (Self::Unavailable, "FUSE is missing, the daemon of a mount has ended, or no desktop is running"),
         (Self::CannotCreate, "the mountpoint or output cannot be used"),
         (Self::Io, "reading or writing failed"),
         (Self::NoPermission, "permission denied"),
     ];
 
-    /// Exit code if mount(8) is the caller: 1 (usage or permission), 2 (system) or 32 (the mount
-    /// failed).
+    /// Exit code if mount(8) is the caller: 1 (usage or permission), 2 (system) or 32 (the mount failed).
     pub fn for_mount(self) -> u8 {
         match self {
             Self::Ok => 0,
@@ -96,7 +94,7 @@ impl Failure {
     /// Creates a failure to make a file or folder.
     pub fn not_made(what: &str, path: &Path, error: &io::Error) -> Self {
         let why = reason_not_made(path, error);
-        Self::new(Exit::CannotCreate, format!("cannot make {what} {}: {why}", path.display()))
+        Self::new(Exit::CannotCreate, format!("cannot create {what} {}: {why}", path.display()))
     }
 
     /// Creates a failure to write the output. A closed pipe counts as success, as in `bsafs list

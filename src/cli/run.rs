@@ -57,7 +57,10 @@ fn print_usage(error: &clap::Error) {
     let _ = match names_source {
         Some(source) => {
             let source = escaped(source);
-            writeln!(std::io::stderr(), "bsafs: {source} is no command; to mount it: bsafs mount {source}")
+            writeln!(
+                std::io::stderr(),
+                "bsafs: {source} is not a command; to mount it, run: bsafs mount {source}"
+            )
         }
         // Print in colours, unless an argument contains control characters.
         None => {
@@ -74,7 +77,7 @@ fn print_usage(error: &clap::Error) {
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(errno) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
-        log::debug!("the limit of open files stays {:?}: {errno}", limit.current);
+        log::debug!("cannot raise the limit of open files: {errno}");
     }
 }
 

@@ -11,13 +11,13 @@ use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
 use crate::cli::terminal::output::raw_stdout;
 
-/// Write files of an archive, a folder or a game to standard output
+/// Write files of an archive, folder or game to standard output
 #[derive(Args, Debug)]
 pub(crate) struct Cat {
-    /// The archive or folder, or whatever else `mount` takes
+    /// Archive, folder, game, or any other source that `mount` accepts
     #[arg(value_name = "SOURCE")]
     archive: PathBuf,
-    /// Paths in it, in any case, with either slash
+    /// Paths of files in the source, in any case and with either slash
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     #[arg(long, help = SALVAGE)]
@@ -36,12 +36,15 @@ impl Cat {
                 Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()))
             };
             let file = vfs.file(path).ok_or_else(|| match vfs.folder(path) {
-                Some(_) => missing("it is a folder"),
-                None => missing("no such file in it"),
+                Some(_) => missing("it is a folder; name a file in it"),
+                None => missing("no such file; `bsafs list` prints all paths"),
             })?;
             let copied = file.write_to(&mut out);
             if let Some(error) = file.take_salvaged() {
-                log::warn!("{}: {path}: {error}; its bytes are written all the same", self.archive.display());
+                log::warn!(
+                    "{}: {path}: {error}; written anyway because of --salvage",
+                    self.archive.display()
+                );
             }
             copied.map_err(|error| match error.kind() {
                 std::io::ErrorKind::Other => {

@@ -13,10 +13,10 @@ use crate::cli::completion::shell_line::{Shell, Word, words};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{escaped, raw_stdout};
 
-/// Print what the last word of a command line may become
+/// Print the completions of the last word of a command line
 #[derive(Args, Debug)]
 pub(crate) struct Complete {
-    /// The shell whose line it is
+    /// The shell of the command line
     #[arg(value_enum)]
     shell: Shell,
     /// The command line up to the cursor, with its quotes
@@ -24,7 +24,7 @@ pub(crate) struct Complete {
     /// The characters at which readline cuts words
     #[arg(default_value = "")]
     breaks: OsString,
-    /// Whether candidates are listed and not inserted
+    /// List the candidates instead of inserting them
     #[arg(long = "listed")]
     is_listed: bool,
 }
@@ -60,8 +60,7 @@ fn sorted(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates
 }
 
-/// Replaces a single folder by its content, because readline closes the quotes after a single
-/// candidate.
+/// Replaces a single folder by its content, because readline closes the quotes after a single candidate.
 fn descend_single_folder(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     for _ in 0..FOLLOWED_MAX {
         let [only] = &candidates[..] else { break };
@@ -96,8 +95,7 @@ fn write_listed(out: &mut impl Write, found: &[Candidate], expected: &Expected) 
     found.iter().try_for_each(|it| write!(out, "{}\0", shown(&it.text, expected)))
 }
 
-/// Quotes a name so that bash reads it back within these quotes. `None` if these quotes cannot
-/// contain it.
+/// Quotes a name so that bash reads it back within these quotes. `None` if these quotes cannot contain it.
 fn quoted(text: &[u8], quotes: Option<u8>) -> Option<Vec<u8>> {
     let has_control = text.iter().any(u8::is_ascii_control);
     let mut quoted = Vec::with_capacity(text.len() + 8);
@@ -166,8 +164,7 @@ fn write_fish(out: &mut impl Write, found: &[Candidate], word: &Word) -> io::Res
     Ok(())
 }
 
-/// A word as it appears in lists. Paths are cut to the last name. Mounts are not, because many
-/// share a name.
+/// A word as it appears in lists. Paths are cut to the last name. Mounts are not, because many share a name.
 fn shown(text: &[u8], expected: &Expected) -> String {
     let without_end = text.strip_suffix(b"/").unwrap_or(text);
     let is_separator = |byte: &u8| *byte == b'/' || (*byte == b'\\' && expected.are_in_tree());
@@ -182,7 +179,7 @@ mod tests {
     use crate::cli::completion::shell_line::words;
 
     #[test]
-    fn a_quoted_name_is_read_back_as_it_was() {
+    fn a_quoted_name_parses_back_to_itself() {
         for name in
             ["/mnt/a b", "it's $(touch x) `y` \"z\" \\ *?[]{}~#&;|<>()!^", "~", "a\nb'\\\x1b", "é\u{9b}"]
         {

@@ -8,19 +8,18 @@ use crate::cli::completion::shell_line::Shell;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::stdout;
 
-/// Print completions for a shell
+/// Print the completion script for a shell
 ///
-/// They call the program, and offer archives, games, mounts and paths inside archives.
+/// The script calls bsafs to complete commands, options, archives, games, mounts and paths inside archives.
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
-    /// The shell
+    /// The shell that runs the script
     #[arg(value_enum)]
     shell: Shell,
 }
 
-// clap_complete is not used: its scripts cannot complete paths inside archives. Its
-// unstable-dynamic mode completes values without the words before them, and the shells expand what
-// it prints.
+// clap_complete is not used: its scripts cannot complete paths inside archives. Its unstable-dynamic mode
+// completes values without the words before them, and the shells expand what it prints.
 impl Completions {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let script = match self.shell {

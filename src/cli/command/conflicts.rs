@@ -19,33 +19,39 @@ use crate::vfs::comparison::Compared;
 use crate::vfs::conflict::{Conflict, Tally, compare_all, conflicts, tallies};
 use crate::vfs::{Vfs, VfsFile, VfsLayer};
 
-/// Print the files that several layers have: which layer wins, and which are hidden
+/// Print the files that several layers have, which layer wins, and which are hidden
 ///
-/// Then each layer is summed up, the lowest first: its files, those that win, those that are hidden, and whether it is wholly
-/// shadowed: no file of it wins. With --glob, of the files that match. A file of which an archive stores only the hash is
+/// The conflicts are followed by a summary of each layer, lowest first: how many files it has, how
+/// many win, and how many are hidden. A layer is wholly shadowed if none of its files wins. With
+/// --glob, only matching files count. If an archive stores only the hash of a file, the file is
 /// known by the path that --names or another layer has for it.
 ///
-/// With --json, each conflict is an object with "path", "winner" ("layer" and "why"), "hidden" (a list of the same, the one
-/// that would win without the winner first) and, with --compare, "equal" (for each hidden file whether its bytes are those
-/// of the winner, null where one cannot be read); then each layer is one with "layer", "why", "files", "winning", "hidden",
-/// "wholly_shadowed" and, with --compare, "equal": how many of its hidden files equal what hides them.
+/// With --json, each conflict is an object with "path", "winner" (an object with "layer" and "why")
+/// and "hidden" (a list of such objects; the first one would win without the winner). With
+/// --compare it also has "equal": for each hidden file, whether its bytes are those of the winner,
+/// or null if one of the two cannot be read. Each layer is then an object with "layer", "why",
+/// "files", "winning", "hidden", "wholly_shadowed" and, with --compare, "equal": how many of its
+/// hidden files equal the file that hides them.
 ///
-/// The exit status is 0 whether or not there are conflicts, and 1 if --compare found a file that cannot be read.
+/// The exit status is 0 whether or not there are conflicts, and 1 if --compare found a file that
+/// cannot be read.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Conflicts {
-    /// Games by their ids, instances of Mod Organizer 2 and folders of profiles in them, openmw.cfg files, archives, folders,
-    /// and profiles (*.toml); where several have a file, the rightmost wins
+    /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
+    /// the rightmost wins
     #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// Only conflicts in which this layer takes part: an archive or folder by its name, by the end of its path, or, where no
-    /// path ends so, by any part of it; in any case
+    /// Only conflicts that involve this layer
+    ///
+    /// The layer is named by the name of its archive or folder, or by the end of its path, in any case. If
+    /// no path ends like this, any part of a path matches.
     #[arg(long, value_name = "LAYER")]
     of: Option<String>,
-    /// Read the files, and tell hidden ones that equal the winner from different ones
+    /// Read the files, and print whether each hidden file equals the winner
     #[arg(long)]
     compare: bool,
-    /// One JSON object a line, a conflict each, then a layer each
+    /// Print one JSON object per line: the conflicts, then the layers
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -56,7 +62,7 @@ pub(crate) struct Conflicts {
 
 const EXAMPLES: &str = "\
 Examples:
-  bsafs conflicts skyrimse                               what of the game is hidden, and by what
+  bsafs conflicts skyrimse                               which files are hidden, and by what
   bsafs conflicts ~/MO2 --of SkyUI                       what one mod hides, and what hides it
   bsafs conflicts Base.bsa Patch.bsa --compare           which hidden files are only copies
   bsafs conflicts ~/MO2 --json --glob '*.nif' | jq .path";
@@ -141,7 +147,7 @@ impl Conflicts {
         match found.contains(&true) {
             true => Ok(found),
             false => {
-                let what = "no layer is called so; `bsafs order SOURCE...` prints the layers of sources";
+                let what = "no such layer; `bsafs order SOURCE...` lists the layers";
                 Err(Failure::new(Exit::NoInput, format!("--of {of}: {what}")))
             }
         }
@@ -213,8 +219,8 @@ fn unsure(vfs: &Vfs, conflicts: &[Conflict]) -> Option<String> {
     let shared = conflicts.iter().filter(is_shared).count();
     let code = NoteCode::ArchivesSharePath.as_str();
     let files = count(shared, "file");
-    let text = "the game asks the archive first that it read last, so it may take any of them";
-    (shared > 0).then(|| format!("{code}: {files} in several archives each: {text}"))
+    let text = "the game first searches the archive that it read last, so any of them may win";
+    (shared > 0).then(|| format!("{code}: {files} in several archives: {text}"))
 }
 
 fn layer_name(layer: &VfsLayer) -> LayerName {
@@ -241,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_layer_is_named_by_the_end_of_its_path_and_else_by_any_part_of_it() {
+    fn a_layer_is_found_by_the_end_of_its_path_or_else_by_any_part() {
         let paths = ["/g/Data/Skyrim.bsa", "/g/Data", "/m/SkyUI", "/m/SkyUI/SkyUI.bsa", "/m/SkyUI 5"];
         let named = |text: &str| -> Vec<usize> {
             let found = named(&paths.map(Path::new), text);

@@ -16,32 +16,34 @@ use crate::cli::terminal::progress::steps;
 use crate::vfs::difference::differences;
 use crate::vfs::{Change, Comparing, Difference, Vfs, VfsFile};
 
-/// Print the files that one source has and another lacks, and those that differ
+/// Print the files that only one of two sources has, and those that differ
 ///
-/// Files are the same by their paths, in any case. Lines begin with + where only B has a file, with - where only A has it, with
-/// ! where its contents differ, and with ? where that cannot be told because one cannot be read. Without --compare no file is read for that: sizes that differ are a change, and files
-/// of one size are counted, for they may be equal or not.
+/// Files are matched by their paths, in any case. A line begins with + if only B has the file, with
+/// - if only A has it, with ! if the contents differ, and with ? if they cannot be compared because
+/// one cannot be read. Without --compare, only sizes are compared: files of different sizes have changed, and
+/// files of the same size are counted separately, because they may or may not be equal.
 ///
-/// With --json, each file is an object with "path", "change" (added, removed, changed, same-size, or unreadable) and, where
-/// there is a file, "a" and "b" ("layer", and "size" in bytes, null where it cannot be read); then a last object counts them.
-/// Equal files are counted alone.
+/// With --json, each file is an object with "path", "change" (added, removed, changed, same-size or
+/// unreadable) and "a" and "b" for the sources that have the file: an object with "layer" and "size" in
+/// bytes, which is null if it cannot be read. The last object has the counts. Equal files are only counted.
 ///
-/// The exit status is 0 if no difference was found, and 1 if the sources differ or a file could not be read; with --compare 0
-/// means that all files are equal.
+/// The exit status is 0 if no difference was found, and 1 if the sources differ or a file could not
+/// be read. With --compare, 0 means that all files are equal.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Diff {
-    /// The source that is compared: an archive, a folder, a game by its id, an instance of Mod Organizer 2 or the
-    /// folder of a profile in it, an openmw.cfg file, or a profile (*.toml), whose options hold for it alone
+    /// The old source: an archive, folder, game, or any other source that `mount` accepts
+    ///
+    /// The options of a profile (*.toml) apply only to this source, not to the other one.
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The source that it is compared with
+    /// The new source, of the same kinds
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Read files of one size, and tell equal ones from different ones
+    /// Read files of the same size to find out whether they are equal
     #[arg(long)]
     compare: bool,
-    /// One JSON object a line, a file each, then the counts
+    /// Print one JSON object per line: the files, then the counts
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -53,8 +55,8 @@ pub(crate) struct Diff {
 const EXAMPLES: &str = "\
 Examples:
   bsafs diff Mod-1.0.bsa Mod-1.1.bsa --compare           what an update changed
-  bsafs diff Mod.bsa unpacked/ --compare                 whether an archive holds what a folder does
-  bsafs diff skyrimse ~/MO2                              what the mods add to the game, and replace
+  bsafs diff Mod.bsa unpacked/ --compare                 whether an archive equals a folder
+  bsafs diff skyrimse ~/MO2                              what the mods add and replace
   bsafs diff ~/MO2/profiles/Old ~/MO2/profiles/New       how two profiles of one instance differ";
 
 /// Number of files by kind of change.
@@ -161,8 +163,7 @@ impl Counts {
         } += 1;
     }
 
-    /// Whether the sources differ. A file that cannot be read is not known to be equal, so it
-    /// counts.
+    /// Whether the sources differ. A file that cannot be read is not known to be equal, so it counts.
     fn are_of_a_difference(&self) -> bool {
         self.added + self.removed + self.changed + self.unreadable > 0
     }
@@ -171,10 +172,10 @@ impl Counts {
         let Self { added, removed, changed, equal, same_size, unreadable } = self;
         write!(out, "{added} added, {removed} removed, {changed} changed, {equal} equal")?;
         if *same_size > 0 {
-            write!(out, ", {same_size} of the same size (--compare tells whether they are equal)")?;
+            write!(out, ", {same_size} of the same size (add --compare to compare them)")?;
         }
         if *unreadable > 0 {
-            write!(out, ", {unreadable} that cannot be read")?;
+            write!(out, ", {unreadable} unreadable")?;
         }
         writeln!(out)
     }

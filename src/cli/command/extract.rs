@@ -17,20 +17,21 @@ use crate::vfs::output_folder::OutputFolder;
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::{OpenOptions, VfsFile};
 
-/// Write files of archives and folders to a folder
+/// Extract files of archives and folders to a folder
 ///
-/// A file replaces one that is there once it is whole. One that cannot be read or written is named, and the others are
-/// written; the exit status is then 1. `--salvage` writes bad files that have all their bytes. Links that are there are
-/// neither followed nor replaced, and nothing is written outside the folder.
+/// An existing file is replaced only by a complete one. If a file cannot be read or written, the others are
+/// still extracted, and the exit status is 1. With --salvage, files with a wrong checksum are extracted, too.
+/// Existing links are neither followed nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug)]
 pub(crate) struct Extract {
-    /// Archives, folders, games, and whatever else `mount` takes; where two have a file, the rightmost wins
+    /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
+    /// the rightmost wins
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
-    /// The folder to write to; made if it is missing
+    /// Folder to extract to; created if it does not exist
     #[arg(short = 'C', long, value_name = "FOLDER", default_value = ".")]
     directory: PathBuf,
-    /// Leave files alone that are there already
+    /// Do not replace existing files
     #[arg(long)]
     skip_existing: bool,
     #[arg(long, help = SALVAGE)]
@@ -63,7 +64,7 @@ impl Extract {
         let folder = OutputFolder::open(&self.directory, vfs.store().identities())
             .map_err(|error| Failure::not_made("the folder", &self.directory, &error))?;
         if folder.is_kept() {
-            let why = "it is one of the sources, whose files would be replaced; name another folder";
+            let why = "it is one of the sources, and its files would be replaced; name another folder";
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", self.directory.display())));
         }
         let outcomes = in_parallel(files.len(), &steps("extracting", files.len()), |index| {
@@ -101,7 +102,7 @@ impl Extract {
     fn write(&self, folder: &OutputFolder, file: &VfsFile) -> Outcome {
         let written = folder.write(file, self.skip_existing, |out| file.write_to(out));
         if let Some(error) = file.take_salvaged() {
-            log::warn!("{}: {error}; its bytes are written all the same", file.path());
+            log::warn!("{}: {error}; written anyway because of --salvage", file.path());
         }
         match written {
             Ok(Some(len)) => Outcome::Written(len),

@@ -15,13 +15,13 @@ use crate::game::{Disk, Environment, Installation};
 use crate::system::text::count;
 use crate::vfs::sources::resolve::looked_in;
 
-/// Print which games are installed, where, and from which store
+/// Print the installed games, with their folders and stores
 ///
-/// Looks into the lists of Steam, Heroic, Lutris and Bottles, into ~/.wine and ~/Games. The exit status is 1 if no game is
-/// found.
+/// Searches the libraries of Steam, Heroic, Lutris and Bottles, and also ~/.wine and ~/Games. The
+/// exit status is 1 if no game is found.
 #[derive(Args, Debug)]
 pub(crate) struct Games {
-    /// One JSON object a line: a game, or with "unusable" what looks like one and why it cannot be used
+    /// Print one JSON object per line: a game, or a folder that looks like one but is "unusable", and why
     #[arg(long)]
     json: bool,
 }
@@ -130,8 +130,8 @@ fn write_lines(out: &mut impl Write, line: &JsonGame<'_>) -> std::io::Result<()>
 /// The error if no game was found: what was searched for, and where.
 fn not_found(found: &Found) -> String {
     format!(
-        "no game was found; looked for the games of Bethesda from Morrowind to Starfield in:{}\n\
-         A game elsewhere is named by its folder.",
+        "no game was found; searched for Bethesda's games from Morrowind to Starfield in:{}\n\
+         If a game is elsewhere, use its folder as the source.",
         looked_in(found)
     )
 }

@@ -22,16 +22,16 @@ use crate::vfs::opened_archive::Description;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::sources::{loose_notes, resolve};
 
-/// Print format, version, flags, counts, codecs and sizes of archives, and what is peculiar about them
+/// Print the format, version, flags, counts, codecs, sizes and peculiarities of archives
 ///
-/// Of a folder: what its loose files take; then its archives, each as if it were named. Of a game: what `bsafs order` prints,
-/// and the names of its active plugins. Of a profile: each source that it names.
+/// For a folder, prints a summary of its loose files, and then each of its archives. For a game, prints
+/// what `bsafs order` prints, and the active plugins. For a profile, prints each of its sources.
 #[derive(Args, Debug)]
 pub(crate) struct Info {
-    /// Archives, folders, games, and whatever else `mount` takes
+    /// Archives, folders, games, and other sources that `mount` accepts
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]

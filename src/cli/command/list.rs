@@ -16,16 +16,17 @@ use crate::vfs::{OpenOptions, VfsFile};
 /// List the files in archives and folders, as a mount would show them
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// Archives, folders, games, and whatever else `mount` takes; where two have a file, the rightmost wins
+    /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
+    /// the rightmost wins
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
-    /// Sizes in bytes (in the mount, and packed), codec, and archive, in front of each path
+    /// Print size, packed size, codec and archive before each path; sizes are in bytes
     #[arg(short, long)]
     long: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with_all = ["long", "zero"])]
     json: bool,
-    /// End each path in a NUL, for `xargs -0`
+    /// End each path with a NUL character, for `xargs -0`
     #[arg(short = '0', long = "zero")]
     zero: bool,
     #[command(flatten)]

@@ -11,12 +11,12 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
 
-/// Print the manual page of bsafs or of one of its commands
+/// Print the manual page of bsafs or one of its commands
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// The command whose page is printed
+    /// Command whose page to print
     command: Option<String>,
-    /// Write all pages into a folder instead
+    /// Write all pages to this folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     all: Option<PathBuf>,
 }
@@ -39,7 +39,10 @@ impl Man {
         let command = match &self.command {
             None => &bsafs,
             Some(name) => bsafs.find_subcommand(name).ok_or_else(|| {
-                Failure::new(Exit::Usage, format!("there is no command {name}; `bsafs help` lists them"))
+                Failure::new(
+                    Exit::Usage,
+                    format!("there is no command \"{name}\"; `bsafs help` lists the commands"),
+                )
             })?,
         };
         let mut out = stdout();
@@ -96,15 +99,14 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     for (exit, meaning) in Exit::ALL {
         writeln!(text, ".TP\n{}\n{meaning}", exit as i32)?;
     }
-    writeln!(text, ".PP\nCalled by mount(8), the program exits as mount(8) asks: 0, 1, 2 or 32.")?;
+    writeln!(text, ".PP\nCalled by mount(8), the program exits with the codes of mount(8): 0, 1, 2 or 32.")?;
     if !has_commands {
         writeln!(text, ".SH \"SEE ALSO\"\nbsafs(1)")?;
     }
     Ok(text)
 }
 
-/// Escapes text for groff, where a backslash begins a request and a minus is a hyphen that cannot
-/// be pasted.
+/// Escapes text for groff, where a backslash begins a request and a minus is a hyphen that cannot be pasted.
 fn roff(text: &str) -> String {
     text.replace('\\', r"\e").replace('-', r"\-").replace('\'', r"\(aq")
 }

@@ -28,17 +28,25 @@ use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
 
-/// Mount archives and folders as one read-only tree
+/// Mount archives, folders and games as one read-only tree
 ///
-/// Returns when the mount answers. Paths may be written in any case. Where two sources have a file, the rightmost
-/// wins. Archives that lie directly in a folder are below its loose files, in the order of their names. `bsafs umount
-/// MOUNTPOINT`, SIGINT, SIGTERM or SIGHUP unmount; a second signal does so even while files are open.
+/// Returns when the mount is ready. Paths in the mount may be written in any case. If several
+/// sources have a file, the rightmost source wins. Archives directly in a folder are layers below
+/// its loose files, in order of name.
+///
+/// To unmount, run `bsafs umount MOUNTPOINT`, or send SIGINT, SIGTERM or SIGHUP to the daemon. A
+/// second signal unmounts even while files are open.
 #[derive(Args, Debug)]
 pub(crate) struct Mount {
-    /// Archives, folders, games by their ids or folders, instances of Mod Organizer 2 or profiles in them, openmw.cfg files, or
-    /// profiles (*.toml) that name some; then the folder to mount on. Without it, a folder named after the last source
-    /// is made here, and removed by the unmount. Of several paths a folder at the end is always the one to mount on; a single
-    /// folder is a source
+    /// Sources, and then the folder to mount on
+    ///
+    /// A source is an archive, a folder, a game (by its folder, or by its id as in `bsafs games`),
+    /// a Mod Organizer 2 instance or the folder of a profile in it, an openmw.cfg file, or a
+    /// profile (*.toml) that names other sources.
+    ///
+    /// If the last of several paths is a folder, it is always the mountpoint; a single folder is a
+    /// source. Without a mountpoint, a new folder named after the last source is created in the
+    /// current folder, and removed by the unmount.
     #[arg(required = true, value_name = "SOURCE... [MOUNTPOINT]")]
     paths: Vec<PathBuf>,
     /// Stay in the foreground
@@ -46,34 +54,41 @@ pub(crate) struct Mount {
     foreground: bool,
     /// Mount options, as in fstab
     ///
-    /// Several are separated by commas. What mount(8) and fstab give every file system is accepted too.
+    /// Several options are separated by commas. The options that mount(8) accepts for every file
+    /// system are accepted, too.
     #[arg(short, value_name = "OPTION,...", allow_hyphen_values = true, value_parser = OptionList)]
     options: Vec<String>,
     #[arg(long, help = SALVAGE)]
     salvage: bool,
-    /// Make the mount writable: what is written, changed or deleted goes to this folder, a mod's perhaps. An overlay of the kernel
-    /// for root, which lets in everybody who may enter that folder, else of fuse-overlayfs, is laid over the mount, which has its
-    /// stored spellings alone then (-o exact) and does not follow the disk (-o static)
+    /// Make the mount writable: all changes go to this folder, for example a mod's folder
+    ///
+    /// The mount is covered by an overlay: the kernel's for root, and fuse-overlayfs for other users. Root's
+    /// overlay is open to every user who may enter the folder. The mount finds names only in their stored
+    /// spelling (-o exact), and does not follow changes on the disk (-o static).
     #[arg(long, value_name = "FOLDER")]
     edit: Option<PathBuf>,
     #[command(flatten)]
     layout: LayoutArg,
     #[command(flatten)]
     open: OpenArgs,
-    /// Decoded data that is cached between reads, e.g. 256M. Tables of names, what is being decoded, and for a second after
-    /// their last read up to 256M of files that are read in part come on top [default: 64M]
+    /// Maximum size of the cache of decoded data, e.g. 256M [default: 64M]
+    ///
+    /// The daemon also needs memory for tables of names, for data that is being decoded, and for files
+    /// that are read in part: up to 256M until a second after their last read.
     #[arg(long, value_name = "BYTES", value_parser = cache_size::parse)]
     cache_size: Option<u64>,
-    /// Write the log here once in the background; otherwise it goes to the system's log
+    /// Write the daemon's log to this file instead of the system's log
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
-    /// Mount nothing, and write $XDG_CONFIG_HOME/bsafs/NAME.toml, which `bsafs mount` and the systemd unit `bsafs@NAME` mount
+    /// Save the sources and options as a profile instead of mounting
+    ///
+    /// Writes $XDG_CONFIG_HOME/bsafs/NAME.toml. `bsafs mount` and the systemd unit `bsafs@NAME` mount it.
     #[arg(long, value_name = "NAME", conflicts_with = "log_file")]
     save_profile: Option<String>,
-    /// File system type, which mount(8) passes on; nothing depends on it
+    /// File system type that mount(8) passes; ignored
     #[arg(short = 't', hide = true)]
     kind: Option<String>,
-    /// Sloppy mount options, do not write mtab: what mount(8) may pass
+    /// Flags that mount(8) may pass (sloppy options, do not write mtab); ignored
     #[arg(short = 's', hide = true)]
     sloppy: bool,
     #[arg(short = 'n', hide = true)]
@@ -110,12 +125,11 @@ impl Mount {
         if !detach::is_daemon() {
             match (options.foreground, options.privileges.are_fewer() && options.request.passed.is_none()) {
                 (_, true) if options.edit.is_some() => {
-                    let what =
-                        "--edit: the overlay belongs to who mounts; leave out setuid and drop_privileges";
+                    let what = "--edit: cannot be combined with -o setuid or drop_privileges";
                     return Err(Failure::new(Exit::Usage, what));
                 }
                 (true, true) => {
-                    let what = "setuid and drop_privileges are for mounts in the background";
+                    let what = "setuid and drop_privileges: cannot be combined with --foreground";
                     return Err(Failure::new(Exit::Usage, format!("-o {what}")));
                 }
                 (true, false) => {}
@@ -158,16 +172,15 @@ impl Mount {
         if !rustix::process::geteuid().is_root() {
             return Err(Failure::new(
                 Exit::NoPermission,
-                "-o setuid and drop_privileges: only root can do that",
+                "-o setuid and drop_privileges: only root can use these options",
             ));
         }
         let path = plan.mountpoint.clone().ok_or_else(|| {
-            Failure::new(Exit::Usage, "-o setuid and drop_privileges: name a folder to mount on, and make it")
+            Failure::new(Exit::Usage, "-o setuid and drop_privileges: name an existing folder to mount on")
         })?;
         if !path.exists() {
-            let what =
-                format!("{}: no such folder; with setuid and drop_privileges none is made", path.display());
-            return Err(Failure::new(Exit::CannotCreate, what));
+            let what = "no such folder; create it first, because setuid and drop_privileges do not";
+            return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", path.display())));
         }
         let mut mountpoint = Mountpoint::named(&path, plan.options.nonempty)?;
         plan.check_outside(&mountpoint.path, self.log_file.as_deref())?;
@@ -177,7 +190,7 @@ impl Mount {
         request.owner = user.as_ref().map(|user| (user.uid, user.gid));
         let command = privileges
             .command(user.as_ref())
-            .map_err(|error| Failure::new(Exit::Io, format!("cannot find this program: {error}")))?;
+            .map_err(|error| Failure::new(Exit::Io, format!("cannot find the bsafs program: {error}")))?;
         let connection =
             request.mount_directly().map_err(|error| not_mounted(&SessionError::Mount(error)))?;
         mountpoint.unlock();
@@ -200,7 +213,7 @@ impl Mount {
     ) -> Result<Exit, Failure> {
         let report = report(&plan.order_arguments, &vfs, mountpoint, plan.options.edit.as_deref());
         if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
-            let why = "the mount would hide it; name a file outside";
+            let why = "the mount would hide it; name a file outside the mountpoint";
             return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));
         }
         let (detachment, log) = match detach::is_daemon() {
@@ -242,7 +255,10 @@ impl Mount {
         log.into_iter().for_each(logging::set);
         if let Err(error) = reported {
             session.take_back();
-            return Err(Failure::new(Exit::Io, format!("the mount was taken back: {error}")));
+            return Err(Failure::new(
+                Exit::Io,
+                format!("cannot report the mount, so it was unmounted: {error}"),
+            ));
         }
         // The layers of an overlay must not change, so the daemon does not follow the disk.
         if overlay.is_none()
@@ -252,9 +268,9 @@ impl Mount {
         }
         // Fails without systemd, which is fine.
         let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(report.trim_end())]);
-        session.serve().map_err(|error| {
-            Failure::new(Exit::Io, format!("the connection to the kernel broke: {error}"))
-        })?;
+        session
+            .serve()
+            .map_err(|error| Failure::new(Exit::Io, format!("lost the connection to the kernel: {error}")))?;
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         Ok(Exit::Ok)
     }
@@ -290,7 +306,7 @@ fn mount_over(
     overlay.mount(mountpoint, request)?;
     session
         .end_with(mountpoint)
-        .map_err(|error| Failure::new(Exit::Io, format!("the overlay cannot be waited for: {error}")))
+        .map_err(|error| Failure::new(Exit::Io, format!("cannot wait for the end of the overlay: {error}")))
 }
 
 /// Prepares the folder to mount on. If the mount was passed, returns the folder that it is on.
@@ -309,8 +325,7 @@ fn unmount_passed(passed: &PassedMount, failure: Failure) -> Failure {
         Ok(()) => failure,
         Err(_) => {
             let mountpoint = passed.mountpoint.display();
-            let what =
-                format!("{}; the mount that was made for it is dead: `umount {mountpoint}`", failure.what);
+            let what = format!("{}; to remove the dead mount, run `umount {mountpoint}`", failure.what);
             Failure::new(failure.exit, what)
         }
     }
@@ -333,7 +348,7 @@ fn not_mounted(error: &SessionError) -> Failure {
 fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
     let ([source], None) = (&plan.archives[..], &plan.mountpoint) else { return Ok(()) };
     let is_empty = std::fs::read_dir(source).is_ok_and(|mut entries| entries.next().is_none());
-    let why = "an empty folder; to mount on it, name archives or folders before it";
+    let why = "the folder is empty; to mount on it, name the sources before it";
     match is_empty {
         true => Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.display()))),
         false => Ok(()),

@@ -15,13 +15,14 @@ use crate::system::clock::unix_seconds;
 use crate::system::mountinfo::MountEntry;
 use crate::system::text::count;
 
-/// List all mounts of bsafs: what they show, since when, how much they were used, and which processes hold them
+/// List all mounts of bsafs, and the processes that use them
 ///
-/// Mounts of other users are listed with what the system tells of them. A daemon that does not answer is waited for no longer
-/// than a few seconds.
+/// Prints the sources, age, number of requests and processes of each mount. Of another user's mount,
+/// only what the mount table says is printed. The command waits at most a few seconds for a daemon that
+/// does not answer.
 #[derive(Args, Debug)]
 pub(crate) struct Mounts {
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -155,11 +156,12 @@ fn write(
 ) -> std::io::Result<()> {
     let path = shown.mountpoint.to_string_lossy();
     writeln!(out, "{path}")?;
-    let told = match answer {
+    let named = match answer {
         Answer::Status(status) => status.sources_text(),
         _ => None,
     };
-    if let Some(sources) = told.or_else(|| sources(mounted, shown, answer).first().map(|&it| it.to_owned())) {
+    if let Some(sources) = named.or_else(|| sources(mounted, shown, answer).first().map(|&it| it.to_owned()))
+    {
         writeln!(out, "  sources    {sources}")?;
     }
     let path = quoted(&path);
@@ -170,19 +172,20 @@ fn write(
             let (uptime, requests) = (duration(fs.uptime), requests(status));
             writeln!(out, "  holds      {held}\n  mounted    for {uptime}, {requests} requests")?;
         }
-        Answer::Dead => writeln!(out, "  dead       its daemon has ended: bsafs umount {path}")?,
+        Answer::Dead => writeln!(out, "  dead       the daemon has ended: bsafs umount {path}")?,
         Answer::Hangs => {
             let limit = status::ANSWER_TIME.as_secs();
             writeln!(
                 out,
-                "  hangs      its daemon does not answer within {limit} s: bsafs umount --lazy {path}"
+                "  hangs      the daemon does not answer within {limit} s: bsafs umount --lazy {path}"
             )?;
         }
         Answer::Refused => {
-            let user = mounted.owner.map_or_else(|| "another".to_owned(), |(uid, _)| uid.to_string());
-            writeln!(out, "  of user    {user}, who alone may look into it")?;
+            let user =
+                mounted.owner.map_or_else(|| "another user".to_owned(), |(uid, _)| format!("user {uid}"));
+            writeln!(out, "  owner      {user}; for more, run as that user or as root")?;
         }
-        Answer::Covered => writeln!(out, "  covered    by another mount: end that one first")?,
+        Answer::Covered => writeln!(out, "  covered    by another mount; unmount that one first")?,
         Answer::Failed(what) => writeln!(out, "  unknown    {}", what.trim_start_matches("bsafs: "))?,
     }
     for holder in holders.iter().take(SHOWN) {
@@ -197,13 +200,13 @@ fn write(
 /// A line about processes that could not be examined.
 fn unseen(holders: &Holders) -> Option<String> {
     if !holders.is_complete {
-        return Some("Not all processes could be looked at in time; more may hold these mounts.".into());
+        return Some("not all processes could be checked in time; more may use these mounts".into());
     }
     let advice = match rustix::process::geteuid().is_root() {
         true => "",
-        false => "; root sees whether they hold these mounts",
+        false => "; run as root to see whether they use these mounts",
     };
-    (holders.unseen > 0).then(|| format!("{} may not be looked into{advice}.", processes(holders.unseen)))
+    (holders.unseen > 0).then(|| format!("{} could not be checked{advice}", processes(holders.unseen)))
 }
 
 fn processes(number: usize) -> String {

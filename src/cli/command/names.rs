@@ -12,12 +12,13 @@ use crate::cli::terminal::output::stdout;
 use crate::format::Name;
 use crate::vfs::opened_archive::{stored_path, with_archive};
 
-/// Print the paths that archives store, one a line, as a list for `--names`
+/// Print the paths that archives store, one per line, as a list for `--names`
 ///
-/// The list is sorted, in UTF-8, and has every path once, in whatever case. A file whose name is not stored adds nothing.
+/// The list is sorted and encoded in UTF-8. Paths that differ only in case are printed once. Files
+/// without a stored name are left out.
 #[derive(Args, Debug)]
 pub(crate) struct Names {
-    /// Archives that have names
+    /// Archives that store names
     #[arg(required = true, value_name = "ARCHIVE")]
     archives: Vec<PathBuf>,
     #[command(flatten)]
@@ -47,8 +48,7 @@ impl Names {
         })?)
     }
 
-    /// The whole stored path. `None` if it cannot be decoded in the code page, or is not a single
-    /// line.
+    /// The whole stored path. `None` if it cannot be decoded in the code page, or is not a single line.
     fn path(&self, name: &Name<'_>) -> Option<String> {
         let path = stored_path(name, self.parse.options().code_page())?;
         (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)

@@ -29,18 +29,19 @@ use crate::vfs::options::expand_home;
 use crate::vfs::sources::folder_name;
 use crate::vfs::sources::resolve::is_game;
 
-/// Mount archives, folders or games, and open the file manager on them
+/// Mount archives, folders or games, and open them in the file manager
 ///
-/// Sources that are mounted already are opened where they are. Others are mounted in a folder of their name below ~/bsafs,
-/// which goes with the mount, or where their profile says; in a session of systemd the mount ends with the session. `bsafs
-/// umount SOURCE` ends it before. Where no terminal is connected, errors are shown on the desktop.
+/// If the sources are mounted already, that mount is opened. Otherwise they are mounted on the
+/// mountpoint of their profile, or on a new folder below ~/bsafs, which the unmount removes. In a
+/// systemd session, the mount ends with the session; `bsafs umount SOURCE` ends it earlier. If no
+/// terminal is connected, errors are shown on the desktop.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Open {
-    /// Whatever `bsafs mount` takes as sources, of several the last wins; or the folder of a mount
+    /// Sources that `bsafs mount` accepts, of which the last wins; or a mountpoint
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// The folder in which the folders to mount on are made [default: ~/bsafs]
+    /// Folder in which to create mountpoints [default: ~/bsafs]
     #[arg(long, value_name = "FOLDER", env = "BSAFS_OPEN_BELOW", hide_env_values = true)]
     below: Option<PathBuf>,
 }
@@ -113,9 +114,10 @@ impl Open {
                 let home = Environment::of_process().home;
                 match home.is_absolute() {
                     true => Ok(home.join("bsafs")),
-                    false => {
-                        Err(Failure::new(Exit::NoInput, "there is no home folder; name one with --below"))
-                    }
+                    false => Err(Failure::new(
+                        Exit::NoInput,
+                        "no home folder; set $HOME, or name a folder with --below",
+                    )),
                 }
             }
         }
@@ -138,8 +140,7 @@ impl Open {
             .map(|(mounted, _)| overlay::shown(mounted).mountpoint)
     }
 
-    /// A path named after the last source that is free to mount on. The folder may or may not
-    /// exist.
+    /// A path named after the last source that is free to mount on. The folder may or may not exist.
     fn free_mountpoint(&self, folder: &Path, mounts: &[(MountEntry, Answer)]) -> Result<PathBuf, Failure> {
         let last = self.sources.last().map_or(Path::new("archive"), PathBuf::as_path);
         let is_free = |path: &PathBuf| match mountinfo::mounted_at(path) {
@@ -154,7 +155,9 @@ impl Open {
         };
         let mut names = folder_name::visible_candidates(last).take(1000).map(|name| folder.join(name));
         names.find(is_free).ok_or_else(|| {
-            let what = format!("{}: it has 1000 folders named after {}", folder.display(), last.display());
+            let advice = "are taken; name another folder with --below";
+            let (folder, last) = (folder.display(), last.display());
+            let what = format!("{folder}: all 1000 names of mountpoints for {last} {advice}");
             Failure::new(Exit::CannotCreate, what)
         })
     }
@@ -172,7 +175,7 @@ impl Open {
         if user_manager::is_running() {
             match user_manager::start(&arguments(&["mount", "--foreground", "--"])) {
                 Ok(()) => return Ok(()),
-                Err(why) => log::info!("not started by systemd: {why}"),
+                Err(why) => log::info!("systemd did not start the mount: {why}"),
             }
         }
         let mut command = Command::new("/proc/self/exe");
@@ -180,7 +183,7 @@ impl Open {
         let output = output_within(&mut command, MOUNT_TIME)
             .map_err(|error| Failure::new(Exit::Io, format!("cannot start the mount: {error}")))?;
         let Some(output) = output else {
-            let what = format!("{}: it was not mounted within minutes", mountpoint.display());
+            let what = format!("{}: mounting took longer than ten minutes", mountpoint.display());
             return Err(Failure::new(Exit::Io, what));
         };
         let said = String::from_utf8_lossy(&output.stderr);
@@ -216,12 +219,12 @@ fn check_alive(mounted: &MountEntry) -> Result<(), Failure> {
     match status::ask(mounted) {
         Answer::Dead => {
             let what =
-                format!("{path}: the daemon has ended; `bsafs umount {path}` takes the dead mount away");
+                format!("{path}: the daemon has ended; run `bsafs umount {path}` to remove the dead mount");
             Err(Failure::new(Exit::Unavailable, what))
         }
         Answer::Hangs => {
             let what =
-                format!("{path}: the daemon does not answer; `bsafs umount --lazy {path}` ends the mount");
+                format!("{path}: the daemon does not answer; run `bsafs umount --lazy {path}` to unmount");
             Err(Failure::new(Exit::Io, what))
         }
         // The file manager shows any other error.
@@ -237,7 +240,7 @@ fn check_not_ours(folder: &Path) -> Result<(), Failure> {
     mounted.map_or(Ok(()), |mounted| {
         let mountpoint = mounted.mountpoint.display();
         let what = format!(
-            "{}: it is in the mount at {mountpoint}; name another folder with --below",
+            "{}: this folder is in the mount at {mountpoint}; name another one with --below",
             folder.display()
         );
         Err(Failure::new(Exit::CannotCreate, what))
@@ -251,15 +254,13 @@ fn open_file_manager(mountpoint: &Path) -> Result<(), Failure> {
     let path = mountpoint.display();
     let unopened = |what: &str| Failure::new(Exit::Unavailable, format!("mounted at {path}, but {what}"));
     if !has_display {
-        return Err(unopened("there is no display on which to open it ($WAYLAND_DISPLAY, $DISPLAY)"));
+        return Err(unopened("there is no display to open it on; set $WAYLAND_DISPLAY or $DISPLAY"));
     }
     let mut opener = Command::new(OPENER);
     // The opener may become the file manager. Neither Ctrl-C here nor a closed pipe may end that.
     opener.arg(mountpoint).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = opener.spawn().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            unopened(&format!("there is no {OPENER}: install your distribution's package xdg-utils"))
-        }
+        std::io::ErrorKind::NotFound => unopened(&format!("{OPENER} is missing; install xdg-utils")),
         _ => unopened(&format!("{OPENER}: {error}")),
     })?;
     match failure_of(child) {
@@ -270,8 +271,7 @@ fn open_file_manager(mountpoint: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The exit code of an opener that failed. `None` if it succeeded, or still runs after
-/// [`OPENER_TIME`].
+/// The exit code of an opener that failed. `None` if it succeeded, or still runs after [`OPENER_TIME`].
 fn failure_of(mut opener: Child) -> Option<i32> {
     let began = Instant::now();
     while began.elapsed() < OPENER_TIME {

@@ -17,14 +17,14 @@ use crate::vfs::sources::resolve;
 
 /// Print what a game loads, in which order and why, and what is odd about it
 ///
-/// Layers are printed lowest first: of several that have a file, the last one has it.
+/// Layers are printed lowest first: if several have a file, the last one wins.
 #[derive(Args, Debug)]
 pub(crate) struct Order {
-    /// Games by their ids (`bsafs games` prints them), folders of games, instances of Mod Organizer 2 and the folders
-    /// of profiles in them, openmw.cfg files, archives, folders of loose files, and profiles (*.toml); the rightmost wins
+    /// Games, archives, folders, and other sources that `mount` accepts; if several have a file,
+    /// the rightmost wins
     #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
     /// Exit with status 1 if anything is odd
@@ -139,7 +139,7 @@ pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result
     }
     let (archives, loose) = rule(order);
     writeln!(out, "archives    {archives}")?;
-    writeln!(out, "loose       {loose}")?;
+    writeln!(out, "loose files {loose}")?;
     writeln!(out, "confidence  {} that these rules are the game's", order.confidence.as_str())?;
     if !order.notes.is_empty() {
         writeln!(out, "\n{}", count(order.notes.len(), "note"))?;
@@ -153,19 +153,19 @@ pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result
 /// Describes the rules for archives and for loose files.
 fn rule(order: &LoadOrder) -> (&'static str, String) {
     let archives = match order.precedence.archives {
-        ArchiveRule::LastWins => "the one that is loaded last wins",
-        ArchiveRule::FirstWins => "the one that is loaded first wins",
+        ArchiveRule::LastWins => "the last one loaded wins",
+        ArchiveRule::FirstWins => "the first one loaded wins",
         ArchiveRule::NewVegas => {
-            "by rank of the name: mods, add-ons, base game; among equals the first loaded one wins"
+            "mods win over add-ons, and add-ons over the base game; within these, the first one loaded wins"
         }
-        ArchiveRule::Oblivion => "the one that is loaded first wins, unless another one answered last",
+        ArchiveRule::Oblivion => "the first one loaded wins, unless the game last read from another one",
     };
     let loose = match &order.precedence.loose {
         LooseRule::Always => "win".to_owned(),
         LooseRule::Never => "lose to every archive".into(),
-        LooseRule::ByDate => "win where they are newer than the archives".into(),
-        LooseRule::Below(folders) if folders.is_empty() => "are not looked at".into(),
-        LooseRule::Below(folders) => format!("are seen below {} alone", folders.join(", ")),
+        LooseRule::ByDate => "win if they are newer than the archives".into(),
+        LooseRule::Below(folders) if folders.is_empty() => "are ignored".into(),
+        LooseRule::Below(folders) => format!("win below {}, and are ignored elsewhere", folders.join(", ")),
     };
     (archives, loose)
 }

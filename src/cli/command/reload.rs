@@ -17,12 +17,13 @@ use crate::daemon::overlay;
 use crate::fs;
 use crate::mounts::status::MountStatus;
 
-/// Have mounts read their archives, folders and settings again now, and print what changed
+/// Reload the sources of mounts now, and print what changed
 ///
-/// A mount does so of itself, within a second after something changed, unless it is mounted with `-o static`.
+/// A mount reloads automatically within a second after a source changed, unless it was mounted with
+/// `-o static`.
 #[derive(Args, Debug)]
 pub(crate) struct Reload {
-    /// Folders that archives are mounted on
+    /// Mountpoints of bsafs
     #[arg(required = true, value_name = "MOUNTPOINT")]
     mountpoints: Vec<PathBuf>,
 }
@@ -39,7 +40,7 @@ impl Reload {
             let reload = reload(path)?;
             let line = format!("{}: {}", path.display(), reload.what);
             if reload.is_failed {
-                log::error!("{line}; what was mounted before is served on");
+                log::error!("{line}; the previous contents stay mounted");
                 exit = Exit::Data;
             } else if !is_quiet {
                 writeln!(stdout(), "{line}")?;
@@ -52,23 +53,22 @@ impl Reload {
 fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
     let mountpoint = resolve_mountpoint(path);
     if overlay::beneath(&mountpoint).is_some() || overlay::is_lower(&mountpoint) {
-        let what =
-            "it is writable, and overlays do not follow changes beneath them; unmount it, and mount it again";
+        let what = "a mount made with --edit cannot reload its sources; unmount it, and mount it again";
         return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.display())));
     }
     let before = status(path)?;
     let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.display()));
     let pid = i32::try_from(before.pid).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| cannot("the daemon has no process number".into()))?;
+    let pid = pid.ok_or_else(|| cannot("the daemon reported no process ID".into()))?;
     let daemon = pidfd_open(pid, PidfdFlags::empty())
-        .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
-    // SIGUSR1 would end any other process: one with the same number in another container, or a
-    // later one.
+        .map_err(|errno| cannot(format!("cannot signal the daemon (process {}): {errno}", before.pid)))?;
+    // SIGUSR1 would end any other process: one with the same number in another container, or a later one.
     if status(path)?.pid != before.pid || !is_daemon(before.pid) {
-        return Err(cannot(format!("process {} is not its daemon; is it in a container?", before.pid)));
+        let advice = "if the mount was made in a container, run the command there";
+        return Err(cannot(format!("process {} is not the daemon; {advice}", before.pid)));
     }
     pidfd_send_signal(&daemon, Signal::USR1)
-        .map_err(|errno| cannot(format!("its daemon, process {}: {errno}", before.pid)))?;
+        .map_err(|errno| cannot(format!("cannot signal the daemon (process {}): {errno}", before.pid)))?;
     let since = Instant::now();
     // A reload that is running may have read a file before it changed, so wait for the next one.
     let count = before.last_reload.count + 1 + u64::from(before.last_reload.is_running);
@@ -79,7 +79,7 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
         }
         sleep(STEP);
     }
-    Err(cannot("the daemon is still reading its sources".into()))
+    Err(cannot("the daemon is still reading the sources; `bsafs status` prints when it has finished".into()))
 }
 
 fn status(path: &Path) -> Result<fs::DaemonStatus, Failure> {

@@ -16,16 +16,16 @@ use crate::fs;
 use crate::mounts::status::MountStatus;
 use crate::system::text::count;
 
-/// Print what the daemon behind a mount has done: requests by kind, cache, bytes decoded and read, errors
+/// Print what the daemon of a mount has done: requests, cache, bytes, errors and reloads
 #[derive(Args, Debug)]
 pub(crate) struct Status {
-    /// Folders that archives are mounted on
+    /// Mountpoints of bsafs
     #[arg(required = true, value_name = "MOUNTPOINT")]
     mountpoints: Vec<PathBuf>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// For root: become this user and this group first, who own the mount and alone may look into it
+    /// For root: first become the user and group that own the mount, because only they can access it
     #[arg(long, hide = true, value_name = "UID:GID", value_parser = parse_owner)]
     as_owner: Option<(u32, u32)>,
 }
@@ -51,15 +51,14 @@ impl Status {
 
 fn parse_owner(text: &str) -> Result<(u32, u32), &'static str> {
     let numbers = text.split_once(':').and_then(|(uid, gid)| Some((uid.parse().ok()?, gid.parse().ok()?)));
-    numbers.filter(|&(uid, gid)| uid != u32::MAX && gid != u32::MAX).ok_or("UID:GID are two numbers")
+    numbers.filter(|&(uid, gid)| uid != u32::MAX && gid != u32::MAX).ok_or("expected two numbers, UID:GID")
 }
 
 /// Makes this process, which has one thread, continue as another user. That user could trace a
 /// process started under their ID, and would get root's terminal. A process that takes the ID later
 /// can forbid tracing.
 fn become_owner((uid, gid): (u32, u32)) -> Result<(), Errno> {
-    // Leaves root's terminal. Fails if this process leads a process group, which `status::ask`
-    // avoids.
+    // Leaves root's terminal. Fails if this process leads a process group, which `status::ask` avoids.
     let _ = setsid();
     let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
     set_thread_groups(&[])?;
@@ -105,11 +104,11 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     let ago = |at| duration((UNIX_EPOCH + Duration::from_secs(at)).elapsed().unwrap_or_default().as_secs());
     if last_reload.is_running {
         let since = ago(last_reload.began);
-        writeln!(out, "  reloading  for {since}; what was mounted before is served meanwhile")?;
+        writeln!(out, "  reloading  for {since}; until it is done, the previous contents stay mounted")?;
     }
     if last_reload.count == 0 {
         return Ok(());
     }
     let what = &last_reload.what;
-    writeln!(out, "  views      {}; reloaded {} ago: {what}", views + 1, ago(last_reload.at))
+    writeln!(out, "  changes    {views} followed; last reload {} ago: {what}", ago(last_reload.at))
 }

@@ -19,20 +19,21 @@ use crate::picture::{PictureError, SIZE_MAX, thumbnail, write_png};
 /// `FUSE_SUPER_MAGIC` of linux/magic.h.
 const FUSE_MAGIC: rustix::fs::FsWord = 0x6573_5546;
 
-/// Write a small picture of a texture as a PNG file, for file managers
+/// Write a small PNG picture of a texture, for file managers
 ///
-/// The texture is a DDS file, in a mount or not. Of a mounted one the needed mip alone is read. Alpha is shown where it is a
-/// cutout or all that is to be seen; games keep gloss and heights in it, too. File managers find this command by the file
-/// bsafs.thumbnailer.
+/// The texture is a DDS file, in a mount or elsewhere. In a mount, only the needed mip is read.
+/// Alpha is shown only if it is a cutout or nothing else is visible, because games also store gloss
+/// and heights in it. File managers find this command through the file bsafs.thumbnailer.
 #[derive(Args, Debug)]
 pub(crate) struct Thumbnail {
-    /// Its longest side in pixels, unless the texture is smaller
-    #[arg(long, value_name = "PIXELS", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=i64::from(SIZE_MAX)))]
+    /// Length of the longest side in pixels; a smaller texture is not enlarged
+    #[arg(long, value_name = "PIXELS", default_value_t = 256)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(SIZE_MAX)))]
     size: u32,
-    /// The texture: a path, or a URI that begins with file://
+    /// Path of the texture, or a URI that begins with file://
     #[arg(value_name = "TEXTURE")]
     input: OsString,
-    /// The picture, which is overwritten; - for standard output
+    /// Path of the picture, which is overwritten; - for standard output
     #[arg(value_name = "PNG")]
     output: PathBuf,
 }
@@ -144,13 +145,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uri_is_the_path_that_it_names() {
+    fn file_uris_are_decoded_to_paths() {
         let path = |argument: &str| path_of(OsStr::new(argument)).into_owned();
         assert_eq!(path("file:///a/b%20c%25%C3%A9.dds"), Path::new("/a/b c%é.dds"));
         assert_eq!(path("file://localhost/a.dds"), Path::new("/a.dds"));
-        assert_eq!(path("file:///100%.dds"), Path::new("/100%.dds"), "no escape");
-        assert_eq!(path("file:///%zz%+1"), Path::new("/%zz%+1"), "no digits");
-        assert_eq!(path("a%20b.dds"), Path::new("a%20b.dds"), "no URI");
-        assert_eq!(path("file://a"), Path::new("file://a"), "without a path");
+        assert_eq!(path("file:///100%.dds"), Path::new("/100%.dds"), "not an escape");
+        assert_eq!(path("file:///%zz%+1"), Path::new("/%zz%+1"), "not hexadecimal digits");
+        assert_eq!(path("a%20b.dds"), Path::new("a%20b.dds"), "not a URI");
+        assert_eq!(path("file://a"), Path::new("file://a"), "a URI without a path");
     }
 }

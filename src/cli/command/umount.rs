@@ -1,5 +1,4 @@
-//! `bsafs umount`: ends mounts, named by mountpoint or source, and waits until their daemons have
-//! ended.
+//! `bsafs umount`: ends mounts, named by mountpoint or source, and waits until their daemons have ended.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -22,23 +21,22 @@ use crate::mounts::status::{self, Answer};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::vfs::sources::resolve::is_game;
 
-/// Unmount, and remove the mountpoint if `bsafs mount` made it
+/// Unmount, and remove the mountpoint if `bsafs mount` created it
 #[derive(Args, Debug)]
 pub(crate) struct Umount {
-    /// Folders that archives are mounted on; or sources, whose only mount is ended: an archive, a folder, a game or a profile as it
-    /// was mounted
+    /// Mountpoints; or sources that are mounted once: archives, folders, games or profiles
     #[arg(required_unless_present = "all", value_name = "MOUNTPOINT")]
     mountpoints: Vec<PathBuf>,
-    /// Unmount even while files are open: the folder is free at once, open files can be read to their end
+    /// Unmount even while files are open; open files stay readable
     #[arg(short = 'z', long)]
     lazy: bool,
-    /// End all mounts of bsafs that are yours; of root, everybody's. One that is in use stays, and the others go
+    /// Unmount all mounts of this user, or of all users if run by root; mounts in use stay mounted
     #[arg(short, long, conflicts_with = "mountpoints")]
     all: bool,
-    /// With --all: only mounts below this folder, such as ~/bsafs
+    /// With --all: only mounts below this folder, e.g. ~/bsafs
     #[arg(long, value_name = "FOLDER", requires = "all")]
     below: Option<PathBuf>,
-    /// Show an error on the desktop where no terminal is connected, as the menus of file managers do
+    /// Show errors on the desktop if no terminal is connected, for menus of file managers
     #[cfg(feature = "desktop")]
     #[arg(long)]
     notify: bool,
@@ -93,7 +91,7 @@ impl Umount {
                 continue;
             }
             if !may_unmount(&mounted) {
-                log::info!("{}: it is another user's mount, and stays", path.display());
+                log::info!("{}: stays mounted, because it belongs to another user", path.display());
                 continue;
             }
             if let Err(failure) = self.end(path, &mounted, &answer) {
@@ -133,8 +131,8 @@ impl Umount {
         let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
         if !self.lazy && !remains && !wait(daemon.into()) {
             let what = format!(
-                "{}: nothing is mounted there any more, but the daemon (process {daemon}) still serves the mount: \
-                 another mount namespace (a container) has a copy of it, or a bind mount is one",
+                "{}: unmounted, but the daemon (process {daemon}) still runs, because a container \
+                 (mount namespace) or a bind mount still has the mount",
                 path.display()
             );
             return Err(Failure::new(Exit::CannotCreate, what));
@@ -167,9 +165,11 @@ fn advice(mounted: &MountEntry, error: &MountError) -> String {
     let shown: Vec<String> = holders.iter().take(HOLDERS_SHOWN).map(Holder::text).collect();
     let more = holders.len().saturating_sub(HOLDERS_SHOWN);
     match (shown.is_empty(), more) {
-        (true, _) => "; close what uses it, or add --lazy".into(),
-        (false, 0) => format!("; close what uses it, or add --lazy: {}", shown.join(", ")),
-        (false, _) => format!("; close what uses it, or add --lazy: {}, and {more} more", shown.join(", ")),
+        (true, _) => "; if a program uses it, close that program or add --lazy".into(),
+        (false, 0) => format!("; close the programs that use it, or add --lazy: {}", shown.join(", ")),
+        (false, _) => {
+            format!("; close the programs that use it, or add --lazy: {}, and {more} more", shown.join(", "))
+        }
     }
 }
 
@@ -214,7 +214,8 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
 fn several<'a>(path: &Path, found: impl Iterator<Item = &'a (MountEntry, Answer)>) -> Failure {
     let mountpoints: Vec<String> =
         found.map(|(mounted, _)| format!("\n  {}", overlay::shown(mounted).mountpoint.display())).collect();
-    let what = format!("{}: it is mounted more than once; name one:{}", path.display(), mountpoints.concat());
+    let (path, mountpoints) = (path.display(), mountpoints.concat());
+    let what = format!("{path}: mounted more than once; name one of these mountpoints:{mountpoints}");
     Failure::new(Exit::Usage, what)
 }
 
@@ -222,9 +223,9 @@ fn none(path: &Path, is_silent: bool) -> Failure {
     let (name, is_source) = (path.display(), is_game(path) || path.exists());
     let what = match (is_source, is_silent) {
         (false, _) => format!("{name}: nothing is mounted there"),
-        (true, false) => format!("{name}: it is not mounted by itself; `bsafs mounts` lists what is"),
+        (true, false) => format!("{name}: not the source of a mount; `bsafs mounts` lists all mounts"),
         (true, true) => {
-            format!("{name}: no daemon that answers mounts it by itself; `bsafs mounts` lists all")
+            format!("{name}: not the source of a mount whose daemon answers; `bsafs mounts` lists all mounts")
         }
     };
     Failure::new(Exit::NoInput, what)
@@ -243,7 +244,7 @@ fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
         None => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
         Some(mounted) if !mounted.is_bsafs() => Err(Failure::new(
             Exit::CannotCreate,
-            format!("{path}: what is mounted there ({}) is not of bsafs; `umount` ends it", mounted.kind),
+            format!("{path}: not a bsafs mount ({}); use `umount` instead", mounted.kind),
         )),
         Some(_) => Ok(()),
     }
@@ -264,8 +265,7 @@ fn wait(process: u64) -> bool {
 /// Whether a process is still running. A zombie is not: in containers, the parent that adopts a
 /// daemon may reap it late or never.
 fn is_running(process: u64) -> bool {
-    // The state follows the name, which is in parentheses and may contain any character
-    // (`proc_pid_stat(5)`).
+    // The state follows the name, which is in parentheses and may contain any character (`proc_pid_stat(5)`).
     std::fs::read_to_string(format!("/proc/{process}/stat"))
         .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))
 }
@@ -275,18 +275,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_zombie_has_ended() {
-        let mut child =
-            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().expect("cat");
+    fn a_zombie_does_not_count_as_running() {
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("cannot start cat");
         let process = u64::from(child.id());
         assert!(is_running(process));
         drop(child.stdin.take());
         let stat = format!("/proc/{process}/stat");
-        while !std::fs::read_to_string(&stat).expect("not waited for yet").contains(") Z ") {
+        while !std::fs::read_to_string(&stat)
+            .expect("cannot read the stat file of the zombie")
+            .contains(") Z ")
+        {
             sleep(Duration::from_millis(1));
         }
         assert!(!is_running(process));
-        child.wait().expect("its end");
+        child.wait().expect("cannot wait for cat");
         assert!(!is_running(process));
     }
 }

@@ -21,20 +21,21 @@ use crate::vfs::sources::resolve;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::{Vfs, VfsFile};
 
-/// Decode every file of archives, and name those that are bad
+/// Decode every file of archives, and print those that are bad
 ///
-/// Checksums are compared where there are any: zlib streams have one, LZ4 frames have those that their flags name. Stored
-/// files, LZ4 blocks (some of Starfield's textures) and XMem (Xbox 360) have none: of these, damage is found only where
-/// it changes the length or makes data that cannot be decoded. A checksum that is missing is odd, not bad.
+/// Checksums are compared if the data has any: zlib streams have one, and LZ4 frames have those
+/// that their flags name. Stored files, LZ4 blocks (some of Starfield's textures) and XMem data
+/// (Xbox 360) have none. Damage in these is found only if it changes the length or makes the data
+/// undecodable. A missing checksum is odd, not bad.
 ///
-/// The exit status is 0 if all files are sound, 1 if any is not, and that of the failure where an archive cannot be
-/// opened at all.
+/// The exit status is 0 if all files are sound, and 1 if a file is bad. If an archive cannot be
+/// opened, the exit status is that of the error.
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
-    /// Archives, folders, games, and whatever else `mount` takes
+    /// Archives, folders, games, and other sources that `mount` accepts
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
-    /// One JSON object a line, an archive each
+    /// Print one JSON object per line, for each archive
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -44,7 +45,7 @@ pub(crate) struct Verify {
 /// The finding for a file whose stored hash is not that of its name. Games look files up by hash
 /// alone, so they do not find such a file. Mod managers wrote wrong hashes on purpose, to let loose
 /// textures win in Oblivion.
-const HASH_DIFFERS: &str = "hash differs from that of its name (archive invalidation?)";
+const HASH_DIFFERS: &str = "the stored hash does not match the name (archive invalidation?)";
 
 /// What was found in one archive.
 #[derive(Serialize)]

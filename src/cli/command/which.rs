@@ -23,20 +23,20 @@ use crate::vfs::{Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
 ///
-/// With --in, of files that a mount of the named sources would have: nothing is mounted, and paths are those in it.
+/// With --in, nothing needs to be mounted: the paths are searched in the named sources.
 ///
-/// The exit status is 1 if a path is no file of a mount, or of the sources.
+/// The exit status is 1 if a path is not a file in a mount or in the sources.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Which {
-    /// Files inside mounts of bsafs; with --in, their paths inside the mount, in any case, with either slash
+    /// Files inside mounts; with --in, paths inside the sources, in any case and with either slash
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// A source instead of a mount: a game by its id, an instance of Mod Organizer 2 or the folder of a profile in it, an
-    /// openmw.cfg file, an archive, a folder or a profile (*.toml); given several times, the last one wins
+    /// Archive, folder, game or other source to search instead of a mount; can be repeated, and the
+    /// last one wins
     #[arg(long = "in", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -50,7 +50,7 @@ Examples:
   bsafs which --in ~/MO2 --mo2-profile Default 'Interface\\HUDMenu.swf' --json";
 
 const NO_FILE: &str = "no such file";
-const FOLDER: &str = "it is a folder; folders come from all archives that have it";
+const FOLDER: &str = "it is a folder, which comes from all archives that have it; name a file in it";
 
 impl Which {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
@@ -59,7 +59,7 @@ impl Which {
             #[cfg(feature = "mount")]
             None => read_provenance(path),
             #[cfg(not(feature = "mount"))]
-            None => Err("this program is built without mounts; name sources with --in".into()),
+            None => Err("this bsafs was built without mounts; name sources with --in".into()),
             Some(vfs) => find_provenance(vfs, path),
         };
         let mut out = stdout_for(self.json);
@@ -72,7 +72,7 @@ impl Which {
                     Err(error) => {
                         return Err(Failure::new(
                             Exit::Data,
-                            format!("the daemon's answer cannot be read: {error}"),
+                            format!("cannot read the daemon's answer: {error}"),
                         ));
                     }
                 },
@@ -117,9 +117,9 @@ fn read_provenance(path: &Path) -> Result<String, String> {
         return match overlay::path_beneath(&path) {
             Some(Ok(beneath)) => read_provenance(&beneath),
             Some(Err(written)) => {
-                Err(format!("it is in no archive: it was written to {}", written.display()))
+                Err(format!("it comes from no archive; it was written to {}", written.display()))
             }
-            None => Err("it is not inside a mount of bsafs".into()),
+            None => Err("it is not inside a bsafs mount; use --in to name sources".into()),
         };
     };
     if metadata.is_dir() {
@@ -129,7 +129,7 @@ fn read_provenance(path: &Path) -> Result<String, String> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     if std::fs::metadata(folder).is_ok_and(|folder| folder.dev() != metadata.dev()) {
         return Err(format!(
-            "it is mounted alone, without its folder; ask in {}",
+            "it is bind-mounted without its folder; name the file below {} instead",
             mounted.mountpoint.display()
         ));
     }
@@ -137,7 +137,7 @@ fn read_provenance(path: &Path) -> Result<String, String> {
     let read =
         |page| std::fs::read_link(link(page)).map(|target| target.into_os_string().into_encoded_bytes());
     read_pages(read).map_err(|error| match error.kind() {
-        std::io::ErrorKind::PermissionDenied => "who may not list its folder may not know".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied: its folder cannot be listed".to_owned(),
         _ => format!("the daemon does not answer: {error}"),
     })
 }

@@ -32,8 +32,7 @@ impl Candidate {
     }
 }
 
-/// Which files on the disk are candidates. Folders always are, because the user may descend into
-/// them.
+/// Which files on the disk are candidates. Folders always are, because the user may descend into them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DiskFiles {
     /// Archives, profiles, and openmw.cfg files.
@@ -195,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn of_a_folder_archives_profiles_and_folders_are_offered_and_what_is_hidden_if_it_is_begun() {
-        let dir = tempfile::TempDir::new().expect("a folder");
+    fn sources_and_folders_are_offered_and_hidden_ones_only_after_a_dot() {
+        let dir = tempfile::TempDir::new().expect("cannot create the folder");
         for name in ["Skyrim - A.BSA", "Skyrim.txt", "b.ba2", "p.toml", "openmw.cfg", ".hidden.bsa"] {
-            fs::write(dir.path().join(name), "").expect("written");
+            fs::write(dir.path().join(name), "").expect("cannot write");
         }
-        fs::create_dir(dir.path().join("Sub")).expect("made");
-        std::os::unix::fs::symlink("Sub", dir.path().join("Skylink")).expect("linked");
+        fs::create_dir(dir.path().join("Sub")).expect("cannot create Sub");
+        std::os::unix::fs::symlink("Sub", dir.path().join("Skylink")).expect("cannot create the link");
         let path = |name: &str| format!("{}/{name}", dir.path().display());
         let found = |typed: &str, files| texts(on_disk(path(typed).as_bytes(), files));
         let set = |names: &[&str]| names.iter().map(|name| path(name)).collect::<BTreeSet<_>>();
@@ -217,10 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_is_spelt_as_it_was_begun() {
+    fn a_mountpoint_is_completed_in_the_form_that_was_typed() {
         let spell = |typed: &str| {
             let found = spelt(Path::new("/home/me/mnt"), Path::new("/home/me"), typed.as_bytes());
-            found.map(|it| String::from_utf8(it).expect("UTF-8"))
+            found.map(|it| String::from_utf8(it).expect("not UTF-8"))
         };
         assert_eq!(spell("").as_deref(), Some("mnt"));
         assert_eq!(spell("./").as_deref(), Some("./mnt"));
@@ -230,12 +229,15 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_special_characters_is_offered_as_a_pattern_that_matches_it_alone() {
+    fn a_path_with_special_characters_is_escaped_in_a_pattern() {
         for path in ["a*b[c]{d}?", "plain/path", "]x"] {
             let pattern = pattern_of(path.as_bytes());
             assert_eq!(unescaped(&pattern).as_deref(), Some(path.as_bytes()));
-            let text = String::from_utf8(pattern).expect("UTF-8");
-            let glob = globset::GlobBuilder::new(&text).backslash_escape(false).build().expect("a pattern");
+            let text = String::from_utf8(pattern).expect("not UTF-8");
+            let glob = globset::GlobBuilder::new(&text)
+                .backslash_escape(false)
+                .build()
+                .expect("not a valid pattern");
             assert!(glob.compile_matcher().is_match(path), "{text}");
         }
         assert_eq!(unescaped(b"scripts/**"), None);

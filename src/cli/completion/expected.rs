@@ -197,8 +197,7 @@ impl<'a> ParsedLine<'a> {
             return self.positionals.push(word);
         }
         let name = OsStr::from_bytes(word);
-        // A word that is not a command is the source of a mount, as when mount(8) calls the
-        // program.
+        // A word that is not a command is the source of a mount, as when mount(8) calls the program.
         match self.command.find_subcommand(name) {
             Some(command) => self.command = command,
             None => {
@@ -329,7 +328,7 @@ mod tests {
     use crate::cli::args::Cli;
 
     #[test]
-    fn every_value_of_every_command_is_known() {
+    fn every_argument_of_every_command_can_be_completed() {
         let mut bsafs = Cli::command();
         bsafs.build();
         for command in bsafs.get_subcommands().filter(|it| it.get_name() != "help") {
@@ -345,11 +344,11 @@ mod tests {
         let before: Vec<_> = line.iter().map(|word| word.as_bytes().to_vec()).collect();
         let expected = Expected::at_end(Cli::command(), &before, word.as_bytes());
         let found = expected.candidates(word.as_bytes()).into_iter();
-        found.map(|it| String::from_utf8(it.text).expect("UTF-8")).collect()
+        found.map(|it| String::from_utf8(it.text).expect("not UTF-8")).collect()
     }
 
     #[test]
-    fn commands_options_and_their_values_are_those_of_the_help() {
+    fn commands_options_and_their_values_are_completed() {
         assert_eq!(words(&["bsafs"], "mou"), ["mount", "mounts"]);
         assert_eq!(words(&["bsafs", "help"], "uno"), [""; 0]);
         assert_eq!(words(&["bsafs", "help"], "umo"), ["umount"]);

@@ -256,7 +256,7 @@ mod tests {
     /// The texts of the words of a line.
     fn texts(shell: Shell, line: &str) -> Vec<String> {
         let texts = words(shell, line.as_bytes(), b"").into_iter();
-        texts.map(|word| String::from_utf8(word.text).expect("UTF-8")).collect()
+        texts.map(|word| String::from_utf8(word.text).expect("not UTF-8")).collect()
     }
 
     #[test]
@@ -273,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_run_and_only_exported_variables_have_values() {
-        let home = std::env::var("HOME").expect("a home");
+    fn completion_runs_no_command_and_expands_only_exported_variables() {
+        let home = std::env::var("HOME").expect("HOME is not set");
         for line in ["$(touch x)", "`touch x`", "${HOME", "$((1))", "$no_such_variable/a", "$"] {
             let read = texts(Shell::Bash, line).join(" ");
             assert_eq!(read, line);
@@ -282,16 +282,16 @@ mod tests {
         for line in ["$HOME/a", "${HOME}/a", "\"$HOME/a", "~/a"] {
             assert_eq!(texts(Shell::Zsh, line), [format!("{home}/a")], "{line}");
         }
-        let word = words(Shell::Fish, b"~/a", b"").pop().expect("a word");
+        let word = words(Shell::Fish, b"~/a", b"").pop().expect("no word");
         assert_eq!((word.home_len, word.text), (home.len(), format!("{home}/a").into_bytes()));
         assert_eq!(texts(Shell::Fish, "$HOME/a"), ["$HOME/a"]);
         assert_eq!(texts(Shell::Bash, "'~/a' a~ ~user"), ["~/a", "a~", "~user"]);
     }
 
     #[test]
-    fn readlines_word_begins_behind_quotes_and_its_breaks() {
+    fn the_completed_part_begins_after_quotes_and_readline_word_breaks() {
         let cut = |line: &str| {
-            let word = words(Shell::Bash, line.as_bytes(), b" \t\n\"'><=;|&(:").pop().expect("a word");
+            let word = words(Shell::Bash, line.as_bytes(), b" \t\n\"'><=;|&(:").pop().expect("no word");
             (String::from_utf8_lossy(&word.text[word.last_cut..]).into_owned(), word.quotes)
         };
         assert_eq!(cut("x --archives=fi"), ("fi".into(), None));

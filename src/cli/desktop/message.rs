@@ -64,7 +64,7 @@ pub(crate) fn show_without_terminal(what: &str) {
     let text = text(what);
     let is_shown = VIEWERS.iter().any(|viewer| viewer.show(&text));
     if !is_shown {
-        log::debug!("no program on this desktop shows messages");
+        log::debug!("found no program to show the message on the desktop");
     }
 }
 
@@ -125,12 +125,12 @@ mod tests {
     use super::*;
 
     fn shown(program: &str, what: &str) -> String {
-        let viewer = VIEWERS.iter().find(|viewer| viewer.program == program).expect("a viewer");
+        let viewer = VIEWERS.iter().find(|viewer| viewer.program == program).expect("no such viewer");
         (viewer.form)(&text(what))
     }
 
     #[test]
-    fn a_hostile_name_is_shown_to_the_letter_and_is_no_markup_option_or_escape() {
+    fn a_hostile_name_is_not_read_as_markup_option_or_escape() {
         let what = "-x <b>&\\n.bsa\x1b[2J: no";
         assert_eq!(shown("notify-send", what), r"bsafs: -x &lt;b&gt;&amp;\\n.bsa\\x1B[2J: no");
         assert_eq!(shown("zenity", what), r"bsafs: -x <b>&\n.bsa\x1B[2J: no");
@@ -139,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_broken_between_words() {
+    fn long_lines_are_wrapped_between_words() {
         let lines = in_lines(&"word ".repeat(40));
         assert!(lines.lines().count() == 3 && lines.lines().all(|line| line.len() <= 80), "{lines}");
         assert_eq!(in_lines("a b\nc"), "a b\nc");
     }
 
     #[test]
-    fn a_text_without_end_is_cut() {
+    fn an_overlong_text_is_truncated() {
         let text = text(&"ü".repeat(100_000));
         assert_eq!(text.chars().count(), TEXT_MAX + 3);
     }

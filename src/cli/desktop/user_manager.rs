@@ -37,7 +37,7 @@ pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
     let mut run = Command::new("systemd-run");
     run.args(["--user", "--quiet", "--collect", "--service-type=notify"]);
     run.arg(format!("--unit=bsafs-open-{}-{now}", std::process::id()));
-    run.arg("--description=Bethesda archives that were opened on the desktop");
+    run.arg("--description=Bethesda archives opened on the desktop");
     // SIGTERM unmounts as soon as nothing is open. The SIGHUP that follows unmounts at once.
     // systemd/bsafs@.service does the same.
     run.args(["--property=SendSIGHUP=yes".to_owned(), format!("--property=TimeoutStartSec={START_SECONDS}")]);
@@ -52,7 +52,7 @@ pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
     match output_within(&mut run, Duration::from_secs(START_SECONDS + 10)) {
         Ok(Some(output)) if output.status.success() => Ok(()),
         Ok(Some(output)) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
-        Ok(None) => Err("systemd-run did not end".into()),
+        Ok(None) => Err("systemd-run did not finish in time".into()),
         Err(error) => Err(format!("systemd-run: {error}")),
     }
 }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dollar_in_a_name_is_no_variable_of_the_manager() {
+    fn a_dollar_in_a_name_is_escaped_for_systemd() {
         let passed = |argument: &str| escape_dollars(&argument.into());
         assert_eq!(passed("/games/$HOME ${x}.bsa"), "/games/$$HOME $${x}.bsa");
         assert_eq!(passed("/games/a.bsa"), "/games/a.bsa");

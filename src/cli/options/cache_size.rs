@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_powers_of_1024() {
+    fn size_units_are_powers_of_1024() {
         assert_eq!(parse("64M"), Ok(crate::vfs::CACHE_SIZE));
         assert_eq!(parse("1GiB"), Ok(1 << 30));
         assert_eq!(parse("4096"), Ok(4096));

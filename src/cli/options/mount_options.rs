@@ -11,20 +11,19 @@ use super::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::exit::{Exit, Failure};
 use crate::vfs::sources::profile::split_options;
 
-/// Accepted options that change nothing. mount(8) passes them to every file system, or the mount
-/// behaves as they ask anyway. `rw` is among them because mount(8) passes it by default; the mount
-/// stays read-only.
-const IGNORED: &str = "ro rw dev nodev suid nosuid exec atime relatime norelatime strictatime diratime nodiratime \
-                       sync async dirsync auto noauto user users nouser owner group nofail _netdev _rnetdev defaults \
-                       lazytime nolazytime iversion noiversion mand nomand silent loud symfollow auto_unmount \
-                       default_permissions debug subtype";
+/// Accepted options that change nothing. mount(8) passes them to every file system, or the mount behaves as
+/// they ask anyway. `rw` is among them because mount(8) passes it by default; the mount stays read-only.
+const IGNORED: &str = "\
+    ro rw dev nodev suid nosuid exec atime relatime norelatime strictatime diratime nodiratime sync \
+    async dirsync auto noauto user users nouser owner group nofail _netdev _rnetdev defaults lazytime \
+    nolazytime iversion noiversion mand nomand silent loud symfollow auto_unmount default_permissions \
+    debug subtype";
 
 const REMOUNT: &str =
-    "the options of a mount stay as they are: `bsafs umount MOUNTPOINT`, then mount again with others";
+    "a mount cannot change its options; run `bsafs umount MOUNTPOINT`, and mount again with the new ones";
 
 impl MountOptions {
-    /// Applies the value of one more `-o`, which outranks earlier ones. Relative paths start at
-    /// `folder`.
+    /// Applies the value of one more `-o`, which outranks earlier ones. Relative paths start at `folder`.
     pub(crate) fn add(&mut self, options: &str, folder: &Path) -> Result<(), Failure> {
         self.add_all(&split_options(options), folder)
     }
@@ -42,7 +41,7 @@ impl MountOptions {
             Some(row) => row.apply(self, value, folder),
             None if is_ignored => Ok(()),
             None if name == "remount" => Err(REMOUNT.into()),
-            None if name == "allow_root" => Err("not offered; allow_other lets root in as well".into()),
+            None if name == "allow_root" => Err("not supported; use allow_other, which includes root".into()),
             None => Err("unknown option; `bsafs help mount` lists them".into()),
         };
         done.map_err(|error| {
@@ -67,8 +66,7 @@ impl MountOptions {
 }
 
 impl MountOptions {
-    /// The command-line flags that turn `given` into `self`. `is_flag` says whether the command has
-    /// a flag.
+    /// The command-line flags that turn `given` into `self`. `is_flag` says whether the command has a flag.
     pub(crate) fn flags(&self, given: &Self, is_flag: impl Fn(&str) -> bool) -> Vec<String> {
         let mut flags = Vec::new();
         for row in MOUNT_OPTIONS {
@@ -126,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_option_is_accepted_with_its_example_and_has_an_effect() {
-        let before = format!("{:?}", parse([]).expect("defaults"));
+        let before = format!("{:?}", parse([]).expect("the defaults were refused"));
         for row in MOUNT_OPTIONS {
             let option = format!("{}{}", row.name, row.example);
             let after = parse([&*option]).unwrap_or_else(|failure| panic!("{}", failure.what));
@@ -136,35 +134,34 @@ mod tests {
     }
 
     #[test]
-    fn every_option_has_a_text_that_gives_it_again() {
-        let defaults = parse([]).expect("defaults");
+    fn every_option_survives_printing_and_parsing() {
+        let defaults = parse([]).expect("the defaults were refused");
         assert_eq!(defaults.text(&defaults), "");
         let all: Vec<String> =
             MOUNT_OPTIONS.iter().map(|row| format!("{}{}", row.name, row.example)).collect();
         for option in all.iter().chain(
             [&all.join(","), r"names=/a\,b\\c,names=/d,max_read=7,max_read=8"].map(str::to_owned).iter(),
         ) {
-            let options = parse([&**option]).expect("accepted");
+            let options = parse([&**option]).expect("an option was refused");
             let text = options.text(&defaults);
             let again = parse([&*text]).unwrap_or_else(|failure| panic!("{}", failure.what));
             assert_ne!(text, "", "{option}");
             assert_eq!(again.text(&defaults), text, "{option}");
         }
-        // The text makes relative paths absolute. These options have none, so all of them must
-        // match.
-        let options =
-            parse([r"names=/a\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"]).expect("ok");
-        let again = parse([&*options.text(&defaults)]).expect("accepted");
+        // The text makes relative paths absolute. These options have none, so all of them must match.
+        let options = parse([r"names=/a\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"])
+            .expect("an option was refused");
+        let again = parse([&*options.text(&defaults)]).expect("an option was refused");
         assert_eq!(format!("{again:?}"), format!("{options:?}"));
     }
 
     #[test]
-    fn what_mount_and_fstab_pass_is_accepted() {
+    fn options_that_mount_and_fstab_pass_are_accepted() {
         let passed =
             "rw,dev,suid,nofail,noauto,user,_netdev,x-systemd.automount,X-mount.mkdir,relatime,fsname=a";
         assert!(parse([passed]).is_ok());
         assert!(parse(["lazytime,iversion,mand,silent,_rnetdev,auto_unmount,nosymfollow"]).is_ok());
-        let failure = parse(["remount,ro"]).expect_err("refused");
+        let failure = parse(["remount,ro"]).expect_err("the option was accepted");
         assert!(failure.what.contains("mount again"), "{}", failure.what);
     }
 
@@ -180,15 +177,16 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_option_is_named() {
-        let failure = parse(["ro,dirsynk"]).expect_err("refused");
+    fn the_error_names_an_unknown_option() {
+        let failure = parse(["ro,dirsynk"]).expect_err("the option was accepted");
         assert!(failure.what.contains("dirsynk"), "{}", failure.what);
         assert_eq!(failure.exit, Exit::Usage);
     }
 
     #[test]
     fn masks_remove_permissions() {
-        let parsed = |options| parse(["uid=7,gid=8", options]).expect("accepted").presentation.owner;
+        let parsed =
+            |options| parse(["uid=7,gid=8", options]).expect("an option was refused").presentation.owner;
         let owner = Owner::new(7, 8);
         assert_eq!(parsed("umask=077,dmask=022"), Owner { file_mask: 0o077, folder_mask: 0o022, ..owner });
         // The order of options does not matter.
@@ -200,16 +198,16 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_names_add_up() {
-        let mut options = parse(["names=a,force", "names=b"]).expect("accepted");
-        options.add("names=c,names=/d", Path::new("/etc/bsafs")).expect("accepted");
+    fn repeated_names_options_add_up() {
+        let mut options = parse(["names=a,force", "names=b"]).expect("an option was refused");
+        options.add("names=c,names=/d", Path::new("/etc/bsafs")).expect("an option was refused");
         assert_eq!(options.open.names, ["a", "b", "/etc/bsafs/c", "/d"].map(Path::new));
         assert!(options.open.force);
     }
 
     #[test]
     fn a_comma_may_be_part_of_a_value() {
-        let options = parse([r"fsname=a\,b,xattr"]).expect("accepted");
+        let options = parse([r"fsname=a\,b,xattr"]).expect("an option was refused");
         assert_eq!((options.request.fsname.as_str(), options.presentation.xattrs), ("a,b", true));
     }
 }

@@ -82,16 +82,15 @@ impl MountPlan {
             self.archives.iter().chain(&self.options.open.names).map(PathBuf::as_path).chain(log_file);
         for file in files {
             let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-            // Resolve links only after the path itself is known to be outside. The mount does not
-            // answer yet.
+            // Resolve links only after the path itself is known to be outside. The mount does not answer yet.
             if absolute.starts_with(mountpoint)
                 || absolute.canonicalize().is_ok_and(|path| path.starts_with(mountpoint))
             {
-                let what = format!("{}: the mount would hide it; move it out", file.display());
-                return Err(Failure::new(Exit::CannotCreate, what));
+                let what = "the mount would hide it; move it out of the mountpoint";
+                return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.display())));
             }
             if mountpoint.starts_with(&absolute) {
-                let what = "the mountpoint is in it, which does not answer yet; mount elsewhere";
+                let what = "the mountpoint is in this folder, and does not answer yet; mount elsewhere";
                 return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.display())));
             }
         }
@@ -173,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelt_archive_is_no_mountpoint() {
+    fn a_misspelt_archive_is_not_taken_for_a_mountpoint() {
         let paths = [PathBuf::from("a.bsa"), "no-such.ba2".into()];
         assert_eq!(sources_and_mountpoint(&paths), (&paths[..], None));
         let paths = [PathBuf::from("a.bsa"), "no-such-folder".into()];

@@ -23,8 +23,7 @@ pub(crate) struct MountOptions {
     pub(crate) request: MountRequest,
 }
 
-/// The flags of a command that duplicate a mount option. A command that lacks a flag leaves the
-/// default.
+/// The flags of a command that duplicate a mount option. A command that lacks a flag leaves the default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flags {
     pub(crate) open: OpenOptions,

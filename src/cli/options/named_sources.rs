@@ -37,8 +37,7 @@ impl NamedSources {
     }
 }
 
-/// The sources of a command that mounts nothing. Profile options that only affect mounts have no
-/// effect.
+/// The sources of a command that mounts nothing. Profile options that only affect mounts have no effect.
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
     // Called only to report unknown options as errors.
     #[cfg(feature = "mount")]
@@ -60,11 +59,12 @@ mod tests {
     use crate::vfs::Layout;
 
     #[test]
-    fn flags_outrank_a_later_profile_and_that_an_earlier_one_and_lists_add_up() {
-        let dir = tempfile::TempDir::new().expect("a folder");
+    fn flags_override_profiles_and_later_profiles_override_earlier_ones() {
+        let dir = tempfile::TempDir::new().expect("cannot create the folder");
         let profile = |name: &str, options: &str| {
             let path = dir.path().join(name);
-            fs::write(&path, format!("archives = ['{name}.bsa']\noptions = '{options}'")).expect("written");
+            fs::write(&path, format!("archives = ['{name}.bsa']\noptions = '{options}'"))
+                .expect("cannot write");
             path
         };
         let one = profile("one.toml", "encoding=1250,prefix=a,ini=a.ini,names=a.txt,uid=7,force");

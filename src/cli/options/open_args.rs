@@ -13,10 +13,11 @@ use crate::vfs::{Layout, OpenOptions};
 /// How archives are parsed.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ParseArgs {
-    /// Code page of stored names: 1250, 1251, 1252, utf-8 or any other of the WHATWG's Encoding Standard [default: 1252]
+    /// Code page of stored names: 1250, 1251, 1252, utf-8, or another of the WHATWG Encoding Standard
+    /// [default: 1252]
     #[arg(long, value_name = "CODE PAGE", value_parser = parse_encoding)]
     encoding: Option<Encoding>,
-    /// Read archives of unknown versions and kinds by the nearest layout that is known
+    /// Read archives of an unknown version or kind as if they were of the nearest known one
     #[arg(long)]
     force: bool,
 }
@@ -31,7 +32,7 @@ impl ParseArgs {
 /// How several archives are merged.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LayoutArg {
-    /// One tree of all archives, or a folder for each [default: union]
+    /// How to arrange several sources: as one tree, or as a folder for each [default: union]
     #[arg(long, value_enum)]
     pub(crate) layout: Option<Layout>,
 }
@@ -46,7 +47,7 @@ pub(crate) struct OpenArgs {
     textures: Option<TextureForm>,
     #[command(flatten)]
     source: SourceArgs,
-    /// A list of paths, one a line, from which files of archives without names get theirs; `bsafs names` prints one
+    /// List of paths, one per line, for archives that store no names; `bsafs names` prints such a list
     #[arg(long, value_name = "FILE")]
     names: Vec<PathBuf>,
 }
@@ -69,4 +70,4 @@ impl OpenArgs {
 
 /// Help of `--salvage`, for the commands that read files.
 pub(crate) const SALVAGE: &str =
-    "Serve files whose checksum is wrong, with a warning, instead of an error; other damage stays an error";
+    "Read files with a wrong checksum and warn, instead of failing; other damage is still an error";

@@ -1,5 +1,4 @@
-//! The table of mount options, which drives parsing, `--help`, the manual, completions and saved
-//! profiles.
+//! The table of mount options, which drives parsing, `--help`, the manual, completions and saved profiles.
 
 use std::path::{Path, PathBuf};
 
@@ -33,21 +32,21 @@ type OptionValues = fn(&MountOptions) -> Vec<String>;
 pub const MOUNT_OPTIONS: &[MountOption] = &[
     flag(
         "allow_other",
-        "let other users in (users need user_allow_other in /etc/fuse.conf)",
+        "allow other users to access the mount (users need user_allow_other in /etc/fuse.conf)",
         |it, _, _| set(&mut it.request.allow_other, true),
         |it| given(it.request.allow_other),
     ),
     value(
         "uid=",
         "1000",
-        "the files' user; default: who mounts",
+        "owner of the files; default: the user who mounts",
         |it, text, _| set(&mut it.presentation.owner.uid, number(text, 10)?),
         |it| vec![it.presentation.owner.uid.to_string()],
     ),
     value(
         "gid=",
         "1000",
-        "the files' group; default: that of who mounts",
+        "group of the files; default: the group of the user who mounts",
         |it, text, _| set(&mut it.presentation.owner.gid, number(text, 10)?),
         |it| vec![it.presentation.owner.gid.to_string()],
     ),
@@ -87,7 +86,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     ),
     flag(
         "exact",
-        "find names in their stored spelling alone, as overlays need it",
+        "find names only in their stored spelling, as overlays require",
         |it, _, _| set(&mut it.presentation.is_exact, true),
         |it| given(it.presentation.is_exact),
     ),
@@ -99,45 +98,45 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     ),
     flag(
         "static",
-        "do not follow changes on the disk; `bsafs reload MOUNTPOINT` does by hand",
+        "do not follow changes on the disk; run `bsafs reload MOUNTPOINT` to update the mount",
         |it, _, _| set(&mut it.is_static, true),
         |it| given(it.is_static),
     ),
     value(
         "edit=",
         "MyMod",
-        "as --edit",
+        "same as --edit",
         |it, text, folder| set(&mut it.edit, Some(path(text, folder))),
         |it| paths(&it.edit),
     ),
-    opening("encoding=", "utf-8", "as --encoding", |it| {
+    opening("encoding=", "utf-8", "same as --encoding", |it| {
         it.open.encoding.iter().map(|it| it.name().to_owned()).collect()
     }),
-    opening("layout=", "per-archive", "as --layout", |it| name_of(it.open.layout.as_ref())),
-    opening("archives=", "files", "as --archives", |it| name_of(it.open.archives.as_ref())),
-    opening("textures=", "dds", "as --textures", |it| name_of(it.open.textures.as_ref())),
-    opening("names=", "names.txt", "as --names", |it| paths(&it.open.names)),
-    opening("game_dir=", "game", "as --game-dir", |it| paths(&it.open.game_dir)),
-    opening("prefix=", "pfx", "as --prefix", |it| paths(&it.open.prefix)),
-    opening("ini=", "Skyrim.ini", "as --ini", |it| paths(&it.open.inis)),
-    opening("plugins=", "plugins.txt", "as --plugins", |it| paths(&it.open.plugins)),
-    opening("precedence=", "last", "as --precedence", precedence),
-    opening("mo2_profile=", "Default", "as --mo2-profile", |it| {
+    opening("layout=", "per-archive", "same as --layout", |it| name_of(it.open.layout.as_ref())),
+    opening("archives=", "files", "same as --archives", |it| name_of(it.open.archives.as_ref())),
+    opening("textures=", "dds", "same as --textures", |it| name_of(it.open.textures.as_ref())),
+    opening("names=", "names.txt", "same as --names", |it| paths(&it.open.names)),
+    opening("game_dir=", "game", "same as --game-dir", |it| paths(&it.open.game_dir)),
+    opening("prefix=", "pfx", "same as --prefix", |it| paths(&it.open.prefix)),
+    opening("ini=", "Skyrim.ini", "same as --ini", |it| paths(&it.open.inis)),
+    opening("plugins=", "plugins.txt", "same as --plugins", |it| paths(&it.open.plugins)),
+    opening("precedence=", "last", "same as --precedence", precedence),
+    opening("mo2_profile=", "Default", "same as --mo2-profile", |it| {
         it.open.mo2_profile.iter().cloned().collect()
     }),
-    opening("force", "", "as --force", |it| given(it.open.force)),
-    opening("salvage", "", "as --salvage", |it| given(it.open.salvage)),
+    opening("force", "", "same as --force", |it| given(it.open.force)),
+    opening("salvage", "", "same as --salvage", |it| given(it.open.salvage)),
     value(
         "cache_size=",
         "256M",
-        "as --cache-size",
+        "same as --cache-size",
         |it, text, _| set(&mut it.open.cache_size, Some(cache_size::parse(text)?)),
         |it| it.open.cache_size.iter().map(u64::to_string).collect(),
     ),
     value(
         "fsname=",
         "skyrim",
-        "source that `mount` and `df` show; default: the archive or profile, of several `bsafs`",
+        "source that `mount` and `df` show; default: the source, or `bsafs` if there are several",
         |it, text, _| set(&mut it.request.fsname, text.to_owned()),
         |it| vec![it.request.fsname.clone()],
     ),
@@ -148,7 +147,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         |it, text, _| set(&mut it.request.read_ahead, Some(read_ahead(text)?)),
         |it| it.request.read_ahead.iter().map(u32::to_string).collect(),
     ),
-    value("max_read=", "131072", "bytes of a read request at most", add_max_read, |it| {
+    value("max_read=", "131072", "maximum number of bytes per read request", add_max_read, |it| {
         let max_read = it.request.kernel_options.iter().filter_map(|it| it.strip_prefix("max_read="));
         max_read.map(str::to_owned).collect()
     }),
@@ -166,34 +165,35 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     ),
     flag(
         "nosymfollow",
-        "follow no symbolic link in the mount",
+        "do not follow symbolic links in the mount",
         |it, _, _| set(&mut it.request.nosymfollow, true),
         |it| given(it.request.nosymfollow),
     ),
     value(
         "setuid=",
         "games",
-        "user that the daemon becomes once root has made the mount, which then belongs to that user",
+        "user that the daemon runs as after root has mounted; the mount belongs to that user",
         |it, text, _| set(&mut it.privileges.user, Some(text.to_owned())),
         |it| it.privileges.user.iter().cloned().collect(),
     ),
     flag(
         "drop_privileges",
-        "the daemon gives up all capabilities once root has made the mount; `umount` ends it",
+        "drop all capabilities of the daemon after root has mounted; to unmount, run `umount` as root",
         |it, _, _| set(&mut it.privileges.are_dropped, true),
         |it| given(it.privileges.are_dropped),
     ),
     flag(
         "foreground",
-        "as --foreground",
+        "same as --foreground",
         |it, _, _| set(&mut it.foreground, true),
         |it| given(it.foreground),
     ),
 ];
 
 const XATTR_HELP: &str = "\
-answer user.bsafs.archive, .codec, .hash, .hides, .packed_size, .stored_name, and .tile_mode of textures that are \
-tiled for a console's GPU; off by default, for then `ls -l` asks for two attributes of each file";
+offer the extended attributes user.bsafs.archive, .codec, .hash, .hides, .packed_size, .stored_name, and \
+.tile_mode for textures that are tiled for a console's GPU; off by default, because `ls -l` then asks for \
+two attributes of each file";
 
 impl MountOption {
     /// Applies a value. Relative paths start at `folder`.
@@ -243,23 +243,23 @@ fn path(text: &str, folder: &Path) -> PathBuf {
 }
 
 fn number(text: &str, radix: u32) -> Result<u32, String> {
-    u32::from_str_radix(text, radix).map_err(|_| format!("\"{text}\" is not a number"))
+    let what = if radix == 8 { "an octal number" } else { "a number" };
+    u32::from_str_radix(text, radix).map_err(|_| format!("\"{text}\" is not {what}"))
 }
 
 /// Parses permission bits. A mount should not show setuid, setgid or sticky bits.
 fn permissions(text: &str) -> Result<u16, String> {
     match u16::try_from(number(text, 8)?) {
         Ok(bits) if bits <= 0o777 => Ok(bits),
-        _ => Err(format!("\"{text}\" is more than the permissions 777")),
+        _ => Err(format!("\"{text}\" is greater than 777, the highest value")),
     }
 }
 
-/// Parses the readahead in KiB. The kernel accepts any number but silently rounds one that is too
-/// large.
+/// Parses the readahead in KiB. The kernel accepts any number but silently rounds one that is too large.
 fn read_ahead(text: &str) -> Result<u32, String> {
     const MAX_KIB: u32 = 1024;
     let kib = number(text, 10)?;
-    if kib <= MAX_KIB { Ok(kib) } else { Err(format!("a request carries {MAX_KIB} KiB at most")) }
+    if kib <= MAX_KIB { Ok(kib) } else { Err(format!("the maximum is {MAX_KIB} KiB")) }
 }
 
 fn set_fmask(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), String> {

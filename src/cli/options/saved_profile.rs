@@ -46,13 +46,14 @@ pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
         options: plan.options.text(&defaults),
     };
     let content = toml::to_string_pretty(&profile)
-        .map_err(|error| Failure::new(Exit::Io, format!("the profile cannot be written: {error}")))?;
+        .map_err(|error| Failure::new(Exit::Io, format!("cannot write the profile: {error}")))?;
     let folder = Environment::of_process().xdg_config_home.join("bsafs");
     let path = folder.join(format!("{name}.toml"));
     write(&folder, &path, content.as_bytes())?;
     let shown = quoted(&path.to_string_lossy());
     Ok(format!(
-        "wrote {shown}\nmount it: bsafs mount {shown}\nat every login: systemctl --user enable --now bsafs@{name}\n"
+        "wrote {shown}\nmount it: bsafs mount {shown}\n\
+         at every login: systemctl --user enable --now bsafs@{name}\n"
     ))
 }
 
@@ -60,8 +61,8 @@ pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
 fn check_name(name: &str) -> Result<(), Failure> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "_.-".contains(it);
     if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(is_plain) {
-        let what =
-            "the name of a profile has letters, digits, `_`, `-` and `.` alone; it is also that of a unit";
+        let what = "the name of a profile has only ASCII letters, digits, `_`, `-` and `.`, and does not \
+                    begin with `-` or `.`";
         return Err(Failure::new(Exit::Usage, format!("--save-profile {name}: {what}")));
     }
     Ok(())
@@ -78,8 +79,7 @@ fn mountpoint(plan: &MountPlan) -> Result<PathBuf, Failure> {
     absolute(&mountpoint)
 }
 
-/// A source as an absolute path, so that it is valid in any current folder. The id of a game stays
-/// an id.
+/// A source as an absolute path, so that it is valid in any current folder. The id of a game stays an id.
 fn source_text(source: &Path) -> Result<String, Failure> {
     match is_game(source) {
         true => text(source),
@@ -93,7 +93,8 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 
 fn text(path: &Path) -> Result<String, Failure> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        let what = format!("{}: a profile is UTF-8, which this path is not; rename it", path.display());
+        let what =
+            format!("{}: a profile cannot contain this path, which is not UTF-8; rename it", path.display());
         Failure::new(Exit::NoInput, what)
     })
 }
@@ -107,7 +108,7 @@ fn write(folder: &Path, path: &Path, content: &[u8]) -> Result<(), Failure> {
         .recursive(true)
         .mode(0o755)
         .create(folder)
-        .map_err(|error| Failure::not_made("the folder of profiles", folder, &error))?;
+        .map_err(|error| Failure::not_made("the profile folder", folder, &error))?;
     let part = folder.join(format!(".bsafs-{}", std::process::id()));
     let placed = write_part(&part, content).and_then(|()| place(&part, path));
     placed.map_err(|error| {
@@ -139,7 +140,7 @@ fn place(part: &Path, path: &Path) -> io::Result<()> {
 }
 
 fn exists(path: &Path) -> Failure {
-    let what = "it exists already; choose another name, or remove it first";
+    let what = "the profile exists already; choose another name, or remove it first";
     Failure::new(Exit::CannotCreate, format!("{}: {what}", path.display()))
 }
 
@@ -150,25 +151,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_is_written_whole_beside_its_place_and_never_over_another() {
-        let dir = tempfile::TempDir::new().expect("a folder");
+    fn a_saved_profile_is_complete_and_never_overwrites_another() {
+        let dir = tempfile::TempDir::new().expect("cannot create the folder");
         let folder = dir.path().join("config/bsafs");
         let path = folder.join("a.toml");
-        write(&folder, &path, b"one").expect("written");
-        let failure = write(&folder, &path, b"two").expect_err("refused");
+        write(&folder, &path, b"one").expect("cannot write");
+        let failure = write(&folder, &path, b"two").expect_err("the profile was overwritten");
         assert_eq!(failure.exit, Exit::CannotCreate);
         assert!(failure.what.contains("exists already"), "{}", failure.what);
-        assert_eq!(fs::read(&path).expect("read"), b"one");
+        assert_eq!(fs::read(&path).expect("cannot read"), b"one");
         // As if another process created the profile after the first check.
         let part = folder.join("part");
-        fs::write(&part, "three").expect("written");
-        assert_eq!(place(&part, &path).expect_err("refused").kind(), io::ErrorKind::AlreadyExists);
-        fs::remove_file(&part).expect("removed");
-        assert_eq!(fs::read_dir(&folder).expect("read").count(), 1, "nothing is left beside it");
+        fs::write(&part, "three").expect("cannot write");
+        assert_eq!(
+            place(&part, &path).expect_err("the profile was overwritten").kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        fs::remove_file(&part).expect("cannot remove the part");
+        assert_eq!(
+            fs::read_dir(&folder).expect("cannot read").count(),
+            1,
+            "a temporary file was left behind"
+        );
     }
 
     #[test]
-    fn a_name_that_a_unit_would_have_to_escape_is_refused() {
+    fn a_profile_name_that_systemd_would_escape_is_refused() {
         for name in ["", ".hidden", "-q", "a/b", "../a", "a b", "größe", "a\n"] {
             assert!(check_name(name).is_err(), "{name:?}");
         }

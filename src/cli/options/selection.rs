@@ -8,8 +8,10 @@ use crate::vfs::Patterns;
 /// Patterns for paths.
 #[derive(Args, Debug)]
 pub(crate) struct Selection {
-    /// Only files whose path matches, in any case: `*` and `?` stay within a folder, `**` does not. A pattern
-    /// without a slash is matched with the name alone
+    /// Only files whose path matches this pattern, in any case
+    ///
+    /// `*` and `?` match within one name, and `**` also matches across folders. A pattern without a slash is
+    /// compared with file names instead of paths.
     #[arg(short, long, value_name = "PATTERN")]
     glob: Vec<String>,
 }

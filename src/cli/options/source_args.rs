@@ -11,26 +11,27 @@ use crate::vfs::{FolderArchives, OpenOptions};
 /// Where a game's files are, where they were not found or others are wanted, and which files are layers.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SourceArgs {
-    /// The game's folder, where it is installed twice or was not found
+    /// The game's folder, if the game is installed twice or was not found
     #[arg(long, value_name = "FOLDER")]
     pub(crate) game_dir: Option<PathBuf>,
-    /// The Wine or Proton prefix in which the game runs: the folder with drive_c
+    /// The Wine or Proton prefix in which the game runs: the folder that contains drive_c
     #[arg(long, value_name = "FOLDER")]
     pub(crate) prefix: Option<PathBuf>,
-    /// An INI file to read instead of the game's; of several a later one outranks those before it
+    /// INI file to read instead of the game's; can be repeated, and later files override earlier ones
     #[arg(long = "ini", value_name = "FILE")]
     pub(crate) inis: Vec<PathBuf>,
-    /// The list of plugins to read instead of the game's Plugins.txt
+    /// List of plugins to read instead of the game's Plugins.txt
     #[arg(long, value_name = "FILE")]
     pub(crate) plugins: Option<PathBuf>,
-    /// Which archive wins, instead of the game's rule: last, first, fnv or oblivion
+    /// Rule for which archive wins, instead of the game's own: last, first, fnv or oblivion
     #[arg(long, value_name = "RULE", value_parser = parse_precedence)]
     pub(crate) precedence: Option<ArchiveRule>,
-    /// The profile of a Mod Organizer 2 instance, instead of the selected one; a source that is the folder of a profile
-    /// stands for that profile in any case
+    /// Profile of a Mod Organizer 2 instance to use instead of the selected one
+    ///
+    /// A source that is itself the folder of a profile always stands for that profile.
     #[arg(long, value_name = "NAME")]
     pub(crate) mo2_profile: Option<String>,
-    /// What to do with archives that lie directly in a folder, or that a game loads [default: open]
+    /// What to do with archives directly in a folder, and with those that a game loads [default: open]
     #[arg(long = "archives", value_enum, value_name = "HOW")]
     pub(crate) folder_archives: Option<FolderArchives>,
 }

@@ -13,8 +13,8 @@ impl ValueEnum for Layout {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self {
-            Self::Union => "One tree; where two have a file, that of the rightmost is shown",
-            Self::PerArchive => "Each archive and folder in a folder of its own, named after it",
+            Self::Union => "One tree; if several sources have a file, the rightmost source wins",
+            Self::PerArchive => "A separate folder for each archive and folder, named after it",
         };
         value(&Self::ALL, self, help)
     }
@@ -27,11 +27,9 @@ impl ValueEnum for FolderArchives {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self {
-            Self::Open => {
-                "They are layers below its loose files, in the order of their names, and not listed"
-            }
-            Self::Files => "They are files like others: the folder in any case, merged",
-            Self::Both => "They are layers, and listed too",
+            Self::Open => "Open them as layers below the loose files, in order of name, and do not list them",
+            Self::Files => "Show them as ordinary files, and do not open them",
+            Self::Both => "Open them as layers, and also list them",
         };
         value(&Self::ALL, self, help)
     }
@@ -44,10 +42,10 @@ impl ValueEnum for TextureForm {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self {
-            Self::Default => "As DDS files; those of consoles as GNF files and XBOX textures",
-            Self::Dds => "As DDS files for a PC, texels put into rows, wherever that can be done",
+            Self::Default => "As DDS files; console textures as GNF files and XBOX textures",
+            Self::Dds => "As DDS files for a PC; console textures are converted if their tiling is known",
             Self::Compatible => {
-                "As dds, under headers that older programs read: DXT1 to DXT5, ATI1, ATI2, no sRGB"
+                "Like dds, with headers that older programs read: DXT1 to DXT5, ATI1, ATI2, no sRGB"
             }
             Self::Raw => "As stored, without a header",
         };

@@ -1,5 +1,4 @@
-//! The logger. Log lines go to the terminal, to journald with a level prefix, or to the log of a
-//! mount.
+//! The logger. Log lines go to the terminal, to journald with a level prefix, or to the log of a mount.
 
 use std::io::{self, Write};
 
@@ -66,9 +65,8 @@ fn is_for_journal() -> bool {
     std::env::var("JOURNAL_STREAM").is_ok_and(|stream| is_stderr(&stream))
 }
 
-/// Whether `JOURNAL_STREAM` names standard error, by device and inode number. The variable may be
-/// stale, because a parent program or a shell that redirects standard error leaves it as it is
-/// (`systemd.exec(5)`).
+/// Whether `JOURNAL_STREAM` names standard error, by device and inode number. The variable may be stale,
+/// because a parent program or a shell that redirects standard error leaves it as it is (`systemd.exec(5)`).
 fn is_stderr(stream: &str) -> bool {
     let stderr = rustix::fs::fstat(rustix::stdio::stderr());
     stderr.is_ok_and(|stat| stream == format!("{}:{}", stat.st_dev, stat.st_ino))

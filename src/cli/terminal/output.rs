@@ -119,14 +119,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_command_a_terminal_is_escaped_and_other_text_is_not_copied() {
+    fn control_characters_are_escaped_and_other_text_is_not_copied() {
         assert!(matches!(escaped("Ünï\tcode\n\u{200d}"), Cow::Borrowed(_)));
         assert_eq!(escaped("a\x1b[2J\r\x07\x7f\u{9b}b"), r"a\x1B[2J\x0D\x07\x7F\x9Bb");
         assert_eq!(escaped("exe\u{202e}txt\u{2067}\u{2028}"), r"exe\u{202E}txt\u{2067}\u{2028}");
     }
 
     #[test]
-    fn a_path_with_spaces_can_be_pasted_into_a_shell() {
+    fn a_quoted_path_can_be_pasted_into_a_shell() {
         assert_eq!(quoted("/mnt/a"), "/mnt/a");
         assert_eq!(quoted("/mnt/it's here"), r"'/mnt/it'\''s here'");
         assert_eq!(quoted("/mnt/it's\n\u{9b}"), r"$'/mnt/it\'s\x0a\xc2\x9b'");

@@ -1,5 +1,4 @@
-//! The report that `bsafs mount` prints: what it found, in at most six lines, and how to unmount
-//! it.
+//! The report that `bsafs mount` prints: what it found, in at most six lines, and how to unmount it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -10,7 +9,7 @@ use indicatif::BinaryBytes;
 use super::output::quoted;
 use crate::content::Store;
 use crate::daemon::mountpoint::Mountpoint;
-use crate::format::EntryId;
+use crate::format::{EntryId, is_archive_name};
 use crate::game::{ArchiveRule, LoadOrder, LooseRule, NoteCode};
 use crate::system::text::count;
 use crate::tree::NodeId;
@@ -24,7 +23,7 @@ pub(crate) fn report(
     edit: Option<&Path>,
 ) -> String {
     let path = mountpoint.path.display();
-    let made = if mountpoint.is_made() { " (a new folder, which goes with the mount)" } else { "" };
+    let made = if mountpoint.is_made() { " (a new folder, which the unmount removes)" } else { "" };
     let hidden = vfs.tree().nodes().map(|node| vfs.tree().hidden(node).len()).sum::<usize>();
     let (archives, folders) = (vfs.opened().descriptions.len(), folders(vfs.store()));
     let later = if folders == 0 { "archives" } else { "layers" };
@@ -41,7 +40,7 @@ pub(crate) fn report(
     };
     let how = match edit {
         None => "read-only".into(),
-        Some(upper) => format!("changes go to {}; writable", upper.display()),
+        Some(upper) => format!("writable (changes go to {})", upper.display()),
     };
     format!(
         "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}unmount: bsafs umount {}\n",
@@ -59,7 +58,7 @@ fn game(order: &LoadOrder) -> String {
     }
     let profile = order.profile.as_deref().and_then(Path::file_name).map(OsStr::to_string_lossy);
     format!(
-        "{}{}: {} active; of archives {} wins, loose files {} (confidence: {})\nsettings: {}\n",
+        "{}{}: {} active; {} wins, loose files {} (confidence: {})\nsettings: {}\n",
         order.game,
         profile.map(|name| format!(", profile \"{name}\"")).unwrap_or_default(),
         count(order.plugins.len(), "plugin"),
@@ -72,19 +71,19 @@ fn game(order: &LoadOrder) -> String {
 
 fn archives(rule: ArchiveRule) -> &'static str {
     match rule {
-        ArchiveRule::LastWins => "the last",
-        ArchiveRule::FirstWins | ArchiveRule::Oblivion => "the first",
-        ArchiveRule::NewVegas => "the first of the highest rank",
+        ArchiveRule::LastWins => "the last archive",
+        ArchiveRule::FirstWins | ArchiveRule::Oblivion => "the first archive",
+        ArchiveRule::NewVegas => "the first archive of the highest rank",
     }
 }
 
 fn loose(rule: &LooseRule) -> String {
     match rule {
-        LooseRule::Always => "always".into(),
-        LooseRule::Never => "never".into(),
-        LooseRule::ByDate => "where they are newer".into(),
-        LooseRule::Below(folders) if folders.is_empty() => "never".into(),
-        LooseRule::Below(folders) => format!("only below {}", folders.join(", ")),
+        LooseRule::Always => "always win".into(),
+        LooseRule::Never => "never win".into(),
+        LooseRule::ByDate => "win if they are newer".into(),
+        LooseRule::Below(folders) if folders.is_empty() => "never win".into(),
+        LooseRule::Below(folders) => format!("win only below {}", folders.join(", ")),
     }
 }
 
@@ -94,7 +93,7 @@ fn settings(inis: &[PathBuf]) -> String {
     let names: Vec<String> = inis.iter().map(name).collect();
     let is_repeated = names.iter().collect::<HashSet<_>>().len() < names.len();
     match is_repeated {
-        _ if inis.is_empty() => "none were found".into(),
+        _ if inis.is_empty() => "none found".into(),
         false => names.join(", "),
         true => inis.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(", "),
     }
@@ -111,35 +110,105 @@ fn folders(store: &Store) -> usize {
         .len()
 }
 
-/// Counts the loose files that an archive hides because it is not older than they are.
-fn older(vfs: &Vfs) -> usize {
+/// The loose files that an archive hides because it is not older than they are.
+fn older(vfs: &Vfs) -> Odd {
     if vfs.order().precedence.loose != LooseRule::ByDate {
-        return 0;
+        return Odd::default();
     }
     let (tree, store) = (vfs.tree(), vfs.store());
     let is_older = |(node, winner): &(NodeId, EntryId)| {
         !store.is_folder(winner.layer)
             && tree.hidden(*node).iter().any(|hidden| store.is_folder(hidden.entry.layer))
     };
-    tree.entries().filter(is_older).count()
+    let mut odd = Odd::default();
+    for (node, _) in tree.entries().filter(is_older) {
+        odd.number += 1;
+        // There may be very many, so only the paths that are shown are kept.
+        if odd.names.len() < NAMES_SHOWN {
+            odd.names.push(String::from_utf8_lossy(&tree.path(node)).into_owned());
+        }
+    }
+    odd
 }
 
-/// Describes what is odd, as the number of notes by code.
+/// Maximum number of names that are shown of one kind of oddity.
+const NAMES_SHOWN: usize = 3;
+
+/// The oddities of one kind.
+#[derive(Default)]
+struct Odd {
+    number: usize,
+    /// Names of the files or folders, at least as many as are shown.
+    names: Vec<String>,
+}
+
+/// Describes what is odd: for each kind of oddity the number, what it is, and the first names.
 fn oddities(order_arguments: &[String], vfs: &Vfs) -> String {
-    let mut codes = BTreeMap::new();
+    let mut odd: BTreeMap<NoteCode, Odd> = BTreeMap::new();
     for note in vfs.notes() {
-        *codes.entry(note.code.as_str()).or_insert(0) += 1;
+        let odd = odd.entry(note.code).or_default();
+        odd.number += 1;
+        odd.names.push(short_name(&note.subject).to_owned());
     }
-    // A mount counts these files in its tree. Listing them would mean reading the archives' names
-    // again.
+    // A mount finds these files in its tree. Listing them would mean reading the archives' names again.
     let older = older(vfs);
-    if older > 0 {
-        codes.insert(NoteCode::LooseOlder.as_str(), older);
+    if older.number > 0 {
+        odd.insert(NoteCode::LooseOlder, older);
     }
-    if codes.is_empty() {
+    if odd.is_empty() {
         return String::new();
     }
-    let codes: Vec<String> = codes.iter().map(|(code, notes)| format!("{notes} {code}")).collect();
+    let kinds: Vec<String> = odd.into_iter().map(|(code, odd)| odd.text(code)).collect();
     let arguments: Vec<_> = order_arguments.iter().map(|argument| quoted(argument)).collect();
-    format!("odd: {}; `bsafs order {}` tells\n", codes.join(", "), arguments.join(" "))
+    format!("odd: {}; see `bsafs order {}`\n", kinds.join(", "), arguments.join(" "))
+}
+
+impl Odd {
+    /// Returns, for example, `2 archives that no plugin or INI file loads (A.bsa, B.bsa)`.
+    fn text(mut self, code: NoteCode) -> String {
+        self.names.sort_unstable();
+        self.names.truncate(NAMES_SHOWN);
+        let more = self.number - self.names.len();
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let (thing, which) = in_words(code);
+        format!("{}{which} ({}{more})", count(self.number, thing), self.names.join(", "))
+    }
+}
+
+/// The name of an archive without its folder. Other subjects are returned as they are.
+fn short_name(subject: &str) -> &str {
+    let name = Path::new(subject).file_name().and_then(OsStr::to_str);
+    name.filter(|name| is_archive_name(name.as_bytes())).unwrap_or(subject)
+}
+
+/// What a code means: a noun, which gets an `s` in the plural, and the words after it.
+fn in_words(code: NoteCode) -> (&'static str, &'static str) {
+    match code {
+        NoteCode::ArchiveMissing => ("missing archive", ""),
+        NoteCode::ArchiveUnlisted => ("archive", " that no plugin or INI file loads"),
+        NoteCode::ArchiveInactive => ("archive", " whose plugin is not active"),
+        NoteCode::ArchiveShadowed => ("archive", " hidden by another of the same name"),
+        NoteCode::ArchiveLanguage => ("archive", " for another language"),
+        NoteCode::ArchiveVersion => ("archive", " of a version that the game may not load"),
+        NoteCode::ArchivesSharePath => ("path", " that several archives share"),
+        NoteCode::PluginMissing => ("missing plugin", ""),
+        NoteCode::PluginTwice => ("plugin", " listed twice"),
+        NoteCode::MasterMissing => ("missing master", ""),
+        NoteCode::FolderMissing => ("missing folder", ""),
+        NoteCode::FolderCase => ("folder name", " spelled in several ways"),
+        NoteCode::LooseOlder => ("loose file", " hidden by an archive that is not older"),
+        NoteCode::LooseDisabled => ("loose file", " that the game ignores"),
+        NoteCode::DataTwoPlaces => ("second data folder", ""),
+        NoteCode::NeverStarted => ("missing settings file", ""),
+        NoteCode::Mo2ModMissing => ("missing mod", ""),
+        NoteCode::Mo2RootFolder => ("folder", " for Root Builder"),
+        NoteCode::PluginsFilesDiffer => ("ignored list", " of plugins"),
+        NoteCode::ListTooLong => ("list", " that may be too long for the game"),
+        NoteCode::IniSectionTwice => ("repeated INI section", ""),
+        NoteCode::LinkDangling => ("dangling link", ""),
+        NoteCode::OverrideFile => (".override file", " that bsafs ignores"),
+        NoteCode::ArchiveInvalidation => ("archive invalidation list", ""),
+        NoteCode::FileUnreadable => ("unreadable file", ""),
+        NoteCode::DataMounted => ("data folder", " with a file system mounted on it"),
+    }
 }

@@ -1,3 +1,4 @@
 # fish completion for bsafs
 complete -c bsafs -e
-complete -c bsafs -f -a '(command bsafs -q complete fish -- (commandline -cp) 2>/dev/null </dev/null | string split0)'
+complete -c bsafs -f -a '(command bsafs -q complete fish -- (commandline -cp) \
+    2>/dev/null </dev/null | string split0)'
