@@ -14,12 +14,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Vfs::open`] is short for [`OpenOptions::open`]. A [`Vfs`] is one tree of [files](VfsFile),
-//! merged from [layers](VfsLayer). It finds a file in any case, reads it whole, in pieces or
-//! through [`std::io::Read`], and knows what the file hides. [`Vfs::conflicts`] compares layers,
-//! [`Vfs::diff`] compares trees, and [`Vfs::reopen`] follows the disk. Errors are [`OpenError`] and
-//! [`ReadError`]. Everything else in this crate is hidden from this page. It exists for the crate's
-//! own tests, and may change at any time.
+//! [`Vfs::open`] is short for [`OpenOptions::open`]. A [`Vfs`] is one tree of [files](VfsFile), merged from
+//! [layers](VfsLayer). It finds a file in any case, reads it whole, in pieces or through [`std::io::Read`],
+//! and knows what the file hides. [`Vfs::conflicts`] compares layers, [`Vfs::diff`] compares trees, and
+//! [`Vfs::reopen`] follows the disk. Errors are [`OpenError`] and [`ReadError`]. Everything else in this
+//! crate is hidden from this page. It exists for the crate's own tests, and may change at any time.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -84,9 +83,8 @@
 //!    archive changed. If it did, the read fails.
 //! 8. `content/codec/`: decodes the payload into a buffer of the declared size.
 //!
-//! A loose file leaves this path after step 3: `folder/` reads it. The daemon sends a reply
-//! directly from the memory that has the bytes. The kernel answers a second read of the same bytes
-//! from its page cache.
+//! A loose file leaves this path after step 3: `folder/` reads it. The daemon sends a reply directly from the
+//! memory that has the bytes. The kernel answers a second read of the same bytes from its page cache.
 //!
 //! # The path of a mount
 //!

@@ -1,5 +1,4 @@
-//! Limits of memory: every such number is a constant in this file, and the table says what it
-//! bounds.
+//! Limits of memory: every such number is a constant in this file, and the table says what it bounds.
 //!
 //! Every room may import this file, and it imports nothing. So a limit that two rooms share has one
 //! place. A test compares the table with the constants. Limits of time, and sizes of blocks that
@@ -75,9 +74,8 @@
 //! extent. It needs more for the unpacked bytes if they are not in the cache. The kernel adds 1.1
 //! KB for each entry that was listed or looked up, and the pages that were read. It reclaims both.
 
-/// Maximum number of entries of an archive. Each entry takes at least 16 bytes of tables, so the
-/// tables of such an archive have at least 256 MiB. The largest known archive has about 300,000
-/// entries.
+/// Maximum number of entries of an archive. Each entry takes at least 16 bytes of tables, so the tables of
+/// such an archive have at least 256 MiB. The largest known archive has about 300,000 entries.
 pub const ARCHIVE_ENTRIES_MAX: u32 = 1 << 24;
 /// Number of folders that the paths of any archive may make.
 pub const ARCHIVE_FOLDERS_MIN: usize = 1 << 12;
@@ -109,8 +107,7 @@ pub const READ_LIMIT: u64 = 1 << 30;
 /// Bytes that cached extents may take beyond the cache's size until their reader comes back. This
 /// fits about ten of the largest textures of most mods.
 pub const CACHE_BEYOND: u64 = 256 << 20;
-/// Maximum number of bytes of free buffers, kept so that a decode needs no fresh map (FUSE.md
-/// section 5).
+/// Maximum number of bytes of free buffers, kept so that a decode needs no fresh map (FUSE.md section 5).
 pub const FREE_BUFFERS_MAX: usize = 64 << 20;
 /// Size in bytes from which a buffer counts against the memory that all threads share. Each request
 /// has at most two smaller ones.
@@ -128,8 +125,7 @@ pub const ASSUMED_MAX: usize = 65_536;
 /// Maximum number of replaced archives that stay open for files that the kernel may still
 /// reference. The archive that was replaced first is closed first.
 pub const RETIRED_ARCHIVES_MAX: usize = 8;
-/// Maximum number of replaced loose files that stay open. The kernel may have forgotten some of
-/// them.
+/// Maximum number of replaced loose files that stay open. The kernel may have forgotten some of them.
 pub const RETIRED_FILES_MAX: usize = 128;
 /// Maximum number of bytes of all lists of names. All known paths of all games take about 40 MiB.
 pub const NAMES_TEXT_MAX: usize = 64 << 20;

@@ -31,9 +31,8 @@ impl fmt::Display for UnexpectedEnd {
 
 /// Provides an archive's bytes: reads pieces of them, and keeps the pieces as long as it lives.
 pub trait Fetch: Sync {
-    /// Returns the bytes from `range.start` on: at least those of `range`, and more if that costs
-    /// little. `None` if they cannot be read. If `walks` is set, the caller is likely to need the
-    /// bytes that follow.
+    /// Returns the bytes from `range.start` on: at least those of `range`, and more if that costs little.
+    /// `None` if they cannot be read. If `walks` is set, the caller is likely to need the bytes that follow.
     fn fetch(&self, range: Range<u64>, walks: bool) -> Option<&[u8]>;
 }
 
@@ -151,8 +150,7 @@ impl<'a> Reader<'a> {
         self.at..self.end
     }
 
-    /// A reader of the bytes from here up to the position of `rest`, which began as a clone of this
-    /// reader.
+    /// A reader of the bytes from here up to the position of `rest`, which began as a clone of this reader.
     pub fn until(&self, rest: &Self) -> Self {
         let end = rest.at.clamp(self.at, self.end);
         Self { here: clipped(self.here, end.saturating_sub(self.at)), end, ..self.clone() }
@@ -248,8 +246,7 @@ impl<'a> Reader<'a> {
 
     /// A length byte that counts a closing NUL, and that many bytes. The NUL is left off.
     ///
-    /// Damaged archives have lengths of 0 and last bytes other than NUL. In that case nothing is
-    /// left off.
+    /// Damaged archives have lengths of 0 and last bytes other than NUL. In that case nothing is left off.
     pub fn bzstring(&mut self, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
         let bytes = self.bstring(what)?;
         Ok(bytes.strip_suffix(&[0]).unwrap_or(bytes))
@@ -296,8 +293,7 @@ impl<'a, const N: usize> Record<'a, N> {
     #[inline]
     pub fn bytes_at<const OFFSET: usize, const LEN: usize>(self) -> &'a [u8; LEN] {
         const { assert!(OFFSET.saturating_add(LEN) <= N, "the field does not lie within the record") }
-        // The assertion guarantees that both lookups succeed. The compiler reduces them to one
-        // load.
+        // The assertion guarantees that both lookups succeed. The compiler reduces them to one load.
         self.0.get(OFFSET..).and_then(<[u8]>::first_chunk).unwrap_or(const { &[0; LEN] })
     }
 
