@@ -46,8 +46,7 @@ pub(crate) fn small(seed: u64) -> Vec<u8> {
     if seed.is_multiple_of(3) { text(seed, length) } else { mesh(&mut random, length) }
 }
 
-/// Generates vertices, each at a random distance from the previous one, then triangles of nearby
-/// vertices.
+/// Generates vertices, each at a random distance from the previous one, then triangles of nearby vertices.
 fn mesh(random: &mut Xorshift, length: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(length + 8);
     let mut position = [0f32; 3];

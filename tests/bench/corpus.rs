@@ -1,5 +1,4 @@
-//! The corpora: the same files loose, in archives, in squashfs images and in a zip. They are built
-//! once.
+//! The corpora: the same files loose, in archives, in squashfs images and in a zip. They are built once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,6 +45,17 @@ impl Set {
 
     pub(crate) fn name(self) -> &'static str {
         Self::ALL[self as usize].1
+    }
+
+    /// The set's files, for the tables of targets.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::Small => "small files",
+            Self::Textures => "textures",
+            Self::Big => "large file",
+            Self::Large => "large zlib files",
+            Self::Many => "many archives",
+        }
     }
 
     /// The set's folder, which has `loose`, images and archives.
@@ -192,8 +202,7 @@ fn build_large(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_packed(folder, 104, &files)
 }
 
-/// Archives of three formats in turn. Their files have only a few bytes, because only the tables
-/// matter.
+/// Archives of three formats in turn. Their files have only a few bytes, because only the tables matter.
 fn build_many(folder: &Path, scale: &Scale) -> Outcome<()> {
     let numbers: Vec<usize> = (0..scale.archives).collect();
     in_parallel(&numbers, |&archive| -> Outcome<()> {

@@ -1,5 +1,4 @@
-//! Benchmark of lookups in a tree, without FUSE, in folders whose names begin alike; and of
-//! building a tree.
+//! Benchmark of lookups in a tree, without FUSE, in folders whose names begin alike; and of building a tree.
 
 use std::fmt::{self, Write};
 use std::hint::black_box;
@@ -76,7 +75,8 @@ impl Lookups {
     pub(crate) fn write(&self, out: &mut String) -> fmt::Result {
         writeln!(
             out,
-            "\n## Lookups in the tree, without FUSE\n\n| children | found, ns | not found, ns |\n|---|---|---|"
+            "\n## Lookups in the tree, without FUSE\n\n\
+             | children | found, ns | not found, ns |\n|---|---|---|"
         )?;
         for folder in &self.folders {
             let [hit, miss] =

@@ -1,13 +1,10 @@
-//! The benchmark: bsafs compared with loose files, squashfs and a zip. `scripts/bench` builds and
-//! runs it.
+//! The benchmark: bsafs compared with loose files, squashfs and a zip. `scripts/bench` builds and runs it.
 //!
-//! A *corpus* has the same files in several forms: loose, archives, images. A *subject* serves one
-//! form of a corpus. A *work* does to a subject's files what programs do. Its result must be the
-//! same on every subject.
+//! A *corpus* has the same files in several forms: loose, archives, images. A *subject* serves one form of a
+//! corpus. A *work* does to a subject's files what programs do. Its result must be the same on every subject.
 //!
-//! Works run on subjects in turn, under several conditions of the caches. The report says which
-//! targets are met, and has all medians. RESULTS.md keeps the latest medians and the reasons for
-//! the targets.
+//! Works run on subjects in turn, under several conditions of the caches. The report says which targets are
+//! met, and has all medians. RESULTS.md keeps the latest medians and the reasons for the targets.
 
 #![allow(
     clippy::expect_used,
@@ -130,7 +127,7 @@ fn bench(arguments: &Arguments) -> Outcome<bool> {
     cleanup::sweep(&mounts);
     cleanup::watch(bench.scale.hard_limit)?;
     let (log, facts) = plan::measure(&bench)?;
-    let text = table::markdown(&bench, &log, &rows::rows(&log, &facts), &facts);
+    let text = table::markdown(&bench, &log, &rows::tables(&log, &facts), &facts);
     print!("{text}");
     if let Some(path) = &arguments.output {
         fs::write(path, &text).map_err(at(path))?;
@@ -148,8 +145,8 @@ pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Box<dyn Error + Send + Sy
 pub(crate) fn run(command: &mut Command) -> Outcome<()> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{command:?}: {error}"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{command:?}: {}: {}", output.status, said.trim()).into());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command:?}: {}: {}", output.status, stderr.trim()).into());
     }
     Ok(())
 }

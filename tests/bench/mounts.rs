@@ -50,6 +50,20 @@ impl Subject {
         }
     }
 
+    /// A short name for the tables of targets, whose first lines explain it.
+    pub(crate) fn short(self) -> String {
+        match self {
+            Self::Kernel(_) => "kernel squashfs".into(),
+            Self::Squashfuse(_) => "squashfuse".into(),
+            Self::Bsafs("gnrl-stored.ba2", _) => "stored".into(),
+            Self::Bsafs("gnrl.ba2", _) => "BA2".into(),
+            Self::Bsafs("dx10.ba2", _) => "DX10".into(),
+            Self::Bsafs("v104.bsa", _) => "BSA".into(),
+            Self::Bsafs("v105.bsa", _) => "LZ4".into(),
+            Self::Loose | Self::FuseZip | Self::Bsafs(..) => self.label(),
+        }
+    }
+
     /// The program that must be installed.
     fn program(self) -> Option<&'static str> {
         match self {

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::corpus::Set;
 use crate::measure::median;
+use crate::mounts::Subject;
 use crate::work::{Input, Work};
 use crate::{Bench, Outcome, at, process, run};
 
-/// Sources that are mounted as one tree (archives, or a folder of loose files), and their
-/// measurements.
+/// Sources that are mounted as one tree (archives, or a folder of loose files), and their measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
     pub(crate) name: String,
@@ -60,7 +60,8 @@ impl Opening {
         archives.sort_unstable();
         let names = ["v104.bsa", "v105.bsa", "gnrl.ba2"];
         let dream = Compared::DreamArchive;
-        let mut all: Vec<Self> = names.map(|name| Self::new(name, vec![small.join(name)], dream)).into();
+        let one = |name| Self::new(Subject::ours(name).short(), vec![small.join(name)], dream);
+        let mut all: Vec<Self> = names.map(one).into();
         all.push(Self::new(format!("{} archives", archives.len()), archives, dream));
         all.push(Self::new("loose files", vec![small.join("loose")], Compared::Listing));
         Ok(all)

@@ -59,8 +59,7 @@ pub(crate) fn drop_caches() -> Outcome<()> {
     fs::write(path, "3").map_err(at(path))
 }
 
-/// Keeps the calling thread, and all threads and processes that it starts, on one processor until
-/// dropped.
+/// Keeps the calling thread, and all threads and processes that it starts, on one processor until dropped.
 pub(crate) struct Pinned(CpuSet);
 
 impl Pinned {

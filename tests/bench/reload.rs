@@ -39,8 +39,7 @@ const TIMED: Duration = Duration::from_secs(3);
 const STEP: Duration = Duration::from_millis(1);
 
 impl Reload {
-    /// The sources to measure: many archives, and a great many loose files. In each, one file is
-    /// replaced.
+    /// The sources to measure: many archives, and a great many loose files. In each, one file is replaced.
     pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Self>> {
         let archives = Set::Many.folder(&bench.corpora);
         let mut paths: Vec<PathBuf> = fs::read_dir(&archives)

@@ -1,4 +1,6 @@
 //! The targets, and whether a run met them. Each group of rows has a function.
+//!
+//! Rows are at most 110 columns wide, so that tables can be copied into RESULTS.md.
 
 use std::time::Duration;
 
@@ -8,16 +10,57 @@ use crate::mounts::Subject::{self, Bsafs, Kernel, Loose, Squashfuse};
 use crate::opening::{Compared, Opening};
 use crate::plan::{Facts, GZIP, NONE};
 use crate::table::{milliseconds, thousands};
-use crate::work::Work;
+use crate::work::{Work, readers};
+
+/// A table of targets and measurements.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// The paragraph above the table.
+    pub(crate) text: &'static str,
+    /// Names of the columns. One more column has the verdict.
+    pub(crate) columns: &'static [&'static str],
+    pub(crate) rows: Vec<Row>,
+}
 
 /// A target and its measurement.
 #[derive(Debug)]
 pub(crate) struct Row {
-    pub(crate) what: String,
-    pub(crate) target: String,
-    pub(crate) measured: String,
-    /// `None` if it was not measured.
-    pub(crate) met: Option<bool>,
+    /// A cell for each of [`Table::columns`].
+    pub(crate) cells: Vec<String>,
+    pub(crate) verdict: Verdict,
+}
+
+/// Whether a target is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Met,
+    NotMet,
+    NotMeasured,
+    /// The row has no target.
+    NoLimit,
+}
+
+impl Verdict {
+    /// `None` if nothing was measured.
+    fn of(is_met: Option<bool>) -> Self {
+        match is_met {
+            Some(true) => Self::Met,
+            Some(false) => Self::NotMet,
+            None => Self::NotMeasured,
+        }
+    }
+}
+
+/// Two times that are compared.
+struct Ratio {
+    ours: Duration,
+    theirs: Duration,
+}
+
+impl Ratio {
+    fn value(&self) -> f64 {
+        self.ours.as_secs_f64() / self.theirs.as_secs_f64().max(1e-9)
+    }
 }
 
 const STORED: Subject = Subject::ours("gnrl-stored.ba2");
@@ -28,26 +71,53 @@ const DX10: Subject = Subject::ours("dx10.ba2");
 /// Maximum time to repeat a work, relative to loose files.
 const AGAIN: f64 = 1.10;
 
-/// All rows, in the order of the report.
-pub(crate) fn rows(log: &Log, facts: &Facts) -> Vec<Row> {
-    let mut rows = Rows { log, facts, rows: Vec::new() };
-    rows.second_time();
-    rows.listings();
-    rows.small_files();
-    rows.textures();
-    rows.ends_of_textures();
-    rows.big_file();
-    rows.large_files();
-    rows.spellings();
-    rows.openings();
-    rows.reloads();
-    rows.rows
+/// All tables, in the order of the report.
+pub(crate) fn tables(log: &Log, facts: &Facts) -> Vec<Table> {
+    let mut tables = Tables { log, facts, tables: Vec::new() };
+    tables.begin(
+        "**A second time.** At most 1.10 x the time of loose files, and no request. The column \"squashfs\"\n\
+         is the ratio of the kernel's squashfs to loose files.",
+        &["work", "archive", "bsafs, ms", "loose, ms", "ratio", "requests", "squashfs"],
+    );
+    tables.second_time();
+    tables.begin(
+        "**A fresh mount.** A listing of BA2 reads sizes from the tables, one of BSA or LZ4 from the data.\n\
+         A pass reads the data of the archive once, in sequence.",
+        &["work", "archive", "at most", "ratio", "times, ms", "one processor"],
+    );
+    tables.listings();
+    tables.small_files();
+    tables.textures();
+    tables.starts_of_textures();
+    tables.big_file();
+    tables.spellings();
+    tables.begin(
+        "**Decoded bytes.** At most, each byte that is read is decoded once. For the smallest mips, these\n\
+         are the last chunks of the textures.",
+        &["work", "at most", "decoded", "ratio"],
+    );
+    tables.decoded_bytes();
+    tables.begin(
+        "**Mounting and memory.** Mount: from the command until the mount serves, and in parentheses the\n\
+         time of dream_archive or of a listing. Memory: anonymous memory of the daemon after a full walk.",
+        &["work", "at most", "measured"],
+    );
+    tables.openings();
+    tables.begin(
+        "**Changes.** While a file is replaced twice a second, half of the requests are answered within\n\
+         the first time, and 99 of 100 within the second. In parentheses are the times without changes.",
+        &["work", "at most", "measured"],
+    );
+    tables.reloads();
+    tables.tables.retain(|table| !table.rows.is_empty());
+    tables.tables
 }
 
-struct Rows<'a> {
+struct Tables<'a> {
     log: &'a Log,
     facts: &'a Facts,
-    rows: Vec<Row>,
+    /// The last one gets the next rows.
+    tables: Vec<Table>,
 }
 
 fn cold(set: Set, work: Work, subject: Subject) -> Key {
@@ -62,7 +132,17 @@ fn disk_cold(set: Set, work: Work, subject: Subject) -> Key {
     Key { condition: Condition::DiskCold, ..cold(set, work, subject) }
 }
 
-impl Rows<'_> {
+impl<'a> Tables<'a> {
+    fn begin(&mut self, text: &'static str, columns: &'static [&'static str]) {
+        self.tables.push(Table { text, columns, rows: Vec::new() });
+    }
+
+    fn row(&mut self, cells: impl Into<Vec<String>>, verdict: Verdict) {
+        if let Some(table) = self.tables.last_mut() {
+            table.rows.push(Row { cells: cells.into(), verdict });
+        }
+    }
+
     fn second_time(&mut self) {
         let works = [
             (Small, Work::Find, GENERAL),
@@ -76,51 +156,33 @@ impl Rows<'_> {
             (Big, Work::Random(4), STORED),
         ];
         for (set, work, subject) in works {
-            let what = format!("a second time: {}, {} ({})", work.label(), set.name(), subject.label());
-            let (ours, theirs) = (self.sample(hot(set, work, subject)), self.sample(hot(set, work, Loose)));
-            let kernel = [GZIP, NONE].iter().find_map(|image| {
-                ratio(self.sample(hot(set, work, Kernel(image))), self.sample(hot(set, work, Loose)))
-            });
-            let kernel = kernel.map_or(String::new(), |(ratio, _)| format!("; kernel squashfs {ratio:.2} x"));
-            let requests = ours.and_then(|sample| sample.ours.as_ref()).map(|ours| ours.requests);
-            let (measured, met) = match (ratio(ours, theirs), requests) {
-                (Some((ratio, text)), Some(requests)) => (
-                    format!("{text}, {} requests{kernel}", thousands(requests)),
-                    Some(ratio <= AGAIN && requests == 0),
-                ),
-                _ => (String::new(), None),
-            };
-            self.rows.push(Row {
-                what,
-                target: format!("{AGAIN:.2} x loose files, 0 requests"),
-                measured,
-                met,
-            });
+            let loose = hot(set, work, Loose);
+            let kernel =
+                [GZIP, NONE].iter().find_map(|image| self.ratio(hot(set, work, Kernel(image)), loose));
+            let compared = self.ratio(hot(set, work, subject), loose);
+            let ours = self.sample(hot(set, work, subject)).and_then(|sample| sample.ours.as_ref());
+            let requests = ours.map(|ours| ours.requests);
+            let cells = [
+                format!("{}, {}", work.label(), set.label()),
+                subject.short(),
+                cell(compared.as_ref(), |it| milliseconds(it.ours)),
+                cell(compared.as_ref(), |it| milliseconds(it.theirs)),
+                cell(compared.as_ref(), times),
+                cell(requests, thousands),
+                cell(kernel.as_ref(), times),
+            ];
+            let both = compared.zip(requests);
+            self.row(cells, Verdict::of(both.map(|(it, requests)| it.value() <= AGAIN && requests == 0)));
         }
     }
 
     fn listings(&mut self) {
         let of = |work, subject| cold(Small, work, subject);
-        self.at_most("find, cold", 1.2, of(Work::Find, GENERAL), of(Work::Find, Kernel(NONE)));
-        self.at_most(
-            "ls -lR, cold, sizes in the tables",
-            1.0,
-            of(Work::Ls, GENERAL),
-            of(Work::Ls, Kernel(NONE)),
-        );
-        self.at_most(
-            "ls -lR, cold, sizes in the tables",
-            0.3,
-            of(Work::Ls, GENERAL),
-            of(Work::Ls, Squashfuse(NONE)),
-        );
+        self.at_most("find", 1.2, of(Work::Find, GENERAL), of(Work::Find, Kernel(NONE)));
+        self.at_most("ls -lR", 1.0, of(Work::Ls, GENERAL), of(Work::Ls, Kernel(NONE)));
+        self.at_most("ls -lR", 0.3, of(Work::Ls, GENERAL), of(Work::Ls, Squashfuse(NONE)));
         for (subject, passes) in [ZLIB, LZ4].into_iter().zip(&self.facts.passes) {
-            self.at_most(
-                "ls -lR, cold, sizes in the data",
-                1.5,
-                of(Work::Ls, subject),
-                of(Work::Ls, GENERAL),
-            );
+            self.at_most("ls -lR", 1.5, of(Work::Ls, subject), of(Work::Ls, GENERAL));
             self.disk_cold_listing(subject, median(passes));
         }
     }
@@ -130,157 +192,134 @@ impl Rows<'_> {
     /// listings would not do: it is smaller than their noise, and often negative.
     fn disk_cold_listing(&mut self, subject: Subject, pass: Duration) {
         let listing = |subject| self.sample(disk_cold(Small, Work::Ls, subject)).map(|sample| sample.time);
-        let times = listing(subject).zip(listing(GENERAL)).filter(|_| !pass.is_zero());
-        let ratio = times.map(|(ours, general)| ours.as_secs_f64() / (general + 3 * pass).as_secs_f64());
-        self.rows.push(Row {
-            what: format!("ls -lR, disk-cold, sizes in the data ({})", subject.label()),
-            target: format!("1 x ({} + 3 x one sequential pass)", GENERAL.label()),
-            measured: ratio.zip(times).map_or(String::new(), |(ratio, (ours, general))| {
+        let both = listing(subject).zip(listing(GENERAL)).filter(|_| !pass.is_zero());
+        let compared = both.map(|(ours, general)| Ratio { ours, theirs: general + 3 * pass });
+        let cells = [
+            "ls -lR, disk-cold".into(),
+            subject.short(),
+            format!("1 x ({} + 3 passes)", GENERAL.short()),
+            cell(compared.as_ref(), times),
+            cell(both, |(ours, general)| {
                 let [ours, general, pass] = [ours, general, pass].map(milliseconds);
-                format!("{ratio:.2} x ({ours} / ({general} + 3 x {pass}) ms)")
+                format!("{ours} / ({general} + 3 x {pass})")
             }),
-            met: ratio.map(|ratio| ratio <= 1.0),
-        });
+            String::new(),
+        ];
+        self.row(cells, Verdict::of(compared.map(|it| it.value() <= 1.0)));
     }
 
     fn small_files(&mut self) {
-        for (readers, stored, zlib) in [(1, 0.35, 0.15), (4, 0.35, 0.1)] {
-            let of = |subject| cold(Small, Work::ReadWhole(readers), subject);
-            let what = |codec: &str| format!("open + read whole, small, {codec}, {readers} readers, cold");
-            self.at_most(&what("stored"), stored, of(STORED), of(Squashfuse(NONE)));
-            self.at_most(&what("zlib"), zlib, of(GENERAL), of(Squashfuse(GZIP)));
-            self.at_most(&what("v104 zlib"), zlib, of(ZLIB), of(Squashfuse(GZIP)));
+        for (number, stored, zlib) in [(1, 0.35, 0.15), (4, 0.35, 0.1)] {
+            let of = |subject| cold(Small, Work::ReadWhole(number), subject);
+            let what = format!("read whole, small files, {}", readers(number));
+            self.at_most(&what, stored, of(STORED), of(Squashfuse(NONE)));
+            self.at_most(&what, zlib, of(GENERAL), of(Squashfuse(GZIP)));
+            self.at_most(&what, zlib, of(ZLIB), of(Squashfuse(GZIP)));
         }
+        let of = |subject| cold(Small, Work::ReadWhole(1), subject);
+        self.at_most("read whole, small files, 1 reader", 0.5, of(LZ4), of(ZLIB));
     }
 
     fn textures(&mut self) {
         let of = |readers, subject| cold(Textures, Work::ReadWhole(readers), subject);
-        self.at_most("textures read whole, zlib, cold", 0.5, of(1, ZLIB), of(1, Kernel(GZIP)));
-        self.at_most("textures read whole, zlib, cold", 0.5, of(1, DX10), of(1, Kernel(GZIP)));
+        self.at_most("read whole, textures", 0.5, of(1, ZLIB), of(1, Kernel(GZIP)));
+        self.at_most("read whole, textures", 0.5, of(1, DX10), of(1, Kernel(GZIP)));
+        self.at_most("read whole, textures", 0.5, of(1, LZ4), of(1, ZLIB));
+        let what = format!("read whole, textures, {}", readers(2));
+        self.at_most_of(&what, (0.6, &readers(1)), of(2, ZLIB), of(1, ZLIB));
         let cpu = self.sample(of(1, ZLIB)).and_then(|sample| sample.ours.as_ref()).map(|ours| ours.cpu);
-        let both = cpu.map(|cpu| (cpu, median(&self.facts.bare)));
+        let compared = cpu.map(|ours| Ratio { ours, theirs: median(&self.facts.bare) });
         // A time of zero was not measured.
-        let both = both.filter(|(cpu, bare)| !cpu.is_zero() && !bare.is_zero());
-        let share = both.map(|(cpu, bare)| cpu.as_secs_f64() / bare.as_secs_f64());
-        self.rows.push(Row {
-            what: "the same: the daemon's processor time".into(),
-            target: "1.15 x a bare decode".into(),
-            measured: both.zip(share).map_or(String::new(), |((cpu, bare), share)| {
-                format!("{share:.2} x ({} / {} ms)", milliseconds(cpu), milliseconds(bare))
-            }),
-            met: share.map(|share| share <= 1.15),
-        });
-        self.at_most("textures read whole, zlib, 2 readers, cold", 0.6, of(2, ZLIB), of(1, ZLIB));
-        self.at_most("textures read whole, LZ4, cold", 0.5, of(1, LZ4), of(1, ZLIB));
-        let meshes = |subject| cold(Small, Work::ReadWhole(1), subject);
-        self.at_most("meshes read whole, LZ4, cold", 0.5, meshes(LZ4), meshes(ZLIB));
+        let compared = compared.filter(|it| !it.ours.is_zero() && !it.theirs.is_zero());
+        let cells = [
+            "textures, the daemon's processor time".into(),
+            ZLIB.short(),
+            "1.15 x a bare decode".into(),
+            cell(compared.as_ref(), times),
+            cell(compared.as_ref(), both_times),
+            String::new(),
+        ];
+        self.row(cells, Verdict::of(compared.map(|it| it.value() <= 1.15)));
     }
 
-    fn ends_of_textures(&mut self) {
+    fn starts_of_textures(&mut self) {
         let of = |subject| cold(Textures, Work::Sniff, subject);
-        self.at_most("first 4 KiB of each texture, zlib, cold", 0.4, of(ZLIB), of(Kernel(GZIP)));
-        self.at_most("first 4 KiB of each texture, DX10, cold", 0.1, of(DX10), of(Kernel(GZIP)));
-        let most = self.facts.last_chunks;
-        self.decoded(
-            "smallest mip of each DX10 texture",
-            "the last chunks",
-            most,
-            cold(Textures, Work::LastBytes, DX10),
-        );
+        self.at_most("first 4 KiB of each texture", 0.4, of(ZLIB), of(Kernel(GZIP)));
+        self.at_most("first 4 KiB of each texture", 0.1, of(DX10), of(Kernel(GZIP)));
     }
 
     fn big_file(&mut self) {
-        let of = |work, subject| cold(Big, work, subject);
-        self.at_most(
-            "large stored file, sequential, cold",
-            0.5,
-            of(Work::Sequential, STORED),
-            of(Work::Sequential, Squashfuse(NONE)),
-        );
-        self.at_most(
-            "large stored file, random 4 KiB, 4 readers, cold",
-            0.3,
-            of(Work::Random(4), STORED),
-            of(Work::Random(4), Squashfuse(NONE)),
-        );
-    }
-
-    fn large_files(&mut self) {
-        let (packed, large) = (self.facts.packed, self.facts.large);
-        let once = "each byte once";
-        let key = cold(Large, Work::Sequential, Bsafs("v104.bsa", "16M"));
-        self.decoded("large zlib file, sequential, cache of 16 MiB", once, packed, key);
-        self.decoded(
-            "large zlib file, random 4 KiB, 4 readers",
-            once,
-            packed,
-            cold(Large, Work::Random(4), ZLIB),
-        );
-        let small_cache = Bsafs("v104.bsa", "8M");
-        let key = cold(Large, Work::RoundRobin, small_cache);
-        self.decoded("16 large zlib textures, round-robin, cache of 8 MiB", once, large, key);
-        let done = self.sample(cold(Large, Work::Pressure(8), small_cache));
-        self.rows.push(Row {
-            what: "the same, 8 readers, caches dropped meanwhile".into(),
-            target: "it ends".into(),
-            measured: done.map_or(String::new(), |sample| {
-                let decoded = sample.ours.as_ref().map_or(0, |ours| ours.decoded);
-                let times = decoded as f64 / large.max(1) as f64;
-                format!("it ends after {} ms; each byte decoded {times:.1} times", milliseconds(sample.time))
-            }),
-            met: done.map(|_| true),
-        });
+        let works = [
+            ("sequential, large file", 0.5, Work::Sequential),
+            ("random, 4 readers, large file", 0.3, Work::Random(4)),
+        ];
+        for (what, limit, work) in works {
+            self.at_most(what, limit, cold(Big, work, STORED), cold(Big, work, Squashfuse(NONE)));
+        }
     }
 
     fn spellings(&mut self) {
         let of = |two| cold(Small, Work::Spellings { two }, GENERAL);
-        self.at_most("stat, 4 threads, two spellings of every folder", 1.3, of(true), of(false));
+        let what = "stat, 4 threads, two spellings of a folder";
+        self.at_most_of(what, (1.3, "one spelling"), of(true), of(false));
+    }
+
+    fn decoded_bytes(&mut self) {
+        let &Facts { packed, large, last_chunks, .. } = self.facts;
+        let key = cold(Textures, Work::LastBytes, DX10);
+        self.decoded("smallest mip of each DX10 texture", last_chunks, key);
+        let key = cold(Large, Work::Sequential, Bsafs("v104.bsa", "16M"));
+        self.decoded("large zlib file, sequential, cache of 16 MiB", packed, key);
+        let key = cold(Large, Work::Random(4), ZLIB);
+        self.decoded("large zlib file, random 4 KiB, 4 readers", packed, key);
+        let small_cache = Bsafs("v104.bsa", "8M");
+        let key = cold(Large, Work::RoundRobin, small_cache);
+        self.decoded("16 large textures in turn, cache of 8 MiB", large, key);
+        let done = self.sample(cold(Large, Work::Pressure(8), small_cache));
+        let cells = [
+            "16 large textures in turn, 8 readers, caches dropped".into(),
+            "it ends".into(),
+            cell(done, |sample| format!("it ends after {} ms", milliseconds(sample.time))),
+            cell(done.and_then(|sample| sample.ours.as_ref()), |ours| {
+                format!("{:.1} x", ours.decoded as f64 / large.max(1) as f64)
+            }),
+        ];
+        self.row(cells, Verdict::of(done.map(|_| true)));
     }
 
     fn openings(&mut self) {
         for it in &self.facts.openings {
-            let name = &it.name;
             let (target, is_met) = Self::target_of_opening(it);
-            self.rows.push(Row {
-                what: format!("mount to ready: {name}, {} files", thousands(it.files as u64)),
+            let [ready, other] = [it.ready(), it.other()].map(milliseconds);
+            let cells = [
+                format!("mount: {}, {} files", it.name, thousands(it.files as u64)),
                 target,
-                measured: format!(
-                    "{} ms, {:.2} x ({} ms)",
-                    milliseconds(it.ready()),
-                    it.ratio(),
-                    milliseconds(it.other())
-                ),
-                met: Some(is_met),
-            });
-            self.rows.push(Row {
-                what: format!("anonymous memory after a full walk: {name}"),
-                target: "100 bytes a file".into(),
-                measured: it.bytes_a_file().map_or(String::new(), |bytes| {
+                format!("{ready} ms, {:.2} x ({other} ms)", it.ratio()),
+            ];
+            self.row(cells, Verdict::of(Some(is_met)));
+            let bytes = it.bytes_a_file();
+            let cells = [
+                format!("memory: {}", it.name),
+                "100 bytes a file".into(),
+                cell(bytes, |bytes| {
                     format!("{bytes:.0} bytes a file ({} KiB)", thousands(it.anonymous >> 10))
                 }),
-                met: it.bytes_a_file().map(|bytes| bytes <= 100.0),
-            });
+            ];
+            self.row(cells, Verdict::of(bytes.map(|bytes| bytes <= 100.0)));
         }
     }
 
     fn reloads(&mut self) {
         for it in &self.facts.reloads {
-            self.rows.push(Row {
-                what: format!("a change is shown: {}", it.name),
-                target: "1,000 ms".into(),
-                measured: format!("{} ms", milliseconds(it.shown())),
-                met: Some(it.shown() <= Duration::from_secs(1)),
+            let shown = it.shown();
+            let what = format!("a change is shown: {}", it.name);
+            let cells = [what, "1,000 ms".into(), format!("{} ms", milliseconds(shown))];
+            self.row(cells, Verdict::of(Some(shown <= Duration::from_secs(1))));
+            let [quiet, busy] = it.requests().map(|[half, most]| {
+                format!("{}; {} us", thousands(half.as_micros() as u64), thousands(most.as_micros() as u64))
             });
-            let [quiet, busy] = it.requests().map(|times| times.map(|time| time.as_micros()));
-            self.rows.push(Row {
-                what: format!("requests while that is reloaded again and again: {}", it.name),
-                target: "processor time alone".into(),
-                measured: format!(
-                    "half within {} us, 99 of 100 within {} us (quiet: {} and {})",
-                    busy[0], busy[1], quiet[0], quiet[1]
-                ),
-                met: None,
-            });
+            let what = format!("requests meanwhile: {}", it.name);
+            self.row([what, "no limit".into(), format!("{busy} (quiet: {quiet})")], Verdict::NoLimit);
         }
     }
 
@@ -299,44 +338,57 @@ impl Rows<'_> {
         }
     }
 
-    /// Adds a row that compares two times.
+    /// Adds a row that compares the times of two subjects.
     fn at_most(&mut self, what: &str, limit: f64, ours: Key, theirs: Key) {
-        let compared = ratio(self.sample(ours), self.sample(theirs));
-        let alone = |key| self.sample(Key { condition: Condition::OneProcessor, ..key });
-        let on_one = ratio(alone(ours), alone(theirs))
-            .map_or(String::new(), |(ratio, _)| format!("; on one processor {ratio:.2} x"));
-        self.rows.push(Row {
-            what: format!("{what} ({})", ours.subject.label()),
-            target: match ours.subject == theirs.subject {
-                true => format!("{limit} x {}", theirs.work.label()),
-                false => format!("{limit} x {}", theirs.subject.label()),
-            },
-            met: compared.as_ref().map(|(ratio, _)| *ratio <= limit),
-            measured: compared.map_or(String::new(), |(_, text)| text + &on_one),
-        });
+        self.at_most_of(what, (limit, &theirs.subject.short()), ours, theirs);
+    }
+
+    /// Adds a row that compares two times. `name` is what `theirs` is called.
+    fn at_most_of(&mut self, what: &str, (limit, name): (f64, &str), ours: Key, theirs: Key) {
+        let compared = self.ratio(ours, theirs);
+        let [our_alone, their_alone] =
+            [ours, theirs].map(|key| Key { condition: Condition::OneProcessor, ..key });
+        let cells = [
+            what.to_owned(),
+            ours.subject.short(),
+            format!("{limit} x {name}"),
+            cell(compared.as_ref(), times),
+            cell(compared.as_ref(), both_times),
+            cell(self.ratio(our_alone, their_alone).as_ref(), times),
+        ];
+        self.row(cells, Verdict::of(compared.map(|it| it.value() <= limit)));
     }
 
     /// Adds a row that compares the decoded bytes with the minimum.
-    fn decoded(&mut self, what: &str, target: &str, most: u64, key: Key) {
+    fn decoded(&mut self, what: &str, most: u64, key: Key) {
         let decoded = self.sample(key).and_then(|sample| sample.ours.as_ref()).map(|ours| ours.decoded);
-        self.rows.push(Row {
-            what: format!("{what}: bytes decoded"),
-            target: format!("{target}: {}", thousands(most)),
-            measured: decoded.map_or(String::new(), |decoded| {
-                format!("{} ({:.3} x)", thousands(decoded), decoded as f64 / most.max(1) as f64)
-            }),
-            met: decoded.map(|decoded| decoded <= most),
-        });
+        let cells = [
+            what.to_owned(),
+            thousands(most),
+            cell(decoded, thousands),
+            cell(decoded, |decoded| format!("{:.3} x", decoded as f64 / most.max(1) as f64)),
+        ];
+        self.row(cells, Verdict::of(decoded.map(|decoded| decoded <= most)));
     }
 
-    fn sample(&self, key: Key) -> Option<&Sample> {
+    fn sample(&self, key: Key) -> Option<&'a Sample> {
         self.log.median(key).map(|(sample, _)| sample)
+    }
+
+    fn ratio(&self, ours: Key, theirs: Key) -> Option<Ratio> {
+        Some(Ratio { ours: self.sample(ours)?.time, theirs: self.sample(theirs)?.time })
     }
 }
 
-/// The ratio of two times, and a text with it.
-fn ratio(ours: Option<&Sample>, theirs: Option<&Sample>) -> Option<(f64, String)> {
-    let (ours, theirs) = (ours?.time, theirs?.time);
-    let ratio = ours.as_secs_f64() / theirs.as_secs_f64().max(1e-9);
-    Some((ratio, format!("{ratio:.2} x ({} / {} ms)", milliseconds(ours), milliseconds(theirs))))
+/// A cell, which is empty if nothing was measured.
+fn cell<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    value.map_or(String::new(), text)
+}
+
+fn times(ratio: &Ratio) -> String {
+    format!("{:.2} x", ratio.value())
+}
+
+fn both_times(ratio: &Ratio) -> String {
+    format!("{} / {}", milliseconds(ratio.ours), milliseconds(ratio.theirs))
 }

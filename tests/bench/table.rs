@@ -11,17 +11,30 @@ use crate::measure::{Condition, Key, Log, median};
 use crate::mounts::Subject;
 use crate::plan::Facts;
 use crate::process;
-use crate::rows::Row;
+use crate::rows::{Table, Verdict};
 use crate::work::Work;
 
+/// Explains the names of [`Subject::short`].
+const SHORT_NAMES: &str = "\
+`BSA` is v104.bsa, `BA2` gnrl.ba2, `DX10` dx10.ba2, all packed with zlib. `LZ4` is v105.bsa, and `stored`
+gnrl-stored.ba2. squashfuse is squashfuse_ll. Like the kernel's squashfs, it reads an image packed with gzip,
+or for `stored` and for listings an image that is not packed. Of two times, the first is that of bsafs.
+";
+
 /// Formats the whole report.
-pub(crate) fn markdown(bench: &Bench, log: &Log, rows: &[Row], facts: &Facts) -> String {
+pub(crate) fn markdown(bench: &Bench, log: &Log, tables: &[Table], facts: &Facts) -> String {
     let mut out = String::new();
-    let _ = write_report(&mut out, bench, log, rows, facts);
+    let _ = write_report(&mut out, bench, log, tables, facts);
     out
 }
 
-fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts: &Facts) -> std::fmt::Result {
+fn write_report(
+    out: &mut String,
+    bench: &Bench,
+    log: &Log,
+    tables: &[Table],
+    facts: &Facts,
+) -> std::fmt::Result {
     let scale = &bench.scale;
     writeln!(out, "## Benchmark, {}", scale.name)?;
     writeln!(out, "\n{}. Medians of up to {} rounds in turn.", process::machine(), scale.rounds)?;
@@ -32,18 +45,12 @@ fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts:
         thousands(scale.folders as u64),
         thousands(scale.sample as u64)
     )?;
-    writeln!(out, "\n### Targets\n\n| work | at most | measured | met |\n|---|---|---|---|")?;
-    for Row { what, target, measured, met } in rows {
-        let met = match met {
-            Some(true) => "yes",
-            Some(false) => "**no**",
-            None => "not measured",
-        };
-        writeln!(out, "| {what} | {target} | {measured} | {met} |")?;
-    }
-    let met = rows.iter().filter(|row| row.met == Some(true)).count();
-    let measured = rows.iter().filter(|row| row.met.is_some()).count();
-    writeln!(out, "\n{met} of the {measured} that were measured are met.")?;
+    writeln!(out, "\n### Targets\n\n{SHORT_NAMES}")?;
+    tables.iter().try_for_each(|table| write_table(out, table))?;
+    let verdicts = || tables.iter().flat_map(|table| &table.rows).map(|row| row.verdict);
+    let met = verdicts().filter(|it| *it == Verdict::Met).count();
+    let missed = verdicts().filter(|it| *it == Verdict::NotMet).count();
+    writeln!(out, "{met} of the {} that were measured are met.", met + missed)?;
     write_medians(out, log)?;
     if !facts.bare.is_empty() {
         let (time, bytes) = (milliseconds(median(&facts.bare)), thousands(facts.bare_bytes));
@@ -64,6 +71,22 @@ fn write_report(out: &mut String, bench: &Bench, log: &Log, rows: &[Row], facts:
         writeln!(out, "\n**Wrong:** {text}.")?;
     }
     Ok(())
+}
+
+/// Writes a table of targets.
+fn write_table(out: &mut String, table: &Table) -> std::fmt::Result {
+    writeln!(out, "{}\n\n| {} | met |", table.text, table.columns.join(" | "))?;
+    writeln!(out, "|{}", "---|".repeat(table.columns.len() + 1))?;
+    for row in &table.rows {
+        let met = match row.verdict {
+            Verdict::Met => "yes",
+            Verdict::NotMet => "**no**",
+            Verdict::NotMeasured => "not measured",
+            Verdict::NoLimit => "-",
+        };
+        writeln!(out, "| {} | {met} |", row.cells.join(" | "))?;
+    }
+    writeln!(out)
 }
 
 /// Writes a row for each work on each subject.

@@ -1,5 +1,4 @@
-//! The works. Each does to a folder what programs do, and returns its time and a checksum of what
-//! it found.
+//! The works. Each does to a folder what programs do, and returns its time and a checksum of what it found.
 //!
 //! The checksum must be the same on every subject. It covers only the first and last bytes of each
 //! read, so that its cost is negligible.
@@ -88,14 +87,14 @@ impl Work {
             Self::Ls => "ls -lR".into(),
             Self::WalkStat => "walk + stat".into(),
             Self::OpenClose => "open + close".into(),
-            Self::ReadWhole(1) => "open + read whole".into(),
-            Self::ReadWhole(readers) => format!("open + read whole, {readers} readers"),
+            Self::ReadWhole(1) => "read whole".into(),
+            Self::ReadWhole(number) => format!("read whole, {}", readers(number)),
             Self::Sniff => "first 4 KiB of each".into(),
             Self::LastBytes => "last bytes of each".into(),
             Self::Sequential => "sequential, 128 KiB".into(),
-            Self::Random(readers) => format!("random 4 KiB, {readers} readers"),
+            Self::Random(number) => format!("random 4 KiB, {}", readers(number)),
             Self::RoundRobin => "round-robin, 128 KiB".into(),
-            Self::Pressure(readers) => format!("round-robin, {readers} readers, caches dropped"),
+            Self::Pressure(number) => format!("round-robin, {}, caches dropped", readers(number)),
             Self::Spellings { two: false } => "stat, 4 threads, one spelling".into(),
             Self::Spellings { two: true } => "stat, 4 threads, two spellings".into(),
         }
@@ -147,6 +146,14 @@ impl Found {
     }
 }
 
+/// A number of readers, in words.
+pub(crate) fn readers(number: usize) -> String {
+    match number {
+        1 => "1 reader".into(),
+        number => format!("{number} readers"),
+    }
+}
+
 fn find(folder: &Path) -> io::Result<Found> {
     let mut found = Found::default();
     for entry in fs::read_dir(folder)? {
@@ -159,8 +166,7 @@ fn find(folder: &Path) -> io::Result<Found> {
     Ok(found)
 }
 
-/// Which extended attributes `ls -l` no longer reads, because the file system does not support
-/// them.
+/// Which extended attributes `ls -l` no longer reads, because the file system does not support them.
 #[derive(Default)]
 struct Attributes([bool; 2]);
 
@@ -235,8 +241,7 @@ fn read_whole<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> io::Result<Found>
     Ok(found)
 }
 
-/// Reads until the buffer is full or the file ends, so that all subjects are read in the same
-/// steps.
+/// Reads until the buffer is full or the file ends, so that all subjects are read in the same steps.
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     while len < buffer.len() {
