@@ -71,19 +71,19 @@ const OUTSIDE: [&str; 2] = ["lib.rs", "main.rs"];
 const LINES_MAX: usize = 500;
 
 /// The text of each source file, by its path from `src/` on.
-type Sources = BTreeMap<String, String>;
+pub(crate) type Sources = BTreeMap<String, String>;
 
 /// A module's path from the crate's root on. The path of `content/mod.rs` is `content`, that of
 /// `content/cache.rs` is `content::cache`.
 type Module = Vec<String>;
 
 #[test]
-fn no_part_imports_a_part_that_it_may_not() {
+fn each_part_imports_only_its_allowed_parts() {
     assert_none(&wrong_between_parts(&sources()));
 }
 
 #[test]
-fn files_of_a_room_import_downwards_only() {
+fn files_of_a_room_import_neither_from_mod_rs_nor_in_a_circle() {
     assert_none(&wrong_within_rooms(&sources()));
 }
 
@@ -104,13 +104,13 @@ fn no_mod_rs_defines_a_type() {
 }
 
 #[test]
-fn every_file_says_what_it_is_and_is_short_enough_to_read() {
+fn every_file_begins_with_a_comment_and_is_not_too_long() {
     let mut wrong = Vec::new();
     for path in ["src", "tests"].into_iter().flat_map(|folder| rust_files(&root().join(folder))) {
         let text = fs::read_to_string(&path).unwrap();
         let name = path.strip_prefix(root()).unwrap().display();
         if !text.starts_with("//!") {
-            wrong.push(format!("{name} does not open with what it is"));
+            wrong.push(format!("{name} does not begin with a //! comment"));
         }
         let lines = text.lines().count();
         if lines > LINES_MAX {
@@ -121,21 +121,21 @@ fn every_file_says_what_it_is_and_is_short_enough_to_read() {
 }
 
 fn assert_none(wrong: &[String]) {
-    assert!(wrong.is_empty(), "{} in all\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} violations:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn sources() -> Sources {
+pub(crate) fn sources() -> Sources {
     let folder = root().join("src");
     let read = |path: PathBuf| {
         let name = path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
         (name, fs::read_to_string(path).unwrap())
     };
     let sources: Sources = rust_files(&folder).into_iter().map(read).collect();
-    assert!(sources.len() > 20, "the source was not found");
+    assert!(sources.len() > 20, "the source files were not found");
     sources
 }
 
@@ -256,7 +256,7 @@ fn texts(files: &[(&str, &str)]) -> Sources {
 }
 
 #[test]
-fn an_import_of_another_part_is_found_in_groups_in_expressions_and_through_super() {
+fn imports_of_other_parts_are_found_in_groups_and_expressions() {
     let wrong = |path: &str, text: &str| wrong_between_parts(&texts(&[(path, text)]));
     let group = "use crate::{\n  fs::FileSystem,\n  tree::{Tree, NodeId},\n};\n// crate::read is prose\n";
     assert_eq!(wrong("fs/mod.rs", group), [""; 0]);
@@ -270,7 +270,7 @@ fn an_import_of_another_part_is_found_in_groups_in_expressions_and_through_super
 }
 
 #[test]
-fn an_import_from_the_door_of_the_room_is_found_and_one_from_a_sibling_is_not() {
+fn imports_from_the_mod_rs_of_a_room_are_found() {
     let wrong = |path: &str, text: &str| {
         let others = [
             ("lib.rs", ""),

@@ -2,10 +2,10 @@
 //! crate, from the bottom up. Tests of private items are at the ends of the files in src/.
 //!
 //! - `cargo test` runs all tests, `cargo test mount::caching` those of one file, and
-//!   `cargo test second_look` those whose names contain the text. `-- --nocapture` shows what they
+//!   `cargo test second_access` those whose names contain the text. `-- --nocapture` shows what they
 //!   print.
-//! - `mount`, `presented` and `status` mount. They need `/dev/fuse`. Unless root runs them, they
-//!   also need fusermount3, which `scripts/setup` installs.
+//! - `mount`, `console_textures` and `status` mount. They need `/dev/fuse`. Unless root runs them,
+//!   they also need fusermount3, which `scripts/setup` installs.
 //! - `mount::real_archives` reads archives that other tools wrote, from `../shared/archives`. If
 //!   they are missing, it says so on standard error and passes. `game` does the same if the script
 //!   `../shared/games/mkgames.py` is missing. No other test needs files from outside the project.
@@ -29,16 +29,17 @@ mod disk; // a disk that fails or hangs on request
 mod evictions; // counts what the kernel evicted from its caches
 #[path = "support/mounted.rs"]
 mod mounted; // runs the program and mounts, for all tests
+mod snapshot; // texts that must equal a file in tests/data
 mod support; // builders for archives of every format, in memory
 #[path = "support/watchdog.rs"]
 mod watchdog; // time limit of tests that mount
 
 mod cli; // every command, without a mount
+mod console_textures; // --textures: console textures as linear DDS files or as stored
 mod consoles; // BA2 archives of the PlayStation 4 and the Xbox One, from bytes to files
 mod content; // bytes: every range, how often they are decoded, bad entries, changed archives
 mod desktop; // what desktops and shells get: file types, installation, completion
 mod folder; // loose files: what a walk finds, links, reads, changes
-mod force; // unknown versions and kinds: refused, or read with --force
 mod format; // parsers, on valid and on damaged tables
 mod fs_views; // a view replaces another, without a kernel
 mod game; // what games load, in the worlds of ../shared/games
@@ -47,15 +48,17 @@ mod layering; // which module and which file may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod library; // the library as another program uses it
 mod limits; // the limits agree with the table in the documentation
+mod messages; // a list of all messages
 mod mount; // real mounts
 mod names; // --names, hashes of all platforms, extensions recognised from first bytes
 #[cfg(feature = "pictures")]
 mod picture; // thumbnails, and PNG
-mod presented; // --textures: console textures as linear DDS files or as stored
+mod prose; // the length of lines, and words to avoid in prose
 mod read; // the bounds-checked reader
 mod robustness; // damaged archives, through the whole pipeline
 mod status; // the counts of a running daemon
 mod texture; // untiling, compared with an independent tiler
 mod tree; // the tree: layers, duplicates, hostile names, hashes without names
+mod unknown_versions; // unknown versions and kinds: refused, or read with --force
 #[cfg(feature = "mount")]
 mod watch; // what counts as a change

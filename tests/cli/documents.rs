@@ -8,6 +8,7 @@ use std::process::Command;
 use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
 use crate::mounted::{TestDir, run};
+use crate::snapshot::assert_snapshots;
 
 /// Every command, in the order of the help.
 pub(crate) const COMMANDS: &[&str] = &[
@@ -35,16 +36,16 @@ pub(crate) const COMMANDS: &[&str] = &[
 ];
 
 #[test]
-fn help_lists_every_command_and_each_has_help_of_its_own() {
+fn help_lists_every_command_and_each_command_has_its_own_help() {
     let dir = TestDir::new();
-    let help = dir.run(["--help"]).sound();
+    let help = dir.run(["--help"]).success();
     for &command in COMMANDS {
         let line = help.lines().find(|line| line.trim_start().starts_with(&format!("{command} ")));
         let line = line.unwrap_or_else(|| panic!("{command} is not in the help:\n{help}"));
         assert!(line.trim().len() > command.len() + 10, "{line}");
-        let own = dir.run([command, "--help"]).sound();
+        let own = dir.run([command, "--help"]).success();
         assert!(own.contains(&format!("Usage: bsafs {command}")), "{own}");
-        assert_eq!(dir.run(["help", command]).sound(), own);
+        assert_eq!(dir.run(["help", command]).success(), own);
     }
     // The help lists no command that is missing above.
     let listed =
@@ -60,51 +61,33 @@ fn help_lists_every_command_and_each_has_help_of_its_own() {
 /// of its commit. `BSAFS_UPDATE=1 cargo test snapshot` writes them again.
 #[test]
 #[cfg(feature = "pictures")]
-fn the_help_and_the_manual_are_those_of_the_snapshot() {
+fn help_and_manual_match_the_snapshot() {
     let dir = TestDir::new();
     // The output depends on the environment: terminal width, colours, values of variables.
-    let printed = |arguments: &[&str]| run(dir.bsafs(arguments).env_clear().env("COLUMNS", "100")).sound();
+    let printed = |arguments: &[&str]| run(dir.bsafs(arguments).env_clear().env("COLUMNS", "100")).success();
     let mut help = format!("$ bsafs --help\n{}", printed(&["--help"]));
     for command in COMMANDS {
         help += &format!("\n$ bsafs help {command}\n{}", printed(&["help", command]));
     }
     let manual = printed(&["man"]).replace(env!("CARGO_PKG_VERSION"), "VERSION");
-    let mut differ = Vec::new();
-    for (name, text) in [("help.txt", help), ("bsafs.1", manual)] {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
-        if env::var_os("BSAFS_UPDATE").is_some() {
-            fs::write(&path, &text).unwrap();
-        }
-        let snapshot = fs::read_to_string(&path).unwrap_or_default();
-        if text != snapshot {
-            let equal = text.lines().zip(snapshot.lines()).take_while(|(now, then)| now == then).count();
-            let line = |of: &str| of.lines().nth(equal).unwrap_or("the end").to_owned();
-            let (now, then) = (line(&text), line(&snapshot));
-            differ.push(format!(
-                "tests/data/{name}, line {}: now {now:?}, in the snapshot {then:?}",
-                equal + 1
-            ));
-        }
-    }
-    let advice = "`BSAFS_UPDATE=1 cargo test snapshot` writes the snapshot again";
-    assert!(differ.is_empty(), "{}\n{advice}", differ.join("\n"));
+    assert_snapshots(&[("help.txt", help), ("bsafs.1", manual)]);
 }
 
 #[test]
-fn without_arguments_the_help_is_shown_and_the_version_if_asked_for() {
+fn without_arguments_the_help_is_printed() {
     let dir = TestDir::new();
     let finished = run(&mut dir.bsafs::<&str>([]));
     assert_eq!((finished.code, finished.out.as_str()), (2, ""));
     assert!(finished.err.contains("Usage: bsafs"), "{finished:?}");
-    assert_eq!(dir.run(["--version"]).sound(), format!("bsafs {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(dir.run(["--version"]).success(), format!("bsafs {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
-fn every_mount_option_is_accepted_and_is_in_help_manual_and_completions() {
+fn every_mount_option_is_accepted_documented_and_completed() {
     let dir = TestDir::new();
-    let help = dir.run(["mount", "--help"]).sound();
-    let manual = dir.run(["man", "mount"]).sound().replace('\\', "");
-    let completed = |line: &str| dir.run(["complete", "bash", "--", line]).sound();
+    let help = dir.run(["mount", "--help"]).success();
+    let manual = dir.run(["man", "mount"]).success().replace('\\', "");
+    let completed = |line: &str| dir.run(["complete", "bash", "--", line]).success();
     for MountOption { name, example, .. } in MOUNT_OPTIONS {
         assert!(help.contains(&format!("- {name}:")), "{name} is not in the help:\n{help}");
         assert!(manual.contains(&format!("fB{name}fR")), "{name} is not in the manual:\n{manual}");
@@ -113,7 +96,7 @@ fn every_mount_option_is_accepted_and_is_in_help_manual_and_completions() {
         let finished = dir.run(["mount", "no-such.bsa", "mnt", "-f", "-o", &format!("{name}{example}")]);
         let missing =
             ["bsafs: no-such.bsa: no such file or folder\n", "bsafs: names.txt: no such file or folder\n"];
-        let is_refused = finished.code == 2 && finished.err.contains("are for mounts in the background");
+        let is_refused = finished.code == 2 && finished.err.contains("cannot be combined with --foreground");
         match *name {
             "setuid=" | "drop_privileges" => assert!(is_refused, "{name}: {finished:?}"),
             _ => assert!(finished.code == 66 && missing.contains(&&*finished.err), "{name}: {finished:?}"),
@@ -122,9 +105,9 @@ fn every_mount_option_is_accepted_and_is_in_help_manual_and_completions() {
 }
 
 #[test]
-fn completion_knows_every_command() {
+fn every_command_is_completed() {
     let dir = TestDir::new();
-    let found = dir.run(["complete", "bash", "--", "bsafs "]).sound();
+    let found = dir.run(["complete", "bash", "--", "bsafs "]).success();
     let found: Vec<&str> = found.trim_end_matches('\0').split('\0').collect();
     let mut expected: Vec<&str> = COMMANDS.iter().copied().chain(["help"]).collect();
     expected.sort_unstable();
@@ -133,10 +116,10 @@ fn completion_knows_every_command() {
 }
 
 #[test]
-fn groff_renders_a_page_of_the_manual_for_each_command_without_warnings() {
+fn groff_renders_every_manual_page_without_warnings() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("pages")).unwrap();
-    assert_eq!(dir.run(["man", "--all", "pages"]).sound(), "");
+    assert_eq!(dir.run(["man", "--all", "pages"]).success(), "");
     let mut pages: Vec<PathBuf> =
         fs::read_dir(dir.path("pages")).unwrap().map(|it| it.unwrap().path()).collect();
     pages.sort();
@@ -146,7 +129,7 @@ fn groff_renders_a_page_of_the_manual_for_each_command_without_warnings() {
         let command = name.strip_prefix("bsafs-");
         assert!(command.is_none_or(|command| COMMANDS.contains(&command)), "{name}");
         let text = fs::read_to_string(page).unwrap();
-        assert_eq!(dir.run(["man"].into_iter().chain(command)).sound(), text);
+        assert_eq!(dir.run(["man"].into_iter().chain(command)).success(), text);
         assert!(text.contains(".SH \"EXIT STATUS\""), "{name}");
         let groff = Command::new("groff").args(["-man", "-Tascii", "-P-cbou", "-ww"]).arg(page).output();
         let Ok(output) = groff else { return eprintln!("SKIPPED: no groff: pages were NOT rendered") };
@@ -168,11 +151,11 @@ fn groff_renders_a_page_of_the_manual_for_each_command_without_warnings() {
     }
     let unknown = dir.run(["man", "nonsense"]);
     assert_eq!((unknown.code, unknown.out.as_str()), (2, ""));
-    assert_eq!(unknown.err, "bsafs: there is no command nonsense; `bsafs help` lists them\n");
+    assert_eq!(unknown.err, "bsafs: there is no command \"nonsense\"; `bsafs help` lists the commands\n");
 }
 
 #[test]
-fn a_document_that_a_full_disk_cuts_off_is_a_failure() {
+fn printing_a_manual_to_a_full_disk_fails() {
     let dir = TestDir::new();
     for arguments in [&["man"][..], &["completions", "bash"]] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
@@ -182,7 +165,7 @@ fn a_document_that_a_full_disk_cuts_off_is_a_failure() {
 }
 
 #[test]
-fn the_unit_starts_anew_what_a_restart_can_mend_and_not_for_ever() {
+fn the_unit_restarts_only_after_temporary_errors_and_not_forever() {
     let unit = fs::read_to_string("systemd/bsafs@.service").unwrap();
     let value = |key: &str| {
         let line = unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
