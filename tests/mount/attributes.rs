@@ -14,7 +14,7 @@ use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes3, Tes4, Tes4File};
 
 #[test]
-fn everybody_may_read_and_times_are_those_of_the_archive() {
+fn all_users_may_read_and_times_come_from_the_archive() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
@@ -35,7 +35,7 @@ fn everybody_may_read_and_times_are_those_of_the_archive() {
 }
 
 #[test]
-fn sizes_are_exact_and_blocks_are_of_512_bytes() {
+fn sizes_are_exact_and_blocks_have_512_bytes() {
     let dir = TestDir::new();
     let files = [("nothing", 0), ("one", 1), ("block", 512), ("more", 513), ("large", 123_457)];
     let archive = files
@@ -54,7 +54,7 @@ fn sizes_are_exact_and_blocks_are_of_512_bytes() {
 }
 
 #[test]
-fn df_shows_a_full_read_only_file_system_of_the_archives_size() {
+fn df_reports_a_full_read_only_file_system_of_the_archive_size() {
     let dir = TestDir::new();
     let archive = world();
     dir.archive("a.bsa", &archive);

@@ -1,5 +1,4 @@
-//! Tests of the forms in which mount(8) and fstab call the program, with the exit codes of
-//! mount(8).
+//! Tests of the forms in which mount(8) and fstab call the program, with the exit codes of mount(8).
 
 use std::ffi::{CString, OsStr};
 use std::fs;
@@ -15,13 +14,13 @@ use super::{world, world_files};
 use crate::mounted::{Finished, Mounted, TestDir, is_alive, is_root, run, until};
 
 #[test]
-fn source_mountpoint_and_options_mount_without_a_command() {
+fn source_and_mountpoint_are_mounted_without_a_command() {
     for options in
         [vec!["-o", "rw,xattr,nofail,x-systemd.automount"], vec!["-o", "dev,suid"], vec!["-s", "-n"]]
     {
         let dir = TestDir::new();
         dir.archive("a.bsa", &world());
-        let report = run(dir.bsafs(["a.bsa", "mnt"]).args(&options)).sound();
+        let report = run(dir.bsafs(["a.bsa", "mnt"]).args(&options)).success();
         let mount = Mounted::at(&dir.path("mnt"), report);
         assert!(mount.read("readme.txt") == world_files()[4].1);
         let codec = xattr::get(mount.join("readme.txt"), "user.bsafs.codec").unwrap_or_default();
@@ -31,18 +30,17 @@ fn source_mountpoint_and_options_mount_without_a_command() {
 }
 
 #[test]
-fn the_program_named_mount_bsafs_takes_a_source_without_a_command() {
+fn a_link_named_mount_bsafs_mounts_a_source_without_a_command() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     symlink(env!("CARGO_BIN_EXE_bsafs"), dir.path("mount.bsafs")).unwrap();
     let mut command = Command::new(dir.path("mount.bsafs"));
-    let report = run(command.args(["a.bsa", "mnt", "-o", "ro"]).current_dir(dir.path(""))).sound();
+    let report = run(command.args(["a.bsa", "mnt", "-o", "ro"]).current_dir(dir.path(""))).success();
     let mount = Mounted::at(&dir.path("mnt"), report);
     mount.umount(&dir);
 }
 
-/// Runs a shell in a separate mount namespace in which `bsafs` is installed, because mount(8)
-/// ignores `PATH`.
+/// Runs a shell in a separate mount namespace in which `bsafs` is installed, because mount(8) ignores `PATH`.
 fn with_program_installed(dir: &TestDir, script: &str) -> Finished {
     let install = "set -e; mount -t tmpfs none /usr/local/bin; ln -s \"$0\" /usr/local/bin/bsafs";
     let script = format!("{install}; cd '{}'; {script}", dir.path("").display());
@@ -50,7 +48,7 @@ fn with_program_installed(dir: &TestDir, script: &str) -> Finished {
 }
 
 #[test]
-fn mount_finds_the_program_by_the_type_and_umount_ends_the_daemon() {
+fn mount_8_finds_bsafs_by_the_type_and_umount_8_ends_the_daemon() {
     if !is_root() || !Path::new("/sbin/mount.fuse").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse");
     }
@@ -58,20 +56,21 @@ fn mount_finds_the_program_by_the_type_and_umount_ends_the_daemon() {
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("mnt")).unwrap();
     let script = "mount -t fuse.bsafs -o allow_other,uid=7,noatime,nofail \"$PWD/a.bsa\" \"$PWD/mnt\" \
-                  && stat -c '%u %s' mnt/readme.txt && findmnt -no FSTYPE mnt; readlink mnt/.bsafs:status; umount mnt";
-    let out = with_program_installed(&dir, script).sound();
+                  && stat -c '%u %s' mnt/readme.txt && findmnt -no FSTYPE mnt; \
+                  readlink mnt/.bsafs:status; umount mnt";
+    let out = with_program_installed(&dir, script).success();
     let lines: Vec<&str> = out.lines().collect();
     // The report of `bsafs mount` precedes this line.
     let first = lines.iter().position(|line| *line == "7 800").expect(&out);
     assert_eq!(lines[first + 1], "fuse.bsafs");
     let status: serde_json::Value = serde_json::from_str(lines[first + 2]).unwrap();
     let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
-    until("umount has ended the daemon", || !is_alive(pid));
+    until("umount to end the daemon", || !is_alive(pid));
     assert!(dir.path("mnt").is_dir());
 }
 
 #[test]
-fn a_second_mount_of_all_of_fstab_finds_a_profile_mounted() {
+fn a_second_mount_a_finds_a_profile_from_fstab_mounted() {
     if !is_root() || !Path::new("/sbin/mount.fuse").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse");
     }
@@ -83,7 +82,8 @@ fn a_second_mount_of_all_of_fstab_finds_a_profile_mounted() {
     let (profile, mountpoint) = (dir.path("both.toml"), dir.path("mnt"));
     let line = format!("{} {} fuse.bsafs ro 0 0\n", profile.display(), mountpoint.display());
     fs::write(dir.path("fstab"), line).unwrap();
-    let script = "mount -a -T fstab && mount -a -T fstab && grep -c ' fuse.bsafs .*both.toml' /proc/self/mountinfo; \
+    let script = "mount -a -T fstab && mount -a -T fstab \
+                  && grep -c ' fuse.bsafs .*both.toml' /proc/self/mountinfo; \
                   grep -c \"$PWD/mnt \" /proc/self/mountinfo; umount mnt";
     let finished = with_program_installed(&dir, script);
     let lines: Vec<_> = finished.out.lines().collect();
@@ -92,7 +92,7 @@ fn a_second_mount_of_all_of_fstab_finds_a_profile_mounted() {
 }
 
 #[test]
-fn mount_prints_our_error_and_exits_with_32() {
+fn mount_8_prints_the_error_of_bsafs_and_exits_with_32() {
     if !is_root() || !Path::new("/sbin/mount.fuse").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse");
     }
@@ -105,7 +105,7 @@ fn mount_prints_our_error_and_exits_with_32() {
 }
 
 #[test]
-fn the_mount_is_made_in_the_process_group_of_the_caller_as_autofs_requires() {
+fn bsafs_mounts_in_the_process_group_of_its_caller() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     // This script replaces fusermount3 and records its process group.
@@ -116,21 +116,21 @@ fn the_mount_is_made_in_the_process_group_of_the_caller_as_autofs_requires() {
     fs::set_permissions(dir.path("bin/fusermount3"), fs::Permissions::from_mode(0o755)).unwrap();
     dir.give_to_user();
     let script = format!("{group}; PATH=\"$PWD/bin:$PATH\" GROUP=\"$PWD/group\" ./bsafs mount a.bsa mnt");
-    let out = run(&mut dir.as_user("sh", ["-c", &script])).sound();
+    let out = run(&mut dir.as_user("sh", ["-c", &script])).success();
     let callers = out.lines().next().unwrap();
     let mounted_by = fs::read_to_string(dir.path("group")).unwrap();
-    let link = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
+    let link = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).success();
     let status: serde_json::Value = serde_json::from_str(link.trim()).unwrap();
     let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    run(&mut dir.bsafs_as_user(["umount", "mnt"])).sound();
+    run(&mut dir.bsafs_as_user(["umount", "mnt"])).success();
     assert_eq!(mounted_by.trim(), callers);
     // Once mounted, the daemon leads a process group of its own.
     assert_eq!(stat.split(' ').nth(4).unwrap(), pid.to_string());
 }
 
 #[test]
-fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever_and_is_not_used_by_its_daemon() {
+fn a_mount_on_an_automount_trigger_does_not_block_itself() {
     let has_autofs = fs::read_to_string("/proc/filesystems").unwrap().contains("\tautofs\n");
     if !is_root() || !has_autofs {
         return eprintln!("SKIPPED: needs root and autofs");
@@ -148,49 +148,50 @@ fn a_mount_on_the_trigger_of_an_automount_does_not_wait_for_ever_and_is_not_used
     mount("test", dir.path("mnt"), "autofs", MountFlags::empty(), data.as_c_str()).unwrap();
     let mounted = dir.mount(["a.bsa", "loose", "mnt"]);
     assert!(mounted.read("readme.txt") == world_files()[4].1);
-    dir.run(["reload", "mnt"]).sound();
-    assert!(!mounted.join("loop/file").exists(), "the mount follows a link to itself");
+    dir.run(["reload", "mnt"]).success();
+    assert!(!mounted.join("loop/file").exists(), "the mount followed a link to itself");
     // systemd ends a mount that no process uses. A process that has the folder below the mount open
     // counts as a user.
-    let open = fs::read_dir(format!("/proc/{}/fd", mounted.pid)).unwrap();
-    let mut open = open.filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
-    assert!(open.all(|path| path != mounted.path), "the daemon uses its own mount");
-    assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
+    let open = || fs::read_dir(format!("/proc/{}/fd", mounted.pid)).unwrap();
+    let is_open =
+        || open().any(|fd| fs::read_link(fd.unwrap().path()).is_ok_and(|path| path == mounted.path));
+    // While the daemon checks a link, the folder is open for a moment.
+    until("the daemon to close the folder below its mount", || !is_open());
+    assert_eq!(dir.run(["umount", "mnt"]).success(), "");
     mounted.wait_for_end();
     // Threads of a zombie process may still be ending, and their open files with them.
-    until("the trigger is free", || unmount(dir.path("mnt"), UnmountFlags::empty()).is_ok());
+    until("the trigger to become unused", || unmount(dir.path("mnt"), UnmountFlags::empty()).is_ok());
 }
 
 #[test]
-fn exit_codes_are_those_of_mount_where_no_command_is_given() {
+fn exit_codes_without_a_command_are_those_of_mount_8() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::write(dir.path("noise.bsa"), b"what is this?").unwrap();
     fs::create_dir(dir.path("full")).unwrap();
     fs::write(dir.path("full/file"), b"").unwrap();
-    // Arguments, exit code of `bsafs mount`, exit code without the word `mount`, part of the
-    // message.
+    // Arguments, exit code of `bsafs mount`, exit code without the word `mount`, part of the message.
     for (arguments, code, code_of_mount, message) in [
         (["no-such.bsa", "mnt", "-o", "ro"], 66, 32, "no-such.bsa: no such file or folder"),
         (["noise.bsa", "mnt", "-o", "ro"], 65, 32, "noise.bsa: unsupported archive"),
-        (["a.bsa", "full", "-o", "ro"], 73, 32, "it is not empty"),
+        (["a.bsa", "full", "-o", "ro"], 73, 32, "the folder is not empty"),
         (["a.bsa", "mnt", "-o", "ro,dirsynk"], 2, 1, "-o dirsynk: unknown option"),
         (["a.bsa", "mnt", "-o", "uid=me"], 2, 1, "\"me\" is not a number"),
-        (["a.bsa", "mnt", "-o", "allow_root"], 2, 1, "allow_other lets root in as well"),
+        (["a.bsa", "mnt", "-o", "allow_root"], 2, 1, "use allow_other, which includes root"),
         (
             ["a.bsa", "mnt", "-o", "encoding=klingon"],
             2,
             1,
-            "-o encoding=klingon: \"klingon\" is no code page",
+            "-o encoding=klingon: unknown code page \"klingon\"",
         ),
-        (["a.bsa", "mnt", "-o", "layout=heap"], 2, 1, "-o layout=heap: not one of union, per-archive"),
+        (["a.bsa", "mnt", "-o", "layout=heap"], 2, 1, "-o layout=heap: must be one of union, per-archive"),
         (
             ["a.bsa", "mnt", "-o", "cache_size=much"],
             2,
             1,
             "-o cache_size=much: \"much\" is not a number of bytes",
         ),
-        (["a.bsa", "mnt", "-o", "readahead=4096"], 2, 1, "a request carries 1024 KiB at most"),
+        (["a.bsa", "mnt", "-o", "readahead=4096"], 2, 1, "readahead=4096: the maximum is 1024 KiB"),
         (["a.bsa", "mnt", "--colour", "red"], 2, 1, "--colour"),
     ] {
         for (before, code) in [(Some("mount"), code), (None, code_of_mount)] {
@@ -204,10 +205,11 @@ fn exit_codes_are_those_of_mount_where_no_command_is_given() {
 }
 
 #[test]
-fn a_source_whose_name_is_not_utf8_is_mounted_without_a_command() {
+fn a_source_with_a_non_utf_8_name_is_mounted_without_a_command() {
     let dir = TestDir::new();
     let source = OsStr::from_bytes(b"\xff.bsa");
     fs::write(dir.path(source), world()).unwrap();
-    let report = run(&mut dir.bsafs([source, OsStr::new("mnt"), OsStr::new("-o"), OsStr::new("ro")])).sound();
+    let report =
+        run(&mut dir.bsafs([source, OsStr::new("mnt"), OsStr::new("-o"), OsStr::new("ro")])).success();
     Mounted::at(&dir.path("mnt"), report).umount(&dir);
 }

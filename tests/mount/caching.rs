@@ -12,24 +12,24 @@ use crate::support::samples;
 /// Script that accesses a mount as programs do, in a process that the test can kill: listings,
 /// attributes, all bytes, other spellings, and names that do not exist. It uses neither `find` nor
 /// `df`, because they call statfs, which the kernel never caches.
-const LOOK: &str = "ls -lR . && cat * */* */*/* 2>/dev/null | cksum && ! ls nothing textures/nothing \
+const ACCESS: &str = "ls -lR . && cat * */* */*/* 2>/dev/null | cksum && ! ls nothing textures/nothing \
                     && cat README.txt | cksum && stat -c %s TEXTURES/Clutter/pail.dds";
 
-fn look(mount: &Mounted) -> Finished {
+fn access(mount: &Mounted) -> Finished {
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "10", "sh", "-c", LOOK]).current_dir(&mount.path);
+    command.args(["-s", "KILL", "10", "sh", "-c", ACCESS]).current_dir(&mount.path);
     run(&mut command)
 }
 
 /// Runs [`LOOK`] twice in a new mount, the second time while the daemon is stopped.
-fn look_twice(dir: &TestDir) -> (Finished, Finished) {
+fn access_twice(dir: &TestDir) -> (Finished, Finished) {
     let mount = dir.mount(["a.bsa"]);
-    let first = look(&mount);
+    let first = access(&mount);
     assert_eq!(first.code, 0, "{first:?}");
     let bytes: usize = world_files().iter().map(|(_, content)| content.len()).sum();
     assert!(first.out.contains(&bytes.to_string()), "{first:?}");
     stop(mount.pid);
-    let second = look(&mount);
+    let second = access(&mount);
     assert_eq!(state(mount.pid), Some('T'));
     signal(mount.pid, Signal::CONT);
     mount.umount(dir);
@@ -37,15 +37,15 @@ fn look_twice(dir: &TestDir) -> (Finished, Finished) {
 }
 
 #[test]
-fn a_second_look_at_everything_sends_no_request() {
+fn a_second_access_to_everything_sends_no_request() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     // The kernel evicts entries when memory is short or another process writes to drop_caches.
     // Therefore the test tries up to three times.
-    let (mut first, mut second) = look_twice(&dir);
+    let (mut first, mut second) = access_twice(&dir);
     for _ in 0..2 {
         if second.code != 0 {
-            (first, second) = look_twice(&dir);
+            (first, second) = access_twice(&dir);
         }
     }
     assert_eq!(second.code, 0, "a request reached the daemon: {second:?}");
@@ -69,7 +69,7 @@ fn a_first_read_blocks_while_the_daemon_is_stopped() {
 }
 
 #[test]
-fn bytes_in_the_page_cache_are_read_though_their_archive_was_overwritten() {
+fn cached_bytes_are_read_even_if_the_archive_was_overwritten() {
     let sample = samples().into_iter().find(|sample| sample.name == "v104 zlib.bsa").unwrap();
     let dir = TestDir::new();
     let archive = dir.sample(&sample);

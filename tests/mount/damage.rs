@@ -49,8 +49,7 @@ fn assert_other_is_readable(mount: &Mounted) {
     assert_eq!(status(&mount.path)["pid"], mount.pid);
 }
 
-/// Asserts that the files of the archive give EIO after `change`, and that the daemon logs this
-/// once.
+/// Asserts that the files of the archive give EIO after `change`, and that the daemon logs this once.
 fn assert_gives_eio(flags: u32, change: fn(&File)) {
     let dir = TestDir::new();
     let mount = mount_two(&dir, flags, "ro");
@@ -85,7 +84,7 @@ fn an_archive_overwritten_in_place_gives_eio_and_others_stay_readable() {
 }
 
 #[test]
-fn an_archive_whose_tables_are_overwritten_with_its_mtime_set_back_gives_eio() {
+fn overwritten_tables_give_eio_even_with_a_restored_mtime() {
     assert_gives_eio(0, |archive| {
         archive.write_all_at(&[0xAA; 90], 40).unwrap();
         archive.set_modified(TestDir::archive_time()).unwrap();
@@ -100,8 +99,7 @@ fn an_archive_that_grew_gives_eio() {
     });
 }
 
-/// Asserts that the files of the archive can be read after `change`, which leaves their bytes
-/// alone.
+/// Asserts that the files of the archive can be read after `change`, which leaves their bytes alone.
 fn assert_stays_readable(change: fn(&Path)) {
     let dir = TestDir::new();
     // The mount is static: on a slow machine a reload could begin, and would log that it cannot
@@ -118,7 +116,7 @@ fn assert_stays_readable(change: fn(&Path)) {
 }
 
 #[test]
-fn an_archive_replaced_by_a_rename_is_still_read_from_its_old_file() {
+fn an_archive_replaced_by_a_rename_stays_readable() {
     assert_stays_readable(|archive| {
         let new = archive.with_extension("new");
         fs::write(&new, b"another file altogether").unwrap();
@@ -132,7 +130,7 @@ fn a_removed_archive_stays_readable() {
 }
 
 #[test]
-fn an_archive_that_was_moved_linked_or_given_other_permissions_stays_readable() {
+fn a_moved_linked_or_chmodded_archive_stays_readable() {
     use std::os::unix::fs::PermissionsExt;
     assert_stays_readable(|archive| fs::rename(archive, archive.with_extension("moved")).unwrap());
     assert_stays_readable(|archive| fs::hard_link(archive, archive.with_extension("link")).unwrap());
@@ -140,7 +138,7 @@ fn an_archive_that_was_moved_linked_or_given_other_permissions_stays_readable() 
 }
 
 #[test]
-fn an_archive_that_was_touched_linked_or_changed_and_put_back_stays_readable() {
+fn an_archive_with_changed_and_restored_metadata_stays_readable() {
     let scripts = [
         "touch -a ours.bsa",
         "chmod 600 ours.bsa; chmod 644 ours.bsa",
@@ -150,8 +148,7 @@ fn an_archive_that_was_touched_linked_or_changed_and_put_back_stays_readable() {
         "chown $(id -u):$(id -g) ours.bsa",
         "[ $(id -u) != 0 ] || { chown 65534 ours.bsa; chown 0 ours.bsa; }",
     ];
-    // Each script gets a file of its own, because the kernel caches the bytes of a file that was
-    // read.
+    // Each script gets a file of its own, because the kernel caches the bytes of a file that was read.
     for scripts in scripts.chunks(FILES.len()) {
         let dir = TestDir::new();
         let mount = mount_two(&dir, PACKED, "ro");
@@ -168,7 +165,7 @@ fn an_archive_that_was_touched_linked_or_changed_and_put_back_stays_readable() {
 }
 
 #[test]
-fn a_mount_over_the_folder_of_its_archives_answers_after_a_change_of_their_times() {
+fn a_mount_over_its_own_archive_survives_a_change_of_its_times() {
     let dir = TestDir::new();
     let bytes = FILES
         .iter()
@@ -182,14 +179,13 @@ fn a_mount_over_the_folder_of_its_archives_answers_after_a_change_of_their_times
     assert!(mount.read("ours/a.bin") == content(0));
     archive.set_times(FileTimes::new().set_accessed(SystemTime::now())).unwrap();
     let (sender, answers) = mpsc::channel();
-    // The reads are on separate threads. If the daemon waits for itself, they never end, but the
-    // test fails.
+    // The reads are on separate threads. If the daemon waits for itself, they never end, but the test fails.
     for (nth, name) in FILES.iter().enumerate() {
         let (sender, path) = (sender.clone(), mount.join("ours").join(name));
         thread::spawn(move || sender.send((nth, fs::read(path).unwrap())));
     }
     for _ in FILES {
-        let (nth, bytes) = answers.recv_timeout(Duration::from_secs(1)).expect("an answer within a second");
+        let (nth, bytes) = answers.recv_timeout(Duration::from_secs(1)).expect("no answer within a second");
         assert!(bytes == content(nth));
     }
     drop(archive);
@@ -213,7 +209,7 @@ fn damaged() -> Vec<u8> {
 }
 
 #[test]
-fn a_damaged_entry_gives_eio_and_the_rest_stays_readable() {
+fn a_damaged_entry_gives_eio_and_others_stay_readable() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &damaged());
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);
@@ -254,7 +250,7 @@ fn a_damaged_entry_gives_eio_and_the_rest_stays_readable() {
 }
 
 #[test]
-fn a_file_whose_checksum_is_wrong_gives_eio_and_with_salvage_its_bytes() {
+fn a_wrong_checksum_gives_eio_or_with_salvage_the_bytes() {
     let content = text(1, 50_000);
     let stream = with_wrong_checksum(zlib(&content));
     let archive = Tes4::new(104)
@@ -284,7 +280,7 @@ fn a_file_whose_checksum_is_wrong_gives_eio_and_with_salvage_its_bytes() {
 }
 
 #[test]
-fn eight_parallel_readers_of_damaged_files_get_eio_and_each_file_is_logged_once() {
+fn parallel_reads_of_damaged_files_log_each_file_once() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &damaged());
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);

@@ -75,113 +75,113 @@ impl Desktop {
 }
 
 /// The mount at a path, which `bsafs open` made.
-fn daemon(path: &Path) -> Mounted {
+fn mounted_at(path: &Path) -> Mounted {
     Mounted::at(path, String::new())
 }
 
 #[test]
-fn an_archive_is_mounted_below_the_home_and_opened_and_the_folders_go_with_the_mount() {
+fn open_mounts_below_the_home_and_umount_removes_the_folders() {
     let desktop = Desktop::new();
     let there = desktop.mounted("a");
-    let out = desktop.run(["open", "a.bsa"]).sound();
+    let out = desktop.run(["open", "a.bsa"]).success();
     assert_eq!(out, format!("{0}\nunmount: bsafs umount {0}\n", there.display()));
     assert_eq!(desktop.opened(), vec![there.clone()]);
-    let mount = daemon(&there);
+    let mount = mounted_at(&there);
     assert!(mount.read("readme.txt") == world_files()[4].1);
-    assert_eq!(desktop.run(["umount", "a.bsa"]).sound(), "");
+    assert_eq!(desktop.run(["umount", "a.bsa"]).success(), "");
     assert!(!is_alive(mount.pid) && !desktop.dir.path("home/bsafs").exists());
 }
 
 #[test]
-fn what_is_mounted_already_is_opened_where_it_is() {
+fn open_uses_an_existing_mount_of_the_same_sources() {
     let desktop = Desktop::new();
     desktop.dir.archive("b.bsa", &Tes3::new().file("b.txt", b"b").build());
     std::os::unix::fs::symlink(desktop.dir.path("a.bsa"), desktop.dir.path("link.bsa")).unwrap();
     let mount = desktop.dir.mount(["a.bsa"]);
     for source in ["a.bsa", "link.bsa", "mnt"] {
-        desktop.run(["open", source]).sound();
+        desktop.run(["open", source]).success();
     }
     assert_eq!(desktop.opened(), vec![mount.path.clone(); 3]);
     assert_eq!(desktop.mounts(), vec![mount.path.clone()]);
     // Other sources get another mount.
-    desktop.run(["open", "a.bsa", "b.bsa"]).sound();
-    let both = daemon(&desktop.mounted("b"));
+    desktop.run(["open", "a.bsa", "b.bsa"]).success();
+    let both = mounted_at(&desktop.mounted("b"));
     assert_eq!(both.read("b.txt"), b"b");
-    desktop.run(["-q", "open", "b.bsa", "a.bsa"]).sound();
-    assert_eq!(daemon(&desktop.mounted("a")).read("b.txt"), b"b");
+    desktop.run(["-q", "open", "b.bsa", "a.bsa"]).success();
+    assert_eq!(mounted_at(&desktop.mounted("a")).read("b.txt"), b"b");
     assert_eq!(desktop.opened().len(), 5);
 }
 
 #[test]
-fn two_double_clicks_at_the_same_time_give_one_mount() {
+fn simultaneous_double_clicks_create_one_mount() {
     let desktop = Desktop::new();
     let open = || {
         let mut command = desktop.command(["open", "a.bsa"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let opening: Vec<_> = (0..5).map(|_| open()).collect();
-    opening.into_iter().for_each(|child| drop(finish(child).sound()));
+    opening.into_iter().for_each(|child| drop(finish(child).success()));
     assert_eq!(desktop.mounts(), [desktop.mounted("a")]);
     assert_eq!(desktop.opened(), vec![desktop.mounted("a"); 5]);
 }
 
 #[test]
-fn a_name_that_is_taken_is_numbered_and_what_the_user_made_stays() {
+fn a_mountpoint_with_a_taken_name_is_numbered() {
     let desktop = Desktop::new();
     fs::create_dir_all(desktop.mounted("a")).unwrap();
     fs::write(desktop.mounted("a").join("mine"), "mine").unwrap();
     fs::create_dir(desktop.dir.path("other")).unwrap();
     desktop.dir.archive("other/a.bsa", &Tes3::new().file("b.txt", b"b").build());
-    desktop.run(["open", "a.bsa"]).sound();
-    desktop.run(["open", "other/a.bsa"]).sound();
+    desktop.run(["open", "a.bsa"]).success();
+    desktop.run(["open", "other/a.bsa"]).success();
     assert_eq!(desktop.opened(), [desktop.mounted("a (2)"), desktop.mounted("a (3)")]);
-    let pids = ["a (2)", "a (3)"].map(|name| daemon(&desktop.mounted(name)).pid);
+    let pids = ["a (2)", "a (3)"].map(|name| mounted_at(&desktop.mounted(name)).pid);
     for pid in pids {
         signal(pid, Signal::TERM);
-        until("the daemon ends", || !is_alive(pid));
+        until("the daemon to end", || !is_alive(pid));
     }
     let left: Vec<_> = fs::read_dir(desktop.dir.path("home/bsafs")).unwrap().flatten().collect();
     assert_eq!(left.iter().map(fs::DirEntry::file_name).collect::<Vec<_>>(), ["a"]);
 }
 
 #[test]
-fn what_a_killed_daemon_left_is_mounted_over_and_goes_with_that_mount() {
+fn the_dead_mount_of_a_killed_daemon_is_replaced() {
     let desktop = Desktop::new();
-    desktop.run(["open", "a.bsa"]).sound();
+    desktop.run(["open", "a.bsa"]).success();
     let there = desktop.mounted("a");
-    let killed = daemon(&there);
+    let killed = mounted_at(&there);
     signal(killed.pid, Signal::KILL);
     killed.wait_for_end();
     let finished = desktop.run(["open", "a.bsa"]);
     assert_eq!(finished.code, 0, "{finished:?}");
     assert_eq!(desktop.opened(), vec![there.clone(); 2]);
     assert_eq!(desktop.mounts(), vec![there.clone()]);
-    let killed = daemon(&there);
+    let killed = mounted_at(&there);
     signal(killed.pid, Signal::KILL);
     killed.wait_for_end();
-    assert_eq!(desktop.run(["umount", there.to_str().unwrap()]).sound(), "");
+    assert_eq!(desktop.run(["umount", there.to_str().unwrap()]).success(), "");
     assert!(!desktop.dir.path("home/bsafs").exists());
 }
 
 #[test]
-fn the_folder_for_mounts_is_named_by_a_flag_or_the_environment() {
+fn a_flag_or_a_variable_sets_the_folder_for_mounts() {
     let desktop = Desktop::new();
     let elsewhere = desktop.dir.path("Größe $HOME");
     let mut command = desktop.command(["open", "a.bsa"]);
-    run(command.env("BSAFS_OPEN_BELOW", &elsewhere)).sound();
+    run(command.env("BSAFS_OPEN_BELOW", &elsewhere)).success();
     assert_eq!(desktop.opened(), [elsewhere.join("a")]);
     desktop.dir.archive("b.bsa", &world());
     let mut command = desktop.command(["open", "b.bsa", "--below", "~/x"]);
-    run(command.env("BSAFS_OPEN_BELOW", &elsewhere)).sound();
+    run(command.env("BSAFS_OPEN_BELOW", &elsewhere)).success();
     assert_eq!(desktop.opened()[1], desktop.dir.path("home/x/b"));
     let below = elsewhere.to_str().unwrap();
-    assert_eq!(desktop.run(["umount", "--all", "--below", below]).sound(), "");
+    assert_eq!(desktop.run(["umount", "--all", "--below", below]).success(), "");
     assert!(!elsewhere.exists());
     assert_eq!(desktop.mounts(), [desktop.dir.path("home/x/b")]);
 }
 
 #[test]
-fn a_mount_of_another_user_that_says_it_is_of_the_archive_is_not_taken_for_it() {
+fn open_does_not_use_the_mount_of_another_user() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -190,25 +190,25 @@ fn a_mount_of_another_user_that_says_it_is_of_the_archive_is_not_taken_for_it() 
     fs::create_dir(desktop.dir.path("theirs")).unwrap();
     // Another program of that user could pretend to mount the archive.
     let options = ["mount", "a.bsa", "theirs", "-o", "setuid=nobody,allow_other"];
-    run(Command::new(desktop.dir.path("bsafs")).args(options).current_dir(desktop.dir.path(""))).sound();
-    desktop.run(["open", "a.bsa"]).sound();
+    run(Command::new(desktop.dir.path("bsafs")).args(options).current_dir(desktop.dir.path(""))).success();
+    desktop.run(["open", "a.bsa"]).success();
     assert_eq!(desktop.opened(), [desktop.mounted("a")]);
 }
 
 #[test]
-fn a_profile_is_opened_where_it_says() {
+fn open_mounts_a_profile_on_its_own_mountpoint() {
     let desktop = Desktop::new();
     let there = desktop.dir.path("home/mnt");
     fs::write(desktop.dir.path("p.toml"), "archives = ['a.bsa']\nmountpoint = '~/mnt'").unwrap();
-    desktop.run(["open", "p.toml"]).sound();
-    desktop.run(["open", "p.toml"]).sound();
+    desktop.run(["open", "p.toml"]).success();
+    desktop.run(["open", "p.toml"]).success();
     assert_eq!(desktop.opened(), vec![there.clone(); 2]);
-    assert_eq!(desktop.run(["umount", "p.toml"]).sound(), "");
+    assert_eq!(desktop.run(["umount", "p.toml"]).success(), "");
     assert!(desktop.dir.path("home").exists() && !there.exists());
 }
 
 #[test]
-fn where_a_user_manager_runs_the_daemon_is_a_service_of_it() {
+fn open_starts_the_daemon_as_a_service_of_the_user_manager() {
     let desktop = Desktop::new();
     let name = OsStr::from_bytes("50% $HOME \u{fc} 'x'.bsa".as_bytes());
     fs::rename(desktop.dir.path("a.bsa"), desktop.dir.path(name)).unwrap();
@@ -219,16 +219,18 @@ fn where_a_user_manager_runs_the_daemon_is_a_service_of_it() {
     desktop.program(
         "systemd-run",
         "printf '%s\\n' \"$@\" > service\nwhile [ \"$1\" != -- ]; do shift; done; shift\n\
-         program=$1; shift; for it; do shift; set -- \"$@\" \"$(printf %s \"$it\" | sed 's/\\$\\$/$/g')\"; done\n\
-         \"$program\" \"$@\" > ready 2>&1 </dev/null &\necho $! > pid\nwhile [ ! -s ready ]; do sleep 0.01; done",
+         program=$1; shift; \
+         for it; do shift; set -- \"$@\" \"$(printf %s \"$it\" | sed 's/\\$\\$/$/g')\"; done\n\
+         \"$program\" \"$@\" > ready 2>&1 </dev/null &\necho $! > pid\n\
+         while [ ! -s ready ]; do sleep 0.01; done",
     );
     let mut command = desktop.command([OsStr::new("open"), name]);
-    run(command.env("XDG_RUNTIME_DIR", desktop.dir.path("run"))).sound();
+    run(command.env("XDG_RUNTIME_DIR", desktop.dir.path("run"))).success();
     let there = desktop.mounted("50% $HOME \u{fc} 'x'");
-    let mount = daemon(&there);
+    let mount = mounted_at(&there);
     assert!(mount.read("readme.txt") == world_files()[4].1);
     let pid: i32 = fs::read_to_string(desktop.dir.path("pid")).unwrap().trim().parse().unwrap();
-    assert_eq!(mount.pid, pid, "the manager's process serves");
+    assert_eq!(mount.pid, pid, "the daemon does not run as the service");
     let arguments = fs::read_to_string(desktop.dir.path("service")).unwrap();
     for expected in
         ["--user", "--collect", "--service-type=notify", "--property=SendSIGHUP=yes", "--foreground"]
@@ -236,23 +238,23 @@ fn where_a_user_manager_runs_the_daemon_is_a_service_of_it() {
         assert!(arguments.lines().any(|line| line == expected), "{expected}: {arguments}");
     }
     assert!(arguments.contains("/50% $$HOME \u{fc} 'x'.bsa\n"), "{arguments}");
-    assert_eq!(desktop.run([OsStr::new("umount"), name]).sound(), "");
+    assert_eq!(desktop.run([OsStr::new("umount"), name]).success(), "");
 }
 
 #[test]
-fn where_systemd_fails_the_daemon_runs_in_the_background() {
+fn the_daemon_runs_in_the_background_if_systemd_run_fails() {
     let desktop = Desktop::new();
     fs::create_dir_all(desktop.dir.path("run/systemd")).unwrap();
     let _manager = UnixListener::bind(desktop.dir.path("run/systemd/private")).unwrap();
     desktop.program("systemd-run", "echo no >&2; touch asked; exit 1");
     let mut command = desktop.command(["open", "a.bsa"]);
-    run(command.env("XDG_RUNTIME_DIR", desktop.dir.path("run"))).sound();
+    run(command.env("XDG_RUNTIME_DIR", desktop.dir.path("run"))).success();
     assert!(desktop.dir.path("asked").exists());
-    assert!(daemon(&desktop.mounted("a")).read("readme.txt") == world_files()[4].1);
+    assert!(mounted_at(&desktop.mounted("a")).read("readme.txt") == world_files()[4].1);
 }
 
 #[test]
-fn without_a_terminal_an_error_is_shown_on_the_desktop_as_text() {
+fn without_a_terminal_open_shows_errors_on_the_desktop() {
     let desktop = Desktop::new();
     let name = "<b>&\\n$(touch x)`touch x`.bsa";
     fs::write(desktop.dir.path(name), "no archive").unwrap();
@@ -274,10 +276,10 @@ fn without_a_terminal_an_error_is_shown_on_the_desktop_as_text() {
 }
 
 #[test]
-fn who_unmounts_from_a_menu_is_shown_on_the_desktop_what_uses_the_mount() {
+fn umount_with_notify_shows_the_processes_that_use_a_busy_mount() {
     let desktop = Desktop::new();
     desktop.program("notify-send", "printf '%s|' \"$@\" > shown");
-    desktop.run(["open", "a.bsa"]).sound();
+    desktop.run(["open", "a.bsa"]).success();
     let there = desktop.mounted("a");
     let mut holder = Command::new("cat");
     let mut holder = holder.current_dir(&there).stdin(Stdio::piped()).spawn().unwrap();
@@ -288,19 +290,19 @@ fn who_unmounts_from_a_menu_is_shown_on_the_desktop_what_uses_the_mount() {
         assert!(finished.err.contains(&holder.id().to_string()), "{finished:?}");
     };
     busy(&["umount"]);
-    assert!(!desktop.dir.path("shown").exists(), "it was not asked for");
+    assert!(!desktop.dir.path("shown").exists(), "a message was shown without --notify");
     busy(&["umount", "--notify"]);
     let shown = fs::read_to_string(desktop.dir.path("shown")).unwrap();
     assert!(shown.contains(there) && shown.contains(&holder.id().to_string()), "{shown}");
     drop(holder.stdin.take());
     holder.wait().unwrap();
     fs::remove_file(desktop.dir.path("shown")).unwrap();
-    desktop.run(["umount", "--notify", there]).sound();
+    desktop.run(["umount", "--notify", there]).success();
     assert!(!desktop.dir.path("shown").exists() && desktop.mounts().is_empty());
 }
 
 #[test]
-fn without_a_display_nothing_is_opened_or_shown_and_the_mount_is_named() {
+fn without_a_display_open_only_names_the_mountpoint() {
     let desktop = Desktop::new();
     desktop.program("notify-send", "touch shown");
     let mut command = desktop.command(["open", "a.bsa"]);
@@ -314,14 +316,14 @@ fn without_a_display_nothing_is_opened_or_shown_and_the_mount_is_named() {
 }
 
 #[test]
-fn a_file_manager_that_is_missing_or_fails_is_an_error_and_one_that_lives_on_is_not_waited_for() {
+fn open_fails_without_a_file_manager_and_does_not_wait_for_it() {
     let desktop = Desktop::new();
     desktop.program("notify-send", "exit 0");
     desktop.program("xdg-open", "exit 3");
     let failed = desktop.run(["open", "a.bsa"]);
     assert!(failed.code == 69 && failed.err.contains("found no file manager"), "{failed:?}");
     desktop.program("xdg-open", "echo $$ > manager; exec sleep 1000");
-    desktop.run(["open", "a.bsa"]).sound();
+    desktop.run(["open", "a.bsa"]).success();
     let manager: i32 = fs::read_to_string(desktop.dir.path("manager")).unwrap().trim().parse().unwrap();
     assert!(is_alive(manager));
     signal(manager, Signal::KILL);

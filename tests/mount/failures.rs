@@ -11,7 +11,7 @@ use crate::mounted::{TestDir, is_root, mounts_below, run};
 use crate::support::Tes4;
 
 #[test]
-fn archives_that_cannot_be_opened_are_named_with_the_reason() {
+fn the_error_names_an_unusable_archive_and_the_reason() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::write(dir.path("zip.bsa"), [&b"PK\x03\x04"[..], &[0; 60]].concat()).unwrap();
@@ -39,7 +39,7 @@ fn archives_that_cannot_be_opened_are_named_with_the_reason() {
 }
 
 #[test]
-fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
+fn the_error_names_an_unusable_mountpoint_and_the_reason() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("full")).unwrap();
@@ -53,21 +53,26 @@ fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
     refused(
         "full",
         &format!(
-            "cannot mount on {}: it is not empty; what is in it would be hidden (-o nonempty mounts all the same; to mount the folder itself, name a mountpoint behind it)",
+            "cannot mount on {}: the folder is not empty; add -o nonempty to mount over it, \
+             or name a mountpoint after it to use it as a source",
             full.display()
         ),
     );
     let missing = dir.path("nowhere");
     refused(
         "nowhere/a/mnt",
-        &format!("cannot make the mountpoint nowhere/a/mnt: there is no folder {}", missing.display()),
+        &format!(
+            "cannot create the mountpoint nowhere/a/mnt: the folder {} does not exist",
+            missing.display()
+        ),
     );
     refused("full/file/mnt", "full/file/mnt: Not a directory (os error 20)");
     let mount = dir.mount(["a.bsa"]);
     refused(
         "mnt",
         &format!(
-            "cannot mount on {}: something (fuse.bsafs) is mounted there already; `bsafs umount` ends a mount of ours",
+            "cannot mount on {}: a file system (fuse.bsafs) is already mounted there; \
+             `bsafs umount` ends bsafs mounts",
             mount.path.display()
         ),
     );
@@ -76,7 +81,7 @@ fn a_mountpoint_that_cannot_be_used_is_named_with_the_reason() {
 }
 
 #[test]
-fn a_file_given_as_the_mountpoint_is_taken_for_an_archive() {
+fn a_file_in_place_of_the_mountpoint_is_taken_for_an_archive() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::write(dir.path("file"), b"this is plain text\n").unwrap();
@@ -87,7 +92,7 @@ fn a_file_given_as_the_mountpoint_is_taken_for_an_archive() {
 }
 
 #[test]
-fn nonempty_mounts_over_files_which_are_back_after_the_unmount() {
+fn nonempty_hides_existing_files_only_until_the_unmount() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("mnt")).unwrap();
@@ -122,13 +127,13 @@ fn without_fusermount3_the_error_names_the_package_to_install() {
     assert_eq!((finished.code, finished.out.as_str()), (69, ""));
     assert_eq!(
         finished.err,
-        "bsafs: there is no fusermount3: install your distribution's package fuse3, or mount as root\n"
+        "bsafs: fusermount3 not found: install your distribution's package fuse3, or run bsafs as root\n"
     );
     assert!(!dir.path("mnt").exists());
 }
 
 #[test]
-fn with_too_few_processes_or_descriptors_mount_fails_with_a_message_and_leaves_no_dead_mount() {
+fn a_mount_that_fails_at_a_resource_limit_leaves_no_dead_mount() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
@@ -141,7 +146,7 @@ fn with_too_few_processes_or_descriptors_mount_fails_with_a_message_and_leaves_n
         if finished.code == 0 {
             let content = dir.as_user("cat", ["mnt/readme.txt"]).output().unwrap();
             assert!(content.stdout.len() == 800, "{limit}: {finished:?} {content:?}");
-            run(&mut dir.bsafs_as_user(["umount", "mnt"])).sound();
+            run(&mut dir.bsafs_as_user(["umount", "mnt"])).success();
         } else {
             assert!(!limit.ends_with("=4096") && !limit.ends_with("=256"), "{finished:?}");
             assert!(finished.err.contains("bsafs: "), "{limit}: {finished:?}");
@@ -151,8 +156,7 @@ fn with_too_few_processes_or_descriptors_mount_fails_with_a_message_and_leaves_n
     }
 }
 
-/// Runs a command in a separate mount namespace in which `/dev` has a null device and what
-/// `prepare` adds.
+/// Runs a command in a separate mount namespace in which `/dev` has a null device and what `prepare` adds.
 fn with_other_devices(dir: &TestDir, prepare: &str, command: &str) -> crate::mounted::Finished {
     let script = format!(
         "set -e; mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; {prepare}; cd '{}'; exec {command}",
@@ -162,7 +166,7 @@ fn with_other_devices(dir: &TestDir, prepare: &str, command: &str) -> crate::mou
 }
 
 #[test]
-fn without_dev_fuse_the_error_says_how_to_get_it() {
+fn without_dev_fuse_the_error_says_how_to_load_it() {
     if !is_root() {
         return eprintln!("SKIPPED: only root can hide /dev/fuse");
     }
@@ -174,7 +178,7 @@ fn without_dev_fuse_the_error_says_how_to_get_it() {
         assert_eq!((finished.code, finished.out.as_str()), (code, ""), "{finished:?}");
         assert_eq!(
             finished.err,
-            "bsafs: there is no /dev/fuse: load the module with `modprobe fuse`, or give the container \
+            "bsafs: /dev/fuse does not exist: load the module with `modprobe fuse`, or give the container \
              `--device /dev/fuse`\n"
         );
         assert!(!dir.path("mnt").exists());
@@ -182,7 +186,7 @@ fn without_dev_fuse_the_error_says_how_to_get_it() {
 }
 
 #[test]
-fn where_dev_fuse_may_not_be_opened_the_error_names_the_usual_mode() {
+fn without_access_to_dev_fuse_the_error_names_the_usual_mode() {
     if !is_root() {
         return eprintln!("SKIPPED: only root can close /dev/fuse");
     }
@@ -194,7 +198,7 @@ fn where_dev_fuse_may_not_be_opened_the_error_names_the_usual_mode() {
     assert_eq!((finished.code, finished.out.as_str()), (77, ""), "{finished:?}");
     assert_eq!(
         finished.err,
-        "bsafs: /dev/fuse may not be opened: desktops give it mode 0666 (`chmod 0666 /dev/fuse`)\n"
+        "bsafs: no permission to open /dev/fuse: as root, run `chmod 0666 /dev/fuse`, or mount as root\n"
     );
     assert!(!dir.path("mnt").exists());
 }
@@ -208,12 +212,14 @@ fn a_profile_that_is_a_pipe_is_refused() {
 }
 
 #[test]
-fn a_log_file_that_cannot_be_written_is_named_and_nothing_stays_mounted() {
+fn the_error_names_an_unwritable_log_file_and_nothing_is_mounted() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let finished = dir.run(["mount", "a.bsa", "mnt", "--log-file", "no-such/log"]);
-    let message =
-        format!("bsafs: --log-file no-such/log: there is no folder {}\n", dir.path("no-such").display());
+    let message = format!(
+        "bsafs: --log-file no-such/log: the folder {} does not exist\n",
+        dir.path("no-such").display()
+    );
     assert_eq!((finished.code, finished.out.as_str(), &*finished.err), (74, "", &*message));
     assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("mnt").exists());
 
@@ -226,10 +232,10 @@ fn a_log_file_that_cannot_be_written_is_named_and_nothing_stays_mounted() {
 }
 
 #[test]
-fn a_log_file_under_the_mountpoint_is_refused_and_mount_does_not_hang() {
+fn a_log_file_below_the_mountpoint_is_refused() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    let message = "bsafs: --log-file mnt/log: the mount would hide it; name a file outside\n";
+    let message = "bsafs: --log-file mnt/log: the mount would hide it; name a file outside the mountpoint\n";
     for is_there in [false, true] {
         if is_there {
             fs::create_dir(dir.path("mnt")).unwrap();

@@ -24,8 +24,7 @@ fn time(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::new(seconds, 123)
 }
 
-/// Writes `Data` with loose files and two archives. The archives share a file, and all three share
-/// another.
+/// Writes `Data` with loose files and two archives. The archives share a file, and all three share another.
 fn write_data(dir: &TestDir) {
     let archive = |name: &str, files: [(&str, &str); 3]| {
         let archive =
@@ -40,7 +39,7 @@ fn write_data(dir: &TestDir) {
 }
 
 #[test]
-fn a_folder_is_read_in_any_case_with_its_own_times_and_sizes() {
+fn a_folder_is_mounted_with_its_times_sizes_and_any_case() {
     let dir = TestDir::new();
     let file = write(&dir, "mod/Textures/Sky.dds", &[7; 5000]);
     File::open(&file).unwrap().set_times(FileTimes::new().set_modified(time(1_000_000_000))).unwrap();
@@ -49,27 +48,27 @@ fn a_folder_is_read_in_any_case_with_its_own_times_and_sizes() {
         .set_times(FileTimes::new().set_modified(time(2_000_000_000)))
         .unwrap();
     let mount = dir.mount(["mod"]);
-    assert!(mount.said.starts_with("mounted 1 folder, 1 file, read-only at "), "{}", mount.said);
+    assert!(mount.report.starts_with("mounted 1 folder, 1 file, read-only at "), "{}", mount.report);
     let metadata = fs::metadata(mount.join("TEXTURES/sky.DDS")).unwrap();
     assert_eq!((metadata.len(), metadata.modified().unwrap()), (5000, time(1_000_000_000)));
     assert_eq!(fs::metadata(mount.join("textures")).unwrap().modified().unwrap(), time(2_000_000_000));
     assert_eq!(mount.read("textures/SKY.dds"), [7; 5000]);
     let found: serde_json::Value =
-        serde_json::from_str(&dir.run(["which", "--json", "mnt/textures/sky.dds"]).sound()).unwrap();
+        serde_json::from_str(&dir.run(["which", "--json", "mnt/textures/sky.dds"]).success()).unwrap();
     assert_eq!(found["from"]["archive"], dir.path("mod").to_str().unwrap());
     assert_eq!(found["from"]["stored_name"], "Textures/Sky.dds");
     mount.umount(&dir);
 }
 
 #[test]
-fn archives_of_a_folder_are_below_its_loose_files_in_the_order_of_their_names() {
+fn loose_files_hide_archives_and_later_archives_hide_earlier_ones() {
     let dir = TestDir::new();
     write_data(&dir);
     let mount = dir.mount(["Data"]);
     assert!(
-        mount.said.starts_with("mounted 2 archives and 1 folder, 5 files, 3 hidden by later layers ("),
+        mount.report.starts_with("mounted 2 archives and 1 folder, 5 files, 3 hidden by later layers ("),
         "{}",
-        mount.said
+        mount.report
     );
     assert_eq!(mount.read("misc/all.txt"), b"loose");
     assert_eq!(mount.read("misc/archives.txt"), b"b");
@@ -81,7 +80,7 @@ fn archives_of_a_folder_are_below_its_loose_files_in_the_order_of_their_names() 
 }
 
 #[test]
-fn archives_stay_files_or_are_both_where_the_user_says_so() {
+fn the_archives_option_shows_archives_as_files_or_as_both() {
     let dir = TestDir::new();
     write_data(&dir);
     for arguments in [["--archives", "files"], ["-o", "archives=files"]] {
@@ -98,7 +97,7 @@ fn archives_stay_files_or_are_both_where_the_user_says_so() {
 }
 
 #[test]
-fn of_folders_and_archives_the_rightmost_wins() {
+fn the_rightmost_source_wins() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("misc\\x.txt", b"archive").build());
     write(&dir, "one/Misc/X.txt", b"one");
@@ -116,7 +115,7 @@ fn of_folders_and_archives_the_rightmost_wins() {
 }
 
 #[test]
-fn what_is_no_archive_is_a_warning_and_stays_a_file() {
+fn a_damaged_archive_in_a_folder_stays_a_file_and_causes_a_warning() {
     let dir = TestDir::new();
     write_data(&dir);
     write(&dir, "Data/broken.ba2", b"BTDX, and then nothing");
@@ -136,14 +135,14 @@ fn a_folder_can_be_mounted_on_a_folder_in_it_and_on_itself() {
     fs::create_dir(dir.path("Data/view")).unwrap();
     let before = names(&dir.path("Data"));
     for (mountpoint, options) in [("Data/view", "ro"), ("Data", "nonempty")] {
-        let said = dir.run(["mount", "-o", options, "Data", mountpoint]).sound();
-        let mount = Mounted::at(&dir.path(mountpoint), said);
+        let report = dir.run(["mount", "-o", options, "Data", mountpoint]).success();
+        let mount = Mounted::at(&dir.path(mountpoint), report);
         assert_eq!(mount.read("MISC/all.TXT"), b"loose", "{mountpoint}");
         assert_eq!(mount.read("misc/b.txt"), b"b", "{mountpoint}");
         assert_eq!(fs::metadata(mount.join("mod.ESP")).unwrap().len(), 6);
         assert_eq!(names(&mount.join("view")).len(), 0, "{mountpoint}");
         // After a reload the mount neither shows itself nor keeps itself busy: it can be unmounted.
-        assert_eq!(dir.run(["reload", mountpoint]).sound(), format!("{mountpoint}: nothing changed\n"));
+        assert_eq!(dir.run(["reload", mountpoint]).success(), format!("{mountpoint}: nothing changed\n"));
         assert_eq!(mount.read("misc/b.txt"), b"b", "{mountpoint}");
         mount.umount(&dir);
     }
@@ -154,8 +153,8 @@ fn a_folder_can_be_mounted_on_a_folder_in_it_and_on_itself() {
 fn a_single_folder_is_mounted_on_a_new_folder_of_its_name() {
     let dir = TestDir::new();
     write_data(&dir);
-    let said = dir.run(["mount", "Data"]).sound();
-    let mount = Mounted::at(&dir.path("Data (2)"), said);
+    let report = dir.run(["mount", "Data"]).success();
+    let mount = Mounted::at(&dir.path("Data (2)"), report);
     assert_eq!(mount.read("misc/all.txt"), b"loose");
     mount.umount(&dir);
     assert!(!dir.path("Data (2)").exists());
@@ -163,23 +162,23 @@ fn a_single_folder_is_mounted_on_a_new_folder_of_its_name() {
     let finished = dir.run(["mount", "nothing"]);
     assert_eq!(finished.code, 66);
     assert!(
-        finished.err.contains("an empty folder; to mount on it, name archives or folders before it"),
+        finished.err.contains("the folder is empty; to mount on it, name the sources before it"),
         "{finished:?}"
     );
 }
 
 #[test]
-fn a_folder_at_the_end_that_is_not_empty_is_refused_and_not_taken_as_a_source() {
+fn a_nonempty_folder_as_last_argument_is_not_taken_for_a_source() {
     let dir = TestDir::new();
     write_data(&dir);
     write(&dir, "other/a.txt", b"a");
     let finished = dir.run(["mount", "Data", "other"]);
     assert_eq!(finished.code, 73);
-    assert!(finished.err.contains("to mount the folder itself, name a mountpoint behind it"), "{finished:?}");
+    assert!(finished.err.contains("or name a mountpoint after it to use it as a source"), "{finished:?}");
 }
 
 #[test]
-fn a_file_that_changes_or_goes_gives_eio_and_one_line_in_the_log() {
+fn a_changed_or_removed_file_gives_eio_and_is_logged_once() {
     let dir = TestDir::new();
     let [changed, gone, late] =
         ["changed", "gone", "late"].map(|it| write(&dir, &format!("mod/{it}.txt"), b"before"));
@@ -211,7 +210,7 @@ fn a_file_that_changes_or_goes_gives_eio_and_one_line_in_the_log() {
 }
 
 #[test]
-fn links_are_files_and_folders_of_the_mount() {
+fn links_are_shown_as_the_files_and_folders_that_they_lead_to() {
     let dir = TestDir::new();
     write(&dir, "staging/skyui/interface/a.swf", b"flash");
     fs::create_dir_all(dir.path("Data")).unwrap();
@@ -228,7 +227,7 @@ fn links_are_files_and_folders_of_the_mount() {
 }
 
 #[test]
-fn a_thousand_folders_are_layers_like_ten_with_few_open_files() {
+fn a_thousand_folders_are_mounted_with_few_open_files() {
     let dir = TestDir::new();
     let mods: Vec<String> = (0..1000).map(|n| format!("mods/{n:04}")).collect();
     for (n, name) in mods.iter().enumerate() {
@@ -244,7 +243,7 @@ fn a_thousand_folders_are_layers_like_ten_with_few_open_files() {
         .args(&mods)
         .arg("mnt")
         .current_dir(dir.path(""));
-    let mount = Mounted::at(&dir.path("mnt"), run(&mut command).sound());
+    let mount = Mounted::at(&dir.path("mnt"), run(&mut command).success());
     assert_eq!(mount.read("shared.txt"), b"mods/0999");
     for (n, name) in mods.iter().enumerate() {
         assert_eq!(mount.read(format!("OWN/{n}.txt")), name.as_bytes());
@@ -257,7 +256,7 @@ fn a_thousand_folders_are_layers_like_ten_with_few_open_files() {
 }
 
 #[test]
-fn statfs_sums_archives_and_loose_files_that_were_looked_at() {
+fn statfs_counts_loose_files_that_were_statted() {
     let dir = TestDir::new();
     write(&dir, "mod/a.bin", &[1; 8192]);
     let mount = dir.mount(["mod"]);

@@ -21,7 +21,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn where_archives_share_a_file_the_rightmost_wins() {
+fn the_rightmost_of_the_archives_with_a_file_wins() {
     let dir = TestDir::new();
     write_three(&dir);
     for (order, winner) in [
@@ -34,9 +34,9 @@ fn where_archives_share_a_file_the_rightmost_wins() {
         assert_eq!(mount.read("misc/first.txt"), b"1");
         assert_eq!(mount.read("misc/second.txt"), b"2");
         assert_eq!(mount.read("other/third.txt"), b"3");
-        assert_eq!(names(&mount.join("misc")).len(), 3, "a shared file is listed once");
+        assert_eq!(names(&mount.join("misc")).len(), 3, "a shared file must be listed once");
         assert_eq!(names(&mount.path).len(), 2);
-        let report = mount.said.lines().next().unwrap();
+        let report = mount.report.lines().next().unwrap();
         assert!(report.starts_with("mounted 3 archives, 4 files, 2 hidden by later archives ("), "{report}");
         mount.umount(&dir);
     }
@@ -47,7 +47,7 @@ fn which_reports_the_archive_and_all_hidden_copies() {
     let dir = TestDir::new();
     write_three(&dir);
     let mount = dir.mount(["first.bsa", "second.bsa", "third.ba2"]);
-    let found = dir.run(["which", "--json", "mnt/misc/shared.TXT"]).sound();
+    let found = dir.run(["which", "--json", "mnt/misc/shared.TXT"]).success();
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
     let archive = |name: &str| serde_json::Value::from(dir.path(name).to_str().unwrap());
     assert_eq!(found["from"]["archive"], archive("third.ba2"));
@@ -57,7 +57,7 @@ fn which_reports_the_archive_and_all_hidden_copies() {
     assert_eq!(found["hides"].as_array().unwrap().len(), 2);
     assert_eq!((&found["size"], &found["hides_more"]), (&5.into(), &0.into()));
 
-    let text = dir.run(["which", "mnt/misc/shared.txt", "mnt/misc/first.txt"]).sound();
+    let text = dir.run(["which", "mnt/misc/shared.txt", "mnt/misc/first.txt"]).success();
     let words: Vec<&str> = text.lines().map(|line| line.trim_start().split("  ").next().unwrap()).collect();
     let [first, second, third] = ["first.bsa", "second.bsa", "third.ba2"].map(|it| dir.path(it));
     assert!(words[0].to_lowercase() == "misc/shared.txt" && text.contains("(5 B)"), "{text}");
@@ -70,7 +70,7 @@ fn which_reports_the_archive_and_all_hidden_copies() {
 }
 
 #[test]
-fn which_answers_in_a_bind_mount_of_a_folder_of_the_mount() {
+fn which_works_in_a_bind_mount_of_a_folder() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -82,26 +82,26 @@ fn which_answers_in_a_bind_mount_of_a_folder_of_the_mount() {
     let bind = |from: &str, to: &str| rustix::mount::mount_bind(dir.path(from), dir.path(to)).unwrap();
     bind("mnt/misc", "bound");
     bind("mnt/misc/shared.txt", "alone");
-    let found = dir.run(["which", "bound/shared.txt"]).sound();
+    let found = dir.run(["which", "bound/shared.txt"]).success();
     let alone = dir.run(["which", "alone"]);
     for path in ["bound", "alone"] {
         rustix::mount::unmount(dir.path(path), rustix::mount::UnmountFlags::empty()).unwrap();
     }
     assert!(found.contains("first.bsa"), "{found}");
     assert_eq!(alone.code, 1);
-    assert!(alone.err.contains("mounted alone, without its folder"), "{alone:?}");
+    assert!(alone.err.contains("bind-mounted without its folder"), "{alone:?}");
     drop(mount);
 }
 
 #[test]
-fn which_tells_of_more_hidden_copies_than_a_link_can_hold() {
+fn which_reports_more_hidden_copies_than_fit_into_a_link() {
     let dir = TestDir::new();
     let names: Vec<String> = (0..60).map(|n| format!("{n:02}{}.bsa", "x".repeat(200))).collect();
     for name in &names {
         dir.archive(name, &Tes3::new().file("a.txt", name.as_bytes()).build());
     }
     let mount = dir.mount(&names);
-    let found = dir.run(["which", "--json", "mnt/a.txt"]).sound();
+    let found = dir.run(["which", "--json", "mnt/a.txt"]).success();
     assert!(found.len() > 3 * 4095, "{}", found.len());
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
     assert_eq!((found["hides"].as_array().unwrap().len(), &found["hides_more"]), (59, &0.into()));
@@ -110,13 +110,13 @@ fn which_tells_of_more_hidden_copies_than_a_link_can_hold() {
 }
 
 #[test]
-fn which_fails_for_folders_and_outside_of_mounts() {
+fn which_fails_for_folders_and_outside_a_mount() {
     let dir = TestDir::new();
     write_three(&dir);
     let _mount = dir.mount(["first.bsa"]);
     for (path, why) in [
-        ("mnt/misc", "it is a folder; folders come from all archives that have it"),
-        ("first.bsa", "it is not inside a mount of bsafs"),
+        ("mnt/misc", "it is a folder, which comes from all archives that have it; name a file in it"),
+        ("first.bsa", "it is not inside a bsafs mount; use --in to name sources"),
         ("mnt/nothing", "no such file"),
     ] {
         let finished = dir.run(["which", path]);
@@ -126,16 +126,16 @@ fn which_fails_for_folders_and_outside_of_mounts() {
 }
 
 #[test]
-fn which_finds_a_file_without_a_name_below_a_mountpoint_with_spaces() {
+fn which_finds_a_nameless_file_below_a_mountpoint_with_spaces() {
     let dir = TestDir::new();
     dir.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"x").nameless().build());
-    let report = dir.run(["mount", "a.ba2", "my mount"]).sound();
+    let report = dir.run(["mount", "a.ba2", "my mount"]).success();
     assert!(
         report.ends_with(&format!("unmount: bsafs umount '{}'\n", dir.path("my mount").display())),
         "{report}"
     );
     let mount = Mounted::at(&dir.path("my mount"), report);
-    let found = dir.run(["which", "--json", "my mount/misc/example.txt"]).sound();
+    let found = dir.run(["which", "--json", "my mount/misc/example.txt"]).success();
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
     assert_eq!(found["path"], "5EE3C5A6_F38044E1.txt");
     assert_eq!(found["from"]["stored_name"], "");

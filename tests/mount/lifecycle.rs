@@ -18,15 +18,15 @@ use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes3, Tes4};
 
 #[test]
-fn a_mountpoint_that_we_made_is_removed_by_the_unmount() {
+fn umount_removes_a_mountpoint_that_bsafs_created() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     let there = dir.path("mnt");
-    let report = format!("read-only at {} (a new folder, which goes with the mount)", there.display());
-    assert!(mount.said.lines().next().unwrap().ends_with(&report), "{}", mount.said);
-    assert_eq!(mount.said.lines().nth(1).unwrap(), format!("unmount: bsafs umount {}", there.display()));
-    assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
+    let report = format!("read-only at {} (a new folder, which the unmount removes)", there.display());
+    assert!(mount.report.lines().next().unwrap().ends_with(&report), "{}", mount.report);
+    assert_eq!(mount.report.lines().nth(1).unwrap(), format!("unmount: bsafs umount {}", there.display()));
+    assert_eq!(dir.run(["umount", "mnt"]).success(), "");
     // `bsafs umount` returns after the daemon has ended.
     assert!(!is_alive(mount.pid) && !there.exists());
     assert!(mounts_below(&dir.path("")).is_empty());
@@ -35,19 +35,19 @@ fn a_mountpoint_that_we_made_is_removed_by_the_unmount() {
 }
 
 #[test]
-fn a_mountpoint_that_existed_stays_after_the_unmount() {
+fn umount_keeps_a_mountpoint_that_existed_before() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("mnt")).unwrap();
     let mount = dir.mount(["a.bsa"]);
-    assert!(!mount.said.contains("a new folder"), "{}", mount.said);
-    assert_eq!(dir.run(["unmount", "mnt/"]).sound(), "");
+    assert!(!mount.report.contains("a new folder"), "{}", mount.report);
+    assert_eq!(dir.run(["unmount", "mnt/"]).success(), "");
     mount.wait_for_end();
     assert!(dir.path("mnt").is_dir());
 }
 
 #[test]
-fn a_mountpoint_reached_through_a_link_is_mounted_on_and_unmounted_by_either_name() {
+fn a_linked_mountpoint_can_be_unmounted_by_either_name() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("real")).unwrap();
@@ -55,17 +55,17 @@ fn a_mountpoint_reached_through_a_link_is_mounted_on_and_unmounted_by_either_nam
     for name in ["mnt", "real"] {
         let mount = dir.mount(["a.bsa"]);
         assert_eq!(mounts_below(&dir.path("")), [dir.path("real")]);
-        assert_eq!(dir.run(["umount", name]).sound(), "");
+        assert_eq!(dir.run(["umount", name]).success(), "");
         mount.wait_for_end();
     }
 }
 
 #[test]
-fn without_a_mountpoint_a_folder_named_after_the_last_archive_is_made() {
+fn without_a_mountpoint_a_folder_named_after_the_last_archive_is_used() {
     let dir = TestDir::new();
     dir.archive("Base.bsa", &world());
     dir.archive("Patch.bsa", &Tes3::new().file("patch.txt", b"patch").build());
-    let report = dir.run(["mount", "Base.bsa", "Patch.bsa"]).sound();
+    let report = dir.run(["mount", "Base.bsa", "Patch.bsa"]).success();
     let mount = Mounted::at(&dir.path("Patch"), report);
     assert_eq!(mount.read("patch.txt"), b"patch");
     mount.umount(&dir);
@@ -73,14 +73,14 @@ fn without_a_mountpoint_a_folder_named_after_the_last_archive_is_made() {
 }
 
 #[test]
-fn a_folder_name_that_is_taken_is_numbered() {
+fn a_new_mountpoint_with_a_taken_name_is_numbered() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("a")).unwrap();
     fs::write(dir.path("a/mine"), "mine").unwrap();
-    let second = dir.run(["mount", "a.bsa"]).sound();
+    let second = dir.run(["mount", "a.bsa"]).success();
     let second = Mounted::at(&dir.path("a (2)"), second);
-    let third = dir.run(["mount", "a.bsa"]).sound();
+    let third = dir.run(["mount", "a.bsa"]).success();
     let third = Mounted::at(&dir.path("a (3)"), third);
     for mount in [&second, &third] {
         assert!(mount.read("readme.txt") == world_files()[4].1);
@@ -97,18 +97,18 @@ fn several_mounts_are_unmounted_by_one_command() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     for name in ["one", "two", "three"] {
-        let report = dir.run(["mount", "a.bsa", name]).sound();
+        let report = dir.run(["mount", "a.bsa", name]).success();
         assert!(report.starts_with("mounted 1 archive, 5 files ("), "{report}");
     }
     assert_eq!(mounts_below(&dir.path("")).len(), 3);
-    assert_eq!(dir.run(["umount", "one", "two", "three"]).sound(), "");
+    assert_eq!(dir.run(["umount", "one", "two", "three"]).success(), "");
     assert!(mounts_below(&dir.path("")).is_empty());
     let again = dir.run(["umount", "one"]);
     assert_eq!((again.code, again.err.as_str()), (66, "bsafs: one: nothing is mounted there\n"));
 }
 
 #[test]
-fn a_mount_whose_daemon_was_killed_is_replaced() {
+fn the_mount_of_a_killed_daemon_is_replaced() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let dead = dir.mount(["a.bsa"]);
@@ -116,10 +116,10 @@ fn a_mount_whose_daemon_was_killed_is_replaced() {
     let not_connected = |path| {
         fs::metadata(path).is_err_and(|error| error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error()))
     };
-    until("the mount is dead", || not_connected(dir.path("mnt")));
+    until("the mount to be dead", || not_connected(dir.path("mnt")));
     let finished = dir.run(["mount", "a.bsa", "mnt"]);
     assert_eq!(finished.code, 0, "{finished:?}");
-    let warning = "mnt: a daemon that was killed left its mount behind; it is taken away";
+    let warning = "mnt: removing the dead mount of a daemon that was killed";
     assert_eq!(finished.err, format!("bsafs: warn: {warning}\n"));
     let mount = Mounted::at(&dir.path("mnt"), finished.out);
     assert_eq!(mounts_below(&dir.path("")).len(), 1);
@@ -128,7 +128,7 @@ fn a_mount_whose_daemon_was_killed_is_replaced() {
 }
 
 #[test]
-fn a_dead_mount_is_replaced_though_somebody_has_listed_it() {
+fn a_dead_mount_is_replaced_even_if_its_attributes_are_cached() {
     for by_user in [false, true] {
         let dir = TestDir::new();
         dir.archive("a.bsa", &world());
@@ -137,32 +137,31 @@ fn a_dead_mount_is_replaced_though_somebody_has_listed_it() {
             true => run(&mut dir.as_user(program, arguments)),
             false => run(Command::new(program).args(arguments).current_dir(dir.path(""))),
         };
-        as_owner("./bsafs", &["mount", "a.bsa", "mnt"]).sound();
-        let status = as_owner("readlink", &["mnt/.bsafs:status"]).sound();
+        as_owner("./bsafs", &["mount", "a.bsa", "mnt"]).success();
+        let status = as_owner("readlink", &["mnt/.bsafs:status"]).success();
         let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
         // The kernel caches attributes, and answers from its cache even when the daemon is gone.
-        as_owner("stat", &["mnt"]).sound();
+        as_owner("stat", &["mnt"]).success();
         signal(i32::try_from(status["pid"].as_i64().unwrap()).unwrap(), Signal::KILL);
-        until("the mount is dead", || as_owner("stat", &["-f", "mnt"]).code != 0);
-        as_owner("stat", &["mnt"]).sound();
+        until("the mount to be dead", || as_owner("stat", &["-f", "mnt"]).code != 0);
+        as_owner("stat", &["mnt"]).success();
         let finished = as_owner("./bsafs", &["mount", "a.bsa", "mnt"]);
         assert_eq!(finished.code, 0, "{finished:?}");
-        assert!(finished.err.contains("a daemon that was killed left its mount behind"), "{finished:?}");
+        assert!(finished.err.contains("removing the dead mount of a daemon that was killed"), "{finished:?}");
         assert_eq!(mounts_below(&dir.path("")), [dir.path("mnt")]);
-        as_owner("./bsafs", &["umount", "mnt"]).sound();
+        as_owner("./bsafs", &["umount", "mnt"]).success();
     }
 }
 
 #[test]
-fn a_mount_whose_daemon_is_stopped_is_not_taken_for_dead() {
+fn the_mount_of_a_stopped_daemon_is_not_taken_for_dead() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     fs::metadata(&mount.path).unwrap();
     stop(mount.pid);
-    // A thread that still runs could take a request. A process that waits for the answer cannot be
-    // killed.
-    until("all threads are stopped", || {
+    // A thread that still runs could take a request. A process that waits for the answer cannot be killed.
+    until("all threads to stop", || {
         let threads = fs::read_dir(format!("/proc/{}/task", mount.pid)).unwrap();
         let mut states = threads.map(|it| fs::read_to_string(it.unwrap().path().join("stat")).unwrap());
         states.all(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
@@ -170,24 +169,24 @@ fn a_mount_whose_daemon_is_stopped_is_not_taken_for_dead() {
     let finished = dir.run(["mount", "a.bsa", "mnt"]);
     signal(mount.pid, Signal::CONT);
     assert_eq!(finished.code, 73, "{finished:?}");
-    assert!(finished.err.contains("is mounted there already"), "{finished:?}");
+    assert!(finished.err.contains("is already mounted there"), "{finished:?}");
     assert!(mount.read("readme.txt") == world_files()[4].1);
     mount.umount(&dir);
 }
 
 #[test]
-fn a_mount_whose_daemon_was_killed_can_be_unmounted() {
+fn the_mount_of_a_killed_daemon_can_be_unmounted() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let dead = dir.mount(["a.bsa"]);
     signal(dead.pid, Signal::KILL);
-    until("the daemon is gone", || !is_alive(dead.pid));
-    assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
+    until("the daemon to end", || !is_alive(dead.pid));
+    assert_eq!(dir.run(["umount", "mnt"]).success(), "");
     assert!(!dead.is_mounted());
 }
 
 #[test]
-fn umount_of_a_busy_mount_fails_with_advice_and_lazily_succeeds() {
+fn umount_of_a_busy_mount_fails_with_advice_and_lazy_succeeds() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
@@ -196,13 +195,13 @@ fn umount_of_a_busy_mount_fails_with_advice_and_lazily_succeeds() {
     assert_eq!((finished.code, finished.out.as_str()), (73, ""));
     assert!(finished.err.starts_with("bsafs: cannot unmount "), "{}", finished.err);
     assert!(finished.err.contains("busy"), "{}", finished.err);
-    let advice = "; close what uses it, or add --lazy: ";
+    let advice = "; close the programs that use it, or add --lazy: ";
     let this = format!("(process {}: ", std::process::id());
     assert!(finished.err.contains(advice) && finished.err.contains(&this), "{}", finished.err);
     assert!(mount.is_mounted() && mount.read("readme.txt").len() == 800);
 
     // `--lazy` detaches the mount at once, and the open file can still be read to its end.
-    assert_eq!(dir.run(["umount", "--lazy", "mnt"]).sound(), "");
+    assert_eq!(dir.run(["umount", "--lazy", "mnt"]).success(), "");
     assert!(!mount.is_mounted());
     let content = &world_files()[3].1;
     let mut buffer = vec![0; content.len()];
@@ -211,7 +210,7 @@ fn umount_of_a_busy_mount_fails_with_advice_and_lazily_succeeds() {
     assert!(is_alive(mount.pid));
     drop(file);
     mount.wait_for_end();
-    until("the folder is gone", || !dir.path("mnt").exists());
+    until("the folder to be removed", || !dir.path("mnt").exists());
 }
 
 #[test]
@@ -253,17 +252,17 @@ fn a_daemon_keeps_no_folder_busy_and_no_terminal_open() {
 }
 
 #[test]
-fn an_archive_without_files_is_an_empty_folder() {
+fn an_archive_without_files_is_mounted_as_an_empty_folder() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().build());
     let mount = dir.mount(["a.bsa"]);
-    assert!(mount.said.starts_with("mounted 1 archive, 0 files ("), "{}", mount.said);
+    assert!(mount.report.starts_with("mounted 1 archive, 0 files ("), "{}", mount.report);
     assert_eq!(fs::read_dir(&mount.path).unwrap().count(), 0);
     mount.umount(&dir);
 }
 
 #[test]
-fn a_mount_is_of_our_type_and_named_after_its_only_source() {
+fn the_mount_table_shows_the_type_and_the_only_source() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.archive("b.bsa", &world());
@@ -296,17 +295,17 @@ fn umount_refuses_mounts_of_other_programs() {
     }
     let dir = TestDir::new();
     fs::create_dir(dir.path("disk")).unwrap();
-    run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(dir.path("disk"))).sound();
+    run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(dir.path("disk"))).success();
     let finished = dir.run(["umount", "disk"]);
     let left = mounts_below(&dir.path(""));
     run(Command::new("umount").arg("-l").arg(dir.path("disk")));
-    let message = "bsafs: disk: what is mounted there (tmpfs) is not of bsafs; `umount` ends it\n";
+    let message = "bsafs: disk: not a bsafs mount (tmpfs); use `umount` instead\n";
     assert_eq!((finished.code, finished.err.as_str()), (73, message));
     assert_eq!(left, [dir.path("disk")]);
 }
 
 #[test]
-fn an_aborted_mount_is_taken_away_with_the_folder_that_was_made_in_a_parent_that_was_moved() {
+fn the_mountpoint_of_an_aborted_mount_is_removed_from_a_moved_parent() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -314,21 +313,21 @@ fn an_aborted_mount_is_taken_away_with_the_folder_that_was_made_in_a_parent_that
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("parent")).unwrap();
     fs::create_dir(dir.path("connections")).unwrap();
-    let report = dir.run(["mount", "a.bsa", "parent/mnt"]).sound();
+    let report = dir.run(["mount", "a.bsa", "parent/mnt"]).success();
     let mount = Mounted::at(&dir.path("parent/mnt"), report);
     let connection = rustix::fs::minor(fs::metadata(&mount.path).unwrap().dev());
     fs::rename(dir.path("parent"), dir.path("moved")).unwrap();
-    run(Command::new("mount").args(["-t", "fusectl", "none"]).arg(dir.path("connections"))).sound();
+    run(Command::new("mount").args(["-t", "fusectl", "none"]).arg(dir.path("connections"))).success();
     let aborted = fs::write(dir.path(format!("connections/{connection}/abort")), "1");
-    run(Command::new("umount").arg(dir.path("connections"))).sound();
+    run(Command::new("umount").arg(dir.path("connections"))).success();
     aborted.unwrap();
     mount.wait_for_end();
     assert!(mounts_below(&dir.path("")).is_empty());
-    until("the folder is removed", || !dir.path("moved/mnt").exists());
+    until("the folder to be removed", || !dir.path("moved/mnt").exists());
 }
 
 #[test]
-fn of_two_mounts_at_once_on_one_folder_one_wins_and_the_other_says_so() {
+fn only_one_of_several_simultaneous_mounts_on_a_folder_succeeds() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     for round in 0..10 {
@@ -345,7 +344,7 @@ fn of_two_mounts_at_once_on_one_folder_one_wins_and_the_other_says_so() {
             children.into_iter().map(finish).partition(|finished| finished.code == 0);
         assert_eq!((won.len(), lost.len()), (1, 3), "{lost:?}");
         for finished in &lost {
-            let reasons = ["another mount is being made there", "is mounted there already"];
+            let reasons = ["another process is mounting there", "is already mounted there"];
             assert_eq!(finished.code, 73, "{finished:?}");
             assert!(reasons.iter().any(|it| finished.err.contains(it)), "{finished:?}");
         }
@@ -358,7 +357,7 @@ fn of_two_mounts_at_once_on_one_folder_one_wins_and_the_other_says_so() {
 }
 
 #[test]
-fn two_mounts_at_once_without_a_mountpoint_make_two_folders() {
+fn simultaneous_mounts_without_a_mountpoint_use_different_folders() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let start = |_| {
@@ -367,13 +366,13 @@ fn two_mounts_at_once_without_a_mountpoint_make_two_folders() {
     };
     let children: Vec<_> = (0..3).map(start).collect();
     for child in children {
-        finish(child).sound();
+        finish(child).success();
     }
     assert_eq!(mounts_below(&dir.path("")).len(), 3);
 }
 
 #[test]
-fn umount_reports_a_daemon_that_serves_on_in_another_mount_namespace() {
+fn umount_reports_a_daemon_that_still_serves_another_namespace() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -392,12 +391,12 @@ fn umount_reports_a_daemon_that_serves_on_in_another_mount_namespace() {
     finish(copy);
     assert!(is_served && !mount.is_mounted());
     assert_eq!(finished.code, 73, "{finished:?}");
-    assert!(finished.err.contains("still serves the mount: another mount namespace"), "{finished:?}");
+    assert!(finished.err.contains("still runs, because a container (mount namespace)"), "{finished:?}");
     mount.wait_for_end();
 }
 
 #[test]
-fn a_report_that_cannot_be_written_is_no_failure() {
+fn a_report_that_cannot_be_written_does_not_fail_the_mount() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let full = File::options().write(true).open("/dev/full").unwrap();
@@ -407,14 +406,14 @@ fn a_report_that_cannot_be_written_is_no_failure() {
 }
 
 #[test]
-fn the_daemon_holds_nothing_that_its_caller_had_open() {
+fn the_daemon_inherits_no_open_files() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let script = "exec 9>lock; flock 9; exec \"$0\" mount a.bsa mnt";
     let mut shell = Command::new("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_bsafs")]).current_dir(dir.path(""));
-    let mount = Mounted::at(&dir.path("mnt"), run(&mut shell).sound());
-    run(Command::new("flock").arg("-n").arg(dir.path("lock")).arg("true")).sound();
+    let mount = Mounted::at(&dir.path("mnt"), run(&mut shell).success());
+    run(Command::new("flock").arg("-n").arg(dir.path("lock")).arg("true")).success();
     let links = fs::read_dir(format!("/proc/{}/fd", mount.pid)).unwrap();
     let open: Vec<_> = links.map(|fd| fs::read_link(fd.unwrap().path()).unwrap_or_default()).collect();
     assert!(!open.contains(&dir.path("lock")), "{open:?}");
@@ -429,13 +428,13 @@ fn more_archives_than_the_soft_limit_of_open_files_are_mounted() {
     }
     let mut limited = Command::new("prlimit");
     limited.args(["--nofile=64:4096", env!("CARGO_BIN_EXE_bsafs"), "mount"]).args(&names).arg("mnt");
-    let mount = Mounted::at(&dir.path("mnt"), run(limited.current_dir(dir.path(""))).sound());
+    let mount = Mounted::at(&dir.path("mnt"), run(limited.current_dir(dir.path(""))).success());
     assert_eq!(fs::read_dir(mount.join("f")).unwrap().count(), 200);
     assert_eq!(mount.read("f/199.bsa.txt"), b"x");
 }
 
 #[test]
-fn a_daemon_killed_amid_reads_of_large_files_dies_and_is_mounted_over() {
+fn a_daemon_killed_during_reads_ends_and_its_mount_is_replaced() {
     let dir = TestDir::new();
     let files: Vec<Vec<u8>> = (0..8).map(|nth| texels(nth, 3 << 20)).collect();
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
@@ -450,7 +449,9 @@ fn a_daemon_killed_amid_reads_of_large_files_dies_and_is_mounted_over() {
             shell.args(["-c", &read, &nth.to_string()]).spawn().unwrap()
         };
         let readers: Vec<_> = (0..8).map(reader).collect();
-        until("readers are served", || status(&mount.path)["requests"]["read"].as_u64() > Some(16));
+        until("the first reads to be answered", || {
+            status(&mount.path)["requests"]["read"].as_u64() > Some(16)
+        });
         signal(mount.pid, Signal::KILL);
         mount.wait_for_end();
         readers.into_iter().for_each(|reader| drop(finish(reader)));
@@ -460,11 +461,11 @@ fn a_daemon_killed_amid_reads_of_large_files_dies_and_is_mounted_over() {
 }
 
 #[test]
-fn an_archive_that_is_named_by_a_descriptor_is_mounted() {
+fn an_archive_given_as_a_descriptor_is_mounted() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mut shell = Command::new("sh");
     shell.args(["-c", "exec \"$0\" mount /dev/fd/7 mnt 7<a.bsa", env!("CARGO_BIN_EXE_bsafs")]);
-    let mount = Mounted::at(&dir.path("mnt"), run(shell.current_dir(dir.path(""))).sound());
+    let mount = Mounted::at(&dir.path("mnt"), run(shell.current_dir(dir.path(""))).success());
     assert!(mount.read("readme.txt") == world_files()[4].1);
 }

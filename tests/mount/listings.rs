@@ -1,5 +1,4 @@
-//! Tests of listings: every name appears once and in order, and a listing continues from any
-//! cookie.
+//! Tests of listings: every name appears once and in order, and a listing continues from any cookie.
 
 use std::fs::{self, File};
 use std::mem::MaybeUninit;
@@ -63,7 +62,7 @@ fn a_listing_reports_types_and_inode_numbers_as_stat_does() {
     let listed = entries(&folder, 32 << 10);
     assert_eq!(listed.len(), MANY + 3);
     assert_eq!((listed[0].0.as_str(), listed[1].0.as_str()), (".", ".."));
-    assert_eq!(listed[1].1, 1, "the root's number");
+    assert_eq!(listed[1].1, 1, "the parent must have the inode number of the root");
     for (name, ino, kind, _) in listed.iter().step_by(97).chain(listed.iter().take(4)) {
         let metadata = fs::metadata(mount.join("many").join(name)).unwrap();
         assert_eq!(metadata.ino(), *ino, "{name}");
@@ -92,7 +91,7 @@ fn a_listing_continues_from_any_of_its_cookies() {
 }
 
 #[test]
-fn a_listing_that_begins_in_the_middle_misses_nothing() {
+fn a_listing_that_begins_in_the_middle_misses_no_name() {
     let dir = TestDir::new();
     let mount = mount_many(&dir);
     let (one, other) = (mount.join("many"), mount.join("MANY"));
@@ -107,7 +106,7 @@ fn a_listing_that_begins_in_the_middle_misses_nothing() {
 }
 
 #[test]
-fn listing_a_file_is_refused_and_so_is_reading_a_folder() {
+fn listing_a_file_and_reading_a_folder_are_refused() {
     let dir = TestDir::new();
     let mount = mount_many(&dir);
     let file = fs::read_dir(mount.join("many/below/deep.txt")).unwrap_err();

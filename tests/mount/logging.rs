@@ -16,7 +16,7 @@ fn bad_files(count: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_log_that_nobody_reads_stops_no_reader_and_not_the_end_of_the_mount() {
+fn a_blocked_log_blocks_neither_reads_nor_the_unmount() {
     let dir = TestDir::new();
     dir.archive("bad.bsa", &bad_files(3000));
     let mut command = dir.bsafs(["mount", "-f", "bad.bsa", "mnt"]);
@@ -30,14 +30,14 @@ fn a_log_that_nobody_reads_stops_no_reader_and_not_the_end_of_the_mount() {
         assert_eq!(mount.read_error(format!("f/{n}.nif")), Some(5));
     }
     mount.umount(&dir);
-    until("the daemon ends", || daemon.try_wait().unwrap().is_some());
+    until("the daemon to end", || daemon.try_wait().unwrap().is_some());
     let mut log = String::new();
     daemon.stderr.take().unwrap().read_to_string(&mut log).unwrap();
     assert!(log.starts_with("bsafs: ") && log.contains("f/0.nif: not a zlib stream"), "{log:.300}");
 }
 
 #[test]
-fn the_lines_before_the_end_are_in_the_log_file() {
+fn the_log_file_contains_all_lines_after_the_daemon_ended() {
     let dir = TestDir::new();
     dir.archive("bad.bsa", &bad_files(50));
     fs::File::create(dir.path("log")).unwrap().write_all(b"mine\n").unwrap();

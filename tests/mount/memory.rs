@@ -12,9 +12,9 @@ use crate::support::{Ba2, Tes3, Tes4, Tes4File, pack};
 
 /// Maximum memory that opening an archive takes, in bytes for each byte of the archive. The bound
 /// is that of `bsafs::tree`.
-const BYTES_A_BYTE: u64 = 24;
+const MEMORY_PER_ARCHIVE_BYTE: u64 = 24;
 /// Memory that opening an archive may take in addition, in bytes.
-const BYTES_BESIDES: u64 = 4 << 20;
+const MEMORY_EXTRA: u64 = 4 << 20;
 
 /// Peak memory of a mount's daemon in bytes, including mapped files.
 fn peak(mount: &Mounted) -> u64 {
@@ -27,8 +27,7 @@ fn memory(mount: &Mounted, key: &str) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 
-/// An archive of `files` files that unpack to `mebibytes` MiB each. Packed they take a thousandth
-/// of that.
+/// An archive of `files` files that unpack to `mebibytes` MiB each. Packed they take a thousandth of that.
 fn bombs(files: u32, mebibytes: u32) -> Vec<u8> {
     let stream = pack::zlib_zeros(mebibytes);
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
@@ -44,7 +43,7 @@ fn deep(number: u32) -> String {
 }
 
 #[test]
-fn no_archive_takes_memory_out_of_proportion_to_its_length() {
+fn memory_use_is_proportional_to_the_length_of_the_archive() {
     let one_folder = |folder: &[u8], file: &[u8]| {
         (0..60_000).fold(Tes4::new(104).unsorted(), |archive, _| archive.file(folder, file, b"")).build()
     };
@@ -76,14 +75,17 @@ fn no_archive_takes_memory_out_of_proportion_to_its_length() {
         dir.archive(name, bytes);
         let taken = peak(&dir.mount([*name])).saturating_sub(small);
         let len = bytes.len() as u64;
-        let bound = BYTES_A_BYTE * len + BYTES_BESIDES;
-        println!("{name}: {taken} bytes for {len}, {:.1} for one", taken as f64 / len as f64);
+        let bound = MEMORY_PER_ARCHIVE_BYTE * len + MEMORY_EXTRA;
+        println!(
+            "{name}: {taken} bytes of memory for {len} bytes, {:.1} per byte",
+            taken as f64 / len as f64
+        );
         assert!(taken <= bound, "{name}: {taken} bytes of memory for {len}; at most {bound}");
     }
 }
 
 #[test]
-fn eight_bombs_at_once_take_little_more_than_one_and_an_idle_daemon_gives_all_back() {
+fn parallel_reads_of_bombs_use_limited_memory_that_is_freed_later() {
     let dir = TestDir::new();
     dir.archive("bombs.bsa", &bombs(8, 1024));
     let mount = dir.mount(["bombs.bsa"]);
@@ -98,18 +100,18 @@ fn eight_bombs_at_once_take_little_more_than_one_and_an_idle_daemon_gives_all_ba
         }
     });
     let peak = peak(&mount);
-    println!("{} MiB at most", peak >> 20);
+    println!("peak memory: {} MiB", peak >> 20);
     assert!(peak < 1400 << 20, "{peak} bytes");
-    until("the memory is given back", || memory(&mount, "VmRSS:") < 100 << 20);
+    until("the memory to be freed", || memory(&mount, "VmRSS:") < 100 << 20);
 }
 
 #[test]
-fn verify_and_extract_of_bombs_stay_within_the_bound() {
+fn verify_and_extract_of_bombs_stay_within_the_memory_limit() {
     let dir = TestDir::new();
     dir.archive("bombs.bsa", &bombs(2, 600));
     for command in ["verify bombs.bsa", "extract bombs.bsa -C out"] {
         // The limit is in KiB. Two files at once would not fit.
         let limited = format!("ulimit -v 1200000 && exec '{}' {command}", env!("CARGO_BIN_EXE_bsafs"));
-        run(Command::new("sh").args(["-c", &limited]).current_dir(dir.path(""))).sound();
+        run(Command::new("sh").args(["-c", &limited]).current_dir(dir.path(""))).success();
     }
 }

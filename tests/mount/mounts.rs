@@ -17,14 +17,14 @@ use crate::support::Tes3;
 
 /// The line of one mount in the output of `bsafs mounts --json`.
 fn line(dir: &TestDir, mountpoint: &Path) -> Value {
-    let out = dir.run(["mounts", "--json"]).sound();
+    let out = dir.run(["mounts", "--json"]).success();
     let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut ours = lines.filter(|line| line["mountpoint"].as_str() == mountpoint.to_str());
     ours.next().unwrap_or_else(|| panic!("{} is not among\n{out}", mountpoint.display()))
 }
 
 #[test]
-fn a_mount_is_listed_with_its_sources_and_since_when() {
+fn a_mount_is_listed_with_its_sources_and_its_start_time() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.archive("b %.bsa", &Tes3::new().file("b.txt", b"b").build());
@@ -37,19 +37,19 @@ fn a_mount_is_listed_with_its_sources_and_since_when() {
     assert_eq!(line["uid"].as_u64(), Some(rustix::process::getuid().as_raw().into()));
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     assert!((now - 120..=now).contains(&line["since"].as_u64().unwrap()), "{line}");
-    let text = dir.run(["mounts"]).sound();
+    let text = dir.run(["mounts"]).success();
     let shown = format!(
         "{}\n  sources    {}\n  holds      6 files in 2 archives\n",
         mount.path.display(),
         sources.join(", ")
     );
     assert!(text.contains(&shown), "{text}");
-    let status = dir.run(["status", "mnt"]).sound();
+    let status = dir.run(["status", "mnt"]).success();
     assert!(status.contains(&format!("sources    {}\n", sources.join(", "))), "{status}");
 }
 
 #[test]
-fn more_sources_than_a_link_holds_are_all_told() {
+fn mounts_lists_more_sources_than_fit_into_a_link() {
     let dir = TestDir::new();
     let names: Vec<String> = (0..100).map(|n| format!("{n:03} {}.bsa", "x".repeat(60))).collect();
     for name in &names {
@@ -62,7 +62,7 @@ fn more_sources_than_a_link_holds_are_all_told() {
 }
 
 #[test]
-fn the_processes_that_hold_a_mount_are_named_with_what_they_hold() {
+fn the_processes_that_use_a_mount_are_listed_with_their_uses() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
@@ -72,7 +72,7 @@ fn the_processes_that_hold_a_mount_are_named_with_what_they_hold() {
     let mut holder = command.spawn().unwrap();
     std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut [0; 5]).unwrap();
     let found = line(&dir, &mount.path);
-    let text = dir.run(["mounts"]).sound();
+    let text = dir.run(["mounts"]).success();
     let pid = holder.id();
     drop(holder.stdin.take());
     finish(holder);
@@ -91,20 +91,20 @@ fn the_processes_that_hold_a_mount_are_named_with_what_they_hold() {
 }
 
 #[test]
-fn a_dead_mount_and_one_that_does_not_answer_are_listed_in_a_bounded_time() {
+fn dead_and_hanging_mounts_are_listed_in_limited_time() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
-    dir.run(["mount", "a.bsa", "dead"]).sound();
+    dir.run(["mount", "a.bsa", "dead"]).success();
     let dead = crate::mounted::Mounted::at(&dir.path("dead"), String::new());
     signal(dead.pid, Signal::KILL);
     dead.wait_for_end();
     stop(mount.pid);
     let began = Instant::now();
     let states = [&mount.path, &dead.path].map(|path| line(&dir, path)["state"].clone());
-    let text = dir.run(["mounts"]).sound();
+    let text = dir.run(["mounts"]).success();
     let took = began.elapsed();
-    until("the mount of a stopped daemon is ended", || {
+    until("the mount of a stopped daemon to end", || {
         // Tests that run at the same time also ask this daemon, and keep its mount busy meanwhile.
         let finished = dir.run(["umount", "mnt"]);
         assert!(finished.code == 0 || finished.err.contains("busy"), "{finished:?}");
@@ -113,40 +113,40 @@ fn a_dead_mount_and_one_that_does_not_answer_are_listed_in_a_bounded_time() {
     signal(mount.pid, Signal::CONT);
     assert_eq!(states, ["hangs", "dead"]);
     assert!(took < Duration::from_secs(40), "{took:?}");
-    let advice = format!("its daemon has ended: bsafs umount {}\n", dead.path.display());
+    let advice = format!("the daemon has ended: bsafs umount {}\n", dead.path.display());
     assert!(text.contains(&advice) && text.contains("does not answer within 3 s"), "{text}");
     assert_eq!(dir.run(["status", "dead"]).code, 69);
-    assert_eq!(dir.run(["umount", "dead"]).sound(), "");
+    assert_eq!(dir.run(["umount", "dead"]).success(), "");
     mount.wait_for_end();
     assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("dead").exists());
 }
 
 #[test]
-fn umount_of_an_archive_ends_its_only_mount_and_of_several_names_them() {
+fn umount_of_an_archive_needs_it_to_be_mounted_only_once() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.archive("b.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
-    dir.run(["mount", "a.bsa", "b.bsa", "two"]).sound();
+    dir.run(["mount", "a.bsa", "b.bsa", "two"]).success();
     let refused = dir.run(["umount", "a.bsa"]);
     assert_eq!(refused.code, 2);
     let paths = format!("\n  {}\n  {}\n", dir.path("mnt").display(), dir.path("two").display());
     assert!(refused.err.ends_with(&paths), "{refused:?}");
-    assert_eq!(dir.run(["umount", "b.bsa"]).sound(), "");
+    assert_eq!(dir.run(["umount", "b.bsa"]).success(), "");
     assert_eq!(mounts_below(&dir.path("")), vec![mount.path.clone()]);
-    assert_eq!(dir.run(["umount", "a.bsa"]).sound(), "");
+    assert_eq!(dir.run(["umount", "a.bsa"]).success(), "");
     assert!(!is_alive(mount.pid));
     let none = dir.run(["umount", "a.bsa"]);
     assert_eq!((none.code, none.err.contains("`bsafs mounts` lists ")), (66, true), "{none:?}");
 }
 
 #[test]
-fn umount_all_goes_on_past_a_busy_mount_and_fails() {
+fn umount_all_continues_after_a_busy_mount_and_fails() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     fs::create_dir(dir.path("x")).unwrap();
     for name in ["x/one", "x/two", "x/three", "beside"] {
-        dir.run(["mount", "a.bsa", name]).sound();
+        dir.run(["mount", "a.bsa", name]).success();
     }
     let open = File::open(dir.path("x/two/readme.txt")).unwrap();
     let finished = dir.run(["umount", "--all", "--below", "x"]);
@@ -154,13 +154,13 @@ fn umount_all_goes_on_past_a_busy_mount_and_fails() {
     assert!(finished.err.contains("x/two: ") && finished.err.lines().count() == 1, "{finished:?}");
     assert_eq!(mounts_below(&dir.path("")), [dir.path("beside"), dir.path("x/two")]);
     drop(open);
-    until("nothing is mounted there", || dir.run(["umount", "-a", "--below", "x"]).code == 0);
+    until("umount --all to succeed", || dir.run(["umount", "-a", "--below", "x"]).code == 0);
     assert_eq!(mounts_below(&dir.path("")), [dir.path("beside")]);
     assert_eq!(dir.run(["umount", "--all", "mnt"]).code, 2);
 }
 
 #[test]
-fn umount_all_ends_every_mount_of_a_namespace() {
+fn umount_all_ends_every_mount_in_a_namespace() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -168,7 +168,8 @@ fn umount_all_ends_every_mount_of_a_namespace() {
     dir.archive("a.bsa", &world());
     let program = env!("CARGO_BIN_EXE_bsafs");
     let script = format!(
-        "{DROP_OTHER_MOUNTS}; mkdir two; '{program}' -q mount a.bsa one; '{program}' -q mount a.bsa two; mount --bind two/textures /mnt; \
+        "{DROP_OTHER_MOUNTS}; mkdir two; '{program}' -q mount a.bsa one; \
+         '{program}' -q mount a.bsa two; mount --bind two/textures /mnt; \
          '{program}' mounts | grep -c holds; '{program}' umount --all && '{program}' mounts; ls"
     );
     let mut shell = Command::new("unshare");
@@ -177,7 +178,7 @@ fn umount_all_ends_every_mount_of_a_namespace() {
 }
 
 #[test]
-fn another_users_mount_is_listed_and_only_root_and_he_end_it() {
+fn the_mount_of_another_user_is_listed_and_only_they_and_root_end_it() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -185,13 +186,13 @@ fn another_users_mount_is_listed_and_only_root_and_he_end_it() {
     dir.archive("a.bsa", &world());
     dir.give_to_user();
     let mount = dir.mount(["a.bsa"]);
-    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "theirs"])).sound();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "theirs"])).success();
     // Root asks the daemon as the user, because only that user may access the mount.
     assert_eq!(line(&dir, &dir.path("theirs"))["state"], "alive");
-    let out = run(&mut dir.bsafs_as_user(["mounts"])).sound();
+    let out = run(&mut dir.bsafs_as_user(["mounts"])).success();
     assert!(
         out.contains(&format!(
-            "{}\n  sources    {}\n  of user    0, who alone",
+            "{}\n  sources    {}\n  owner      user 0; for more, run as",
             mount.path.display(),
             dir.path("a.bsa").display()
         )),
@@ -201,23 +202,23 @@ fn another_users_mount_is_listed_and_only_root_and_he_end_it() {
     assert!(refused.code == 73 && mount.is_mounted(), "{refused:?}");
     let here = dir.path("");
     let all = ["umount", "--all", "--below", here.to_str().unwrap()];
-    assert_eq!(run(&mut dir.bsafs_as_user(all)).sound(), "");
+    assert_eq!(run(&mut dir.bsafs_as_user(all)).success(), "");
     assert_eq!(mounts_below(&here), vec![mount.path.clone()]);
-    assert_eq!(dir.run(all).sound(), "");
+    assert_eq!(dir.run(all).success(), "");
     mount.wait_for_end();
 }
 
 #[test]
-fn who_makes_a_mount_hang_reads_nothing_of_roots_through_the_process_that_asks_it() {
+fn the_process_that_queries_a_users_mount_reveals_nothing_of_root() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
-    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "theirs"])).sound();
-    let told = line(&dir, &dir.path("theirs"));
-    let daemon = i32::try_from(told["pid"].as_i64().unwrap()).unwrap();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "theirs"])).success();
+    let status = line(&dir, &dir.path("theirs"));
+    let daemon = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
     stop(daemon);
     let path = dir.path("theirs");
     let asks = |pid: &str| {
@@ -229,7 +230,7 @@ fn who_makes_a_mount_hang_reads_nothing_of_roots_through_the_process_that_asks_i
     };
     let mut listing = dir.bsafs(["mounts"]).env("SECRET", "of root").stdout(Stdio::null()).spawn().unwrap();
     let mut asking = None;
-    until("the daemon is asked", || {
+    until("the daemon to be queried", || {
         let pids = fs::read_dir("/proc").unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
         asking = pids.into_iter().find(|pid| asks(pid));
         asking.is_some()
@@ -243,5 +244,5 @@ fn who_makes_a_mount_hang_reads_nothing_of_roots_through_the_process_that_asks_i
         !seen.contains("SECRET") && read.out.is_empty() && read.err.contains("denied"),
         "{seen}: {read:?}"
     );
-    until("it is unmounted", || run(&mut dir.bsafs_as_user(["umount", "theirs"])).code == 0);
+    until("the unmount to succeed", || run(&mut dir.bsafs_as_user(["umount", "theirs"])).code == 0);
 }

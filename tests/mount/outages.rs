@@ -14,9 +14,8 @@ use crate::support::content::noise;
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
 
 const EIO: Option<i32> = Some(Errno::IO.raw_os_error());
-/// Number of files in an archive. It exceeds the workers of any machine and the threads of a
-/// device. It also exceeds 64, which was once the number of READs that the kernel could have in
-/// flight.
+/// Number of files in an archive. It exceeds the workers of any machine and the threads of a device. It also
+/// exceeds 64, which was once the number of READs that the kernel could have in flight.
 const FILES: usize = 80;
 
 fn content(nth: usize) -> Vec<u8> {
@@ -38,7 +37,7 @@ fn mount(dir: &TestDir) -> (Disk, Mounted) {
         dir.mount([Path::new("disk/a.bsa"), "other.bsa".as_ref(), "--log-file".as_ref(), "log".as_ref()]);
     // The daemon checks new sources once more after it begins to watch them. The reload does that
     // now, because the check must not happen amid an outage.
-    dir.run(["reload", "mnt"]).sound();
+    dir.run(["reload", "mnt"]).success();
     (disk, mount)
 }
 
@@ -60,18 +59,18 @@ fn listed(mount: &Mounted) -> Vec<Option<u64>> {
 
 fn assert_whole(mount: &Mounted) {
     // On a busy machine, one second is not always enough to learn a size.
-    until("all sizes are learnt", || listed(mount) == [Some(100_000); FILES]);
+    until("all sizes to be known", || listed(mount) == [Some(100_000); FILES]);
     for nth in 0..FILES {
         assert!(mount.read(format!("f/{nth}.bin")) == content(nth), "{nth}");
     }
 }
 
 #[test]
-fn after_an_outage_during_a_listing_every_file_is_whole_and_it_was_logged_once() {
+fn an_outage_is_logged_once_and_afterwards_every_file_is_readable() {
     let dir = TestDir::new();
     let (disk, mount) = mount(&dir);
     disk.set(Mode::Fails);
-    assert_eq!(listed(&mount), [None; FILES], "a size that was not learnt is told");
+    assert_eq!(listed(&mount), [None; FILES], "a size was reported before it was known");
     for nth in 0..FILES {
         assert_eq!(mount.read_error(format!("f/{nth}.bin")), EIO, "{nth}");
         // Another spelling makes the kernel send a LOOKUP.
@@ -88,12 +87,12 @@ fn after_an_outage_during_a_listing_every_file_is_whole_and_it_was_logged_once()
     assert_whole(&mount);
     let after = status(&mount.path)["requests"].clone();
     for operation in ["lookup", "getattr", "readdirplus", "read"] {
-        assert_eq!(before[operation], after[operation], "{operation}: what is known is cached again");
+        assert_eq!(before[operation], after[operation], "{operation}: a request was sent for cached data");
     }
 }
 
 #[test]
-fn a_reload_in_an_outage_takes_nothing_away_and_the_next_one_finds_the_disk_again() {
+fn a_reload_during_an_outage_removes_no_files() {
     let dir = TestDir::new();
     let (disk, mount) = mount(&dir);
     assert_whole(&mount);
@@ -107,24 +106,23 @@ fn a_reload_in_an_outage_takes_nothing_away_and_the_next_one_finds_the_disk_agai
     }
     let log = logged(&dir, 1);
     let kept: Vec<&str> =
-        log.lines().filter(|line| line.contains("what was mounted before is served")).collect();
-    assert!(kept.len() == 1 && kept[0].contains("disk/a.bsa: it cannot be read at offset 0"), "{log}");
-    assert_eq!(listed(&mount), [Some(100_000); FILES], "what was learnt is known");
+        log.lines().filter(|line| line.contains("the previous contents stay mounted")).collect();
+    assert!(kept.len() == 1 && kept[0].contains("disk/a.bsa: cannot read at offset 0"), "{log}");
+    assert_eq!(listed(&mount), [Some(100_000); FILES], "a known size was lost");
     disk.set(Mode::Works);
     assert_whole(&mount);
-    dir.run(["reload", "mnt"]).sound();
+    dir.run(["reload", "mnt"]).success();
     assert_eq!(status(&mount.path)["last_reload"]["is_failed"], false);
     assert_whole(&mount);
 }
 
 #[test]
-fn a_disk_that_hangs_hangs_no_listing_and_no_lookup() {
+fn a_hanging_disk_blocks_no_listing_and_no_lookup() {
     let dir = TestDir::new();
     let (disk, mount) = mount(&dir);
     disk.set(Mode::Hangs);
-    // Waiting for one size after another would take a second each. Waiting for the reads would
-    // never end.
-    assert_eq!(listed(&mount), [None; FILES], "a size that was not learnt is told");
+    // Waiting for one size after another would take a second each. Waiting for the reads would never end.
+    assert_eq!(listed(&mount), [None; FILES], "a size was reported before it was known");
     for nth in 0..FILES {
         let error = fs::metadata(mount.join(format!("F/{nth}.BIN"))).unwrap_err();
         assert_eq!(error.raw_os_error(), EIO, "{nth}");
@@ -139,23 +137,23 @@ fn reader(mount: &Mounted, path: String) -> Child {
 }
 
 #[test]
-fn reads_of_a_disk_that_hangs_leave_other_archives_listings_and_the_end_of_the_mount() {
+fn hanging_reads_block_neither_other_archives_nor_the_unmount() {
     let dir = TestDir::new();
     let (disk, mount) = mount(&dir);
     assert_eq!(listed(&mount).len(), FILES);
     disk.set(Mode::Hangs);
     let mut readers: Vec<_> = (0..FILES).map(|nth| reader(&mount, format!("f/{nth}.bin"))).collect();
     // A program asks for the status, because a test can give up on a program that hangs.
-    until("all reads are sent", || {
+    until("all reads to be sent", || {
         let status: serde_json::Value =
-            serde_json::from_str(&dir.run(["status", "--json", "mnt"]).sound()).unwrap();
+            serde_json::from_str(&dir.run(["status", "--json", "mnt"]).success()).unwrap();
         status["requests"]["read"].as_u64().unwrap() >= FILES as u64
     });
     fs::write(dir.path("expected"), content(99)).unwrap();
     for name in ["mnt/other/file.bin", "mnt/Other/FILE.BIN"] {
-        run(Command::new("cmp").arg(dir.path(name)).arg(dir.path("expected"))).sound();
+        run(Command::new("cmp").arg(dir.path(name)).arg(dir.path("expected"))).success();
     }
-    run(Command::new("ls").arg("-lR").arg(&mount.path)).sound();
+    run(Command::new("ls").arg("-lR").arg(&mount.path)).success();
     assert!(readers.iter_mut().all(|reader| reader.try_wait().unwrap().is_none()), "a read did not hang");
 
     signal(mount.pid, Signal::TERM);
@@ -169,7 +167,7 @@ fn reads_of_a_disk_that_hangs_leave_other_archives_listings_and_the_end_of_the_m
 }
 
 #[test]
-fn a_disk_that_fails_under_the_tables_is_an_error_that_names_archive_offset_and_reason() {
+fn the_error_of_a_failing_disk_names_archive_offset_and_reason() {
     let dir = TestDir::new();
     // The tables take many pages. The last 4,000 bytes are the data of the files.
     let files = (0..4_000).map(|nth| format!("{nth:050}.txt"));
@@ -182,9 +180,8 @@ fn a_disk_that_fails_under_the_tables_is_an_error_that_names_archive_offset_and_
             [&["mount", "disk/a.bsa", "mnt"][..], &["info", "disk/a.bsa"], &["verify", "disk/a.bsa"]]
         {
             let finished = dir.run(command);
-            let expected = format!(
-                "bsafs: disk/a.bsa: it cannot be read at offset {from}: Input/output error (os error 5)\n"
-            );
+            let expected =
+                format!("bsafs: disk/a.bsa: cannot read at offset {from}: Input/output error (os error 5)\n");
             assert_eq!((finished.code, finished.err), (66, expected), "{command:?}");
         }
         assert!(!dir.path("mnt").exists());
@@ -195,14 +192,14 @@ fn a_disk_that_fails_under_the_tables_is_an_error_that_names_archive_offset_and_
 }
 
 #[test]
-fn loose_files_on_a_disk_that_fails_or_hangs_concern_nobody_else_and_are_whole_afterwards() {
+fn loose_files_on_a_failing_disk_do_not_block_other_sources() {
     let dir = TestDir::new();
     let names: Vec<String> = (0..FILES).map(|nth| format!("{nth}.bin")).collect();
     let files = names.iter().enumerate().map(|(nth, name)| (name.as_str(), content(nth)));
     let disk = Disk::mount(&dir.path("disk"), files.collect());
     dir.archive("other.bsa", &Tes4::new(104).file("other", "file.bin", content(99)).build());
     let mount = dir.mount(["disk", "other.bsa", "--log-file", "log"]);
-    dir.run(["reload", "mnt"]).sound();
+    dir.run(["reload", "mnt"]).success();
     assert_eq!(fs::metadata(mount.join("7.BIN")).unwrap().len(), 100_000);
     disk.set(Mode::Fails);
     for name in &names {

@@ -30,14 +30,14 @@ fn prepared() -> TestDir {
 }
 
 #[test]
-fn what_is_written_changed_and_deleted_goes_to_the_folder() {
+fn new_changed_and_deleted_files_go_to_the_edit_folder() {
     let dir = prepared();
     let before = names(&dir.path(""));
     let mount = dir.mount(["--edit", "mod", "a.bsa"]);
     assert!(
-        mount.said.contains(&format!("changes go to {}; writable at ", dir.path("mod").display())),
+        mount.report.contains(&format!("writable (changes go to {}) at ", dir.path("mod").display())),
         "{}",
-        mount.said
+        mount.report
     );
     for (path, content) in world_files() {
         assert_eq!(mount.read(path), content, "{path}");
@@ -51,10 +51,10 @@ fn what_is_written_changed_and_deleted_goes_to_the_folder() {
     assert_eq!(fs::read(dir.path("mod/New/Folder/file.txt")).unwrap(), b"new");
     assert_eq!(fs::read(dir.path("mod").join(changed)).unwrap(), [content, &b" and more"[..]].concat());
     assert!(!mount.join(deleted).exists());
-    assert!(dir.run(["status", "mnt"]).sound().contains("5 files"));
+    assert!(dir.run(["status", "mnt"]).success().contains("5 files"));
     let unchanged = world_files()[4].0;
     let which = |path: &str| dir.run(["which".to_owned(), format!("mnt/{path}")]);
-    assert!(which(unchanged).sound().contains("a.bsa"));
+    assert!(which(unchanged).success().contains("a.bsa"));
     for path in ["New/Folder/file.txt", changed] {
         let written = which(path);
         assert!(written.code == 1 && written.err.contains("mod/"), "{written:?}");
@@ -64,7 +64,7 @@ fn what_is_written_changed_and_deleted_goes_to_the_folder() {
     let pid = mount.pid;
     mount.umount(&dir);
     assert!(!is_alive(pid));
-    assert_eq!(names(&dir.path("")), before, "nothing else is left");
+    assert_eq!(names(&dir.path("")), before, "other files were left behind");
     // The next mount shows the changes again.
     let mount = dir.mount(["--edit=mod", "a.bsa"]);
     assert_eq!(mount.read("New/Folder/file.txt"), b"new");
@@ -72,7 +72,7 @@ fn what_is_written_changed_and_deleted_goes_to_the_folder() {
 }
 
 #[test]
-fn a_program_that_runs_in_a_deployment_finds_its_files_again_in_the_overwrite_folder() {
+fn a_program_inside_the_mount_writes_to_the_edit_folder() {
     let dir = prepared();
     fs::create_dir_all(dir.path("Data/Scripts")).unwrap();
     fs::write(dir.path("Data/Game.bsa"), world()).unwrap();
@@ -84,14 +84,14 @@ fn a_program_that_runs_in_a_deployment_finds_its_files_again_in_the_overwrite_fo
     fs::write(dir.path("Data/Scripts/colour.ini"), "colour=red").unwrap();
     let mount = dir.mount(["-o", "edit=mod", "--archives=files", "Data"]);
     assert_eq!(fs::read(mount.join("Game.bsa")).unwrap(), world());
-    run(Command::new("sh").arg("tool.sh").current_dir(&mount.path)).sound();
+    run(Command::new("sh").arg("tool.sh").current_dir(&mount.path)).success();
     assert_eq!(fs::read_to_string(dir.path("mod/Scripts/colour.ini")).unwrap(), "colour=blue");
     assert_eq!(fs::read_to_string(dir.path("Data/Scripts/colour.ini")).unwrap(), "colour=red");
     assert_eq!(names(&dir.path("mod")), ["Scripts"]);
 }
 
 #[test]
-fn whichever_way_the_view_ends_both_mounts_go_with_all_that_was_made() {
+fn every_kind_of_unmount_removes_both_mounts_and_all_helper_folders() {
     let dir = prepared();
     let before = names(&dir.path(""));
     for how in ["signal", "overlay", "dead", "killed"] {
@@ -102,62 +102,63 @@ fn whichever_way_the_view_ends_both_mounts_go_with_all_that_was_made() {
             "overlay" => assert_eq!(unmount(&mount.path).code, 0),
             "dead" => {
                 signal(pid, Signal::KILL);
-                until("it has ended", || !is_alive(pid));
-                let listed = dir.run(["mounts"]).sound();
-                let advice = format!("its daemon has ended: bsafs umount {}", mount.path.display());
+                until("the daemon to end", || !is_alive(pid));
+                let listed = dir.run(["mounts"]).success();
+                let advice = format!("the daemon has ended: bsafs umount {}", mount.path.display());
                 assert!(listed.contains(&advice), "{listed}");
-                assert_eq!(dir.run(["umount", "mnt"]).sound(), "");
+                assert_eq!(dir.run(["umount", "mnt"]).success(), "");
             }
             _ => {
                 signal(pid, Signal::KILL);
-                until("it has ended", || !is_alive(pid));
-                // The user unmounts the overlay by hand. The next mount removes the dead mount
-                // beneath it.
+                until("the daemon to end", || !is_alive(pid));
+                // The user unmounts the overlay by hand. The next mount removes the dead mount beneath it.
                 unmount_lazily(&mount.path);
                 fs::create_dir_all(dir.path("mnt")).unwrap();
                 drop(dir.mount(["--edit", "mod", "a.bsa"]));
                 let _ = fs::remove_dir(dir.path("mnt"));
             }
         }
-        until("both mounts are gone", || !is_alive(pid) && mounts_below(&dir.path("")).is_empty());
-        until("nothing is left", || names(&dir.path("")) == before);
+        until("both mounts to be removed", || !is_alive(pid) && mounts_below(&dir.path("")).is_empty());
+        until("all helper folders to be removed", || names(&dir.path("")) == before);
         std::mem::forget(mount);
     }
 }
 
 #[test]
-fn an_ordinary_user_has_a_writable_view_by_fuse_overlayfs() {
+fn an_ordinary_user_gets_a_writable_mount_through_fuse_overlayfs() {
     let dir = prepared();
     dir.give_to_user();
     let before = names(&dir.path(""));
-    let said = run(&mut dir.bsafs_as_user(["mount", "--edit", "mod", "a.bsa", "mnt"]));
-    assert_eq!(said.code, 0, "{said:?}");
+    let report = run(&mut dir.bsafs_as_user(["mount", "--edit", "mod", "a.bsa", "mnt"]));
+    assert_eq!(report.code, 0, "{report:?}");
     let there = world_files()[0].0;
     let script = format!("echo new > mnt/new.txt && echo more >> 'mnt/{there}' && cat mnt/new.txt");
-    assert_eq!(run(&mut dir.as_user("sh", ["-c", &script])).sound(), "new\n");
+    assert_eq!(run(&mut dir.as_user("sh", ["-c", &script])).success(), "new\n");
     assert_eq!(fs::read(dir.path("mod/new.txt")).unwrap(), b"new\n");
     let changed = fs::read(dir.path("mod").join(there)).unwrap();
     assert_eq!(changed, [&world_files()[0].1[..], b"more\n"].concat());
     assert_eq!(run(&mut dir.bsafs_as_user(["umount", "mnt"])).code, 0);
-    until("both mounts are gone", || mounts_below(&dir.path("")).is_empty());
-    until("nothing is left", || names(&dir.path("")) == before);
+    until("both mounts to be removed", || mounts_below(&dir.path("")).is_empty());
+    until("all helper folders to be removed", || names(&dir.path("")) == before);
     // Unmounting also works after the daemon was killed.
-    run(&mut dir.bsafs_as_user(["mount", "--edit", "mod", "a.bsa", "mnt"])).sound();
-    let told = run(&mut dir.bsafs_as_user(["status", "--json", "mnt"])).sound();
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    let pid = i32::try_from(told["pid"].as_i64().unwrap()).unwrap();
+    run(&mut dir.bsafs_as_user(["mount", "--edit", "mod", "a.bsa", "mnt"])).success();
+    let status = run(&mut dir.bsafs_as_user(["status", "--json", "mnt"])).success();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
     signal(pid, Signal::KILL);
-    until("it has ended", || !is_alive(pid));
-    run(&mut dir.bsafs_as_user(["umount", "mnt"])).sound();
+    until("the daemon to end", || !is_alive(pid));
+    run(&mut dir.bsafs_as_user(["umount", "mnt"])).success();
     assert!(mounts_below(&dir.path("")).is_empty());
-    until("nothing is left", || names(&dir.path("")) == before);
+    until("all helper folders to be removed", || names(&dir.path("")) == before);
 }
 
 #[test]
-fn a_folder_for_changes_that_cannot_be_one_is_refused_and_nothing_is_mounted() {
+fn an_unusable_edit_folder_is_refused_and_nothing_is_mounted() {
     let dir = prepared();
     fs::write(dir.path("file"), "").unwrap();
-    for (folder, why) in [("none", "none"), ("file", "not a folder"), (".", "the mount would hide it")] {
+    for (folder, why) in
+        [("none", "none"), ("file", "not a folder"), (".", "the folder and the mountpoint overlap")]
+    {
         let finished = dir.run(["mount", "--edit", folder, "a.bsa", "mnt"]);
         assert!(finished.code != 0 && finished.err.contains(why), "{folder}: {finished:?}");
         assert!(mounts_below(&dir.path("")).is_empty());
@@ -169,57 +170,59 @@ fn a_folder_for_changes_that_cannot_be_one_is_refused_and_nothing_is_mounted() {
 }
 
 #[test]
-fn a_second_mount_that_writes_to_the_same_folder_is_refused_and_the_first_still_writes() {
+fn a_second_mount_with_the_same_edit_folder_is_refused() {
     let dir = prepared();
     let before = names(&dir.path(""));
-    let said = dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).sound();
-    assert!(said.contains("writable at"), "{said}");
+    let report = dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).success();
+    assert!(report.contains("writable (changes go to"), "{report}");
     let second = dir.run(["mount", "--edit", "mod", "a.bsa", "other"]);
-    assert!(second.code == 73 && second.err.contains("another mount with --edit uses it"), "{second:?}");
+    assert!(
+        second.code == 73 && second.err.contains("another mount with --edit uses this folder"),
+        "{second:?}"
+    );
     // The overlay copies `textures` up: it makes the copy in the work folder and renames it.
     fs::write(dir.path("mnt/textures/new.txt"), "new").unwrap();
     assert_eq!(fs::read_to_string(dir.path("mod/textures/new.txt")).unwrap(), "new");
-    dir.run(["umount", "mnt"]).sound();
+    dir.run(["umount", "mnt"]).success();
     assert_eq!(names(&dir.path("")), before);
     assert!(mounts_below(&dir.path("")).is_empty());
 }
 
 #[test]
-fn while_the_overlay_of_a_killed_daemon_is_there_no_other_mount_writes_to_its_folder() {
+fn the_edit_folder_of_a_killed_daemon_is_refused_until_the_unmount() {
     let dir = prepared();
     let before = names(&dir.path(""));
     let mount = dir.mount(["--edit", "mod", "a.bsa"]);
     signal(mount.pid, Signal::KILL);
-    until("it has ended", || !is_alive(mount.pid));
+    until("the daemon to end", || !is_alive(mount.pid));
     let refused = dir.run(["mount", "--edit", "mod", "a.bsa", "other"]);
     let advice = format!("bsafs umount {}", mount.path.display());
     assert!(refused.code == 73 && refused.err.contains(&advice), "{refused:?}");
-    dir.run(["umount", "mnt"]).sound();
-    dir.run(["mount", "--edit", "mod", "a.bsa", "other"]).sound();
-    // Here the user unmounts the overlay by hand. `bsafs umount` ends the mount beneath it by the
-    // same path.
+    dir.run(["umount", "mnt"]).success();
+    dir.run(["mount", "--edit", "mod", "a.bsa", "other"]).success();
+    // Here the user unmounts the overlay by hand. `bsafs umount` ends the mount beneath it by the same path.
     let pid = i32::try_from(status(&dir.path("other"))["pid"].as_i64().unwrap()).unwrap();
     signal(pid, Signal::KILL);
-    until("it has ended", || !is_alive(pid));
+    until("the daemon to end", || !is_alive(pid));
     assert_eq!(unmount(&dir.path("other")).code, 0);
-    dir.run(["umount", "other"]).sound();
+    dir.run(["umount", "other"]).success();
     assert!(mounts_below(&dir.path("")).is_empty());
     assert_eq!(names(&dir.path("")), before);
 }
 
 #[test]
-fn writable_mounts_below_a_folder_end_by_where_users_find_them() {
+fn umount_below_finds_a_writable_mount_by_its_visible_path() {
     let dir = prepared();
     fs::create_dir(dir.path("view")).unwrap();
-    dir.run(["mount", "--edit", "mod", "a.bsa", "view/mnt"]).sound();
-    let offered = dir.run(["complete", "bash", "bsafs umount view/"]).sound();
+    dir.run(["mount", "--edit", "mod", "a.bsa", "view/mnt"]).success();
+    let offered = dir.run(["complete", "bash", "bsafs umount view/"]).success();
     assert!(offered.contains("view/mnt") && !offered.contains("lower"), "{offered}");
-    dir.run(["umount", "--all", "--below", "view"]).sound();
-    until("both mounts are gone", || mounts_below(&dir.path("")).is_empty());
+    dir.run(["umount", "--all", "--below", "view"]).success();
+    until("both mounts to be removed", || mounts_below(&dir.path("")).is_empty());
 }
 
 #[test]
-fn root_writes_to_no_folder_that_another_user_can_replace() {
+fn root_refuses_an_edit_folder_that_another_user_can_replace() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -228,19 +231,19 @@ fn root_writes_to_no_folder_that_another_user_can_replace() {
     dir.give_to_user();
     let before = [before, names(&dir.path(""))].concat();
     let refused = dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]);
-    assert!(refused.code == 73 && refused.err.contains("another user may replace"), "{refused:?}");
+    assert!(refused.code == 73 && refused.err.contains("another user can replace"), "{refused:?}");
     assert!(names(&dir.path("")).iter().all(|name| before.contains(name)));
 }
 
 #[test]
-fn what_a_crash_left_in_the_work_folder_is_taken_over() {
+fn leftovers_of_a_crash_in_the_work_folder_are_removed() {
     let dir = prepared();
     let before = names(&dir.path(""));
     fs::create_dir_all(dir.path(".mod.bsafs-work/work/work")).unwrap();
     fs::write(dir.path(".mod.bsafs-work/work/work/#1"), "half copied").unwrap();
-    dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).sound();
+    dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).success();
     fs::remove_file(dir.path("mnt/readme.txt")).unwrap();
-    dir.run(["umount", "mnt"]).sound();
+    dir.run(["umount", "mnt"]).success();
     assert_eq!(names(&dir.path("")), before);
 }
 
@@ -255,37 +258,37 @@ fn a_link_in_place_of_the_work_folder_is_not_followed() {
 }
 
 #[test]
-fn the_overlay_forbids_what_the_mount_forbids() {
+fn the_overlay_has_the_mount_flags_of_the_mount() {
     let dir = prepared();
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
-    dir.run(["mount", "--edit", "mod", "-o", "noexec", "a.bsa", "mnt"]).sound();
+    dir.run(["mount", "--edit", "mod", "-o", "noexec", "a.bsa", "mnt"]).success();
     let table = mount_table("mountinfo");
     let path = dir.path("mnt");
     let is_there = |line: &&str| line.split(' ').nth(4) == path.to_str();
     let lines: Vec<&str> = table.lines().filter(is_there).collect();
     let forbids = |line: &&str| ["nosuid", "nodev", "noexec"].iter().all(|option| line.contains(option));
     assert!(lines.len() == 1 && lines.iter().all(forbids), "{lines:?}");
-    dir.run(["umount", "mnt"]).sound();
+    dir.run(["umount", "mnt"]).success();
 }
 
 #[test]
-fn a_writable_mount_is_listed_with_who_is_in_it() {
+fn a_writable_mount_is_listed_with_the_processes_in_it() {
     let dir = prepared();
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
-    dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).sound();
+    dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).success();
     assert_eq!(status(&dir.path("mnt"))["files"], 5);
     let mut holder = Command::new("cat");
     let mut holder = holder.current_dir(dir.path("mnt/textures")).stdin(Stdio::piped()).spawn().unwrap();
-    let listed = dir.run(["mounts", "--json"]).sound();
+    let listed = dir.run(["mounts", "--json"]).success();
     let line = listed.lines().find(|line| line.contains(dir.path("mnt").to_str().unwrap())).unwrap();
     let line: serde_json::Value = serde_json::from_str(line).unwrap();
     let processes = line["processes"].as_array().unwrap();
     assert!(processes.iter().any(|it| it["pid"] == holder.id()), "{line}");
     drop(holder.stdin.take());
     finish(holder);
-    dir.run(["umount", "mnt"]).sound();
+    dir.run(["umount", "mnt"]).success();
 }

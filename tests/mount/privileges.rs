@@ -27,36 +27,36 @@ fn for_nobody() -> TestDir {
 }
 
 #[test]
-fn setuid_has_another_user_read_the_archives_who_owns_the_mount_and_can_end_it() {
+fn with_setuid_the_daemon_runs_as_the_user_who_owns_the_mount() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
     let dir = for_nobody();
     let mut command = Command::new(dir.path("bsafs"));
     command.args(["a.bsa", "mnt", "-o", "rw,setuid=nobody"]).current_dir(dir.path(""));
-    run(&mut command).sound();
-    let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
+    run(&mut command).success();
+    let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).success();
     let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
     let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
-    let user = run(Command::new("id").args(["-u", "nobody"])).sound();
+    let user = run(Command::new("id").args(["-u", "nobody"])).success();
     let user = user.trim();
     assert_eq!(status_of(pid, "Uid:").split('\t').collect::<Vec<_>>(), [user; 4]);
     assert_eq!(status_of(pid, "CapEff:").trim_start_matches('0'), "");
     let copied = dir.as_user("cat", ["mnt/readme.txt"]).output().unwrap();
     assert!(copied.stdout == world_files()[4].1, "{copied:?}");
     signal(pid, Signal::TERM);
-    until("the daemon unmounts", || mounts_below(&dir.path("")).is_empty());
+    until("the daemon to unmount", || mounts_below(&dir.path("")).is_empty());
 }
 
 #[test]
-fn drop_privileges_leaves_the_daemon_no_capability_and_umount_ends_it() {
+fn with_drop_privileges_the_daemon_has_no_capabilities() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
     let dir = for_nobody();
     let mut command = Command::new(dir.path("bsafs"));
     command.args(["mount", "a.bsa", "mnt", "-o", "drop_privileges"]).current_dir(dir.path(""));
-    let mount = Mounted::at(&dir.path("mnt"), run(&mut command).sound());
+    let mount = Mounted::at(&dir.path("mnt"), run(&mut command).success());
     for key in ["CapEff:", "CapPrm:", "CapBnd:", "CapInh:"] {
         assert_eq!(status_of(mount.pid, key).trim_start_matches('0'), "", "{key}");
     }
@@ -66,7 +66,7 @@ fn drop_privileges_leaves_the_daemon_no_capability_and_umount_ends_it() {
 }
 
 #[test]
-fn what_fails_with_fewer_rights_leaves_no_dead_mount() {
+fn a_mount_that_fails_with_fewer_rights_leaves_no_dead_mount() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -75,10 +75,10 @@ fn what_fails_with_fewer_rights_leaves_no_dead_mount() {
     std::os::unix::fs::chown(dir.path("a.bsa"), Some(0), Some(0)).unwrap();
     for (options, code, what) in [
         ("setuid=nobody", 66, "a.bsa: permission denied"),
-        ("setuid=no-such-user", 2, "there is no such user"),
-        ("setuid=nobody,foreground", 2, "in the background"),
+        ("setuid=no-such-user", 2, "setuid=no-such-user: no such user"),
+        ("setuid=nobody,foreground", 2, "cannot be combined with --foreground"),
         ("setuid=nobody,nonempty,names=mnt/list", 73, "mnt/list: the mount would hide it"),
-        ("setuid=nobody,names=.", 73, "the mountpoint is in it"),
+        ("setuid=nobody,names=.", 73, "the mountpoint is in this folder"),
     ] {
         let mut command = Command::new(dir.path("bsafs"));
         let finished = run(command.args(["mount", "a.bsa", "mnt", "-o", options]).current_dir(dir.path("")));
@@ -97,11 +97,11 @@ fn mount_fuse3(dir: &TestDir, options: &str, then: &str) -> String {
         dir.path("bsafs").display(),
         dir.path("").display(),
     );
-    run(Command::new("unshare").args(["-m", "sh", "-c", &script])).sound()
+    run(Command::new("unshare").args(["-m", "sh", "-c", &script])).success()
 }
 
 #[test]
-fn a_mount_that_mount_fuse3_passes_as_a_descriptor_is_served() {
+fn a_mount_passed_by_mount_fuse3_as_a_descriptor_is_served() {
     if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
     }
@@ -116,7 +116,7 @@ fn a_mount_that_mount_fuse3_passes_as_a_descriptor_is_served() {
 }
 
 #[test]
-fn the_failure_of_a_passed_mount_says_how_to_unmount_it() {
+fn the_error_of_a_passed_mount_says_how_to_unmount_it() {
     if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
     }
@@ -129,13 +129,13 @@ fn the_failure_of_a_passed_mount_says_how_to_unmount_it() {
         dir.path("").display(),
     );
     let finished = run(Command::new("unshare").args(["-m", "sh", "-c", &script]));
-    let advice = format!("is dead: `umount {}`\n", dir.path("mnt").display());
+    let advice = format!("; to remove the dead mount, run `umount {}`\n", dir.path("mnt").display());
     assert!(finished.err.contains("unsupported archive") && finished.err.ends_with(&advice), "{finished:?}");
     assert_eq!(finished.out, "32\n");
 }
 
 #[test]
-fn which_tells_nothing_to_who_could_not_list_the_file() {
+fn which_shows_no_file_in_a_folder_that_the_user_cannot_list() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -148,16 +148,16 @@ fn which_tells_nothing_to_who_could_not_list_the_file() {
     let refused = run(&mut dir.as_user("readlink", ["-v", &link]));
     assert!(refused.code == 1 && refused.err.contains("Permission denied"), "{refused:?}");
     let which = run(&mut dir.bsafs_as_user(["which", "mnt/readme.txt"]));
-    assert_eq!(which.err, "bsafs: mnt/readme.txt: who may not list its folder may not know\n");
-    assert!(dir.run(["which", "mnt/readme.txt"]).sound().contains("a.bsa"), "root may");
+    assert_eq!(which.err, "bsafs: mnt/readme.txt: permission denied: its folder cannot be listed\n");
+    assert!(dir.run(["which", "mnt/readme.txt"]).success().contains("a.bsa"), "root must get an answer");
     mount.umount(&dir);
     let mount = dir.mount(["a.bsa", "-o", "allow_other"]);
-    assert!(run(&mut dir.as_user("readlink", [&link])).sound().contains("a.bsa"));
+    assert!(run(&mut dir.as_user("readlink", [&link])).success().contains("a.bsa"));
     drop(mount);
 }
 
 #[test]
-fn nosymfollow_is_in_the_mount_table_and_the_links_are_still_read() {
+fn with_nosymfollow_bsafs_still_reads_its_own_links() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -167,5 +167,5 @@ fn nosymfollow_is_in_the_mount_table_and_the_links_are_still_read() {
     let table = mount_table("mountinfo");
     let line = table.lines().find(|line| line.contains(mount.path.to_str().unwrap())).unwrap();
     assert!(line.contains("nosymfollow"), "{line}");
-    assert!(dir.run(["which", "mnt/readme.txt"]).sound().contains("a.bsa"));
+    assert!(dir.run(["which", "mnt/readme.txt"]).success().contains("a.bsa"));
 }

@@ -20,7 +20,7 @@ fn a_profile_mounts_its_archives_on_its_mountpoint() {
     let profile =
         "archives = ['first.bsa', 'second.bsa']\nfolder = '..'\nmountpoint = 'here'\noptions = 'xattr'\n";
     fs::write(dir.path("profiles/game.toml"), profile).unwrap();
-    let report = dir.run(["mount", "profiles/game.toml"]).sound();
+    let report = dir.run(["mount", "profiles/game.toml"]).success();
     let mount = Mounted::at(&dir.path("profiles/here"), report);
     assert_eq!(mount.read("misc/shared.txt"), b"second");
     let codec = xattr::get(mount.join("misc/shared.txt"), "user.bsafs.codec").unwrap();
@@ -46,7 +46,10 @@ fn an_invalid_profile_is_refused_with_the_reason() {
     );
     fs::write(dir.path("b.toml"), "archives = []\n").unwrap();
     let finished = run(&mut dir.bsafs(["mount", "b.toml"]));
-    assert_eq!((finished.code, finished.err.as_str()), (2, "bsafs: b.toml: it names no archives\n"));
+    assert_eq!(
+        (finished.code, finished.err.as_str()),
+        (2, "bsafs: b.toml: `archives` is empty; name at least one source\n")
+    );
     let finished = run(&mut dir.bsafs(["mount", "c.toml"]));
     assert_eq!((finished.code, finished.err.as_str()), (66, "bsafs: c.toml: no such file or folder\n"));
 }
@@ -69,20 +72,20 @@ fn a_saved_profile_mounts_the_same_from_any_folder() {
         "loose",
         "mnt",
     ];
-    let said = run_in(&dir, &arguments).sound();
+    let report = run_in(&dir, &arguments).success();
     let profile = dir.path("config/bsafs/three.toml");
     let shown = profile.display();
     assert_eq!(
-        said,
+        report,
         format!(
             "wrote {shown}\nmount it: bsafs mount {shown}\n\
              at every login: systemctl --user enable --now bsafs@three\n"
         )
     );
-    assert!(!dir.path("mnt").exists(), "nothing is mounted");
+    assert!(!dir.path("mnt").exists(), "saving a profile mounted it");
     fs::create_dir(dir.path("elsewhere")).unwrap();
     let mut command = dir.bsafs(["mount", profile.to_str().unwrap()]);
-    let report = run(command.current_dir(dir.path("elsewhere"))).sound();
+    let report = run(command.current_dir(dir.path("elsewhere"))).success();
     let mount = Mounted::at(&dir.path("mnt"), report);
     assert_eq!(mount.read("misc/shared.txt"), b"third");
     assert_eq!(mount.read("own.txt"), b"loose");
@@ -104,7 +107,7 @@ fn a_saved_profile_mounts_the_same_from_any_folder() {
 }
 
 #[test]
-fn what_could_not_be_mounted_is_not_saved() {
+fn a_profile_that_could_not_be_mounted_is_not_saved() {
     let dir = TestDir::new();
     write_three(&dir);
     for (arguments, code, what) in [
@@ -132,27 +135,27 @@ fn a_saved_profile_of_a_game_keeps_its_id() {
     fs::write(game.join("Data/Skyrim - Misc.bsa"), archive).unwrap();
     let game = game.to_str().unwrap();
     let arguments = ["mount", "--save-profile", "game", "--game-dir", game, "skyrimse", "mnt"];
-    run_in(&dir, &arguments).sound();
+    run_in(&dir, &arguments).success();
     let profile = dir.path("config/bsafs/game.toml");
     let text = fs::read_to_string(&profile).unwrap();
     assert!(text.contains("\"skyrimse\"") && text.contains("game_dir="), "{text}");
-    let report = run_in(&dir, &["mount", profile.to_str().unwrap()]).sound();
+    let report = run_in(&dir, &["mount", profile.to_str().unwrap()]).success();
     let mount = Mounted::at(&dir.path("mnt"), report);
     assert_eq!(mount.read("misc/game.txt"), b"game");
     mount.umount(&dir);
 }
 
 #[test]
-fn a_pattern_in_a_profile_mounts_its_archives_in_the_order_of_their_names() {
+fn a_pattern_in_a_profile_mounts_its_archives_sorted_by_name() {
     let dir = TestDir::new();
     write_three(&dir);
     fs::write(dir.path("all.toml"), "archives = ['third.ba2', '*.BSA']\nmountpoint = 'mnt'\n").unwrap();
-    let report = dir.run(["mount", "all.toml"]).sound();
+    let report = dir.run(["mount", "all.toml"]).success();
     let mount = Mounted::at(&dir.path("mnt"), report);
     assert_eq!(mount.read("misc/shared.txt"), b"second");
     assert_eq!(mount.read("other/third.txt"), b"3");
     mount.umount(&dir);
-    let listed = dir.run(["list", "all.toml"]).sound();
+    let listed = dir.run(["list", "all.toml"]).success();
     assert_eq!(listed.lines().filter(|path| !Path::new(path).ends_with("/")).count(), 4, "{listed}");
 
     fs::write(dir.path("none.toml"), "archives = ['first.bsa', 'Data/*.bsa', '*.ba3']\n").unwrap();

@@ -33,13 +33,13 @@ fn walk(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
         let path = format!("{prefix}{}", entry.file_name().to_str().unwrap());
         match entry.file_type().unwrap().is_dir() {
             true => walk(&entry.path(), &format!("{path}/"), found),
-            false => assert!(found.insert(path), "listed twice"),
+            false => assert!(found.insert(path), "a file was listed twice"),
         }
     }
 }
 
 #[test]
-fn every_file_of_every_kind_of_archive_is_listed_and_whole() {
+fn every_file_of_every_sample_is_listed_and_readable() {
     let dir = TestDir::new();
     let mut seen = 0;
     for sample in samples() {
@@ -93,7 +93,7 @@ fn compare_pieces(file: &File, content: &[u8], what: &str) {
 }
 
 #[test]
-fn pieces_at_every_kind_of_offset_are_the_same_with_and_without_the_page_cache() {
+fn reads_at_any_offset_are_right_with_and_without_the_page_cache() {
     for (name, path) in [
         ("v103 stored.bsa", "meshes/architecture/towers/tower01.nif"),
         ("v104 zlib embedded.bsa", "meshes/architecture/towers/tower01.nif"),
@@ -140,7 +140,7 @@ fn read_in_parallel(mount: &Mounted, sample: &Sample, stride: usize) {
 }
 
 #[test]
-fn eight_parallel_readers_of_the_same_and_of_different_files_read_the_right_bytes() {
+fn eight_parallel_readers_read_the_right_bytes() {
     for name in ["v104 zlib.bsa", "v105 lz4 embedded.bsa", "dx10 v7.ba2"] {
         let sample = sample(name);
         for stride in [0, 1] {
@@ -154,7 +154,7 @@ fn eight_parallel_readers_of_the_same_and_of_different_files_read_the_right_byte
 }
 
 #[test]
-fn pieces_of_one_packed_file_that_are_read_in_parallel_are_right() {
+fn parallel_reads_of_one_packed_file_are_right() {
     let (sample, _dir, mount) = mount("v104 zlib.bsa");
     let (path, content) = &sample.files[0];
     thread::scope(|scope| {
@@ -174,7 +174,7 @@ fn pieces_of_one_packed_file_that_are_read_in_parallel_are_right() {
 }
 
 #[test]
-fn small_files_opened_one_after_another_are_right_and_decoded_once() {
+fn small_files_read_in_sequence_are_decoded_once() {
     let content = |file: u64| text(file, 500 + 97 * file as usize);
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
     let archive =
@@ -198,7 +198,7 @@ fn look_up_absent_names(mount: &Mounted, count: u32) {
 }
 
 #[test]
-fn reads_are_right_beside_a_program_that_sends_lookups_without_a_pause() {
+fn reads_are_right_during_constant_lookups() {
     let (sample, _dir, mount) = mount("dx10 v1.ba2");
     thread::scope(|scope| {
         let lookups = scope.spawn(|| look_up_absent_names(&mount, 20_000));
@@ -212,7 +212,7 @@ fn reads_are_right_beside_a_program_that_sends_lookups_without_a_pause() {
 }
 
 #[test]
-fn the_daemon_sleeps_when_no_requests_come() {
+fn the_daemon_sleeps_if_there_are_no_requests() {
     let (_sample, _dir, mount) = mount("dx10 v1.ba2");
     look_up_absent_names(&mount, 2_000);
     // CPU ticks and voluntary context switches of each thread of the daemon. A thread that polls
@@ -228,7 +228,7 @@ fn the_daemon_sleeps_when_no_requests_come() {
         threads.map(|thread| of_thread(&thread.unwrap().path())).collect()
     };
     // The sleep sets the length of the measurement. The order of events does not depend on it.
-    until("the daemon sleeps", || {
+    until("the daemon to sleep", || {
         let before = spent();
         thread::sleep(Duration::from_millis(50));
         spent() == before

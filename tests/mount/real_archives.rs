@@ -37,7 +37,7 @@ fn manifest(text: &str) -> BTreeMap<&str, Vec<Row<'_>>> {
 }
 
 #[test]
-fn every_file_that_other_readers_agree_on_is_the_same_through_a_mount() {
+fn every_file_of_real_archives_matches_the_manifest() {
     if !folder().is_dir() {
         // Not `eprintln!`, because the test harness shows its output only if the test fails. One
         // write, because other tests print at the same time.

@@ -41,7 +41,7 @@ const OPERATIONS: [(&str, Operation); 18] = [
 ];
 
 #[test]
-fn nothing_can_be_written() {
+fn every_operation_that_writes_is_refused() {
     for options in ["ro", "rw,xattr"] {
         let dir = TestDir::new();
         dir.archive("a.bsa", &world());

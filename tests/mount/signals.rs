@@ -1,5 +1,4 @@
-//! Tests of signals that end a mount. The first unmounts as soon as no file is open, a second at
-//! once.
+//! Tests of signals that end a mount. The first unmounts as soon as no file is open, a second at once.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -11,7 +10,7 @@ use super::{world, world_files};
 use crate::mounted::{Mounted, TestDir, is_alive, is_root, mounts_below, run, signal, until};
 
 #[test]
-fn sigterm_sigint_and_sighup_unmount_and_remove_the_mountpoint_that_we_made() {
+fn sigterm_sigint_and_sighup_unmount_and_remove_a_new_mountpoint() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     for which in [Signal::TERM, Signal::INT, Signal::HUP] {
@@ -38,12 +37,12 @@ fn a_signal_unmounts_when_the_last_file_is_closed() {
 }
 
 #[test]
-fn a_second_signal_unmounts_at_once_and_an_open_file_is_still_read() {
+fn after_a_second_signal_an_open_file_is_still_readable() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let (mount, file) = signalled_while_busy(&dir);
     signal(mount.pid, Signal::TERM);
-    until("the mount is gone", || !mount.is_mounted());
+    until("the mount to be removed", || !mount.is_mounted());
     assert!(is_alive(mount.pid));
     let content = &world_files()[3].1;
     let mut buffer = vec![0; content.len()];
@@ -62,11 +61,13 @@ fn a_signal_unmounts_a_mount_that_was_covered_or_moved() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let covered = dir.mount(["a.bsa", "--log-file", "log"]);
-    run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&covered.path)).sound();
+    run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&covered.path)).success();
     signal(covered.pid, Signal::TERM);
-    until("the log names what is in the way", || log(&dir).contains("Another mount covers it"));
+    until("the log to mention the covering mount", || {
+        log(&dir).contains("unmounting when the mount that covers it is gone")
+    });
     assert_eq!(mounts_below(&dir.path("")).len(), 2);
-    run(Command::new("umount").arg(&covered.path)).sound();
+    run(Command::new("umount").arg(&covered.path)).success();
     covered.wait_for_end();
     assert!(mounts_below(&dir.path("")).is_empty());
 
@@ -86,8 +87,8 @@ fn signalled_while_busy(dir: &TestDir) -> (Mounted, File) {
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);
     let file = File::open(mount.join("meshes/tower.nif")).unwrap();
     signal(mount.pid, Signal::TERM);
-    let words = ["unmounting when it is free", "A second signal unmounts at once"];
-    until("the log reports that the mount is busy", || words.iter().all(|it| log(dir).contains(it)));
+    let words = ["unmounting when it is not in use", "a second signal unmounts at once"];
+    until("the log to report that the mount is busy", || words.iter().all(|it| log(dir).contains(it)));
     (mount, file)
 }
 

@@ -8,7 +8,7 @@ use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
 
 /// Number of mips that have a chunk of their own. By default Archive2 makes four chunks: mips of
 /// 512 pixels or more get one each, and the last chunk has all others.
-const OF_THEIR_OWN: usize = 3;
+const MIPS_WITH_OWN_CHUNK: usize = 3;
 /// Number of bytes read from a file to get its header.
 const HEADER: u64 = 256;
 
@@ -18,7 +18,7 @@ fn packed(name: &str, format: u8, side: u16) -> Ba2File {
     let content = texels(u64::from(format), mips.iter().sum());
     let mut file = Ba2File::texture(name, Texture::new(format, side, side, mips.len() as u8));
     let mut rest = &content[..];
-    for len in &mips[..OF_THEIR_OWN] {
+    for len in &mips[..MIPS_WITH_OWN_CHUNK] {
         let (mip, others) = rest.split_at(*len);
         file = file.chunk(Chunk::zlib(mip));
         rest = others;
@@ -35,7 +35,7 @@ fn decoded(mount: &Mounted) -> u64 {
 }
 
 #[test]
-fn a_thumbnail_of_a_large_texture_decodes_one_mip_and_not_the_larger_ones() {
+fn a_thumbnail_of_a_large_texture_decodes_only_one_mip() {
     let dir = TestDir::new();
     let textures = [
         ("bc1.dds", dds::BC1, 4096),
@@ -51,15 +51,15 @@ fn a_thumbnail_of_a_large_texture_decodes_one_mip_and_not_the_larger_ones() {
     let mount = dir.mount(["textures.ba2"]);
     for (name, format, side) in textures {
         let before = decoded(&mount);
-        assert_eq!(dir.run(["thumbnail", "--size", "256", &format!("mnt/{name}"), "out.png"]).sound(), "");
-        let mip = mips(format, side)[OF_THEIR_OWN] as u64;
+        assert_eq!(dir.run(["thumbnail", "--size", "256", &format!("mnt/{name}"), "out.png"]).success(), "");
+        let mip = mips(format, side)[MIPS_WITH_OWN_CHUNK] as u64;
         let decoded = decoded(&mount) - before;
         assert!(decoded <= mip + HEADER, "{name}: {decoded} bytes for a mip of {mip}");
         let from_mount = fs::read(dir.path("out.png")).unwrap();
-        assert_eq!(from_mount[16..24], [0, 0, 1, 0, 0, 0, 1, 0], "{name}: its sides");
+        assert_eq!(from_mount[16..24], [0, 0, 1, 0, 0, 0, 1, 0], "{name}: wrong picture size");
         // A copy of the file outside of the mount gives the same picture.
         fs::write(dir.path(name), mount.read(name)).unwrap();
-        assert_eq!(dir.run(["thumbnail", "--size", "256", name, "out.png"]).sound(), "");
+        assert_eq!(dir.run(["thumbnail", "--size", "256", name, "out.png"]).success(), "");
         assert!(fs::read(dir.path("out.png")).unwrap() == from_mount, "{name}");
     }
 }

@@ -31,7 +31,7 @@ fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
-    let report = run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
+    let report = run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).success();
     assert!(report.starts_with("mounted 1 archive, 5 files ("), "{report}");
     let mounts = mount_table("mounts");
     let there = dir.path("mnt");
@@ -42,7 +42,7 @@ fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
         "{line}"
     );
 
-    let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
+    let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).success();
     let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
     let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
     assert!(is_alive(pid));
@@ -50,10 +50,10 @@ fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
         let copied = dir.as_user("cat", [there.join(path)]).output().unwrap();
         assert!(copied.status.success() && copied.stdout == content, "{path}");
     }
-    let owner = run(&mut dir.as_user("stat", ["-c", "%U %a", "mnt/readme.txt"])).sound();
+    let owner = run(&mut dir.as_user("stat", ["-c", "%U %a", "mnt/readme.txt"])).success();
     assert!(owner.ends_with(" 644\n"), "{owner}");
 
-    until("the mount can be unmounted", || {
+    until("the unmount to succeed", || {
         let finished = run(&mut dir.bsafs_as_user(["umount", "mnt"]));
         assert!(finished.code == 0 || finished.err.contains("busy"), "{finished:?}");
         finished.code == 0
@@ -63,11 +63,11 @@ fn an_ordinary_user_mounts_reads_and_unmounts_through_fusermount3() {
 }
 
 #[test]
-fn umount_of_an_ordinary_users_busy_mount_fails_and_lazily_succeeds() {
+fn a_busy_mount_of_an_ordinary_user_is_unmounted_only_with_lazy() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
-    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).success();
     // The shell keeps the file open until its standard input is closed.
     let mut reader = dir.as_user("sh", ["-c", "exec 3<mnt/readme.txt; echo open; read answer"]);
     let mut reader = reader.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -84,7 +84,7 @@ fn umount_of_an_ordinary_users_busy_mount_fails_and_lazily_succeeds() {
 }
 
 #[test]
-fn where_allow_other_is_not_permitted_the_error_names_the_missing_line() {
+fn the_error_for_a_forbidden_allow_other_names_the_missing_line() {
     if users_may_allow_other() {
         return skipped("/etc/fuse.conf has user_allow_other");
     }
@@ -95,15 +95,16 @@ fn where_allow_other_is_not_permitted_the_error_names_the_missing_line() {
     assert_eq!((finished.code, finished.out.as_str()), (77, ""));
     assert_eq!(
         finished.err,
-        "bsafs: allow_other is not permitted to users here: add the line `user_allow_other` to /etc/fuse.conf\n"
+        "bsafs: only root may use allow_other; to let users use it, add `user_allow_other` to \
+         /etc/fuse.conf\n"
     );
-    assert!(!dir.path("mnt").exists(), "the folder that was made for it is gone again");
+    assert!(!dir.path("mnt").exists(), "the new mountpoint was left behind");
 }
 
 #[test]
-fn a_mountpoint_that_the_user_may_not_write_is_refused() {
+fn a_mountpoint_that_the_user_cannot_write_to_is_refused() {
     if !is_root() {
-        return skipped("only root can make a folder of somebody else");
+        return skipped("only root can create a folder for another user");
     }
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
@@ -111,14 +112,14 @@ fn a_mountpoint_that_the_user_may_not_write_is_refused() {
     fs::create_dir(dir.path("roots")).unwrap();
     let finished = run(&mut dir.bsafs_as_user(["mount", "a.bsa", "roots"]));
     assert_eq!(finished.code, 77, "{finished:?}");
-    assert!(finished.err.starts_with("bsafs: fusermount3 refused to mount at "), "{finished:?}");
+    assert!(finished.err.starts_with("bsafs: fusermount3 refused to mount on "), "{finished:?}");
     assert!(finished.err.contains("user has no write access to mountpoint"), "{finished:?}");
 }
 
 #[test]
 fn another_user_reads_only_with_allow_other() {
     if !is_root() {
-        return skipped("only root can be somebody else");
+        return skipped("only root can act as another user");
     }
     for (options, may_read) in [("ro", false), ("allow_other", true), ("allow_other,umask=077", false)] {
         let dir = TestDir::new();
@@ -155,13 +156,13 @@ fn owner_and_permissions_follow_the_options() {
 }
 
 #[test]
-fn uid_umask_and_allow_other_let_one_other_user_read() {
+fn uid_umask_and_allow_other_allow_exactly_one_other_user() {
     if !is_root() {
-        return skipped("only root can be somebody else");
+        return skipped("only root can act as another user");
     }
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    let id = run(&mut dir.as_user("id", ["-u"])).sound();
+    let id = run(&mut dir.as_user("id", ["-u"])).success();
     let options = format!("allow_other,uid={},umask=077", id.trim());
     let mount = dir.mount(["a.bsa", "-o", &options]);
     let read = dir.as_user("cat", [mount.join("textures/clutter/pail.dds")]).output().unwrap();
@@ -169,37 +170,37 @@ fn uid_umask_and_allow_other_let_one_other_user_read() {
 }
 
 #[test]
-fn copies_of_files_and_folders_can_be_changed_and_removed() {
+fn copies_of_files_and_folders_are_writable() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
-    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
-    run(&mut dir.as_user("cp", ["-r", "mnt/textures", "copy"])).sound();
-    run(&mut dir.as_user("cp", ["-a", "mnt/textures", "exact"])).sound();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).success();
+    run(&mut dir.as_user("cp", ["-r", "mnt/textures", "copy"])).success();
+    run(&mut dir.as_user("cp", ["-a", "mnt/textures", "exact"])).success();
     for copy in ["copy", "exact"] {
-        run(&mut dir.as_user("sh", ["-c", &format!("echo changed >{copy}/sky.dds")])).sound();
-        run(&mut dir.as_user("rm", ["-r", copy])).sound();
+        run(&mut dir.as_user("sh", ["-c", &format!("echo changed >{copy}/sky.dds")])).success();
+        run(&mut dir.as_user("rm", ["-r", copy])).success();
     }
     let refused = run(&mut dir.as_user("sh", ["-c", "echo changed >mnt/textures/sky.dds"]));
     assert!(refused.code != 0 && refused.err.contains("Read-only file system"), "{refused:?}");
 }
 
 #[test]
-fn root_mounts_over_the_dead_mount_of_a_user() {
+fn root_replaces_the_dead_mount_of_a_user() {
     if !is_root() {
         return skipped("only root can mount over another user's mount");
     }
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
-    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).sound();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).success();
     // While its daemon runs, the mount stays, although root cannot access it.
     assert_eq!(dir.run(["mount", "a.bsa", "mnt"]).code, 73);
-    let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).sound();
+    let status = run(&mut dir.as_user("readlink", ["mnt/.bsafs:status"])).success();
     let status: serde_json::Value = serde_json::from_str(status.trim()).unwrap();
     let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
     signal(pid, Signal::KILL);
-    until("the daemon has ended", || !is_alive(pid));
+    until("the daemon to end", || !is_alive(pid));
     let finished = dir.run(["mount", "a.bsa", "mnt"]);
     assert_eq!(finished.code, 0, "{finished:?}");
     let mount = Mounted::at(&dir.path("mnt"), finished.out);
@@ -207,7 +208,7 @@ fn root_mounts_over_the_dead_mount_of_a_user() {
 }
 
 #[test]
-fn root_ends_a_users_mount_with_that_users_rights_wherever_its_path_leads_by_then() {
+fn root_unmounts_for_a_user_with_only_the_rights_of_that_user() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -217,7 +218,7 @@ fn root_ends_a_users_mount_with_that_users_rights_wherever_its_path_leads_by_the
     fs::create_dir_all(dir.path("roots/pay")).unwrap();
     dir.give_to_user();
     mount("test", dir.path("roots/pay"), "tmpfs", MountFlags::empty(), None).unwrap();
-    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "x/pay"])).sound();
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "x/pay"])).success();
     let mounted = mountinfo::mounted_at(&dir.path("x/pay")).unwrap();
     fs::rename(dir.path("x"), dir.path("moved")).unwrap();
     std::os::unix::fs::symlink(dir.path("roots"), dir.path("x")).unwrap();

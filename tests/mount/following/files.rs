@@ -26,8 +26,8 @@ pub(super) fn views(mount: &Mounted) -> u64 {
 }
 
 /// Waits until the mount serves a later view than `before`.
-pub(super) fn until_later(mount: &Mounted, before: u64) {
-    until("a later view is served", || views(mount) > before);
+pub(super) fn wait_for_view_after(mount: &Mounted, before: u64) {
+    until("a later view", || views(mount) > before);
 }
 
 /// A file's content, or the errno of reading it.
@@ -39,7 +39,7 @@ pub(super) const ENOENT: i32 = 2;
 const EIO: i32 = 5;
 
 #[test]
-fn a_replaced_archive_is_right_at_once_under_every_spelling_that_was_asked_for() {
+fn a_replaced_archive_is_shown_at_once_under_every_spelling() {
     let dir = TestDir::new();
     dir.archive(
         "a.bsa",
@@ -59,7 +59,7 @@ fn a_replaced_archive_is_right_at_once_under_every_spelling_that_was_asked_for()
         "a.bsa",
         &archive(&[("Textures\\kept.txt", "other"), ("Textures\\New.txt", "new"), ("added\\y.txt", "y")]),
     );
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     for folder in spellings {
         assert_eq!(content(&mount.join(folder).join("KEPT.txt")), Ok("other".into()), "{folder}");
         assert_eq!(content(&mount.join(folder).join("old.txt")), Err(ENOENT), "{folder}");
@@ -77,7 +77,7 @@ fn a_replaced_archive_is_right_at_once_under_every_spelling_that_was_asked_for()
 }
 
 #[test]
-fn an_archive_that_is_removed_takes_its_files_along_and_brings_them_back() {
+fn files_of_a_removed_archive_disappear_until_it_is_back() {
     let dir = TestDir::new();
     let bytes = archive(&[("a.txt", "low"), ("b.txt", "b")]);
     dir.archive("low.bsa", &bytes);
@@ -85,19 +85,19 @@ fn an_archive_that_is_removed_takes_its_files_along_and_brings_them_back() {
     let mount = dir.mount(["low.bsa", "high.bsa"]);
     assert_eq!(content(&mount.join("a.txt")), Ok("high".into()));
     fs::remove_file(dir.path("high.bsa")).unwrap();
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     assert_eq!(content(&mount.join("a.txt")), Ok("low".into()));
     fs::remove_file(dir.path("low.bsa")).unwrap();
-    until_later(&mount, 1);
+    wait_for_view_after(&mount, 1);
     assert_eq!(fs::read_dir(&mount.path).unwrap().count(), 0);
     dir.archive("low.bsa", &bytes);
-    until_later(&mount, 2);
+    wait_for_view_after(&mount, 2);
     assert_eq!(content(&mount.join("a.txt")), Ok("low".into()));
     assert_eq!(content(&mount.join("b.txt")), Ok("b".into()));
 }
 
 #[test]
-fn an_archive_that_is_half_written_is_not_shown_and_is_waited_for_once() {
+fn a_half_written_archive_is_not_shown() {
     let dir = TestDir::new();
     let old = archive(&[("a.txt", "old"), ("b.txt", "old b")]);
     let new = Tes4::new(104).file("f", "a.txt", "new").file("f", "b.txt", "new b").build();
@@ -108,24 +108,26 @@ fn an_archive_that_is_half_written_is_not_shown_and_is_waited_for_once() {
     for len in [10, 50, new.len() - 3] {
         let before = status(&mount.path)["last_reload"]["count"].as_u64().unwrap();
         replace(&dir, "a.bsa", &new[..len]);
-        until("it was looked at", || status(&mount.path)["last_reload"]["count"].as_u64().unwrap() > before);
+        until("the daemon to check the archive", || {
+            status(&mount.path)["last_reload"]["count"].as_u64().unwrap() > before
+        });
         assert_eq!((content(&mount.join("a.txt")), views(&mount)), (Ok("old".into()), 0), "{len} bytes");
     }
     replace(&dir, "a.bsa", &new);
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     assert_eq!(content(&mount.join("f/b.txt")), Ok("new b".into()));
     // An archive that stays cut off is accepted as it is. The rest of it can be read.
     replace(&dir, "a.bsa", &new[..new.len() - 3]);
-    until_later(&mount, 1);
+    wait_for_view_after(&mount, 1);
     let read = ["f/a.txt", "f/b.txt"].map(|path| content(&mount.join(path)));
     assert!(read.contains(&Err(EIO)) && read.iter().any(Result::is_ok), "{read:?}");
     let log = logged(&dir, 2);
-    assert!(log.contains("what was mounted before is served until that changes"), "{log}");
+    assert!(log.contains("the previous contents stay mounted until this changes"), "{log}");
     assert_eq!(log.matches("reloaded: a.bsa: 2 files added, 2 removed").count(), 1, "{log}");
 }
 
 #[test]
-fn an_archive_that_is_rewritten_in_place_gives_errors_meanwhile_and_never_a_mixture() {
+fn an_archive_rewritten_in_place_never_gives_a_mixture_of_bytes() {
     let dir = TestDir::new();
     let big = |letter: char| letter.to_string().repeat(3_000_000);
     let bytes = |letter| archive(&[("a.txt", &big(letter))]);
@@ -141,14 +143,14 @@ fn an_archive_that_is_rewritten_in_place_gives_errors_meanwhile_and_never_a_mixt
     };
     assert_eq!(read(0), Ok(vec![b'a'; 1000]));
     fs::write(dir.path("a.bsa"), bytes('b')).unwrap();
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     assert_eq!(content(&mount.join("a.txt")), Ok(big('b')));
     assert!([Ok(vec![b'a'; 1000]), Err(EIO)].contains(&read(2_900_000)));
-    assert_eq!(read(0), Ok(vec![b'a'; 1000]), "what the page cache has");
+    assert_eq!(read(0), Ok(vec![b'a'; 1000]), "the cached bytes changed");
 }
 
 #[test]
-fn an_open_file_is_read_to_its_end_from_the_archive_that_was_replaced() {
+fn an_open_file_of_a_replaced_archive_is_readable_to_its_end() {
     let dir = TestDir::new();
     let big = |letter: char| letter.to_string().repeat(3_000_000);
     dir.archive("a.bsa", &archive(&[("a.txt", &big('a'))]));
@@ -159,19 +161,19 @@ fn an_open_file_is_read_to_its_end_from_the_archive_that_was_replaced() {
     // The daemon keeps at most eight replaced archives open. A ninth would close the first.
     for (view, letter) in (0..).zip("bcdefghi".chars()) {
         replace(&dir, "a.bsa", &archive(&[("a.txt", &big(letter))]));
-        until_later(&mount, view);
+        wait_for_view_after(&mount, view);
         assert_eq!(content(&mount.join("a.txt")).unwrap(), big(letter));
     }
     let mut text = String::new();
     std::io::Read::read_to_string(&mut &open, &mut text).unwrap();
-    assert!(text == big('a'), "other bytes");
+    assert!(text == big('a'), "the open file has the bytes of another archive");
     drop(open);
     // The daemon keeps the previous view for a while, for listings that began in it.
-    until("the replaced archives are closed", || descriptors() <= before + 1);
+    until("the replaced archives to be closed", || descriptors() <= before + 1);
 }
 
 #[test]
-fn what_did_not_change_keeps_its_numbers_and_pages_and_costs_no_request() {
+fn unchanged_files_keep_their_numbers_and_cached_pages() {
     let dir = TestDir::new();
     for name in ["a", "b", "c"] {
         let files: Vec<(String, String)> =
@@ -207,27 +209,25 @@ fn what_did_not_change_keeps_its_numbers_and_pages_and_costs_no_request() {
         let known = requests();
         let evictions = Evictions::so_far();
         replace(&dir, "b.bsa", &archive(&[(&format!("b\\new{nth}.txt"), "new")]));
-        until_later(&mount, nth);
+        wait_for_view_after(&mount, nth);
         assert_eq!(content(&mount.join(format!("b/new{nth}.txt"))), Ok("new".into()));
-        let told = requests();
+        let after_reload = requests();
         assert_eq!(look(&["a", "c"]), before);
         let sent = requests();
-        assert!(told[0] - known[0] <= 4, "{known:?} {told:?}");
-        if sent == told {
+        assert!(after_reload[0] - known[0] <= 4, "{known:?} {after_reload:?}");
+        if sent == after_reload {
             return;
         }
         let evicted = evictions.since();
-        let counts = format!("lookup, getattr, read, readdir, readdirplus: {told:?}, then {sent:?}");
-        assert!(evicted > 0, "bsafs invalidated what did not change; the kernel evicted nothing: {counts}");
-        eprintln!("the kernel evicted pages, {evicted} on this machine meanwhile: {counts}");
+        let counts = format!("lookup, getattr, read, readdir, readdirplus: {after_reload:?}, then {sent:?}");
+        assert!(evicted > 0, "bsafs invalidated unchanged files; the kernel evicted nothing: {counts}");
+        eprintln!("the kernel evicted {evicted} pages on this machine meanwhile: {counts}");
     }
-    panic!(
-        "every look at what did not change sent requests: bsafs invalidates it, or the kernel always evicts it"
-    );
+    panic!("every access to unchanged files sent requests: bsafs invalidates them or the kernel evicts them");
 }
 
 #[test]
-fn thirty_replacements_end_in_the_last_and_readers_see_whole_files() {
+fn readers_never_see_a_mixture_during_thirty_replacements() {
     let dir = TestDir::new();
     let text = |n: usize| format!("{n:03}").repeat(100_000);
     let bytes = |n| archive(&[("f\\a.txt", &text(n)), ("f\\b.txt", &text(n))]);
@@ -244,7 +244,7 @@ fn thirty_replacements_end_in_the_last_and_readers_see_whole_files() {
                     let first = &text.as_bytes()[..3];
                     assert!(
                         text.len() == 300_000 && text.as_bytes().chunks(3).all(|it| it == first),
-                        "a mixture"
+                        "the file is a mixture of two archives"
                     );
                     reads += 1;
                 }
@@ -254,14 +254,14 @@ fn thirty_replacements_end_in_the_last_and_readers_see_whole_files() {
         for n in 1..=30 {
             replace(&dir, "a.bsa", &bytes(n));
         }
-        until("the last is served", || content(&mount.join("f/a.txt")) == Ok(text(30)));
+        until("the last archive to be shown", || content(&mount.join("f/a.txt")) == Ok(text(30)));
         ends.store(true, Ordering::Relaxed);
         readers.into_iter().for_each(|reader| assert!(reader.join().unwrap() > 0));
     });
 }
 
 #[test]
-fn loose_files_are_followed_wherever_they_are_in_their_folder() {
+fn changes_of_loose_files_are_shown_at_any_depth() {
     let dir = TestDir::new();
     fs::create_dir_all(dir.path("mod/Textures/deep")).unwrap();
     fs::write(dir.path("mod/Textures/deep/a.txt"), "one").unwrap();
@@ -271,25 +271,27 @@ fn loose_files_are_followed_wherever_they_are_in_their_folder() {
     assert_eq!(content(&mount.join("textures/DEEP/a.txt")), Ok("one".into()));
     // First the file is written in place, as an editor saves. Then a new file is renamed over it.
     fs::write(dir.path("mod/Textures/deep/a.txt"), "two!").unwrap();
-    until("it is followed", || content(&mount.join("textures/DEEP/a.txt")) == Ok("two!".into()));
+    until("the change to be shown", || content(&mount.join("textures/DEEP/a.txt")) == Ok("two!".into()));
     fs::write(dir.path("mod/x"), "three").unwrap();
     fs::rename(dir.path("mod/x"), dir.path("mod/Textures/deep/a.txt")).unwrap();
-    until("it is followed", || content(&mount.join("textures/DEEP/a.txt")) == Ok("three".into()));
+    until("the change to be shown", || content(&mount.join("textures/DEEP/a.txt")) == Ok("three".into()));
     fs::create_dir_all(dir.path("mod/New/below")).unwrap();
     fs::write(dir.path("mod/New/below/b.txt"), "b").unwrap();
-    until("it is followed", || content(&mount.join("new/BELOW/B.txt")) == Ok("b".into()));
+    until("the change to be shown", || content(&mount.join("new/BELOW/B.txt")) == Ok("b".into()));
     fs::write(dir.path("mod/New/below/c.txt"), "c").unwrap();
-    until("a new folder is followed, too", || content(&mount.join("new/below/c.txt")) == Ok("c".into()));
+    until("a new file in the new folder to appear", || {
+        content(&mount.join("new/below/c.txt")) == Ok("c".into())
+    });
     fs::rename(dir.path("mod/Textures"), dir.path("mod/Meshes")).unwrap();
-    until("it is followed", || content(&mount.join("meshes/deep/a.txt")) == Ok("three".into()));
+    until("the change to be shown", || content(&mount.join("meshes/deep/a.txt")) == Ok("three".into()));
     assert_eq!(content(&mount.join("textures/deep/a.txt")), Err(ENOENT));
     fs::remove_dir_all(dir.path("mod/Meshes")).unwrap();
-    until("it is followed", || !mount.join("meshes").exists());
+    until("the change to be shown", || !mount.join("meshes").exists());
     assert_eq!(fs::metadata(mount.join("kept.txt")).unwrap().ino(), kept);
 }
 
 #[test]
-fn a_loose_file_that_is_first_read_amid_a_write_has_no_old_bytes_afterwards() {
+fn a_loose_file_read_during_a_write_later_has_its_new_bytes() {
     use std::os::unix::fs::FileExt;
     // One call writes the whole file, so its times stay those of the beginning of the write.
     const LEN: usize = 256 << 20;
@@ -314,29 +316,29 @@ fn a_loose_file_that_is_first_read_amid_a_write_has_no_old_bytes_afterwards() {
         });
         if is_amid {
             let now = || last(&File::open(mount.join(attempt.to_string())).unwrap()).ok();
-            until("the new bytes are shown", || now() == Some(b'b'));
+            until("the new bytes to be shown", || now() == Some(b'b'));
             return;
         }
-        assert!(attempt < 10, "no read was amid a write");
+        assert!(attempt < 10, "no read happened during a write");
         fs::remove_file(dir.path(&path)).unwrap();
     }
 }
 
 #[test]
-fn an_archive_that_comes_into_a_folder_is_a_layer_of_it() {
+fn a_new_archive_in_a_mounted_folder_becomes_a_layer() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("Data")).unwrap();
     fs::write(dir.path("Data/loose.txt"), "loose").unwrap();
     let mount = dir.mount(["Data"]);
     assert_eq!(content(&mount.join("f/a.txt")), Err(ENOENT));
     replace(&dir, "Data/b.bsa", &archive(&[("f\\a.txt", "a"), ("loose.txt", "archive")]));
-    until("it is followed", || content(&mount.join("f/a.txt")) == Ok("a".into()));
+    until("the change to be shown", || content(&mount.join("f/a.txt")) == Ok("a".into()));
     assert_eq!(content(&mount.join("loose.txt")), Ok("loose".into()));
     assert!(!mount.join("b.bsa").exists());
 }
 
 #[test]
-fn a_folder_that_is_someones_current_one_stays_it() {
+fn the_current_folder_of_a_process_survives_a_reload() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &archive(&[("Textures\\Deep\\a.txt", "a")]));
     dir.archive("b.bsa", &archive(&[("b.txt", "b")]));
@@ -346,7 +348,7 @@ fn a_folder_that_is_someones_current_one_stays_it() {
     let before = [numbers("textures/deep"), numbers("Textures/Deep"), numbers("Textures")];
     // Both folders have another spelling now, and there is another file beside `deep`.
     replace(&dir, "a.bsa", &archive(&[("textures\\deep\\a.txt", "new"), ("textures\\c.txt", "c")]));
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     let of_cwd = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&cwd));
     assert_eq!(fs::read_link(&of_cwd).unwrap(), mount.join("textures/deep"));
     assert_eq!(content(&Path::new(&of_cwd).join("a.txt")), Ok("new".into()));
@@ -359,7 +361,7 @@ fn a_folder_that_is_someones_current_one_stays_it() {
 }
 
 #[test]
-fn a_folder_that_is_gone_lists_nothing_to_whom_has_it_open() {
+fn an_open_folder_that_was_removed_lists_nothing() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &archive(&[("f\\g\\a.txt", "a"), ("b.txt", "b")]));
     let mount = dir.mount(["a.bsa"]);
@@ -374,16 +376,15 @@ fn a_folder_that_is_gone_lists_nothing_to_whom_has_it_open() {
         }
         count
     };
-    // Each folder lists `.`, `..` and one name. The kernel answers the second listing from its
-    // cache.
+    // Each folder lists `.`, `..` and one name. The kernel answers the second listing from its cache.
     assert_eq!([(); 2].map(|()| folders.each_ref().map(list)), [[3; 3]; 2]);
     replace(&dir, "a.bsa", &archive(&[("b.txt", "b")]));
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     assert_eq!(folders.each_ref().map(list), [0; 3]);
 }
 
 #[test]
-fn a_listing_that_is_under_way_skips_no_name_and_the_next_one_is_right() {
+fn a_listing_that_is_open_during_a_reload_skips_no_name() {
     let dir = TestDir::new();
     let names = |range: std::ops::Range<usize>| -> Vec<String> {
         range.map(|n| format!("f\\file-{n:05}.txt")).collect()
@@ -400,7 +401,7 @@ fn a_listing_that_is_under_way_skips_no_name_and_the_next_one_is_right() {
     }
     // Most names listed so far are gone. A listing by position would skip as many of the others.
     replace(&dir, "a.bsa", &bytes(&names(900..6000)));
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     while let Some(entry) = entries.next() {
         listed.push(entry.unwrap().file_name().to_str().unwrap().to_owned());
     }
@@ -421,19 +422,19 @@ fn a_listing_that_is_under_way_skips_no_name_and_the_next_one_is_right() {
 }
 
 #[test]
-fn a_profile_and_a_list_of_mods_are_followed() {
+fn a_change_of_the_profile_is_followed() {
     let dir = TestDir::new();
     for name in ["a", "b"] {
         dir.archive(&format!("{name}.bsa"), &archive(&[("x.txt", name)]));
     }
     fs::write(dir.path("p.toml"), "archives = ['a.bsa', 'b.bsa']\nmountpoint = 'mnt'").unwrap();
-    dir.run(["mount", "p.toml"]).sound();
+    dir.run(["mount", "p.toml"]).success();
     let mount = Mounted::at(&dir.path("mnt"), String::new());
     assert_eq!(content(&mount.join("X.txt")), Ok("b".into()));
     fs::write(dir.path("p.toml"), "archives = ['b.bsa', 'a.bsa']\nmountpoint = 'mnt'").unwrap();
-    until("it is followed", || content(&mount.join("X.txt")) == Ok("a".into()));
+    until("the change to be shown", || content(&mount.join("X.txt")) == Ok("a".into()));
     let found: serde_json::Value =
-        serde_json::from_str(&dir.run(["which", "--json", "mnt/x.txt"]).sound()).unwrap();
+        serde_json::from_str(&dir.run(["which", "--json", "mnt/x.txt"]).success()).unwrap();
     assert_eq!(found["from"]["archive"], dir.path("a.bsa").to_str().unwrap());
     fs::write(dir.path("p.toml"), "archives = ['b.bsa', 'no").unwrap();
     let finished = dir.run(["reload", "mnt"]);
@@ -442,7 +443,7 @@ fn a_profile_and_a_list_of_mods_are_followed() {
 }
 
 #[test]
-fn a_folder_that_is_mounted_over_itself_is_followed_below_the_mount() {
+fn a_folder_mounted_over_itself_follows_changes_beneath_the_mount() {
     let dir = TestDir::new();
     fs::create_dir_all(dir.path("mnt/Sub")).unwrap();
     fs::create_dir(dir.path("mod")).unwrap();
@@ -456,12 +457,12 @@ fn a_folder_that_is_mounted_over_itself_is_followed_below_the_mount() {
     assert_eq!(content(&mount.join("sub/A.txt")), Ok("below".into()));
     assert_eq!(content(&mount.join("sub/b.txt")), Ok("b".into()));
     fs::write(below.join("Sub/a.txt"), "changed").unwrap();
-    until("it is followed", || content(&mount.join("sub/A.txt")) == Ok("changed".into()));
+    until("the change to be shown", || content(&mount.join("sub/A.txt")) == Ok("changed".into()));
     fs::write(dir.path("mod/c.txt"), "other").unwrap();
-    until("it is followed", || content(&mount.join("c.txt")) == Ok("other".into()));
+    until("the change to be shown", || content(&mount.join("c.txt")) == Ok("other".into()));
     fs::write(below.join("new"), archive(&[("sub\\b.txt", "b2")])).unwrap();
     fs::rename(below.join("new"), below.join("x.bsa")).unwrap();
-    until("it is followed", || content(&mount.join("sub/b.txt")) == Ok("b2".into()));
+    until("the change to be shown", || content(&mount.join("sub/b.txt")) == Ok("b2".into()));
     assert_eq!(content(&mount.join("sub/a.txt")), Ok("changed".into()));
     assert!(!mount.join("x.bsa").exists());
 }

@@ -20,10 +20,9 @@ use self::seen::{Kind, Seen};
 use super::files::views;
 use crate::mounted::{Mounted, TestDir, run};
 
-/// Number of comparisons until the mount must show a change. The pauses between them are twelve
-/// seconds in all, because the daemon checks a disk that changes all the time only every few
-/// seconds.
-const LOOKS: usize = 600;
+/// Number of comparisons until the mount must show a change. The pauses between them are twelve seconds in
+/// all, because the daemon checks a disk that changes all the time only every few seconds.
+const COMPARISONS: usize = 600;
 /// Pause between two comparisons.
 const BETWEEN: Duration = Duration::from_millis(20);
 /// Maximum number of paths that every step asks for again.
@@ -73,7 +72,7 @@ impl Followed {
             Some(right) => self.settle(right)?,
             None => {
                 let reloaded = self.dir.run(["reload", "mnt"]);
-                prop_assert_ne!(reloaded.code, 0, "a fresh mount fails, a reload does not");
+                prop_assert_ne!(reloaded.code, 0, "a reload succeeded although a fresh mount fails");
             }
         }
         let seen = Seen::of(&self.mount.path, &self.asked);
@@ -85,7 +84,7 @@ impl Followed {
         if views <= self.views + 1 && right.is_some() && self.is_sound {
             self.compare_numbers(&seen, changes)?;
         }
-        self.held.open_some(&self.mount.path, &seen, self.steps);
+        self.held.open_every_third(&self.mount.path, &seen, self.steps);
         if self.asked.len() < ASKED_MAX {
             self.asked.extend(seen.spellings());
         }
@@ -115,7 +114,7 @@ impl Followed {
     fn settle(&self, right: &Seen) -> Result<(), TestCaseError> {
         let differences =
             || Seen::of(&self.mount.path, &self.asked).differences(right, self.disk.newest(), self.loose);
-        for _ in 0..LOOKS {
+        for _ in 0..COMPARISONS {
             if differences().is_empty() {
                 return Ok(());
             }
@@ -124,33 +123,35 @@ impl Followed {
         let before = differences().join("\n");
         let reloaded = self.dir.run(["reload", "mnt"]);
         let after = differences().join("\n");
-        let (looks, said) = (LOOKS, reloaded.out + &reloaded.err);
-        Err(TestCaseError::fail(format!("not shown in {looks} looks:\n{before}\nafter {said:?}:\n{after}")))
+        let report = reloaded.out + &reloaded.err;
+        Err(TestCaseError::fail(format!(
+            "not shown after {COMPARISONS} comparisons:\n{before}\nafter {report:?}:\n{after}"
+        )))
     }
 
     /// Checks that files and folders that did not change keep their inode numbers.
     fn compare_numbers(&self, now: &Seen, changes: &[Change]) -> Result<(), TestCaseError> {
-        let is_file_kept = changes.iter().all(Change::is_to_content);
+        let is_file_kept = changes.iter().all(Change::keeps_file_identity);
         for (path, number) in &now.numbers {
             let (Some(Ok(then)), Some(Ok(node))) = (self.seen.nodes.get(path), now.nodes.get(path)) else {
                 continue;
             };
             let is_same = match (&then.kind, &node.kind) {
-                (Kind::Folder(_), Kind::Folder(_)) => self.is_spelled_alike(now, path),
+                (Kind::Folder(_), Kind::Folder(_)) => self.is_listed_before_and_after(now, path),
                 (Kind::File(_, Ok(bytes)), Kind::File(..)) => {
                     is_file_kept && then == node && !bytes.is_empty()
                 }
                 _ => false,
             };
             if is_same {
-                prop_assert_eq!(self.seen.numbers[path], *number, "{:?} has another number", path);
+                prop_assert_eq!(self.seen.numbers[path], *number, "{:?} has another inode number", path);
             }
         }
         Ok(())
     }
 
     /// Whether a listing shows this spelling of a folder's path, both now and after the last step.
-    fn is_spelled_alike(&self, now: &Seen, path: &str) -> bool {
+    fn is_listed_before_and_after(&self, now: &Seen, path: &str) -> bool {
         self.seen.listed.contains(path) && now.listed.contains(path)
     }
 
@@ -173,10 +174,14 @@ fn cases() -> u32 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_time: 120_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: cases(),
+        max_shrink_time: 120_000,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn a_mount_shows_what_a_fresh_one_shows_after_any_changes(
+    fn a_mount_shows_the_same_as_a_fresh_one_after_any_changes(
         options in proptest::sample::select(vec![&[], BOTH, PER_ARCHIVE]),
         steps in vec(vec(change(), 1..5), 1..7),
     ) {

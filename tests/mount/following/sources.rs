@@ -7,12 +7,12 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::files::{ENOENT, archive, content, replace, until_later};
+use super::files::{ENOENT, archive, content, replace, wait_for_view_after};
 use crate::disk::{Disk, Mode};
 use crate::mounted::{Mounted, TestDir, is_root, mounts_below, run, signal, status, until};
 
 #[test]
-fn what_is_removed_from_a_folder_that_is_respelled_at_once_is_gone_under_every_spelling() {
+fn removed_files_of_a_respelled_folder_vanish_under_every_spelling() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &archive(&[("Textures\\low\\a.txt", "a"), ("Textures\\low\\b.txt", "b")]));
     let mount = dir.mount(["a.bsa", "-o", "static"]);
@@ -21,10 +21,10 @@ fn what_is_removed_from_a_folder_that_is_respelled_at_once_is_gone_under_every_s
     let all = |text: &str| [(); 4].map(|()| Ok(text.to_owned()));
     assert_eq!((read("a.txt"), read("b.txt")), (all("a"), all("b")));
     replace(&dir, "a.bsa", &archive(&[("textures\\LOW\\b.txt", "b2")]));
-    dir.run(["reload", "mnt"]).sound();
+    dir.run(["reload", "mnt"]).success();
     assert_eq!((read("a.txt"), read("b.txt")), ([(); 4].map(|()| Err(ENOENT)), all("b2")));
     replace(&dir, "a.bsa", &archive(&[("textures\\c.txt", "c")]));
-    dir.run(["reload", "mnt"]).sound();
+    dir.run(["reload", "mnt"]).success();
     for folder in folders {
         assert_eq!(content(&mount.join(folder).join("low")), Err(ENOENT), "{folder}");
     }
@@ -34,14 +34,14 @@ fn what_is_removed_from_a_folder_that_is_respelled_at_once_is_gone_under_every_s
 fn until_quiet(mount: &Mounted) {
     let count = || status(&mount.path)["last_reload"]["count"].as_u64();
     let mut last = (count(), std::time::Instant::now());
-    until("it is quiet", || {
+    until("the reloads to stop", || {
         last = if count() == last.0 { last } else { (count(), std::time::Instant::now()) };
         last.1.elapsed().as_millis() > 700
     });
 }
 
 #[test]
-fn a_link_that_leads_elsewhere_is_followed_and_so_is_what_happens_there() {
+fn a_retargeted_link_and_changes_behind_it_are_followed() {
     let dir = TestDir::new();
     for version in ["v1", "v2"] {
         fs::create_dir_all(dir.path(format!("{version}/sub"))).unwrap();
@@ -59,14 +59,14 @@ fn a_link_that_leads_elsewhere_is_followed_and_so_is_what_happens_there() {
     until_quiet(&mount);
     assert_eq!(content(&mount.join("sub/a.txt")), Ok("v1".into()));
     lead("../v2");
-    until("it is followed", || content(&mount.join("sub/a.txt")) == Ok("v2".into()));
+    until("the change to be shown", || content(&mount.join("sub/a.txt")) == Ok("v2".into()));
     until_quiet(&mount);
     fs::write(dir.path("v2/sub/b.txt"), "b").unwrap();
-    until("it is followed", || content(&mount.join("sub/b.txt")) == Ok("b".into()));
+    until("the change to be shown", || content(&mount.join("sub/b.txt")) == Ok("b".into()));
 }
 
 #[test]
-fn a_folder_far_above_the_source_that_is_another_one_is_followed() {
+fn a_replaced_folder_far_above_the_source_is_followed() {
     let dir = TestDir::new();
     for (name, text) in [("disk", "one"), ("other", "two")] {
         fs::create_dir_all(dir.path(format!("{name}/games/mod"))).unwrap();
@@ -77,14 +77,14 @@ fn a_folder_far_above_the_source_that_is_another_one_is_followed() {
     assert_eq!(content(&mount.join("a.txt")), Ok("one".into()));
     fs::rename(dir.path("disk"), dir.path("old")).unwrap();
     fs::rename(dir.path("other"), dir.path("disk")).unwrap();
-    until("it is followed", || content(&mount.join("a.txt")) == Ok("two".into()));
+    until("the change to be shown", || content(&mount.join("a.txt")) == Ok("two".into()));
     until_quiet(&mount);
     fs::write(dir.path("disk/games/mod/b.txt"), "b").unwrap();
-    until("it is followed", || content(&mount.join("b.txt")) == Ok("b".into()));
+    until("the change to be shown", || content(&mount.join("b.txt")) == Ok("b".into()));
 }
 
 #[test]
-fn an_archive_that_a_profile_names_is_followed_where_it_is_gone_or_cannot_be_read() {
+fn a_missing_or_damaged_archive_of_a_profile_is_followed() {
     let dir = TestDir::new();
     let [a, b] = ["a", "b"].map(|name| archive(&[(&format!("{name}.txt"), name)]));
     for folder in ["profile", "archives", "others"] {
@@ -96,25 +96,25 @@ fn an_archive_that_a_profile_names_is_followed_where_it_is_gone_or_cannot_be_rea
         replace(&dir, "profile/p.toml", text.as_bytes());
     };
     profile("'../archives/a.bsa'");
-    dir.run(["mount", "profile/p.toml"]).sound();
+    dir.run(["mount", "profile/p.toml"]).success();
     let mount = Mounted::at(&dir.path("mnt"), String::new());
     until_quiet(&mount);
     fs::remove_file(dir.path("archives/a.bsa")).unwrap();
-    until("it is followed", || content(&mount.join("a.txt")) == Err(ENOENT));
+    until("the change to be shown", || content(&mount.join("a.txt")) == Err(ENOENT));
     until_quiet(&mount);
     replace(&dir, "archives/a.bsa", &a);
-    until("it is followed", || content(&mount.join("a.txt")) == Ok("a".into()));
+    until("the change to be shown", || content(&mount.join("a.txt")) == Ok("a".into()));
     until_quiet(&mount);
     fs::write(dir.path("others/b.bsa"), &b[..20]).unwrap();
     profile("'../archives/a.bsa', '../others/b.bsa'");
-    until("it is tried", || status(&mount.path)["last_reload"]["is_failed"] == true);
+    until("the reload to fail", || status(&mount.path)["last_reload"]["is_failed"] == true);
     until_quiet(&mount);
     fs::write(dir.path("others/b.bsa"), &b).unwrap();
-    until("it is followed", || content(&mount.join("b.txt")) == Ok("b".into()));
+    until("the change to be shown", || content(&mount.join("b.txt")) == Ok("b".into()));
 }
 
 #[test]
-fn an_archive_that_stays_cut_off_is_taken_as_it_is_while_others_are_written_to() {
+fn a_truncated_archive_is_shown_even_while_other_files_change() {
     let dir = TestDir::new();
     let bytes = |text: &str| archive(&[("a.txt", text), ("z.txt", &text.repeat(100))]);
     dir.archive("a.bsa", &bytes("one"));
@@ -123,7 +123,7 @@ fn an_archive_that_stays_cut_off_is_taken_as_it_is_while_others_are_written_to()
     let new = bytes("two");
     replace(&dir, "a.bsa", &new[..new.len() - 10]);
     let mut writes = 0;
-    until("it is taken", || {
+    until("the truncated archive to be shown", || {
         writes += 1;
         fs::write(dir.path("mod/log.txt"), writes.to_string()).unwrap();
         content(&mount.join("a.txt")) == Ok("two".into())
@@ -131,7 +131,7 @@ fn an_archive_that_stays_cut_off_is_taken_as_it_is_while_others_are_written_to()
 }
 
 #[test]
-fn a_source_that_a_link_leads_to_below_the_mount_is_not_taken_for_the_mount() {
+fn a_link_to_a_source_beneath_the_mount_is_not_taken_for_the_mount() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("mnt")).unwrap();
     fs::write(dir.path("mnt/a.txt"), "below").unwrap();
@@ -139,13 +139,13 @@ fn a_source_that_a_link_leads_to_below_the_mount_is_not_taken_for_the_mount() {
     fs::create_dir(dir.path("mod")).unwrap();
     let mount = dir.mount(["-o", "nonempty", "link", "mod"]);
     fs::write(dir.path("mod/b.txt"), "b").unwrap();
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     assert_eq!(content(&mount.join("a.txt")), Ok("below".into()));
     assert_eq!(content(&mount.join("b.txt")), Ok("b".into()));
 }
 
 #[test]
-fn a_file_that_is_changed_by_another_of_its_names_is_shown_once_somebody_reads_it() {
+fn a_change_through_another_hard_link_is_shown_after_a_read() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("mod")).unwrap();
     fs::create_dir(dir.path("staging")).unwrap();
@@ -155,11 +155,11 @@ fn a_file_that_is_changed_by_another_of_its_names_is_shown_once_somebody_reads_i
     assert_eq!(fs::metadata(mount.join("a.txt")).unwrap().len(), 3);
     // The daemon watches the folder `mod`, so it does not notice a write through another folder.
     fs::write(dir.path("staging/a.txt"), "other").unwrap();
-    until("the read that fails has it looked at", || content(&mount.join("A.TXT")) == Ok("other".into()));
+    until("the failed read to cause a reload", || content(&mount.join("A.TXT")) == Ok("other".into()));
 }
 
 #[test]
-fn an_archive_that_cannot_be_opened_holds_back_nothing_else() {
+fn a_damaged_archive_does_not_block_changes_of_other_sources() {
     let dir = TestDir::new();
     let bytes = |text: &str| archive(&[("a.txt", text), ("A (2).txt", "numbered"), ("deep\\z.txt", text)]);
     dir.archive("a.bsa", &bytes("one"));
@@ -174,26 +174,30 @@ fn an_archive_that_cannot_be_opened_holds_back_nothing_else() {
         let new = format!("new {nth}");
         replace(&dir, "b.bsa", &archive(&[("b.txt", &new)]));
         fs::write(dir.path("mod/deep.txt"), &new).unwrap();
-        until("the others are followed", || content(&mount.join("B.TXT")) == Ok(new.clone()));
-        until("the others are followed", || content(&mount.join("Deep.txt")) == Ok(new.clone()));
+        until("the change of another source to be shown", || {
+            content(&mount.join("B.TXT")) == Ok(new.clone())
+        });
+        until("the change of another source to be shown", || {
+            content(&mount.join("Deep.txt")) == Ok(new.clone())
+        });
         // The old archive has no name any more, but the daemon still has it open.
         assert_eq!(content(&mount.join("deep/z.txt")), Ok("one".into()));
         assert_eq!(content(&mount.join("a (2).txt")), Ok("numbered".into()));
         assert_eq!(["a.txt", "deep", "deep/z.txt"].map(number), numbers);
     }
-    until("the reload is recorded", || status(&mount.path)["last_reload"]["is_running"] == false);
+    until("the reload to be recorded", || status(&mount.path)["last_reload"]["is_running"] == false);
     let last = status(&mount.path)["last_reload"].take();
     assert!(last["is_failed"] == true && last["what"].as_str().unwrap().contains("a.bsa"), "{last}");
     replace(&dir, "a.bsa", &bytes("two"));
-    until("it is whole again", || content(&mount.join("deep/z.txt")) == Ok("two".into()));
+    until("the restored archive to be shown", || content(&mount.join("deep/z.txt")) == Ok("two".into()));
     // The daemon records a reload after it serves the new view.
-    until("the reload is recorded", || status(&mount.path)["last_reload"]["is_failed"] == false);
+    until("the reload to be recorded", || status(&mount.path)["last_reload"]["is_failed"] == false);
     let log = fs::read_to_string(dir.path("log")).unwrap();
-    assert_eq!(log.matches("what was mounted before is served").count(), 3, "{log}");
+    assert_eq!(log.matches("the previous contents stay mounted").count(), 3, "{log}");
 }
 
 #[test]
-fn an_archive_that_is_damaged_in_place_keeps_its_names_and_others_are_followed() {
+fn an_archive_damaged_in_place_keeps_its_names() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &archive(&[("a.txt", "one"), ("deep\\z.txt", "one")]));
     dir.archive("b.bsa", &archive(&[("b.txt", "one")]));
@@ -201,15 +205,15 @@ fn an_archive_that_is_damaged_in_place_keeps_its_names_and_others_are_followed()
     let old = fs::read(dir.path("a.bsa")).unwrap();
     File::options().write(true).open(dir.path("a.bsa")).unwrap().set_len(5).unwrap();
     replace(&dir, "b.bsa", &archive(&[("b.txt", "two")]));
-    until("the other is followed", || content(&mount.join("b.txt")) == Ok("two".into()));
+    until("the change of the other source to be shown", || content(&mount.join("b.txt")) == Ok("two".into()));
     assert!(mount.join("deep").join("Z.txt").exists());
     assert_eq!(content(&mount.join("deep/z.txt")), Err(5));
     fs::write(dir.path("a.bsa"), &old).unwrap();
-    until("it is whole again", || content(&mount.join("deep/z.txt")) == Ok("one".into()));
+    until("the restored archive to be shown", || content(&mount.join("deep/z.txt")) == Ok("one".into()));
 }
 
 #[test]
-fn absolute_links_in_a_folder_that_is_mounted_over_itself_are_followed_on() {
+fn absolute_links_work_in_a_folder_mounted_over_itself() {
     let dir = TestDir::new();
     fs::create_dir_all(dir.path("mnt/real")).unwrap();
     fs::create_dir(dir.path("mod")).unwrap();
@@ -218,30 +222,30 @@ fn absolute_links_in_a_folder_that_is_mounted_over_itself_are_followed_on() {
     symlink(dir.path("mnt/real"), dir.path("mnt/folder")).unwrap();
     let mount = dir.mount(["-o", "nonempty", "mnt", "mod"]);
     fs::write(dir.path("mod/b.txt"), "b").unwrap();
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     for path in ["file", "folder/a.txt", "real/a.txt"] {
         assert_eq!(content(&mount.join(path)), Ok("a".into()), "{path}");
     }
 }
 
 #[test]
-fn a_disk_that_hangs_is_told_of_and_readers_go_on() {
+fn the_status_shows_a_reload_that_hangs_and_reads_continue() {
     let dir = TestDir::new();
     let disk = Disk::mount(&dir.path("disk"), vec![("a.bsa", archive(&[("a.txt", "a")]))]);
     dir.archive("b.bsa", &archive(&[("b.txt", "one")]));
     let mount = dir.mount(["disk/a.bsa", "b.bsa"]);
     disk.set(Mode::Hangs);
     replace(&dir, "b.bsa", &archive(&[("b.txt", "two")]));
-    let text = || dir.run(["status", "mnt"]).sound();
-    until("the status says so", || text().contains("  reloading  for "));
+    let text = || dir.run(["status", "mnt"]).success();
+    until("the status to show the reload", || text().contains("  reloading  for "));
     assert_eq!(content(&mount.join("b.txt")), Ok("one".into()));
     disk.set(Mode::Works);
-    until("it is followed", || content(&mount.join("b.txt")) == Ok("two".into()));
-    until("it is over", || !text().contains("reloading"));
+    until("the change to be shown", || content(&mount.join("b.txt")) == Ok("two".into()));
+    until("the reload to end", || !text().contains("reloading"));
 }
 
 #[test]
-fn loose_files_beside_an_archive_keep_their_own_sizes_when_another_file_comes() {
+fn loose_files_beside_an_archive_keep_their_sizes_when_a_file_is_added() {
     let dir = TestDir::new();
     fs::create_dir_all(dir.path("Data/sub")).unwrap();
     fs::write(dir.path("Data/a.bsa"), archive(&[("a.txt", "a")])).unwrap();
@@ -258,12 +262,12 @@ fn loose_files_beside_an_archive_keep_their_own_sizes_when_another_file_comes() 
     };
     let before = look();
     fs::write(dir.path("Data/new.txt"), "new").unwrap();
-    until_later(&mount, 0);
+    wait_for_view_after(&mount, 0);
     assert_eq!(look()[1..], before[1..]);
 }
 
 #[test]
-fn a_further_link_on_the_way_from_a_link_in_a_folder_is_followed_and_so_are_folders_above() {
+fn changes_of_links_behind_links_are_followed() {
     let dir = TestDir::new();
     for (version, text) in [("one", "1"), ("other", "other")] {
         fs::create_dir_all(dir.path(version).join("above/deep")).unwrap();
@@ -282,15 +286,15 @@ fn a_further_link_on_the_way_from_a_link_in_a_folder_is_followed_and_so_are_fold
     symlink("other", dir.path("new")).unwrap();
     fs::rename(dir.path("new"), dir.path("current")).unwrap();
     // Only sizes are compared, because a read would make the daemon notice the change.
-    until("the link is followed", || sizes() == [5, 5, 1]);
+    until("the change of the link to be shown", || sizes() == [5, 5, 1]);
     assert_eq!(read(), ["other", "other", "1"]);
     fs::rename(dir.path("one"), dir.path("gone")).unwrap();
     fs::rename(dir.path("other"), dir.path("one")).unwrap();
-    until("the folder is followed", || fs::metadata(&paths[2]).is_ok_and(|it| it.len() == 5));
+    until("the change of the folder to be shown", || fs::metadata(&paths[2]).is_ok_and(|it| it.len() == 5));
 }
 
 #[test]
-fn what_changed_while_a_folder_could_not_be_walked_is_shown_once_it_can_be() {
+fn changes_in_an_unreadable_folder_are_shown_once_it_is_readable() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -300,8 +304,8 @@ fn what_changed_while_a_folder_could_not_be_walked_is_shown_once_it_can_be() {
     fs::write(dir.path("mod/sub/a.txt"), "one").unwrap();
     dir.give_to_user();
     let mut mount = Command::new(dir.path("bsafs"));
-    run(mount.args(["mod", "mnt", "-o", "rw,setuid=nobody"]).current_dir(dir.path(""))).sound();
-    let user = |program: &str, path: &str| run(&mut dir.as_user(program, [path])).sound();
+    run(mount.args(["mod", "mnt", "-o", "rw,setuid=nobody"]).current_dir(dir.path(""))).success();
+    let user = |program: &str, path: &str| run(&mut dir.as_user(program, [path])).success();
     let reload = || {
         let status: serde_json::Value =
             serde_json::from_str(user("readlink", "mnt/.bsafs:status").trim()).unwrap();
@@ -312,18 +316,18 @@ fn what_changed_while_a_folder_could_not_be_walked_is_shown_once_it_can_be() {
     // The daemon still watches what is in the folder.
     mode(0o311);
     fs::write(dir.path("mod/sub/a.txt"), "other").unwrap();
-    until("it cannot be walked", || reload().1);
+    until("the reload to fail", || reload().1);
     mode(0o755);
-    until("it is walked again", || !reload().1);
+    until("the next reload to succeed", || !reload().1);
     assert_eq!(user("cat", "mnt/sub/a.txt"), "other");
     let pid = user("readlink", "mnt/.bsafs:status");
     let pid: serde_json::Value = serde_json::from_str(pid.trim()).unwrap();
     signal(i32::try_from(pid["pid"].as_i64().unwrap()).unwrap(), Signal::TERM);
-    until("the daemon unmounts", || mounts_below(&dir.path("")).is_empty());
+    until("the daemon to unmount", || mounts_below(&dir.path("")).is_empty());
 }
 
 #[test]
-fn an_archive_that_is_named_twice_and_cannot_be_opened_stays_in_both_of_its_folders() {
+fn a_damaged_archive_that_is_mounted_twice_stays_in_both_folders() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &archive(&[("a.txt", "one")]));
     fs::create_dir(dir.path("mod")).unwrap();
@@ -334,7 +338,7 @@ fn an_archive_that_is_named_twice_and_cannot_be_opened_stays_in_both_of_its_fold
     for n in 0..2 {
         replace(&dir, "a.bsa", b"no archive");
         fs::write(dir.path(format!("mod/{n}")), "new").unwrap();
-        until("the other is followed", || mount.join(format!("mod/{n}")).exists());
+        until("the change of the other source to be shown", || mount.join(format!("mod/{n}")).exists());
         assert_eq!(numbers(), before);
     }
 }

@@ -14,8 +14,7 @@ use crate::support::content::text;
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File};
 
-/// Folders that are layers, or to which links in layers lead. `real` is a layer through the link
-/// `mod2`.
+/// Folders that are layers, or to which links in layers lead. `real` is a layer through the link `mod2`.
 const ROOTS: [&str; 3] = ["mod", "real", "elsewhere"];
 /// Archives: a source, one to which the source `link.bsa` leads, and those in layers.
 const ARCHIVES: [&str; 6] =
@@ -90,7 +89,7 @@ pub(super) enum Change {
 impl Change {
     /// Whether a file that shows the same bytes and the same mtime afterwards is the same file.
     /// Other changes may move its ctime, or may show it by another link or from another layer.
-    pub(super) fn is_to_content(&self) -> bool {
+    pub(super) fn keeps_file_identity(&self) -> bool {
         use Change::{Archive, MakeFolder, Pause, Touch, Write};
         matches!(self, Write { .. } | MakeFolder(_) | Touch { .. } | Archive { .. } | Pause(_))
     }
@@ -222,8 +221,7 @@ impl Disk {
         self.folder.join(name)
     }
 
-    /// Makes a change. An impossible change, such as a rename of a folder into itself, changes
-    /// nothing.
+    /// Makes a change. An impossible change, such as a rename of a folder into itself, changes nothing.
     ///
     /// # Errors
     /// Returns the system's error. Then nothing or only a part was changed.

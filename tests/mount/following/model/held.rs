@@ -23,7 +23,7 @@ pub(super) struct Held {
 impl Held {
     /// Opens every third file and folder that a mount shows, and closes the oldest. `step` decides
     /// which third.
-    pub(super) fn open_some(&mut self, root: &Path, seen: &Seen, step: usize) {
+    pub(super) fn open_every_third(&mut self, root: &Path, seen: &Seen, step: usize) {
         for (path, found) in seen.nodes.iter().skip(step % 3).step_by(3) {
             let Ok(Node { kind, .. }) = found else { continue };
             let open = File::open(root.join(path)).unwrap();
@@ -54,13 +54,13 @@ impl Held {
                     Ok(read) if read == bytes[offset..] => {}
                     Err(EIO) if !is_shown || !is_sound => {}
                     Ok(read) => faults.push(format!(
-                        "{path:?}, held open: {} of {} bytes at {offset}, others: {:?}",
+                        "{path:?}, kept open: wrong bytes at {offset}, {} of {}: {:?}",
                         read.len(),
                         bytes.len() - offset,
                         String::from_utf8_lossy(&read[..read.len().min(20)])
                     )),
                     Err(errno) => faults.push(format!(
-                        "{path:?}, held open, which is{} shown: errno {errno}",
+                        "{path:?}, kept open and{} shown: errno {errno}",
                         if is_shown { "" } else { " not" }
                     )),
                 }
@@ -77,7 +77,7 @@ impl Held {
                 Ok(names) if Some(&names) == right => {}
                 Ok(names) if !is_shown && names.is_empty() => {}
                 Err(_) if !is_shown => {}
-                listed => faults.push(format!("{path:?}, held open: {listed:?}, and not {right:?}")),
+                listed => faults.push(format!("{path:?}, kept open: lists {listed:?}, expected {right:?}")),
             }
         }
         faults

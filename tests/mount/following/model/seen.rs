@@ -107,7 +107,7 @@ impl Seen {
             (ours, other) => ours == other,
         };
         let describe = |path: &String| {
-            format!("{path:?}: {:?}, and not {:?}", self.nodes.get(path), right.nodes.get(path))
+            format!("{path:?}: {:?}, expected {:?}", self.nodes.get(path), right.nodes.get(path))
         };
         paths.into_iter().filter(|path| !is_same(path)).map(describe).collect()
     }
