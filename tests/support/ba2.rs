@@ -313,7 +313,7 @@ impl Ba2File {
         assert_eq!(
             out.len(),
             self.record_length(),
-            "a shared file has as many chunks as the file that it shares"
+            "a file must have as many chunks as the file whose data it shares"
         );
         out
     }

@@ -63,7 +63,7 @@ pub fn gnf(descriptor: [u8; 32], data: &[u8]) -> Vec<u8> {
 pub fn xbox_header(texture: Texture, data: usize) -> Vec<u8> {
     let Texture { format, width, height, mips, flags, tile_mode } = texture;
     let mut header = dds::header(format, width, height, mips, flags & 1 != 0);
-    assert_eq!(header.len(), 148, "a format without the DX10 extension");
+    assert_eq!(header.len(), 148, "the format has no DX10 header");
     header[84..88].copy_from_slice(b"XBOX");
     let words = [u32::from(tile_mode), 256, data as u32, 13_202];
     header.extend(words.into_iter().flat_map(u32::to_le_bytes));
@@ -108,8 +108,7 @@ fn xbox_one() -> Sample {
     Sample { name: "xbox one tiled.ba2".into(), bytes: archive.build(), files }
 }
 
-/// An archive of Morrowind for the Xbox, which stores no names. A mount lists its files by their
-/// hashes.
+/// An archive of Morrowind for the Xbox, which stores no names. A mount lists its files by their hashes.
 fn tes3_nameless() -> Sample {
     let contents = [("meshes\\m\\bed.nif", texels(96, 30_000)), ("icons\\a.tga", noise(97, 900))];
     let archive = contents.iter().fold(Tes3::new(), |it, (name, data)| it.file(name, &data[..])).nameless();

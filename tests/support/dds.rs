@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_equal_those_of_directxtex() {
+    fn headers_match_those_of_directxtex() {
         let is_supported = |row: &DdsRow| [RGBA8, BC1, BC3, BC5, BC7, BC7_SRGB].contains(&row.format);
         let rows: Vec<DdsRow> = dds_headers().into_iter().filter(is_supported).collect();
         for row in &rows {
@@ -74,6 +74,6 @@ mod tests {
             let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(Some(&hex), row.header.as_ref(), "{}: {} by {}", row.format, row.width, row.height);
         }
-        assert_eq!(rows.len(), 18, "six formats in three sizes");
+        assert_eq!(rows.len(), 18, "there must be six formats in three sizes");
     }
 }

@@ -1,5 +1,4 @@
-//! A disk that fails or hangs when a test requests it. It is a FUSE file system on which tests put
-//! archives.
+//! A disk that fails or hangs when a test requests it. It is a FUSE file system on which tests put archives.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests")]
 
@@ -21,15 +20,13 @@ pub enum Mode {
     Works,
     /// Reads give EIO.
     Fails,
-    /// Reads that reach beyond this offset of a file, in bytes, give EIO. The kernel reads whole
-    /// pages.
+    /// Reads that reach beyond this offset of a file, in bytes, give EIO. The kernel reads whole pages.
     FailsFrom(u64),
     /// Reads get no answer until the mode changes.
     Hangs,
 }
 
-/// A mounted disk. When it is dropped, it answers all reads and is unmounted, unless a process uses
-/// it.
+/// A mounted disk. When it is dropped, it answers all reads and is unmounted, unless a process uses it.
 pub struct Disk {
     shared: Arc<Shared>,
     session: Option<BackgroundSession>,

@@ -27,8 +27,7 @@ impl Evictions {
         Self(counts.lines().filter_map(count).sum())
     }
 
-    /// The increase since then. It waits first, because each processor adds its counts only once a
-    /// second.
+    /// The increase since then. It waits first, because each processor adds its counts only once a second.
     pub fn since(&self) -> u64 {
         thread::sleep(Duration::from_secs(3));
         Self::so_far().0 - self.0

@@ -75,8 +75,10 @@ fn inis() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Steam's lists of libraries and apps.
 const VDF: &[&str] = &[
-    "\"libraryfolders\"\n{\n\t\"0\"\n\t{\n\t\t\"path\"\t\t\"/home/u/.local/share/Steam\"\n\t\t\"apps\"\n\t\t{\n\t\t\t\"489830\"\t\t\"1\"\n\t\t}\n\t}\n}\n",
-    "\"AppState\"\r\n{\r\n\t\"appid\"\t\t\"489830\"\r\n\t\"installdir\"\t\t\"Skyrim Special Edition\"\r\n\t\"UserConfig\"\r\n\t{\r\n\t\t\"language\"\t\t\"german\"\r\n\t}\r\n}\r\n",
+    "\"libraryfolders\"\n{\n\t\"0\"\n\t{\n\t\t\"path\"\t\t\"/home/u/.local/share/Steam\"\n\
+     \t\t\"apps\"\n\t\t{\n\t\t\t\"489830\"\t\t\"1\"\n\t\t}\n\t}\n}\n",
+    "\"AppState\"\r\n{\r\n\t\"appid\"\t\t\"489830\"\r\n\t\"installdir\"\t\t\"Skyrim Special Edition\"\r\n\
+     \t\"UserConfig\"\r\n\t{\r\n\t\t\"language\"\t\t\"german\"\r\n\t}\r\n}\r\n",
     "\"LibraryFolders\" { \"TimeNextStatsReport\" \"1\" \"1\" \"/old\" \"2\" \"D:\\\\Games\" }",
     "a b",
     "a { b c }",
@@ -93,7 +95,8 @@ const VDF: &[&str] = &[
 /// Files of Lutris and Bottles.
 const YAML: &[&str] = &[
     "game:\n  exe: /games/Skyrim/SkyrimSE.exe\n  prefix: /games/prefix\nrunner: wine\n",
-    "Name: Games\nPath: Games\nExternal_Programs:\n  a:\n    name: SkyrimSE.exe\n    path: /games/SkyrimSE.exe\n",
+    "Name: Games\nPath: Games\nExternal_Programs:\n  a:\n    \
+     name: SkyrimSE.exe\n    path: /games/SkyrimSE.exe\n",
     "game: {exe: 'a b', args: [x, \"y\\tz\"]}\n",
     "a: &a {b: c}\nd: *a\n",
     "- name: n\n  list:\n  - 1\n  - 2\n- name: m\n",
@@ -109,7 +112,8 @@ const YAML: &[&str] = &[
 
 /// Files of Mod Organizer 2.
 const QSETTINGS: &[&str] = &[
-    "[General]\ngameName=Skyrim Special Edition\ngamePath=@ByteArray(Z:\\\\home\\\\u\\\\Skyrim)\nselected_profile=@ByteArray(Gr\\xc3\\xb6\\x9f\\x65)\n",
+    "[General]\ngameName=Skyrim Special Edition\ngamePath=@ByteArray(Z:\\\\home\\\\u\\\\Skyrim)\n\
+     selected_profile=@ByteArray(Gr\\xc3\\xb6\\x9f\\x65)\n",
     "[Settings]\nbase_directory=Z:/mods\nmod_directory=%BASE_DIR%/mods\n",
     "[Settings]\nskip_file_suffixes=.mohidden, .bak\nskip_directories=.git\n",
     "[Settings]\nskip_file_suffixes=\".a,b\", \"\\\"\", c\n",

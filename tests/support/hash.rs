@@ -4,8 +4,7 @@
 //! Names are bytes. All functions convert ASCII capitals to lower case, and `/` to `\`. They hash
 //! all other bytes as they are.
 
-/// Two Morrowind paths with the same hash. In the first half, bytes that are four apart may change
-/// places.
+/// Two Morrowind paths with the same hash. In the first half, bytes that are four apart may change places.
 pub const TES3_COLLISION: [&[u8]; 2] = [b"abcdefgh\\zyxwvuts.nif", b"ebcdafgh\\zyxwvuts.nif"];
 /// Two file names with the same hash in Oblivion to Skyrim, found by a birthday search over the
 /// middle letters.
@@ -29,8 +28,7 @@ pub fn tes3(path: &[u8]) -> (u32, u32) {
     (low, high)
 }
 
-/// Hash of a folder's full path in Oblivion to Skyrim. An empty path means the root, which is
-/// hashed as `.`.
+/// Hash of a folder's full path in Oblivion to Skyrim. An empty path means the root, which is hashed as `.`.
 pub fn tes4_folder(path: &[u8]) -> u64 {
     let path = normal(path);
     let path = trim(&path);
@@ -45,8 +43,7 @@ pub fn tes4_file(name: &[u8]) -> u64 {
     if stem.is_empty() { 0 } else { tes4(stem, extension) }
 }
 
-/// The hash that an Xbox 360 archive stores for a PC hash. The four CRC bytes are in big-endian
-/// order.
+/// The hash that an Xbox 360 archive stores for a PC hash. The four CRC bytes are in big-endian order.
 pub fn xbox360(hash: u64) -> u64 {
     let crc = (hash >> 32) as u32;
     u64::from(crc.swap_bytes()) << 32 | hash & 0xFFFF_FFFF
@@ -134,8 +131,7 @@ fn trim(mut path: &[u8]) -> &[u8] {
     path
 }
 
-/// Splits a name into stem and extension. The extension includes its dot. It is empty if there is
-/// no dot.
+/// Splits a name into stem and extension. The extension includes its dot. It is empty if there is no dot.
 fn split_at_dot(name: &[u8]) -> (&[u8], &[u8]) {
     name.split_at(name.iter().rposition(|&b| b == b'.').unwrap_or(name.len()))
 }
@@ -146,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_equal_the_vectors() {
+    fn hashes_match_the_vectors() {
         for vector in vectors::hashes() {
             match vector {
                 HashVector::Tes3 { path, low, high } => {
@@ -171,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn xbox_360_hashes_have_the_crc_in_big_endian_order() {
+    fn xbox_360_hashes_store_the_crc_in_big_endian_order() {
         for ConsoleVector { name, is_folder, pc, xbox, .. } in vectors::console_hashes() {
             let bytes = name.as_bytes();
             let hash = if is_folder { tes4_folder(bytes) } else { tes4_file(bytes) };
@@ -180,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn colliding_names_collide() {
+    fn the_colliding_names_have_equal_hashes() {
         let [a, b] = TES3_COLLISION;
         assert_eq!(tes3(a), tes3(b));
         let [a, b] = TES4_COLLISION;

@@ -1,5 +1,4 @@
-//! A home folder with a game that Steam installed: the game's folder, its prefix, and the files in
-//! both.
+//! A home folder with a game that Steam installed: the game's folder, its prefix, and the files in both.
 
 use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
@@ -35,7 +34,8 @@ impl SteamGame {
         // The game's folder may be below that of the app.
         let top = installdir.split('/').next().unwrap();
         let manifest = format!(
-            "\"AppState\" {{ \"appid\" \"{app}\" \"installdir\" \"{top}\" \"UserConfig\" {{ \"language\" \"{language}\" }} }}\n"
+            "\"AppState\" {{ \"appid\" \"{app}\" \"installdir\" \"{top}\" \
+             \"UserConfig\" {{ \"language\" \"{language}\" }} }}\n"
         );
         fs::write(apps.join(format!("appmanifest_{app}.acf")), manifest).unwrap();
         Self { home: home.to_owned(), folder, user, names: names.map(str::to_owned) }
@@ -76,7 +76,7 @@ pub fn plugin(extra: usize, flags: u32, masters: &[&str]) -> Vec<u8> {
 
 /// An archive of this version: a BA2 if its name ends in `.ba2`, otherwise a BSA. It has
 /// `misc/shared.txt` and a file in `misc` named after the archive. Both contain the archive's name.
-pub fn own_archive(name: &str, version: u32) -> Vec<u8> {
+pub fn archive_named_after_itself(name: &str, version: u32) -> Vec<u8> {
     let own = format!("{name}.txt").to_lowercase();
     match name.to_lowercase().ends_with(".ba2") {
         true => {

@@ -1,13 +1,11 @@
 //! Builders of test archives: small archives of every kind, in memory, both correct and damaged.
 //! Nothing else in this repository writes archives.
 //!
-//! Nothing here uses the crate under test. The builders implement the formats a second time, from
-//! the same description but by other means. So a test compares two implementations, and not one
-//! with itself.
+//! Nothing here uses the crate under test. The builders implement the formats a second time, from the same
+//! description but by other means. So a test compares two implementations, and not one with itself.
 //!
-//! A builder writes a correct archive by default. Each further method adds one way in which real or
-//! hostile archives differ. [`samples`] makes one archive of each kind, with the files that a mount
-//! must show for it.
+//! A builder writes a correct archive by default. Each further method adds one way in which real or hostile
+//! archives differ. [`samples`] makes one archive of each kind, with the files that a mount must show for it.
 
 #![allow(
     dead_code,

@@ -33,7 +33,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_bsafs");
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < LIMIT, "not within {LIMIT:?}: {what}");
+        assert!(start.elapsed() < LIMIT, "waited {LIMIT:?} for {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -65,7 +65,7 @@ pub fn signal(pid: i32, signal: Signal) {
 /// process that sent the request cannot be killed.
 pub fn stop(pid: i32) {
     signal(pid, Signal::STOP);
-    until("all threads are stopped", || {
+    until("all threads to stop", || {
         let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
         let mut threads = threads.map(|it| it.unwrap().file_name().to_str().unwrap().parse().unwrap());
         threads.all(|thread| state(thread) == Some('T'))
@@ -91,8 +91,9 @@ pub fn mounts_below(folder: &Path) -> Vec<PathBuf> {
 /// Shell script that unmounts the copies of other tests' mounts. It is for a separate mount
 /// namespace (`unshare -m`), in the folder of its test. Because of the copies, the daemons of other
 /// tests would run as long as the shell does.
-pub const DROP_OTHER_MOUNTS: &str = "grep ' fuse.bsafs ' /proc/self/mountinfo | cut -d' ' -f5 | grep -v \"^$PWD/\" \
-     | while read -r path; do printf '%b\\0' \"$path\"; done | xargs -0 -r -n1 timeout 1 umount -cil 2>/dev/null || true";
+pub const DROP_OTHER_MOUNTS: &str = "grep ' fuse.bsafs ' /proc/self/mountinfo | cut -d' ' -f5 \
+     | grep -v \"^$PWD/\" | while read -r path; do printf '%b\\0' \"$path\"; done \
+     | xargs -0 -r -n1 timeout 1 umount -cil 2>/dev/null || true";
 
 /// Unmounts without bsafs, as a user does by hand.
 pub fn unmount(path: &Path) -> Finished {
@@ -104,8 +105,7 @@ pub fn unmount_lazily(path: &Path) {
     let _ = by_hand(path, &["-l"], &["-u", "-z"]).stderr(Stdio::null()).status();
 }
 
-/// A command that unmounts: `umount` for root, `fusermount3` for other users, each with its own
-/// flags.
+/// A command that unmounts: `umount` for root, `fusermount3` for other users, each with its own flags.
 fn by_hand(path: &Path, umount: &[&str], fusermount: &[&str]) -> Command {
     let (program, flags) = if is_root() { ("umount", umount) } else { ("fusermount3", fusermount) };
     let mut command = Command::new(program);
@@ -129,7 +129,7 @@ impl Finished {
     ///
     /// # Panics
     /// If the program failed or wrote to standard error.
-    pub fn sound(self) -> String {
+    pub fn success(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
         self.out
     }
@@ -150,8 +150,9 @@ pub fn finish(mut child: Child) -> Finished {
     let err = child.stderr.take().map(collect);
     let status = wait(&mut child);
     let text = |from: Option<mpsc::Receiver<Vec<u8>>>| {
-        let bytes =
-            from.map(|from| from.recv_timeout(LIMIT).expect("a process left behind keeps the output open"));
+        let bytes = from.map(|from| {
+            from.recv_timeout(LIMIT).expect("a process that was left behind keeps the output open")
+        });
         String::from_utf8(bytes.unwrap_or_default()).unwrap()
     };
     Finished { code: status.code().unwrap_or(-1), out: text(out), err: text(err) }
@@ -250,17 +251,16 @@ impl TestDir {
         assert!(Path::new("/dev/fuse").exists(), "tests of mounts need /dev/fuse; see scripts/setup");
         let mut command = self.bsafs(["mount"]);
         command.args(arguments).arg("mnt");
-        let said = run(&mut command).sound();
-        Mounted::at(&self.path("mnt"), said)
+        let report = run(&mut command).success();
+        Mounted::at(&self.path("mnt"), report)
     }
 
     /// Puts the program into the folder, and gives the folder to an ordinary user. If the tests run
     /// as root, this is `nobody`, who may be unable to reach cargo's build folder.
     pub fn give_to_user(&self) {
         if is_root() {
-            // `cp` makes the copy. If this process wrote it, a child that another test forks
-            // meanwhile would inherit the writable descriptor. Then running the copy would fail
-            // with ETXTBSY.
+            // `cp` makes the copy. If this process wrote it, a child that another test forks meanwhile would
+            // inherit the writable descriptor. Then running the copy would fail with ETXTBSY.
             let status = Command::new("cp").arg(PROGRAM).arg(self.path("bsafs")).status().unwrap();
             assert!(status.success());
             let folder = self.path("");
@@ -289,8 +289,7 @@ impl TestDir {
         command
     }
 
-    /// A command with which an ordinary user runs the program that [`TestDir::give_to_user`] put
-    /// here.
+    /// A command with which an ordinary user runs the program that [`TestDir::give_to_user`] put here.
     pub fn bsafs_as_user<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
         self.as_user(self.path("bsafs"), arguments)
     }
@@ -312,15 +311,15 @@ pub struct Mounted {
     /// The process ID of the daemon.
     pub pid: i32,
     /// What `bsafs mount` printed.
-    pub said: String,
+    pub report: String,
 }
 
 impl Mounted {
-    /// The mount at `path`, for which `bsafs mount` printed `said`.
-    pub fn at(path: &Path, said: String) -> Self {
+    /// The mount at `path`, for which `bsafs mount` printed `report`.
+    pub fn at(path: &Path, report: String) -> Self {
         let status = status(path);
         let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
-        Self { path: path.to_owned(), pid, said }
+        Self { path: path.to_owned(), pid, report }
     }
 
     /// A path in the mount.
@@ -336,7 +335,7 @@ impl Mounted {
 
     /// The errno of reading a whole file.
     pub fn read_error(&self, path: impl AsRef<Path>) -> Option<i32> {
-        fs::read(self.join(path)).expect_err("an error").raw_os_error()
+        fs::read(self.join(path)).expect_err("the read succeeded").raw_os_error()
     }
 
     /// Whether the mount still exists.
@@ -346,14 +345,13 @@ impl Mounted {
 
     /// Waits until the daemon has ended.
     pub fn wait_for_end(&self) {
-        until("the daemon ends", || !is_alive(self.pid));
+        until("the daemon to end", || !is_alive(self.pid));
     }
 
-    /// Unmounts with `bsafs umount`, and waits until the daemon has ended. Tries again while the
-    /// mount is busy, because a child that another test forks inherits this process's open files
-    /// until it execs.
+    /// Unmounts with `bsafs umount`, and waits until the daemon has ended. Tries again while the mount is
+    /// busy, because a child that another test forks inherits this process's open files until it execs.
     pub fn umount(&self, dir: &TestDir) {
-        until("the mount is unmounted", || {
+        until("the unmount to succeed", || {
             let finished = dir.run([OsStr::new("umount"), self.path.as_os_str()]);
             assert!(finished.code == 0 || finished.err.contains("busy"), "{finished:?}");
             finished.code == 0
@@ -386,7 +384,7 @@ impl Drop for Mounted {
 /// it writes the line about it.
 pub fn logged(dir: &TestDir, lines: usize) -> String {
     let log = || fs::read_to_string(dir.path("log")).unwrap_or_default();
-    until("the log has its lines", || log().lines().count() >= lines);
+    until("the log to have its lines", || log().lines().count() >= lines);
     log()
 }
 
@@ -394,10 +392,9 @@ pub fn logged(dir: &TestDir, lines: usize) -> String {
 pub fn status(mountpoint: &Path) -> serde_json::Value {
     let text = match fs::read_link(mountpoint.join(".bsafs:status")) {
         Ok(target) => target.into_os_string().into_string().unwrap(),
-        // fuse-overlayfs does not find names that no listing shows. The program asks the mount
-        // beneath it.
+        // fuse-overlayfs does not find names that no listing shows. The program asks the mount beneath it.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            run(Command::new(PROGRAM).args(["status", "--json"]).arg(mountpoint)).sound()
+            run(Command::new(PROGRAM).args(["status", "--json"]).arg(mountpoint)).success()
         }
         Err(error) => panic!("{}: {error}", mountpoint.display()),
     };

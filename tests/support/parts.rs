@@ -23,8 +23,7 @@ pub fn dense(parts: &Parts) -> Vec<u8> {
     out
 }
 
-/// Writes the pieces to a file with holes, which takes only kilobytes of disk for gigabytes of
-/// file.
+/// Writes the pieces to a file with holes, which takes only kilobytes of disk for gigabytes of file.
 pub fn write_sparse(path: &Path, parts: &Parts) -> std::io::Result<()> {
     let file = File::create(path)?;
     parts.iter().try_for_each(|(at, bytes)| file.write_all_at(bytes, *at))

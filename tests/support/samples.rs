@@ -1,5 +1,4 @@
-//! One archive of each kind, and the files that a mount must show for it. This file makes those of
-//! PC games.
+//! One archive of each kind, and the files that a mount must show for it. This file makes those of PC games.
 
 use super::ba2::{Ba2, Ba2File, Chunk, METHOD_LZ4, METHOD_ZLIB, Texture};
 use super::content::{noise, texels, text};
@@ -36,8 +35,7 @@ pub fn samples() -> Vec<Sample> {
 
 const NAMES: u32 = FOLDER_NAMES | FILE_NAMES;
 
-/// Folder, name and content of each file: text, texels and noise, from one byte to more than half a
-/// MiB.
+/// Folder, name and content of each file: text, texels and noise, from one byte to more than half a MiB.
 fn ordinary_files() -> Vec<(&'static [u8], &'static [u8], Vec<u8>)> {
     vec![
         (b"meshes\\architecture\\towers", b"tower01.nif", texels(1, 700_000)),
@@ -296,8 +294,7 @@ fn textures() -> Vec<Sample> {
 }
 
 fn textures_of(name: &str, version: u32, method: u32) -> Sample {
-    // Path, texture, number of chunks. The largest mips have one chunk each, the last chunk has the
-    // rest.
+    // Path, texture, number of chunks. The largest mips have one chunk each, the last chunk has the rest.
     let all = [
         ("Textures\\Clutter\\bucket_d.DDS", Texture::new(dds::BC1, 256, 256, 9), 4),
         ("Textures\\Clutter\\bucket_n.DDS", Texture::new(dds::BC5, 128, 64, 8), 3),
@@ -346,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_samples_and_of_their_files_are_unique() {
+    fn sample_names_and_the_paths_in_each_sample_are_unique() {
         let mut names: Vec<String> = Vec::new();
         for sample in samples() {
             let mut paths: Vec<String> = sample.files.iter().map(|(path, _)| path.to_lowercase()).collect();

@@ -263,7 +263,8 @@ fn options() -> Vec<Seed> {
     let lists = [
         "allow_other,uid=1000,gid=100,umask=0277,fmask=133,dmask=022,fmode=466,dmode=577,xattr,nonempty",
         "encoding=utf-8,layout=per-archive,textures=dds,names=list.txt,names=~/x,force,salvage",
-        "cache_size=256MiB,cache_size=1g,fsname=a\\,b\\\\c,readahead=512,max_read=131072,noexec,noatime,foreground",
+        "cache_size=256MiB,cache_size=1g,fsname=a\\,b\\\\c,readahead=512,max_read=131072,\
+         noexec,noatime,foreground",
         "rw,dev,suid,nofail,noauto,user,_netdev,x-systemd.automount,X-mount.mkdir,relatime,,subtype=bsafs",
         "layout=UNION,textures=Raw,readahead=0,cache_size=64 K,umask=+7",
     ];

@@ -32,8 +32,7 @@ impl Tes3 {
         self
     }
 
-    /// Leaves out name offsets and names, as on the Xbox. The hash offset is then 8 times the
-    /// count.
+    /// Leaves out name offsets and names, as on the Xbox. The hash offset is then 8 times the count.
     pub fn nameless(mut self) -> Self {
         self.nameless = true;
         self
@@ -45,8 +44,7 @@ impl Tes3 {
         self
     }
 
-    /// Sets the offset of the hash table that the header states: from the start of the archive,
-    /// minus 12.
+    /// Sets the offset of the hash table that the header states: from the start of the archive, minus 12.
     pub fn hash_offset(mut self, stated: u32) -> Self {
         self.hash_offset = Some(stated);
         self
@@ -210,10 +208,9 @@ impl Tes3File {
 mod tests {
     use super::*;
 
-    /// The expected offsets are those of `common_guess_test/tes3.bsa` of bsa-rs, which another tool
-    /// wrote.
+    /// The expected offsets are those of `common_guess_test/tes3.bsa` of bsa-rs, which another tool wrote.
     #[test]
-    fn an_archive_of_one_file_equals_that_of_another_tool() {
+    fn an_archive_of_one_file_matches_that_of_another_tool() {
         let content = b"This is a test";
         let mut expected = vec![0, 1, 0, 0, 29, 0, 0, 0, 1, 0, 0, 0];
         expected.extend([14, 0, 0, 0, 0, 0, 0, 0]);

@@ -70,8 +70,7 @@ impl Tes4 {
             files: Vec::new(),
             unsorted: false,
             size_word_gaps: false,
-            // The unused word of folder records in a version 105 archive that the game's own tool
-            // wrote.
+            // The unused word of folder records in a version 105 archive that the game's own tool wrote.
             garbage: 7_471_207,
             totals: Totals::default(),
             name_block_gap: Vec::new(),
@@ -153,8 +152,7 @@ impl Tes4 {
         self
     }
 
-    /// Adds bytes between the last folder block and the file names. The header counts them as
-    /// folder names.
+    /// Adds bytes between the last folder block and the file names. The header counts them as folder names.
     pub fn name_block_gap(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.name_block_gap = bytes.into();
         self
@@ -380,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_setting_changes_its_own_bytes_only() {
+    fn each_setting_changes_only_its_own_bytes() {
         let file = || Tes4File::new("a.txt", b"content");
         let build = |archive: Tes4, file: Tes4File| archive.add("f", file).build();
         let plain = build(Tes4::new(104), file());

@@ -1,8 +1,6 @@
-//! Test vectors that other programs computed, from the files of `tests/data`. Each file states its
-//! origin.
+//! Test vectors that other programs computed, from the files of `tests/data`. Each file states its origin.
 
-// `include_str!`, because several packages share this module and each has another manifest
-// directory.
+// `include_str!`, because several packages share this module and each has another manifest directory.
 const HASHES: &str = include_str!("../data/hashes_tes3_tes4_fo4.txt");
 const CONSOLE_HASHES: &str = include_str!("../data/hashes_ps3_xbox360.txt");
 const DDS_HEADERS: &str = include_str!("../data/dds_headers.tsv");
@@ -45,7 +43,7 @@ fn hash_vector(line: &str) -> HashVector {
             extension: hex(words[4]),
             folder: hex(words[6]),
         },
-        kind => panic!("a vector of an unknown kind: {kind}"),
+        kind => panic!("the vector has an unknown kind: {kind}"),
     }
 }
 

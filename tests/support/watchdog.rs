@@ -49,12 +49,11 @@ impl Drop for Watch {
     }
 }
 
-/// Starts the time limit of the test that owns this folder. libtest names the thread after the
-/// test.
+/// Starts the time limit of the test that owns this folder. libtest names the thread after the test.
 pub fn watch(folder: &Path) -> Watch {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| drop(thread::spawn(run)));
-    let name = thread::current().name().unwrap_or("a thread without a name").to_owned();
+    let name = thread::current().name().unwrap_or("unnamed thread").to_owned();
     watched().push(Test { name, folder: folder.to_owned(), started: Instant::now() });
     Watch(folder.to_owned())
 }

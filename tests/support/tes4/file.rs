@@ -93,8 +93,7 @@ impl Tes4File {
         Self { name: name.as_ref().to_vec(), data: data.into(), ..Self::default() }
     }
 
-    /// Sets bit 30 of the size: the file is packed if the archive's files are stored, and the
-    /// reverse.
+    /// Sets bit 30 of the size: the file is packed if the archive's files are stored, and the reverse.
     pub fn toggle(mut self) -> Self {
         self.toggle = true;
         self
