@@ -44,7 +44,7 @@ impl Home {
     }
 
     /// Creates the game's folder in My Games of a prefix, as the game does when it first runs.
-    fn used(&self, prefix: &str, user: &str, name: &str) -> PathBuf {
+    fn create_my_games(&self, prefix: &str, user: &str, name: &str) -> PathBuf {
         self.folder(&format!("{prefix}/drive_c/users/{user}/{MY_GAMES}/{name}"))
     }
 
@@ -61,7 +61,8 @@ impl Home {
     /// Writes Steam's manifest of an app into a library.
     fn manifest(&self, library: &str, id: u32, installdir: &str) {
         let text = format!(
-            "\"AppState\" {{ \"appid\" \"{id}\" \"installdir\" \"{installdir}\" \"UserConfig\" {{ \"language\" \"german\" }} }}"
+            "\"AppState\" {{ \"appid\" \"{id}\" \"installdir\" \"{installdir}\" \
+             \"UserConfig\" {{ \"language\" \"german\" }} }}"
         );
         self.write(&format!("{library}/steamapps/appmanifest_{id}.acf"), &text);
     }
@@ -95,17 +96,25 @@ impl Home {
 }
 
 #[test]
-fn a_game_in_a_second_library_is_found_with_the_prefix_beside_it_though_the_list_of_apps_is_stale() {
+fn a_game_in_a_second_library_is_found_with_its_prefix() {
     let home = Home::new();
     let second = home.folder("disk/Steam Library");
     home.libraries(STEAM, &[&home.path(STEAM), &second]);
     home.manifest("disk/Steam Library", 489830, "Skyrim Special Edition");
     let game = home.skyrim("disk/Steam Library/steamapps/common/Skyrim Special Edition");
     let prefix = "disk/Steam Library/steamapps/compatdata/489830/pfx";
-    let my_games = home.used(prefix, "steamuser", "Skyrim Special Edition");
+    let my_games = home.create_my_games(prefix, "steamuser", "Skyrim Special Edition");
     // Decoys: the prefix of another game, and one in the library that does not hold the game.
-    home.used("disk/Steam Library/steamapps/compatdata/377160/pfx", "steamuser", "Skyrim Special Edition");
-    home.used(&format!("{STEAM}/steamapps/compatdata/489830/pfx"), "steamuser", "Skyrim Special Edition");
+    home.create_my_games(
+        "disk/Steam Library/steamapps/compatdata/377160/pfx",
+        "steamuser",
+        "Skyrim Special Edition",
+    );
+    home.create_my_games(
+        &format!("{STEAM}/steamapps/compatdata/489830/pfx"),
+        "steamuser",
+        "Skyrim Special Edition",
+    );
     let found = home.only();
     assert_eq!((found.title.id, found.store, &found.folder), ("skyrimse", Storefront::Steam, &game));
     assert_eq!(found.prefix, Some(home.path(prefix)));
@@ -114,7 +123,7 @@ fn a_game_in_a_second_library_is_found_with_the_prefix_beside_it_though_the_list
 }
 
 #[test]
-fn one_steam_folder_by_several_links_is_one_and_a_circle_of_links_ends() {
+fn a_steam_folder_with_several_links_is_searched_once() {
     let home = Home::new();
     home.libraries(STEAM, &[&home.path(".steam/root"), &home.path(STEAM), &home.path(".steam/loop")]);
     fs::create_dir(home.path(".steam")).unwrap();
@@ -131,7 +140,7 @@ fn one_steam_folder_by_several_links_is_one_and_a_circle_of_links_ends() {
 }
 
 #[test]
-fn steam_of_debian_flatpak_and_snap_and_old_lists_of_libraries_are_read() {
+fn steam_from_debian_flatpak_and_snap_is_found() {
     for root in [
         ".steam/debian-installation",
         ".var/app/com.valvesoftware.Steam/.local/share/Steam",
@@ -174,7 +183,7 @@ fn damaged_manifests_and_missing_folders_are_reported() {
 }
 
 #[test]
-fn nehrim_is_in_a_folder_of_its_own() {
+fn nehrim_is_found_in_its_own_folder() {
     let home = Home::new();
     home.manifest(STEAM, 1014940, "Nehrim");
     let folder = format!("{STEAM}/steamapps/common/Nehrim/NehrimFiles");
@@ -195,15 +204,15 @@ fn heroic(home: &Home, folder: &str, game: &Path, settings: &str) {
 }
 
 #[test]
-fn heroics_prefix_is_the_folder_itself_with_wine_and_pfx_with_proton() {
+fn the_prefix_of_heroic_depends_on_wine_or_proton() {
     for (kind, prefix) in [("wine", "Prefixes/Skyrim"), ("proton", "Prefixes/Skyrim/pfx")] {
         let home = Home::new();
         let game = home.skyrim("gog/Skyrim");
         // Both exist, so only the settings decide which one is used.
-        home.used("Prefixes/Skyrim", "anna", "Skyrim Special Edition GOG");
-        home.used("Prefixes/Skyrim/pfx", "steamuser", "Skyrim Special Edition GOG");
+        home.create_my_games("Prefixes/Skyrim", "anna", "Skyrim Special Edition GOG");
+        home.create_my_games("Prefixes/Skyrim/pfx", "steamuser", "Skyrim Special Edition GOG");
         // A copy from another store has used the same prefix.
-        home.used(prefix, "steamuser", "Skyrim Special Edition");
+        home.create_my_games(prefix, "steamuser", "Skyrim Special Edition");
         let settings = format!(r#""winePrefix": "~/Prefixes/Skyrim", "wineVersion": {{"type": "{kind}"}}"#);
         heroic(&home, ".var/app/com.heroicgameslauncher.hgl/config/heroic", &game, &settings);
         let found = home.only();
@@ -214,7 +223,7 @@ fn heroics_prefix_is_the_folder_itself_with_wine_and_pfx_with_proton() {
 }
 
 #[test]
-fn without_settings_heroics_default_prefix_is_looked_for() {
+fn without_settings_the_default_prefix_of_heroic_is_used() {
     let home = Home::new();
     let game = home.skyrim("gog/Skyrim AE");
     heroic(&home, ".config/heroic", &game, "");
@@ -226,7 +235,7 @@ fn without_settings_heroics_default_prefix_is_looked_for() {
 }
 
 #[test]
-fn epics_folder_of_a_language_and_sideloaded_games_are_found() {
+fn language_folders_of_epic_and_sideloaded_games_are_found() {
     let home = Home::new();
     for file in ["FalloutNV.exe", "Data/FalloutNV.esm"] {
         home.write(&format!("epic/Fallout New Vegas German/{file}"), "");
@@ -248,7 +257,7 @@ fn epics_folder_of_a_language_and_sideloaded_games_are_found() {
 }
 
 #[test]
-fn hostile_lists_of_heroic_and_lutris_are_reported_and_the_rest_is_found() {
+fn damaged_lists_of_launchers_are_reported_and_other_games_found() {
     let home = Home::new();
     home.write(".config/heroic/gog_store/installed.json", &"[".repeat(1 << 20));
     home.write(
@@ -267,12 +276,12 @@ fn hostile_lists_of_heroic_and_lutris_are_reported_and_the_rest_is_found() {
 }
 
 #[test]
-fn a_game_of_lutris_is_found_from_its_executable_and_its_prefix_around_it() {
+fn a_lutris_game_is_found_by_its_executable_and_prefix() {
     let home = Home::new();
     let folder = "prefix/drive_c/GOG Games/Skyrim";
     let game = home.skyrim(folder);
     home.write(&format!("{folder}/Galaxy64.dll"), "");
-    let my_games = home.used("prefix", "anna", "Skyrim Special Edition GOG");
+    let my_games = home.create_my_games("prefix", "anna", "Skyrim Special Edition GOG");
     let settings = |exe: &str, prefix: &str| format!("game:\n  exe: {exe}\n{prefix}script: {{a: [b]}}\n");
     let exe = game.join("skse64_loader.exe");
     let file = ".local/share/lutris/games/skyrim-1.yml";
@@ -287,7 +296,7 @@ fn a_game_of_lutris_is_found_from_its_executable_and_its_prefix_around_it() {
 }
 
 #[test]
-fn remastered_is_found_from_an_executable_three_folders_below_and_its_plugin_list_is_in_its_data() {
+fn oblivion_remastered_is_found_by_its_nested_executable() {
     let home = Home::new();
     let exe = "OblivionRemastered/Binaries/Win64/OblivionRemastered-Win64-Shipping.exe";
     let data = "OblivionRemastered/Content/Dev/ObvData/Data";
@@ -302,12 +311,12 @@ fn remastered_is_found_from_an_executable_three_folders_below_and_its_plugin_lis
 }
 
 #[test]
-fn bottles_are_searched_wherever_they_are() {
+fn bottles_and_their_external_programs_are_searched() {
     let home = Home::new();
     let bottles = ".var/app/com.usebottles.bottles/data/bottles/bottles";
     let on_c =
         home.skyrim(&format!("{bottles}/One/drive_c/Program Files (x86)/Steam/steamapps/common/Skyrim"));
-    let mine = home.used(&format!("{bottles}/One"), "anna", "Skyrim Special Edition");
+    let mine = home.create_my_games(&format!("{bottles}/One"), "anna", "Skyrim Special Edition");
     home.write(&format!("{bottles}/Two/placeholder.yml"), &format!("Path: {}\n", home.path("far").display()));
     let outside = home.skyrim("outside/Skyrim");
     home.folder("far/drive_c");
@@ -321,12 +330,12 @@ fn bottles_are_searched_wherever_they_are() {
 }
 
 #[test]
-fn a_folder_that_two_launchers_list_is_one_installation_with_the_prefix_in_which_it_was_used() {
+fn a_game_in_two_launchers_is_one_installation_with_the_used_prefix() {
     let home = Home::new();
     home.manifest(STEAM, 489830, "SSE");
     let game = home.skyrim(&format!("{STEAM}/steamapps/common/SSE"));
     symlink(&game, home.path("link")).unwrap();
-    home.used("prefix", "anna", "Skyrim Special Edition");
+    home.create_my_games("prefix", "anna", "Skyrim Special Edition");
     let settings =
         format!("game: {{exe: {0}/link/SkyrimSE.exe, prefix: {0}/prefix}}", home.dir.path().display());
     home.write(".config/lutris/games/skyrim.yml", &settings);
@@ -339,12 +348,13 @@ fn a_folder_that_two_launchers_list_is_one_installation_with_the_prefix_in_which
 }
 
 #[test]
-fn a_folder_by_hand_has_the_prefix_that_the_library_around_it_knows() {
+fn a_game_folder_named_by_the_user_has_the_prefix_of_its_library() {
     let home = Home::new();
     // Steam does not list this library.
     home.manifest("disk", 489830, "SSE");
     let game = home.skyrim("disk/steamapps/common/SSE");
-    let my_games = home.used("disk/steamapps/compatdata/489830/pfx", "steamuser", "Skyrim Special Edition");
+    let my_games =
+        home.create_my_games("disk/steamapps/compatdata/489830/pfx", "steamuser", "Skyrim Special Edition");
     let environment = home.environment();
     for folder in [&game, &game.join("Data")] {
         let found = recognise(&Disk::default(), folder, &environment).unwrap();
@@ -358,7 +368,7 @@ fn a_folder_by_hand_has_the_prefix_that_the_library_around_it_knows() {
     home.libraries(STEAM, &[&home.path("disk")]);
     assert_eq!(recognise(&Disk::default(), &game, &environment).unwrap().my_games, Some(my_games));
     // The user names another prefix.
-    let other = home.used("other/pfx", "anna", "Skyrim Special Edition");
+    let other = home.create_my_games("other/pfx", "anna", "Skyrim Special Edition");
     let found = recognise(&Disk::default(), &game, &environment).unwrap();
     let with = with_prefix(&Disk::default(), &found, &home.path("other"), &environment).unwrap();
     assert_eq!((with.my_games, with.prefix), (Some(other), Some(home.path("other/pfx"))));
@@ -366,19 +376,19 @@ fn a_folder_by_hand_has_the_prefix_that_the_library_around_it_knows() {
 }
 
 #[test]
-fn a_folder_by_hand_that_is_no_game_is_an_error_that_says_why() {
+fn the_error_says_why_a_folder_is_not_a_game() {
     let home = Home::new();
     let environment = home.environment();
     let why = |path: &str| recognise(&Disk::default(), &home.path(path), &environment).unwrap_err();
     assert!(why("none").contains("no such folder"));
     home.folder("empty");
-    assert!(why("empty").contains("no game is in this folder"));
+    assert!(why("empty").contains("no game found in this folder"));
     home.write("half/Fallout4.exe", "");
     assert!(why("half").contains("Data/Fallout4.esm is missing"));
 }
 
 #[test]
-fn openmw_is_found_by_its_folder_or_by_the_users_settings() {
+fn openmw_is_found_by_its_folder_or_its_settings() {
     let home = Home::new();
     assert!(home.find().installations.is_empty());
     home.write(".config/openmw/openmw.cfg", "");
@@ -399,7 +409,7 @@ fn openmw_is_found_by_its_folder_or_by_the_users_settings() {
 }
 
 #[test]
-fn places_that_were_looked_at_are_named() {
+fn all_searched_places_are_listed() {
     let home = Home::new();
     let found = home.find();
     for place in

@@ -21,7 +21,7 @@ fn layer(path: &Path) -> Option<String> {
 }
 
 #[test]
-fn an_instance_of_mod_organizer_is_followed_in_its_mods_plugins_and_settings() {
+fn a_mount_follows_mods_plugins_and_settings_of_mod_organizer() {
     let dir = TestDir::new();
     let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "mo2-skyrimse") else {
         return;
@@ -35,9 +35,9 @@ fn an_instance_of_mod_organizer_is_followed_in_its_mods_plugins_and_settings() {
     let mods = |name: &str| Some(format!("home/Games/MO2 SSE/mods/{name}"));
     assert_eq!((of("textures/l9.dds"), of("Textures/BOTH.dds")), (None, mods("Textures/Tex - Textures.bsa")));
     edit(&profile.join("modlist.txt"), "-Disabled", "+Disabled");
-    until("a mod that is enabled is shown", || of("textures/l9.dds") == mods("Disabled"));
+    until("the enabled mod to appear", || of("textures/l9.dds") == mods("Disabled"));
     edit(&profile.join("plugins.txt"), "*Tex.esp", "Tex.esp");
-    until("the archive of a plugin that is not active goes", || {
+    until("the archive of the deactivated plugin to disappear", || {
         of("textures/both.dds") != mods("Textures/Tex - Textures.bsa")
     });
     assert_eq!(of("textures/decoy.dds"), None);
@@ -45,20 +45,20 @@ fn an_instance_of_mod_organizer_is_followed_in_its_mods_plugins_and_settings() {
     let ini =
         ini.into_iter().find(|path| path.file_name().unwrap().eq_ignore_ascii_case("skyrim.ini")).unwrap();
     edit(&ini, "sResourceArchiveList2=", "sResourceArchiveList2=Decoy.bsa, ");
-    until("an archive that the settings name is shown", || {
+    until("the archive added to the settings to appear", || {
         of("textures/decoy.dds").is_some_and(|layer| layer.ends_with("Data/Decoy.bsa"))
     });
     fs::write(instance.join("mods/Base/textures/Brand New.dds"), "layer: made\n").unwrap();
-    until("a file of a mod is shown", || of("textures/brand new.dds").as_deref() == Some("made"));
+    until("the new file of a mod to appear", || of("textures/brand new.dds").as_deref() == Some("made"));
     fs::create_dir(instance.join("mods/Fresh")).unwrap();
     fs::write(instance.join("mods/Fresh/fresh.txt"), "layer: fresh\n").unwrap();
     let list = fs::read_to_string(profile.join("modlist.txt")).unwrap();
     fs::write(profile.join("modlist.txt"), list + "+Fresh\r\n").unwrap();
-    until("a mod that is installed is shown", || of("fresh.TXT").as_deref() == Some("fresh"));
+    until("the newly installed mod to appear", || of("fresh.TXT").as_deref() == Some("fresh"));
 }
 
 #[test]
-fn an_openmw_cfg_is_followed() {
+fn a_mount_follows_a_change_of_openmw_cfg() {
     let dir = TestDir::new();
     let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "openmw-chain") else {
         return;
@@ -73,11 +73,11 @@ fn an_openmw_cfg_is_followed() {
     let mut text = fs::read(&cfg).unwrap();
     text.extend(format!("\ndata=\"{}\"\n", more.display()).into_bytes());
     fs::write(&cfg, text).unwrap();
-    until("its folder is shown", || layer(&mount.join("FOLLOWED.txt")).as_deref() == Some("more"));
+    until("the added folder to appear", || layer(&mount.join("FOLLOWED.txt")).as_deref() == Some("more"));
 }
 
 #[test]
-fn a_game_that_is_mounted_over_its_own_data_is_followed() {
+fn a_mount_over_the_data_of_its_own_game_reloads_the_same_files() {
     let dir = TestDir::new();
     let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "skyrimse") else {
         return;
@@ -93,17 +93,17 @@ fn a_game_that_is_mounted_over_its_own_data_is_followed() {
         }
     };
     check();
-    assert!(dir.run(["reload", data.to_str().unwrap()]).sound().ends_with(": nothing changed\n"));
+    assert!(dir.run(["reload", data.to_str().unwrap()]).success().ends_with(": nothing changed\n"));
     let plugins = world.folder("local_dir").join("Plugins.txt");
     let text = fs::read(&plugins).unwrap();
     fs::write(&plugins, [&text[..], b"# another line\r\n"].concat()).unwrap();
-    assert!(dir.run(["reload", data.to_str().unwrap()]).sound().ends_with(": nothing changed\n"));
+    assert!(dir.run(["reload", data.to_str().unwrap()]).success().ends_with(": nothing changed\n"));
     check();
     mount.umount(&dir);
 }
 
 #[test]
-fn mods_that_are_deployed_over_the_data_of_their_game_are_followed() {
+fn a_mount_of_mods_over_the_data_of_their_game_follows_changes() {
     let dir = TestDir::new();
     let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "mo2-skyrimse") else {
         return;
@@ -114,9 +114,11 @@ fn mods_that_are_deployed_over_the_data_of_their_game_are_followed() {
     assert_eq!(finished.code, 0, "{}", finished.err);
     let mount = Mounted::at(&data, finished.out);
     assert!(mount.join("skyrim - MISC.bsa").is_file() && mount.join("tex - textures.BSA").is_file());
-    assert!(dir.run(["reload", data.to_str().unwrap()]).sound().ends_with(": nothing changed\n"));
+    assert!(dir.run(["reload", data.to_str().unwrap()]).success().ends_with(": nothing changed\n"));
     fs::write(instance.join("mods/Base/textures/new.dds"), "layer: new\n").unwrap();
-    until("a file of a mod is shown", || layer(&mount.join("Textures/NEW.dds")).as_deref() == Some("new"));
+    until("the new file of a mod to appear", || {
+        layer(&mount.join("Textures/NEW.dds")).as_deref() == Some("new")
+    });
     assert!(mount.join("skyrim - MISC.bsa").is_file() && mount.join("tex - textures.BSA").is_file());
     // Another process notices the mount over the data and prints a note.
     let finished = world.run(&dir, &["order", "--json", world.folder("game_dir").to_str().unwrap()]);

@@ -5,9 +5,9 @@ mod caseless;
 mod find; // finding games from the lists of launchers
 mod following; // changes of a game while it is mounted
 mod installed; // bsafs games
+mod load_orders; // load orders of small trees that the tests write
 mod mounts; // bsafs mount
-mod orders; // bsafs order
-mod planned; // load orders of small trees that the tests write
+mod order_command; // bsafs order
 mod plugin_headers;
 mod profiles; // profiles, with every command
 mod rules; // rules that no world covers, through commands

@@ -26,7 +26,7 @@ fn tes3(masters: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn flags_and_masters_are_read_with_and_without_the_version_that_oblivion_lacks() {
+fn flags_and_masters_are_read_with_and_without_a_form_version() {
     for extra in [0, 4] {
         let mut bytes = tes4(0x801, &[b"Skyrim.esm", b"Gr\xf6\xdfe.esp"], extra);
         bytes.extend(field(b"MAST", b"behind the record\0"));
@@ -41,7 +41,7 @@ fn flags_and_masters_are_read_with_and_without_the_version_that_oblivion_lacks()
 }
 
 #[test]
-fn a_long_field_is_skipped_by_the_size_before_it() {
+fn a_long_field_is_skipped_by_its_extended_size() {
     let mut body = field(b"HEDR", &[0; 12]);
     body.extend(field(b"XXXX", &70_000u32.to_le_bytes()));
     body.extend([&b"ONAM\0\0"[..], &vec![0; 70_000]].concat());
@@ -52,7 +52,7 @@ fn a_long_field_is_skipped_by_the_size_before_it() {
 }
 
 #[test]
-fn a_header_that_is_cut_short_or_claims_too_much_has_the_masters_that_it_has() {
+fn a_truncated_header_keeps_its_complete_masters() {
     let whole = tes4(1, &[b"A.esm", b"B.esm"], 4);
     for len in 0..whole.len() {
         let header = Header::parse(&whole[..len]);

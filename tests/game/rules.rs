@@ -11,7 +11,7 @@ use crate::mounted::{Mounted, TestDir};
 use crate::support::Tes3;
 
 /// Writes a home with a game in `Games/game`, which commands can find by its folder.
-fn home(dir: &TestDir, files: &[(&str, &[u8])]) -> World {
+fn write_world(dir: &TestDir, files: &[(&str, &[u8])]) -> World {
     let world = World { name: "own".into(), root: dir.path("world"), expected: Value::Null };
     for (path, bytes) in files {
         let path = world.root.join("home/Games/game").join(path);
@@ -32,7 +32,7 @@ fn archive(name: &str, paths: &[&str]) -> Vec<u8> {
 }
 
 fn order(world: &World, dir: &TestDir, arguments: &[&str]) -> Value {
-    let printed = world.run(dir, &[&["order", "--json"], arguments].concat()).sound();
+    let printed = world.run(dir, &[&["order", "--json"], arguments].concat()).success();
     serde_json::from_str(&printed).unwrap()
 }
 
@@ -54,9 +54,9 @@ fn layers(order: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn skyrim_has_archives_of_listed_paths_and_notes_on_what_it_may_not_see() {
+fn skyrim_loads_archives_by_path_and_notes_unusable_files() {
     let dir = TestDir::new();
-    let world = home(
+    let world = write_world(
         &dir,
         &[
             ("SkyrimSE.exe", b"MZ"),
@@ -74,21 +74,25 @@ fn skyrim_has_archives_of_listed_paths_and_notes_on_what_it_may_not_see() {
     let found = order(&world, &dir, &sources);
     assert_eq!(layers(&found), ["deep.bsa", "Data"]);
     assert_eq!(subjects(&found, "archive-missing", &game), ["..\\Out.bsa"]);
-    assert_eq!(subjects(&found, "archive-version", &game), ["Data/sub/deep.bsa"], "it is Morrowind's");
+    assert_eq!(
+        subjects(&found, "archive-version", &game),
+        ["Data/sub/deep.bsa"],
+        "an archive of Morrowind must be noted"
+    );
     assert_eq!(subjects(&found, "folder-case", &game), ["textures/armor, textures/Armor"]);
     let mounted = world.run(&dir, &[&["mount"], &sources[..], &["mnt"]].concat());
     assert_eq!(mounted.code, 0, "{}", mounted.err);
     let mount = Mounted::at(&dir.path("mnt"), mounted.out);
     assert_eq!(mount.read("textures/a.dds"), b"from deep");
     assert!(!mount.join("textures/out.dds").exists());
-    assert!(!mount.join("sub/deep.bsa").exists(), "an archive that is a layer is no file");
+    assert!(!mount.join("sub/deep.bsa").exists(), "an archive that is a layer must not be listed as a file");
     mount.umount(&dir);
 }
 
 /// Writes a copy of Oblivion with one archive and this text at the end of its INI file.
 fn oblivion(dir: &TestDir, archive: &[u8], ini: &str) -> World {
     let settings = format!("[General]\nbUseMyGamesDirectory=0\n[Archive]\nSArchiveList=A.bsa\n{ini}");
-    home(
+    write_world(
         dir,
         &[
             ("Oblivion.exe", b"MZ"),
@@ -114,7 +118,7 @@ fn mounted(world: &World, dir: &TestDir, sources: &[&str]) -> Mounted {
 }
 
 #[test]
-fn dates_of_oblivion_decide_in_the_game_and_not_between_it_and_what_is_mounted_with_it() {
+fn dates_decide_only_between_files_of_oblivion_itself() {
     let dir = TestDir::new();
     let world = oblivion(&dir, &archive("A", &["old.dds", "new.dds"]), "");
     let data = game(&world).join("Data");
@@ -141,7 +145,7 @@ fn dates_of_oblivion_decide_in_the_game_and_not_between_it_and_what_is_mounted_w
 }
 
 #[test]
-fn paths_of_a_list_are_in_no_archive_of_oblivion() {
+fn oblivion_hides_the_archived_files_of_an_invalidation_list() {
     let dir = TestDir::new();
     let names = ["textures\\both.dds", "textures\\listed.dds", "textures\\gone.dds"];
     let world = oblivion(&dir, &[], "SInvalidationFile=ArchiveInvalidation.txt\n");
@@ -173,13 +177,14 @@ fn paths_of_a_list_are_in_no_archive_of_oblivion() {
 }
 
 #[test]
-fn root_folders_of_root_builder_are_not_in_a_mount_of_an_instance() {
+fn root_folders_of_root_builder_are_not_mounted() {
     let dir = TestDir::new();
-    let world = home(&dir, &[("SkyrimSE.exe", b"MZ"), ("Data/Skyrim.esm", b"")]);
+    let world = write_world(&dir, &[("SkyrimSE.exe", b"MZ"), ("Data/Skyrim.esm", b"")]);
     let instance = world.root.join("mo2");
     let game = game(&world);
     let ini = format!(
-        "[General]\ngamePath=@ByteArray(Z:{})\nselected_profile=Default\n[PluginPersistance]\nRootBuilder\\enabled=true\n",
+        "[General]\ngamePath=@ByteArray(Z:{})\nselected_profile=Default\n\
+         [PluginPersistance]\nRootBuilder\\enabled=true\n",
         game.to_str().unwrap().replace('/', "\\\\")
     );
     for (path, text) in [
@@ -204,7 +209,7 @@ fn root_folders_of_root_builder_are_not_in_a_mount_of_an_instance() {
 #[test]
 fn add_ons_of_the_microsoft_store_are_mounted_with_fallout_4() {
     let dir = TestDir::new();
-    let world = home(&dir, &[]);
+    let world = write_world(&dir, &[]);
     let games = world.root.join("home/XboxGames");
     let archive = archive("Robot", &["textures\\robot.dds"]);
     for (path, bytes) in [

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::mounted::{Mounted, TestDir, run};
-use crate::support::home::{SteamGame, own_archive, plugin};
+use crate::support::home::{SteamGame, archive_named_after_itself, plugin};
 
 /// A Steam game and the files in its folders.
 struct Game {
@@ -265,7 +265,8 @@ const SKYRIMVR: Game = Game {
         ("Skyrim.ini", "[Archive]\nsResourceArchiveList=Skyrim - Misc.bsa\n"),
         (
             "my/SkyrimVR.ini",
-            "[Archive]\nsResourceArchiveList2=Skyrim - Voices_en0.bsa\nsVrResourceArchiveList=Skyrim_VR - Main.bsa\n",
+            "[Archive]\nsResourceArchiveList2=Skyrim - Voices_en0.bsa\n\
+             sVrResourceArchiveList=Skyrim_VR - Main.bsa\n",
         ),
         ("Skyrim.ccc", "ccClub.esl\n"),
         ("local/Plugins.txt", "*Mod.esp\n"),
@@ -320,7 +321,8 @@ const STARFIELD: Game = Game {
         (
             "Starfield.ini",
             "[Archive]\nsResourceIndexFileList=Starfield - Textures01.ba2\n\
-             sResourceStartUpArchiveList=Starfield - Interface.ba2\nSResourceArchiveList=Starfield - Misc.ba2\n\
+             sResourceStartUpArchiveList=Starfield - Interface.ba2\n\
+             SResourceArchiveList=Starfield - Misc.ba2\n\
              sResourceEnglishVoiceList=Starfield - Voices01.ba2\nsResourceDataDirsFinal=STRINGS\\\n",
         ),
         ("my/Starfield_de.INI", "[Archive]\nsResourceEnglishVoiceList=Starfield - Voices_de.ba2\n"),
@@ -379,7 +381,7 @@ fn install(game: &Game, dir: &TestDir) -> SteamGame {
         installed.write(&format!("Data/{name}"), &plugin(extra, *flags, &[]), *day);
     }
     for name in game.archives {
-        installed.write(&format!("Data/{name}"), &own_archive(name, game.version), 10);
+        installed.write(&format!("Data/{name}"), &archive_named_after_itself(name, game.version), 10);
     }
     for (path, day) in game.loose {
         installed.write(&format!("Data/{path}"), b"loose", *day);
@@ -436,14 +438,14 @@ fn check(game: &Game) {
 }
 
 #[test]
-fn games_without_a_world_load_what_their_rules_say() {
+fn games_without_a_world_follow_their_rules() {
     for game in [NEHRIM, FALLOUT3, ENDERAL, ENDERALSE, SKYRIMVR, STARFIELD] {
         check(&game);
     }
 }
 
 #[test]
-fn starfield_without_the_setting_hides_loose_files_that_archives_could_have() {
+fn starfield_without_its_setting_hides_loose_textures() {
     let dir = TestDir::new();
     let game = Game { id: "starfield", ..STARFIELD };
     let installed = install(&game, &dir);

@@ -18,7 +18,7 @@ fn winner(world: &World, path: &str) -> Value {
 }
 
 #[test]
-fn each_file_comes_from_the_layer_that_the_game_reads_it_from() {
+fn which_names_the_layer_from_which_the_game_reads_each_file() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
         let source = world.source();
@@ -36,9 +36,9 @@ fn each_file_comes_from_the_layer_that_the_game_reads_it_from() {
         // A game keeps its rules when it is merged with another game, here with itself.
         let mut twice = vec!["which", "--json", "--in", &source];
         twice.extend(&arguments[2..]);
-        let again = json_lines(&world.run(&dir, &twice).sound());
+        let again = json_lines(&world.run(&dir, &twice).success());
         for (path, found) in paths.iter().zip(again) {
-            assert_eq!(found["from"]["archive"], winner(&world, path), "{} twice: {path}", world.name);
+            assert_eq!(found["from"]["archive"], winner(&world, path), "{} named twice: {path}", world.name);
         }
         for path in world.expected["absent"].as_array().unwrap() {
             let finished = world.run(&dir, &["which", "--in", &source, path.as_str().unwrap()]);
@@ -48,11 +48,11 @@ fn each_file_comes_from_the_layer_that_the_game_reads_it_from() {
 }
 
 #[test]
-fn archives_of_a_game_stay_files_where_that_is_asked_for() {
+fn archives_of_a_game_are_listed_as_files_on_request() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
         let source = world.source();
-        let list = |how: &str| world.run(&dir, &["list", how, &source]).sound().to_lowercase();
+        let list = |how: &str| world.run(&dir, &["list", how, &source]).success().to_lowercase();
         let (files, both) = (list("--archives=files"), list("--archives=both"));
         for layer in world.expected["layers"].as_array().unwrap() {
             let path = layer["path"].as_str().unwrap().to_lowercase();
@@ -62,12 +62,12 @@ fn archives_of_a_game_stay_files_where_that_is_asked_for() {
                 assert!(is_listed(&files) && is_listed(&both), "{}: {name}", world.name);
             }
         }
-        assert!(!files.contains("meshes/own/"), "{}: archives are open", world.name);
+        assert!(!files.contains("meshes/own/"), "{}: an archive was opened", world.name);
     }
 }
 
 #[test]
-fn in_each_conflict_the_layer_wins_that_the_game_reads_and_counts_add_up() {
+fn conflicts_name_the_layer_that_the_game_uses_and_counts_add_up() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
         let source = world.source();

@@ -1,5 +1,4 @@
-//! The worlds of `../shared/games/mkgames.py`. They hold absolute paths, so each test writes its
-//! own.
+//! The worlds of `../shared/games/mkgames.py`. They hold absolute paths, so each test writes its own.
 
 use std::fs;
 use std::io::{self, Write};
@@ -84,7 +83,7 @@ pub(super) fn write(dir: &TestDir) -> Vec<World> {
     }
     let folder = dir.path("worlds");
     // Without -B, Python would write compiled files beside the script.
-    run(Command::new("python3").arg("-B").arg(script).arg(&folder)).sound();
+    run(Command::new("python3").arg("-B").arg(script).arg(&folder)).success();
     let index: Value = serde_json::from_slice(&fs::read(folder.join("index.json")).unwrap()).unwrap();
     let names = index.as_array().unwrap().iter().map(|case| case["case"].as_str().unwrap().to_owned());
     let world = |name: String| {

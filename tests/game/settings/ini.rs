@@ -3,14 +3,14 @@
 use bsafs::game::{Ini, IniFiles};
 
 #[test]
-fn the_first_section_of_a_name_and_the_first_key_in_it_are_searched() {
+fn the_first_of_several_equal_sections_and_keys_counts() {
     let ini = Ini::parse(b"k=0\r\n[A]\r\nk=1\r\nk=2\r\n[b]\nK=3\n[a]\nonly=4\n");
     assert_eq!((ini.get("a", "K"), ini.get("B", "k"), ini.get("A", "only")), (Some("1"), Some("3"), None));
     assert!(ini.is_repeated("A") && !ini.is_repeated("B"));
 }
 
 #[test]
-fn a_section_ends_at_the_last_bracket_and_needs_one() {
+fn a_section_name_ends_at_the_last_bracket() {
     let ini = Ini::parse(b" [a]b]  rest of line\nk=1\n[open\nk2=2\n[x=y\n");
     assert_eq!(
         (ini.get("a]b", "k"), ini.get("a]b", "k2"), ini.get("a]b", "[x")),
@@ -19,25 +19,25 @@ fn a_section_ends_at_the_last_bracket_and_needs_one() {
 }
 
 #[test]
-fn comments_are_keys_that_nobody_asks_for_and_values_have_none() {
+fn comments_are_ordinary_keys_and_never_end_a_value() {
     let ini = Ini::parse(b"[s]\n;k=0\n#k=1\nk=2 ; not a comment\nflag\n");
     assert_eq!(ini.get("s", "k"), Some("2 ; not a comment"));
     assert_eq!((ini.get("s", ";k"), ini.get("s", "flag")), (Some("0"), None));
 }
 
 #[test]
-fn blanks_one_pair_of_quotes_and_control_z_are_removed() {
+fn blanks_quotes_and_control_z_are_removed() {
     let ini = Ini::parse(b"[s]\n\t a =\t\"x, 'y' \" \r\nb='\"q\"'\nc=\"open\nd=\ne=\"\n\x1a");
     assert_eq!(
         (ini.get("s", "A"), ini.get("s", "b"), ini.get("s", "c")),
         (Some("x, 'y' "), Some("\"q\""), Some("\"open"))
     );
     assert_eq!((ini.get("s", "d"), ini.get("s", "e")), (Some(""), Some("\"")));
-    assert_eq!(Ini::parse(b"[s]\rk=1\rl=2").get("s", "l"), Some("2"), "lines that end in CR");
+    assert_eq!(Ini::parse(b"[s]\rk=1\rl=2").get("s", "l"), Some("2"), "lines that end in CR were not split");
 }
 
 #[test]
-fn a_later_file_that_has_a_key_replaces_it_even_by_nothing() {
+fn a_later_file_replaces_a_value_even_with_an_empty_one() {
     let mut files = IniFiles::default();
     files.push("low.ini", Ini::parse(b"[a]\nx=1\ny=2\nn=1\n"));
     files.push("high.ini", Ini::parse(b"[A]\nX=\n"));
@@ -47,7 +47,7 @@ fn a_later_file_that_has_a_key_replaces_it_even_by_nothing() {
 }
 
 #[test]
-fn any_number_of_sections_costs_little() {
+fn many_sections_are_parsed_quickly() {
     let text: String = (0..200_000).map(|n| format!("[{}]\nk={n}\n", n % 100_000)).collect();
     assert_eq!(Ini::parse(text.as_bytes()).get("99999", "k"), Some("99999"));
 }

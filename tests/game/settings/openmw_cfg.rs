@@ -5,7 +5,7 @@ use std::path::Path;
 use bsafs::game::{Cfg, Places};
 
 #[test]
-fn paths_begin_at_their_file_or_at_a_token() {
+fn paths_are_relative_to_their_file_or_to_a_token() {
     let cfg = Cfg::parse(Path::new("/cfg"), b" # no=1\n a = x \n");
     let places = Places { user_data: "/data".into(), ..Places::default() };
     assert_eq!(cfg.values("a").collect::<Vec<_>>(), ["x"]);

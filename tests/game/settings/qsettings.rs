@@ -3,7 +3,7 @@
 use bsafs::game::QSettings;
 
 #[test]
-fn bytes_and_escapes_are_decoded_as_qt_writes_them() {
+fn byte_arrays_and_escapes_of_qt_are_decoded() {
     let settings = QSettings::parse(
         b"[General]\nselected_profile=@ByteArray(Gr\\xc3\\xb6\\xc3\\x9f\\x65 1)\n\
           gamePath=@ByteArray(Z:\\\\home\\\\u)\nplain=\"a \\\"b\\\"; c\"\nnone=@Invalid()\nat=@@x\n\

@@ -9,8 +9,9 @@ fn values(text: &str) -> (Vec<(String, String)>, Result<(), String>) {
 }
 
 #[test]
-fn values_come_with_the_keys_that_lead_to_them() {
-    let text = "\u{feff}// comment\n\"a\"\r\n{\n\t\"path\"\t\t\"/a \\\"b\\\"\\\\c\"\n\t1 two [$WIN32]\n\"e\" { }\n\"s\"{\"x\"\"\"}}\n\0";
+fn each_value_is_visited_with_its_path_of_keys() {
+    let text = "\u{feff}// comment\n\"a\"\r\n{\n\t\"path\"\t\t\"/a \\\"b\\\"\\\\c\"\n\
+                \t1 two [$WIN32]\n\"e\" { }\n\"s\"{\"x\"\"\"}}\n\0";
     let (found, result) = values(text);
     let found: Vec<_> = found.iter().map(|(keys, value)| (keys.as_str(), value.as_str())).collect();
     assert_eq!(found, [("a/path", "/a \"b\"\\c"), ("a/1", "two"), ("a/s/x", "")]);
@@ -18,12 +19,12 @@ fn values_come_with_the_keys_that_lead_to_them() {
 }
 
 #[test]
-fn damaged_text_is_an_error_behind_the_values_before_it() {
+fn damaged_text_is_an_error_after_the_preceding_values() {
     for (text, what) in [
-        ("a { b c", "ends before"),
+        ("a { b c", "last brace is not closed"),
         ("a b { c d }", "without a key"),
-        ("a b }", "did not open"),
-        ("a { b }", "did not open"),
+        ("a b }", "no opening brace"),
+        ("a { b }", "no opening brace"),
         ("a b \"c", "quote"),
         ("a b \"c\\", "quote"),
         ("a b [$X", "condition"),

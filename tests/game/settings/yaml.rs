@@ -9,8 +9,9 @@ fn values(text: &str) -> (Vec<(String, String)>, Result<(), String>) {
 }
 
 #[test]
-fn values_come_with_the_keys_that_lead_to_them() {
-    let text = "game:\n  exe: '/a b/Game.exe'\n  args: [x, y]\n  other: &a {k: v}\n  again: *a\n  prefix: /p\nsystem: {}\nlist:\n- name: n\n- name: m\n";
+fn each_value_is_visited_with_its_path_of_keys() {
+    let text = "game:\n  exe: '/a b/Game.exe'\n  args: [x, y]\n  other: &a {k: v}\n  again: *a\n  \
+                prefix: /p\nsystem: {}\nlist:\n- name: n\n- name: m\n";
     let (found, result) = values(text);
     let found: Vec<_> = found.iter().map(|(keys, value)| (keys.as_str(), value.as_str())).collect();
     let expected = [
@@ -27,7 +28,7 @@ fn values_come_with_the_keys_that_lead_to_them() {
 }
 
 #[test]
-fn deep_circular_and_damaged_documents_end() {
+fn deep_circular_and_damaged_documents_are_handled() {
     assert!(values(&"[".repeat(200)).1.unwrap_err().contains("levels"));
     assert!(values(&"- ".repeat(1 << 16)).1.is_err());
     assert!(values(&"{a: ".repeat(1 << 16)).1.is_err());
@@ -39,7 +40,7 @@ fn deep_circular_and_damaged_documents_end() {
 }
 
 #[test]
-fn a_bomb_of_aliases_is_not_unfolded() {
+fn nested_aliases_are_not_expanded() {
     let mut text = "a: &a [x, x, x, x]\n".to_owned();
     for level in 'b'..='z' {
         let below = char::from_u32(level as u32 - 1).unwrap();

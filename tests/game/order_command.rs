@@ -21,10 +21,10 @@ fn notes(values: &Value, root: &Path) -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn every_world_has_the_layers_plugins_notes_and_rules_of_its_game() {
+fn order_prints_the_expected_layers_and_notes_of_every_world() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
-        let printed = world.run(&dir, &["order", "--json", &world.source()]).sound();
+        let printed = world.run(&dir, &["order", "--json", &world.source()]).success();
         let order: Value = serde_json::from_str(&printed).unwrap();
         let layers = |value: &Value| -> Vec<(String, PathBuf)> {
             let layers = value["layers"].as_array().unwrap().iter();
@@ -50,24 +50,24 @@ fn every_world_has_the_layers_plugins_notes_and_rules_of_its_game() {
 }
 
 #[test]
-fn every_way_of_naming_a_game_gives_the_same_order() {
+fn the_order_does_not_depend_on_how_the_game_is_named() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
         let names = world.sources();
-        let order = |name: &PathBuf| world.run(&dir, &["order", "--json", name.to_str().unwrap()]).sound();
+        let order = |name: &PathBuf| world.run(&dir, &["order", "--json", name.to_str().unwrap()]).success();
         let orders: BTreeSet<String> = names.iter().map(order).collect();
         assert_eq!(orders.len(), 1, "{}: {orders:#?}", world.name);
     }
 }
 
 #[test]
-fn a_saved_profile_of_a_game_an_instance_or_a_settings_file_gives_the_same_order() {
+fn a_saved_profile_gives_the_same_order_as_its_source() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
         let source = world.source();
-        world.run(&dir, &["mount", "--save-profile", "game", &source, "mnt"]).sound();
+        world.run(&dir, &["mount", "--save-profile", "game", &source, "mnt"]).success();
         let profile = world.root.join("home/.config/bsafs/game.toml");
-        let order = |source: &str| world.run(&dir, &["order", "--json", source]).sound();
+        let order = |source: &str| world.run(&dir, &["order", "--json", source]).success();
         assert_eq!(order(profile.to_str().unwrap()), order(&source), "{}", world.name);
     }
 }
@@ -80,17 +80,17 @@ fn skyrim(folder: &Path) {
     fs::write(folder.join("Data/Skyrim - Misc.bsa"), "").unwrap();
 }
 
-/// A world that is only a home with an empty folder `Games`.
-fn home(dir: &TestDir) -> World {
+/// Writes a world that is only a home with an empty folder `Games`.
+fn write_world(dir: &TestDir) -> World {
     let root = dir.path("world");
     fs::create_dir_all(root.join("home/Games")).unwrap();
     World { name: "own".into(), root, expected: Value::Null }
 }
 
 #[test]
-fn where_no_game_is_found_the_failure_says_what_was_looked_for_and_where() {
+fn the_error_says_which_game_files_were_searched_and_where() {
     let dir = TestDir::new();
-    let world = home(&dir);
+    let world = write_world(&dir);
     let failed = world.run(&dir, &["order", "starfield"]);
     assert_eq!((failed.code, failed.out.as_str()), (66, ""));
     assert!(
@@ -103,20 +103,20 @@ fn where_no_game_is_found_the_failure_says_what_was_looked_for_and_where() {
 }
 
 #[test]
-fn the_id_of_a_game_that_is_not_installed_is_refused_with_those_that_are() {
+fn the_error_for_a_missing_game_lists_the_installed_games() {
     let dir = TestDir::new();
-    let world = home(&dir);
+    let world = write_world(&dir);
     skyrim(&world.root.join("home/Games/one"));
     skyrim(&world.root.join("home/Games/two"));
     let failed = world.run(&dir, &["order", "skyrim"]);
     assert_eq!(failed.code, 66);
-    assert!(failed.err.ends_with("\nGames that were found: skyrimse.\n"), "{}", failed.err);
+    assert!(failed.err.ends_with("\nThese games were found: skyrimse.\n"), "{}", failed.err);
 }
 
 #[test]
-fn a_game_that_is_installed_twice_is_named_by_its_folder() {
+fn the_error_for_a_game_installed_twice_lists_both_folders() {
     let dir = TestDir::new();
-    let world = home(&dir);
+    let world = write_world(&dir);
     let (one, two) = (world.root.join("home/Games/one"), world.root.join("home/Games/two"));
     skyrim(&one);
     skyrim(&two);
@@ -126,9 +126,9 @@ fn a_game_that_is_installed_twice_is_named_by_its_folder() {
         failed.err.contains(one.to_str().unwrap()) && failed.err.contains(two.to_str().unwrap()),
         "{failed:?}"
     );
-    let by_folder = world.run(&dir, &["order", "--json", one.to_str().unwrap()]).sound();
+    let by_folder = world.run(&dir, &["order", "--json", one.to_str().unwrap()]).success();
     let by_option =
-        world.run(&dir, &["order", "--json", "skyrimse", "--game-dir", one.to_str().unwrap()]).sound();
+        world.run(&dir, &["order", "--json", "skyrimse", "--game-dir", one.to_str().unwrap()]).success();
     assert_eq!(by_folder, by_option);
     assert!(by_folder.contains(&format!("{}/Data/Skyrim - Misc.bsa", one.display())), "{by_folder}");
     let other = world.run(&dir, &["order", "fallout4", "--game-dir", one.to_str().unwrap()]);
@@ -136,9 +136,9 @@ fn a_game_that_is_installed_twice_is_named_by_its_folder() {
 }
 
 #[test]
-fn a_mix_has_the_layers_of_its_sources_in_their_order() {
+fn several_sources_keep_the_order_of_the_command_line() {
     let dir = TestDir::new();
-    let world = home(&dir);
+    let world = write_world(&dir);
     let game = world.root.join("home/Games/one");
     skyrim(&game);
     let folder = world.root.join("mod");
@@ -148,7 +148,7 @@ fn a_mix_has_the_layers_of_its_sources_in_their_order() {
     }
     let archive = dir.archive("top.bsa", b"");
     let sources = [game.to_str().unwrap(), folder.to_str().unwrap(), archive.to_str().unwrap()];
-    let printed = world.run(&dir, &[&["order", "--json"], &sources[..]].concat()).sound();
+    let printed = world.run(&dir, &[&["order", "--json"], &sources[..]].concat()).success();
     let order: Value = serde_json::from_str(&printed).unwrap();
     let paths: Vec<&str> =
         order["layers"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
@@ -163,20 +163,24 @@ fn a_mix_has_the_layers_of_its_sources_in_their_order() {
     ];
     assert_eq!(paths, expected.each_ref().map(|path| path.trim_end_matches('/')));
     assert_eq!(order["game"], "");
-    assert_eq!(notes(&order["notes"], &world.root).len(), 1, "the game was never started: {printed}");
+    assert_eq!(
+        notes(&order["notes"], &world.root).len(),
+        1,
+        "one note must say that the game was never started: {printed}"
+    );
     let profile = world.root.join("mix.toml");
     fs::write(&profile, format!("archives = [{:?}, {:?}, {:?}]", sources[0], sources[1], sources[2]))
         .unwrap();
-    assert_eq!(world.run(&dir, &["order", "--json", profile.to_str().unwrap()]).sound(), printed);
+    assert_eq!(world.run(&dir, &["order", "--json", profile.to_str().unwrap()]).success(), printed);
     // The data folder of a game, if it is named directly, is an ordinary folder.
-    let data = world.run(&dir, &["order", "--json", &below(&game, "Data")]).sound();
+    let data = world.run(&dir, &["order", "--json", &below(&game, "Data")]).success();
     assert!(data.contains("\"game\":\"\""), "{data}");
 }
 
 #[test]
-fn files_that_the_user_names_replace_those_of_the_game() {
+fn options_replace_the_settings_and_plugin_list_of_the_game() {
     let dir = TestDir::new();
-    let world = home(&dir);
+    let world = write_world(&dir);
     let game = world.root.join("home/Games/one");
     skyrim(&game);
     for name in ["Mod.esp", "Mod.bsa", "Listed.bsa"] {
@@ -195,7 +199,7 @@ fn files_that_the_user_names_replace_those_of_the_game() {
     let names = |rule: &'static str| -> Vec<String> {
         let arguments = arguments(rule);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let order: Value = serde_json::from_str(&world.run(&dir, &arguments).sound()).unwrap();
+        let order: Value = serde_json::from_str(&world.run(&dir, &arguments).success()).unwrap();
         assert_eq!(order["inis"], serde_json::json!([ini.to_str().unwrap()]));
         let name = |it: &Value| it["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         order["layers"].as_array().unwrap().iter().map(name).collect()

@@ -65,7 +65,7 @@ fn notes(order: &LoadOrder, code: NoteCode) -> Vec<&str> {
 }
 
 #[test]
-fn a_copy_of_oblivion_that_keeps_its_settings_in_its_folder_reads_no_others() {
+fn oblivion_with_settings_in_its_own_folder_reads_no_others() {
     let tree = Tree::new("oblivion").with(&[
         ("game/Data/Here.bsa", ""),
         ("game/Data/There.bsa", ""),
@@ -84,7 +84,7 @@ fn a_copy_of_oblivion_that_keeps_its_settings_in_its_folder_reads_no_others() {
 }
 
 #[test]
-fn oblivion_with_a_plugin_that_reverses_archives_has_the_last_one_win() {
+fn with_xskybsa_the_last_archive_of_oblivion_wins() {
     let tree = Tree::new("oblivion").with(&[
         ("game/Data/A.bsa", ""),
         ("game/Data/B.bsa", ""),
@@ -100,7 +100,7 @@ fn oblivion_with_a_plugin_that_reverses_archives_has_the_last_one_win() {
 }
 
 #[test]
-fn new_vegas_without_invalidation_has_archives_above_loose_files() {
+fn without_invalidation_archives_of_new_vegas_hide_loose_files() {
     let tree = Tree::new("falloutnv").with(&[
         ("game/Data/A.bsa", ""),
         ("game/Data/A.override", ""),
@@ -115,14 +115,14 @@ fn new_vegas_without_invalidation_has_archives_above_loose_files() {
 }
 
 #[test]
-fn fallout_4_hides_loose_files_but_those_below_the_folders_of_the_setting() {
+fn fallout_4_shows_loose_files_only_below_the_folders_of_its_setting() {
     let ini = "[Archive]\nbInvalidateOlderFiles=1\nsResourceDataDirsFinal=STRINGS\\\n";
     let tree = Tree::new("fallout4").with(&[("my/Fallout4.ini", ini), ("game/Data/Fallout4 - Misc.ba2", "")]);
     let order = tree.plan();
     assert_eq!(
         layers(&order),
         ["Data", "Fallout4 - Misc.ba2"],
-        "the list that no INI file has is the vanilla one"
+        "without a setting the vanilla archive list must be used"
     );
     assert_eq!(order.layers[0].shown.only.as_deref(), Some(&["strings".to_owned()][..]));
     let tree = tree.with(&[("my/Fallout4Custom.ini", "[Archive]\nsResourceDataDirsFinal=\n")]);
@@ -132,7 +132,7 @@ fn fallout_4_hides_loose_files_but_those_below_the_folders_of_the_setting() {
 }
 
 #[test]
-fn archives_of_other_languages_are_not_attached_in_fallout_4() {
+fn fallout_4_attaches_no_archives_of_other_languages() {
     let tree = Tree::new("fallout4").with(&[
         ("my/Fallout4.ini", "[General]\nsLanguage=de\n[Archive]\nSResourceArchiveList=\n"),
         ("local/Plugins.txt", "*Mod.esp\n"),
@@ -150,7 +150,7 @@ fn archives_of_other_languages_are_not_attached_in_fallout_4() {
 }
 
 #[test]
-fn starfield_reads_two_data_folders_of_which_the_one_in_my_games_is_above() {
+fn the_data_folder_of_starfield_in_my_games_wins() {
     let tree = Tree::new("starfield").with(&[
         ("game/Starfield.ini", "[Archive]\nSResourceArchiveList=Starfield - Misc.ba2\n"),
         ("game/Data/Starfield - Misc.ba2", ""),
@@ -167,13 +167,13 @@ fn starfield_reads_two_data_folders_of_which_the_one_in_my_games_is_above() {
     let paths: Vec<&Path> = order.layers.iter().map(|layer| layer.path.as_path()).collect();
     let expected = ["game/Data", "my/Data", "my/Data/Starfield - Misc.ba2"].map(|path| tree.path(path));
     assert_eq!(paths, expected.each_ref().map(PathBuf::as_path));
-    assert_eq!(order.plugins, [""; 0], "an empty list in My Games replaces the other");
+    assert_eq!(order.plugins, [""; 0], "an empty list in My Games must replace the other list");
     assert_eq!(notes(&order, NoteCode::PluginMissing), ["Alone.esm"]);
     assert_eq!(notes(&order, NoteCode::DataTwoPlaces).len(), 1);
 }
 
 #[test]
-fn skyrim_vr_has_its_own_archives_above_those_of_plugins() {
+fn archives_of_skyrim_vr_hide_those_of_plugins() {
     let tree = Tree::new("skyrimvr").with(&[
         ("game/Skyrim.ini", "[Archive]\nsResourceArchiveList=Skyrim - Misc.bsa\nsResourceArchiveList2=\n"),
         ("game/Data/Skyrim - Misc.bsa", ""),
@@ -186,7 +186,7 @@ fn skyrim_vr_has_its_own_archives_above_those_of_plugins() {
 }
 
 #[test]
-fn odd_files_become_notes_and_the_rest_is_planned() {
+fn unusual_files_cause_notes_and_the_others_are_planned() {
     let long = vec!["Name of an archive.bsa"; 20].join(", ");
     let ini = format!("[Archive]\nsResourceArchiveList={long}\nsResourceArchiveList2=Good.bsa\n");
     let tree = Tree::new("skyrim").with(&[
@@ -206,7 +206,7 @@ fn odd_files_become_notes_and_the_rest_is_planned() {
         (layers(&order), &order.plugins[..]),
         (vec!["Good.bsa".into(), "Data".into()], &["Needs.esp".into()][..])
     );
-    assert_eq!(notes(&order, NoteCode::ListTooLong), ["sResourceArchiveList of Skyrim.ini"]);
+    assert_eq!(notes(&order, NoteCode::ListTooLong), ["sResourceArchiveList in Skyrim.ini"]);
     assert_eq!(notes(&order, NoteCode::ArchiveMissing), ["Name of an archive.bsa"]);
     assert_eq!(notes(&order, NoteCode::MasterMissing), ["A.esm"]);
     assert!(notes(&order, NoteCode::LinkDangling)[0].ends_with("Data/Link.bsa"));
@@ -215,7 +215,7 @@ fn odd_files_become_notes_and_the_rest_is_planned() {
 }
 
 #[test]
-fn a_profile_of_mod_organizer_that_is_not_there_is_named_with_those_that_are() {
+fn the_error_for_a_missing_mo2_profile_lists_the_existing_ones() {
     let tree = Tree::new("skyrimse").with(&[
         (
             "mo2/ModOrganizer.ini",
@@ -230,7 +230,7 @@ fn a_profile_of_mod_organizer_that_is_not_there_is_named_with_those_that_are() {
     ]);
     let find = |folder: Option<&Path>| match folder {
         None => Ok(tree.installation.clone()),
-        Some(folder) => Err(format!("{} is not asked for", folder.display())),
+        Some(folder) => Err(format!("{} must not be searched for", folder.display())),
     };
     let failed =
         plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Overrides::default()).unwrap_err().to_string();
@@ -246,7 +246,7 @@ fn a_profile_of_mod_organizer_that_is_not_there_is_named_with_those_that_are() {
 }
 
 #[test]
-fn a_list_of_plugins_that_is_none_is_noted_once() {
+fn an_unreadable_plugin_list_is_noted_once() {
     let tree = Tree::new("skyrimse").with(&[("game/Data/Mod.esp", "")]);
     fs::create_dir(tree.path("local/Plugins.txt")).unwrap();
     let order = tree.plan();
@@ -260,7 +260,7 @@ fn a_list_of_plugins_that_is_none_is_noted_once() {
 }
 
 #[test]
-fn mods_that_cannot_be_found_are_noted_with_the_cause() {
+fn missing_mods_are_noted_with_the_reason() {
     let ini =
         |settings: &str| format!("[General]\ngamePath=/x\nselected_profile=P\n[Settings]\n{settings}\n");
     let tree = Tree::new("skyrimse").with(&[
@@ -293,7 +293,7 @@ fn mods_that_cannot_be_found_are_noted_with_the_cause() {
 }
 
 #[test]
-fn a_profile_of_morrowind_has_the_settings_that_the_game_keeps_in_its_folder() {
+fn an_mo2_profile_of_morrowind_has_its_own_settings() {
     let tree = Tree::new("morrowind").with(&[
         ("game/Morrowind.ini", "[Archives]\nArchive 0=Game.bsa\n"),
         ("game/Data Files/Morrowind.bsa", ""),
@@ -307,13 +307,14 @@ fn a_profile_of_morrowind_has_the_settings_that_the_game_keeps_in_its_folder() {
     let find = |_: Option<&Path>| Ok(tree.installation.clone());
     let order = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Overrides::default()).unwrap();
     let expected = ["Morrowind.bsa", "Mod.bsa", "Data Files", "overwrite"];
-    assert_eq!(layers(&order), expected, "numbers end at the first gap");
+    assert_eq!(layers(&order), expected, "archive numbers after a gap must be ignored");
     assert!(notes(&order, NoteCode::FolderCase)[0].ends_with("game/DATA FILES"), "{:?}", order.notes);
 }
 
 #[test]
-fn an_archive_in_a_folder_of_data_is_loaded_and_one_elsewhere_is_not() {
-    let list = "Sub\\Deep.bsa, .\\Plain.bsa, plain.bsa, SUB/../sub/deep.BSA, ..\\Out.bsa, Sub\\..\\..\\Out.bsa, Z:\\Out.bsa, /Out.bsa";
+fn listed_archives_are_loaded_only_from_inside_the_data_folder() {
+    let list = "Sub\\Deep.bsa, .\\Plain.bsa, plain.bsa, SUB/../sub/deep.BSA, \
+                ..\\Out.bsa, Sub\\..\\..\\Out.bsa, Z:\\Out.bsa, /Out.bsa";
     let tree = Tree::new("skyrimse").with(&[
         (
             "my/Skyrim.ini",
@@ -332,7 +333,7 @@ fn an_archive_in_a_folder_of_data_is_loaded_and_one_elsewhere_is_not() {
 }
 
 #[test]
-fn an_archive_of_another_games_version_is_noted_and_stays_a_layer() {
+fn an_archive_with_the_version_of_another_game_is_noted_but_loaded() {
     let tree = Tree::new("skyrimse").with(&[
         (
             "my/Skyrim.ini",
@@ -353,7 +354,7 @@ fn an_archive_of_another_games_version_is_noted_and_stays_a_layer() {
 }
 
 #[test]
-fn fallout_4_of_the_microsoft_store_has_its_add_ons_in_folders_beside_it() {
+fn add_ons_of_the_microsoft_store_are_found_beside_fallout_4() {
     let mut tree = Tree::new("fallout4").with(&[
         ("Fallout 4 (PC)/Content/Data/Fallout4.esm", ""),
         ("Fallout 4 (PC)/Content/Data/Fallout4 - Misc.ba2", ""),
@@ -363,7 +364,11 @@ fn fallout_4_of_the_microsoft_store_has_its_add_ons_in_folders_beside_it() {
         ("Fallout 4- Other (PC)/Content/Data/Other.esm", ""),
     ]);
     tree.installation.folder = tree.path("Fallout 4 (PC)/Content");
-    assert_eq!(tree.plan().plugins, ["Fallout4.esm"], "a copy from another store");
+    assert_eq!(
+        tree.plan().plugins,
+        ["Fallout4.esm"],
+        "only a copy from the Microsoft Store may have add-ons"
+    );
     tree.installation.store = Storefront::Microsoft;
     let order = tree.plan();
     assert_eq!(order.plugins, ["Fallout4.esm", "DLCRobot.esm", "DLCCoast.esm"]);
@@ -379,7 +384,7 @@ fn fallout_4_of_the_microsoft_store_has_its_add_ons_in_folders_beside_it() {
 }
 
 #[test]
-fn a_root_folder_of_a_mod_is_no_data_where_root_builder_is_there_and_on() {
+fn the_root_folder_of_a_mod_is_excluded_only_with_root_builder() {
     let instance = |more: &str| format!("[General]\nselected_profile=Default\n{more}");
     let on = "[PluginPersistance]\nRootBuilder\\enabled=true\n";
     let off = "[PluginPersistance]\nRootBuilder\\enabled=false\n";
@@ -408,12 +413,12 @@ fn a_root_folder_of_a_mod_is_no_data_where_root_builder_is_there_and_on() {
 }
 
 #[test]
-fn new_vegas_takes_the_paths_of_a_list_out_of_archives_whether_or_not_loose_files_win() {
+fn new_vegas_hides_the_paths_of_an_invalidation_list() {
     for (key, loose) in [("1", LooseRule::Always), ("0", LooseRule::Never)] {
         let ini =
             format!("[Archive]\nbInvalidateOlderFiles={key}\nSInvalidationFile=Hidden.txt\nSArchiveList=\n");
         let tree = Tree::new("falloutnv").with(&[("my/Fallout.ini", &ini)]);
-        assert_eq!(tree.plan().invalidated, [""; 0], "there is no such list");
+        assert_eq!(tree.plan().invalidated, [""; 0], "a missing list must hide nothing");
         let tree = tree.with(&[("game/Data/hidden.TXT", "Meshes\\A.nif\n")]);
         let order = tree.plan();
         assert_eq!(
@@ -422,12 +427,12 @@ fn new_vegas_takes_the_paths_of_a_list_out_of_archives_whether_or_not_loose_file
         );
         assert!(notes(&order, NoteCode::ArchiveInvalidation)[0].ends_with("Data/hidden.TXT"));
         let tree = tree.with(&[("game/Hidden.txt", "b.dds")]);
-        assert_eq!(tree.plan().invalidated, ["b.dds"], "the game's folder comes first");
+        assert_eq!(tree.plan().invalidated, ["b.dds"], "the list in the game's folder must come first");
     }
 }
 
 #[test]
-fn of_a_list_with_thousands_of_paths_few_are_looked_up() {
+fn only_a_few_paths_of_a_very_long_list_are_looked_up() {
     let list: Vec<String> = (0..1_000).map(|at| format!("sub\\{at}.bsa")).collect();
     let ini = format!("[Archive]\nsResourceArchiveList={}\nsResourceArchiveList2=\n", list.join(","));
     let tree = Tree::new("skyrimse").with(&[
