@@ -12,7 +12,7 @@ fn info_prints_format_flags_counts_and_codecs() {
     let dir = TestDir::new();
     let archive = with_a_bad_file();
     dir.archive("a.bsa", &archive);
-    let text = dir.run(["info", "a.bsa"]).sound();
+    let text = dir.run(["info", "a.bsa"]).success();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     assert_eq!(lines[0], "a.bsa");
     let line = |label: &str| lines.iter().find_map(|line| line.strip_prefix(label)).map(str::trim);
@@ -24,12 +24,12 @@ fn info_prints_format_flags_counts_and_codecs() {
 }
 
 #[test]
-fn info_in_json_is_one_object_for_each_archive() {
+fn info_json_prints_one_object_per_archive() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x\\y.txt", b"12345").build());
     let textures = samples().into_iter().find(|sample| sample.name == "dx10 v7.ba2").unwrap();
     dir.sample(&textures);
-    let text = dir.run(["info", "--json", "a.bsa", &textures.name]).sound();
+    let text = dir.run(["info", "--json", "a.bsa", &textures.name]).success();
     let summaries: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(summaries.len(), 2);
     assert_eq!(
@@ -50,21 +50,21 @@ fn info_in_json_is_one_object_for_each_archive() {
 }
 
 #[test]
-fn info_prints_the_notes_on_an_archive_as_peculiar() {
+fn info_prints_peculiarities() {
     let dir = TestDir::new();
     dir.archive("odd.ba2", &Ba2::general(1).file("a\\b.txt", b"b").nameless().build());
-    let what = "it stores no names: its files are listed by hash (offset 16)";
-    let text = dir.run(["info", "odd.ba2"]).sound();
+    let what = "the archive stores no names: its files are listed by hash (offset 16)";
+    let text = dir.run(["info", "odd.ba2"]).success();
     assert!(text.contains(" 1 file in 0 folders\n") && text.contains(" 1 B unpacked, "), "{text}");
     let notes: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("peculiar ")).collect();
     assert_eq!(notes.iter().map(|line| line.trim()).collect::<Vec<_>>(), [what]);
-    let json = dir.run(["info", "--json", "odd.ba2"]).sound();
+    let json = dir.run(["info", "--json", "odd.ba2"]).success();
     let summaries: Value = serde_json::from_str(json.trim_end()).unwrap();
     assert_eq!(summaries["peculiarities"], Value::from(vec![what]));
 }
 
 #[test]
-fn a_file_of_another_kind_is_refused_with_the_kind_it_looks_like() {
+fn the_error_for_another_file_type_names_that_type() {
     let dir = TestDir::new();
     for (name, bytes, printed) in [
         ("a.zip", &b"PK\x03\x04aaaaaaaaaaaaaaaaaaaaaaaa"[..], "a zip file"),
@@ -93,14 +93,14 @@ fn verify_finds_no_fault_in_any_sample() {
             sample.name.clone()
         })
         .collect();
-    let text = dir.run(std::iter::once("verify").chain(names.iter().map(String::as_str))).sound();
+    let text = dir.run(std::iter::once("verify").chain(names.iter().map(String::as_str))).success();
     let expected: Vec<String> =
         samples().iter().map(|it| format!("{}: {} files, all sound", it.name, it.files.len())).collect();
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]
-fn verify_names_the_bad_file_and_exits_with_1() {
+fn verify_names_a_bad_file_and_exits_with_1() {
     let dir = TestDir::new();
     dir.archive("bad.bsa", &with_a_bad_file());
     dir.archive("good.bsa", &Tes3::new().file("x.txt", b"x").build());
@@ -131,21 +131,21 @@ fn verify_reports_a_wrong_checksum_as_bad_and_exits_with_1() {
 }
 
 #[test]
-fn verify_reports_a_missing_checksum_as_odd_and_not_as_bad() {
+fn verify_reports_a_missing_checksum_as_odd_but_not_bad() {
     let dir = TestDir::new();
     let content = b"the bytes are whole".repeat(50);
     let stream = crate::support::pack::without_adler(crate::support::pack::zlib(&content));
     let file = crate::support::Tes4File::new("odd.txt", &content[..]).stream(stream);
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED).add("a", file);
     dir.archive("odd.bsa", &archive.build());
-    let text = dir.run(["verify", "odd.bsa"]).sound();
+    let text = dir.run(["verify", "odd.bsa"]).success();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("odd: a/odd.txt: "), "{text}");
     assert_eq!(lines[1..], ["odd.bsa: 1 file, all sound"]);
 }
 
 #[test]
-fn verify_of_an_archive_that_cannot_be_opened_exits_with_that_failure() {
+fn verify_exits_with_the_error_code_if_an_archive_cannot_be_opened() {
     let dir = TestDir::new();
     dir.archive("cut.ba2", &Ba2::general(1).file("a\\b.txt", b"b").build()[..30]);
     let finished = dir.run(["verify", "cut.ba2"]);

@@ -30,9 +30,9 @@ fn json_lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn each_path_that_several_layers_have_is_printed_with_its_winner_and_what_is_hidden() {
+fn each_conflict_is_printed_with_its_winner_and_hidden_copies() {
     let dir = three_layers();
-    let printed = dir.run(["conflicts"].iter().chain(&LAYERS)).sound();
+    let printed = dir.run(["conflicts"].iter().chain(&LAYERS)).success();
     let [low, middle, loose] = LAYERS.map(|name| dir.path(name).display().to_string());
     let expected = format!(
         "both.txt
@@ -54,9 +54,9 @@ misc/all.txt
 }
 
 #[test]
-fn json_has_a_line_for_each_conflict_and_then_for_each_layer() {
+fn json_prints_a_line_per_conflict_and_then_per_layer() {
     let dir = three_layers();
-    let printed = dir.run(["conflicts", "--json", "--compare"].iter().chain(&LAYERS)).sound();
+    let printed = dir.run(["conflicts", "--json", "--compare"].iter().chain(&LAYERS)).success();
     let lines = json_lines(&printed);
     let layer = |name: &str| json!({"layer": dir.path(name), "why": ""});
     let (low, middle, loose) = (layer("low.bsa"), layer("middle.bsa"), layer("loose"));
@@ -74,15 +74,15 @@ fn json_has_a_line_for_each_conflict_and_then_for_each_layer() {
     assert_eq!((counts(&lines[3]), counts(&lines[4])), ([2, 1, 1, 0], [2, 2, 0, 0]));
     assert_eq!((&lines[3]["wholly_shadowed"], &lines[4]["wholly_shadowed"]), (&false.into(), &false.into()));
 
-    let printed = dir.run(["conflicts", "--json"].iter().chain(&LAYERS)).sound();
+    let printed = dir.run(["conflicts", "--json"].iter().chain(&LAYERS)).success();
     assert!(json_lines(&printed).iter().all(|line| line["equal"].is_null()), "{printed}");
 }
 
 #[test]
-fn of_one_layer_only_its_own_conflicts_are_printed() {
+fn the_option_of_prints_only_conflicts_of_that_layer() {
     let dir = three_layers();
     let of = |layer: &str| {
-        let printed = dir.run(["conflicts", "--json", "--of", layer].iter().chain(&LAYERS)).sound();
+        let printed = dir.run(["conflicts", "--json", "--of", layer].iter().chain(&LAYERS)).success();
         let lines = json_lines(&printed);
         let (conflicts, layers): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line["path"].is_string());
         let text = |value: &Value| value.as_str().unwrap().to_lowercase();
@@ -96,34 +96,35 @@ fn of_one_layer_only_its_own_conflicts_are_printed() {
     assert_eq!(of(".bs"), (both(), 2));
     let unknown = dir.run(["conflicts", "low.bsa", "--of", "no such"]);
     assert_eq!((unknown.code, unknown.out.as_str()), (66, ""));
-    assert!(unknown.err.starts_with("bsafs: --of no such: no layer is called so"), "{unknown:?}");
+    assert!(unknown.err.starts_with("bsafs: --of no such: no such layer; `bsafs order"), "{unknown:?}");
 }
 
 #[test]
 fn a_pattern_limits_conflicts_and_counts() {
     let dir = three_layers();
-    let lines = dir.run(["conflicts", "--json", "-g", "MISC/*"].iter().chain(&LAYERS)).sound();
+    let lines = dir.run(["conflicts", "--json", "-g", "MISC/*"].iter().chain(&LAYERS)).success();
     let lines = json_lines(&lines);
     let files: Vec<_> = lines[1..].iter().map(|line| line["files"].as_u64().unwrap()).collect();
     assert_eq!((lines.len(), files), (4, vec![1, 1, 1]));
 }
 
 #[test]
-fn without_conflicts_the_layers_are_summed_up_all_the_same() {
+fn layers_are_summarised_even_without_conflicts() {
     let dir = three_layers();
-    let printed = dir.run(["conflicts", "low.bsa"]).sound();
+    let printed = dir.run(["conflicts", "low.bsa"]).success();
     let layer = dir.path("low.bsa");
     assert_eq!(
         printed,
         format!(
-            "     files   winning    hidden  layer, lowest first\n         2         2         0  {}\n0 conflicts\n",
+            "     files   winning    hidden  layer, lowest first\n\
+             \x20        2         2         0  {}\n0 conflicts\n",
             layer.display()
         )
     );
 }
 
 #[test]
-fn what_cannot_be_read_is_neither_equal_nor_different() {
+fn an_unreadable_file_is_neither_equal_nor_different() {
     let dir = TestDir::new();
     dir.archive("bad.bsa", &with_a_bad_file());
     let (wrong, _, _) = with_a_wrong_checksum();
@@ -135,15 +136,15 @@ fn what_cannot_be_read_is_neither_equal_nor_different() {
     assert_eq!((compared.code, &lines[0]["equal"]), (1, &json!([null])));
     assert!(compared.err.contains("sound/bad.wav: "), "{}", compared.err);
     // `wrong.wav` has no copy in another layer, so it is not read and causes no error.
-    let compared = dir.run(["conflicts", "--compare", "--json", "wrong.bsa", "bad.bsa"]).sound();
+    let compared = dir.run(["conflicts", "--compare", "--json", "wrong.bsa", "bad.bsa"]).success();
     let good_wav = json_lines(&compared)[0].clone();
     assert_eq!((&good_wav["path"], &good_wav["equal"]), (&"sound/good.wav".into(), &json!([true])));
     // Nothing is read without --compare.
-    dir.run(["conflicts", "bad.bsa", "good.bsa"]).sound();
+    dir.run(["conflicts", "bad.bsa", "good.bsa"]).success();
 }
 
 #[test]
-fn many_large_files_are_compared_whole() {
+fn many_large_files_are_compared_to_their_last_byte() {
     let dir = TestDir::new();
     for layer in ["one", "two"] {
         fs::create_dir(dir.path(layer)).unwrap();
@@ -154,14 +155,14 @@ fn many_large_files_are_compared_whole() {
             fs::write(dir.path(format!("{layer}/{nth:02}.dds")), bytes).unwrap();
         }
     }
-    let printed = dir.run(["conflicts", "--compare", "--json", "one", "two"]).sound();
+    let printed = dir.run(["conflicts", "--compare", "--json", "one", "two"]).success();
     let equal: Vec<bool> = json_lines(&printed)[..40].iter().map(|it| it["equal"] == json!([true])).collect();
     let expected: Vec<bool> = (0..40).map(|nth| nth % 2 == 0).collect();
     assert_eq!(equal, expected);
 }
 
 #[test]
-fn a_file_without_a_name_takes_part_by_the_path_that_another_layer_has_for_it() {
+fn a_nameless_file_conflicts_under_the_path_from_another_layer() {
     let dir = TestDir::new();
     let nameless = Ba2::general(1).file("Misc\\Example.txt", "nameless").file("Misc\\Alone.txt", "alone");
     dir.archive("nameless.ba2", &nameless.nameless().build());
@@ -174,7 +175,7 @@ fn a_file_without_a_name_takes_part_by_the_path_that_another_layer_has_for_it() 
         (["loose", "nameless.ba2"], "nameless"),
         (["nameless.ba2", "loose"], "loose"),
     ] {
-        let lines = json_lines(&dir.run(["conflicts", "--json"].iter().chain(&sources)).sound());
+        let lines = json_lines(&dir.run(["conflicts", "--json"].iter().chain(&sources)).success());
         let [conflict, layers @ ..] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!(conflict["path"].as_str().unwrap().to_lowercase(), "misc/example.txt");
         assert_eq!(conflict["winner"]["layer"], json!(dir.path(sources[1])));

@@ -18,7 +18,7 @@ fn every_file_of_every_sample_is_extracted_completely() {
     for sample in samples() {
         dir.sample(&sample);
         let out = dir.path("out").join(&sample.name);
-        let printed = run(dir.bsafs(["extract", &sample.name, "-C"]).arg(&out)).sound();
+        let printed = run(dir.bsafs(["extract", &sample.name, "-C"]).arg(&out)).success();
         let count = sample.files.len();
         assert!(printed.starts_with(&format!("wrote {count} file")), "{printed}");
         let written = files(&out);
@@ -49,20 +49,20 @@ fn cat_writes_files_in_the_order_of_the_command_line() {
 }
 
 #[test]
-fn cat_finds_a_file_without_a_name_by_its_real_path() {
+fn cat_finds_a_nameless_file_by_its_real_path() {
     let dir = TestDir::new();
     dir.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"found").nameless().build());
-    assert_eq!(dir.run(["cat", "a.ba2", "misc/example.txt"]).sound(), "found");
-    assert_eq!(dir.run(["cat", "a.ba2", "5EE3C5A6_F38044E1.txt"]).sound(), "found");
+    assert_eq!(dir.run(["cat", "a.ba2", "misc/example.txt"]).success(), "found");
+    assert_eq!(dir.run(["cat", "a.ba2", "5EE3C5A6_F38044E1.txt"]).success(), "found");
 }
 
 #[test]
-fn cat_names_the_path_that_it_cannot_print() {
+fn the_error_of_cat_names_the_path_and_the_reason() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());
     for (path, code, printed) in [
-        ("nothing", 66, "no such file in it\n"),
-        ("sound", 66, "it is a folder\n"),
+        ("nothing", 66, "no such file; `bsafs list` prints all paths\n"),
+        ("sound", 66, "it is a folder; name a file in it\n"),
         ("sound/bad.wav", 65, ""),
     ] {
         let finished = dir.run(["cat", "a.bsa", path]);
@@ -73,7 +73,7 @@ fn cat_names_the_path_that_it_cannot_print() {
 }
 
 #[test]
-fn a_file_whose_checksum_is_wrong_is_written_with_salvage_and_a_warning() {
+fn salvage_writes_a_file_with_a_wrong_checksum_and_warns() {
     let dir = TestDir::new();
     let (archive, what, content) = with_a_wrong_checksum();
     dir.archive("a.bsa", &archive);
@@ -108,7 +108,7 @@ fn a_file_whose_checksum_is_wrong_is_written_with_salvage_and_a_warning() {
 }
 
 #[test]
-fn cat_into_a_pipe_that_is_closed_early_succeeds() {
+fn cat_into_a_pipe_that_closes_early_succeeds() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("large", noise(1, 3_000_000)).build());
     let mut command = dir.bsafs(["cat", "a.bsa", "large"]);
@@ -122,10 +122,10 @@ fn cat_into_a_pipe_that_is_closed_early_succeeds() {
 }
 
 #[test]
-fn extract_writes_to_the_current_folder_only_what_matches() {
+fn extract_writes_only_matching_files_to_the_current_folder() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());
-    let printed = dir.run(["extract", "a.bsa", "--glob", "SCRIPTS\\**"]).sound();
+    let printed = dir.run(["extract", "a.bsa", "--glob", "SCRIPTS\\**"]).success();
     assert_eq!(printed, "wrote 2 files (4.88 KiB) to .\n");
     assert!(fs::read(dir.path("scripts/source/Main.psc")).unwrap() == text(1, 3_000));
     assert!(fs::read(dir.path("scripts/main.pex")).unwrap() == noise(2, 2_000));
@@ -133,7 +133,7 @@ fn extract_writes_to_the_current_folder_only_what_matches() {
 }
 
 #[test]
-fn extract_skips_a_bad_file_names_it_and_exits_with_1() {
+fn extract_skips_and_names_a_bad_file_and_exits_with_1() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());
     let finished = dir.run(["extract", "a.bsa", "-C", "out/deep"]);
@@ -151,10 +151,10 @@ fn extract_overwrites_existing_files_unless_skip_existing_is_given() {
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").file("y.txt", b"new").build());
     fs::create_dir(dir.path("out")).unwrap();
     fs::write(dir.path("out/x.txt"), b"old and longer").unwrap();
-    let printed = dir.run(["extract", "a.bsa", "-C", "out", "--skip-existing"]).sound();
+    let printed = dir.run(["extract", "a.bsa", "-C", "out", "--skip-existing"]).success();
     assert_eq!(printed, "wrote 1 file (3 B) to out\n");
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"old and longer");
-    let printed = dir.run(["extract", "a.bsa", "-C", "out"]).sound();
+    let printed = dir.run(["extract", "a.bsa", "-C", "out"]).success();
     assert_eq!(printed, "wrote 2 files (6 B) to out\n");
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
 }
@@ -166,13 +166,13 @@ fn a_replaced_file_keeps_its_permissions() {
     fs::create_dir(dir.path("out")).unwrap();
     fs::write(dir.path("out/x.txt"), b"old").unwrap();
     fs::set_permissions(dir.path("out/x.txt"), fs::Permissions::from_mode(0o640)).unwrap();
-    dir.run(["extract", "a.bsa", "-C", "out"]).sound();
+    dir.run(["extract", "a.bsa", "-C", "out"]).success();
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
     assert_eq!(fs::metadata(dir.path("out/x.txt")).unwrap().permissions().mode() & 0o7777, 0o640);
 }
 
 #[test]
-fn what_another_user_marked_does_not_become_a_program_of_roots() {
+fn extract_as_root_drops_the_setuid_bit_of_another_users_file() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -185,14 +185,14 @@ fn what_another_user_marked_does_not_become_a_program_of_roots() {
         std::os::unix::fs::chown(&path, Some(owner), None).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o6777)).unwrap();
     }
-    dir.run(["extract", "a.bsa", "-C", "out"]).sound();
+    dir.run(["extract", "a.bsa", "-C", "out"]).success();
     let mode = |name: &str| fs::metadata(dir.path("out").join(name)).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode("x.txt") & 0o7022, 0, "{:o}", mode("x.txt"));
     assert_eq!(mode("y.txt"), 0o777);
 }
 
 #[test]
-fn extract_writes_where_there_is_no_proc() {
+fn extract_works_without_proc() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -202,19 +202,19 @@ fn extract_writes_where_there_is_no_proc() {
     fs::write(dir.path("out/x.txt"), b"old").unwrap();
     let script = format!("umount -l /proc && exec '{}' extract a.bsa -C out", env!("CARGO_BIN_EXE_bsafs"));
     let mut shell = Command::new("unshare");
-    run(shell.args(["-m", "sh", "-c", &script]).current_dir(dir.path(""))).sound();
+    run(shell.args(["-m", "sh", "-c", &script]).current_dir(dir.path(""))).success();
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
     assert_eq!(fs::read_dir(dir.path("out")).unwrap().count(), 2);
 }
 
 #[test]
-fn an_extract_that_is_killed_leaves_nothing_that_is_half_written() {
+fn a_killed_extract_leaves_no_partial_file() {
     let dir = TestDir::new();
     let large = Tes4File::new("large.bin", b"").stream(pack::zlib_zeros(512)).declared(512 << 20);
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED).add("b", large);
     dir.archive("a.bsa", &archive.build());
     let mut child = dir.bsafs(["extract", "a.bsa", "-C", "out"]).stdout(Stdio::null()).spawn().unwrap();
-    until("the large file is being written", || {
+    until("extract to open the large file", || {
         let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();
         let mut targets = open.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
         targets.any(|target| target.parent() == Some(&dir.path("out/b")))
@@ -225,7 +225,7 @@ fn an_extract_that_is_killed_leaves_nothing_that_is_half_written() {
 }
 
 #[test]
-fn extract_keeps_a_good_file_that_is_there_when_the_copy_in_the_archive_is_bad() {
+fn extract_does_not_replace_an_existing_file_with_a_bad_one() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());
     fs::create_dir_all(dir.path("out/sound")).unwrap();
@@ -238,7 +238,7 @@ fn extract_keeps_a_good_file_that_is_there_when_the_copy_in_the_archive_is_bad()
 }
 
 #[test]
-fn extract_neither_follows_nor_replaces_links_and_writes_all_else() {
+fn extract_neither_follows_nor_replaces_links() {
     let dir = TestDir::new();
     let archive = Tes3::new().file("misc\\x.txt", b"new").file("linked\\y.txt", b"new").file("z.txt", b"new");
     dir.archive("a.bsa", &archive.build());
@@ -263,38 +263,38 @@ fn extract_neither_follows_nor_replaces_links_and_writes_all_else() {
 }
 
 #[test]
-fn extract_writes_paths_that_are_longer_than_a_path_may_be() {
+fn extract_writes_paths_longer_than_path_max() {
     let dir = TestDir::new();
     let folder = vec!["d".repeat(200); 24].join("\\");
     let archive = Tes3::new().file(format!("{folder}\\far.txt"), b"far").file("near.txt", b"near");
     dir.archive("a.bsa", &archive.build());
-    assert_eq!(dir.run(["extract", "a.bsa", "-C", "out"]).sound(), "wrote 2 files (7 B) to out\n");
+    assert_eq!(dir.run(["extract", "a.bsa", "-C", "out"]).success(), "wrote 2 files (7 B) to out\n");
     let found = run(Command::new("find")
         .args(["out", "-name", "far.txt", "-printf", "%d %s"])
         .current_dir(dir.path("")));
-    assert_eq!(found.sound(), "25 3");
+    assert_eq!(found.success(), "25 3");
     assert_eq!(fs::read(dir.path("out/near.txt")).unwrap(), b"near");
 }
 
 #[test]
-fn extract_leaves_a_skipped_link_alone() {
+fn skip_existing_leaves_a_link_unchanged() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
     symlink("nowhere", dir.path("x.txt")).unwrap();
-    let printed = dir.run(["extract", "a.bsa", "--skip-existing"]).sound();
+    let printed = dir.run(["extract", "a.bsa", "--skip-existing"]).success();
     assert_eq!(printed, "wrote 0 files (0 B) to .\n");
     assert!(fs::symlink_metadata(dir.path("x.txt")).unwrap().is_symlink());
 }
 
 #[test]
-fn hostile_names_stay_in_the_output_folder() {
+fn extract_writes_hostile_names_only_into_the_output_folder() {
     let dir = TestDir::new();
     let names =
         ["..\\..\\up.txt", "\\root.txt", "C:\\drive.txt", "a\\..\\..\\..\\b.txt", "/tmp/x/y.txt", ".."];
     let archive = names.iter().fold(Tes3::new(), |archive, name| archive.file(name, b"hostile"));
     dir.archive("a.bsa", &archive.build());
     fs::create_dir_all(dir.path("deep/er")).unwrap();
-    let printed = dir.run(["extract", "a.bsa", "-C", "deep/er/out"]).sound();
+    let printed = dir.run(["extract", "a.bsa", "-C", "deep/er/out"]).success();
     assert!(printed.starts_with("wrote 6 files"), "{printed}");
     assert_eq!(files(&dir.path("deep/er/out")).len(), names.len());
     let beside: Vec<_> =
@@ -304,32 +304,35 @@ fn hostile_names_stay_in_the_output_folder() {
 }
 
 #[test]
-fn extract_names_a_folder_that_it_cannot_write_to() {
+fn the_error_of_extract_names_an_unusable_output_folder() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
     fs::write(dir.path("file"), b"").unwrap();
     let finished = dir.run(["extract", "a.bsa", "-C", "file"]);
     assert_eq!((finished.code, finished.out.as_str()), (73, ""));
-    assert_eq!(finished.err, "bsafs: cannot make the folder file: something else has its name\n");
+    assert_eq!(
+        finished.err,
+        "bsafs: cannot create the folder file: a file or folder of this name already exists\n"
+    );
     let before = SystemTime::now();
     assert!(fs::metadata(dir.path("file")).unwrap().modified().unwrap() <= before);
 }
 
 #[test]
-fn an_archive_named_like_the_folder_above_writes_nothing_there() {
+fn an_archive_named_dot_dot_does_not_write_into_the_parent_folder() {
     let dir = TestDir::new();
     for name in ["...bsa", "..bsa"] {
         dir.archive(name, &Tes3::new().file("x.txt", b"new").build());
     }
     let together = ["--layout", "per-archive", "...bsa", "..bsa"];
-    assert_eq!(dir.run([&["list"][..], &together].concat()).sound(), "%2E%2E/x.txt\n%2E/x.txt\n");
-    dir.run([&["extract", "-C", "out"][..], &together].concat()).sound();
+    assert_eq!(dir.run([&["list"][..], &together].concat()).success(), "%2E%2E/x.txt\n%2E/x.txt\n");
+    dir.run([&["extract", "-C", "out"][..], &together].concat()).success();
     assert!(!dir.path("x.txt").exists());
     assert_eq!(files(&dir.path("out")).len(), 2);
 }
 
 #[test]
-fn extract_names_a_folder_in_the_place_of_a_file() {
+fn the_error_of_extract_names_a_folder_that_blocks_a_file() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
     fs::create_dir_all(dir.path("out/x.txt")).unwrap();
@@ -338,7 +341,7 @@ fn extract_names_a_folder_in_the_place_of_a_file() {
 }
 
 #[test]
-fn extract_does_not_replace_its_own_archive_and_what_a_killed_one_left_is_no_obstacle() {
+fn extract_keeps_its_own_archive_and_skips_taken_temporary_names() {
     let dir = TestDir::new();
     let bytes = Tes3::new().file("a.bsa", b"hostile").file("b.txt", b"new").build();
     dir.archive("a.bsa", &bytes);

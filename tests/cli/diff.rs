@@ -27,36 +27,37 @@ fn old_and_new() -> TestDir {
 }
 
 #[test]
-fn without_reading_a_change_is_known_where_sizes_differ() {
+fn without_compare_only_different_sizes_are_changes() {
     let dir = old_and_new();
     let finished = dir.run(["diff", "old.bsa", "new"]);
     assert_eq!((finished.code, finished.err.as_str()), (1, ""));
     assert_eq!(
         finished.out,
-        "+ Misc/added.txt\n- misc/gone.txt\n! misc/longer.txt\n1 added, 1 removed, 1 changed, 0 equal, 2 of the same \
-         size (--compare tells whether they are equal)\n"
+        "+ Misc/added.txt\n- misc/gone.txt\n! misc/longer.txt\n\
+         1 added, 1 removed, 1 changed, 0 equal, 2 of the same size (add --compare to compare them)\n"
     );
 }
 
 #[test]
-fn compared_bytes_decide() {
+fn with_compare_equal_bytes_are_no_change() {
     let dir = old_and_new();
     let finished = dir.run(["diff", "old.bsa", "new", "--compare"]);
     assert_eq!((finished.code, finished.err.as_str()), (1, ""));
     assert_eq!(
         finished.out,
-        "+ Misc/added.txt\n- misc/gone.txt\n! misc/longer.txt\n! misc/other.txt\n1 added, 1 removed, 2 changed, 1 equal\n"
+        "+ Misc/added.txt\n- misc/gone.txt\n! misc/longer.txt\n! misc/other.txt\n\
+         1 added, 1 removed, 2 changed, 1 equal\n"
     );
     let turned = dir.run(["diff", "new", "old.bsa", "--compare"]).out;
     assert!(turned.starts_with("- Misc/added.txt\n+ misc/gone.txt\n! Misc/LONGER.txt\n"), "{turned}");
     assert_eq!(
-        dir.run(["diff", "old.bsa", "new", "--compare", "-g", "same.*"]).sound(),
+        dir.run(["diff", "old.bsa", "new", "--compare", "-g", "same.*"]).success(),
         "0 added, 0 removed, 0 changed, 1 equal\n"
     );
 }
 
 #[test]
-fn json_has_a_line_for_each_file_that_may_differ_and_then_the_counts() {
+fn json_prints_a_line_per_possible_difference_and_then_the_counts() {
     let dir = old_and_new();
     let lines = |arguments: &[&str]| -> Vec<Value> {
         let finished = dir.run([&["diff", "--json", "old.bsa", "new"], arguments].concat());
@@ -74,7 +75,8 @@ fn json_has_a_line_for_each_file_that_may_differ_and_then_the_counts() {
     assert_eq!((&found[3]["change"], &found[4]["change"]), (&"same-size".into(), &"same-size".into()));
     let counts = |changed, equal, same_size| {
         json!({
-            "added": 1, "removed": 1, "changed": changed, "equal": equal, "same_size": same_size, "unreadable": 0,
+            "added": 1, "removed": 1, "changed": changed, "equal": equal, "same_size": same_size,
+            "unreadable": 0,
         })
     };
     assert_eq!(found[5], counts(1, 0, 2));
@@ -83,52 +85,49 @@ fn json_has_a_line_for_each_file_that_may_differ_and_then_the_counts() {
 }
 
 #[test]
-fn a_source_equals_itself_without_reading_and_a_copy_after_reading() {
+fn a_source_equals_itself_at_once_and_a_copy_only_with_compare() {
     let dir = old_and_new();
     fs::copy(dir.path("old.bsa"), dir.path("copy.bsa")).unwrap();
-    dir.run(["extract", "old.bsa", "-C", "unpacked"]).sound();
+    dir.run(["extract", "old.bsa", "-C", "unpacked"]).success();
     let all_equal = "0 added, 0 removed, 0 changed, 4 equal\n";
     for source in ["old.bsa", "new"] {
-        assert_eq!(dir.run(["diff", source, source]).sound(), all_equal);
+        assert_eq!(dir.run(["diff", source, source]).success(), all_equal);
     }
     for other in ["copy.bsa", "unpacked"] {
         let finished = dir.run(["diff", "old.bsa", other]);
         assert!(finished.out.contains("0 equal, 4 of the same size"), "{finished:?}");
         assert_eq!(
-            (finished.code, dir.run(["diff", "old.bsa", other, "--compare"]).sound()),
+            (finished.code, dir.run(["diff", "old.bsa", other, "--compare"]).success()),
             (0, all_equal.into())
         );
     }
 }
 
 #[test]
-fn a_file_without_a_name_is_that_of_the_path_that_has_its_hash() {
+fn a_nameless_file_is_matched_by_the_hash_of_its_path() {
     let dir = TestDir::new();
     let archive = || Ba2::general(1).file("Misc\\Example.txt", b"x").file("Misc\\Other.txt", b"y");
     dir.archive("named.ba2", &archive().build());
     dir.archive("nameless.ba2", &archive().nameless().build());
     for pair in [["named.ba2", "nameless.ba2"], ["nameless.ba2", "named.ba2"]] {
-        let printed = dir.run(["diff", "--compare"].iter().chain(&pair)).sound();
+        let printed = dir.run(["diff", "--compare"].iter().chain(&pair)).success();
         assert_eq!(printed, "0 added, 0 removed, 0 changed, 2 equal\n");
     }
 }
 
 #[test]
-fn what_cannot_be_read_is_named_and_is_not_equal() {
+fn an_unreadable_file_is_named_and_is_not_equal() {
     let dir = TestDir::new();
     dir.archive("bad.bsa", &with_a_bad_file());
     dir.archive("bad too.bsa", &with_a_bad_file());
     let finished = dir.run(["diff", "--compare", "bad.bsa", "bad too.bsa"]);
-    assert_eq!(
-        finished.out,
-        "? sound/bad.wav\n0 added, 0 removed, 0 changed, 3 equal, 1 that cannot be read\n"
-    );
+    assert_eq!(finished.out, "? sound/bad.wav\n0 added, 0 removed, 0 changed, 3 equal, 1 unreadable\n");
     assert_eq!(finished.code, 1);
     assert!(finished.err.contains("sound/bad.wav: ") && finished.err.contains("bad.bsa: "), "{finished:?}");
 }
 
 #[test]
-fn a_folder_with_archives_is_one_tree() {
+fn a_folder_with_archives_is_compared_as_one_tree() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("Data")).unwrap();
     let archive = Tes3::new().file("a.txt", b"old").file("b.txt", b"2").build();

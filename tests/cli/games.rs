@@ -21,14 +21,14 @@ fn write(dir: &TestDir, file: &str) {
 }
 
 #[test]
-fn a_game_is_printed_with_its_counts_and_what_is_not_usable_with_the_reason() {
+fn games_are_printed_with_counts_and_unusable_ones_with_the_reason() {
     let dir = TestDir::new();
     for file in ["SkyrimSE.exe", "Data/Skyrim.esm", "data/Mod.esp", "Data/A.BSA", "Data/b.bsa", "Data/x.txt"]
     {
         write(&dir, &format!("Skyrim/{file}"));
     }
     write(&dir, "Fallout/Fallout4.exe");
-    let printed = games(&dir, &[]).sound();
+    let printed = games(&dir, &[]).success();
     let home = dir.path("home/Games");
     for line in [
         "skyrimse  Skyrim Special Edition (unknown store)".to_owned(),
@@ -39,7 +39,7 @@ fn a_game_is_printed_with_its_counts_and_what_is_not_usable_with_the_reason() {
     ] {
         assert!(printed.lines().any(|it| it == line), "{line}\n{printed}");
     }
-    let printed = games(&dir, &["--json"]).sound();
+    let printed = games(&dir, &["--json"]).success();
     let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let game = lines.iter().find(|line| line["game"] == "skyrimse").unwrap();
     assert_eq!((&game["archives"], &game["plugins"], &game["prefix"]), (&2.into(), &1.into(), &Value::Null));
@@ -49,7 +49,7 @@ fn a_game_is_printed_with_its_counts_and_what_is_not_usable_with_the_reason() {
 }
 
 #[test]
-fn where_nothing_is_found_the_exit_code_is_1_and_the_places_are_named() {
+fn without_games_the_exit_code_is_1_and_the_searched_places_are_named() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("home")).unwrap();
     if std::path::Path::new("/etc/openmw/openmw.cfg").exists() {
@@ -62,7 +62,7 @@ fn where_nothing_is_found_the_exit_code_is_1_and_the_places_are_named() {
 }
 
 #[test]
-fn a_folder_whose_name_is_not_utf_8_leaves_the_json_whole() {
+fn a_folder_with_a_non_utf_8_name_keeps_the_json_valid() {
     let dir = TestDir::new();
     let mut command = dir.bsafs(["games", "--json"]);
     let home = dir.path("").join(OsStr::from_bytes(b"h\xffome"));
@@ -71,7 +71,7 @@ fn a_folder_whose_name_is_not_utf_8_leaves_the_json_whole() {
     fs::write(game.join("SkyrimSE.exe"), "").unwrap();
     fs::write(game.join("Data/Skyrim.esm"), "").unwrap();
     command.env("HOME", &home).env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
-    let printed = run(&mut command).sound();
+    let printed = run(&mut command).success();
     let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is_shown =
         |line: &Value| line["game_dir"].as_str().is_some_and(|it| it.ends_with("h\u{fffd}ome/Games/Mine"));
@@ -79,7 +79,7 @@ fn a_folder_whose_name_is_not_utf_8_leaves_the_json_whole() {
 }
 
 #[test]
-fn without_a_home_games_are_not_looked_for_in_the_current_folder() {
+fn without_a_home_games_are_not_searched_in_the_current_folder() {
     let dir = TestDir::new();
     write(&dir, "Skyrim/SkyrimSE.exe");
     write(&dir, "Skyrim/Data/Skyrim.esm");

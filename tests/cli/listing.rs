@@ -11,11 +11,11 @@ use crate::mounted::{TestDir, finish, run};
 use crate::support::{Ba2, Tes3, Tes4, samples};
 
 #[test]
-fn every_sample_is_listed_as_a_mount_shows_it() {
+fn every_file_of_every_sample_is_listed_with_its_size() {
     let dir = TestDir::new();
     for sample in samples() {
         dir.sample(&sample);
-        let listed = dir.run(["list", "--json", &sample.name]).sound();
+        let listed = dir.run(["list", "--json", &sample.name]).success();
         let lines: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         // If an archive stores two spellings of a folder, `list` shows one of them.
         let sizes: BTreeMap<String, u64> = lines
@@ -27,7 +27,7 @@ fn every_sample_is_listed_as_a_mount_shows_it() {
         assert_eq!(sizes, expected, "{}", sample.name);
         assert_eq!(lines.len(), sample.files.len());
 
-        let plain = dir.run(["ls", &sample.name]).sound();
+        let plain = dir.run(["ls", &sample.name]).success();
         assert_eq!(plain.lines().count(), sample.files.len());
         let mut sorted: Vec<&str> = plain.lines().collect();
         sorted.sort_by_key(|path| path.to_ascii_lowercase());
@@ -36,13 +36,13 @@ fn every_sample_is_listed_as_a_mount_shows_it() {
 }
 
 #[test]
-fn the_long_form_has_sizes_codec_and_archive() {
+fn the_long_format_shows_sizes_codec_and_archive() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("misc\\a.txt", b"hello").file("misc\\b.txt", b"hidden").build());
     let packed = crate::support::pack::zlib(&[b'x'; 1000]);
     let b = Tes4::new(104).flags(7).file("Misc", "B.txt", [b'x'; 1000]);
     dir.archive("b.bsa", &b.build());
-    let listed = dir.run(["list", "-l", "a.bsa", "b.bsa"]).sound();
+    let listed = dir.run(["list", "-l", "a.bsa", "b.bsa"]).success();
     let words: Vec<Vec<&str>> = listed.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(words[0], ["5", "5", "stored", "a.bsa", "misc/a.txt"]);
     assert_eq!(words[1][..4], ["1000", &(packed.len() + 4).to_string(), "zlib", "b.bsa"]);
@@ -51,17 +51,17 @@ fn the_long_form_has_sizes_codec_and_archive() {
 }
 
 #[test]
-fn json_has_the_stored_name_and_the_number_of_hidden_copies() {
+fn json_shows_the_stored_name_and_the_number_of_hidden_copies() {
     let dir = TestDir::new();
     let below = dir.archive("below.bsa", &Tes3::new().file(b"misc\\Mar\xEDa.txt", b"1").build());
     let above = dir.archive("above.bsa", &Tes3::new().file(b"MISC\\MAR\xEDA.TXT", b"22").build());
-    let listed = dir.run(["list", "--json", "below.bsa", "above.bsa"]).sound();
+    let listed = dir.run(["list", "--json", "below.bsa", "above.bsa"]).success();
     let line: Value = serde_json::from_str(listed.trim_end()).unwrap();
     assert_eq!(line["path"].as_str().unwrap().to_lowercase(), "misc/mar\u{ed}a.txt");
     assert_eq!((&line["size"], &line["packed"], &line["hidden_copies"]), (&2.into(), &2.into(), &1.into()));
     assert_eq!((&line["codec"], &line["archive"]), (&"stored".into(), &above.to_str().unwrap().into()));
     assert_eq!(line["stored_name_hex"], "4d4953435c4d4152ed412e545854");
-    let other = dir.run(["list", "--json", "above.bsa", "below.bsa"]).sound();
+    let other = dir.run(["list", "--json", "above.bsa", "below.bsa"]).success();
     let other: Value = serde_json::from_str(other.trim_end()).unwrap();
     assert_eq!(other["archive"], below.to_str().unwrap());
 }
@@ -90,7 +90,7 @@ fn patterns_match_in_any_case_with_either_slash() {
         for pattern in patterns {
             command.args(["--glob", pattern]);
         }
-        let listed = crate::mounted::run(&mut command).sound();
+        let listed = crate::mounted::run(&mut command).success();
         assert_eq!(listed.lines().collect::<Vec<_>>(), expected, "{patterns:?}");
     }
     let wrong = dir.run(["list", "a.bsa", "-g", "a[b"]);
@@ -99,10 +99,10 @@ fn patterns_match_in_any_case_with_either_slash() {
 }
 
 #[test]
-fn zero_ends_paths_by_nul() {
+fn the_option_0_ends_each_path_with_nul() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());
-    let listed = dir.run(["list", "-0", "a.bsa", "-g", "sound/*"]).sound();
+    let listed = dir.run(["list", "-0", "a.bsa", "-g", "sound/*"]).success();
     assert_eq!(listed, "sound/bad.wav\0sound/good.wav\0");
     let both = dir.run(["list", "-0", "--json", "a.bsa"]);
     assert_eq!(both.code, 2);
@@ -113,14 +113,14 @@ fn layout_per_archive_lists_each_archive_in_its_own_folder() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"1").build());
     dir.archive("b.ba2", &Ba2::general(1).file("X.txt", b"2").build());
-    let listed = dir.run(["list", "--layout", "per-archive", "a.bsa", "b.ba2"]).sound();
+    let listed = dir.run(["list", "--layout", "per-archive", "a.bsa", "b.ba2"]).success();
     assert_eq!(listed, "a/x.txt\nb/X.txt\n");
-    let listed = dir.run(["list", "a.bsa", "b.ba2"]).sound();
+    let listed = dir.run(["list", "a.bsa", "b.ba2"]).success();
     assert_eq!(listed.to_lowercase(), "x.txt\n");
 }
 
 #[test]
-fn a_listing_into_a_pipe_that_is_closed_early_succeeds() {
+fn list_into_a_pipe_that_closes_early_succeeds() {
     let dir = TestDir::new();
     dir.archive("many.bsa", &with_many_files());
     for form in [&["list"][..], &["list", "--json"], &["list", "-l"], &["list", "-0"]] {
@@ -137,7 +137,7 @@ fn a_listing_into_a_pipe_that_is_closed_early_succeeds() {
 }
 
 #[test]
-fn an_archive_or_code_page_that_does_not_exist_is_named() {
+fn the_error_names_a_missing_archive_or_an_unknown_code_page() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());
     let finished = dir.run(["list", "a.bsa", "no-such.bsa"]);
@@ -145,11 +145,11 @@ fn an_archive_or_code_page_that_does_not_exist_is_named() {
     assert_eq!(finished.err, "bsafs: no-such.bsa: no such file or folder\n");
     let finished = dir.run(["list", "a.bsa", "--encoding", "klingon"]);
     assert_eq!(finished.code, 2);
-    assert!(finished.err.contains("\"klingon\" is no code page"), "{finished:?}");
+    assert!(finished.err.contains("unknown code page \"klingon\""), "{finished:?}");
 }
 
 #[test]
-fn where_no_thread_can_be_started_many_files_are_listed_all_the_same() {
+fn list_works_if_no_thread_can_be_started() {
     let dir = TestDir::new();
     for name in ["a", "b"] {
         let files = (0..10_000).fold(Tes3::new(), |all, n| all.file(format!("{name}{n}"), b""));
@@ -158,6 +158,6 @@ fn where_no_thread_can_be_started_many_files_are_listed_all_the_same() {
     dir.give_to_user();
     let program = dir.path("bsafs");
     let arguments = ["--nproc=1", program.to_str().unwrap(), "list", "a.bsa", "b.bsa"];
-    let listed = run(&mut dir.as_user("prlimit", arguments)).sound();
+    let listed = run(&mut dir.as_user("prlimit", arguments)).success();
     assert_eq!(listed.lines().count(), 20_000);
 }

@@ -37,7 +37,8 @@ fn with_a_wrong_checksum() -> (Vec<u8>, String, Vec<u8>) {
     let stored = u32::from_be_bytes(*stream.last_chunk().unwrap());
     let computed = stored ^ 1;
     let what = format!(
-        "the zlib stream is damaged: its Adler-32 is {stored:08X}, its bytes make {computed:08X} (data at offset "
+        "the zlib stream is damaged: its Adler-32 is {stored:08X}, but its data has {computed:08X} \
+         (data at offset "
     );
     let archive = Tes4::new(104)
         .flags(FOLDER_NAMES | FILE_NAMES | PACKED)

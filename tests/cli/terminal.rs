@@ -30,30 +30,30 @@ fn hostile(dir: &TestDir) -> &'static str {
 fn names_are_escaped_on_a_terminal_and_raw_in_a_pipe() {
     let dir = TestDir::new();
     let archive = hostile(&dir);
-    let raw = dir.run(["names", HOSTILE]).sound();
+    let raw = dir.run(["names", HOSTILE]).success();
     assert!(raw.contains("a\x1b]0;x\x07.txt"), "{raw:?}");
-    let shown = on_a_terminal(&dir, &format!("names {archive}")).sound();
+    let shown = on_a_terminal(&dir, &format!("names {archive}")).success();
     assert!(shown.contains(r"a\x1B]0;x\x07.txt"), "{shown:?}");
     for command in ["names", "list --long", "info", "verify"] {
-        let shown = on_a_terminal(&dir, &format!("{command} {archive}")).sound();
+        let shown = on_a_terminal(&dir, &format!("{command} {archive}")).success();
         let commands = |c: char| c == '\x1b' || c == '\x07' || ('\u{80}'..'\u{a0}').contains(&c);
         assert!(!shown.contains(commands) && !shown.contains('\u{202e}'), "{command}: {shown:?}");
     }
 }
 
 #[test]
-fn json_and_names_for_xargs_are_raw_on_a_terminal_too() {
+fn json_and_nul_ended_names_stay_raw_on_a_terminal() {
     let dir = TestDir::new();
     let archive = hostile(&dir);
-    let json = on_a_terminal(&dir, &format!("info --json {archive}")).sound();
+    let json = on_a_terminal(&dir, &format!("info --json {archive}")).success();
     let parsed: serde_json::Value = serde_json::from_str(json.trim()).unwrap();
     assert_eq!(parsed["archive"], HOSTILE);
     dir.archive("plain.bsa", &Tes4::new(104).file("f", "a.txt", "x").build());
-    assert_eq!(on_a_terminal(&dir, "list -0 plain.bsa").sound(), "f/a.txt\0");
+    assert_eq!(on_a_terminal(&dir, "list -0 plain.bsa").success(), "f/a.txt\0");
 }
 
 #[test]
-fn messages_are_escaped_wherever_they_go() {
+fn messages_are_escaped_on_a_terminal_and_in_a_pipe() {
     let dir = TestDir::new();
     let finished = dir.run(["list", "no\x1b[31m.bsa"]);
     assert_eq!(finished.err, "bsafs: no\\x1B[31m.bsa: no such file or folder\n");

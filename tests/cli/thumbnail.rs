@@ -20,26 +20,26 @@ fn sides(png: &[u8]) -> (u32, u32) {
 }
 
 #[test]
-fn a_picture_is_written_over_the_file_that_a_thumbnailer_made_and_keeps_its_permissions() {
+fn a_picture_replaces_an_existing_file_and_keeps_its_permissions() {
     let dir = TestDir::new();
     fs::write(dir.path("a b.dds"), red(512, 128)).unwrap();
     fs::write(dir.path("out.png"), vec![7; 100_000]).unwrap();
     fs::set_permissions(dir.path("out.png"), PermissionsExt::from_mode(0o600)).unwrap();
-    assert_eq!(dir.run(["thumbnail", "--size", "64", "a b.dds", "out.png"]).sound(), "");
+    assert_eq!(dir.run(["thumbnail", "--size", "64", "a b.dds", "out.png"]).success(), "");
     let picture = fs::read(dir.path("out.png")).unwrap();
     assert_eq!(sides(&picture), (64, 16));
     assert_eq!(fs::metadata(dir.path("out.png")).unwrap().permissions().mode() & 0o777, 0o600);
     let uri = format!("file://{}", dir.path("a%20b.dds").display());
-    assert_eq!(dir.run(["thumbnail", "--size", "64", &uri, "new.png"]).sound(), "");
+    assert_eq!(dir.run(["thumbnail", "--size", "64", &uri, "new.png"]).success(), "");
     assert!(fs::read(dir.path("new.png")).unwrap() == picture);
-    assert_eq!(dir.run(["thumbnail", "a b.dds", "new.png"]).sound(), "");
-    assert_eq!(sides(&fs::read(dir.path("new.png")).unwrap()), (256, 64), "the size by default");
+    assert_eq!(dir.run(["thumbnail", "a b.dds", "new.png"]).success(), "");
+    assert_eq!(sides(&fs::read(dir.path("new.png")).unwrap()), (256, 64), "the default size is wrong");
     let mut to_stdout = dir.bsafs(["thumbnail", "--size", "64", "a b.dds", "-"]);
     assert!(to_stdout.output().unwrap().stdout == picture);
 }
 
 #[test]
-fn what_is_no_texture_is_refused_and_the_output_stays() {
+fn an_invalid_texture_is_refused_and_the_output_is_unchanged() {
     let dir = TestDir::new();
     let fifo = std::process::Command::new("mkfifo").arg(dir.path("pipe.dds")).status().unwrap();
     assert!(fifo.success());
@@ -52,13 +52,13 @@ fn what_is_no_texture_is_refused_and_the_output_stays() {
     let video = [&dds::header(dds::BC7, 4, 4, 1, false)[..128], &[100, 0, 0, 0], &[0; 100]].concat();
     fs::write(dir.path("video.dds"), video).unwrap();
     for (name, code, message) in [
-        ("text.dds", 65, "no texture: it begins neither as a DDS file nor as a GNF file"),
+        ("text.dds", 65, "not a texture: neither a DDS nor a GNF file"),
         (
             "short.dds",
             65,
-            "cut off: it has 1000 bytes and needs 2176; if it was copied or extracted, do that again",
+            "cut off: it has 1000 bytes and needs 2176; if it is a copy, copy or extract it again",
         ),
-        ("damaged.dds", 65, "damaged header: the width at offset 16 is 0x10040, which no texture has"),
+        ("damaged.dds", 65, "damaged header: the width at offset 16 has the invalid value 0x10040"),
         ("video.dds", 65, "the pixel format AYUV is not supported"),
         ("none.dds", 66, "no such file or folder"),
         ("pipe.dds", 66, "not a regular file"),
@@ -72,17 +72,20 @@ fn what_is_no_texture_is_refused_and_the_output_stays() {
 }
 
 #[test]
-fn a_picture_is_not_written_through_a_link_or_over_the_texture_or_into_a_folder() {
+fn a_picture_is_not_written_through_a_link_or_over_its_texture() {
     let dir = TestDir::new();
     fs::write(dir.path("a.dds"), red(8, 8)).unwrap();
     fs::write(dir.path("kept"), "kept").unwrap();
     symlink("kept", dir.path("link.png")).unwrap();
     fs::hard_link(dir.path("a.dds"), dir.path("same.png")).unwrap();
+    let missing = dir.path("none");
+    let missing =
+        format!("cannot create the picture none/a.png: the folder {} does not exist", missing.display());
     for (name, message) in [
         ("link.png", "cannot write the picture link.png: it is a link"),
         ("same.png", "cannot write the picture same.png: it is the texture itself"),
-        ("none/a.png", "cannot make the picture none/a.png: there is no folder"),
-        (".", "cannot make the picture .: "),
+        ("none/a.png", missing.as_str()),
+        (".", "cannot create the picture .: "),
     ] {
         let finished = dir.run(["thumbnail", "a.dds", name]);
         assert_eq!(finished.code, 73, "{finished:?}");

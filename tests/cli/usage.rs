@@ -8,7 +8,7 @@ use crate::mounted::{TestDir, run};
 use crate::support::Tes3;
 
 #[test]
-fn a_mistyped_command_is_no_mount_and_the_nearest_one_is_named() {
+fn a_mistyped_command_mounts_nothing_and_the_nearest_one_is_named() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
     for arguments in [&["verfy", "a.bsa"][..], &["verfy", "a.bsa", "mnt"], &["verfy"]] {
@@ -25,19 +25,19 @@ fn an_archive_without_a_command_hints_at_mount() {
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
     let finished = dir.run(["a.bsa"]);
     assert_eq!((finished.code, finished.out.as_str()), (2, ""));
-    assert_eq!(finished.err, "bsafs: a.bsa is no command; to mount it: bsafs mount a.bsa\n");
+    assert_eq!(finished.err, "bsafs: a.bsa is not a command; to mount it, run: bsafs mount a.bsa\n");
 }
 
 #[test]
-fn quiet_prints_failures_and_nothing_else() {
+fn quiet_prints_only_failures() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
     dir.archive("bad.bsa", &with_a_bad_file());
-    assert_eq!(dir.run(["-q", "verify", "a.bsa"]).sound(), "");
-    assert_eq!(dir.run(["extract", "-q", "a.bsa", "-C", "out"]).sound(), "");
+    assert_eq!(dir.run(["-q", "verify", "a.bsa"]).success(), "");
+    assert_eq!(dir.run(["extract", "-q", "a.bsa", "-C", "out"]).success(), "");
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"x");
-    assert_eq!(dir.run(["mount", "-q", "a.bsa", "mnt"]).sound(), "");
-    assert_eq!(dir.run(["-q", "umount", "mnt"]).sound(), "");
+    assert_eq!(dir.run(["mount", "-q", "a.bsa", "mnt"]).success(), "");
+    assert_eq!(dir.run(["-q", "umount", "mnt"]).success(), "");
     let finished = dir.run(["-q", "verify", "bad.bsa"]);
     assert_eq!(finished.code, 1);
     assert!(
@@ -70,16 +70,16 @@ fn no_message_names_a_path_twice() {
     ] {
         let finished = dir.run(&arguments);
         assert!(finished.code > 0, "{arguments:?}: {finished:?}");
-        let said = finished.err.trim_start_matches("bsafs: ");
-        assert!(said.matches(path).count() == 1, "{arguments:?}: {finished:?}");
+        let message = finished.err.trim_start_matches("bsafs: ");
+        assert!(message.matches(path).count() == 1, "{arguments:?}: {finished:?}");
     }
 }
 
 #[test]
-fn a_list_and_a_log_that_are_pipes_are_refused_and_nobody_waits() {
+fn a_pipe_as_list_or_log_is_refused_without_blocking() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
-    run(Command::new("mkfifo").arg(dir.path("pipe"))).sound();
+    run(Command::new("mkfifo").arg(dir.path("pipe"))).success();
     let finished = dir.run(["list", "a.bsa", "--names", "pipe"]);
     assert_eq!(
         (finished.code, finished.err.as_str()),
@@ -92,7 +92,7 @@ fn a_list_and_a_log_that_are_pipes_are_refused_and_nobody_waits() {
 }
 
 #[test]
-fn lines_have_priorities_only_where_the_journal_reads_standard_error() {
+fn lines_have_priorities_only_if_the_journal_reads_standard_error() {
     let dir = TestDir::new();
     dir.archive("bad.bsa", &with_a_bad_file());
     let extract = |stream: &str| {
@@ -115,9 +115,9 @@ fn lines_have_priorities_only_where_the_journal_reads_standard_error() {
 fn commands_that_merge_nothing_offer_no_layout() {
     let dir = TestDir::new();
     for command in ["cat", "verify", "info"] {
-        assert!(!dir.run([command, "--help"]).sound().contains("--layout"), "{command}");
+        assert!(!dir.run([command, "--help"]).success().contains("--layout"), "{command}");
     }
     for command in ["mount", "list", "extract"] {
-        assert!(dir.run([command, "--help"]).sound().contains("--layout"), "{command}");
+        assert!(dir.run([command, "--help"]).success().contains("--layout"), "{command}");
     }
 }

@@ -15,14 +15,14 @@ fn two_archives() -> TestDir {
 }
 
 #[test]
-fn a_mount_and_its_sources_give_the_same_answer() {
+fn which_answers_the_same_for_a_mount_and_for_its_sources() {
     let dir = two_archives();
     let mount = dir.mount(["low.bsa", "high.ba2"]);
     let sources = ["--in", "low.bsa", "--in", "high.ba2"];
     for form in [&[][..], &["--json"]] {
-        let mounted = dir.run([&["which", "mnt/misc/a.txt", "mnt/misc/b.txt"], form].concat()).sound();
+        let mounted = dir.run([&["which", "mnt/misc/a.txt", "mnt/misc/b.txt"], form].concat()).success();
         for paths in [["misc/a.txt", "misc/b.txt"], ["MISC\\A.TXT", "/misc//B.txt"]] {
-            let found = dir.run([&["which"], &sources[..], &paths, form].concat()).sound();
+            let found = dir.run([&["which"], &sources[..], &paths, form].concat()).success();
             assert_eq!(found, mounted);
         }
     }
@@ -34,7 +34,7 @@ fn the_last_source_wins() {
     let dir = two_archives();
     for sources in [["low.bsa", "high.ba2"], ["high.ba2", "low.bsa"]] {
         let found =
-            dir.run(["which", "--json", "--in", sources[0], "--in", sources[1], "misc/a.txt"]).sound();
+            dir.run(["which", "--json", "--in", sources[0], "--in", sources[1], "misc/a.txt"]).success();
         let found: Value = serde_json::from_str(&found).unwrap();
         assert_eq!(found["from"]["archive"], dir.path(sources[1]).to_str().unwrap());
         assert_eq!(found["hides"][0]["archive"], dir.path(sources[0]).to_str().unwrap());
@@ -42,23 +42,23 @@ fn the_last_source_wins() {
 }
 
 #[test]
-fn what_is_no_file_of_the_sources_is_named_and_the_others_are_answered() {
+fn which_names_missing_files_and_answers_for_the_others() {
     let dir = two_archives();
     fs::create_dir(dir.path("misc")).unwrap();
     fs::write(dir.path("misc/c.txt"), b"of the disk, not of the archive").unwrap();
     let finished = dir.run(["which", "--in", "low.bsa", "misc/c.txt", "misc", "misc/b.txt"]);
     assert_eq!(finished.code, 1);
-    let folder = "it is a folder; folders come from all archives that have it";
+    let folder = "it is a folder, which comes from all archives that have it; name a file in it";
     assert_eq!(finished.err, format!("bsafs: misc/c.txt: no such file\nbsafs: misc: {folder}\n"));
     assert!(finished.out.starts_with("misc/b.txt  (1 B)\n"), "{finished:?}");
     assert_eq!(dir.run(["which", "--in", "no-such.bsa", "a"]).code, 66);
 }
 
 #[test]
-fn a_file_without_a_name_is_found_by_its_path() {
+fn which_finds_a_nameless_file_by_its_path() {
     let dir = TestDir::new();
     dir.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"x").nameless().build());
-    let found = dir.run(["which", "--json", "--in", "a.ba2", "misc/EXAMPLE.txt"]).sound();
+    let found = dir.run(["which", "--json", "--in", "a.ba2", "misc/EXAMPLE.txt"]).success();
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!((&found["path"], &found["size"]), (&"5EE3C5A6_F38044E1.txt".into(), &1.into()));
 }
