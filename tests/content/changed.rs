@@ -53,7 +53,7 @@ fn assert_changed(opened: &Opened, what: &str) {
     for path in ["a.txt", "b.txt", "a.txt"] {
         let error = opened.whole(path).expect_err(what);
         assert_eq!(error.reason, Reason::Changed, "{what}");
-        assert!(!error.is_new, "{what}: logged once for the archive, not for each file");
+        assert!(!error.is_new, "{what}: the change was reported again for another file");
     }
     let error = opened.whole("a.txt").expect_err(what);
     assert_eq!(error.reason.to_string(), "the archive was changed while in use");
@@ -66,7 +66,7 @@ fn assert_old(opened: &Opened, what: &str) {
 }
 
 #[test]
-fn a_rewrite_of_the_tables_that_restores_the_modification_time_gives_errors() {
+fn rewritten_tables_with_a_restored_modification_time_give_errors() {
     let opened = opened();
     assert_old(&opened, "before");
     overwrite_tables_and_restore_times(&opened.path());
@@ -74,7 +74,7 @@ fn a_rewrite_of_the_tables_that_restores_the_modification_time_gives_errors() {
 }
 
 #[test]
-fn a_truncated_archive_gives_errors_and_no_sigbus() {
+fn a_truncated_archive_gives_errors_and_not_sigbus() {
     let opened = opened();
     assert_old(&opened, "before");
     let file = File::options().write(true).open(opened.path()).unwrap();
@@ -86,7 +86,7 @@ fn a_truncated_archive_gives_errors_and_no_sigbus() {
 }
 
 #[test]
-fn a_longer_archive_gives_errors() {
+fn an_archive_that_grew_gives_errors() {
     let opened = opened();
     let file = File::options().append(true).open(opened.path()).unwrap();
     file.set_len(file.metadata().unwrap().len() + 1).unwrap();
@@ -94,7 +94,7 @@ fn a_longer_archive_gives_errors() {
 }
 
 #[test]
-fn a_changed_archive_gives_errors_even_when_it_is_changed_back() {
+fn a_changed_archive_gives_errors_even_after_it_is_restored() {
     let opened = opened();
     let before = fs::metadata(opened.path()).unwrap();
     let file = File::options().write(true).open(opened.path()).unwrap();
@@ -102,7 +102,7 @@ fn a_changed_archive_gives_errors_even_when_it_is_changed_back() {
     assert_changed(&opened, "longer");
     file.set_len(before.len()).unwrap();
     file.set_times(FileTimes::new().set_modified(before.modified().unwrap())).unwrap();
-    assert_changed(&opened, "put back");
+    assert_changed(&opened, "restored");
 }
 
 #[test]
@@ -113,12 +113,12 @@ fn renames_links_permissions_and_removal_keep_the_bytes_readable() {
         ("deleted", |path| fs::remove_file(path).unwrap()),
         ("hard-linked", |path| fs::hard_link(path, path.with_extension("link")).unwrap()),
         ("other permissions", |path| fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap()),
-        ("replaced by another", |path| {
+        ("replaced by another file", |path| {
             let new = path.with_extension("new");
             fs::write(&new, b"something else altogether").unwrap();
             fs::rename(new, path).unwrap();
         }),
-        ("written anew at its old place", |path| {
+        ("deleted and written again at the same path", |path| {
             fs::remove_file(path).unwrap();
             fs::write(path, b"something else altogether").unwrap();
         }),
@@ -145,7 +145,7 @@ fn assert_stays_readable(what: &str, act: impl Fn(&Path)) {
 }
 
 #[test]
-fn touch_of_the_access_time_keeps_the_bytes_readable() {
+fn a_new_access_time_keeps_the_bytes_readable() {
     assert_stays_readable("touch -a", |path| {
         let times = FileTimes::new().set_accessed(SystemTime::now());
         File::open(path).unwrap().set_times(times).unwrap();
@@ -156,7 +156,7 @@ fn touch_of_the_access_time_keeps_the_bytes_readable() {
 fn an_extended_attribute_keeps_the_bytes_readable() {
     let probe = opened();
     if let Err(error) = xattr::set(probe.path(), "user.bsafs.test", b"1") {
-        eprintln!("no attributes here, so nothing is tested: {error}");
+        eprintln!("SKIPPED: cannot set extended attributes here: {error}");
         return;
     }
     assert_stays_readable("setfattr", |path| {
@@ -166,7 +166,7 @@ fn an_extended_attribute_keeps_the_bytes_readable() {
 }
 
 #[test]
-fn permissions_changed_and_put_back_keep_the_bytes_readable() {
+fn permissions_changed_and_restored_keep_the_bytes_readable() {
     assert_stays_readable("chmod there and back", |path| {
         let before = fs::metadata(path).unwrap().permissions();
         fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
@@ -175,9 +175,8 @@ fn permissions_changed_and_put_back_keep_the_bytes_readable() {
 }
 
 #[test]
-fn an_owner_changed_and_put_back_keeps_the_bytes_readable() {
-    // Users other than root may give a file only to themselves, but that moves the change time,
-    // too.
+fn an_owner_changed_and_restored_keeps_the_bytes_readable() {
+    // Users other than root may give a file only to themselves, but that moves the change time, too.
     let (uid, other) = match rustix::process::geteuid() {
         root if root.is_root() => (0, 65_534),
         user => (user.as_raw(), user.as_raw()),
@@ -189,7 +188,7 @@ fn an_owner_changed_and_put_back_keeps_the_bytes_readable() {
 }
 
 #[test]
-fn a_hard_link_made_and_removed_keeps_the_bytes_readable() {
+fn a_hard_link_created_and_removed_keeps_the_bytes_readable() {
     assert_stays_readable("ln and rm", |path| {
         let link = path.with_extension("link");
         fs::hard_link(path, &link).unwrap();
@@ -198,7 +197,7 @@ fn a_hard_link_made_and_removed_keeps_the_bytes_readable() {
 }
 
 #[test]
-fn a_rename_there_and_back_keeps_the_bytes_readable() {
+fn a_rename_and_its_reverse_keep_the_bytes_readable() {
     assert_stays_readable("mv there and back", |path| {
         let moved = path.with_extension("moved");
         fs::rename(path, &moved).unwrap();
@@ -207,7 +206,7 @@ fn a_rename_there_and_back_keeps_the_bytes_readable() {
 }
 
 #[test]
-fn eight_readers_of_an_archive_whose_ctime_keeps_moving_get_its_bytes() {
+fn eight_readers_get_the_bytes_while_the_ctime_keeps_changing() {
     let opened = opened();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -217,7 +216,7 @@ fn eight_readers_of_an_archive_whose_ctime_keeps_moving_get_its_bytes() {
                 file.set_times(FileTimes::new().set_accessed(SystemTime::now())).unwrap();
             }
         });
-        let read = || (0..500).for_each(|_| assert_old(&opened, "touched meanwhile"));
+        let read = || (0..500).for_each(|_| assert_old(&opened, "while another thread touches the archive"));
         let readers: Vec<_> = (0..8).map(|_| scope.spawn(read)).collect();
         let ended: Vec<_> = readers.into_iter().map(|reader| reader.join()).collect();
         done.store(true, Ordering::Relaxed);

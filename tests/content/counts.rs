@@ -26,7 +26,7 @@ fn large_archive(content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_extent_that_eight_threads_read_at_once_is_decoded_once() {
+fn eight_simultaneous_readers_decode_an_extent_once() {
     let content = texels(1, MIB as usize);
     let archive = zlib_archive().file("f", "a.bin", &content[..]).build();
     for round in 0..10 {
@@ -53,10 +53,10 @@ fn a_large_entry_read_in_sequence_is_decoded_once() {
     let opened = Opened::with_cache(&large_archive(&content), 16 * MIB);
     for (n, piece) in content.chunks(128 * KIB as usize).enumerate() {
         let at = n as u64 * 128 * KIB;
-        let is_it = opened.store.read_at(opened.id("f/large.bin"), at, 128 << 10, |bytes| bytes == piece);
-        assert!(is_it.unwrap(), "at {at}");
+        let is_equal = opened.store.read_at(opened.id("f/large.bin"), at, 128 << 10, |bytes| bytes == piece);
+        assert!(is_equal.unwrap(), "at {at}");
     }
-    assert_eq!(opened.store.decoded_bytes(), 64 * MIB, "some of it was decoded twice");
+    assert_eq!(opened.store.decoded_bytes(), 64 * MIB, "a part of the entry was decoded twice");
     assert_eq!(opened.store.cached_bytes(), (64 * MIB, 16 * MIB));
 }
 
@@ -81,7 +81,7 @@ fn a_large_entry_read_at_random_by_four_threads_is_decoded_once() {
 }
 
 #[test]
-fn a_prefix_of_a_large_entry_is_decoded_alone_and_not_cached() {
+fn a_read_at_the_beginning_decodes_only_a_prefix() {
     let content = texels(2, 16 * MIB as usize);
     let hard = noise(3, 16 * MIB as usize);
     let general =
@@ -115,12 +115,16 @@ fn a_prefix_of_a_large_entry_is_decoded_alone_and_not_cached() {
         }
         assert_eq!(opened.store.cached_bytes().0, 0, "{kind}: a prefix was cached");
         assert!(opened.read("f/a.bin", 40 << 10, (24 << 10) + 1).is_ok());
-        assert_eq!(opened.store.cached_bytes().0, 16 * MIB, "{kind}: a byte more decodes all");
+        assert_eq!(
+            opened.store.cached_bytes().0,
+            16 * MIB,
+            "{kind}: a longer read did not decode the whole entry"
+        );
     }
 }
 
 #[test]
-fn a_second_read_of_a_small_entry_decodes_all_of_it() {
+fn a_second_read_of_a_small_entry_decodes_the_whole_entry() {
     let content = texels(5, 200_000);
     let opened = Opened::one(&zlib_archive().file("f", "a.bin", &content[..]).build());
     assert!(opened.read("f/a.bin", 0, 16 << 10).unwrap() == content[..16 << 10]);
@@ -149,7 +153,7 @@ fn a_file_of_several_extents_read_in_sequence_is_decoded_once() {
 }
 
 #[test]
-fn a_mip_at_the_beginning_of_a_later_extent_is_decoded_alone_and_not_what_follows_it() {
+fn a_mip_at_the_start_of_a_later_extent_is_decoded_alone() {
     let chunks = [texels(6, 700_000), texels(7, 350_000)];
     let file =
         chunks.iter().fold(Ba2File::general("f/a.bin"), |file, chunk| file.chunk(Chunk::zlib(chunk.clone())));
@@ -159,11 +163,15 @@ fn a_mip_at_the_beginning_of_a_later_extent_is_decoded_alone_and_not_what_follow
     assert_eq!((opened.store.decoded_bytes(), opened.store.cached_bytes().0), (262_144, 0));
     let opened = Opened::one(&archive);
     assert!(opened.read("f/a.bin", 700_001, 10).unwrap() == chunks[1][1..11]);
-    assert_eq!(opened.store.decoded_bytes(), 350_000, "not at its beginning");
+    assert_eq!(
+        opened.store.decoded_bytes(),
+        350_000,
+        "a read after the first byte must decode the whole extent"
+    );
 }
 
 #[test]
-fn an_extent_that_only_its_full_size_proves_is_decoded_once_however_often_its_beginning_is_read() {
+fn repeated_reads_of_a_raw_deflate_extent_decode_it_once() {
     let chunks = [texels(6, 700_000), texels(7, 350_000)];
     let raw = |chunk: &Vec<u8>| Chunk::packed(pack::deflate(chunk), chunk.len());
     let file = chunks.iter().fold(Ba2File::general("f/a.bin"), |file, chunk| file.chunk(raw(chunk)));
@@ -175,7 +183,7 @@ fn an_extent_that_only_its_full_size_proves_is_decoded_once_however_often_its_be
 }
 
 #[test]
-fn whole_and_stored_extents_are_not_cached() {
+fn fully_read_and_stored_extents_are_not_cached() {
     let content = text(4, 300_000);
     let archive = zlib_archive()
         .file("f", "packed.txt", &content[..])
@@ -186,13 +194,13 @@ fn whole_and_stored_extents_are_not_cached() {
     assert_eq!(opened.store.decoded_bytes(), 300_000);
     let read = opened.store.bytes_read();
     assert!(opened.read("f/stored.txt", 1000, 5000).unwrap() == content[1000..6000]);
-    assert_eq!(opened.store.bytes_read() - read, 5000, "more than was asked for");
+    assert_eq!(opened.store.bytes_read() - read, 5000, "more bytes were read than requested");
     assert_eq!(opened.store.decoded_bytes(), 300_000);
     assert_eq!(opened.store.cached_bytes().0, 0);
 }
 
 #[test]
-fn the_cache_is_back_at_its_budget_after_many_readers_of_many_files() {
+fn the_cache_returns_to_its_budget_after_many_readers() {
     const FILES: u64 = 40;
     let content = |n: u64| texels(n, 100_000 + 5_000 * n as usize);
     let archive =
@@ -215,7 +223,7 @@ fn the_cache_is_back_at_its_budget_after_many_readers_of_many_files() {
     // The store expects all readers to return, so it decodes each file once, although they do not
     // all fit into the cache.
     let decoded: u64 = (0..FILES).map(|n| content(n).len() as u64).sum();
-    assert!(opened.store.decoded_bytes() <= decoded + 600 * 64 * KIB, "decoded again and again");
+    assert!(opened.store.decoded_bytes() <= decoded + 600 * 64 * KIB, "files were decoded several times");
     assert!(opened.store.cached_bytes().0 > MIB && opened.store.needs_trim());
     while opened.store.cached_bytes().0 > MIB {
         opened.store.trim();
@@ -251,7 +259,7 @@ fn the_size_of_a_packed_entry_costs_one_small_read() {
 }
 
 #[test]
-fn an_extent_read_to_its_end_is_evicted_for_the_next() {
+fn an_extent_that_was_read_to_its_end_is_evicted_first() {
     let content = texels(7, 700 * KIB as usize);
     let archive = zlib_archive()
         .file("f", "a.bin", &content[..])

@@ -50,8 +50,8 @@ fn beyond() -> Vec<Case> {
 fn sizes() -> Vec<Case> {
     let case = |what, archive, claim, says| Case { what, archive, reason: Reason::UnpackedSize(claim), says };
     let bytes = || noise(1, 100);
-    let gib = "it claims to unpack to 1073741824 bytes, which is more than its data can hold or we can";
-    let all = "it claims to unpack to 4294967295 bytes, which is more than its data can hold or we can";
+    let gib = "its unpacked size of 1073741824 bytes is more than its data can contain or bsafs supports";
+    let all = "its unpacked size of 4294967295 bytes is more than its data can contain or bsafs supports";
     vec![
         case("zlib bomb", tes4(104, PACKED, bad().stream(bytes()).declared(1 << 30)), 1 << 30, gib),
         case("zlib chunk", ba2(0, Chunk::packed(bytes(), 1 << 30)), 1 << 30, gib),
@@ -62,7 +62,7 @@ fn sizes() -> Vec<Case> {
 }
 
 fn packed_lengths() -> Vec<Case> {
-    let says = "its data takes 1053656 bytes, which is more than what it becomes can need or we can hold";
+    let says = "its packed size of 1053656 bytes is more than its content can need or bsafs supports";
     let case = |what, archive| Case { what, archive, reason: Reason::PackedSize(1_053_656), says };
     let long = [pack::zlib(&text(1, 5_000)), vec![0; 2 << 20]].concat();
     let long = &long[..1_053_656 - 4];
@@ -74,7 +74,7 @@ fn packed_lengths() -> Vec<Case> {
 }
 
 fn prefixes() -> Vec<Case> {
-    const SAYS: &str = "what stands in front of its data is longer than the data";
+    const SAYS: &str = "its data is too short for the name and size that it begins with";
     let case = |what, archive| Case { what, archive, reason: Reason::Prefix, says: SAYS };
     let short = || Tes4File::new("bad.txt", "").block(&b"\x09four"[..]);
     let cut = |len: usize| bad().no_size_word().stream(vec![1; len]);
@@ -115,20 +115,20 @@ fn streams() -> Vec<Case> {
         case(
             "empty stream of a file that is not",
             tes4(104, PACKED, bad().stream(b"")),
-            "it claims to unpack to 5000 bytes, which is more than its data can hold or we can",
+            "its unpacked size of 5000 bytes is more than its data can contain or bsafs supports",
         ),
     ]
 }
 
 #[test]
-fn each_kind_of_bad_entry_gives_its_reason_and_the_others_stay_readable() {
+fn each_bad_entry_gives_its_reason_and_others_stay_readable() {
     for Case { what, archive, reason, says } in
         [beyond(), sizes(), packed_lengths(), prefixes(), streams()].into_iter().flatten()
     {
         let opened = Opened::one(&archive);
         let id = opened.id("f/bad.txt");
-        assert!(opened.store.size(id) > 0, "{what}: a bad file looks like a sound empty one");
-        let reason = if says.starts_with("it claims to unpack to 5000 ") {
+        assert!(opened.store.size(id) > 0, "{what}: a bad file has size 0 like a valid empty one");
+        let reason = if says.starts_with("its unpacked size of 5000 bytes ") {
             Reason::UnpackedSize(5000)
         } else {
             reason
@@ -141,12 +141,16 @@ fn each_kind_of_bad_entry_gives_its_reason_and_the_others_stay_readable() {
         assert_eq!((error.entry, error.is_new), (id, true), "{what}");
         for (offset, len) in [(0, 1), (0, u32::MAX)] {
             let again = opened.read("f/bad.txt", offset, len).expect_err(what);
-            assert_eq!((again.reason, again.is_new), (reason.clone(), false), "{what}: reported twice");
+            assert_eq!(
+                (again.reason, again.is_new),
+                (reason.clone(), false),
+                "{what}: the fault was reported twice"
+            );
         }
         let copied = opened.store.copy(id, &mut Vec::new()).expect_err(what);
         assert!(copied.to_string().starts_with(says), "{what}: {copied}");
         assert_eq!(opened.store.check(id).expect_err(what).reason, reason, "{what}");
-        assert_eq!(opened.store.cached_bytes().0, 0, "{what}: an error is cached");
+        assert_eq!(opened.store.cached_bytes().0, 0, "{what}: an error was cached");
         assert_eq!(opened.whole("f/good.txt").unwrap(), b"as it should be", "{what}");
     }
 }
@@ -166,34 +170,34 @@ fn suspects() -> [(&'static str, Vec<u8>, Vec<u8>); 4] {
 }
 
 /// Whether an error names this checksum as wrong, such as `zlib stream: its Adler-32`.
-fn is_of(reason: &Reason, what: &str) -> bool {
+fn names_checksum(reason: &Reason, what: &str) -> bool {
     let (stream, checksum) = what.split_once(": ").unwrap();
     let begins = format!("the {stream} is damaged: {checksum} is ");
     matches!(reason, Reason::Decode(DecodeError::Suspect(it)) if it.starts_with(&begins))
 }
 
 #[test]
-fn a_wrong_checksum_is_an_error_that_is_reported_once() {
+fn a_wrong_checksum_is_reported_once() {
     for (what, archive, content) in suspects() {
         let opened = Opened::one(&archive);
         let id = opened.id("f/bad.txt");
         for is_new in [true, false] {
             let error = opened.whole("f/bad.txt").unwrap_err();
-            assert!(is_of(&error.reason, what), "{error}");
+            assert!(names_checksum(&error.reason, what), "{error}");
             assert_eq!(error.is_new, is_new, "{error}");
         }
         let error = opened.read("f/bad.txt", content.len() as u64 / 2, 10).unwrap_err();
-        assert!(is_of(&error.reason, what), "{error}");
+        assert!(names_checksum(&error.reason, what), "{error}");
         assert!(opened.store.copy(id, &mut Vec::new()).is_err());
-        assert!(is_of(&opened.store.check(id).unwrap_err().reason, what));
-        assert_eq!(opened.store.cached_bytes().0, 0, "{what}: an error is cached");
+        assert!(names_checksum(&opened.store.check(id).unwrap_err().reason, what));
+        assert_eq!(opened.store.cached_bytes().0, 0, "{what}: an error was cached");
         assert!(opened.store.take_salvaged(id).is_none());
         assert_eq!(opened.whole("f/good.txt").unwrap(), b"as it should be", "{what}");
     }
 }
 
 #[test]
-fn salvage_serves_a_file_whose_checksum_is_wrong_and_reports_it_once() {
+fn salvage_serves_a_file_with_a_wrong_checksum_and_reports_it_once() {
     for (what, archive, content) in suspects() {
         let mut opened = Opened::one(&archive);
         opened.store = opened.store.with_salvage(true);
@@ -205,15 +209,15 @@ fn salvage_serves_a_file_whose_checksum_is_wrong_and_reports_it_once() {
         assert_eq!(opened.store.copy(id, &mut copied).unwrap(), content.len() as u64);
         assert!(copied == content, "{what}");
         let fault = opened.store.take_salvaged(id).expect(what);
-        assert!(fault.entry == id && is_of(&fault.reason, what), "{fault}");
+        assert!(fault.entry == id && names_checksum(&fault.reason, what), "{fault}");
         assert!(opened.whole("f/bad.txt").is_ok());
-        assert!(opened.store.take_salvaged(id).is_none(), "{what}: reported twice");
+        assert!(opened.store.take_salvaged(id).is_none(), "{what}: the fault was reported twice");
         assert_eq!(opened.store.faults(), 0);
     }
 }
 
 #[test]
-fn salvage_does_not_make_up_bytes_that_are_missing() {
+fn salvage_does_not_invent_missing_bytes() {
     for Case { what, archive, reason, .. } in
         [beyond(), sizes(), packed_lengths(), prefixes(), streams()].into_iter().flatten()
     {
@@ -229,7 +233,7 @@ fn salvage_does_not_make_up_bytes_that_are_missing() {
 }
 
 #[test]
-fn the_bytes_that_are_there_of_a_truncated_stored_file_stay_readable() {
+fn the_existing_bytes_of_a_truncated_stored_file_stay_readable() {
     let archive = tes4(104, 0, bad().record_size(0x0100_0000));
     let opened = Opened::one(&archive);
     assert_eq!(opened.store.size(opened.id("f/bad.txt")), 0x0100_0000);
@@ -263,7 +267,7 @@ fn a_refused_size_evicts_nothing() {
     assert!(opened.read("f/good.txt", 50_000, 10).unwrap() == content[50_000..50_010]);
     assert_eq!(opened.store.cached_bytes().0, 100_000);
     assert!(opened.read("f/bad.txt", 500_000, 10).is_err());
-    assert_eq!(opened.store.cached_bytes().0, 100_000, "a lie has emptied the cache");
+    assert_eq!(opened.store.cached_bytes().0, 100_000, "a false size emptied the cache");
     assert!(opened.read("f/good.txt", 10, 10).is_ok());
     assert_eq!(opened.store.decoded_bytes(), 100_000);
 }
@@ -286,10 +290,10 @@ fn a_bad_extent_leaves_the_other_extents_of_its_file_readable() {
 }
 
 #[test]
-fn a_file_that_claims_the_largest_size_has_a_size_and_cannot_be_read() {
+fn a_file_with_the_largest_declared_size_has_a_size_but_no_bytes() {
     let opened = Opened::one(&tes4(104, PACKED, bad().declared(u32::MAX)));
     let id = opened.id("f/bad.txt");
     assert!(opened.store.size(id) > 1 << 30);
-    assert!(opened.store.known_size(id).is_some(), "its size would be asked for again and again");
+    assert!(opened.store.known_size(id).is_some(), "the size of a bad file is not remembered");
     assert!(opened.read("f/bad.txt", 0, 10).is_err());
 }

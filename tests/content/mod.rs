@@ -124,18 +124,18 @@ static SAMPLES: LazyLock<Samples> = LazyLock::new(|| {
 });
 
 #[test]
-fn every_sample_gives_its_size_and_all_bytes_read_copied_and_checked() {
+fn every_sample_file_is_read_copied_and_checked_completely() {
     let Samples { opened, files } = &*SAMPLES;
-    assert_eq!(files.len(), opened.files.len(), "files that no sample lists");
+    assert_eq!(files.len(), opened.files.len(), "two files of the samples have the same path");
     assert!(files.len() > 250, "{} files", files.len());
     for (id, name, content) in files {
         assert_eq!(opened.store.size(*id), content.len() as u64, "{name}");
         let len = u32::try_from(content.len()).unwrap();
         let whole = opened.store.read_at(*id, 0, len, <[u8]>::to_vec).unwrap();
-        assert!(whole == *content, "{name}: read at once");
+        assert!(whole == *content, "{name}: wrong bytes in a single read");
         let mut copied = Vec::new();
         assert_eq!(opened.store.copy(*id, &mut copied).unwrap(), content.len() as u64, "{name}");
-        assert!(copied == *content, "{name}: copied");
+        assert!(copied == *content, "{name}: wrong bytes in a copy");
         assert_eq!(opened.store.check(*id).unwrap(), [], "{name}");
     }
 }
@@ -162,17 +162,17 @@ fn cut() -> impl Strategy<Value = (usize, u64, u32)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
-    fn any_range_of_a_file_equals_that_range_of_its_content((file, offset, len) in cut()) {
+    fn any_range_of_a_file_has_the_right_bytes((file, offset, len) in cut()) {
         let (id, name, content) = &SAMPLES.files[file];
         let from = content.len().min(offset as usize);
         let to = content.len().min(offset as usize + len as usize);
-        let is_it = SAMPLES.opened.store.read_at(*id, offset, len, |bytes| bytes == &content[from..to]);
-        prop_assert!(is_it.unwrap(), "{} at {} + {}", name, offset, len);
+        let is_equal = SAMPLES.opened.store.read_at(*id, offset, len, |bytes| bytes == &content[from..to]);
+        prop_assert!(is_equal.unwrap(), "{} at {} + {}", name, offset, len);
     }
 }
 
 #[test]
-fn reads_beyond_the_end_give_nothing_and_no_error() {
+fn reads_beyond_the_end_return_no_bytes_and_no_error() {
     let opened = Opened::one(&support::Tes3::new().file("a", "abc").build());
     for (offset, len, bytes) in
         [(3, 1, ""), (4, 9, ""), (u64::MAX, u32::MAX, ""), (2, u32::MAX, "c"), (0, 0, ""), (1, 2, "bc")]

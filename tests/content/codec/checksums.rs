@@ -32,7 +32,7 @@ fn flip_bits(
 }
 
 #[test]
-fn no_flipped_bit_of_a_zlib_stream_gives_wrong_bytes() {
+fn a_flipped_bit_of_a_zlib_stream_never_gives_wrong_bytes() {
     let lens = [(0, 1), (1, 1), (20, 1), (300, 1), (1500, 1), (70_000, 997)];
     for ((len, step), level) in lens.into_iter().flat_map(|len| [0, 1, 6, 9].map(|level| (len, level))) {
         let bytes = sample(len);
@@ -49,7 +49,7 @@ fn no_flipped_bit_of_a_zlib_stream_gives_wrong_bytes() {
                     matches!(result, Err(DecodeError::Suspect(_))),
                     "checksum of {len} bytes: {result:?}"
                 );
-                assert!(is_right, "not all bytes came");
+                assert!(is_right, "not all bytes were decoded");
             }
         });
     }
@@ -68,7 +68,7 @@ fn blocks(frame: &[u8], header: usize, checksums: bool) -> Vec<Range<usize>> {
 }
 
 #[test]
-fn no_flipped_bit_of_an_lz4_frame_with_checksums_gives_wrong_bytes() {
+fn a_flipped_bit_of_a_checksummed_lz4_frame_never_gives_wrong_bytes() {
     for (len, step) in [(20, 1), (600, 1), (70_000, 4001)] {
         let bytes = sample(len);
         for mode in [BlockMode::Independent, BlockMode::Linked] {
@@ -100,7 +100,7 @@ fn no_flipped_bit_of_an_lz4_frame_with_checksums_gives_wrong_bytes() {
 }
 
 #[test]
-fn a_wrong_checksum_of_an_lz4_frame_is_an_error_that_gives_both_values_and_all_bytes() {
+fn a_wrong_lz4_frame_checksum_is_an_error_that_shows_both_values() {
     for len in [1, 100, 70_000] {
         let bytes = sample(len);
         let packed = linked_frame_of(&bytes);
@@ -114,7 +114,7 @@ fn a_wrong_checksum_of_an_lz4_frame_is_an_error_that_gives_both_values_and_all_b
             let text = error.to_string();
             let begins = format!("the LZ4 frame is damaged: its {name} checksum is ");
             assert!(matches!(error, DecodeError::Suspect(_)) && text.starts_with(&begins), "{text}");
-            let values = text[begins.len()..].split_once(", its bytes make ").unwrap();
+            let values = text[begins.len()..].split_once(", but its data has ").unwrap();
             let [stored, computed] =
                 [values.0, values.1].map(|value| u32::from_str_radix(value, 16).unwrap());
             assert_eq!(stored ^ computed, if digits == 2 { 1 } else { 1 << 24 }, "{text}");
@@ -137,7 +137,7 @@ fn a_longer_lz4_frame_is_accepted_only_with_its_own_checksums() {
         let text = error(&wrong);
         assert!(text.starts_with("the LZ4 frame is damaged: its content checksum is "), "{text}");
         let what =
-            format!("the LZ4 frame holds more than the declared {len} bytes, and no checksum at its end");
+            format!("the LZ4 frame holds more than the declared {len} bytes and has no checksum at its end");
         assert_eq!(error(&packed[..packed.len() - 1]), what);
     }
 }

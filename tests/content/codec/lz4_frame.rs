@@ -43,19 +43,19 @@ fn frames_with_every_combination_of_options_decode() {
 }
 
 #[test]
-fn matches_reach_back_over_blocks_of_four_mib() {
+fn matches_reach_back_across_blocks_of_four_mib() {
     let bytes = sample(4_300_000);
     let info = FrameInfo::new().block_mode(BlockMode::Linked).block_size(BlockSize::Max4MB);
     assert_eq!(quirk(&frame_of(&bytes, info), &bytes), None);
 }
 
 #[test]
-fn blocks_that_do_not_pack_are_copied() {
+fn incompressible_blocks_are_copied() {
     // The top bytes of a multiplicative sequence, in which no four bytes repeat.
     let bytes: Vec<u8> =
         (0..150_000_u32).map(|i| (i.wrapping_mul(i).wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
     let packed = frame_of(&bytes, FrameInfo::new().block_size(BlockSize::Max64KB));
-    assert!(packed.len() > bytes.len(), "the sample packs");
+    assert!(packed.len() > bytes.len(), "the sample is compressible");
     assert_eq!(quirk(&packed, &bytes), None);
     for len in [0, 70_000, 149_999] {
         assert_eq!(quirk(&packed, &bytes[..len]), Some(Quirk::Longer), "{len}");
@@ -63,7 +63,7 @@ fn blocks_that_do_not_pack_are_copied() {
 }
 
 #[test]
-fn several_frames_are_one_file_and_foreign_ones_are_skipped() {
+fn several_frames_are_one_file_and_skippable_frames_are_ignored() {
     let bytes = sample(200_000);
     let mut packed = b"\x5f\x2a\x4d\x18\x05\0\0\0other".to_vec();
     packed.extend(linked_frame_of(&bytes[..90_000]));
@@ -75,7 +75,7 @@ fn several_frames_are_one_file_and_foreign_ones_are_skipped() {
 }
 
 #[test]
-fn a_frame_does_not_reach_back_into_the_frame_before() {
+fn a_match_must_not_reach_back_into_the_previous_frame() {
     let mut packed = linked_frame_of(b"abcdefgh");
     // One block: a match of four bytes at distance four, and the literal `x`.
     packed.extend(b"\x04\x22\x4d\x18\x40\x40\xc0\x05\0\0\0\x00\x04\0\x10x\0\0\0\0");
@@ -83,7 +83,7 @@ fn a_frame_does_not_reach_back_into_the_frame_before() {
 }
 
 #[test]
-fn a_frame_damaged_after_its_last_byte_gives_all_bytes_and_a_quirk() {
+fn a_frame_damaged_after_its_data_gives_all_bytes_and_a_quirk() {
     for len in [1, 100, 70_000] {
         let bytes = sample(len);
         let mut packed = linked_frame_of(&bytes);
@@ -112,7 +112,7 @@ fn a_frame_longer_than_declared_is_cut_to_the_declared_size() {
 }
 
 #[test]
-fn the_error_of_a_frame_that_ends_early_states_where() {
+fn the_error_says_where_a_frame_ends_early() {
     let bytes = sample(5000);
     let packed = linked_frame_of(&bytes);
     assert_eq!(error(&packed, 5678), "the LZ4 frame ends after 5000 of 5678 bytes");
@@ -122,12 +122,12 @@ fn the_error_of_a_frame_that_ends_early_states_where() {
 }
 
 #[test]
-fn the_error_of_an_unsupported_frame_states_why() {
+fn the_error_says_why_a_frame_is_unsupported() {
     let frame = |flags: u8, block: u8| [&MAGIC.to_le_bytes()[..], &[flags, block], &[0; 30]].concat();
     for (packed, what) in [
         (frame(0x61, 0x40), "the LZ4 frame needs a dictionary"),
-        (frame(0x20, 0x40), "the LZ4 frame is of an unknown version"),
-        (frame(0x62, 0x40), "the LZ4 frame is of an unknown version"),
+        (frame(0x20, 0x40), "the LZ4 frame has an unknown version"),
+        (frame(0x62, 0x40), "the LZ4 frame has an unknown version"),
         (frame(0x60, 0x30), "the LZ4 frame has an unknown block size"),
     ] {
         assert_eq!(decode(&packed, &mut [0; 9]), Err(DecodeError::Unsupported(what.into())));

@@ -29,7 +29,7 @@ fn payloads(bytes: &[u8]) -> Vec<(Codec, Vec<u8>)> {
 }
 
 #[test]
-fn an_empty_payload_is_an_empty_file_and_nothing_else() {
+fn an_empty_payload_is_only_valid_for_an_empty_file() {
     for codec in ALL {
         assert_eq!(decode(codec, &[], &mut []), Ok(None), "{codec:?}");
         let error = decode(codec, &[], &mut [0; 9]).unwrap_err();
@@ -48,11 +48,11 @@ fn a_packed_empty_file_is_empty() {
 #[test]
 fn stored_bytes_of_another_length_are_refused() {
     let error = decode(Codec::Stored, b"abc", &mut [0; 4]).unwrap_err();
-    assert_eq!(error.to_string(), "3 bytes are stored where 4 are declared");
+    assert_eq!(error.to_string(), "3 bytes are stored, but 4 are declared");
 }
 
 #[test]
-fn a_prefix_equals_the_first_bytes_of_the_whole_however_much_of_the_payload_is_there() {
+fn a_prefix_equals_the_first_bytes_even_of_a_cut_payload() {
     let bytes = sample(200_000);
     for (codec, packed) in payloads(&bytes) {
         assert!(has_prefix(codec), "{codec:?}");
@@ -64,7 +64,7 @@ fn a_prefix_equals_the_first_bytes_of_the_whole_however_much_of_the_payload_is_t
             for cut in (0..packed.len()).step_by(packed.len() / 37) {
                 let len_decoded = prefix(codec, &packed[..cut], &mut out).unwrap();
                 assert!(out[..len_decoded] == bytes[..len_decoded], "{codec:?} cut to {cut} differs");
-                assert!(len_decoded >= before, "{codec:?}: more of the payload gave less");
+                assert!(len_decoded >= before, "{codec:?}: more of the payload gave fewer bytes");
                 // From a part of the payload the decoder must give a good part of the bytes.
                 assert!(
                     len_decoded + 40_000 > len.min(cut),
@@ -77,7 +77,7 @@ fn a_prefix_equals_the_first_bytes_of_the_whole_however_much_of_the_payload_is_t
 }
 
 #[test]
-fn no_cut_of_a_payload_decodes_to_wrong_bytes() {
+fn a_cut_payload_never_decodes_to_wrong_bytes() {
     let bytes = sample(3000);
     for (codec, packed) in payloads(&bytes) {
         for cut in 0..packed.len() {
@@ -95,7 +95,7 @@ fn no_cut_of_a_payload_decodes_to_wrong_bytes() {
 }
 
 #[test]
-fn no_flipped_byte_panics_and_zlib_reports_each() {
+fn flipped_bytes_never_panic_and_zlib_reports_each() {
     let bytes = sample(2000);
     for (codec, mut packed) in payloads(&bytes) {
         for at in 0..packed.len() {
@@ -107,7 +107,7 @@ fn no_flipped_byte_panics_and_zlib_reports_each() {
                 let _ = decode(Codec::Detect, &packed, &mut out);
                 // The header's two bytes may change unnoticed: window size and level.
                 if codec == Codec::Zlib && at > 1 {
-                    assert_ne!(result, Ok(None), "flip {mask:02x} at {at} went unnoticed");
+                    assert_ne!(result, Ok(None), "flip {mask:02x} at {at} was not reported");
                 }
                 packed[at] ^= mask;
             }
@@ -116,7 +116,7 @@ fn no_flipped_byte_panics_and_zlib_reports_each() {
 }
 
 #[test]
-fn a_payload_of_an_unknown_method_is_decoded_by_its_first_bytes() {
+fn an_unknown_method_is_detected_by_the_first_bytes() {
     let bytes = sample(5000);
     let mut out = vec![0; bytes.len()];
     let raw = {
@@ -131,23 +131,24 @@ fn a_payload_of_an_unknown_method_is_decoded_by_its_first_bytes() {
         assert_eq!(decode(Codec::Detect, &packed, &mut out), Ok(quirk));
         assert!(out == bytes);
         let error = decode(Codec::Detect, &packed, &mut out[..4999]).unwrap_err();
-        assert!(!error.to_string().contains("ends after"), "a longer stream passed for a guess: {error}");
+        assert!(!error.to_string().contains("ends after"), "a longer stream was not detected: {error}");
     }
     let error = decode(Codec::Detect, b"\x07nonsense", &mut out).unwrap_err();
     assert_eq!(
         error,
         DecodeError::Unsupported(
-            "neither zlib, raw deflate nor an LZ4 frame (first bytes 07 6e 6f 6e)".into()
+            "unknown compression: neither zlib, raw deflate nor an LZ4 frame (first bytes 07 6e 6f 6e)"
+                .into()
         )
     );
 }
 
 #[test]
-fn the_most_that_a_payload_can_become_is_never_exceeded() {
+fn no_payload_unpacks_to_more_than_the_computed_maximum() {
     let zeros = vec![0; 8 << 20];
     for (codec, packed) in payloads(&zeros) {
         let most = max_unpacked(codec, packed.len() as u64);
-        assert!(most >= zeros.len() as u64, "{codec:?} is bound to {most}");
+        assert!(most >= zeros.len() as u64, "the maximum for {codec:?} is only {most}");
     }
     assert_eq!(max_unpacked(Codec::Zlib, u64::MAX), u64::MAX);
     assert_eq!(max_unpacked(Codec::Stored, 7), 7);
@@ -157,7 +158,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn packed_bytes_decode_to_what_was_packed(bytes in prop::collection::vec(0_u8..4, 0..3000)) {
+    fn packed_bytes_decode_to_the_original_bytes(bytes in prop::collection::vec(0_u8..4, 0..3000)) {
         for (codec, packed) in payloads(&bytes) {
             let mut out = vec![0xaa; bytes.len()];
             prop_assert_eq!(decode(codec, &packed, &mut out), Ok(None));
@@ -169,8 +170,8 @@ proptest! {
     fn random_bytes_never_panic(
         packed in prop::collection::vec(any::<u8>(), 0..400),
         start in prop::sample::select(vec![
-            &b""[..], b"\x78\x9c", b"\x04\x22\x4d\x18\x60\x40\x82", b"\x04\x22\x4d\x18\x40\x40\xc0", b"\xff\x10\x00",
-            b"\x50\x2a\x4d\x18",
+            &b""[..], b"\x78\x9c", b"\x04\x22\x4d\x18\x60\x40\x82", b"\x04\x22\x4d\x18\x40\x40\xc0",
+            b"\xff\x10\x00", b"\x50\x2a\x4d\x18",
         ]),
         size in 0_usize..5000,
     ) {

@@ -114,7 +114,7 @@ fn error(packed: &[u8], size: usize) -> String {
 }
 
 #[test]
-fn blocks_long_and_short_become_one_file() {
+fn long_and_short_blocks_are_one_file() {
     let bytes = sample(70_000);
     let blocks: Vec<_> =
         bytes.chunks(BLOCK).enumerate().map(|(i, b)| (b.len(), stored(i == 0, 1, b))).collect();
@@ -122,13 +122,13 @@ fn blocks_long_and_short_become_one_file() {
     let mut out = vec![0; bytes.len()];
     assert_eq!(decode(&packed, &mut out), Ok(None));
     assert!(out == bytes, "the bytes differ");
-    assert_eq!(decode(&packed[..packed.len() - 5], &mut out), Ok(None), "the end mark was missed");
+    assert_eq!(decode(&packed[..packed.len() - 5], &mut out), Ok(None), "a missing end mark was reported");
     assert_eq!(decode(&[&packed[..], b"x"].concat(), &mut out), Ok(Some(Quirk::Trailing)));
     for len in [69_999, 32_768] {
-        let said = format!(
+        let expected = format!(
             "the XMem stream is damaged after {len} of {len} bytes: its blocks hold more bytes than declared"
         );
-        assert_eq!(error(&packed, len), said);
+        assert_eq!(error(&packed, len), expected);
     }
     assert_eq!(error(&packed, 70_001), "the XMem stream ends after 70000 of 70001 bytes");
     assert_eq!(error(&packed[..packed.len() - 6], 70_000), "the XMem stream ends after 65536 of 70000 bytes");
@@ -141,7 +141,7 @@ fn blocks_long_and_short_become_one_file() {
 }
 
 #[test]
-fn matches_reach_back_into_the_blocks_before() {
+fn matches_reach_back_into_the_previous_block() {
     let packed = stream(&[(4, stored(true, 3, b"wxyz")), (9, packed(false, 4))]);
     let mut out = [0; 13];
     assert_eq!(decode(&packed, &mut out), Ok(None));
@@ -149,7 +149,7 @@ fn matches_reach_back_into_the_blocks_before() {
 }
 
 #[test]
-fn a_match_from_before_all_bytes_is_an_error_and_no_panic() {
+fn a_match_before_the_first_byte_is_refused_without_a_panic() {
     let packed = stream(&[(4, stored(true, u32::MAX, b"wxyz")), (9, packed(false, 4))]);
     assert_eq!(
         error(&packed, 13),
@@ -166,7 +166,7 @@ fn a_block_beyond_32_kib_is_refused() {
 }
 
 #[test]
-fn no_flipped_byte_panics() {
+fn flipped_bytes_never_panic() {
     let mut packed = stream(&[(4, stored(true, 3, b"wxyz")), (9, packed(false, 4))]);
     for at in 0..packed.len() {
         for mask in 1..=255 {

@@ -23,7 +23,7 @@ fn error(packed: &[u8], size: usize) -> String {
 }
 
 #[test]
-fn a_small_window_is_as_good_as_a_large_one() {
+fn a_stream_with_a_small_window_decodes() {
     // Streams in Xbox One archives begin with `48 C7`.
     let bytes = sample(3000);
     let mut packed = zlib_of(&bytes);
@@ -32,7 +32,7 @@ fn a_small_window_is_as_good_as_a_large_one() {
 }
 
 #[test]
-fn a_stream_cut_after_its_last_byte_gives_all_bytes_and_a_quirk() {
+fn a_stream_cut_within_its_checksum_gives_all_bytes_and_a_quirk() {
     for len in [0, 1, 100, 70_000] {
         let bytes = sample(len);
         let packed = zlib_of(&bytes);
@@ -44,7 +44,7 @@ fn a_stream_cut_after_its_last_byte_gives_all_bytes_and_a_quirk() {
 }
 
 #[test]
-fn a_stream_without_its_end_of_block_gives_all_bytes() {
+fn a_stream_without_a_final_block_gives_all_bytes() {
     // Fallout 3's `Fallout - Misc.bsa` has an entry that zlib answers with Z_BUF_ERROR.
     let bytes = sample(5000);
     let mut encoder = flate2::Compress::new(flate2::Compression::new(6), true);
@@ -63,7 +63,7 @@ fn a_stream_longer_than_declared_is_cut_to_the_declared_size() {
 }
 
 #[test]
-fn a_wrong_checksum_is_an_error_that_gives_both_values_and_all_bytes() {
+fn a_wrong_checksum_is_an_error_that_shows_both_values() {
     for (len, tail) in [(0, 0), (1, 0), (5000, 0), (70_000, 0), (5000, 3), (5000, 100)] {
         let bytes = sample(len);
         let mut packed = zlib_of(&bytes);
@@ -72,11 +72,15 @@ fn a_wrong_checksum_is_an_error_that_gives_both_values_and_all_bytes() {
         packed.extend(vec![b'x'; tail]);
         let mut out = vec![0xaa; len];
         let what = format!(
-            "the zlib stream is damaged: its Adler-32 is {:08X}, its bytes make {computed:08X}",
+            "the zlib stream is damaged: its Adler-32 is {:08X}, but its data has {computed:08X}",
             computed ^ 1
         );
-        assert_eq!(decode(&packed, &mut out), Err(DecodeError::Suspect(what)), "{len}, {tail} follow");
-        assert!(out == bytes, "{len}, {tail} follow");
+        assert_eq!(
+            decode(&packed, &mut out),
+            Err(DecodeError::Suspect(what)),
+            "{len}, {tail} bytes after it"
+        );
+        assert!(out == bytes, "{len}, {tail} bytes after it");
     }
 }
 
@@ -92,8 +96,9 @@ fn a_longer_stream_is_accepted_only_with_its_own_checksum() {
         assert_eq!(decode(&wrong, &mut out), Err(DecodeError::Suspect(what)));
         assert!(out == bytes[..len]);
         let cut = &packed[..packed.len() - 1];
-        let what =
-            format!("the zlib stream holds more than the declared {len} bytes, and no checksum at its end");
+        let what = format!(
+            "the zlib stream holds more than the declared {len} bytes and has no checksum at its end"
+        );
         assert_eq!(decode(cut, &mut out), Err(DecodeError::Suspect(what)));
     }
 }
@@ -107,7 +112,7 @@ fn bytes_after_a_stream_are_a_quirk() {
 }
 
 #[test]
-fn the_error_of_a_stream_that_ends_early_states_where() {
+fn the_error_says_where_a_stream_ends_early() {
     let bytes = sample(5000);
     let packed = zlib_of(&bytes);
     assert_eq!(error(&packed, 5678), "the zlib stream ends after 5000 of 5678 bytes");
@@ -117,7 +122,7 @@ fn the_error_of_a_stream_that_ends_early_states_where() {
 }
 
 #[test]
-fn the_error_of_what_is_no_zlib_stream_states_it() {
+fn the_error_says_why_a_payload_is_not_a_zlib_stream() {
     assert_eq!(error(b"\x00\x11\x22", 5), "not a zlib stream (first bytes 00 11 22)");
     assert_eq!(error(b"\x78\xbb\0\0\0\0\x03\0", 5), "the zlib stream needs a preset dictionary");
     assert_eq!(
@@ -135,11 +140,11 @@ fn raw_deflate_is_accepted_only_at_its_exact_size() {
     for size in [0, 4999, 5001] {
         assert!(error(raw, size).starts_with("not a zlib stream"), "{size}");
     }
-    assert_eq!(prefix(raw, &mut [0; 10]), Ok(0), "raw deflate has no proof but its full size");
+    assert_eq!(prefix(raw, &mut [0; 10]), Ok(0), "a prefix of raw deflate must be refused");
 }
 
 #[test]
-fn one_thread_decodes_a_sound_stream_after_a_damaged_one() {
+fn a_thread_decodes_a_valid_stream_after_a_damaged_one() {
     let bytes = sample(5000);
     let packed = zlib_of(&bytes);
     assert!(decode(&packed[..900], &mut [0; 5000]).is_err());
@@ -148,7 +153,7 @@ fn one_thread_decodes_a_sound_stream_after_a_damaged_one() {
 }
 
 #[test]
-fn a_short_stream_whose_checksum_is_wrong_is_damaged() {
+fn a_short_stream_with_a_wrong_checksum_is_damaged() {
     let mut packed = zlib_of(&sample(5000));
     *packed.last_mut().unwrap() ^= 1;
     assert_eq!(
