@@ -49,7 +49,7 @@ fn only_head(archive: &Archive<'_>) -> dds::Texture {
 }
 
 #[test]
-fn headers_of_every_version_end_where_records_begin() {
+fn the_records_begin_after_the_header_in_every_version() {
     for version in VERSIONS {
         let bytes = general(version).build();
         let archive = parse(&bytes);
@@ -76,7 +76,7 @@ fn headers_of_every_version_end_where_records_begin() {
 }
 
 #[test]
-fn hashes_keep_stem_extension_and_folder_apart() {
+fn hashes_of_stem_extension_and_folder_are_separate() {
     let bytes = general(1).build();
     let archive = parse(&bytes);
     for (entry, extension) in archive.entries().zip([*b"nif\0", *b"dlst"]) {
@@ -90,7 +90,7 @@ fn hashes_keep_stem_extension_and_folder_apart() {
 }
 
 #[test]
-fn the_compression_method_is_used_in_version_3_alone() {
+fn the_compression_method_is_used_only_in_version_3() {
     let cases = [
         (3, 0, Codec::Zlib),
         (3, 3, Codec::Lz4Block),
@@ -113,7 +113,7 @@ fn the_compression_method_is_used_in_version_3_alone() {
 }
 
 #[test]
-fn the_words_that_version_2_adds_are_ignored() {
+fn the_header_fields_added_in_version_2_are_ignored() {
     for version in [2, 3] {
         let bytes = patched(&general(version).build(), 24, [0xEE; 8]);
         assert_eq!(names(&parse(&bytes)).len(), 2);
@@ -122,7 +122,7 @@ fn the_words_that_version_2_adds_are_ignored() {
 }
 
 #[test]
-fn files_have_as_many_chunks_as_their_records_state() {
+fn each_file_has_the_chunks_that_its_record_declares() {
     let many = (0..255_u32).fold(Ba2File::general("many"), |file, n| file.chunk(Chunk::stored([n as u8])));
     let bytes = Ba2::general(1)
         .add(Ba2File::general("none"))
@@ -171,14 +171,14 @@ fn a_textures_height_precedes_its_width() {
         assert_eq!(
             archive.extents().collect::<Vec<_>>(),
             extents,
-            "mip numbers of chunks do not change their order"
+            "the mip numbers changed the order of the chunks"
         );
         assert_eq!(notes(&archive), []);
     }
 }
 
 #[test]
-fn one_bit_makes_a_cube_map_whatever_the_tile_mode() {
+fn one_flag_makes_a_cube_map_in_every_tile_mode() {
     for (flags, tile_mode, cube) in
         [(0, 8, false), (1, 8, true), (0xFE, 8, false), (0xFF, 8, true), (1, 17, true)]
     {
@@ -189,10 +189,9 @@ fn one_bit_makes_a_cube_map_whatever_the_tile_mode() {
 
 #[test]
 fn textures_that_a_viewer_cannot_show_are_noted() {
-    let of_format = |format: u8| {
-        format!("texture format {format} has no DDS header of its own; a DX10 header names the number")
-    };
-    let of_mode = |mode: u8| format!("tile mode {mode}: texels are arranged for an Xbox One");
+    let of_format =
+        |format: u8| format!("texture format {format} is not known; the DDS header only states its number");
+    let of_mode = |mode: u8| format!("tile mode {mode}: the texels are tiled for an Xbox One");
     let linear = texture();
     let cases = [
         (Texture { format: 0, ..linear }, vec![of_format(0)]),
@@ -219,17 +218,17 @@ fn a_chunk_with_another_end_mark_is_noted_and_read() {
 }
 
 #[test]
-fn without_a_name_table_hash_and_extension_remain() {
+fn without_a_name_table_files_have_a_hash_and_an_extension() {
     let bytes = general(1).nameless().build();
     let archive = parse(&bytes);
     assert_eq!(names(&archive), ["?.nif", "?.dlst"]);
-    assert_eq!(notes(&archive), [(16, "it stores no names: its files are listed by hash")]);
+    assert_eq!(notes(&archive), [(16, "the archive stores no names: its files are listed by hash")]);
     let empty = Ba2::general(1).nameless().build();
-    assert_eq!(notes(&parse(&empty)), [], "an archive without files");
+    assert_eq!(notes(&parse(&empty)), [], "an archive without files needs no note");
 }
 
 #[test]
-fn a_name_table_that_is_cut_short_loses_the_names_that_are_missing() {
+fn a_truncated_name_table_loses_only_the_missing_names() {
     let good = general(1).build();
     // The name table at the archive's end has two lengths and names of 16 and 29 bytes.
     let table = good.len() - 2 - 16 - 2 - 29;
@@ -263,11 +262,11 @@ fn bytes_after_the_names_and_empty_names_are_accepted() {
 }
 
 #[test]
-fn data_past_the_end_is_noted_also_where_offset_and_size_overflow() {
+fn data_beyond_the_end_is_noted_even_if_its_end_overflows() {
     let good = general(1).build();
     for offset in [good.len() as u64 - 4, 1 << 40, u64::MAX] {
         let bytes = patched(&good, 24 + 16, offset.to_le_bytes());
-        let note = "the data of 1 chunks lies beyond the end: was the archive cut short?";
+        let note = "the data of 1 chunks lies beyond the end of the archive: was it cut off?";
         assert_eq!(notes(&parse(&bytes)), [(good.len() as u64, note)], "{offset}");
         assert_eq!(parse(&bytes).extents().next().unwrap().offset, offset);
     }
@@ -277,11 +276,18 @@ fn data_past_the_end_is_noted_also_where_offset_and_size_overflow() {
 fn damage_is_reported_with_its_offset() {
     let files = general(1).build();
     let textures = textures(1, texture()).build();
-    let version =
-        |version| ParseError::unsupported(4, format!("BA2 version {version}; 1, 2, 3, 7 and 8 are known"));
-    let kind =
-        |code| ParseError::unsupported(8, format!("BA2 of kind \"{code}\"; GNRL, DX10 and GNMF are known"));
-    let record = |len, right| ParseError::corrupt(38, format!("a record of {len} bytes; {right} is right"));
+    let version = |version| {
+        ParseError::unsupported(4, format!("BA2 version {version}; the known versions are 1, 2, 3, 7 and 8"))
+    };
+    let kind = |code| {
+        ParseError::unsupported(8, format!("BA2 of kind \"{code}\"; the known kinds are GNRL, DX10 and GNMF"))
+    };
+    let record = |len, right| {
+        ParseError::corrupt(
+            38,
+            format!("a file's record states its length as {len} bytes instead of {right}"),
+        )
+    };
     let ends = |at: usize, what: &str| ParseError::corrupt(at as u64, format!("the file ends before {what}"));
     let cases: [(&[u8], usize, &[u8], ParseError); 17] = [
         (&files, 4, &[0, 0, 0, 0], version(0)),
@@ -293,7 +299,7 @@ fn damage_is_reported_with_its_offset() {
         (&files, 8, b"GNMF", record(16, 48)),
         (&files, 8, b"gnrl", kind("gnrl")),
         (&files, 8, b"\0\xFF\"\n", kind("\\x00\\xff\\\"\\n")),
-        (&files, 12, &[1, 0, 0, 1], ParseError::limit(12, "16777217 files; we hold at most 16777216")),
+        (&files, 12, &[1, 0, 0, 1], ParseError::limit(12, "16777217 files; the limit is 16777216")),
         (&files, 38, &[0, 0], record(0, 16)),
         (&files, 38, &[24, 0], record(24, 16)),
         (&files, 38, &[16, 1], record(272, 16)),
@@ -303,7 +309,10 @@ fn damage_is_reported_with_its_offset() {
             &files,
             12,
             &[3, 0, 0, 0],
-            ParseError::corrupt(24 + 72 + 14, "a record of 29541 bytes; 16 is right"),
+            ParseError::corrupt(
+                24 + 72 + 14,
+                "a file's record states its length as 29541 bytes instead of 16",
+            ),
         ),
         (&files, 37, &[255], ends(files.len() - 13, "a chunk")),
         (&textures, 37, &[255], ends(textures.len() - 2, "a chunk")),
@@ -312,11 +321,11 @@ fn damage_is_reported_with_its_offset() {
         assert_eq!(refusal(&patched(good, *at, with)), *expected, "{with:?} at {at}");
     }
     let few = Limits { entries: 1, ..Limits::default() };
-    assert_eq!(refusal_within(&files, &few), ParseError::limit(12, "2 files; we hold at most 1"));
+    assert_eq!(refusal_within(&files, &few), ParseError::limit(12, "2 files; the limit is 1"));
 }
 
 #[test]
-fn an_archive_that_ends_within_its_tables_is_an_error_at_the_missing_field() {
+fn an_archive_cut_within_its_tables_names_the_missing_field() {
     let files = general(3).build();
     let textures = textures(1, texture()).build();
     let cases = [

@@ -3,7 +3,7 @@
 use bsafs::format::encoding::Encoding;
 
 #[test]
-fn labels_are_what_users_type() {
+fn encodings_are_found_by_common_labels() {
     for (label, name) in [
         ("1250", "windows-1250"),
         ("cp1251", "windows-1251"),

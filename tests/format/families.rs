@@ -7,13 +7,13 @@ use proptest::prelude::*;
 const FAMILIES: [Family; 5] = [Family::Tes3, Family::Tes4, Family::Tes4Xbox, Family::Tes4Ps3, Family::Fo4];
 
 #[test]
-fn the_xbox_order_is_undone_by_itself() {
+fn the_xbox_byte_order_applied_twice_changes_nothing() {
     assert_eq!(xbox(0x059F_8968_6307_F3F3), 0x6889_9F05_6307_F3F3);
     assert_eq!(xbox(xbox(0x0123_4567_89AB_CDEF)), 0x0123_4567_89AB_CDEF);
 }
 
 #[test]
-fn folders_may_stand_on_either_side() {
+fn the_split_into_folder_and_file_does_not_change_the_hash() {
     for family in FAMILIES {
         let whole = family.of(b"textures\\armor", b"iron.dds");
         assert_eq!(family.of(b"", b"Textures/Armor/Iron.DDS"), whole, "{family:?}");
@@ -23,7 +23,7 @@ fn folders_may_stand_on_either_side() {
 }
 
 #[test]
-fn a_folder_alone_hashes_as_a_files_folder_does() {
+fn a_folder_alone_hashes_like_the_folder_of_a_file() {
     for family in FAMILIES {
         for folder in [&b""[..], b".", b"a", b"Meshes/Clutter\\"] {
             let of_file = (family != Family::Tes3).then(|| family.of(folder, b"x.nif").folder);
@@ -34,7 +34,7 @@ fn a_folder_alone_hashes_as_a_files_folder_does() {
 
 proptest! {
     #[test]
-    fn any_bytes_hash_alike_in_any_case_and_with_either_separator(
+    fn hashes_ignore_case_and_the_kind_of_separator(
         folder in proptest::collection::vec(any::<u8>(), 0..300),
         file in proptest::collection::vec(any::<u8>(), 0..300),
     ) {

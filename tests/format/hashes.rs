@@ -16,14 +16,14 @@ fn digits(hash: u64) -> String {
 }
 
 #[test]
-fn hashes_equal_the_vectors() {
+fn hashes_match_the_vectors() {
     for vector in vectors::hashes() {
         match vector {
             HashVector::Tes3 { path, low, high } => {
                 let (hash, name) = (low | high << 32, path.escape_ascii());
                 assert_eq!(Tes3.of(b"", &path).file, hash, "{name}");
                 if let Some((folder, file)) = split(&path) {
-                    assert_eq!(Tes3.of(folder, file).file, hash, "{name} in two pieces");
+                    assert_eq!(Tes3.of(folder, file).file, hash, "{name} split into folder and file");
                 }
             }
             HashVector::Tes4Folder { folder, hash, xbox } => {
@@ -42,7 +42,7 @@ fn hashes_equal_the_vectors() {
                 let (hash, name) = (Hash { folder, file: stem << 32 | extension }, path.escape_ascii());
                 assert_eq!(Fo4.of(b"", &path), hash, "{name}");
                 if let Some((folder, file)) = split(&path) {
-                    assert_eq!(Fo4.of(folder, file), hash, "{name} in two pieces");
+                    assert_eq!(Fo4.of(folder, file), hash, "{name} split into folder and file");
                     assert_eq!(Fo4.folder(folder), Some(hash.folder), "{name}: the folder alone");
                 }
             }
@@ -51,7 +51,7 @@ fn hashes_equal_the_vectors() {
 }
 
 #[test]
-fn hashes_of_consoles_equal_the_vectors() {
+fn console_hashes_match_the_vectors() {
     for ConsoleVector { name, is_folder, pc, xbox, ps3 } in vectors::console_hashes() {
         let bytes = name.as_bytes();
         if is_folder {
@@ -62,14 +62,14 @@ fn hashes_of_consoles_equal_the_vectors() {
             assert_eq!(
                 hashes,
                 [pc, xbox, ps3.unwrap_or(pc)],
-                "{name}: only textures differ on the PlayStation 3"
+                "{name}: only hashes of textures may differ on the PlayStation 3"
             );
         }
     }
 }
 
 #[test]
-fn names_too_long_for_the_packer_hash_to_nothing() {
+fn overlong_names_hash_to_zero() {
     let hash =
         |stem: usize, extension: &[u8]| Tes4.of(b"", &[&vec![b'x'; stem][..], extension].concat()).file;
     assert_ne!(hash(259, b""), 0);
@@ -81,20 +81,20 @@ fn names_too_long_for_the_packer_hash_to_nothing() {
 }
 
 #[test]
-fn a_length_that_overflows_its_byte_drops_the_sum() {
+fn a_folder_name_whose_length_overflows_a_byte_has_no_sum() {
     assert_eq!(Tes4.folder(&[b'x'; 257]), Some(0x7801_7878));
     assert_ne!(Tes4.folder(&[b'x'; 255]).unwrap() >> 32, 0);
 }
 
 #[test]
-fn an_extension_is_marked_by_its_first_four_bytes() {
+fn only_the_first_four_bytes_of_an_extension_count() {
     let low = |file: &[u8]| Tes4.of(b"", file).file & 0xFFFF_FFFF;
     assert_eq!(low(b"abcd.ddsx"), low(b"abcd.DDS"));
     assert_eq!(low(b"abcd.kfm"), low(b"abcd.txt"));
 }
 
 #[test]
-fn a_name_that_is_all_extension_has_no_stem() {
+fn a_name_that_begins_with_a_dot_has_no_stem() {
     let extension = u64::from(u32::from_le_bytes(*b"giti"));
     assert_eq!(Fo4.of(b"", b".gitignore"), Hash { folder: 0, file: extension });
     assert_eq!(Fo4.of(b"", b""), Hash { folder: 0, file: 0 });

@@ -69,10 +69,10 @@ fn bytes_of<'a>(archive: &'a [u8], extent: &Extent) -> &'a [u8] {
 }
 
 #[test]
-fn an_error_names_what_a_file_looks_like_that_is_no_archive() {
+fn the_error_says_what_a_non_archive_looks_like() {
     let cases: [(&[u8], &str); 20] = [
-        (b"", "an empty file: a download that was cut off?"),
-        (&[0; 600], "zeros: a download that was cut off?"),
+        (b"", "an empty file: was the download cut off?"),
+        (&[0; 600], "a file of zeros: was the download cut off?"),
         (b"PK\x03\x04\x14\0", "a zip file: unpack it first"),
         (b"7z\xbc\xaf\x27\x1c\0\x04", "a 7-Zip file: unpack it first"),
         (b"Rar!\x1a\x07\x01\0", "a RAR file: unpack it first"),
@@ -82,9 +82,9 @@ fn an_error_names_what_a_file_looks_like_that_is_no_archive() {
         (b"TES3\x3c\x01\0\0", "a Morrowind plugin"),
         (b"NetImmerse File Format", "a loose NIF mesh"),
         (b"Gamebryo File Format", "a loose NIF mesh"),
-        (b"<!DOCTYPE html>", "a web page, saved in place of a download"),
-        (b"<html><head>", "a web page, saved in place of a download"),
-        (b"BSArc\0", "a file of the compressor BSArc, which is unrelated"),
+        (b"<!DOCTYPE html>", "a web page that was saved instead of the archive"),
+        (b"<html><head>", "a web page that was saved instead of the archive"),
+        (b"BSArc\0", "a file of BSArc, an unrelated compressor"),
         (b"\x7fELF\x02", "a program"),
         (b"just words\r\n\tand lines\n", "a text file"),
         (b"words\x01", "data of an unknown kind"),
@@ -100,7 +100,7 @@ fn an_error_names_what_a_file_looks_like_that_is_no_archive() {
 }
 
 #[test]
-fn bytes_after_the_first_512_do_not_change_what_a_file_looks_like() {
+fn only_the_first_512_bytes_decide_what_a_file_looks_like() {
     let mut text = vec![b'a'; 512];
     text.push(0);
     assert!(refusal(&text).to_string().contains("a text file"), "{}", refusal(&text));
@@ -113,7 +113,7 @@ fn errors_state_class_reason_and_offset() {
     let cases = [
         (ParseError::corrupt(7, "x"), "damaged archive: x (at offset 7)"),
         (ParseError::unsupported(8, "y"), "unsupported archive: y (at offset 8)"),
-        (ParseError::limit(9, "z"), "archive beyond our limits: z (at offset 9)"),
+        (ParseError::limit(9, "z"), "archive too large: z (at offset 9)"),
     ];
     for (error, words) in cases {
         assert_eq!(error.to_string(), words);
@@ -121,7 +121,7 @@ fn errors_state_class_reason_and_offset() {
 }
 
 #[test]
-fn every_sample_is_recognised_by_one_format_alone_and_parsed_without_a_note() {
+fn every_sample_is_recognised_by_exactly_one_format() {
     for sample in samples() {
         let formats = FORMATS.iter().filter(|format| (format.recognises)((&sample.bytes).into())).count();
         assert_eq!(formats, 1, "{}", sample.name);
@@ -138,14 +138,14 @@ fn every_sample_is_recognised_by_one_format_alone_and_parsed_without_a_note() {
 }
 
 #[test]
-fn stored_hashes_are_those_of_the_names_in_every_sample() {
+fn stored_hashes_match_the_names_in_every_sample() {
     for sample in samples() {
         let archive = parse(&sample.bytes);
         for entry in archive.entries().filter(|_| archive.hashes != bsafs::format::hash::Family::None) {
             let hash = match entry.name {
                 Name::Path(path) => archive.hashes.of(b"", path),
                 Name::Split { folder, file } => archive.hashes.of(folder.unwrap(), file.unwrap()),
-                Name::Number(_) => panic!("{}: a number with a hash", sample.name),
+                Name::Number(_) => panic!("{}: a numbered file has a hash", sample.name),
                 // The archive stores no name to hash.
                 Name::Unknown { .. } => continue,
             };
@@ -155,7 +155,7 @@ fn stored_hashes_are_those_of_the_names_in_every_sample() {
 }
 
 #[test]
-fn notes_stop_at_their_limit() {
+fn the_number_of_notes_is_limited() {
     use crate::support::{Ba2, Ba2File, Chunk};
     let archive = (0..100).fold(Ba2::general(1), |archive, n| {
         archive.add(Ba2File::general(format!("{n}.txt")).chunk(Chunk::stored(b"x").sentinel(0)))
@@ -168,7 +168,7 @@ fn notes_stop_at_their_limit() {
 }
 
 #[test]
-fn no_byte_outside_the_tables_changes_what_is_parsed() {
+fn bytes_outside_the_tables_do_not_affect_parsing() {
     for sample in samples() {
         let name = &sample.name;
         let archive = parse(&sample.bytes);
@@ -199,7 +199,7 @@ fn no_byte_outside_the_tables_changes_what_is_parsed() {
 }
 
 #[test]
-fn no_byte_is_accessed_that_was_not_fetched() {
+fn only_fetched_bytes_are_accessed() {
     /// Everything that parsing gives, as text.
     fn summary(archive: &Archive<'_>) -> String {
         let entries: Vec<_> = archive.entries().collect();
@@ -235,14 +235,14 @@ fn no_byte_is_accessed_that_was_not_fetched() {
         let unread = fetched.iter().filter(|is_fetched| !**is_fetched).count() as u64;
         assert!(
             unread > 0 || data == 0 || sample.bytes.len() < 1024,
-            "{}: all of it is fetched",
+            "{}: the whole archive was fetched",
             sample.name
         );
     }
 }
 
 #[test]
-fn an_extension_that_other_files_have_makes_an_archive_of_a_named_file_alone() {
+fn ambiguous_extensions_count_only_for_files_named_by_the_user() {
     for (name, is_archive) in [
         ("A.bsa", true),
         ("b.B.BA2", true),

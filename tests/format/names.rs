@@ -27,7 +27,7 @@ fn ordinary_paths_are_split_at_either_separator_without_a_copy() {
 }
 
 #[test]
-fn nothing_in_a_name_commands_a_terminal() {
+fn control_sequences_in_names_are_escaped() {
     assert_eq!(names(b"a\x1b]0;x\x07\x9b2Jb\x7f", "1252"), ["a%1B]0;x%07›2Jb%7F"]);
     assert_eq!(names(b"a\x9b2J\x81", "iso-8859-5"), ["a%9B2J%81"]);
     let text = "exe\u{202e}txt.nif \u{2067}\u{2028}\u{9b}";
@@ -45,7 +45,7 @@ fn no_name_leads_out_of_the_mount() {
 }
 
 #[test]
-fn a_drive_letter_is_no_drive() {
+fn drive_letters_are_escaped() {
     assert_eq!(names(b"C:\\Games\\a:b", "1252"), ["C%3A", "Games", "a:b"]);
     assert_eq!(names(b"\\.\\c:foo", "1252"), ["c%3Afoo"]);
     assert_eq!(names(b"CC:\\x", "1252"), ["CC:", "x"]);
@@ -53,13 +53,13 @@ fn a_drive_letter_is_no_drive() {
 }
 
 #[test]
-fn control_characters_are_written_out() {
+fn control_characters_are_escaped() {
     assert_eq!(names(b"a\0b\nc\x1f\x7f.txt", "1252"), ["a%00b%0Ac%1F%7F.txt"]);
     assert_eq!(names(b"\0", "utf-8"), ["%00"]);
 }
 
 #[test]
-fn a_single_component_keeps_its_separators_out_of_the_path() {
+fn separators_in_a_single_component_are_escaped() {
     let encoding = Encoding::default();
     assert_eq!(component(b"a/b\\c", encoding), "a%2Fb%5Cc");
     assert_eq!(component(b"", encoding), "_");
@@ -68,7 +68,7 @@ fn a_single_component_keeps_its_separators_out_of_the_path() {
 }
 
 #[test]
-fn accents_come_out_in_the_code_page_that_was_asked_for() {
+fn names_are_decoded_with_the_given_code_page() {
     assert_eq!(names(b"Mar\xeda_F.fuz", "windows-1252"), ["Mar\u{ed}a_F.fuz"]);
     assert_eq!(names(b"\xc4\xee\xec", "cp1251"), ["\u{414}\u{43e}\u{43c}"]);
     assert_eq!(names(b"\xb3", "1250"), ["\u{142}"]);
@@ -76,31 +76,35 @@ fn accents_come_out_in_the_code_page_that_was_asked_for() {
 }
 
 #[test]
-fn holes_of_windows_1252_are_escaped_as_the_control_characters_that_they_stand_for() {
+fn undefined_bytes_of_windows_1252_are_escaped() {
     assert_eq!(names(b"a\x81\x8d\x8f\x90\x9d", "1252"), ["a%81%8D%8F%90%9D"]);
     assert_eq!(names("a\u{81}\u{8d}\u{8f}\u{90}\u{9d}".as_bytes(), "utf-8"), ["a%81%8D%8F%90%9D"]);
 }
 
 #[test]
-fn a_backslash_inside_a_character_separates_nothing() {
+fn a_backslash_byte_inside_a_character_is_not_a_separator() {
     // U+8868 and U+80FD in Shift_JIS, a common example: both end in byte 0x5C, the backslash.
     assert_eq!(names(b"a\\\x95\x5c\x94\x5c\\b", "932"), ["a", "\u{8868}\u{80fd}", "b"]);
-    assert_eq!(names(b"\xb1\\b", "shift_jis"), ["\u{ff71}", "b"], "a half-width kana is one byte");
+    assert_eq!(names(b"\xb1\\b", "shift_jis"), ["\u{ff71}", "b"], "a half-width kana must be one byte");
     assert_eq!(names(b"\xb5\x5cx", "1252"), ["\u{b5}", "x"]);
-    assert_eq!(names(b"\x95/b", "932"), ["%95", "b"], "half a character");
+    assert_eq!(names(b"\x95/b", "932"), ["%95", "b"], "half a character must be escaped");
 }
 
 #[test]
-fn bytes_that_are_not_of_the_encoding_are_written_out() {
+fn bytes_that_are_invalid_in_the_encoding_are_escaped() {
     assert_eq!(names(b"a\xff\xc3(\xe6\x9d.txt", "utf-8"), ["a%FF%C3(%E6%9D.txt"]);
-    assert_eq!(names(b"\xc0\xaf\xc0\xae", "utf-8"), ["%C0%AF%C0%AE"], "overlong separators");
-    assert_eq!(names(b"\xef\xbb\xbfx", "utf-8"), ["\u{feff}x"], "a byte order mark is part of the name");
-    assert_eq!(names(b"\x81\x30\x81 ", "gb18030"), ["%810%81 "], "bytes that were taken in come back");
+    assert_eq!(names(b"\xc0\xaf\xc0\xae", "utf-8"), ["%C0%AF%C0%AE"], "overlong separators must be escaped");
+    assert_eq!(names(b"\xef\xbb\xbfx", "utf-8"), ["\u{feff}x"], "a byte order mark must stay in the name");
+    assert_eq!(
+        names(b"\x81\x30\x81 ", "gb18030"),
+        ["%810%81 "],
+        "the bytes after an incomplete character were lost"
+    );
     assert_eq!(names(b"\xd2", "1253"), ["%D2"]);
 }
 
 #[test]
-fn names_too_long_are_cut_and_stay_apart_and_keep_their_kind() {
+fn overlong_names_are_cut_but_stay_distinct_and_keep_their_extension() {
     let just = [&[b'a'; 251][..], b".dds"].concat();
     assert_eq!(names(&just, "1252"), [String::from_utf8(just.clone()).unwrap()]);
     let one = names(&[&[b'a'; 252][..], b".dds"].concat(), "1252").remove(0);
@@ -110,12 +114,12 @@ fn names_too_long_are_cut_and_stay_apart_and_keep_their_kind() {
     let other = names(&[&[b'a'; 252][..], b"b.dds"].concat(), "1252").remove(0);
     assert_ne!(one, other);
     let accents = names(&[b'\xe9'; 200], "1252").remove(0);
-    assert_eq!(accents.len(), 255, "246 bytes of whole characters and the hash");
+    assert_eq!(accents.len(), 255, "a cut name must be filled up to 255 bytes");
     assert!(accents.starts_with("\u{e9}\u{e9}") && accents.contains("\u{e9}~"), "{accents}");
 }
 
 #[test]
-fn an_extension_that_is_long_is_no_extension() {
+fn an_overlong_extension_is_not_kept() {
     for (tail, kept) in
         [(".bsa", true), (".dlstrings", true), (".", false), (". an extension no more", false)]
     {
@@ -127,7 +131,7 @@ fn an_extension_that_is_long_is_no_extension() {
 }
 
 #[test]
-fn paths_too_deep_end_in_one_component() {
+fn overly_deep_paths_end_in_a_single_component() {
     let path = |depth: usize| (0..depth).map(|n| format!("{n}")).collect::<Vec<_>>().join("\\");
     let last = |path: &str| {
         let found = names(path.as_bytes(), "1252");
@@ -147,10 +151,13 @@ const LABELS: [&str; 10] =
 
 proptest! {
     #[test]
-    fn whatever_the_bytes_the_names_are_safe_and_always_the_same(
+    fn names_of_any_bytes_are_safe_and_deterministic(
         stored in prop_oneof![
             proptest::collection::vec(any::<u8>(), 0..1500),
-            proptest::collection::vec(proptest::sample::select(&b"a.\\/:\0\x1f\x7f\x81\x95\xe9\xf0\x9f"[..]), 0..400),
+            proptest::collection::vec(
+                proptest::sample::select(&b"a.\\/:\0\x1f\x7f\x81\x95\xe9\xf0\x9f"[..]),
+                0..400,
+            ),
         ],
         label in proptest::sample::select(&LABELS[..]),
     ) {
@@ -167,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn text_that_needs_nothing_survives(name in "[^\\x00-\\x1f\\x7f/\\\\.][^\\x00-\\x1f\\x7f/\\\\]{0,60}") {
+    fn ordinary_text_does_not_change(name in "[^\\x00-\\x1f\\x7f/\\\\.][^\\x00-\\x1f\\x7f/\\\\]{0,60}") {
         let name = name.replace(|c| !is_printable(c), "_");
         prop_assert_eq!(component(name.as_bytes(), Encoding::UTF_8), &*name);
     }

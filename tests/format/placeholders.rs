@@ -4,7 +4,7 @@ use bsafs::format::hash::{Family, Hash, placeholder_name};
 use proptest::prelude::*;
 
 #[test]
-fn nameless_files_are_listed_by_their_hashes() {
+fn nameless_files_get_names_from_their_hashes() {
     let hash = Hash { folder: 0xAB, file: 0x1234_5678_0066_696E };
     let split = |family| placeholder_name(family, &hash, *b"nif\0");
     let whole = "123456780066696E".to_owned();
@@ -22,11 +22,16 @@ fn nameless_files_are_listed_by_their_hashes() {
 
 proptest! {
     #[test]
-    fn placeholder_names_are_safe(folder in any::<u64>(), file in any::<u64>(), extension in any::<[u8; 4]>()) {
+    fn placeholder_names_are_safe(
+        folder in any::<u64>(),
+        file in any::<u64>(),
+        extension in any::<[u8; 4]>(),
+    ) {
         for family in [Family::Tes3, Family::Tes4, Family::Fo4] {
             let (folder, file) = placeholder_name(family, &Hash { folder, file }, extension);
             for name in folder.iter().chain([&file]) {
-                prop_assert!(name.bytes().all(|byte| byte.is_ascii_graphic() && !b"/\\".contains(&byte)), "{name}");
+                let is_safe = |byte: u8| byte.is_ascii_graphic() && !b"/\\".contains(&byte);
+                prop_assert!(name.bytes().all(is_safe), "{name}");
                 prop_assert!(!matches!(&name[..], "" | "." | "..") && name.len() < 64, "{name}");
             }
         }

@@ -17,7 +17,7 @@ const HASHES_AT: usize = 66;
 const DATA_AT: u64 = 90;
 
 #[test]
-fn every_field_is_at_the_offset_of_the_description() {
+fn every_field_is_read_from_its_documented_offset() {
     let bytes = three().build();
     let archive = parse(&bytes);
     let about = About {
@@ -52,7 +52,7 @@ fn every_field_is_at_the_offset_of_the_description() {
 }
 
 #[test]
-fn an_archive_of_the_xbox_has_no_names_and_a_note() {
+fn an_xbox_archive_has_no_names_but_a_note() {
     // Other readers assume names if the word at the first name offset is 0. Without names that word
     // is a hash, which may have any value.
     for low in [0, 1, u32::MAX] {
@@ -65,7 +65,10 @@ fn an_archive_of_the_xbox_has_no_names_and_a_note() {
             Hash { folder: 0, file: 5 << 32 | u64::from(low) }
         );
         assert_eq!(bytes_of(&bytes, &archive.extents().next().unwrap()), b"data");
-        assert_eq!(notes(&archive), [(12, "it stores no names, as Morrowind's archives for Xbox do")]);
+        assert_eq!(
+            notes(&archive),
+            [(12, "the archive stores no names, like Morrowind's archives for the Xbox")]
+        );
     }
 }
 
@@ -91,13 +94,13 @@ fn names_are_found_by_their_offsets_in_any_order() {
 }
 
 #[test]
-fn a_name_offset_past_the_names_is_replaced_by_the_order_of_names() {
+fn a_name_offset_beyond_the_names_is_replaced_by_the_next_name() {
     // The names take 18 bytes, so 18 is the first offset without a name.
     for offset in [18_u32, 19, 1 << 31, u32::MAX] {
         let bytes = patched(&three().build(), 40, offset.to_le_bytes());
         let archive = parse(&bytes);
         assert_eq!(names(&archive), ["a\\b.nif", "c.txt", "D/e"], "{offset}");
-        let note = format!("name offset {offset} lies beyond the names; the next name in order is taken");
+        let note = format!("name offset {offset} lies beyond the names; the next name in order is used");
         assert_eq!(notes(&archive), [(40, note.as_str())]);
     }
     // Offset 17 is that of the last NUL, which is an empty name.
@@ -105,7 +108,7 @@ fn a_name_offset_past_the_names_is_replaced_by_the_order_of_names() {
 }
 
 #[test]
-fn order_and_hashes_are_ignored() {
+fn unsorted_files_and_wrong_hashes_are_accepted() {
     let files = |archive: Tes3| {
         archive
             .add(Tes3File::new("b", b"2").with_hash(u32::MAX, 0))
@@ -121,12 +124,12 @@ fn order_and_hashes_are_ignored() {
 }
 
 #[test]
-fn data_past_the_end_is_noted_and_the_rest_is_not_affected() {
+fn data_beyond_the_end_is_noted_and_other_files_stay_readable() {
     let bytes = three().build();
     for (at, field) in [(16, 7_u32), (16, u32::MAX), (12, 12), (12, u32::MAX)] {
         let bytes = patched(&bytes, at, field.to_le_bytes());
         let archive = parse(&bytes);
-        let note = "the data of 1 files lies beyond the end: was the archive cut short?";
+        let note = "the data of 1 files lies beyond the end of the archive: was it cut off?";
         assert_eq!(notes(&archive), [(bytes.len() as u64, note)], "{field} at {at}");
         assert_eq!(bytes_of(&bytes, &archive.extents().nth(2).unwrap()), b"third!");
     }
@@ -134,37 +137,37 @@ fn data_past_the_end_is_noted_and_the_rest_is_not_affected() {
     assert_eq!(
         archive.offset,
         DATA_AT + u64::from(u32::MAX),
-        "offsets count from the data, and may pass 4 GiB"
+        "the offset must be counted from the data and may exceed 4 GiB"
     );
 }
 
 #[test]
 fn damage_is_reported_with_its_offset() {
     let good = three().build();
-    let space =
-        |bytes: u32| ParseError::corrupt(4, format!("{bytes} bytes hold no records and names of 3 files"));
+    let space = |bytes: u32| {
+        ParseError::corrupt(4, format!("{bytes} bytes cannot contain the records and names of 3 files"))
+    };
     let ends = |at, what: &str| ParseError::corrupt(at, format!("the file ends before {what}"));
     let cases: [(usize, &[u8], ParseError); 8] = [
-        // Between header and hashes are either just the records, or at least 13 bytes for each
-        // file.
+        // Between header and hashes are either just the records, or at least 13 bytes for each file.
         (4, &[23, 0, 0, 0], space(23)),
         (4, &[25, 0, 0, 0], space(25)),
         (4, &[38, 0, 0, 0], space(38)),
         (4, &[0, 0, 0, 0x80], ends(NAMES_AT as u64, "the names")),
-        (4, &[84, 0, 0, 0], ParseError::corrupt(95, "the last name has no end")),
+        (4, &[84, 0, 0, 0], ParseError::corrupt(95, "the last name has no terminator")),
         (8, &[0xFF, 0xFF, 0xFF, 0], ends(12, "the file records")),
-        (8, &[0xFF, 0xFF, 0xFF, 0xFF], ParseError::limit(8, "4294967295 files; we hold at most 16777216")),
-        (HASHES_AT - 1, b"x", ParseError::corrupt(65, "the last name has no end")),
+        (8, &[0xFF, 0xFF, 0xFF, 0xFF], ParseError::limit(8, "4294967295 files; the limit is 16777216")),
+        (HASHES_AT - 1, b"x", ParseError::corrupt(65, "the last name has no terminator")),
     ];
     for (at, with, expected) in &cases {
         assert_eq!(refusal(&patched(&good, *at, with)), *expected, "{with:?} at {at}");
     }
     let few = Limits { entries: 2, ..Limits::default() };
-    assert_eq!(refusal_within(&good, &few), ParseError::limit(8, "3 files; we hold at most 2"));
+    assert_eq!(refusal_within(&good, &few), ParseError::limit(8, "3 files; the limit is 2"));
 }
 
 #[test]
-fn an_archive_that_ends_within_its_tables_is_an_error_at_the_missing_field() {
+fn an_archive_cut_within_its_tables_names_the_missing_field() {
     let good = three().build();
     let cases = [
         (4, 4, "the offset of the hashes"),
@@ -184,11 +187,11 @@ fn an_archive_that_ends_within_its_tables_is_an_error_at_the_missing_field() {
         let expected = ParseError::corrupt(at, format!("the file ends before {what}"));
         assert_eq!(refusal(&good[..len]), expected, "{len} bytes");
     }
-    assert_eq!(parse(&good[..90]).files.len(), 3, "the tables are complete");
+    assert_eq!(parse(&good[..90]).files.len(), 3, "an archive with complete tables must be readable");
 }
 
 #[test]
-fn fewer_names_than_files_are_damage() {
+fn fewer_names_than_files_are_reported_as_damage() {
     // The second and the third name offset are damaged. The third file gets the name after the
     // second, if there is one.
     let archive = Tes3::new()
@@ -204,14 +207,14 @@ fn fewer_names_than_files_are_damage() {
 }
 
 #[test]
-fn many_files_of_one_long_name_do_not_multiply_it() {
+fn many_files_that_share_one_long_name_are_refused() {
     let long = "l".repeat(1000);
     let files = (0..20).fold(Tes3::new().unsorted().file(&long, b""), |archive, n: u32| {
         archive.add(Tes3File::new("s", b"").with_hash(n, n).name_offset(0))
     });
     // The names take 1001 + 20 * 2 bytes, which allow two names of 1001 bytes. A third would make
     // the sum more than twice as long as the names.
-    let expected = ParseError::corrupt(12 + 21 * 8 + 2 * 4, "many files share one name");
+    let expected = ParseError::corrupt(12 + 21 * 8 + 2 * 4, "too many files share one name");
     assert_eq!(refusal(&files.build()), expected);
     // A single damaged offset is no error.
     let one = Tes3::new().unsorted().file(&long, b"").add(Tes3File::new("s", b"").name_offset(0));

@@ -28,7 +28,7 @@ const NAMES_AT: usize = 136;
 const DATA_AT: usize = 162;
 
 #[test]
-fn every_field_is_at_the_offset_of_the_description() {
+fn every_field_is_read_from_its_documented_offset() {
     let games = ["Oblivion", "Fallout 3, Fallout: New Vegas, Skyrim", "Skyrim Special Edition"];
     for (version, games) in VERSIONS.into_iter().zip(games) {
         let bytes = three(version).padding(0xCDCD).content_flags(0xFFFF).build();
@@ -50,7 +50,7 @@ fn every_field_is_at_the_offset_of_the_description() {
 }
 
 #[test]
-fn flags_have_the_names_of_their_version() {
+fn flag_names_depend_on_the_version() {
     let common = [
         "folder names",
         "file names",
@@ -74,7 +74,7 @@ fn flags_have_the_names_of_their_version() {
 }
 
 #[test]
-fn folder_offsets_and_the_padding_beside_them_are_ignored() {
+fn folder_offsets_and_their_padding_are_ignored() {
     for version in VERSIONS {
         for offset in [0, 1, 0xDEAD_BEEF, u64::MAX] {
             let wrong = Tes4::new(version)
@@ -95,7 +95,7 @@ fn folder_offsets_and_the_padding_beside_them_are_ignored() {
 }
 
 #[test]
-fn names_are_kept_where_hashes_do_not_match_them() {
+fn names_are_kept_if_their_hashes_are_wrong() {
     // Oblivion's "archive invalidation" wrote such hashes. Files may also share a hash.
     let bytes = Tes4::new(103)
         .unsorted()
@@ -113,7 +113,7 @@ fn names_are_kept_where_hashes_do_not_match_them() {
 }
 
 #[test]
-fn a_folder_may_be_recorded_twice_or_be_empty() {
+fn a_folder_may_be_stored_twice_or_be_empty() {
     let bytes = Tes4::new(104)
         .unsorted()
         .folder(Tes4Folder::new("a"))
@@ -150,7 +150,7 @@ fn malformed_folder_names_are_read() {
 }
 
 #[test]
-fn names_stay_bytes() {
+fn names_are_kept_as_raw_bytes() {
     let bytes = Tes4::new(104).file("a/b", b"Mar\xEDa\x01:?\\..\\x", b"1").build();
     let bsafs::format::Name::Split { folder, file } = parse(&bytes).entries().next().unwrap().name else {
         panic!()
@@ -174,13 +174,13 @@ fn unused_bytes_before_the_file_names_are_skipped() {
         let archive = parse(&bytes);
         assert_eq!(names(&archive), ALL);
         let at = if version == 105 { NAMES_AT + 16 } else { NAMES_AT };
-        let note = format!("the file names stand at {}, not behind the last folder", at + 12);
+        let note = format!("the file names begin at offset {}, not after the last folder", at + 12);
         assert_eq!(notes(&archive), [(at as u64, note.as_str())]);
     }
 }
 
 #[test]
-fn a_wrong_total_of_folder_names_loses_nothing() {
+fn a_wrong_length_of_folder_names_is_ignored() {
     for total in [0, 1, 18, 9_999, u32::MAX] {
         let bytes = three(104).folder_names_total(total).build();
         assert_eq!((names(&parse(&bytes)), notes(&parse(&bytes))), (ALL.map(String::from).to_vec(), vec![]));
@@ -188,21 +188,21 @@ fn a_wrong_total_of_folder_names_loses_nothing() {
 }
 
 #[test]
-fn a_wrong_total_of_file_names_is_noted_and_loses_nothing() {
+fn a_wrong_length_of_file_names_is_noted_and_all_names_are_read() {
     for total in [0, 1, 25, 27, 9_999, u32::MAX] {
         let bytes = three(104).file_names_total(total).build();
         let archive = parse(&bytes);
         assert_eq!(names(&archive), ALL, "{total}");
-        let note = "the length of the file names is wrong; they are read as far as they go";
+        let note = "the stated length of the file names is wrong; as many names as possible are read";
         assert_eq!(notes(&archive), [(28, note)], "{total}");
     }
 }
 
 #[test]
-fn a_name_table_that_is_cut_short_loses_the_names_that_are_missing() {
+fn a_truncated_name_table_loses_only_the_missing_names() {
     let good = three(104).build();
-    let wrong = (28, "the length of the file names is wrong; they are read as far as they go");
-    let cut = "the data of 3 files lies beyond the end: was the archive cut short?";
+    let wrong = (28, "the stated length of the file names is wrong; as many names as possible are read");
+    let cut = "the data of 3 files lies beyond the end of the archive: was it cut off?";
     let lost = ["meshes\\a|?", "textures|?", "textures|?"];
     for (len, kept) in [(NAMES_AT, 0), (NAMES_AT + 7, 0), (NAMES_AT + 8, 1), (NAMES_AT + 25, 2)] {
         let archive = parse(&good[..len]);
@@ -212,10 +212,9 @@ fn a_name_table_that_is_cut_short_loses_the_names_that_are_missing() {
     }
 }
 
-/// Takes minutes if the parser searches for the end of each name, because each search scans a
-/// mebibyte.
+/// Takes minutes if the parser searches for the end of each name, because each search scans a mebibyte.
 #[test]
-fn names_without_an_end_are_searched_for_once() {
+fn names_without_an_end_are_parsed_in_linear_time() {
     let mut bytes = Tes4::new(104).flags(FILE_NAMES).folder(Tes4Folder::new("f").count(1 << 20)).build();
     bytes.resize(36 + 16 + (16 << 20) + (1 << 20), b'x');
     let archive = parse(&bytes);
@@ -225,7 +224,7 @@ fn names_without_an_end_are_searched_for_once() {
 }
 
 #[test]
-fn names_that_the_archive_does_not_store_are_left_out() {
+fn names_are_read_only_if_the_flags_say_that_they_exist() {
     let cases = [
         (NAMES, ["meshes\\a|one.nif", "textures|two.dds"]),
         (FOLDER_NAMES, ["meshes\\a|?", "textures|?"]),
@@ -242,7 +241,7 @@ fn names_that_the_archive_does_not_store_are_left_out() {
 }
 
 #[test]
-fn embedded_names_are_used_where_tables_are_absent_and_hashes_agree() {
+fn embedded_names_are_used_if_the_tables_lack_names() {
     let paths = ["meshes\\a\\one.nif", "textures\\two.dds", "textures\\three.dds"];
     let unknown = ["?|?"; 3];
     let cases = [
@@ -286,11 +285,11 @@ fn an_embedded_name_of_another_file_is_not_used() {
     assert_eq!(names(&parse(&bytes)), ["A/RIGHT.txt", "?|?", "?|?", "?|?", "?|?", "?|?", "?|?", "root.txt"]);
     let bytes = build(NAMES);
     let tables = ["a|right.txt", "a|copy.txt", "a|wrong.txt", "b|moved.txt"];
-    assert_eq!(names(&parse(&bytes))[..4], tables, "tables take precedence over embedded names");
+    assert_eq!(names(&parse(&bytes))[..4], tables, "tables must take precedence over embedded names");
 }
 
 #[test]
-fn archives_of_the_xbox_360_have_hashes_of_their_own() {
+fn xbox_360_archives_use_their_own_hashes() {
     let bytes = three(104).flags(NAMES | XBOX_360).build();
     let archive = parse(&bytes);
     assert_eq!((archive.hashes, names(&archive)), (Family::Tes4Xbox, ALL.map(String::from).to_vec()));
@@ -305,22 +304,25 @@ fn archives_of_the_xbox_360_have_hashes_of_their_own() {
 }
 
 #[test]
-fn folder_records_elsewhere_are_found_there_and_noted() {
+fn folder_records_at_another_offset_are_found_and_noted() {
     let good = three(104).build();
     let moved = [&good[..36], b"\xEE\xEE\xEE\xEE", &good[36..]].concat();
     let moved = patched(&moved, 8, 40_u32.to_le_bytes());
     let archive = parse(&moved);
     assert_eq!(names(&archive), ALL);
     assert_eq!(archive.entries().nth(1).unwrap().hash, parse(&good).entries().nth(1).unwrap().hash);
-    assert_eq!(notes(&archive)[..1], [(8, "folder records at 40, where all known tools put 36")]);
+    assert_eq!(
+        notes(&archive)[..1],
+        [(8, "the folder records begin at offset 40; all known tools put them at 36")]
+    );
 }
 
 #[test]
-fn a_count_of_files_that_differs_from_the_folders_is_noted() {
+fn a_wrong_file_count_in_the_header_is_noted() {
     for count in [0, 2, 4, u32::MAX] {
         let bytes = three(104).file_count(count).build();
         let archive = parse(&bytes);
-        let note = format!("the header counts {count} files, the folders hold 3");
+        let note = format!("the header states {count} files, but the folders contain 3");
         assert_eq!(
             (names(&archive), notes(&archive)),
             (ALL.map(String::from).to_vec(), vec![(20, &note[..])])
@@ -332,7 +334,7 @@ fn a_count_of_files_that_differs_from_the_folders_is_noted() {
 fn damage_is_reported_with_its_offset() {
     let good = three(104).build();
     let version = |version: u32| {
-        ParseError::unsupported(4, format!("BSA version {version}; 103, 104 and 105 are known"))
+        ParseError::unsupported(4, format!("BSA version {version}; the known versions are 103, 104 and 105"))
     };
     let ends = |at, what: &str| ParseError::corrupt(at, format!("the file ends before {what}"));
     let cases: [(usize, &[u8], ParseError); 12] = [
@@ -342,7 +344,7 @@ fn damage_is_reported_with_its_offset() {
         (4, &[104, 0, 0, 1], version(0x0100_0068)),
         (8, &[0, 1, 0, 0], ends(256, "the folder records")),
         (8, &[0xFF; 4], ends(0xFFFF_FFFF, "the folder records")),
-        (16, &[1, 0, 0, 1], ParseError::limit(16, "16777217 folders; we hold at most 16777216")),
+        (16, &[1, 0, 0, 1], ParseError::limit(16, "16777217 folders; the limit is 16777216")),
         (16, &[0, 0, 0, 1], ends(36, "the folder records")),
         (44, &[8], ends(78, "a folder's file records")),
         (44, &[0xFF; 4], ends(78, "a folder's file records")),
@@ -355,16 +357,16 @@ fn damage_is_reported_with_its_offset() {
 }
 
 #[test]
-fn limits_apply_to_folders_and_to_the_files_of_all_of_them() {
+fn limits_apply_to_folders_and_to_files_in_all_folders() {
     let good = three(104).file_count(0).build();
     let limits = |entries| Limits { entries, ..Limits::default() };
-    assert_eq!(refusal_within(&good, &limits(1)), ParseError::limit(16, "2 folders; we hold at most 1"));
-    assert_eq!(refusal_within(&good, &limits(2)), ParseError::limit(60, "3 files; we hold at most 2"));
+    assert_eq!(refusal_within(&good, &limits(1)), ParseError::limit(16, "2 folders; the limit is 1"));
+    assert_eq!(refusal_within(&good, &limits(2)), ParseError::limit(60, "3 files; the limit is 2"));
     assert!(bsafs::format::parse(&good, &limits(3)).is_ok());
 }
 
 #[test]
-fn an_archive_that_ends_within_its_tables_is_an_error_at_the_missing_field() {
+fn an_archive_cut_within_its_tables_names_the_missing_field() {
     let good = three(104).build();
     let cases = [
         (4, 4, "the version"),
@@ -388,7 +390,7 @@ fn an_archive_that_ends_within_its_tables_is_an_error_at_the_missing_field() {
         let expected = ParseError::corrupt(at, format!("the file ends before {what}"));
         assert_eq!(refusal(&good[..len]), expected, "{len} bytes");
     }
-    assert_eq!(names(&parse(&good[..DATA_AT])), ALL, "the tables are complete");
+    assert_eq!(names(&parse(&good[..DATA_AT])), ALL, "an archive with complete tables must be readable");
     assert_eq!(
         refusal(&three(105).build()[..83]),
         ParseError::corrupt(36, "the file ends before the folder records")
@@ -402,7 +404,7 @@ fn the_xmem_flag_is_ignored_for_stored_files() {
 }
 
 #[test]
-fn names_that_are_embedded_once_for_many_files_take_no_more_bytes_than_the_archive_has() {
+fn shared_embedded_names_need_no_more_memory_than_the_archive_size() {
     let name = "x".repeat(200);
     let add = |archive: Tes4, nth: u32| match nth {
         0 => archive.add("f", Tes4File::new(&name, b"data")),

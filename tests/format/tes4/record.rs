@@ -17,7 +17,7 @@ fn extent_of(version: u32, flags: u32, size: u32) -> Extent {
 }
 
 #[test]
-fn bit_30_inverts_the_default_and_each_version_has_its_codec() {
+fn bit_30_inverts_the_default_compression_of_every_version() {
     use Codec::{Lz4Frame, Stored, Xmem, Zlib};
     let cases = [
         (103, 0, 0, Stored),
@@ -53,7 +53,7 @@ fn bit_30_inverts_the_default_and_each_version_has_its_codec() {
 }
 
 #[test]
-fn names_are_embedded_from_version_104_on() {
+fn names_are_embedded_only_since_version_104() {
     for (version, name) in [(103, false), (104, true), (105, true)] {
         let stored = extent_of(version, EMBEDDED, 300);
         assert_eq!(stored.prefix, ExtentPrefix { name, size: false }, "{version}");
@@ -64,7 +64,7 @@ fn names_are_embedded_from_version_104_on() {
 }
 
 #[test]
-fn a_record_of_no_bytes_is_an_empty_file_whatever_its_flags() {
+fn a_record_of_0_bytes_is_an_empty_file_with_any_flags() {
     for version in super::VERSIONS {
         for flags in [0, PACKED, EMBEDDED, PACKED | EMBEDDED | XMEM] {
             for bits in [0, TOGGLE, RUN_TIME_MARK, TOGGLE | RUN_TIME_MARK] {
@@ -77,7 +77,7 @@ fn a_record_of_no_bytes_is_an_empty_file_whatever_its_flags() {
 }
 
 #[test]
-fn a_packed_archive_whose_every_record_inverts_the_default_packs_nothing() {
+fn bit_30_in_every_record_makes_all_files_stored() {
     let archive = (0..4).fold(Tes4::new(103).flags(NAMES | PACKED | EMBEDDED), |archive, n| {
         archive.add("f", Tes4File::new(format!("{n}"), b"\x89PNG").toggle())
     });
@@ -89,7 +89,7 @@ fn a_packed_archive_whose_every_record_inverts_the_default_packs_nothing() {
 }
 
 #[test]
-fn several_records_may_share_data() {
+fn several_records_may_share_the_same_data() {
     let bytes = Tes4::new(105)
         .unsorted()
         .file("a", "1", b"data")
@@ -102,7 +102,7 @@ fn several_records_may_share_data() {
 }
 
 #[test]
-fn bit_31_of_an_offset_is_ignored_where_the_archive_has_no_such_offset() {
+fn bit_31_of_an_offset_is_ignored_if_the_archive_is_too_short() {
     let file = Tes4File::new("a", b"data").offset_bits(RUN_TIME_MARK);
     let bytes = Tes4::new(104).add("f", file).file("f", "b", b"other").build();
     let archive = parse(&bytes);
@@ -112,16 +112,16 @@ fn bit_31_of_an_offset_is_ignored_where_the_archive_has_no_such_offset() {
 }
 
 #[test]
-fn bit_31_of_an_offset_is_kept_where_neither_offset_fits() {
+fn bit_31_of_an_offset_is_kept_if_neither_offset_fits() {
     let bytes = Tes4::new(104).add("f", Tes4File::new("a", b"data").record_offset(0x8000_1000)).build();
     let archive = parse(&bytes);
     assert_eq!(archive.extents().next().unwrap().offset, 0x8000_1000);
-    let note = "the data of 1 files lies beyond the end: was the archive cut short?";
+    let note = "the data of 1 files lies beyond the end of the archive: was it cut off?";
     assert_eq!(notes(&archive), [(bytes.len() as u64, note)]);
 }
 
 #[test]
-fn bit_31_of_an_offset_is_part_of_it_in_archives_past_2_gib() {
+fn bit_31_of_an_offset_counts_in_archives_over_2_gib() {
     // The archive ends with the last byte of `end`. `mark` has the same offset and one byte more,
     // so only the offset without bit 31 fits.
     let archive = Tes4::new(105)
@@ -147,10 +147,10 @@ fn bit_31_of_an_offset_is_part_of_it_in_archives_past_2_gib() {
 }
 
 #[test]
-fn data_is_noted_from_the_first_byte_past_the_end() {
+fn data_is_noted_from_the_first_byte_beyond_the_end() {
     let good = Tes4::new(104).file("f", "a", b"data").build();
     assert_eq!(notes(&parse(&good)), []);
-    let note = "the data of 1 files lies beyond the end: was the archive cut short?";
+    let note = "the data of 1 files lies beyond the end of the archive: was it cut off?";
     let short = &good[..good.len() - 1];
     assert_eq!(notes(&parse(short)), [(short.len() as u64, note)]);
 }
