@@ -13,8 +13,7 @@ const NAMES: usize = 20_000;
 /// A random folder and file name: short or long, with bytes above ASCII and extensions that the
 /// hashes treat specially.
 ///
-/// Both together have at most 250 bytes, because ba2 hashes a dot instead of a path of 260 bytes or
-/// more.
+/// Both together have at most 250 bytes, because ba2 hashes a dot instead of a path of 260 bytes or more.
 fn name(random: &mut Xorshift) -> (Vec<u8>, Vec<u8>) {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCXYZ0123456789_ -()'\xE9\xC9\x81\xFF.";
     const EXTENSIONS: [&str; 12] =

@@ -18,7 +18,7 @@ pub(crate) struct Plugin {
 
 /// A game installation.
 #[derive(Clone, Debug)]
-pub(crate) struct World {
+pub(crate) struct TestInstallation {
     pub(crate) game: &'static Game,
     pub(crate) plugins: Vec<Plugin>,
     /// Lines of `Plugins.txt`, or for Morrowind the values of `GameFile0` and so on.
@@ -42,7 +42,7 @@ pub(crate) struct Folders {
     pub(crate) my_games: PathBuf,
 }
 
-impl World {
+impl TestInstallation {
     /// An installation without plugins and lists.
     pub(crate) fn of(id: &str) -> Self {
         let game = GAMES.iter().find(|game| game.id == id).unwrap();
@@ -118,9 +118,8 @@ impl World {
         Folders { game, local, my_games }
     }
 
-    /// Copies of the installation, each with one part removed, to reduce an installation that
-    /// fails.
-    pub(crate) fn smaller(&self) -> Vec<Self> {
+    /// Copies of the installation, each with one part removed, to reduce an installation that fails.
+    pub(crate) fn with_one_part_removed(&self) -> Vec<Self> {
         let mut all = Vec::new();
         let mut add = |change: &dyn Fn(&mut Self)| {
             let mut smaller = self.clone();
@@ -214,8 +213,7 @@ fn joined(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\r\n")).collect()
 }
 
-/// Encodes a text as windows-1252. The tests use only letters of Latin-1, whose bytes are the same
-/// there.
+/// Encodes a text as windows-1252. The tests use only letters of Latin-1, whose bytes are the same there.
 fn windows(text: &str) -> Vec<u8> {
     text.chars().map(|letter| u8::try_from(letter).unwrap()).collect()
 }

@@ -3,9 +3,9 @@
 //! Two other readers must find the same files, sizes and bytes in every archive. libloadorder must
 //! put the same plugins in the same order.
 //!
-//! Both readers have defects. Each defect is a row of [`exempt::ROWS`] with its reason. The test
-//! fails on a difference without a row, and on a row without its difference. src/format/FORMATS.md
-//! describes what the formats demand.
+//! Both readers have defects. Each defect is a row of [`known_defects::KNOWN_DEFECTS`] with its
+//! reason. The test fails on a difference without a row, and on a row without its difference.
+//! src/format/FORMATS.md describes what the formats demand.
 //!
 //! This is a separate crate. scripts/check runs it with
 //! `cargo test --manifest-path tests/oracles/Cargo.toml --target-dir target/oracles`.
@@ -16,13 +16,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod exempt; // known defects of the other readers
 mod games; // the games whose plugin order is compared
 mod hashes; // the games' hash functions, on random names
 mod installations; // small installations of games
+mod known_defects; // known defects of the other readers
+mod libloadorder_differences; // known differences from libloadorder
 mod loadorder; // the order of active plugins
-mod loadorder_exempt; // known differences from libloadorder
-mod others; // the crates ba2 and dream_archive
+mod other_readers; // the crates ba2 and dream_archive
 mod ours; // bsafs, called as a library
 mod random_installation;
 
@@ -31,8 +31,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use exempt::{ROWS, Row};
-use others::{ORACLES, Oracle, Other};
+use known_defects::{KNOWN_DEFECTS, Row};
+use other_readers::{ORACLES, Oracle, Other};
 use support::tes4::FOLDER_NAMES;
 use support::{Ba2, Tes3, Tes4, hash};
 
@@ -69,7 +69,7 @@ struct Tally {
 }
 
 #[test]
-fn every_file_of_every_archive_is_the_same_to_other_readers() {
+fn every_file_of_every_archive_matches_other_readers() {
     let folder = tempfile::TempDir::new().unwrap();
     let built = built(folder.path());
     let foreign = foreign();
@@ -84,7 +84,7 @@ fn every_file_of_every_archive_is_the_same_to_other_readers() {
 fn compare(what: &str, subjects: &[Subject], floors: [usize; 2]) {
     let mut failed = Vec::new();
     for (oracle, floor) in ORACLES.iter().zip(floors) {
-        let mut tally = Tally { rows_used: vec![false; ROWS.len()], ..Tally::default() };
+        let mut tally = Tally { rows_used: vec![false; KNOWN_DEFECTS.len()], ..Tally::default() };
         for subject in subjects {
             compare_one(oracle, subject, &mut tally);
         }
@@ -93,7 +93,7 @@ fn compare(what: &str, subjects: &[Subject], floors: [usize; 2]) {
             oracle.name, tally.compared, tally.differed
         ));
         failed.append(&mut tally.problems);
-        for (row, used) in ROWS.iter().zip(&tally.rows_used) {
+        for (row, used) in KNOWN_DEFECTS.iter().zip(&tally.rows_used) {
             let is_due = row.oracle == oracle.name && subjects.iter().any(|it| it.name.contains(row.archive));
             if is_due && !used {
                 failed.push(format!("{row}: no file shows this defect any more"));
@@ -108,7 +108,7 @@ fn compare(what: &str, subjects: &[Subject], floors: [usize; 2]) {
 
 fn compare_one(oracle: &Oracle, subject: &Subject, tally: &mut Tally) {
     let bytes = std::fs::read(&subject.path).unwrap();
-    let theirs = others::quietly(|| (oracle.read)(&bytes));
+    let theirs = other_readers::quietly(|| (oracle.read)(&bytes));
     let mut listed: BTreeMap<Vec<u8>, Vec<Other>> = BTreeMap::new();
     for (name, file) in theirs.iter().flatten() {
         listed.entry(name.clone()).or_default().push(file.clone());
@@ -125,11 +125,11 @@ fn compare_one(oracle: &Oracle, subject: &Subject, tally: &mut Tally) {
                 _ => (Outcome::Misses, String::new()),
             },
         };
-        let row = ROWS.iter().position(|row| row.applies(oracle.name, &subject.name, &file.key));
+        let row = KNOWN_DEFECTS.iter().position(|row| row.applies(oracle.name, &subject.name, &file.key));
         tally.compared += usize::from(outcome == Outcome::Same);
         tally.differed += usize::from(outcome != Outcome::Same);
         row.inspect(|&row| tally.rows_used[row] = true);
-        let expected = row.map_or(Outcome::Same, |row| ROWS[row].outcome);
+        let expected = row.map_or(Outcome::Same, |row| KNOWN_DEFECTS[row].outcome);
         if outcome != expected {
             let name = file.key.escape_ascii();
             tally.problems.push(format!(
@@ -141,7 +141,7 @@ fn compare_one(oracle: &Oracle, subject: &Subject, tally: &mut Tally) {
     for (name, rest) in listed.iter().filter(|(_, rest)| !rest.is_empty()) {
         let name = name.escape_ascii();
         tally.problems.push(format!(
-            "{}: {}: {name}: listed {} times more than by us",
+            "{}: {}: {name}: listed {} times more than by bsafs",
             oracle.name,
             subject.name,
             rest.len()
@@ -166,8 +166,7 @@ fn outcome(ours: &[u8], theirs: &Other) -> (Outcome, String) {
     (if is_depth { Outcome::DdsDepth } else { Outcome::Differs }, detail)
 }
 
-/// Writes archives with the tests' builder: all samples, some without names, and some with hash
-/// collisions.
+/// Writes archives with the tests' builder: all samples, some without names, and some with hash collisions.
 fn built(folder: &Path) -> Vec<Subject> {
     let mut archives: Vec<(String, Vec<u8>)> =
         support::samples().into_iter().map(|sample| (sample.name, sample.bytes)).collect();
@@ -196,8 +195,7 @@ fn built(folder: &Path) -> Vec<Subject> {
     archives.into_iter().map(write).collect()
 }
 
-/// Finds archives that other tools wrote. The repository does not contain them; `None` if they are
-/// missing.
+/// Finds archives that other tools wrote. The repository does not contain them; `None` if they are missing.
 fn foreign() -> Option<Vec<Subject>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/archives");
     if !root.is_dir() {

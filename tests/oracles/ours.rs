@@ -8,7 +8,7 @@ use bsafs::format::encoding::Encoding;
 use bsafs::format::{Limits, Name, parse};
 use bsafs::tree::{self, Kind, LayerNames};
 
-use crate::others::key;
+use crate::other_readers::key;
 
 /// A file of an archive.
 pub(crate) struct File {

@@ -1,15 +1,15 @@
-//! Random installations that avoid the known differences of [`crate::loadorder_exempt`].
+//! Random installations that avoid the known differences of [`crate::libloadorder_differences`].
 
 use crate::games::Game;
-use crate::installations::{Plugin, World};
+use crate::installations::{Plugin, TestInstallation};
 use crate::support::content::Xorshift;
 
 /// A generator of random installations.
 pub(crate) struct Random(pub(crate) Xorshift);
 
 impl Random {
-    pub(crate) fn world(&mut self, game: &'static Game) -> World {
-        let mut world = World::of(game.id);
+    pub(crate) fn installation(&mut self, game: &'static Game) -> TestInstallation {
+        let mut installation = TestInstallation::of(game.id);
         for name in self.names(game) {
             let flags = *self.one_of(game.flags);
             // In Morrowind's plugins and in the games' own, the games' tools set the master flag if
@@ -17,66 +17,66 @@ impl Random {
             let is_like_name = game.id == "morrowind" || game.own.contains(&name.as_str());
             let flags = if is_like_name { u32::from(name.ends_with(".esm")) } else { flags };
             let time = self.below(4);
-            world.plugins.push(Plugin { name, flags, masters: Vec::new(), time });
+            installation.plugins.push(Plugin { name, flags, masters: Vec::new(), time });
         }
-        let mut names: Vec<String> = world.plugins.iter().map(|it| it.name.clone()).collect();
+        let mut names: Vec<String> = installation.plugins.iter().map(|it| it.name.clone()).collect();
         names.push("Gone.esp".to_owned());
-        self.add_masters(&mut world, &names);
-        world.lines = self.plugin_lines(game, &names);
+        self.add_masters(&mut installation, &names);
+        installation.lines = self.plugin_lines(game, &names);
         if matches!(game.id, "skyrim" | "oblivion-remastered") && self.chance(2) {
-            world.load_order = Some(self.list(&names));
+            installation.load_order = Some(self.list(&names));
         }
         if game.ccc.is_some() {
             // The `.ccc` files that come with the games list only masters with ASCII names, whose
             // own masters come earlier.
             let is_plain = |it: &&Plugin| it.is_master(game) && it.name.is_ascii() && it.masters.is_empty();
-            let masters = world.plugins.iter().filter(is_plain);
+            let masters = installation.plugins.iter().filter(is_plain);
             let masters: Vec<String> = masters.map(|it| it.name.clone()).chain(["Gone.esl".into()]).collect();
-            world.ccc = self.chance(2).then(|| self.some_of(&masters, 4));
-            world.users_ccc = self.chance(4).then(|| self.some_of(&masters, 2));
+            installation.ccc = self.chance(2).then(|| self.some_of(&masters, 4));
+            installation.users_ccc = self.chance(4).then(|| self.some_of(&masters, 2));
         }
         if game.ini.is_some() && self.chance(4) {
-            world.tests = self.some_of(&names, 3);
+            installation.tests = self.some_of(&names, 3);
         }
         if game.id == "falloutnv" {
             let nams = names.iter().map(|it| format!("{}.nam", it.rsplit_once('.').unwrap().0));
             let mut nams: Vec<String> = nams.collect();
             nams.dedup();
-            world.others = self.some_of(&nams, 2);
-            world.others.sort();
-            world.others.dedup();
+            installation.others = self.some_of(&nams, 2);
+            installation.others.sort();
+            installation.others.dedup();
         }
-        world
+        installation
     }
 
     /// Gives some plugins masters.
     ///
-    /// To avoid the differences of [`crate::loadorder_exempt`], a master needs at most one plugin,
+    /// To avoid the differences of [`crate::libloadorder_differences`], a master needs at most one plugin,
     /// which itself needs none. If a list gives the order, the needed plugin is a master too. A
     /// blueprint needs only blueprints.
-    fn add_masters(&mut self, world: &mut World, names: &[String]) {
-        let has_times = matches!(world.game.id, "morrowind" | "oblivion" | "fallout3" | "falloutnv");
+    fn add_masters(&mut self, installation: &mut TestInstallation, names: &[String]) {
+        let has_times = matches!(installation.game.id, "morrowind" | "oblivion" | "fallout3" | "falloutnv");
         let mut needed: Vec<String> = Vec::new();
-        for at in 0..world.plugins.len() {
-            let name = world.plugins[at].name.clone();
+        for at in 0..installation.plugins.len() {
+            let name = installation.plugins[at].name.clone();
             // The games' own plugins need no plugin that loads later.
-            if !self.chance(3) || world.game.own.contains(&&*name) || needed.contains(&name) {
+            if !self.chance(3) || installation.game.own.contains(&&*name) || needed.contains(&name) {
                 continue;
             }
-            let plugin = &world.plugins[at];
-            if !plugin.is_master(world.game) {
-                world.plugins[at].masters = self.some_of(names, 3);
+            let plugin = &installation.plugins[at];
+            if !plugin.is_master(installation.game) {
+                installation.plugins[at].masters = self.some_of(names, 3);
                 continue;
             }
             let is_fit = |it: &&Plugin| {
-                let is_early = has_times || it.is_master(world.game);
+                let is_early = has_times || it.is_master(installation.game);
                 it.masters.is_empty() && is_early && (it.is_blueprint() || !plugin.is_blueprint())
             };
-            let fit = world.plugins.iter().filter(is_fit).map(|it| it.name.clone());
+            let fit = installation.plugins.iter().filter(is_fit).map(|it| it.name.clone());
             let fit: Vec<String> = fit.filter(|it| *it != name).chain(["Gone.esm".into()]).collect();
             let masters = self.some_of(&fit, 1);
             needed.extend_from_slice(&masters);
-            world.plugins[at].masters = masters;
+            installation.plugins[at].masters = masters;
         }
     }
 

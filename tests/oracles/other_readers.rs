@@ -20,8 +20,7 @@ pub(crate) struct Oracle {
 pub(crate) const ORACLES: [Oracle; 2] =
     [Oracle { name: "ba2", read: read_ba2 }, Oracle { name: "dream_archive", read: read_dream }];
 
-/// The key that matches files of two readers: the normalised name, or the hashes if there is no
-/// name.
+/// The key that matches files of two readers: the normalised name, or the hashes if there is no name.
 ///
 /// A normalised name is in lower case, with `/` for `\`, without separators at its ends and without
 /// `.` as a folder.

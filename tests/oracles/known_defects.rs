@@ -18,7 +18,7 @@ pub(crate) struct Row {
 }
 
 /// All known defects. If several rows apply to a file, the first one counts.
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const KNOWN_DEFECTS: &[Row] = &[
     Row {
         oracle: "ba2",
         archive: "empty files",
@@ -52,21 +52,21 @@ pub(crate) const ROWS: &[Row] = &[
         archive: "empty files",
         file: "packed and no size word.txt",
         outcome: Outcome::Fails,
-        reason: "it reads a size where no bytes are left",
+        reason: "it reads a size although no bytes are left",
     },
     Row {
         oracle: "dream_archive",
         archive: "empty files",
         file: "size word and no stream.txt",
         outcome: Outcome::Fails,
-        reason: "it reads a stream of a file that has no bytes",
+        reason: "it reads a stream from a file that has no bytes",
     },
     Row {
         oracle: "dream_archive",
         archive: "dx10 ",
         file: ".dds",
         outcome: Outcome::DdsDepth,
-        reason: "it writes a depth of 0 where DirectXTex writes 1",
+        reason: "it writes a depth of 0, but DirectXTex writes 1",
     },
     Row {
         oracle: "dream_archive",
@@ -87,14 +87,14 @@ pub(crate) const ROWS: &[Row] = &[
         archive: "fo4_dds_test",
         file: ".dds",
         outcome: Outcome::DdsDepth,
-        reason: "it writes a depth of 0 where DirectXTex writes 1",
+        reason: "it writes a depth of 0, but DirectXTex writes 1",
     },
     Row {
         oracle: "dream_archive",
         archive: "Blank - Textures",
         file: ".dds",
         outcome: Outcome::DdsDepth,
-        reason: "it writes a depth of 0 where DirectXTex writes 1",
+        reason: "it writes a depth of 0, but DirectXTex writes 1",
     },
     Row {
         oracle: "ba2",
@@ -108,56 +108,56 @@ pub(crate) const ROWS: &[Row] = &[
         archive: "tes3 one hash",
         file: "abcdefgh/zyxwvuts.nif",
         outcome: Outcome::Differs,
-        reason: "of files with one hash it keeps the first name and the last content",
+        reason: "if files share a hash, it keeps the first name and the last content",
     },
     Row {
         oracle: "ba2",
         archive: "tes3 one hash",
         file: "ebcdafgh/zyxwvuts.nif",
         outcome: Outcome::Misses,
-        reason: "of files with one hash it keeps the first name and the last content",
+        reason: "if files share a hash, it keeps the first name and the last content",
     },
     Row {
         oracle: "ba2",
         archive: "v105 one hash",
         file: "xairdyj_d.txt",
         outcome: Outcome::Differs,
-        reason: "of files with one hash it keeps the first name and the last content",
+        reason: "if files share a hash, it keeps the first name and the last content",
     },
     Row {
         oracle: "ba2",
         archive: "v105 one hash",
         file: "xzssdab_d.txt",
         outcome: Outcome::Misses,
-        reason: "of files with one hash it keeps the first name and the last content",
+        reason: "if files share a hash, it keeps the first name and the last content",
     },
     Row {
         oracle: "ba2",
         archive: "gnrl one hash",
         file: "ynhsxmfw.txt",
         outcome: Outcome::Differs,
-        reason: "of files with one hash it keeps the first name and the last content",
+        reason: "if files share a hash, it keeps the first name and the last content",
     },
     Row {
         oracle: "ba2",
         archive: "gnrl one hash",
         file: "jsjjhoiw.txt",
         outcome: Outcome::Misses,
-        reason: "of files with one hash it keeps the first name and the last content",
+        reason: "if files share a hash, it keeps the first name and the last content",
     },
     Row {
         oracle: "ba2",
         archive: "gnmf ",
         file: "",
         outcome: Outcome::Fails,
-        reason: "it lists textures of the PlayStation 4 and does not implement reading them",
+        reason: "it lists textures of the PlayStation 4 but cannot read them",
     },
     Row {
         oracle: "ba2",
         archive: "xbox one tiled",
         file: "textures/tiled.dds",
         outcome: Outcome::Differs,
-        reason: "it puts a PC's header on tiled texels of the Xbox One",
+        reason: "it writes a PC header for tiled texels of the Xbox One",
     },
     Row {
         oracle: "ba2",
@@ -178,14 +178,14 @@ pub(crate) const ROWS: &[Row] = &[
         archive: "gnmf ",
         file: "",
         outcome: Outcome::Fails,
-        reason: "it lists textures of the PlayStation 4 and does not implement reading them",
+        reason: "it lists textures of the PlayStation 4 but cannot read them",
     },
     Row {
         oracle: "dream_archive",
         archive: "xbox one tiled",
         file: "textures/tiled.dds",
         outcome: Outcome::Differs,
-        reason: "it puts a PC's header on tiled texels of the Xbox One",
+        reason: "it writes a PC header for tiled texels of the Xbox One",
     },
     Row {
         oracle: "dream_archive",
@@ -206,6 +206,6 @@ pub(crate) const ROWS: &[Row] = &[
         archive: "xbox one tiled",
         file: "textures/plain.dds",
         outcome: Outcome::DdsDepth,
-        reason: "it writes a depth of 0 where DirectXTex writes 1",
+        reason: "it writes a depth of 0, but DirectXTex writes 1",
     },
 ];
