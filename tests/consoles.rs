@@ -36,7 +36,7 @@ fn descriptor() -> [u8; 32] {
 }
 
 #[test]
-fn a_playstation_texture_of_several_chunks_is_one_whole_gnf_file() {
+fn a_playstation_texture_of_several_chunks_is_one_gnf_file() {
     let (first, second, third) = (texels(1, 40_000), noise(2, 10_240), texels(3, 700));
     let archive = Ba2::gnm(1)
         .add(
@@ -52,7 +52,7 @@ fn a_playstation_texture_of_several_chunks_is_one_whole_gnf_file() {
     assert_eq!(
         parsed.entries().next().unwrap().name,
         Name::Path(b"Textures\\Sky\\cloud.dds"),
-        "listed as it is stored"
+        "the listed name differs from the stored name"
     );
     assert!(parsed.notes.is_empty(), "{:?}", parsed.notes);
 
@@ -67,11 +67,15 @@ fn a_playstation_texture_of_several_chunks_is_one_whole_gnf_file() {
     let mut copied = Vec::new();
     store.copy(EntryId { layer: 0, entry: 0 }, &mut copied).unwrap();
     assert_eq!(copied, expected);
-    assert_eq!(read(&store, 1, 0, u32::MAX), gnf([0xFF; 32], &[]), "a texture without data");
+    assert_eq!(
+        read(&store, 1, 0, u32::MAX),
+        gnf([0xFF; 32], &[]),
+        "a texture without data must be only a header"
+    );
 }
 
 #[test]
-fn a_damaged_playstation_archive_is_an_error_and_no_panic() {
+fn a_damaged_playstation_archive_is_refused_without_a_panic() {
     let file = || Ba2File::gnm("a.dds", descriptor()).chunk(Chunk::stored(noise(5, 64)));
     let whole = Ba2::gnm(1).add(file()).build();
     let tables = 24 + 48 + 24;
@@ -81,13 +85,13 @@ fn a_damaged_playstation_archive_is_an_error_and_no_panic() {
     let error = |archive: Ba2| parse(&archive.build(), &Limits::default()).unwrap_err().to_string();
     assert_eq!(
         error(Ba2::gnm(1).add(file().head_length(0x18))),
-        "damaged archive: a record of 24 bytes; 48 is right (at offset 38)"
+        "damaged archive: a file's record states its length as 24 bytes instead of 48 (at offset 38)"
     );
     assert_eq!(
         error(Ba2::general(1).kind(*b"GNMX").add(file())),
-        "unsupported archive: BA2 of kind \"GNMX\"; GNRL, DX10 and GNMF are known (at offset 8)"
+        "unsupported archive: BA2 of kind \"GNMX\"; the known kinds are GNRL, DX10 and GNMF (at offset 8)"
     );
-    assert!(error(Ba2::gnm(1).add(file()).file_count(u32::MAX)).starts_with("archive beyond our limits"));
+    assert!(error(Ba2::gnm(1).add(file()).file_count(u32::MAX)).starts_with("archive too large"));
 }
 
 /// An archive of two textures: one with this tile mode, and a linear one as on a PC.
@@ -99,7 +103,7 @@ fn xbox(texture: Texture, tile_mode: u8, chunks: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn a_tiled_texture_has_the_xbox_header_and_its_bytes_as_stored() {
+fn a_tiled_texture_gets_the_xbox_header_and_keeps_its_bytes() {
     let chunks = [noise(6, 8_192), noise(7, 3_072)];
     let texture = Texture { flags: 1, ..Texture::new(dds::BC7, 64, 32, 7) };
     for tile_mode in [0, 13, 14, 31] {
@@ -119,18 +123,22 @@ fn a_tiled_texture_has_the_xbox_header_and_its_bytes_as_stored() {
         let notes = parse(&bytes, &Limits::default()).unwrap().notes;
         assert_eq!(
             notes.iter().map(|note| &note.what[..]).collect::<Vec<_>>(),
-            [format!("tile mode {tile_mode}: texels are arranged for an Xbox One")]
+            [format!("tile mode {tile_mode}: the texels are tiled for an Xbox One")]
         );
     }
 }
 
 #[test]
-fn a_texture_of_a_pc_in_the_same_archive_keeps_its_pc_header() {
+fn a_linear_texture_in_an_xbox_archive_keeps_its_pc_header() {
     let bytes = xbox(Texture::new(dds::RGBA8, 16, 16, 1), 13, &[noise(8, 1024)]);
     let (_folder, store) = store(&bytes);
     assert!(matches!(store.head(EntryId { layer: 0, entry: 0 }), Head::Xbox(_)));
     assert!(matches!(store.head(EntryId { layer: 0, entry: 1 }), Head::Dds(_)));
     let linear = read(&store, 1, 0, u32::MAX);
     assert_eq!(linear, [dds::header(dds::BC1, 8, 8, 1, false), noise(9, 32)].concat());
-    assert_eq!(read(&store, 0, 84, 4), b"XBOX", "although a PC's header would have no FourCC");
+    assert_eq!(
+        read(&store, 0, 84, 4),
+        b"XBOX",
+        "the FourCC must be XBOX although a PC header would have none"
+    );
 }

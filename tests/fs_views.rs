@@ -19,16 +19,16 @@ fn reload(fs: &FileSystem) {
 }
 
 #[test]
-fn a_file_that_is_first_looked_at_during_a_reload_is_known_after_it() {
+fn a_file_first_read_during_a_reload_is_known_afterwards() {
     let dir = TempDir::new().unwrap();
     for n in 0..3000 {
         fs::write(dir.path().join(n.to_string()), "x").unwrap();
     }
     let fs = mounted(dir.path());
     let ends = AtomicBool::new(false);
-    let told = thread::scope(|scope| {
+    let cached = thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            let mut told = Vec::new();
+            let mut cached = Vec::new();
             for node in 1..=3000 {
                 if ends.load(Ordering::Relaxed) {
                     break;
@@ -38,10 +38,10 @@ fn a_file_that_is_first_looked_at_during_a_reload_is_known_after_it() {
                 view.read(ino, 0, 1, |_| ()).unwrap();
                 // The kernel may now cache the file's size without a time limit.
                 if view.is_current() {
-                    told.push(ino);
+                    cached.push(ino);
                 }
             }
-            told
+            cached
         });
         for n in 0..5 {
             fs::write(dir.path().join(format!("new {n}")), "x").unwrap();
@@ -50,12 +50,12 @@ fn a_file_that_is_first_looked_at_during_a_reload_is_known_after_it() {
         ends.store(true, Ordering::Relaxed);
         reader.join().unwrap()
     });
-    let unknown = told.iter().filter(|&&ino| !fs.view().attr(ino).unwrap().is_lasting).count();
-    assert_eq!(unknown, 0, "of {}", told.len());
+    let unknown = cached.iter().filter(|&&ino| !fs.view().attr(ino).unwrap().is_lasting).count();
+    assert_eq!(unknown, 0, "of {}", cached.len());
 }
 
 #[test]
-fn loose_files_that_are_replaced_while_nobody_holds_them_leave_few_descriptors() {
+fn replaced_loose_files_do_not_leak_descriptors() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("a");
     fs::write(&path, "x").unwrap();
@@ -73,7 +73,7 @@ fn loose_files_that_are_replaced_while_nobody_holds_them_leave_few_descriptors()
 }
 
 #[test]
-fn a_file_that_was_changed_with_size_and_mtime_put_back_is_another_one() {
+fn a_change_is_detected_even_with_equal_size_and_mtime() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("a");
     let times = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
@@ -99,7 +99,7 @@ fn a_file_that_was_changed_with_size_and_mtime_put_back_is_another_one() {
 }
 
 #[test]
-fn a_listing_of_a_folder_that_did_not_change_is_continued_in_any_later_view() {
+fn a_listing_of_an_unchanged_folder_continues_in_a_later_view() {
     let dir = TempDir::new().unwrap();
     for folder in ["a", "b"] {
         fs::create_dir(dir.path().join(folder)).unwrap();
@@ -126,7 +126,7 @@ fn a_listing_of_a_folder_that_did_not_change_is_continued_in_any_later_view() {
         reload(&fs);
     }
     assert_eq!(next(a, of_a).map(|it| it.0), Some("4".into()));
-    assert_eq!(next(b, of_b), None, "other positions");
+    assert_eq!(next(b, of_b), None, "the listing of a changed folder continued");
     assert_eq!(next(b, fourth(b)).map(|it| it.0), Some("1".into()));
 }
 
@@ -141,7 +141,7 @@ fn generation(fs: &FileSystem, path: &str) -> (u64, u32) {
 }
 
 #[test]
-fn a_generation_lasts_as_long_as_its_number_and_is_the_same_after_a_restart() {
+fn generations_stay_stable_until_a_file_is_replaced() {
     let dir = TempDir::new().unwrap();
     fs::create_dir_all(dir.path().join("Low/Sub")).unwrap();
     fs::write(dir.path().join("Low/Sub/a"), "x").unwrap();
@@ -150,30 +150,33 @@ fn a_generation_lasts_as_long_as_its_number_and_is_the_same_after_a_restart() {
     let all = |fs: &FileSystem| paths.map(|path| generation(fs, path));
     let fs = mounted(dir.path());
     let before = all(&fs);
-    assert_eq!(before[2], before[4], "a file has one number under all spellings");
-    assert_ne!(before[1].1, before[3].1, "a spelling of a folder has a generation of its own");
+    assert_eq!(before[2], before[4], "a file must have one inode number under all spellings");
+    assert_ne!(before[1].1, before[3].1, "each spelling of a folder must have its own generation");
     let nonzero: std::collections::HashSet<u32> = before.iter().map(|it| it.1).collect();
     assert_eq!(nonzero.len(), 5, "{before:?}");
     assert_eq!(fs.view().generation(NodeId::ROOT_INO), 0);
     fs::write(dir.path().join("Low/Sub/0"), "x").unwrap();
     reload(&fs);
-    assert_eq!(all(&fs), before, "what did not change has both still");
+    assert_eq!(all(&fs), before, "an unchanged file has another number or generation");
     // The folder has another spelling now, but the file is the same.
     fs::rename(dir.path().join("Low"), dir.path().join("LOW")).unwrap();
     reload(&fs);
     assert_eq!(generation(&fs, "low/sub/a"), before[2]);
     fs::rename(dir.path().join("LOW"), dir.path().join("Low")).unwrap();
     fs::remove_file(dir.path().join("Low/Sub/0")).unwrap();
-    assert_eq!(all(&mounted(dir.path())), before, "a restart");
+    assert_eq!(all(&mounted(dir.path())), before, "a restart changed a number or generation");
     fs::write(dir.path().join("other"), "y").unwrap();
     fs::rename(dir.path().join("other"), dir.path().join("Low/b")).unwrap();
     let other = mounted(dir.path());
     let (ino, changed) = generation(&other, "Low/b");
-    assert!(ino == before[5].0 && changed != before[5].1, "another file of the same number");
+    assert!(
+        ino == before[5].0 && changed != before[5].1,
+        "another file with the same number must have another generation"
+    );
 }
 
 #[test]
-fn the_generation_of_a_file_that_a_slow_disk_tells_of_later_does_not_change() {
+fn the_generation_does_not_change_when_a_slow_stat_completes() {
     let dir = TempDir::new().unwrap();
     fs::create_dir(dir.path().join("Low")).unwrap();
     fs::write(dir.path().join("Low/b"), "x").unwrap();
@@ -182,16 +185,16 @@ fn the_generation_of_a_file_that_a_slow_disk_tells_of_later_does_not_change() {
     let folder = view.lookup(NodeId::ROOT_INO, b"low").unwrap().attr.unwrap().ino;
     let ino = view.lookup(folder, b"b").unwrap().attr.unwrap().ino;
     // LOOKUP and READDIRPLUS answer this if the disk does not respond within a second.
-    let told = view.generation(ino);
+    let before = view.generation(ino);
     view.read(ino, 0, 1, |_| ()).unwrap();
-    assert_eq!(view.generation(ino), told);
+    assert_eq!(view.generation(ino), before);
     fs::write(dir.path().join("other"), "x").unwrap();
     reload(&fs);
-    assert_eq!(generation(&fs, "Low/b"), (ino, told), "in a later view");
+    assert_eq!(generation(&fs, "Low/b"), (ino, before), "the generation changed in a later view");
 }
 
 #[test]
-fn a_node_is_found_by_its_number_alone_and_so_is_the_folder_that_it_is_in() {
+fn a_node_and_its_parent_are_found_by_inode_number() {
     let dir = TempDir::new().unwrap();
     fs::create_dir_all(dir.path().join("a/b")).unwrap();
     fs::write(dir.path().join("a/b/c"), "x").unwrap();

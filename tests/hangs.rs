@@ -8,17 +8,22 @@ use crate::support::Tes3;
 use crate::watchdog;
 
 #[test]
-fn a_test_that_hangs_is_named_its_mount_ends_and_the_run_fails() {
+fn the_watchdog_names_a_hanging_test_and_ends_its_mount() {
     let dir = TestDir::new();
     let mut tests = Command::new(env::current_exe().unwrap());
     tests.args(["--ignored", "--exact", "hangs::waits_for_a_stopped_daemon"]);
     let finished = run(tests.env(watchdog::VARIABLE, "2").env("TMPDIR", dir.path("")));
-    assert_eq!(finished.code, 1, "{finished:?}");
+    // 101 if the read of the hanging test fails before the watchdog exits.
+    assert!([1, 101].contains(&finished.code), "{finished:?}");
     assert!(finished.err.contains("test hangs::waits_for_a_stopped_daemon hangs: "), "{finished:?}");
     assert!(mounts_below(&dir.path("")).is_empty());
-    assert_eq!(std::fs::read_dir(dir.path("")).unwrap().count(), 0, "its folder is removed");
-    let processes = run(Command::new("ps").args(["-A", "-o", "args"])).sound();
-    assert!(!processes.contains("hangs.bsa"), "its daemon has ended: {processes}");
+    assert_eq!(
+        std::fs::read_dir(dir.path("")).unwrap().count(),
+        0,
+        "the folder of the hanging test was not removed"
+    );
+    let processes = run(Command::new("ps").args(["-A", "-o", "args"])).success();
+    assert!(!processes.contains("hangs.bsa"), "the daemon of the hanging test still runs: {processes}");
 }
 
 #[test]

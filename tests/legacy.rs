@@ -64,7 +64,7 @@ fn read(bytes: &[u8]) -> Vec<(String, Result<Vec<u8>, String>)> {
     let (_folder, tree, store) = opened(bytes);
     tree.children(NodeId::ROOT)
         .map(|node| {
-            let NodeKind::File(entry) = tree.kind(node) else { panic!("a folder") };
+            let NodeKind::File(entry) = tree.kind(node) else { panic!("the archive has a folder") };
             let name = String::from_utf8(tree.path(node)).unwrap();
             let read = store.read_at(entry, 0, u32::MAX, <[u8]>::to_vec);
             (name, read.map_err(|error| error.to_string()))
@@ -73,7 +73,7 @@ fn read(bytes: &[u8]) -> Vec<(String, Result<Vec<u8>, String>)> {
 }
 
 #[test]
-fn each_kind_is_recognised_by_its_own_row_and_lists_its_files_with_offsets() {
+fn each_kind_of_archive_is_recognised_and_lists_its_files() {
     assert_eq!(format_of(&arena().build()), Some("Arena"));
     assert_eq!(format_of(&names().build()), Some("Daggerfall"));
     assert_eq!(format_of(&numbers().build()), Some("Daggerfall"));
@@ -95,7 +95,7 @@ fn each_kind_is_recognised_by_its_own_row_and_lists_its_files_with_offsets() {
 }
 
 #[test]
-fn the_archive_states_format_kind_and_games() {
+fn info_about_an_archive_has_format_kind_and_games() {
     let about = |bytes: &[u8]| parse(bytes, &Limits::default()).unwrap().about;
     let (arena, numbers) = (about(&arena().build()), about(&numbers().build()));
     assert_eq!((arena.format, arena.kind, arena.games), ("Arena", "", "The Elder Scrolls: Arena"));
@@ -107,7 +107,7 @@ fn the_archive_states_format_kind_and_games() {
 }
 
 #[test]
-fn one_byte_more_or_less_is_no_such_archive() {
+fn an_archive_with_a_byte_more_or_less_is_not_recognised() {
     let wrong = [
         ("a byte after it", arena().tail([0]).build()),
         ("a byte after names", names().tail([0]).build()),
@@ -136,7 +136,7 @@ fn one_byte_more_or_less_is_no_such_archive() {
 }
 
 #[test]
-fn no_other_archive_adds_up_by_chance() {
+fn no_other_sample_is_taken_for_a_legacy_archive() {
     for sample in samples() {
         let name = format_of(&sample.bytes).unwrap();
         let is_legacy = ["Arena", "Daggerfall"].contains(&name);
@@ -146,19 +146,19 @@ fn no_other_archive_adds_up_by_chance() {
 }
 
 #[test]
-fn an_arena_archive_that_begins_like_morrowinds_is_arenas() {
+fn an_arena_archive_that_begins_like_one_of_morrowind_is_recognised() {
     let mut archive = Legacy::new(Kind::Arena);
     for number in 0..256 {
         archive = archive.file(format!("F{number:03}"), if number == 0 { "\0\0 data" } else { "." });
     }
     let bytes = archive.build();
-    assert_eq!(bytes[..4], [0, 1, 0, 0], "the magic number of Morrowind's archives");
+    assert_eq!(bytes[..4], [0, 1, 0, 0], "the sample must begin with the magic number of Morrowind");
     assert_eq!(format_of(&bytes), Some("Arena"));
     assert_eq!(listed(&bytes).len(), 256);
 }
 
 #[test]
-fn files_of_one_name_are_kept_apart_in_stored_order() {
+fn files_with_the_same_name_get_numbers_in_stored_order() {
     let bytes = Legacy::new(Kind::Arena).file("A.INF", "first").file("B.INF", "b").file("a.inf", "second");
     let whole = |text: &str| Ok(text.as_bytes().to_vec());
     assert_eq!(
@@ -174,34 +174,34 @@ fn files_of_one_name_are_kept_apart_in_stored_order() {
 }
 
 #[test]
-fn a_number_is_found_and_listed_as_its_decimal_digits() {
+fn a_numbered_file_is_found_by_its_decimal_digits() {
     let (_folder, tree, _store) = opened(&numbers().build());
     let node = tree.resolve(b"99800").unwrap();
     assert_eq!(tree.stored_name(node), b"99800");
-    assert_eq!(tree.hash_text(node), "", "there are no hashes in these archives");
+    assert_eq!(tree.hash_text(node), "", "these archives must have no hashes");
 }
 
 #[test]
-fn a_packed_file_is_listed_and_reading_it_is_an_error_with_the_reason() {
+fn a_packed_file_is_listed_and_its_error_says_why_it_is_unreadable() {
     let bytes = arena().file("PACKED.IMG", "who knows").flag(1).file("AFTER.IMG", "plain").build();
     let archive = parse(&bytes, &Limits::default()).unwrap();
     assert_eq!(archive.extents().nth(4).unwrap().codec, Codec::Unsupported);
-    assert_eq!(archive.notes[0].what, "files marked as packed, in a way that is not known: 1");
+    assert_eq!(archive.notes[0].what, "files that are packed by an unknown method and cannot be read: 1");
     let files = read(&bytes);
     let of = |name: &str| &files.iter().find(|(listed, _)| listed == name).unwrap().1;
     let error = of("PACKED.IMG").as_ref().unwrap_err();
-    assert!(error.starts_with("it is packed in a way that is not known (data at offset 3767"), "{error}");
-    assert_eq!(of("AFTER.IMG"), &Ok(b"plain".to_vec()), "the next file is readable");
+    assert!(error.starts_with("its compression method is not known (data at offset 3767"), "{error}");
+    assert_eq!(of("AFTER.IMG"), &Ok(b"plain".to_vec()), "the next file is not readable");
     assert!(of("EMPTY.INF").as_ref().unwrap().is_empty());
 
     let (_folder, _tree, store) = opened(&bytes);
     let packed = EntryId { layer: 0, entry: 4 };
-    assert_eq!(store.size(packed), 9, "as long as its stored data");
+    assert_eq!(store.size(packed), 9, "the size must be that of the stored data");
     assert!(store.check(packed).is_err());
 }
 
 #[test]
-fn a_file_without_a_name_is_not_found_under_every_path() {
+fn an_empty_name_does_not_match_every_path() {
     let (_folder, tree, _store) = opened(&Legacy::new(Kind::Arena).file("", "x").file("", "y").build());
     assert!(tree.resolve(b"any/path.dds").is_none());
     assert!(tree.resolve(b"nameless").is_some());
@@ -213,5 +213,5 @@ fn a_file_without_a_name_is_not_found_under_every_path() {
 fn more_files_than_the_limit_are_refused() {
     let limits = Limits { entries: 3, ..Limits::default() };
     let error = parse(&arena().build(), &limits).unwrap_err();
-    assert_eq!(error.to_string(), "archive beyond our limits: 4 files; we hold at most 3 (at offset 0)");
+    assert_eq!(error.to_string(), "archive too large: 4 files; the limit is 3 (at offset 0)");
 }

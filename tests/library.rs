@@ -26,7 +26,7 @@ fn opened(dir: &TestDir) -> Vfs {
 }
 
 #[test]
-fn a_file_is_found_in_any_case_and_knows_its_layer_and_what_it_hides() {
+fn a_file_is_found_in_any_case_with_its_layer_and_hidden_copies() {
     let dir = sources();
     let vfs = opened(&dir);
     let file = vfs.file(r"Misc\ALL.txt").unwrap();
@@ -41,7 +41,7 @@ fn a_file_is_found_in_any_case_and_knows_its_layer_and_what_it_hides() {
 }
 
 #[test]
-fn a_tree_is_walked_by_folders_and_selected_by_patterns() {
+fn folders_list_their_entries_and_patterns_select_files() {
     let dir = sources();
     let vfs = opened(&dir);
     let mut names: Vec<_> = vfs
@@ -63,7 +63,7 @@ fn a_tree_is_walked_by_folders_and_selected_by_patterns() {
 }
 
 #[test]
-fn a_file_reads_and_seeks_like_one_of_the_disk() {
+fn a_reader_reads_and_seeks_like_a_file_on_disk() {
     let dir = sources();
     let mut reader = opened(&dir).file("long.bin").unwrap().reader();
     let mut bytes = Vec::new();
@@ -72,11 +72,11 @@ fn a_file_reads_and_seeks_like_one_of_the_disk() {
     assert_eq!(reader.seek(SeekFrom::End(-2)).unwrap(), 4_999_998);
     assert_eq!(reader.read(&mut [0; 9]).unwrap(), 2);
     assert_eq!(reader.read(&mut [0; 9]).unwrap(), 0);
-    assert!(reader.seek(SeekFrom::Current(-9_000_000)).is_err(), "before the beginning");
+    assert!(reader.seek(SeekFrom::Current(-9_000_000)).is_err(), "a seek before the beginning succeeded");
 }
 
 #[test]
-fn a_file_above_the_limit_is_refused_and_read_in_pieces() {
+fn a_file_above_the_read_limit_is_readable_only_in_pieces() {
     let dir = sources();
     let vfs = OpenOptions::new().read_limit(4_999_999).open([dir.path("low.bsa")]).unwrap();
     let file = vfs.file("long.bin").unwrap();
@@ -87,7 +87,7 @@ fn a_file_above_the_limit_is_refused_and_read_in_pieces() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_an_error_with_its_path_and_kind() {
+fn an_error_of_open_has_the_path_and_the_kind() {
     let dir = sources();
     fs::write(dir.path("damaged.bsa"), b"BSA\0damaged").unwrap();
     let error = Vfs::open([dir.path("damaged.bsa")]).unwrap_err();
@@ -98,7 +98,7 @@ fn what_cannot_be_opened_is_an_error_with_its_path_and_kind() {
 }
 
 #[test]
-fn two_trees_share_no_state_and_differ_where_their_files_do() {
+fn diff_finds_the_changes_between_two_opened_trees() {
     let dir = sources();
     let before = opened(&dir);
     fs::write(dir.path("loose/new.txt"), b"new").unwrap();
@@ -108,13 +108,13 @@ fn two_trees_share_no_state_and_differ_where_their_files_do() {
         before.diff(&after, Comparing::Bytes).into_iter().map(|it| (it.path, it.change)).collect();
     changes.retain(|(_, change)| *change != Change::Equal);
     assert_eq!(changes, [("new.txt".to_owned(), Change::Added), ("z.txt".to_owned(), Change::Changed)]);
-    assert!(before.file("new.txt").is_none(), "an opened tree never changes");
+    assert!(before.file("new.txt").is_none(), "an opened tree changed");
     let files = OpenOptions::new().archives(FolderArchives::Files).open([dir.path("loose")]).unwrap();
     assert_eq!((files.layers().len(), before.layers().len()), (1, 2));
 }
 
 #[test]
-fn reopening_shows_what_is_on_the_disk_now_and_names_what_changed() {
+fn reopen_returns_the_current_files_and_the_changes() {
     let dir = sources();
     let vfs = opened(&dir);
     // The library knows a loose file only after a caller has asked for its size.
@@ -139,14 +139,14 @@ fn reopening_shows_what_is_on_the_disk_now_and_names_what_changed() {
 }
 
 #[test]
-fn a_program_that_changes_its_folder_reopens_what_it_opened() {
+fn reopen_finds_relative_sources_after_a_change_of_folder() {
     let dir = sources();
     let names = ["low.bsa", "loose"].map(std::path::PathBuf::from);
     // Tests share the current folder of their process, so this one starts a process of its own.
     let program = std::env::current_exe().unwrap();
     if std::env::var_os("BSAFS_CHANGES_FOLDER").is_none() {
         let mut command = std::process::Command::new(program);
-        command.args(["--exact", "library::a_program_that_changes_its_folder_reopens_what_it_opened"]);
+        command.args(["--exact", "library::reopen_finds_relative_sources_after_a_change_of_folder"]);
         command.env("BSAFS_CHANGES_FOLDER", "1").current_dir(dir.path(""));
         assert!(command.output().unwrap().status.success());
         return;
@@ -159,13 +159,13 @@ fn a_program_that_changes_its_folder_reopens_what_it_opened() {
 }
 
 #[test]
-fn what_is_printed_of_a_file_for_debugging_is_short() {
+fn debug_output_of_a_file_is_short() {
     let vfs = opened(&sources());
     assert!(format!("{:?}", vfs.conflicts()).len() < 1000);
 }
 
 #[test]
-fn the_options_of_a_profile_hold_for_its_sources() {
+fn the_options_of_a_profile_apply_to_its_sources() {
     let dir = sources();
     fs::write(dir.path("p.toml"), "archives = ['low.bsa', 'loose']\noptions = 'layout=per-archive,xattr'")
         .unwrap();

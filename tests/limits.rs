@@ -14,7 +14,7 @@ fn written(text: &str) -> u64 {
 }
 
 #[test]
-fn the_table_has_every_limit_and_each_with_its_value() {
+fn the_documented_limits_match_their_values() {
     let text = include_str!("../src/limits.rs");
     let limits: Vec<(&str, u64)> = text
         .lines()

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bsafs::read::{Bytes, Fetch, Reader, UnexpectedEnd};
 
 #[test]
-fn strings_lose_their_terminators_and_move_the_cursor_past_them() {
+fn strings_are_read_without_terminators() {
     let mut reader = Reader::new(b"\x03abc\x03de\0fg\0\x02\0hiz");
     assert_eq!(reader.bstring("b"), Ok(&b"abc"[..]));
     assert_eq!(reader.bzstring("bz"), Ok(&b"de"[..]));
@@ -16,11 +16,11 @@ fn strings_lose_their_terminators_and_move_the_cursor_past_them() {
 }
 
 #[test]
-fn a_count_that_overflows_is_an_error_and_no_panic() {
+fn an_overflowing_count_is_refused_without_a_panic() {
     let mut reader = Reader::new(&[0; 64]);
     assert_eq!(reader.records(u32::MAX, usize::MAX, "records").err().map(|e| e.at), Some(0));
     assert_eq!(reader.take(u64::MAX, "all").err(), Some(UnexpectedEnd { at: 0, what: "all" }));
-    assert_eq!(reader.left(), 64, "a read that failed moved the cursor");
+    assert_eq!(reader.left(), 64, "a failed read moved the cursor");
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn fields_of_a_record_are_read_at_their_offsets() {
 }
 
 #[test]
-fn a_start_past_the_end_names_that_offset() {
+fn a_start_beyond_the_end_is_an_error_with_that_offset() {
     assert_eq!(Reader::at(&[0; 4], 9, "names").err(), Some(UnexpectedEnd { at: 9, what: "names" }));
 }
 
@@ -56,7 +56,7 @@ impl Fetch for Exact<'_> {
 }
 
 #[test]
-fn what_cannot_be_fetched_is_an_end_and_what_is_skipped_is_not_fetched() {
+fn unfetchable_bytes_are_an_end_and_skipped_bytes_are_not_fetched() {
     let all = b"abc\0defghi\0jkl\0";
     let fetch = Exact { all, refused: 6 };
     let archive = Bytes::fetched(15, &fetch);

@@ -31,7 +31,7 @@ impl Mount {
     }
 
     fn status(&self) -> DaemonStatus {
-        serde_json::from_str(&self.dir.run(["status", "--json", "mnt"]).sound()).unwrap()
+        serde_json::from_str(&self.dir.run(["status", "--json", "mnt"]).success()).unwrap()
     }
 
     /// Reads the listing, all sizes, and the files that are not damaged.
@@ -56,7 +56,7 @@ fn requests(status: &DaemonStatus) -> BTreeMap<&str, u64> {
 }
 
 #[test]
-fn a_second_walk_sends_no_request_and_reading_the_status_is_counted_apart() {
+fn a_second_walk_sends_no_request() {
     // If memory is short, the kernel may evict pages, so only one of three tries must succeed.
     let costs = [(); 3].map(|()| requests_of_a_second_walk());
     assert!(costs.contains(&0), "{costs:?}");
@@ -92,12 +92,12 @@ fn bytes_errors_and_cache_are_counted() {
 }
 
 #[test]
-fn the_text_shows_the_same_and_a_folder_without_a_mount_is_refused() {
+fn the_text_form_shows_the_counts_of_a_mount() {
     let mount = Mount::new();
     mount.walk();
     let text = mount.dir.run(["status", "mnt"]).out;
     assert!(text.contains("holds      3 files in 1 archive\n") && text.contains("errors     0\n"), "{text}");
     let refused = mount.dir.run(["status", "."]);
     assert_eq!(refused.code, 66);
-    assert!(refused.err.contains("no mount of bsafs is there"));
+    assert!(refused.err.contains("not a bsafs mount"));
 }

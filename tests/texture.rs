@@ -2,9 +2,9 @@
 //! implementation element by element.
 
 mod dds_headers; // writing DDS headers
+mod directxtex_headers; // DDS headers, compared with those of DirectXTex
 mod file_headers; // reading headers of any program
 mod gnf;
-mod headers; // DDS headers, compared with those of DirectXTex
 mod xbox;
 
 use bsafs::texture::dds;
@@ -76,7 +76,7 @@ fn tiler(texture: &dds::Texture, side: u32, bytes: usize, padding: Padding) -> T
 }
 
 #[test]
-fn tiled_texels_come_back_element_by_element() {
+fn tiled_texels_become_linear_element_by_element() {
     let mut checked = 0;
     for (format, name, side, bytes) in FORMATS {
         for size in SIZES {
@@ -94,7 +94,7 @@ fn tiled_texels_come_back_element_by_element() {
                     let mut out = vec![FILL; linear.len()];
                     to_rows(&surface, &tiled, &mut out).unwrap();
                     let differs = out.chunks(bytes).zip(linear.chunks(bytes)).position(|(a, b)| a != b);
-                    assert_eq!(differs, None, "{what}: the first element that is wrong");
+                    assert_eq!(differs, None, "{what}: this element is wrong");
                     checked += 1;
                 }
             }
@@ -104,7 +104,7 @@ fn tiled_texels_come_back_element_by_element() {
 }
 
 #[test]
-fn the_rows_are_as_long_as_the_dds_header_requires() {
+fn linear_texels_have_the_length_of_the_dds_header() {
     for (format, name, _, _) in FORMATS {
         for size in SIZES {
             let texture = texture(format, size, true);
@@ -115,11 +115,11 @@ fn the_rows_are_as_long_as_the_dds_header_requires() {
 }
 
 #[test]
-fn elements_are_at_the_offsets_of_the_hardware_documents() {
+fn elements_are_at_the_documented_offsets() {
     // The offsets are literals, so that both implementations cannot be wrong in the same way. The
     // texture has 16 by 9 pixels of one byte each.
     let surface = Surface::new(&texture(61, (16, 9, 1), false), Padding::Tiles).unwrap();
-    assert_eq!(surface.tiled_len(), 256, "two tiles in each of two rows");
+    assert_eq!(surface.tiled_len(), 256, "there must be two tiles in each of two rows");
     let mut tiled = vec![0; 256];
     let near = [((0, 0), 0), ((1, 0), 1), ((0, 1), 2), ((1, 1), 3), ((2, 0), 4), ((0, 2), 8), ((4, 0), 16)];
     let far = [((0, 4), 32), ((7, 7), 63), ((8, 0), 64), ((15, 7), 127), ((0, 8), 128), ((8, 8), 192)];
@@ -135,7 +135,7 @@ fn elements_are_at_the_offsets_of_the_hardware_documents() {
 }
 
 #[test]
-fn the_length_of_the_data_decides_the_padding() {
+fn the_padding_is_derived_from_the_length_of_the_data() {
     // 300 pixels are 75 blocks. The second mip has 38, which are 5 tiles, or 8 if padded to 64.
     let texture = texture(71, (300, 300, 4), false);
     let [tiles, powers] =
@@ -149,7 +149,7 @@ fn the_length_of_the_data_decides_the_padding() {
 }
 
 #[test]
-fn data_of_another_length_is_refused_and_nothing_is_written() {
+fn data_of_a_wrong_length_is_refused_and_nothing_is_written() {
     let surface = Surface::new(&texture(98, (20, 20, 2), true), Padding::Tiles).unwrap();
     let (tiled, linear) = (surface.tiled_len() as usize, surface.linear_len() as usize);
     for (tiled, linear) in
@@ -179,7 +179,7 @@ fn formats_without_plain_elements_are_refused() {
 }
 
 #[test]
-fn the_largest_declared_size_is_computed_and_not_allocated() {
+fn the_largest_declared_size_is_computed_without_allocation() {
     let texture = texture(2, (u16::MAX, u16::MAX, u8::MAX), true);
     let surface = Surface::new(&texture, Padding::PowersOfTwo).unwrap();
     assert!(surface.tiled_len() > surface.linear_len());
@@ -187,7 +187,7 @@ fn the_largest_declared_size_is_computed_and_not_allocated() {
 }
 
 #[test]
-fn where_both_paddings_are_as_long_only_one_size_differs() {
+fn if_both_paddings_have_the_same_length_almost_all_sizes_agree() {
     for width in 30..=52 {
         for height in 1..=36 {
             for (format, _, side, bytes) in [FORMATS[0], FORMATS[13], FORMATS[15]] {

@@ -42,7 +42,7 @@ const MOMENT: Duration = Duration::from_millis(50);
 const LONG: Duration = Duration::from_secs(30);
 
 #[test]
-fn a_file_counts_whatever_becomes_of_it_and_its_neighbours_do_not() {
+fn every_change_of_a_watched_file_is_noticed_but_not_of_others() {
     let mut it = Watched::new(Watcher::new());
     fs::write(it.path("a.bsa"), "1").unwrap();
     it.watch(|interests, dir| interests.add_file(&dir.join("a.bsa")));
@@ -58,7 +58,7 @@ fn a_file_counts_whatever_becomes_of_it_and_its_neighbours_do_not() {
 }
 
 #[test]
-fn of_a_folder_everything_counts_or_names_alone() {
+fn a_folder_is_watched_for_all_changes_or_only_for_names() {
     let mut it = Watched::new(Watcher::new());
     fs::write(it.path("a"), "1").unwrap();
     it.watch(|interests, dir| interests.add_names(dir));
@@ -73,7 +73,7 @@ fn of_a_folder_everything_counts_or_names_alone() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_yet_counts_when_it_comes() {
+fn the_creation_of_a_missing_folder_is_noticed() {
     let mut it = Watched::new(Watcher::new());
     it.watch(|interests, dir| interests.add_file(&dir.join("x/y/a.bsa")));
     fs::write(it.path("x2"), "").unwrap();
@@ -83,7 +83,7 @@ fn a_folder_that_is_not_there_yet_counts_when_it_comes() {
 }
 
 #[test]
-fn a_folder_that_is_moved_away_is_not_followed_there() {
+fn a_moved_folder_is_no_longer_watched() {
     let mut it = Watched::new(Watcher::new());
     fs::create_dir(it.path("x")).unwrap();
     let watch = |interests: &mut Interests, dir: &Path| interests.add_folder(dir.join("x"));
@@ -95,13 +95,13 @@ fn a_folder_that_is_moved_away_is_not_followed_there() {
     assert!(!it.is_changed(MOMENT));
     fs::create_dir(it.path("x")).unwrap();
     assert!(it.is_changed(LONG));
-    assert_eq!(it.watch(watch), 1, "the new one is watched");
+    assert_eq!(it.watch(watch), 1, "the new folder is not watched");
     fs::write(it.path("x/a"), "").unwrap();
     assert!(it.is_changed(LONG));
 }
 
 #[test]
-fn what_the_system_does_not_watch_is_polled() {
+fn unwatchable_folders_are_polled() {
     let mut it = Watched::new(Watcher::polling());
     fs::write(it.path("a"), "1").unwrap();
     assert!(it.watch(|interests, dir| interests.add_folder(dir)) > 0 && it.watcher.polled() > 0);

@@ -27,7 +27,7 @@ const HOSTILE: [&[u8]; 6] = [
 /// Types lines into a shell, each followed by Enter. Returns the arguments of each line that was a
 /// bsafs command.
 fn typed(dir: &TestDir, shell: &str, lines: &[&str]) -> Vec<Vec<Vec<u8>>> {
-    let script = dir.run(["completions", shell]).sound();
+    let script = dir.run(["completions", shell]).success();
     let home = dir.path("home");
     fs::create_dir_all(home.join("bin")).unwrap();
     let program = home.join("bin/bsafs");
@@ -100,7 +100,7 @@ fn nothing_ran(dir: &TestDir) {
 }
 
 #[test]
-fn names_of_archives_are_completed_and_never_run() {
+fn archive_names_are_completed_and_never_run_as_code() {
     for shell in SHELLS.into_iter().filter(|shell| has(shell)) {
         let dir = hostile();
         let lines = ["a", "b", "c", "d", "e", "f"].map(|letter| format!("bsafs list {letter}\t"));
@@ -113,7 +113,7 @@ fn names_of_archives_are_completed_and_never_run() {
 }
 
 #[test]
-fn paths_inside_archives_are_completed_in_any_case_and_through_quotes() {
+fn paths_inside_archives_are_completed_in_any_case_and_in_quotes() {
     for shell in SHELLS.into_iter().filter(|shell| has(shell)) {
         let dir = hostile();
         let lines = [
@@ -139,7 +139,7 @@ fn paths_inside_archives_are_completed_in_any_case_and_through_quotes() {
 }
 
 #[test]
-fn mounts_are_completed_without_an_answer_of_theirs() {
+fn mountpoints_are_completed_even_if_their_daemon_does_not_answer() {
     use rustix::process::Signal;
 
     use crate::mounted::{Mounted, signal, stop};
@@ -149,9 +149,9 @@ fn mounts_are_completed_without_an_answer_of_theirs() {
         let mountpoint = dir.path("work/mount $(touch ran) 'x' \"y\"");
         fs::create_dir(&mountpoint).unwrap();
         let archive = dir.path(&samples()[0].name);
-        let said =
-            dir.run([std::ffi::OsStr::new("mount"), archive.as_os_str(), mountpoint.as_os_str()]).sound();
-        let mounted = Mounted::at(&mountpoint, said);
+        let report =
+            dir.run([std::ffi::OsStr::new("mount"), archive.as_os_str(), mountpoint.as_os_str()]).success();
+        let mounted = Mounted::at(&mountpoint, report);
         stop(mounted.pid);
         let calls = typed(&dir, shell, &["bsafs umount mou\t", "bsafs status \"mou\t"]);
         signal(mounted.pid, Signal::CONT);
@@ -163,7 +163,7 @@ fn mounts_are_completed_without_an_answer_of_theirs() {
 }
 
 #[test]
-fn games_that_are_installed_are_completed() {
+fn installed_games_are_completed() {
     let dir = TestDir::new();
     let home = dir.path("home");
     crate::support::home::SteamGame::install(
@@ -178,6 +178,6 @@ fn games_that_are_installed_are_completed() {
     fs::create_dir_all(&data).unwrap();
     fs::write(data.join("Skyrim.esm"), "TES4").unwrap();
     let mut command = dir.bsafs(["complete", "fish", "--", "bsafs order sk"]);
-    let found = crate::mounted::run(command.env("HOME", &home).env_remove("XDG_DATA_HOME")).sound();
+    let found = crate::mounted::run(command.env("HOME", &home).env_remove("XDG_DATA_HOME")).success();
     assert_eq!(found, "skyrimse\tSkyrim Special Edition\0");
 }

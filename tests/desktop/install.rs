@@ -18,9 +18,8 @@ fn install(dir: &TestDir, arguments: &[impl AsRef<OsStr>], prefix: &str) -> Fini
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bsafs");
 
-/// The arguments that install the tested program. `scripts/check` sets BSAFS_COPYRIGHT to a file
-/// with the licence texts, for a user who cannot run cargo. Without it, the script runs cargo to
-/// get them.
+/// The arguments that install the tested program. `scripts/check` sets BSAFS_COPYRIGHT to a file with the
+/// licence texts, for a user who cannot run cargo. Without it, the script runs cargo to get them.
 fn built() -> Vec<OsString> {
     let mut arguments = vec!["--binary".into(), PROGRAM.into()];
     if let Some(copyright) = env::var_os("BSAFS_COPYRIGHT") {
@@ -45,7 +44,7 @@ fn tree(folder: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn an_uninstall_removes_what_was_installed_and_nothing_else() {
+fn uninstall_removes_only_what_was_installed() {
     let dir = TestDir::new();
     let own = ["share/applications/own.desktop", "share/man/man1/own.1", "bin/own"];
     for path in own {
@@ -70,7 +69,7 @@ fn an_uninstall_removes_what_was_installed_and_nothing_else() {
     ] {
         assert!(installed.contains(path), "{path}: {installed:?}");
     }
-    assert!(!installed.contains("share/nautilus"), "Nautilus reads scripts of a home alone");
+    assert!(!installed.contains("share/nautilus"), "Nautilus reads scripts only in a home folder");
 
     // Install a second time, which must not forget the list of the first installation.
     assert_eq!(install(&dir, &built(), "prefix").code, 0);
@@ -89,7 +88,7 @@ fn an_uninstall_removes_what_was_installed_and_nothing_else() {
 }
 
 #[test]
-fn a_file_that_was_changed_since_it_was_installed_stays() {
+fn uninstall_keeps_a_file_that_the_user_changed() {
     let dir = TestDir::new();
     assert_eq!(install(&dir, &built(), "home/.local").code, 0);
     let script = "home/.local/share/nautilus/scripts/Unmount Bethesda Archive";
@@ -107,7 +106,7 @@ fn a_file_that_was_changed_since_it_was_installed_stays() {
 }
 
 #[test]
-fn a_users_own_file_is_neither_overwritten_nor_removed() {
+fn install_never_overwrites_a_file_of_the_user() {
     let dir = TestDir::new();
     fs::create_dir_all(dir.path("prefix/bin")).unwrap();
     fs::write(dir.path("prefix/bin/bsafs"), "own").unwrap();
@@ -119,7 +118,7 @@ fn a_users_own_file_is_neither_overwritten_nor_removed() {
 }
 
 #[test]
-fn folders_on_the_way_to_a_prefix_go_with_it_and_its_name_is_in_the_unit_to_the_letter() {
+fn a_prefix_with_special_characters_is_used_literally_and_removed() {
     let dir = TestDir::new();
     assert_eq!(install(&dir, &built(), "deep/a&b/|c").code, 0);
     let unit = fs::read_to_string(dir.path("deep/a&b/|c/lib/systemd/user/bsafs@.service")).unwrap();
@@ -132,15 +131,15 @@ fn folders_on_the_way_to_a_prefix_go_with_it_and_its_name_is_in_the_unit_to_the_
 }
 
 #[test]
-fn packagers_get_the_files_alone() {
+fn packages_contain_no_generated_caches() {
     let dir = TestDir::new();
     let mut script = Command::new("scripts/install");
     script.args(built()).arg("/usr").env("HOME", dir.path("home")).env("DESTDIR", dir.path("package"));
-    run(&mut script).sound();
+    run(&mut script).success();
     let packaged = tree(&dir.path("package/usr"));
     assert!(packaged.contains("share/mime/packages/org.bsafs.bsafs.xml"), "{packaged:?}");
-    for made_elsewhere in ["share/bsafs", "share/mime/mime.cache", "share/applications/mimeinfo.cache"] {
-        assert!(!packaged.contains(made_elsewhere), "{made_elsewhere}");
+    for generated in ["share/bsafs", "share/mime/mime.cache", "share/applications/mimeinfo.cache"] {
+        assert!(!packaged.contains(generated), "{generated}");
     }
     let unit = fs::read_to_string(dir.path("package/usr/lib/systemd/user/bsafs@.service")).unwrap();
     assert!(unit.contains("/usr/bin/bsafs") && !unit.contains("package"), "{unit}");
@@ -152,7 +151,7 @@ fn packagers_get_the_files_alone() {
 }
 
 #[test]
-fn an_unpacked_tarball_installs_the_program_beside_its_script() {
+fn an_unpacked_tarball_installs_its_own_program() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("unpacked")).unwrap();
     for (from, to) in [
@@ -163,7 +162,7 @@ fn an_unpacked_tarball_installs_the_program_beside_its_script() {
         ("README.md", "README.md"),
         ("CHANGELOG.md", "CHANGELOG.md"),
     ] {
-        run(Command::new("cp").args(["-R", from]).arg(dir.path(format!("unpacked/{to}")))).sound();
+        run(Command::new("cp").args(["-R", from]).arg(dir.path(format!("unpacked/{to}")))).success();
     }
     fs::write(dir.path("unpacked/copyright"), "as packed").unwrap();
     let unpacked = |arguments: &[&str]| {
@@ -185,7 +184,7 @@ fn an_unpacked_tarball_installs_the_program_beside_its_script() {
 }
 
 #[test]
-fn a_program_that_is_built_is_installed_without_cargo() {
+fn a_built_program_is_installed_without_cargo() {
     let dir = TestDir::new();
     fs::write(dir.path("licences"), "as printed").unwrap();
     let mut script = Command::new("scripts/install");
@@ -197,7 +196,7 @@ fn a_program_that_is_built_is_installed_without_cargo() {
 }
 
 #[test]
-fn a_package_is_built_where_there_is_no_home() {
+fn a_package_is_built_without_a_home_folder() {
     let dir = TestDir::new();
     let mut script = Command::new("scripts/install");
     script

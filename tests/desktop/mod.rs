@@ -1,5 +1,4 @@
-//! Tests of the desktop and shell integration with real programs: MIME types, installation,
-//! completion.
+//! Tests of the desktop and shell integration with real programs: MIME types, installation, completion.
 
 mod completion; // typed into bash, zsh and fish
 mod install; // scripts/install, and its --uninstall

@@ -14,13 +14,13 @@ use crate::support::samples;
 fn content_type(dir: &TestDir, name: &str) -> String {
     let mut gio = Command::new("gio");
     gio.args(["info", "-a", "standard::content-type"]).arg(dir.path(name));
-    let shown = run(gio.env("XDG_DATA_HOME", dir.path("data")).env("LC_ALL", "C.UTF-8")).sound();
+    let shown = run(gio.env("XDG_DATA_HOME", dir.path("data")).env("LC_ALL", "C.UTF-8")).success();
     let line = shown.lines().find_map(|line| line.trim().strip_prefix("standard::content-type: "));
     line.unwrap_or_else(|| panic!("{shown}")).to_owned()
 }
 
 #[test]
-fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
+fn every_archive_type_is_found_by_name_and_most_by_content() {
     if !has("gio") || !has("update-mime-database") {
         return;
     }
@@ -30,7 +30,7 @@ fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
     fs::copy("scripts/share/mime/packages/org.bsafs.bsafs.xml", packages.join("bsafs.xml")).unwrap();
     let mut update = Command::new("update-mime-database");
     update.arg(dir.path("data/mime")).env("XDG_DATA_HOME", dir.path("data"));
-    run(&mut update).sound();
+    run(&mut update).success();
 
     let mut by_content = 0;
     for sample in samples() {
@@ -63,7 +63,7 @@ fn every_archive_has_its_type_by_name_and_but_for_the_oldest_by_content() {
 /// The extension of each format must be declared to desktops. An extension that other kinds of
 /// files use would take over those files.
 #[test]
-fn the_types_of_archives_have_the_extensions_of_the_formats() {
+fn the_mime_types_have_the_extensions_of_the_formats() {
     let types = fs::read_to_string("scripts/share/mime/packages/org.bsafs.bsafs.xml").unwrap();
     let shown = fs::read_to_string("scripts/share/applications/org.bsafs.bsafs.desktop").unwrap();
     let keywords = fs::read_to_string("scripts/share/metainfo/org.bsafs.bsafs.metainfo.xml").unwrap();
@@ -71,7 +71,7 @@ fn the_types_of_archives_have_the_extensions_of_the_formats() {
     let mut declared = BTreeSet::new();
     for archive in types.split("<mime-type ").filter(|it| it.contains("Bethesda archive")) {
         let name = archive.split('"').nth(1).unwrap();
-        assert!(shown.contains(&format!("{name};")), "the program does not open {name}");
+        assert!(shown.contains(&format!("{name};")), "the desktop entry does not list {name}");
         declared.extend(archive.split("pattern=\"*.").skip(1).filter_map(|glob| glob.split('"').next()));
     }
     assert_eq!(declared, known);

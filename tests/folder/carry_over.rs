@@ -12,7 +12,7 @@ fn known(folder: &LooseFolder, path: &str) -> bool {
 }
 
 /// A folder whose files were all statted, long after they were written.
-fn looked_at(disk: &Disk) -> LooseFolder {
+fn statted_folder(disk: &Disk) -> LooseFolder {
     let folder = disk.scan();
     for file in 0..folder.names().file_count() {
         let path = String::from_utf8(folder.names().file_path(file)).unwrap();
@@ -24,11 +24,11 @@ fn looked_at(disk: &Disk) -> LooseFolder {
 }
 
 #[test]
-fn what_is_known_stays_known_where_nothing_happened() {
+fn stats_are_kept_for_unchanged_folders() {
     let disk = Disk::new(&["root/a", "root/quiet/b", "root/quiet/c", "root/changed/d", "beside/e", "away/f"]);
     disk.link("../../beside/e", "root/quiet/link");
     disk.link("../../away/f", "root/quiet/other");
-    let before = looked_at(&disk);
+    let before = statted_folder(&disk);
     disk.write("root/quiet/0");
     fs::remove_file(disk.path("root/quiet/b")).unwrap();
     let now = disk.scan();
@@ -48,9 +48,9 @@ fn what_is_known_stays_known_where_nothing_happened() {
 }
 
 #[test]
-fn a_folder_that_another_one_took_the_place_of_is_not_taken_for_it() {
+fn stats_are_not_kept_for_a_replaced_folder() {
     let disk = Disk::new(&["root/x/sub/a", "beside/sub/a"]);
-    let before = looked_at(&disk);
+    let before = statted_folder(&disk);
     fs::rename(disk.path("root/x"), disk.path("gone")).unwrap();
     fs::rename(disk.path("beside"), disk.path("root/x")).unwrap();
     let now = disk.scan();
@@ -59,10 +59,10 @@ fn a_folder_that_another_one_took_the_place_of_is_not_taken_for_it() {
 }
 
 #[test]
-fn folders_are_told_in_which_a_file_is_not_what_it_was() {
+fn folders_with_changed_files_are_found() {
     let disk = Disk::new(&["root/x/a", "root/y/b", "root/z/c", "beside/e"]);
     disk.link("../../beside/e", "root/x/link");
-    let folder = looked_at(&disk);
+    let folder = statted_folder(&disk);
     let (x, y, z) = (disk.path("root/x"), disk.path("root/y"), disk.path("root/z"));
     assert!(folder.stale_folders(|_| true).is_empty());
     disk.write("root/y/b");

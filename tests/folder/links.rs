@@ -7,7 +7,7 @@ fn circle(path: &str) -> (String, String) {
 }
 
 #[test]
-fn links_to_files_and_folders_are_followed_wherever_they_lead() {
+fn links_to_files_and_folders_are_followed_inside_and_outside() {
     let disk = Disk::new(&["root/in/a.txt", "beside/b.txt", "beside/sub/c.txt"]);
     disk.link("in/a.txt", "root/file-within");
     disk.link("../beside/sub/c.txt", "root/file-beyond");
@@ -31,7 +31,7 @@ fn links_to_files_and_folders_are_followed_wherever_they_lead() {
 }
 
 #[test]
-fn links_to_an_ancestor_end_there() {
+fn links_to_an_ancestor_are_left_out() {
     let disk = Disk::new(&["root/a/b/file", "beside/x/file"]);
     disk.link(".", "root/itself");
     disk.link("../..", "root/a/b/to-root");
@@ -47,7 +47,7 @@ fn links_to_an_ancestor_end_there() {
 }
 
 #[test]
-fn folders_that_link_to_each_other_are_walked_once_on_each_way() {
+fn folders_that_link_to_each_other_are_walked_once_on_each_path() {
     let disk = Disk::new(&["root/a/in-a", "root/b/in-b"]);
     disk.link("../b", "root/a/to-b");
     disk.link("../a", "root/b/to-a");
@@ -58,7 +58,7 @@ fn folders_that_link_to_each_other_are_walked_once_on_each_way() {
 }
 
 #[test]
-fn links_that_lead_nowhere_or_to_themselves_are_left_out() {
+fn dangling_links_and_loops_are_left_out() {
     let disk = Disk::new(&["root/a.txt"]);
     disk.link("nothing", "root/dangling");
     disk.link("a.txt/x", "root/through-a-file");
@@ -83,7 +83,7 @@ fn links_to_proc_and_sysfs_are_not_followed() {
 }
 
 #[test]
-fn a_hundred_links_need_no_descriptor_each() {
+fn a_hundred_links_do_not_need_a_hundred_descriptors() {
     let disk = Disk::new(&[]);
     for n in 0..100 {
         disk.write(&format!("staging/mod{n}/file{n}"));

@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use super::{Disk, files, number, read};
 
 #[test]
-fn a_range_is_read_where_it_lies() {
+fn a_range_is_read_at_its_offset() {
     let disk = Disk::new(&["root/file"]);
     let folder = disk.scan();
     let mut bytes = [0; 3];
@@ -21,7 +21,7 @@ fn a_range_is_read_where_it_lies() {
 }
 
 #[test]
-fn nothing_is_known_of_a_file_before_somebody_looks() {
+fn a_file_is_statted_only_on_request() {
     let disk = Disk::new(&["root/a", "root/b"]);
     let time = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 5);
     File::open(disk.path("root/a")).unwrap().set_times(FileTimes::new().set_modified(time)).unwrap();
@@ -56,7 +56,7 @@ fn assert_changed(what: &str, act: impl Fn(&Disk)) {
 }
 
 #[test]
-fn a_file_that_is_not_the_one_that_was_looked_at_is_an_error() {
+fn a_file_that_changed_after_its_stat_gives_errors() {
     let file = |disk: &Disk| disk.path("root/file");
     assert_changed("longer", |disk| fs::write(file(disk), "root and more").unwrap());
     assert_changed("removed", |disk| fs::remove_file(file(disk)).unwrap());
@@ -82,7 +82,7 @@ fn a_file_that_is_not_the_one_that_was_looked_at_is_an_error() {
 }
 
 #[test]
-fn a_pipe_that_came_in_place_of_a_file_does_not_block() {
+fn a_pipe_that_replaced_a_file_does_not_block() {
     let disk = Disk::new(&["root/file"]);
     let folder = disk.scan();
     fs::remove_file(disk.path("root/file")).unwrap();
@@ -92,7 +92,7 @@ fn a_pipe_that_came_in_place_of_a_file_does_not_block() {
 }
 
 #[test]
-fn a_link_that_came_on_the_way_to_a_file_is_not_followed() {
+fn a_link_that_replaced_a_folder_is_not_followed() {
     let disk = Disk::new(&["root/d/file", "beside/file"]);
     let folder = disk.scan();
     fs::rename(disk.path("root/d"), disk.path("moved")).unwrap();
@@ -101,7 +101,7 @@ fn a_link_that_came_on_the_way_to_a_file_is_not_followed() {
 }
 
 #[test]
-fn a_folder_that_was_moved_is_read_all_the_same() {
+fn a_moved_folder_stays_readable() {
     let disk = Disk::new(&["root/d/file"]);
     let folder = disk.scan();
     fs::rename(disk.path("root"), disk.path("moved")).unwrap();
@@ -109,7 +109,7 @@ fn a_folder_that_was_moved_is_read_all_the_same() {
 }
 
 #[test]
-fn no_more_files_are_open_than_the_limit_and_all_can_be_read() {
+fn all_files_are_readable_within_the_limit_of_open_files() {
     let paths: Vec<String> = (0..50).map(|n| format!("root/{n:02}")).collect();
     let disk = Disk::new(&paths.iter().map(String::as_str).collect::<Vec<_>>());
     let open = Arc::new(OpenFiles::with_limit(NonZero::new(4).unwrap()));

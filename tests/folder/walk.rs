@@ -43,7 +43,7 @@ fn pipes_sockets_and_devices_are_left_out_with_a_note() {
 }
 
 #[test]
-fn names_that_are_not_utf8_or_hold_a_backslash_open() {
+fn files_with_a_backslash_or_non_utf_8_bytes_in_their_name_are_readable() {
     let disk = Disk::new(&[]);
     for name in [&b"caf\xE9.txt"[..], b"a\\b.txt", b"line\nbreak"] {
         fs::write(disk.path("root").join(OsStr::from_bytes(name)), name).unwrap();
@@ -59,7 +59,7 @@ fn names_that_are_not_utf8_or_hold_a_backslash_open() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_opened_is_a_warning_and_the_rest_is_there() {
+fn a_folder_that_cannot_be_opened_causes_only_a_warning() {
     if rustix::process::geteuid().is_root() {
         // Root can open every folder, but not even root can open a path that is too long.
         let disk = Disk::new(&["root/a.txt"]);
@@ -84,7 +84,7 @@ fn a_folder_that_cannot_be_opened_is_a_warning_and_the_rest_is_there() {
 }
 
 #[test]
-fn what_is_deeper_than_programs_walk_is_left_out() {
+fn folders_beyond_the_maximum_depth_are_left_out() {
     let deep: String = "d/".repeat(70);
     let disk = Disk::new(&["root/a.txt", &format!("root/{deep}b.txt")]);
     let folder = disk.scan();
@@ -94,7 +94,7 @@ fn what_is_deeper_than_programs_walk_is_left_out() {
 }
 
 #[test]
-fn a_filter_keeps_the_walk_out_of_folders_that_a_game_ignores() {
+fn the_filter_excludes_folders_that_the_game_ignores() {
     let disk =
         Disk::new(&["root/mod.esp", "root/Meshes/a.nif", "root/Strings/x.strings", "root/strings/sub/y"]);
     let filter = Filter { only_below: Some(vec!["STRINGS\\".into()]), ..Filter::default() };
@@ -103,7 +103,7 @@ fn a_filter_keeps_the_walk_out_of_folders_that_a_game_ignores() {
 }
 
 #[test]
-fn files_that_are_left_out_later_leave_the_others_readable() {
+fn files_stay_readable_after_others_are_left_out() {
     let disk = Disk::new(&["other/target", "root/a.bsa", "root/b.txt", "root/d/e.txt"]);
     disk.link("../other/target", "root/c.lnk");
     disk.link("../../other/target", "root/d/f.lnk");
@@ -118,7 +118,7 @@ fn files_that_are_left_out_later_leave_the_others_readable() {
 }
 
 #[test]
-fn a_file_or_nothing_is_no_folder() {
+fn a_file_or_a_missing_path_is_refused() {
     let disk = Disk::new(&["root/a.txt"]);
     for path in ["root/a.txt", "root/nothing"] {
         assert!(scan(&disk.path(path), &Filter::default(), &disk.files).is_err(), "{path}");

@@ -141,7 +141,7 @@ fn listed(text: &str) -> String {
 }
 
 #[test]
-fn imports_are_read_in_groups_over_many_lines_and_in_expressions() {
+fn imports_are_found_in_groups_and_expressions() {
     assert_eq!(
         listed("use super::x;\nuse super::{self, y::{Y, Z as W},\n  z::*};"),
         "a::x a a::y::Y a::y::Z a::z"
@@ -153,7 +153,7 @@ fn imports_are_read_in_groups_over_many_lines_and_in_expressions() {
 }
 
 #[test]
-fn imports_in_comments_and_literals_are_none() {
+fn imports_in_comments_and_literals_are_ignored() {
     assert_eq!(listed("// super::a\n/* super::b */ /// [`super::c`]\nuse super::d;"), "a::d");
     assert_eq!(
         listed(r##"f("super::a \\\" super::b", r#"super::c "d" super::e"#, b"super::f"); use super::g;"##),
@@ -163,7 +163,7 @@ fn imports_in_comments_and_literals_are_none() {
 }
 
 #[test]
-fn imports_of_inline_modules_are_seen_from_there_and_those_of_tests_are_marked() {
+fn imports_in_inline_modules_and_tests_are_resolved_and_marked() {
     let source = "
         mod inner { use super::super::x; }
         use super::y;
@@ -177,7 +177,8 @@ fn imports_of_inline_modules_are_seen_from_there_and_those_of_tests_are_marked()
 }
 
 #[test]
-fn public_types_are_found_in_inline_modules_and_macros_and_private_ones_are_none() {
-    let source = "pub struct A<T>(T); struct B; pub(crate) enum C {} pub(super) type F = B; mod inner { pub unsafe trait D {} } m! { pub type E = u8; }";
+fn only_public_types_are_found_also_in_modules_and_macros() {
+    let source = "pub struct A<T>(T); struct B; pub(crate) enum C {} pub(super) type F = B; \
+                  mod inner { pub unsafe trait D {} } m! { pub type E = u8; }";
     assert_eq!(public_types(source), ["A", "C", "D", "E"]);
 }

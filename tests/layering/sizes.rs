@@ -20,7 +20,7 @@ const SHARED_NAMES: &[&str] = &[];
 const HIDDEN_COMMANDS: &[&str] = &["complete"];
 
 #[test]
-fn no_folder_has_more_files_than_a_reader_can_survey() {
+fn no_folder_has_too_many_files() {
     let mut counts: BTreeMap<_, usize> = BTreeMap::new();
     for path in ["src", "tests"].into_iter().flat_map(|folder| rust_files(&root().join(folder))) {
         let folder = path.parent().unwrap().strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
@@ -47,7 +47,7 @@ fn the_largest_module_has_at_most_a_fifth_of_the_lines() {
 }
 
 #[test]
-fn each_command_is_in_the_file_that_has_its_name() {
+fn each_command_has_a_file_of_its_name() {
     let folder = root().join("src/cli/command");
     let mut files: BTreeSet<String> =
         rust_files(&folder).iter().map(|path| name_in(path.strip_prefix(&folder).unwrap())).collect();

@@ -5,7 +5,7 @@ use std::io::Read;
 use bsafs::picture::{Image, write_png};
 
 #[test]
-fn chunks_rows_and_checksums_are_those_of_the_standard() {
+fn the_chunks_and_rows_of_a_png_match_the_standard() {
     let rgba = vec![[1, 2, 3, 255], [2, 2, 1, 0], [9, 9, 9, 9], [9, 9, 9, 9]];
     let mut png = Vec::new();
     write_png(&Image { width: 2, height: 2, rgba }, &mut png).unwrap();

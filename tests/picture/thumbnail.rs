@@ -46,7 +46,7 @@ fn sides(bytes: &[u8], size: u32) -> (u32, u32) {
 }
 
 #[test]
-fn only_the_header_and_the_smallest_mip_that_is_large_enough_are_read() {
+fn only_the_header_and_the_smallest_sufficient_mip_are_read() {
     let bytes = file(&texture(71, 1024, 512, 11), 0);
     let read = |size| {
         let mut watched = Watched { file: Cursor::new(bytes.clone()), read: Vec::new() };
@@ -64,7 +64,7 @@ fn only_the_header_and_the_smallest_mip_that_is_large_enough_are_read() {
 }
 
 #[test]
-fn the_longest_side_is_what_was_asked_for_and_never_larger_than_the_texture() {
+fn the_longest_side_has_the_requested_size_but_is_never_enlarged() {
     let bytes = file(&texture(71, 1024, 300, 1), 0);
     assert_eq!(sides(&bytes, 256), (256, 75));
     assert_eq!(sides(&bytes, 1), (1, 1));
@@ -74,7 +74,7 @@ fn the_longest_side_is_what_was_asked_for_and_never_larger_than_the_texture() {
 }
 
 #[test]
-fn every_format_of_the_table_is_shown_or_refused_by_its_name() {
+fn every_format_is_shown_or_refused_by_its_name() {
     let mut refused = Vec::new();
     for format in 0..=u8::MAX {
         let texture = texture(format, 6, 5, 1);
@@ -94,7 +94,7 @@ fn every_format_of_the_table_is_shown_or_refused_by_its_name() {
 }
 
 #[test]
-fn of_a_cube_the_first_face_and_of_a_volume_the_first_slice_is_shown() {
+fn a_cube_shows_its_first_face_and_a_volume_its_first_slice() {
     let mut cube = dds::Texture { cube: true, ..texture(28, 4, 4, 3) }.header();
     cube.extend([1; 64 + 16 + 4]);
     cube.extend([255; 5 * (64 + 16 + 4)]);
@@ -109,20 +109,20 @@ fn of_a_cube_the_first_face_and_of_a_volume_the_first_slice_is_shown() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_refused_before_anything_is_read_or_allocated() {
+fn a_truncated_file_is_refused_before_any_allocation() {
     let whole = file(&texture(71, 64, 64, 7), 0);
     let image = |len: usize, size| thumbnail(&mut Cursor::new(&whole[..len]), size);
     let error = image(whole.len() - 1, 1).unwrap_err();
     let end = whole.len() as u64;
     assert!(matches!(error, PictureError::CutOff { len, needed } if len == end - 1 && needed == end));
-    assert!(image(whole.len() - 1, 2).is_ok(), "the mip that is needed is there");
+    assert!(image(whole.len() - 1, 2).is_ok(), "the needed mip was not found");
     let huge = texture(2, 16_384, 16_384, 1).header();
     let error = thumbnail(&mut Cursor::new(huge), 256).unwrap_err();
     assert!(matches!(error, PictureError::CutOff { needed, .. } if needed == 128 + (1 << 32)), "{error}");
 }
 
 #[test]
-fn tiled_texels_of_an_xbox_are_put_into_rows() {
+fn tiled_texels_of_an_xbox_texture_become_linear() {
     let texture = texture(28, 8, 8, 1);
     let header = xbox::XboxTexture { dds: texture, tile_mode: tiling::THIN_1D }.header(256);
     // The red of each pixel is its position in the tile. Position 1 is right of position 0,

@@ -53,7 +53,7 @@ pub fn run(input: &[u8]) -> bool {
         let all = prefix_of(codec, payload, len);
         for (decoded_prefix, what) in [(prefix_of(codec, part, len), "a part"), (all.clone(), "all")] {
             let Some(first) = decoded_prefix else {
-                assert!(decoded.is_err(), "{codec:?}: the prefix of {what} of a sound payload is an error");
+                assert!(decoded.is_err(), "{codec:?}: the prefix of {what} of a valid payload is an error");
                 continue;
             };
             assert!(!is_whole || bytes.starts_with(&first), "{codec:?}: the prefix of {what} differs");
@@ -77,8 +77,7 @@ fn prefix_of(codec: Codec, payload: &[u8], len: usize) -> Option<Vec<u8>> {
     decoded.is_ok().then_some(bytes)
 }
 
-/// Decodes into two buffers with different contents. The results and the `valid` bytes must be
-/// equal.
+/// Decodes into two buffers with different contents. The results and the `valid` bytes must be equal.
 fn into_buffers<T: Debug + PartialEq>(
     len: usize,
     decode: impl Fn(&mut [u8]) -> T,
@@ -86,7 +85,7 @@ fn into_buffers<T: Debug + PartialEq>(
 ) -> (T, Vec<u8>) {
     let (mut bytes, mut others) = (vec![0x55; len], vec![0xAA; len]);
     let decoded = decode(&mut bytes);
-    assert_eq!(decoded, decode(&mut others), "the result depends on what the buffer held");
+    assert_eq!(decoded, decode(&mut others), "the result depends on the previous content of the buffer");
     let valid = valid(&decoded);
     assert!(bytes[..valid] == others[..valid], "not every byte was written");
     bytes.truncate(valid);

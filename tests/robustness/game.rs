@@ -24,7 +24,7 @@ pub fn plugin(input: &[u8]) -> usize {
     assert!(bytes <= 3 * input.len(), "{bytes} bytes of names in {}", input.len());
     assert!(header.masters.iter().all(|name| !name.is_empty() && !name.contains('\0')), "{header:?}");
     let half = Header::parse(&input[..input.len() / 2]).map(|half| half.masters).unwrap_or_default();
-    assert!(header.masters.starts_with(&half), "{half:?} is no beginning of {:?}", header.masters);
+    assert!(header.masters.starts_with(&half), "{:?} does not begin with {half:?}", header.masters);
     header.masters.len()
 }
 

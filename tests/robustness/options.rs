@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 use bsafs::cli::{Exit, PlannedMount, plan_mount};
 
-/// Plans the mount of an input, with its profile in `folder`. Returns whether the input is
-/// accepted.
+/// Plans the mount of an input, with its profile in `folder`. Returns whether the input is accepted.
 ///
 /// # Panics
 /// If an invariant does not hold.
@@ -34,7 +33,11 @@ pub fn run(input: &[u8], folder: &Path) -> bool {
     // A backslash at the end of a value would escape the comma after it.
     if !values.iter().any(|value| value.ends_with('\\')) {
         let whole = plan(&source, &[joined]);
-        assert_eq!(format!("{whole:?}"), format!("{:?}", Some(&planned)), "values differ when joined");
+        assert_eq!(
+            format!("{whole:?}"),
+            format!("{:?}", Some(&planned)),
+            "joined values have another effect"
+        );
     }
     true
 }

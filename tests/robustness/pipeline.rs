@@ -212,7 +212,7 @@ fn check_tree(tree: &Tree, files: &[usize], per_archive: bool) {
         assert_eq!(tree.kind(parent), Kind::Folder);
         assert!(parent < node);
         let depth = depths[tree.ino(parent) as usize - 1] + 1;
-        assert!(depth <= 2 * name::DEPTH_MAX + 1 + base, "{depth} deep");
+        assert!(depth <= 2 * name::DEPTH_MAX + 1 + base, "the node is {depth} levels deep");
         depths.push(depth);
         if depth < 4 + base {
             assert_eq!(tree.resolve(&tree.path(node)), Some(node), "{text:?}");
@@ -230,7 +230,7 @@ fn check_entries(tree: &Tree, files: &[usize], per_archive: bool) {
     let mut seen: Vec<Vec<bool>> = files.iter().map(|&count| vec![false; count]).collect();
     let mut see = |id: EntryId| {
         let seen = &mut seen[usize::from(id.layer)][id.entry as usize];
-        assert!(!std::mem::replace(seen, true), "{id:?} twice");
+        assert!(!std::mem::replace(seen, true), "{id:?} appears twice");
     };
     for node in tree.nodes() {
         let mut later = match tree.kind(node) {
@@ -255,15 +255,14 @@ fn check_entries(tree: &Tree, files: &[usize], per_archive: bool) {
 pub fn check_content(store: &Store, file: EntryId) {
     let size = store.size(file);
     let is_sound = store.check(file).is_ok();
-    assert!(!is_sound || store.size(file) == size, "a sound file's size changed");
-    // The end is read first: that decodes the whole extent into the cache, which then serves the
-    // other reads.
+    assert!(!is_sound || store.size(file) == size, "the size of a valid file changed");
+    // The end is read first: that decodes the whole extent into the cache, which then serves the other reads.
     let offsets = [size.saturating_sub(40), size / 2, 0];
     for &offset in if is_sound { &offsets[..] } else { &offsets[2..] } {
         match store.read_at(file, offset, 64, <[u8]>::len) {
             Ok(len) => assert_eq!(len as u64, store.size(file).saturating_sub(offset).min(64)),
             Err(error) => {
-                assert!(!is_sound, "a sound file is not read: {error}");
+                assert!(!is_sound, "a valid file cannot be read: {error}");
                 assert!(error.to_string().len() < 200, "{error}");
             }
         }
@@ -271,9 +270,12 @@ pub fn check_content(store: &Store, file: EntryId) {
     for offset in [size, size.saturating_add(1), u64::MAX] {
         let past = store.read_at(file, offset.max(store.size(file)), u32::MAX, <[u8]>::len);
         // If the size of a file cannot be read, a read past the end fails too.
-        assert_eq!(past.ok(), store.known_size(file).map(|_| 0), "bytes beyond the end");
+        assert_eq!(past.ok(), store.known_size(file).map(|_| 0), "a read beyond the end returned bytes");
     }
     let (cached, budget) = store.cached_bytes();
-    assert!(cached <= budget + u64::from(limits().extent), "{cached} bytes are cached of {budget}");
+    assert!(
+        cached <= budget + u64::from(limits().extent),
+        "{cached} bytes are cached, but the budget is {budget}"
+    );
     store.packing(file);
 }

@@ -67,8 +67,7 @@ pub fn yaml(input: &[u8]) -> usize {
     values.len()
 }
 
-/// Parses an input as settings of Mod Organizer 2. Returns the number of keys below that have a
-/// value.
+/// Parses an input as settings of Mod Organizer 2. Returns the number of keys below that have a value.
 ///
 /// # Panics
 /// If an invariant does not hold.
@@ -88,8 +87,7 @@ pub fn qsettings(input: &[u8]) -> usize {
         let value = settings.get(section, key);
         let list = settings.list(section, key);
         assert!(value.is_none() || list.is_some(), "{section} {key}: {value:?}");
-        // A byte that is not valid UTF-8 becomes three bytes, whether or not it is then read as
-        // Latin-1.
+        // A byte that is not valid UTF-8 becomes three bytes, whether or not it is then read as Latin-1.
         let bytes: usize = list.iter().flatten().chain(&value).map(String::len).sum();
         assert!(bytes <= 18 * input.len(), "{bytes} bytes of values in {}", input.len());
         assert!(list.iter().flatten().chain(&value).all(|text| !text.is_empty()), "{section} {key}");

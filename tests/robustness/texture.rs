@@ -1,9 +1,8 @@
 //! Any bytes as the description of a texture and its texels. Headers must have the right length,
 //! and texels must come back after the tests' own tiler has tiled them.
 //!
-//! An input is width and height (u16), mips, flags (1: cube), format and tile mode of a texture (u8
-//! each), the 32 bytes of a T#, the length of the data (u32), and texels. Numbers are in little-endian
-//! order.
+//! An input is width and height (u16), mips, flags (1: cube), format and tile mode of a texture (u8 each),
+//! the 32 bytes of a T#, the length of the data (u32), and texels. Numbers are in little-endian order.
 
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
@@ -104,8 +103,7 @@ fn check_picture(file: &[u8]) {
     }
 }
 
-/// Checks that a head is as long as it says, and that linear texels are as long as size and format
-/// require.
+/// Checks that a head is as long as it says, and that linear texels are as long as size and format require.
 fn check_head(head: &Head, data: u64) {
     let bytes = head.bytes(data);
     assert_eq!(bytes.len() as u64, head.len(), "{head:?}");
@@ -129,7 +127,7 @@ fn check_head(head: &Head, data: u64) {
         match (head.tile_mode(), linear.linear_len()) {
             (Some(LINEAR), None) => assert_eq!(texels, Some(data)),
             (Some(THIN_1D), Some(len)) => assert!(texels == Some(len) && len <= data),
-            other => panic!("{other:?} becomes linear"),
+            other => panic!("{other:?} must not become linear"),
         }
     }
 }
@@ -160,8 +158,7 @@ fn check_surface(texture: &dds::Texture, padding: Padding, texels: &[u8]) -> boo
     true
 }
 
-/// Makes the tests' own tiler for a texture with a surface. Textures of one row show the size of an
-/// element.
+/// Makes the tests' own tiler for a texture with a surface. Textures of one row show the size of an element.
 fn tiler(texture: &dds::Texture, padding: Padding) -> Tiler {
     let row = |width| {
         let row = dds::Texture { width, height: 1, mips: 1, cube: false, ..*texture };

@@ -44,8 +44,7 @@ pub(crate) fn generation(seed: u64, archive: usize, number: u64) -> Arc<Generati
     Arc::new(Generation::new(seed, archive, KINDS[archive].has_textures(), number))
 }
 
-/// The content of a file of an archive, or of the loose folder, which is the layer above the
-/// archives.
+/// The content of a file of an archive, or of the loose folder, which is the layer above the archives.
 pub(crate) fn data(seed: u64, layer: usize, number: u64, index: u64) -> Vec<u8> {
     let has_textures = KINDS.get(layer).is_some_and(Kind::has_textures);
     contents::File::new(seed, layer, has_textures, number, index).data
@@ -56,8 +55,7 @@ impl Kind {
         matches!(self.layout, Layout::Textures { .. })
     }
 
-    /// Builds the archive in pieces. One file in seven is stored if the others are packed, and the
-    /// reverse.
+    /// Builds the archive in pieces. One file in seven is stored if the others are packed, and the reverse.
     pub(crate) fn parts(&self, generation: &Generation) -> Parts {
         let files = generation.files.iter().map(|file| (file.index % 7 == 6, &**file));
         match self.layout {

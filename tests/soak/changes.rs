@@ -1,14 +1,12 @@
-//! Changes the world under the readers. Archives and loose files are replaced and rewritten. The
-//! daemon of the second mount is killed, stopped and replaced, while the daemon of the first lives
-//! as long as the run.
+//! Changes the world under the readers. Archives and loose files are replaced and rewritten. The daemon of
+//! the second mount is killed, stopped and replaced, while the daemon of the first lives as long as the run.
 //!
 //! Readers go on through all of it. They pause only while another daemon gives a mount another
 //! view, because the expected content would be ambiguous.
 //!
-//! A mount that follows the disk may show both old and new content from before a change until it
-//! reports a reload after it. In some of its lives, the second mount does not follow the disk. It
-//! then serves the old content of a file that was replaced by a rename, and nothing of a file that
-//! was rewritten in place.
+//! A mount that follows the disk may show both old and new content from before a change until it reports a
+//! reload after it. In some of its lives, the second mount does not follow the disk. It then serves the old
+//! content of a file that was replaced by a rename, and nothing of a file that was rewritten in place.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -96,8 +94,7 @@ impl Changes<'_> {
         })
     }
 
-    /// Renames the next generation over an archive; sometimes three generations in quick
-    /// succession.
+    /// Renames the next generation over an archive; sometimes three generations in quick succession.
     fn swap(&mut self) -> Outcome<()> {
         let archive = self.random.index(KINDS.len());
         for _ in 0..if self.random.one_in(4) { 3 } else { 1 } {
@@ -173,7 +170,7 @@ impl Changes<'_> {
         let mut serving = self.changing.pause_readers();
         serving.life.sample()?;
         let is_lazy = self.random.one_in(3);
-        let open = if is_lazy { self.open_some()? } else { Vec::new() };
+        let open = if is_lazy { self.open_every_third()? } else { Vec::new() };
         self.changing.unmount(&serving, is_lazy)?;
         let (view, old) = (self.new_view(), self.changing.views.last());
         let pid = serving.life.pid;
@@ -244,7 +241,7 @@ impl Changes<'_> {
     }
 
     /// Opens a few files that were not written to, and reads the beginning of each.
-    fn open_some(&mut self) -> Outcome<Vec<(usize, File)>> {
+    fn open_every_third(&mut self) -> Outcome<Vec<(usize, File)>> {
         let view = self.changing.views.last();
         let indices: Vec<usize> = (0..5).map(|_| view.large[self.random.index(view.large.len())]).collect();
         let whole = indices.into_iter().filter(|&it| !view.files[it].is_lost());

@@ -87,8 +87,7 @@ impl Possible {
         (self.is_absent || self.files.len() > 1) && self.files.iter().any(|it| it.file.is_in_place)
     }
 
-    /// Classifies an error: if a change explains it, [`Trouble::OfChange`], otherwise
-    /// [`Trouble::Refused`].
+    /// Classifies an error: if a change explains it, [`Trouble::OfChange`], otherwise [`Trouble::Refused`].
     fn refused(&self, error: io::Error, path: &str) -> Trouble {
         match Errno::from_io_error(&error) {
             Some(Errno::NOENT) if self.is_absent => Trouble::OfChange,
@@ -128,9 +127,8 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// Reads a range, up to the end of the file, and returns the length that was read. Candidates
-    /// with other bytes are ruled out for later reads, so that all reads of an open file must match
-    /// a single file.
+    /// Reads a range, up to the end of the file, and returns the length that was read. Candidates with other
+    /// bytes are ruled out for later reads, so that all reads of an open file must match a single file.
     fn range(&mut self, opened: &mut Opened, offset: usize, len: usize) -> Result<usize, Trouble> {
         let mut done = 0;
         while done < len {
@@ -179,7 +177,8 @@ impl Subject<'_> {
         };
         let generations: Vec<u64> = possible.iter().map(|it| it.file.number).collect();
         Trouble::Wrong(format!(
-            "{} of {} in generation {generations:?}, {} bytes: read {} of {asked} at {offset}, right for {same}: {source}",
+            "{} of {} in generation {generations:?}, {} bytes: \
+             read {} of {asked} at {offset}, right for {same}: {source}",
             shown.path,
             source_name(shown.layer),
             shown.file.data.len(),
@@ -228,8 +227,7 @@ impl Subject<'_> {
 
     /// Looks up a file in another spelling, and reads its beginning.
     pub(crate) fn other_case(&mut self, shown: &Shown, random: &mut Random) -> Result<(), Trouble> {
-        // Only a few spellings, because the daemon remembers each spelling of a folder, up to a
-        // limit.
+        // Only a few spellings, because the daemon remembers each spelling of a folder, up to a limit.
         let spelled = match random.below(3) {
             0 => shown.path.to_ascii_uppercase(),
             1 => shown.path.to_ascii_lowercase(),
@@ -346,8 +344,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Drops a file's pages now and then, so that its bytes are requested again. Every user can do
-    /// this.
+    /// Drops a file's pages now and then, so that its bytes are requested again. Every user can do this.
     fn drop_pages(&self, file: &File, random: &mut Random) -> Result<(), Trouble> {
         if random.one_in(3) {
             let dropped = fadvise(file, 0, None, Advice::DontNeed);

@@ -1,6 +1,5 @@
-//! Events that must not disturb a reader. Caches are dropped. Archives get other access times,
-//! permissions and hard links for a moment, and are exchanged with their hard links. Their content
-//! stays the same.
+//! Events that must not disturb a reader. Caches are dropped. Archives get other access times, permissions
+//! and hard links for a moment, and are exchanged with their hard links. Their content stays the same.
 
 use std::fs::{self, File, FileTimes, Permissions};
 use std::io;

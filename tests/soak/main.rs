@@ -10,8 +10,7 @@
 //! One daemon lives as long as the run, so that its memory and descriptors can be compared. The
 //! other is killed and replaced, and in some of its lives does not follow the disk.
 //!
-//! The seed determines what each thread does, but not when. It may take several runs to reproduce a
-//! failure.
+//! The seed determines what each thread does, but not when. It may take several runs to reproduce a failure.
 
 #![allow(
     clippy::expect_used,

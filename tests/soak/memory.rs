@@ -1,5 +1,4 @@
-//! Samples a daemon's memory, threads and descriptors while no reader acts, and checks whether they
-//! grew.
+//! Samples a daemon's memory, threads and descriptors while no reader acts, and checks whether they grew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,8 +32,7 @@ pub(crate) struct Sample {
     pub(crate) descriptors: u64,
 }
 
-/// How long the daemon keeps large buffers for reuse: two checks that are a second apart, and some
-/// more.
+/// How long the daemon keeps large buffers for reuse: two checks that are a second apart, and some more.
 const BUFFERS_WAIT: Duration = Duration::from_millis(2_500);
 /// Maximum number of threads of a device, which come and go with its work. Loose files that were
 /// replaced while they were open count as a second device.

@@ -21,8 +21,7 @@ use crate::loose;
 use crate::memory::Life;
 use crate::view::{View, Views};
 
-/// Maximum time for an unmounted daemon to end, and for a mount to be busy after its files were
-/// closed.
+/// Maximum time for an unmounted daemon to end, and for a mount to be busy after its files were closed.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Number of checks until a change must be shown. It allows for a busy machine with 24 readers.
 const LOOKS: usize = 1500;
@@ -42,8 +41,7 @@ pub(crate) struct Mount {
     pub(crate) views: Views,
     /// Process ID of the daemon, for a thread that must not wait for `serving`.
     pid: AtomicI32,
-    /// Readers lock it while they act. A thread that locks it for writing knows that no file is
-    /// open.
+    /// Readers lock it while they act. A thread that locks it for writing knows that no file is open.
     serving: RwLock<Serving>,
     /// True from before the daemon is killed until the next one serves. It is reset with `serving`
     /// locked for writing.
@@ -121,9 +119,8 @@ impl Mount {
         self.signal(Signal::KILL);
     }
 
-    /// Waits until a killed daemon has ended. If it does not end, its connection is aborted, which
-    /// frees the daemon and its readers. The error then says which thread of the daemon was
-    /// waiting, and for what.
+    /// Waits until a killed daemon has ended. If it does not end, its connection is aborted, which frees the
+    /// daemon and its readers. The error then says which thread of the daemon was waiting, and for what.
     pub(crate) fn wait_for_killed(&self) -> Outcome<()> {
         let pid = self.pid.load(Ordering::SeqCst);
         let ended = wait_for_end(pid, "SIGKILL");

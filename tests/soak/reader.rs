@@ -33,8 +33,7 @@ impl Reader<'_> {
     /// Acts until the run ends.
     pub(crate) fn run(mut self) {
         let _end = EndOnPanic(self.run);
-        // At normal priority, two dozen readers would leave the thread that makes changes little
-        // time.
+        // At normal priority, two dozen readers would leave the thread that makes changes little time.
         let _ = setpriority_process(Some(gettid()), NICE);
         let mut buffer = vec![0; 1 << 20];
         while !self.run.is_ending() {
@@ -72,8 +71,7 @@ impl Reader<'_> {
             }
             Trouble::Refused { error, .. } => {
                 let errno = Errno::from_io_error(error);
-                // A dead mount is removed before the next one is made, so the folder is empty for a
-                // moment.
+                // A dead mount is removed before the next one is made, so the folder is empty for a moment.
                 let of_death = [Errno::NOTCONN, Errno::CONNABORTED, Errno::IO, Errno::NOENT];
                 let is_accepted = mount.is_dead() && errno.is_some_and(|it| of_death.contains(&it));
                 if is_accepted {

@@ -51,8 +51,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Whether reads may give EIO, because the archive was overwritten, or the loose file left its
-    /// path.
+    /// Whether reads may give EIO, because the archive was overwritten, or the loose file left its path.
     pub(crate) fn is_lost(&self) -> bool {
         self.file.lost.get() || self.generation.is_lost()
     }
@@ -141,8 +140,7 @@ impl Views {
         views.retain(|it| it.until.is_none_or(|until| now.duration_since(until) < REMEMBERED));
     }
 
-    /// Makes this the only view, also for the past. Use it for a new daemon that no reader has seen
-    /// yet.
+    /// Makes this the only view, also for the past. Use it for a new daemon that no reader has seen yet.
     pub(crate) fn replace(&self, view: View) {
         *self.lock() = vec![Possible { view: Arc::new(view), until: None }];
     }

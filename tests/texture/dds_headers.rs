@@ -14,13 +14,13 @@ fn hex(bytes: &[u8]) -> String {
 fn assert_refused(texture: &Texture) {
     let header = texture.header();
     assert_eq!((header.len(), texture.header_len()), (148, 148), "{texture:?}");
-    assert_eq!(header[20..24], [0; 4], "{texture:?}: pitch");
+    assert_eq!(header[20..24], [0; 4], "{texture:?}: the pitch is not 0");
     assert_eq!(header[84..88], *b"DX10", "{texture:?}");
     assert_eq!(header[128..132], u32::from(texture.format).to_le_bytes(), "{texture:?}");
 }
 
 #[test]
-fn a_refused_format_or_size_is_delivered_with_its_number() {
+fn an_unknown_format_or_size_gets_a_header_with_its_number() {
     for (format, height) in [(0, 64), (114, 64), (255, 64), (103, 5), (131, 5)] {
         let texture = texture(format, 64, height, 1, false);
         assert!(!texture.is_known(), "{format}");
@@ -30,7 +30,7 @@ fn a_refused_format_or_size_is_delivered_with_its_number() {
 }
 
 #[test]
-fn a_size_that_overflows_the_linear_size_is_refused_and_does_not_panic() {
+fn a_size_that_overflows_the_linear_size_causes_no_panic() {
     assert_refused(&texture(98, u16::MAX, u16::MAX, 255, true));
     assert!(texture(71, u16::MAX, u16::MAX, 255, true).is_known());
     for format in 0..=255 {
@@ -43,7 +43,7 @@ fn a_size_that_overflows_the_linear_size_is_refused_and_does_not_panic() {
 }
 
 #[test]
-fn without_mips_the_count_is_not_announced() {
+fn a_header_without_mips_has_no_mip_flag() {
     let header = texture(28, 4, 4, 0, false).header();
     assert_eq!(hex(&header[8..12]), "0f100000");
     assert_eq!(hex(&header[28..32]), "00000000");
@@ -51,7 +51,7 @@ fn without_mips_the_count_is_not_announced() {
 }
 
 #[test]
-fn compatible_headers_state_every_format_as_older_programs_know_it() {
+fn compatible_headers_use_the_older_form_of_every_format() {
     let stated = |format| {
         let header = texture(format, 64, 32, 7, false).compatible_header();
         let code = String::from_utf8_lossy(&header[84..88]).into_owned();
@@ -77,11 +77,11 @@ fn compatible_headers_state_every_format_as_older_programs_know_it() {
     for (format, plain) in [(97, 98), (98, 98), (99, 98), (94, 94), (95, 95), (96, 96), (9, 9), (90, 90)] {
         assert_eq!(stated(format), ("DX10".to_owned(), plain), "{format}");
     }
-    assert_eq!(stated(81), ("BC4S".to_owned(), 0), "signed");
+    assert_eq!(stated(81), ("BC4S".to_owned(), 0), "signed BC4 has the wrong code");
 }
 
 #[test]
-fn compatible_headers_differ_in_the_pixel_format_alone() {
+fn compatible_headers_differ_only_in_the_pixel_format() {
     for format in (0..=u8::MAX).filter_map(pixel_format) {
         for (width, height, mips, cube) in [(64, 32, 7, false), (16, 16, 5, true), (5, 3, 0, false)] {
             let texture = texture(format.value, width, height, mips, cube);
@@ -95,17 +95,21 @@ fn compatible_headers_differ_in_the_pixel_format_alone() {
 }
 
 #[test]
-fn texels_add_up_to_what_the_packer_stored() {
+fn the_length_of_the_texels_matches_real_archives() {
     assert_eq!(texture(71, 1024, 1024, 11, false).texel_bytes(), Some(524_288 + 131_072 + 43_704));
     assert_eq!(texture(77, 512, 512, 10, true).texel_bytes(), Some(6 * 349_552));
     assert_eq!(texture(87, 6, 5, 3, false).texel_bytes(), Some(4 * (6 * 5 + 3 * 2 + 1)));
     assert_eq!(texture(66, 9, 2, 1, false).texel_bytes(), Some(4));
-    assert_eq!(texture(103, 64, 64, 1, false).texel_bytes(), None, "several planes");
-    assert_eq!(texture(0, 64, 64, 1, false).texel_bytes(), None, "an unknown format");
+    assert_eq!(
+        texture(103, 64, 64, 1, false).texel_bytes(),
+        None,
+        "a format of several planes must have no length"
+    );
+    assert_eq!(texture(0, 64, 64, 1, false).texel_bytes(), None, "an unknown format must have no length");
 }
 
 #[test]
-fn formats_have_their_names() {
+fn format_names_are_right() {
     assert_eq!(texture(98, 1, 1, 1, false).format_name(), "BC7_UNORM");
     assert_eq!(texture(113, 1, 1, 1, false).format_name(), "unknown");
 }

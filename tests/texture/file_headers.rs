@@ -16,7 +16,7 @@ fn changed(format: u8, at: usize, word: u32) -> Result<FileHeader, HeaderError> 
 }
 
 #[test]
-fn every_header_that_is_written_is_read() {
+fn every_written_header_is_parsed_again() {
     for format in (0..=u8::MAX).filter_map(pixel_format) {
         let texture = texture(format.value);
         let read = FileHeader::parse(&texture.header()).unwrap();
@@ -36,7 +36,7 @@ fn every_header_that_is_written_is_read() {
 }
 
 #[test]
-fn headers_of_consoles_are_read() {
+fn console_headers_are_parsed() {
     let of_xbox = xbox::XboxTexture { dds: texture(98), tile_mode: 14 };
     let read = FileHeader::parse(&of_xbox.header(1000)).unwrap();
     assert_eq!((read.len, read.tile_mode, read.texture()), (164, Some(14), Some(texture(98))));
@@ -61,12 +61,16 @@ fn headers_of_consoles_are_read() {
 }
 
 #[test]
-fn formats_that_other_programs_write_are_known() {
+fn format_codes_of_other_programs_are_known() {
     for (code, format) in [(b"ATI1", 80), (b"ATI2", 83), (b"DXT2", 74), (b"DXT4", 77), (b"BC5S", 84)] {
         let read = changed(77, 84, u32::from_le_bytes(*code)).unwrap();
         assert_eq!(read.pixels, TexelFormat::Format(format));
     }
-    assert_eq!(changed(77, 84, 116).unwrap().pixels, TexelFormat::Format(2), "a number of D3DFORMAT");
+    assert_eq!(
+        changed(77, 84, 116).unwrap().pixels,
+        TexelFormat::Format(2),
+        "a D3DFORMAT number was not recognised"
+    );
     // L8 with a mask for alpha, but without the flag for alpha.
     let mut bytes = texture(61).header();
     bytes[104] = 0xFF;
@@ -75,10 +79,10 @@ fn formats_that_other_programs_write_are_known() {
 }
 
 #[test]
-fn a_damaged_field_is_named_with_its_offset_and_value() {
+fn the_error_names_a_damaged_field_with_its_offset_and_value() {
     let refused = |at, word| changed(28, at, word).unwrap_err().to_string();
     let message = |name: &str, at: u32, value: u32| {
-        format!("damaged header: {name} at offset {at} is {value:#x}, which no texture has")
+        format!("damaged header: {name} at offset {at} has the invalid value {value:#x}")
     };
     assert_eq!(refused(4, 123), message("its length", 4, 123));
     assert_eq!(refused(76, 0), message("the length of the pixel format", 76, 0));
@@ -86,10 +90,14 @@ fn a_damaged_field_is_named_with_its_offset_and_value() {
         assert_eq!(refused(12, value), message("the height", 12, value));
         assert_eq!(refused(16, value), message("the width", 16, value));
     }
-    assert_eq!(refused(88, 12), message("the bits of a pixel", 88, 12));
+    assert_eq!(refused(88, 12), message("the number of bits per pixel", 88, 12));
     assert_eq!(refused(92, 0x00F0_F000), message("a mask", 92, 0x00F0_F000));
     assert_eq!(refused(80, 0x20), message("the flags of the pixel format", 80, 0x20));
-    assert_eq!(changed(61, 92, 0xFF00), Err(HeaderError::Field("a mask", 92, 0xFF00)), "beyond a byte");
+    assert_eq!(
+        changed(61, 92, 0xFF00),
+        Err(HeaderError::Field("a mask", 92, 0xFF00)),
+        "a mask beyond the pixel was accepted"
+    );
     assert_eq!(changed(98, 128, 0), Err(HeaderError::Unknown(0)));
     assert_eq!(changed(98, 128, 0x1_0047), Err(HeaderError::Unknown(0x1_0047)));
     assert_eq!(changed(77, 84, 0x3141_5926).unwrap_err(), HeaderError::FourCc([0x26, 0x59, 0x41, 0x31]));
@@ -104,7 +112,7 @@ fn a_damaged_field_is_named_with_its_offset_and_value() {
 }
 
 #[test]
-fn a_file_that_ends_within_its_header_is_cut_off_and_another_is_no_texture() {
+fn a_truncated_header_and_another_file_type_are_distinguished() {
     for (format, len) in [(28, 128), (98, 148)] {
         for end in 4..len {
             let read = FileHeader::parse(&texture(format).header()[..end]);
@@ -117,7 +125,7 @@ fn a_file_that_ends_within_its_header_is_cut_off_and_another_is_no_texture() {
 }
 
 #[test]
-fn more_mips_than_a_side_has_halves_are_not_believed() {
+fn an_impossible_number_of_mips_is_reduced() {
     assert_eq!(changed(28, 28, u32::MAX).unwrap().mips, 9);
     assert_eq!(changed(28, 28, 0).unwrap().mips, 1);
     let read = changed(28, 28, 4).unwrap();

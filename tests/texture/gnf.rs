@@ -22,7 +22,7 @@ fn descriptor(data_format: u32, number_format: u32, kind: u32) -> Descriptor {
 }
 
 #[test]
-fn fields_are_read_from_their_bits() {
+fn the_fields_of_a_descriptor_are_read_from_their_bits() {
     let it = descriptor(0x29, 9, 9);
     assert_eq!((it.width(), it.height(), it.mips()), (1024, 512, 11));
     assert_eq!((it.data_format(), it.number_format(), it.tile_mode(), it.texture_type()), (0x29, 9, 13, 9));
@@ -32,18 +32,18 @@ fn fields_are_read_from_their_bits() {
 }
 
 #[test]
-fn the_header_counts_the_whole_file_and_keeps_the_descriptor() {
+fn the_header_has_the_file_size_and_the_descriptor() {
     let it = descriptor(0x23, 0, 9);
     let header = it.header(0x0001_0000);
     assert_eq!(header.len() as u64, HEADER_LEN);
     assert_eq!(header[..16], *b"GNF \xF8\0\0\0\x02\x01\x08\0\0\x01\x01\0");
     assert_eq!(header[16..48], it.0);
     assert_eq!(header[48..], [0; 208]);
-    assert_eq!(it.header(u64::MAX)[12..16], [0xFF; 4], "a size beyond 32 bits does not wrap");
+    assert_eq!(it.header(u64::MAX)[12..16], [0xFF; 4], "a size beyond 32 bits must not wrap");
 }
 
 #[test]
-fn block_formats_are_dds_textures_and_others_are_not() {
+fn only_block_formats_become_dds_textures() {
     let formats = [
         (0x23, 0, 71, "BC1_UNORM"),
         (0x23, 9, 72, "BC1_UNORM_SRGB"),
@@ -71,5 +71,5 @@ fn block_formats_are_dds_textures_and_others_are_not() {
     }
     let mut later = descriptor(0x23, 0, 9);
     later.0[13] |= 0x10;
-    assert_eq!(later.texture(), None, "a view that begins at its second mip");
+    assert_eq!(later.texture(), None, "a view that begins at the second mip must be refused");
 }

@@ -8,7 +8,7 @@ fn texture(format: u8, cube: bool) -> XboxTexture {
 }
 
 #[test]
-fn the_header_is_a_dx10_header_with_another_fourcc_and_four_words_more() {
+fn the_header_is_a_dx10_header_with_fourcc_xbox_and_four_more_words() {
     // For BC7 a PC's header has the DX10 extension, too, so only the FourCC differs.
     let (pc, xbox) = (texture(98, true).dds.header(), texture(98, true).header(0x1234_5678));
     assert_eq!(xbox.len() as u64, HEADER_LEN);
@@ -18,12 +18,12 @@ fn the_header_is_a_dx10_header_with_another_fourcc_and_four_words_more() {
 }
 
 #[test]
-fn formats_that_a_pc_header_states_otherwise_are_stated_by_their_number() {
+fn every_format_is_stored_as_its_dxgi_number() {
     for format in [28, 61, 71, 77, 83, 87] {
         let header = texture(format, false).header(0);
         assert_eq!(header.len() as u64, HEADER_LEN, "{format}");
         assert_eq!(header[76..88], *b"\x20\0\0\0\x04\0\0\0XBOX", "{format}");
-        assert_eq!(header[88..108], [0; 20], "{format}: no bits and no masks");
+        assert_eq!(header[88..108], [0; 20], "{format}: the header has bits or masks");
         assert_eq!(header[128..132], u32::from(format).to_le_bytes(), "{format}");
         assert_eq!(header[132..148], *b"\x03\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0", "{format}");
     }

@@ -1,6 +1,6 @@
 //! Hostile names: absolute, escaping, too long, too deep, too many.
 
-use super::{everything, files, hidden, merged};
+use super::{everything, files, hidden, tree_of_paths};
 
 #[test]
 fn no_name_leads_out_of_the_mount() {
@@ -22,7 +22,7 @@ fn no_name_leads_out_of_the_mount() {
         (b" . ", " . "),
     ];
     for (stored, listed) in cases {
-        let tree = merged(&[&[stored]]);
+        let tree = tree_of_paths(&[&[stored]]);
         assert_eq!(files(&tree), [listed], "{}", stored.escape_ascii());
         let node = tree.resolve(listed.as_bytes()).unwrap();
         assert_eq!(tree.stored_name(node), stored, "{}", stored.escape_ascii());
@@ -31,7 +31,7 @@ fn no_name_leads_out_of_the_mount() {
 
 #[test]
 fn hostile_names_that_become_equal_are_all_listed() {
-    let tree = merged(&[&[&b"a\0"[..], b"a%00", b"A%00"]]);
+    let tree = tree_of_paths(&[&[&b"a\0"[..], b"a%00", b"A%00"]]);
     assert_eq!(files(&tree), ["A%00 (3)", "a%00", "a%00 (2)"]);
     assert_eq!(tree.stored_name(tree.resolve(b"a%00").unwrap()), b"a\0");
     assert_eq!(tree.stored_name(tree.resolve(b"a%00 (2)").unwrap()), b"a%00");
@@ -41,7 +41,7 @@ fn hostile_names_that_become_equal_are_all_listed() {
 fn names_over_255_bytes_are_cut_and_stay_distinct() {
     let long = |last: &str| format!("{}{last}.dds", "x".repeat(300)).into_bytes();
     let (one, two) = (long("1"), long("2"));
-    let tree = merged(&[&[&one[..], &two]]);
+    let tree = tree_of_paths(&[&[&one[..], &two]]);
     let listed = files(&tree);
     assert_eq!(listed.len(), 2);
     for (name, stored) in listed.iter().zip([&one, &two]) {
@@ -50,15 +50,15 @@ fn names_over_255_bytes_are_cut_and_stay_distinct() {
         assert!(found == one || found == two, "{}", stored.escape_ascii());
     }
     assert_eq!(hidden(&tree), 0);
-    let duplicates = merged(&[&[&one[..], &one, &one]]);
+    let duplicates = tree_of_paths(&[&[&one[..], &one, &one]]);
     assert_eq!(duplicates.files(), 3);
     assert!(files(&duplicates).iter().all(|name| name.len() <= 255 && name.ends_with(".dds")));
 }
 
 #[test]
-fn a_hundred_levels_become_64_folders_and_the_file_is_found() {
+fn a_path_of_a_hundred_levels_becomes_64_folders() {
     let path = (0..100).map(|level| format!("d{level}")).collect::<Vec<_>>().join("\\");
-    let tree = merged(&[&[&path]]);
+    let tree = tree_of_paths(&[&[&path]]);
     let all = everything(&tree);
     assert_eq!(all.len(), 65);
     let (listed, entry) = &all[64];
@@ -71,11 +71,11 @@ fn a_hundred_levels_become_64_folders_and_the_file_is_found() {
 
 /// Takes minutes if the work is quadratic.
 #[test]
-fn seventy_thousand_files_of_one_name_are_all_listed() {
+fn seventy_thousand_files_with_the_same_name_are_all_listed() {
     const COUNT: usize = 70_000;
     let names: Vec<&str> =
         (0..COUNT).map(|n| if n % 2 == 0 { "d\\Same.nif" } else { "D/sAME.nif" }).collect();
-    let tree = merged(&[&names]);
+    let tree = tree_of_paths(&[&names]);
     assert_eq!((tree.files(), hidden(&tree)), (COUNT, 0));
     for (listed, stored) in [
         ("d/same.nif", "d\\Same.nif"),
@@ -91,16 +91,16 @@ fn seventy_thousand_files_of_one_name_are_all_listed() {
 #[test]
 fn seventy_thousand_files_named_like_a_folder_are_all_listed() {
     let names: Vec<&str> = std::iter::repeat_n("a", 70_000).chain(["A\\b"]).collect();
-    let tree = merged(&[&names]);
+    let tree = tree_of_paths(&[&names]);
     assert_eq!(tree.files(), 70_001);
-    assert_eq!(tree.name(tree.resolve(b"a").unwrap()), b"A", "the folder lost its name");
+    assert_eq!(tree.name(tree.resolve(b"a").unwrap()), b"A", "the folder has lost its name");
     assert!(tree.resolve(b"a (70001)").is_some());
 }
 
 #[test]
-fn deep_paths_make_no_more_folders_than_their_bytes_allow_and_no_file_is_lost() {
+fn deep_paths_create_a_limited_number_of_folders() {
     let paths: Vec<String> = (0..200).map(|n| format!("{n:03}\\{}file", "d\\".repeat(62))).collect();
-    let tree = merged(&[&paths]);
+    let tree = tree_of_paths(&[&paths]);
     assert_eq!((tree.files(), hidden(&tree)), (200, 0));
     // 127 bytes of each path are folders.
     let allowed = 4096 + 200 * (1 + 127 / 8);
@@ -114,10 +114,10 @@ fn deep_paths_make_no_more_folders_than_their_bytes_allow_and_no_file_is_lost() 
 }
 
 #[test]
-fn where_no_more_folders_are_allowed_those_that_exist_are_entered_and_drives_stay_escaped() {
+fn beyond_the_folder_limit_existing_folders_are_still_used() {
     let deep = (0..200).map(|n| format!("{n:03}\\{}file", "d\\".repeat(62)));
     let more = ["c:\\a\\b", "C:\\A\\c", "000\\d\\d\\e"].map(str::to_owned);
-    let all = files(&merged(&[&deep.chain(more).collect::<Vec<_>>()]));
+    let all = files(&tree_of_paths(&[&deep.chain(more).collect::<Vec<_>>()]));
     for path in ["000/d/d/e", "c%3A%2Fa/b", "c%3A%2Fa/c"] {
         assert!(all.iter().any(|listed| listed == path), "{path}: {:?}", &all[all.len() - 3..]);
     }

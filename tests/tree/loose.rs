@@ -30,7 +30,7 @@ fn listed(tree: &Tree) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_over_an_archive_hides_its_files_in_any_case_and_shows_empty_folders() {
+fn a_loose_file_hides_an_archived_file_in_any_case() {
     let disk = TempDir::new().unwrap();
     let loose = folder(disk.path(), &[b"Textures/A.dds", b"Empty/"]);
     let layers = vec![
@@ -51,7 +51,7 @@ fn a_folder_over_an_archive_hides_its_files_in_any_case_and_shows_empty_folders(
 }
 
 #[test]
-fn names_that_no_mount_may_have_are_listed_safely_and_keep_their_stored_names() {
+fn unsafe_names_are_escaped_and_keep_their_stored_names() {
     let disk = TempDir::new().unwrap();
     let stored: [&[u8]; 4] = [b"a\\b.txt", b"caf\xC3\xA9.txt", b"d\xE9/line\nbreak", b"d\xE9/plain.txt"];
     let loose = folder(disk.path(), &stored);
@@ -69,7 +69,7 @@ fn names_that_no_mount_may_have_are_listed_safely_and_keep_their_stored_names() 
 }
 
 #[test]
-fn two_spellings_of_a_folder_are_one_and_files_of_one_name_get_numbers() {
+fn spellings_of_a_folder_are_merged_and_equal_names_get_numbers() {
     let disk = TempDir::new().unwrap();
     let loose = folder(disk.path(), &[b"Meshes/a.nif", b"meshes/A.NIF", b"meshes/b.nif"]);
     let tree =
@@ -95,7 +95,7 @@ fn by_dates(layers: &[(bool, i64)]) -> Vec<u16> {
 }
 
 #[test]
-fn a_loose_file_loses_to_the_highest_archive_that_is_not_older() {
+fn the_highest_archive_that_is_not_older_hides_a_loose_file() {
     const LOOSE: bool = true;
     const ARCHIVE: bool = false;
     let cases: [Case; 7] = [
@@ -113,7 +113,7 @@ fn a_loose_file_loses_to_the_highest_archive_that_is_not_older() {
 }
 
 #[test]
-fn dates_decide_each_path_by_itself() {
+fn dates_are_compared_separately_for_each_path() {
     let archive = layer(&["new.dds", "old.dds"], None).modified(50);
     let loose = layer(&["new.dds", "old.dds", "only.dds"], None).modified_each(vec![60, 40, 1]);
     let tree = tree::merge(vec![archive, loose], Rule::Dates).unwrap();
@@ -124,7 +124,7 @@ fn dates_decide_each_path_by_itself() {
 }
 
 #[test]
-fn of_two_games_each_keeps_its_own_dates() {
+fn dates_are_compared_only_within_each_game() {
     let names = &["a.dds", "b.dds"];
     let archive = |game| layer(names, None).modified(10).of_game(game);
     let loose = |game, times: [i64; 2]| layer(names, None).modified_each(times.into()).of_game(game);
@@ -141,7 +141,7 @@ fn of_two_games_each_keeps_its_own_dates() {
 }
 
 #[test]
-fn dates_are_for_the_layers_of_the_game_and_of_others_the_last_one_wins() {
+fn layers_without_dates_win_by_their_position() {
     let names = &["a.dds"];
     let archive = |time| layer(names, None).modified(time);
     let loose = |time| layer(names, None).modified_each(vec![time]);
@@ -153,14 +153,18 @@ fn dates_are_for_the_layers_of_the_game_and_of_others_the_last_one_wins() {
     };
     let other = || layer(names, None);
     assert_eq!(winners(vec![loose(10), archive(20), other()]), [2, 1, 0], "above");
-    assert_eq!(winners(vec![archive(20), loose(10), other()]), [2, 0, 1], "above, by dates below it");
+    assert_eq!(winners(vec![archive(20), loose(10), other()]), [2, 0, 1], "above a dated pair");
     assert_eq!(winners(vec![other(), archive(20), loose(10)]), [1, 2, 0], "below");
-    assert_eq!(winners(vec![other(), archive(10), loose(20)]), [2, 1, 0], "below, the loose file newer");
-    assert_eq!(winners(vec![other(), archive(20), loose(10), other(), other()]), [4, 3, 1, 2, 0], "both");
+    assert_eq!(winners(vec![other(), archive(10), loose(20)]), [2, 1, 0], "below a newer loose file");
+    assert_eq!(
+        winners(vec![other(), archive(20), loose(10), other(), other()]),
+        [4, 3, 1, 2, 0],
+        "above and below"
+    );
 }
 
 #[test]
-fn files_that_are_left_out_of_an_archive_are_neither_listed_nor_hidden() {
+fn excluded_files_of_an_archive_are_neither_listed_nor_hidden() {
     let archive = layer(&["Textures\\A.dds", "textures\\b.dds", "c.dds"], None);
     let left_out = |path: &[u8]| path == b"textures/a.dds" || path == b"c.dds";
     let layers = vec![archive.without(left_out), layer(&["c.dds"], None)];
@@ -172,7 +176,7 @@ fn files_that_are_left_out_of_an_archive_are_neither_listed_nor_hidden() {
 
 proptest! {
     #[test]
-    fn by_dates_every_layer_is_there_once_and_the_first_is_that_of_the_rule(
+    fn the_rule_of_dates_keeps_every_layer_once_and_picks_the_winner(
         layers in proptest::collection::vec((any::<bool>(), 0_i64..5), 1..8),
     ) {
         let order = by_dates(&layers);

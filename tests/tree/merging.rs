@@ -6,7 +6,7 @@ use bsafs::format::{EntryId, Name};
 use bsafs::tree::{self, LayerNames, NodeId, Tree};
 use proptest::prelude::*;
 
-use super::{archive, entry_of, everything, files, hidden, id, layer, merged, swapped};
+use super::{archive, entry_of, everything, files, hidden, id, layer, swapped, tree_of_paths};
 use bsafs::format::encoding::Encoding;
 
 /// A path of folders `d…` and a file `f…`, in any case and with either separator. A file never has
@@ -64,7 +64,7 @@ fn assert_folders_are_consistent(tree: &Tree) {
             assert!(!name.is_empty() && name.len() <= 255 && !name.contains(&b'/') && !name.contains(&0));
             assert_eq!(tree.parent(child), folder);
             assert_eq!(tree.lookup(folder, name), Some(child));
-            assert_eq!(tree.lookup(folder, &swapped(name)), Some(child), "case");
+            assert_eq!(tree.lookup(folder, &swapped(name)), Some(child), "not found in the other case");
             assert_eq!(tree.resolve(&tree.path(child)), Some(child));
             assert_eq!(tree.node(tree.ino(child)), Some(child));
             assert!(child > folder, "a child is numbered before its folder");
@@ -74,7 +74,7 @@ fn assert_folders_are_consistent(tree: &Tree) {
 
 proptest! {
     #[test]
-    fn the_last_layer_wins_and_the_others_are_hidden_in_order(
+    fn the_last_layer_wins_and_hides_the_others_in_order(
         layers in proptest::collection::vec(plain_layer(), 0..5),
     ) {
         let tree = tree_of(&cp1252(&layers));
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_names_no_entry_disappears_and_each_keeps_its_stored_bytes(
+    fn no_entry_disappears_and_each_keeps_its_stored_name(
         layers in proptest::collection::vec(proptest::collection::vec(wild_path(), 0..30), 0..4),
     ) {
         let tree = tree_of(&layers);
@@ -109,7 +109,7 @@ proptest! {
                 prop_assert_eq!(&tree.stored_name(node), stored(entry));
                 for lost in tree.hidden(node) {
                     prop_assert_eq!(&tree.stored_name_of_hidden(lost), stored(lost.entry));
-                    prop_assert!(lost.entry.layer < entry.layer, "hidden within one archive");
+                    prop_assert!(lost.entry.layer < entry.layer, "a file hides one of the same archive");
                 }
             } else {
                 prop_assert_eq!(tree.stored_name(node), b"");
@@ -117,7 +117,8 @@ proptest! {
             }
         }
         assert_folders_are_consistent(&tree);
-        prop_assert_eq!(everything(&tree), everything(&tree_of(&layers)), "the same layers gave another tree");
+        let again = everything(&tree_of(&layers));
+        prop_assert_eq!(everything(&tree), again, "the same layers gave another tree");
     }
 }
 
@@ -159,8 +160,8 @@ fn wild_path() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn names_that_differ_only_in_case_within_one_archive_get_numbers_in_stored_order() {
-    let tree = merged(&[&["t/Rock.dds", "T\\rock.DDS", "t/ROCK.dds", "t/rock (3).dds"]]);
+fn names_that_differ_only_in_case_get_numbers_in_stored_order() {
+    let tree = tree_of_paths(&[&["t/Rock.dds", "T\\rock.DDS", "t/ROCK.dds", "t/rock (3).dds"]]);
     let stored_in_order: Vec<(String, Option<EntryId>)> = everything(&tree);
     assert_eq!(
         stored_in_order,
@@ -176,8 +177,8 @@ fn names_that_differ_only_in_case_within_one_archive_get_numbers_in_stored_order
 }
 
 #[test]
-fn a_duplicate_in_a_later_archive_hides_the_earlier_archives_file_once() {
-    let tree = merged(&[&["x"][..], &["X", "x"]]);
+fn duplicates_in_a_later_archive_hide_an_earlier_file_once() {
+    let tree = tree_of_paths(&[&["x"][..], &["X", "x"]]);
     assert_eq!(files(&tree), ["X", "x (2)"]);
     let winner = tree.resolve(b"x").unwrap();
     assert_eq!(entry_of(&tree, winner), Some(id(1, 0)));
@@ -188,23 +189,23 @@ fn a_duplicate_in_a_later_archive_hides_the_earlier_archives_file_once() {
 
 #[test]
 fn a_number_never_takes_a_name_that_another_archive_uses() {
-    let tree = merged(&[&["x", "X"][..], &["x (2)"]]);
+    let tree = tree_of_paths(&[&["x", "X"][..], &["x (2)"]]);
     assert_eq!(files(&tree), ["X (3)", "x", "x (2)"]);
     assert_eq!(hidden(&tree), 0);
 }
 
 #[test]
 fn a_folder_keeps_its_name_and_the_file_gets_a_number() {
-    let within = merged(&[&["a", "A\\b.txt"]]);
+    let within = tree_of_paths(&[&["a", "A\\b.txt"]]);
     assert_eq!(files(&within), ["A/b.txt", "a (2)"]);
-    let across = merged(&[&["a", "c"][..], &["A\\b.txt"], &["C"]]);
+    let across = tree_of_paths(&[&["a", "c"][..], &["A\\b.txt"], &["C"]]);
     assert_eq!(files(&across), ["A/b.txt", "C", "a (2)"]);
     assert_eq!(hidden(&across), 1);
 }
 
 #[test]
-fn a_file_that_a_folder_renames_still_hides_that_of_an_earlier_archive() {
-    let tree = merged(&[&["a"][..], &["A"], &["a/b.txt"]]);
+fn a_file_numbered_because_of_a_folder_still_hides_earlier_files() {
+    let tree = tree_of_paths(&[&["a"][..], &["A"], &["a/b.txt"]]);
     assert_eq!(files(&tree), ["A (2)", "a/b.txt"]);
     let listed = tree.resolve(b"a (2)").unwrap();
     assert_eq!(entry_of(&tree, listed), Some(id(1, 0)));
@@ -212,8 +213,8 @@ fn a_file_that_a_folder_renames_still_hides_that_of_an_earlier_archive() {
 }
 
 #[test]
-fn the_first_spelling_of_a_folder_is_listed_and_the_winners_spelling_of_a_file() {
-    let tree = merged(&[&["Textures\\Rock.dds"][..], &["TEXTURES/rock.DDS", "textures/moss.dds"]]);
+fn folders_keep_the_first_spelling_and_files_that_of_the_winner() {
+    let tree = tree_of_paths(&[&["Textures\\Rock.dds"][..], &["TEXTURES/rock.DDS", "textures/moss.dds"]]);
     assert_eq!(files(&tree), ["Textures/moss.dds", "Textures/rock.DDS"]);
     let rock = tree.resolve(b"textures\\rock.dds").unwrap();
     assert_eq!(tree.stored_name(rock), b"TEXTURES/rock.DDS");
@@ -221,7 +222,7 @@ fn the_first_spelling_of_a_folder_is_listed_and_the_winners_spelling_of_a_file()
 }
 
 #[test]
-fn folder_and_file_that_are_stored_apart_are_joined_by_a_backslash() {
+fn separately_stored_folder_and_file_are_joined_by_a_backslash() {
     let split = |folder, file| Name::Split { folder: Some(folder), file: Some(file) };
     let names: [Name<'_>; 4] = [
         split(b"meshes\\m", b"Bucket.nif"),
@@ -242,7 +243,7 @@ fn folder_and_file_that_are_stored_apart_are_joined_by_a_backslash() {
 }
 
 #[test]
-fn an_archive_in_a_folder_of_its_own_shares_nothing_but_the_root() {
+fn archives_in_their_own_folders_share_only_the_root() {
     let paths = ["meshes\\a.nif", "b.txt"];
     let layers = vec![layer(&paths, Some("Main")), layer(&paths, Some("main (2)"))];
     let tree = tree::merge(layers, tree::Rule::LastWins).unwrap();
@@ -253,7 +254,7 @@ fn an_archive_in_a_folder_of_its_own_shares_nothing_but_the_root() {
 }
 
 #[test]
-fn one_base_for_two_archives_merges_them_there() {
+fn archives_with_the_same_base_folder_are_merged_in_it() {
     let layers = vec![layer(&["a", "b"], Some("Data")), layer(&["B"], Some("data"))];
     let tree = tree::merge(layers, tree::Rule::LastWins).unwrap();
     assert_eq!(files(&tree), ["Data/B", "Data/a"]);
@@ -261,10 +262,10 @@ fn one_base_for_two_archives_merges_them_there() {
 }
 
 #[test]
-fn nothing_is_found_where_there_is_nothing() {
-    let empty = merged::<&str>(&[]);
+fn missing_paths_are_not_found() {
+    let empty = tree_of_paths::<&str>(&[]);
     assert_eq!((empty.len(), empty.files()), (1, 0));
-    let tree = merged(&[&["a/b", "ab"]]);
+    let tree = tree_of_paths(&[&["a/b", "ab"]]);
     assert_eq!(tree.resolve(b""), Some(NodeId::ROOT));
     assert_eq!(tree.resolve(b"\\./a//."), tree.resolve(b"a"));
     for path in ["c", "a/c", "a/b/c", "ab/b", "a\0", "abc", ".."] {
@@ -274,5 +275,5 @@ fn nothing_is_found_where_there_is_nothing() {
         (tree.node(0), tree.node(5), tree.node(1 << 32), tree.node(u64::MAX)),
         (None, None, None, None)
     );
-    assert_eq!(tree.children(tree.resolve(b"ab").unwrap()).len(), 0, "a file has no children");
+    assert_eq!(tree.children(tree.resolve(b"ab").unwrap()).len(), 0, "a file has children");
 }

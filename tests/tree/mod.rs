@@ -42,12 +42,12 @@ fn layer<P: AsRef<[u8]>>(paths: &[P], base: Option<&str>) -> LayerNames {
 }
 
 /// A tree of such layers, the last of which wins.
-fn merged<P: AsRef<[u8]>>(layers: &[&[P]]) -> Tree {
+fn tree_of_paths<P: AsRef<[u8]>>(layers: &[&[P]]) -> Tree {
     tree::merge(layers.iter().map(|paths| layer(paths, None)).collect(), tree::Rule::LastWins).unwrap()
 }
 
 /// A tree of archives from a builder, each with its base folder.
-fn of_archives(archives: &[(&[u8], Option<&str>)]) -> Tree {
+fn tree_of_archives(archives: &[(&[u8], Option<&str>)]) -> Tree {
     let read = |(bytes, base): &(&[u8], Option<&str>)| {
         LayerNames::new(&parse(bytes, &Limits::default()).unwrap(), Encoding::default(), *base).unwrap()
     };

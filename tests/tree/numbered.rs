@@ -19,7 +19,7 @@ fn numbered_names_keep_their_extension_and_fit() {
 
 proptest! {
     #[test]
-    fn whatever_the_name_its_numbered_names_are_safe_and_differ(
+    fn numbered_names_are_safe_and_distinct_for_any_name(
         stored in proptest::collection::vec(any::<u8>(), 0..1500),
         n in any::<u32>(),
     ) {

@@ -2,10 +2,10 @@
 
 use bsafs::tree::{Inode, NodeId, Spellings, Tree};
 
-use super::merged;
+use super::tree_of_paths;
 
 fn sample() -> Tree {
-    merged(&[&["Textures/Rocks/a.dds", "Meshes/b.nif"]])
+    tree_of_paths(&[&["Textures/Rocks/a.dds", "Meshes/b.nif"]])
 }
 
 fn walk(tree: &Tree, spellings: &Spellings, path: &str) -> Inode {
@@ -16,20 +16,20 @@ fn walk(tree: &Tree, spellings: &Spellings, path: &str) -> Inode {
 }
 
 #[test]
-fn each_spelling_of_a_folder_has_its_own_number_and_a_file_has_one_in_all() {
+fn each_spelling_of_a_folder_has_its_own_number_but_a_file_has_one() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 100, 1000);
     let own = walk(&tree, &spellings, "Textures/Rocks");
     assert_eq!(
         own,
         Inode::of(&tree, tree.resolve(b"textures/rocks").unwrap()),
-        "the listed spelling is the node itself"
+        "the listed spelling must have the number of the node"
     );
     let paths = ["textures", "textures/Rocks", "Textures/rocks", "TEXTURES", "TEXTURES/Rocks"];
     let mut numbers: Vec<u64> = paths.iter().map(|path| walk(&tree, &spellings, path).ino).collect();
     for (path, &ino) in paths.iter().zip(&numbers) {
         let inode = walk(&tree, &spellings, path);
-        assert_eq!(inode.ino, ino, "another number the second time");
+        assert_eq!(inode.ino, ino, "a second lookup gave another number");
         assert_eq!(spellings.inode(&tree, ino), Some(inode));
         assert_eq!(inode.node, tree.resolve(path.as_bytes()));
         assert_eq!(spellings.path(&tree, inode), path.as_bytes());
@@ -47,7 +47,7 @@ fn each_spelling_of_a_folder_has_its_own_number_and_a_file_has_one_in_all() {
 }
 
 #[test]
-fn beyond_the_bound_a_spelling_has_the_number_of_its_node() {
+fn beyond_the_limit_a_spelling_has_the_number_of_its_node() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 2, 1000);
     let textures: Inode = Inode::of(&tree, tree.resolve(b"textures").unwrap());
@@ -59,7 +59,7 @@ fn beyond_the_bound_a_spelling_has_the_number_of_its_node() {
 }
 
 #[test]
-fn an_assumed_folder_has_a_number_and_a_path_and_no_node() {
+fn an_assumed_folder_has_a_number_and_a_path_but_no_node() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 10, 1000);
     let sound = spellings.assume_folder(Inode::of(&tree, NodeId::ROOT), b"Sound").unwrap();
@@ -72,13 +72,17 @@ fn an_assumed_folder_has_a_number_and_a_path_and_no_node() {
     let below = spellings.assume_folder(Inode::of(&tree, tree.resolve(b"meshes").unwrap()), b"x").unwrap();
     assert_eq!(spellings.path(&tree, below), b"Meshes/x");
     spellings.forget(voice.ino, 1);
-    assert_eq!(spellings.inode(&tree, voice.ino), Some(voice), "it was looked up twice");
+    assert_eq!(
+        spellings.inode(&tree, voice.ino),
+        Some(voice),
+        "the folder was forgotten after one of two lookups"
+    );
     spellings.forget(voice.ino, 1);
     assert_eq!((spellings.inode(&tree, voice.ino), spellings.assumed()), (None, 3));
 }
 
 #[test]
-fn threads_that_look_up_one_spelling_get_one_number() {
+fn parallel_lookups_of_one_spelling_get_the_same_number() {
     let tree = sample();
     let spellings = Spellings::new(&tree, 1000, 10_000);
     let look_up = || {

@@ -4,7 +4,7 @@ use bsafs::format::hash::{Family, placeholder_name};
 use bsafs::format::{Limits, Name, parse};
 use bsafs::tree::{NodeId, Tree};
 
-use super::{entry_of, files, of_archives};
+use super::{entry_of, files, tree_of_archives};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, XBOX_360};
 use crate::support::{Ba2, Tes3, Tes4};
 
@@ -52,9 +52,9 @@ fn found(tree: &Tree, archive: &[u8], base: &str, file: &(&str, &str)) -> NodeId
 }
 
 #[test]
-fn files_without_names_are_found_by_their_paths() {
+fn nameless_files_are_found_by_their_paths() {
     for (kind, bytes) in nameless() {
-        let tree = of_archives(&[(&bytes, None)]);
+        let tree = tree_of_archives(&[(&bytes, None)]);
         assert!(tree.has_unnamed(), "{kind}");
         assert_eq!(tree.files(), FILES.len(), "{kind}");
         for file in &FILES {
@@ -70,9 +70,9 @@ fn files_without_names_are_found_by_their_paths() {
 }
 
 #[test]
-fn hashes_are_listed_as_hexadecimal_names() {
+fn nameless_files_are_listed_by_hexadecimal_hashes() {
     let listed: Vec<Vec<String>> =
-        nameless().iter().map(|(_, bytes)| files(&of_archives(&[(bytes, None)]))).collect();
+        nameless().iter().map(|(_, bytes)| files(&tree_of_archives(&[(bytes, None)]))).collect();
     let is_hex = |name: &str, len: usize| name.len() == len && name.bytes().all(|b| b.is_ascii_hexdigit());
     assert!(listed[0].iter().all(|name| is_hex(name, 16)), "{:?}", listed[0]);
     for listed in &listed[1..4] {
@@ -85,9 +85,9 @@ fn hashes_are_listed_as_hexadecimal_names() {
 }
 
 #[test]
-fn the_hash_of_a_file_without_a_name_is_the_one_that_is_stored() {
+fn the_hash_of_a_nameless_file_is_the_stored_hash() {
     for (kind, bytes) in nameless() {
-        let tree = of_archives(&[(&bytes, None)]);
+        let tree = tree_of_archives(&[(&bytes, None)]);
         let parsed = parse(&bytes, &Limits::default()).unwrap();
         for file in &FILES {
             let node = found(&tree, &bytes, "", file);
@@ -100,16 +100,16 @@ fn the_hash_of_a_file_without_a_name_is_the_one_that_is_stored() {
             assert_eq!(tree.hash_text(node), text, "{kind}");
         }
     }
-    let named = of_archives(&[(&Ba2::general(1).file("a\\b.txt", "x").build(), None)]);
+    let named = tree_of_archives(&[(&Ba2::general(1).file("a\\b.txt", "x").build(), None)]);
     let hash = Family::Fo4.of(b"a", b"b.txt");
     let (_, text) = placeholder_name(Family::Fo4, &hash, *b"txt\0");
     assert_eq!(named.hash_text(named.resolve(b"a/b.txt").unwrap()), text);
 }
 
 #[test]
-fn in_an_archives_own_folder_the_path_begins_below_it() {
+fn with_a_base_folder_hashed_paths_begin_below_it() {
     for (kind, bytes) in nameless() {
-        let tree = of_archives(&[(&bytes, Some("Old Archive"))]);
+        let tree = tree_of_archives(&[(&bytes, Some("Old Archive"))]);
         for file in &FILES {
             let node = found(&tree, &bytes, "old archive/", file);
             assert!(tree.path(node).starts_with(b"Old Archive/"), "{kind}");
@@ -119,25 +119,25 @@ fn in_an_archives_own_folder_the_path_begins_below_it() {
 }
 
 #[test]
-fn of_two_nameless_archives_the_last_wins_and_a_stored_name_wins_over_it() {
+fn the_last_nameless_archive_wins_but_not_over_a_stored_name() {
     let old = Ba2::general(1).file("a\\b.txt", "old").nameless().build();
     let new = Ba2::general(1).file("c.txt", "-").file("a\\b.txt", "new").nameless().build();
-    let tree = of_archives(&[(&old, None), (&new, None)]);
+    let tree = tree_of_archives(&[(&old, None), (&new, None)]);
     assert_eq!(entry_of(&tree, tree.resolve(b"a/b.txt").unwrap()), Some(super::id(1, 1)));
     let named = Ba2::general(1).file("A\\B.txt", "named").build();
-    let tree = of_archives(&[(&named, None), (&new, None)]);
+    let tree = tree_of_archives(&[(&named, None), (&new, None)]);
     assert_eq!(entry_of(&tree, tree.resolve(b"a/b.txt").unwrap()), Some(super::id(0, 0)));
 }
 
 #[test]
-fn only_folders_that_may_hold_unnamed_files_are_assumed() {
+fn only_folders_that_may_contain_nameless_files_are_assumed() {
     let named = Ba2::general(1).file("a\\b.txt", "x").build();
-    let tree = of_archives(&[(&named, None)]);
+    let tree = tree_of_archives(&[(&named, None)]);
     assert!(!tree.has_unnamed() && !tree.may_hold_unnamed(b"a") && !tree.may_hold_unnamed(b"zzz"));
 
     let deep = |levels: usize| vec!["d"; levels].join("/").into_bytes();
     for (kind, bytes) in nameless() {
-        let tree = of_archives(&[(&bytes, None)]);
+        let tree = tree_of_archives(&[(&bytes, None)]);
         for folder in ["meshes", "meshes/clutter", "sound/voice", "anything"] {
             assert!(tree.may_hold_unnamed(folder.as_bytes()), "{kind}: {folder}");
         }

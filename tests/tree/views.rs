@@ -6,7 +6,7 @@ use bsafs::format::EntryId;
 use bsafs::tree::{Changes, CompareFiles, Inode, NodeId, Spellings, Tree, compare};
 use proptest::prelude::*;
 
-use super::merged;
+use super::tree_of_paths;
 
 /// A file is kept if its entry is the same and was not replaced.
 struct Replaced(HashSet<u32>);
@@ -21,8 +21,7 @@ impl CompareFiles for Replaced {
     }
 }
 
-/// Every file is kept whose path is in both trees. Entries differ, being numbered by order of
-/// paths.
+/// Every file is kept whose path is in both trees. Entries differ, being numbered by order of paths.
 struct AllKept;
 
 impl CompareFiles for AllKept {
@@ -52,10 +51,10 @@ fn set(names: &[(u64, &str)]) -> BTreeSet<(u64, String)> {
 }
 
 #[test]
-fn what_has_its_path_and_source_keeps_its_number_and_what_has_not_gets_a_new_one() {
-    let first = merged(&[&["a/one.txt", "a/two.txt", "b/three.txt"]]);
+fn only_files_with_the_same_path_and_source_keep_their_number() {
+    let first = tree_of_paths(&[&["a/one.txt", "a/two.txt", "b/three.txt"]]);
     let table = spellings(&first);
-    let later = merged(&[&["a/one.txt", "a/two.txt", "c/new.txt"]]);
+    let later = tree_of_paths(&[&["a/one.txt", "a/two.txt", "c/new.txt"]]);
     let (second, changes) = compare(&first, later, &table, &Replaced([1].into())).unwrap();
     let root = NodeId::ROOT_INO;
     assert_eq!((ino(&second, "a"), ino(&second, "a/one.txt")), (ino(&first, "a"), ino(&first, "a/one.txt")));
@@ -72,25 +71,25 @@ fn what_has_its_path_and_source_keeps_its_number_and_what_has_not_gets_a_new_one
     // No number is given twice, neither that of a removed file nor that of a spelling.
     let spelled = table.child(&second, Inode::of(&second, NodeId::ROOT), b"A", second.resolve(b"a").unwrap());
     assert!(!numbers.contains(&spelled.ino));
-    let third = merged(&[&["a/one.txt", "a/two.txt", "b/three.txt"]]);
+    let third = tree_of_paths(&[&["a/one.txt", "a/two.txt", "b/three.txt"]]);
     let (third, _) = compare(&second, third, &table, &Replaced(HashSet::new())).unwrap();
     let back = [ino(&third, "b"), ino(&third, "b/three.txt")];
     assert!(back.iter().all(|it| !numbers.contains(it) && *it != spelled.ino && *it > b), "{back:?}");
 }
 
 #[test]
-fn equal_trees_differ_in_nothing() {
+fn equal_trees_have_no_differences() {
     let paths = ["a/one.txt", "a/B/two.txt", "three.txt"];
-    let first = merged(&[&paths]);
+    let first = tree_of_paths(&[&paths]);
     let (second, changes) =
-        compare(&first, merged(&[&paths]), &spellings(&first), &Replaced(HashSet::new())).unwrap();
+        compare(&first, tree_of_paths(&[&paths]), &spellings(&first), &Replaced(HashSet::new())).unwrap();
     assert!(changes.is_empty() && changes.retired.is_empty());
     assert!(first.nodes().zip(second.nodes()).all(|(then, now)| first.ino(then) == second.ino(now)));
 }
 
 #[test]
-fn a_folder_under_another_spelling_has_the_numbers_that_were_given_for_each() {
-    let first = merged(&[&["Textures/Deep/a.txt"]]);
+fn a_respelled_folder_keeps_the_numbers_of_all_spellings() {
+    let first = tree_of_paths(&[&["Textures/Deep/a.txt"]]);
     let table = spellings(&first);
     let root = Inode::of(&first, NodeId::ROOT);
     let child = |tree: &Tree, folder: Inode, name: &str| {
@@ -104,8 +103,13 @@ fn a_folder_under_another_spelling_has_the_numbers_that_were_given_for_each() {
     let small = child(&first, root, "textures");
     let before = ["Textures", "textures", "TEXTURES"].map(|name| child(&first, root, name).ino);
     let deep = ["Deep", "deep"].map(|name| child(&first, small, name).ino);
-    let (second, changes) = compare(&first, merged(&[&["textures/deep/a.txt"]]), &table, &AllKept).unwrap();
-    assert_eq!(ino(&second, "textures"), small.ino, "the spelling that was given is the stored one now");
+    let (second, changes) =
+        compare(&first, tree_of_paths(&[&["textures/deep/a.txt"]]), &table, &AllKept).unwrap();
+    assert_eq!(
+        ino(&second, "textures"),
+        small.ino,
+        "the new stored spelling must keep the number that it had"
+    );
     // The numbers hold in both views, because a request to the earlier view may be under way.
     for tree in [&first, &second] {
         let root = Inode::of(tree, NodeId::ROOT);
@@ -120,14 +124,14 @@ fn a_folder_under_another_spelling_has_the_numbers_that_were_given_for_each() {
 }
 
 #[test]
-fn a_folder_that_is_respelled_has_all_its_numbers_by_the_one_that_it_had_before() {
-    let first = merged(&[&["Textures/a.txt"]]);
+fn all_numbers_of_a_respelled_folder_are_found_by_its_old_number() {
+    let first = tree_of_paths(&[&["Textures/a.txt"]]);
     let table = spellings(&first);
     let child = |tree: &Tree, name: &[u8]| {
         table.child(tree, Inode::of(tree, NodeId::ROOT), name, tree.resolve(b"textures").unwrap()).ino
     };
     let (own, big) = (ino(&first, "Textures"), child(&first, b"TEXTURES"));
-    let (second, changes) = compare(&first, merged(&[&["textures/b.txt"]]), &table, &AllKept).unwrap();
+    let (second, changes) = compare(&first, tree_of_paths(&[&["textures/b.txt"]]), &table, &AllKept).unwrap();
     let now = ino(&second, "textures");
     assert!(names(&changes).contains(&(own, "a.txt".to_owned())), "{changes:?}");
     let further = table.further_numbers(&[own, now].into());
@@ -140,11 +144,11 @@ fn a_folder_that_is_respelled_has_all_its_numbers_by_the_one_that_it_had_before(
 }
 
 #[test]
-fn spellings_of_folders_that_are_gone_are_forgotten() {
-    let first = merged(&[&["a/x.txt"]]);
+fn spellings_of_removed_folders_are_forgotten() {
+    let first = tree_of_paths(&[&["a/x.txt"]]);
     let table = spellings(&first);
     let spelled = table.child(&first, Inode::of(&first, NodeId::ROOT), b"A", first.resolve(b"a").unwrap());
-    let (second, _) = compare(&first, merged(&[&["b/x.txt"]]), &table, &AllKept).unwrap();
+    let (second, _) = compare(&first, tree_of_paths(&[&["b/x.txt"]]), &table, &AllKept).unwrap();
     let further = table.further_numbers(&[ino(&first, "a")].into());
     assert_eq!(further[&ino(&first, "a")], [spelled.ino]);
     table.keep_those_of(&second);
@@ -155,13 +159,14 @@ proptest! {
     /// For any two trees, the later tree has its usual paths and distinct numbers. The changes name
     /// each path that stands for another number, and each folder with another listing.
     #[test]
-    fn every_difference_is_named(
+    fn every_difference_is_reported(
         old in proptest::collection::vec("[abAB](/[abAB]){0,3}", 1..12),
         new in proptest::collection::vec("[abAB](/[abAB]){0,3}", 1..12),
     ) {
-        let first = merged(&[&old]);
-        let plain = merged(&[&new]);
-        let (second, changes) = compare(&first, merged(&[&new]), &spellings(&first), &AllKept).unwrap();
+        let first = tree_of_paths(&[&old]);
+        let plain = tree_of_paths(&[&new]);
+        let later = tree_of_paths(&[&new]);
+        let (second, changes) = compare(&first, later, &spellings(&first), &AllKept).unwrap();
         let paths = |tree: &Tree| tree.nodes().map(|node| tree.path(node)).collect::<Vec<_>>();
         prop_assert_eq!(paths(&second), paths(&plain));
         let numbers: BTreeSet<u64> = second.nodes().map(|node| second.ino(node)).collect();

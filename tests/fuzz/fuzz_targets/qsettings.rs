@@ -1,5 +1,4 @@
-//! Fuzz target: any bytes as settings of Mod Organizer 2. The checks are in
-//! tests/robustness/settings.rs.
+//! Fuzz target: any bytes as settings of Mod Organizer 2. The checks are in tests/robustness/settings.rs.
 
 #![no_main]
 

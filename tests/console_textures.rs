@@ -144,18 +144,18 @@ fn whole(store: &Store, entry: usize) -> Vec<u8> {
 }
 
 #[test]
-fn tiled_textures_of_both_consoles_are_linear_dds_files_in_every_way_of_reading() {
+fn tiled_textures_of_both_consoles_become_linear_dds_files() {
     for (what, (bytes, files)) in [("xbox", xbox_archive()), ("gnmf", gnmf_archive())] {
         let (_folder, store, left) = dds_store(&bytes);
         assert!(left.is_empty(), "{what}: {left:?}");
         for (n, file) in files.iter().enumerate() {
             let what = format!("{what} {n}");
             assert_eq!(store.size(id(n)), file.len() as u64, "{what}");
-            assert!(whole(&store, n) == *file, "{what}: read at once");
+            assert!(whole(&store, n) == *file, "{what}: wrong bytes in a single read");
             assert_eq!(store.tile_mode(id(n)), None, "{what}");
             let mut copied = Vec::new();
             assert_eq!(store.copy(id(n), &mut copied).unwrap(), file.len() as u64, "{what}");
-            assert!(copied == *file, "{what}: copied");
+            assert!(copied == *file, "{what}: wrong bytes in a copy");
             assert_eq!(store.check(id(n)).unwrap(), [], "{what}");
             for (offset, len) in [(0, 4), (120, 60), (148, 8), (file.len() - 3, 9), (file.len() / 2, 4096)] {
                 let (from, to) = (offset.min(file.len()), (offset + len).min(file.len()));
@@ -190,7 +190,7 @@ fn a_texture_that_is_read_in_small_steps_is_decoded_once() {
 }
 
 #[test]
-fn textures_of_different_shapes_that_share_an_extent_each_get_their_own_rows() {
+fn textures_of_different_shapes_may_share_an_extent() {
     // Textures of 64 by 32 and of 32 by 64 pixels have equal numbers of blocks and of tiles.
     let [wide, high] = [(64, 32, 1), (32, 64, 1)].map(|size| case(dds::BC1, size, false, false));
     let rows = noise(5, wide.tiler().linear_len());
@@ -202,12 +202,12 @@ fn textures_of_different_shapes_that_share_an_extent_each_get_their_own_rows() {
     assert!(left.is_empty());
     assert!(whole(&store, 0) == wide.dds(&rows));
     let high_rows = whole(&store, 1).split_off(128);
-    assert!(high.tiler().tile(&high_rows) == tiled, "the rows of the other shape");
+    assert!(high.tiler().tile(&high_rows) == tiled, "the texture has the rows of the other shape");
     assert!(high_rows != rows);
 }
 
 #[test]
-fn raw_textures_have_no_header_and_the_bytes_of_the_archive() {
+fn raw_textures_have_the_bytes_of_the_archive_and_no_header() {
     let case = &CASES[0];
     let tiled = case.tiler().tile(&case.rows(2));
     let plain = texels(3, 32);
@@ -222,12 +222,16 @@ fn raw_textures_have_no_header_and_the_bytes_of_the_archive() {
             assert_eq!(store.size(id(n)), expected.len() as u64);
             assert!(whole(&store, n) == *expected, "{n}");
         }
-        assert_eq!(store.tile_mode(id(0)), Some(13), "no header stores it");
+        assert_eq!(
+            store.tile_mode(id(0)),
+            Some(13),
+            "the tile mode must be known because no header stores it"
+        );
     }
 }
 
 #[test]
-fn compatible_textures_are_the_same_texels_under_headers_that_older_programs_read() {
+fn compatible_textures_have_headers_that_older_programs_read() {
     let texels = texels(5, 64);
     let plain = |format| Ba2File::texture("a.dds", Texture::new(format, 8, 8, 1)).chunk(Chunk::zlib(&texels));
     // The formats are BC1_UNORM_SRGB, BC4_UNORM, BC5_UNORM and BC7_UNORM_SRGB.
@@ -243,12 +247,12 @@ fn compatible_textures_are_the_same_texels_under_headers_that_older_programs_rea
         assert_eq!((file.len(), store.size(id(n))), (len + texels.len(), file.len() as u64));
         assert_eq!((&file[84..88], &file[len..]), (&code[..], &texels[..]), "{n}");
     }
-    assert_eq!(whole(&store, 3)[128], 98, "BC7 has no older header, and is stated without sRGB");
-    assert!(whole(&store, formats.len()) == case.dds(&case.rows(2)), "put into rows as by `dds`");
+    assert_eq!(whole(&store, 3)[128], 98, "BC7 must get a DX10 header without sRGB");
+    assert!(whole(&store, formats.len()) == case.dds(&case.rows(2)), "the tiled texture must become linear");
 }
 
 #[test]
-fn a_texture_that_cannot_become_linear_keeps_its_header_and_is_counted_by_tile_mode() {
+fn a_texture_that_cannot_become_linear_keeps_its_header() {
     let case = &CASES[0];
     let tiled = case.tiler().tile(&case.rows(4));
     let short = &tiled[..tiled.len() - 16];
@@ -269,7 +273,7 @@ fn a_texture_that_cannot_become_linear_keeps_its_header_and_is_counted_by_tile_m
 }
 
 #[test]
-fn a_linear_playstation_texture_gets_a_dds_header_unless_it_is_a_cube_with_mips() {
+fn a_linear_playstation_texture_gets_a_dds_header_except_mipped_cubes() {
     let shape = |width, mips, cube| Shape { format: 0x29, width, height: 64, mips, tile_mode: 8, cube };
     let rows = |shape: Shape, by| {
         let of_face: usize = dds::mip_bytes(dds::BC7, shape.width as u16, 64, shape.mips as u8).iter().sum();
@@ -302,22 +306,22 @@ fn an_error_in_any_chunk_names_its_offset_and_is_not_cached() {
     let tiled = case.tiler().tile(&case.rows(7));
     let (front, back) = tiled.split_at(50_000);
     let file = |chunk| Ba2File::texture("a.dds", case.xbox()).chunk(Chunk::zlib(front)).chunk(chunk);
-    type IsIt = fn(&Reason) -> bool;
-    let bad: [(Chunk, IsIt); 4] = [
+    type IsExpected = fn(&Reason) -> bool;
+    let bad: [(Chunk, IsExpected); 4] = [
         (Chunk::packed(noise(8, 900), back.len()), |it| matches!(it, Reason::Decode(_))),
         (Chunk::packed(noise(8, 9), back.len()), |it| matches!(it, Reason::UnpackedSize(_))),
         (Chunk::zlib(back).offset(1 << 40), |it| *it == Reason::BeyondEnd),
         (Chunk::raw(vec![1; 9], 0, back.len() as u32), |it| *it == Reason::BeyondEnd),
     ];
-    for (n, (chunk, is_it)) in bad.into_iter().enumerate() {
+    for (n, (chunk, is_expected)) in bad.into_iter().enumerate() {
         let bytes = Ba2::textures(1).add(file(chunk)).build();
         let at = parse(&bytes, &Limits::default()).unwrap().extents().nth(1).unwrap().offset;
         let (_folder, store, _) = dds_store(&bytes);
         assert_eq!(store.size(id(0)), 148 + case.tiler().linear_len() as u64, "{n}");
-        assert_eq!(read(&store, 0, 0, 148).len(), 148, "{n}: the header is readable");
+        assert_eq!(read(&store, 0, 0, 148).len(), 148, "{n}: the header is not readable");
         for is_new in [true, false] {
             let error = store.read_at(id(0), 200, 10, |_| ()).unwrap_err();
-            assert!(is_it(&error.reason), "{n}: {error}");
+            assert!(is_expected(&error.reason), "{n}: {error}");
             assert_eq!((error.at, error.is_new), (at, is_new), "{n}");
         }
         assert!(store.check(id(0)).is_err() && store.copy(id(0), &mut Vec::new()).is_err(), "{n}");
@@ -326,7 +330,7 @@ fn an_error_in_any_chunk_names_its_offset_and_is_not_cached() {
 }
 
 #[test]
-fn chunks_that_together_are_more_than_the_limit_are_refused() {
+fn chunks_that_together_exceed_the_limit_are_refused() {
     let case = &CASES[0];
     let tiled = case.tiler().tile(&case.rows(9));
     let bytes = Ba2::textures(1).add(chunked(Ba2File::texture("a.dds", case.xbox()), &tiled)).build();
@@ -374,7 +378,7 @@ impl Disk {
 }
 
 #[test]
-fn commands_show_textures_in_the_form_that_textures_names() {
+fn commands_show_textures_in_the_requested_form() {
     let disk = Disk::new();
     let case = &CASES[0];
     let (dds, raw) = ("--textures=dds", "--textures=raw");
@@ -389,10 +393,10 @@ fn commands_show_textures_in_the_form_that_textures_names() {
     assert!(fs::read(disk.dir.path("out/Textures/Wall.DDS")).unwrap() == case.dds(&disk.rows));
     let left = fs::read(disk.dir.path("out/Textures/Left.DDS")).unwrap();
     assert_eq!((&left[84..88], left.len()), (&b"XBOX"[..], 164 + disk.tiled.len()));
-    let line = "1 texture cannot be put into rows for a PC and keep a console's header: 1 of tile mode 14";
+    let line = "1 texture cannot be converted for a PC, so the console's header is kept: 1 of tile mode 14";
     assert_eq!(finished.err, format!("bsafs: warn: xbox.ba2: {line}\n"));
 
-    let sizes = |form| disk.dir.run(["list", "-l", form, "gnmf.ba2"]).sound();
+    let sizes = |form| disk.dir.run(["list", "-l", form, "gnmf.ba2"]).success();
     assert_eq!(sizes(dds).split_whitespace().next(), Some(&*(148 + disk.rows.len()).to_string()));
     assert_eq!(sizes(raw).split_whitespace().next(), Some(&*disk.tiled.len().to_string()));
     for command in ["info", "verify"] {
@@ -406,7 +410,7 @@ fn commands_show_textures_in_the_form_that_textures_names() {
 }
 
 #[test]
-fn a_mount_shows_linear_textures_and_names_the_tile_mode_of_what_cannot_become_linear() {
+fn a_mount_shows_linear_textures_and_the_tile_mode_of_others() {
     let disk = Disk::new();
     // Not `TestDir::mount`, because the command warns of the texture that cannot become linear.
     let finished = disk.dir.run(["mount", "-otextures=dds,xattr", "gnmf.ba2", "xbox.ba2", "mnt"]);
@@ -426,6 +430,6 @@ fn a_mount_shows_linear_textures_and_names_the_tile_mode_of_what_cannot_become_l
     assert_eq!(fs::read(&left).unwrap()[84..88], *b"XBOX");
     assert_eq!(mode(&left), Some(b"14".to_vec()));
     assert!(xattr::list(&left).unwrap().any(|name| name == "user.bsafs.tile_mode"));
-    let which = disk.dir.run(["which", "mnt/textures/left.dds"]).sound();
+    let which = disk.dir.run(["which", "mnt/textures/left.dds"]).success();
     assert!(which.contains("arranged for a console's GPU (tile mode 14)"), "{which}");
 }

@@ -17,8 +17,7 @@ use super::pipeline::{Opening, Scope, check_content, open};
 /// Code pages with letters of one byte and of several, and UTF-8.
 const ENCODINGS: [&str; 8] = ["1252", "utf-8", "932", "936", "gb18030", "950", "949", "1251"];
 
-/// Largest file that is copied, in bytes. Chunks that share their data make large files of small
-/// archives.
+/// Largest file that is copied, in bytes. Chunks that share their data make large files of small archives.
 const COPY_MAX: u64 = 8 << 20;
 
 /// The choices that the first bytes of an input make.
@@ -31,9 +30,9 @@ struct Plan {
     /// The form of textures. 0: default, 1: DDS, 2: raw, 3: compatible DDS.
     textures: u8,
     /// XORed into one byte of the second archive.
-    change: u8,
+    xor_byte: u8,
     /// Offset of that byte.
-    changed_at: u32,
+    xor_offset: u32,
     /// Bytes per read; [`read`] adds a part of the file's size.
     step: u16,
     /// Length of the list of names, in bytes.
@@ -47,16 +46,16 @@ impl Plan {
     const SALVAGE: u8 = 2;
     /// `--layout per-archive`
     const PER_ARCHIVE: u8 = 4;
-    /// The archive is a second layer too, with one byte changed by [`Plan::change`].
+    /// The archive is a second layer too, with one byte changed by [`Plan::xor_byte`].
     const TWICE: u8 = 8;
     /// The store learns all sizes at once, as for a listing.
     const LEARN: u8 = 16;
 
     fn new(bytes: [u8; 12]) -> Self {
-        let [flags, encoding, textures, change, a, b, c, d, e, f, g, h] = bytes;
-        let (changed_at, step) = (u32::from_le_bytes([a, b, c, d]), u16::from_le_bytes([e, f]));
+        let [flags, encoding, textures, xor_byte, a, b, c, d, e, f, g, h] = bytes;
+        let (xor_offset, step) = (u32::from_le_bytes([a, b, c, d]), u16::from_le_bytes([e, f]));
         let names_len = u16::from_le_bytes([g, h]);
-        Self { flags, encoding, textures, change, changed_at, step, names_len }
+        Self { flags, encoding, textures, xor_byte, xor_offset, step, names_len }
     }
 
     fn has(self, flag: u8) -> bool {
@@ -77,8 +76,7 @@ impl Plan {
     }
 }
 
-/// Opens an input and reads its files. Returns the number of entries, or `None` if the archive is
-/// refused.
+/// Opens an input and reads its files. Returns the number of entries, or `None` if the archive is refused.
 ///
 /// # Panics
 /// If an invariant does not hold.
@@ -89,8 +87,8 @@ pub fn run(input: &[u8]) -> Option<usize> {
     let first = file_of(archive);
     let second = plan.has(Plan::TWICE).then(|| {
         let mut changed = archive.to_vec();
-        let at = plan.changed_at as usize % archive.len().max(1);
-        changed.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= plan.change);
+        let at = plan.xor_offset as usize % archive.len().max(1);
+        changed.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= plan.xor_byte);
         file_of(&changed)
     });
     let paths: Vec<&Path> =
@@ -112,21 +110,24 @@ fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
         check_copy(store, file, u32::from(plan.step) + 1 + (store.size(file) >> 6) as u32);
         check_content(store, file);
         let salvaged = store.take_salvaged(file);
-        assert!(opening.salvage || salvaged.is_none(), "salvaged without being told to");
-        assert!(store.take_salvaged(file).is_none(), "a salvaged file is logged twice");
+        assert!(opening.salvage || salvaged.is_none(), "a file was salvaged without --salvage");
+        assert!(store.take_salvaged(file).is_none(), "a salvaged file was reported twice");
     }
     if plan.has(Plan::LEARN) {
         let together = open(paths, &opening, &scope)?;
         together.store.learn_sizes(opened.files(&scope)).unwrap();
         for file in opened.files(&scope) {
-            assert_eq!(together.store.size(file), store.size(file), "{file:?}: sizes learnt together");
+            assert_eq!(
+                together.store.size(file),
+                store.size(file),
+                "{file:?}: learn_sizes gives another size"
+            );
         }
     }
     Some(opened.in_scope.iter().map(Vec::len).sum())
 }
 
-/// A copied file must be as long as its size says, and have the bytes that reads of `step` bytes
-/// give.
+/// A copied file must be as long as its size says, and have the bytes that reads of `step` bytes give.
 fn check_copy(store: &Store, file: EntryId, step: u32) {
     if store.size(file) > COPY_MAX {
         return;
@@ -135,7 +136,11 @@ fn check_copy(store: &Store, file: EntryId, step: u32) {
     let is_copied = store.copy(file, &mut copied);
     assert_eq!(is_copied.is_ok(), store.check(file).is_ok(), "{is_copied:?}");
     let Ok(len) = is_copied else { return };
-    assert_eq!((len, store.size(file)), (copied.len() as u64, len), "copied bytes, and the size");
+    assert_eq!(
+        (len, store.size(file)),
+        (copied.len() as u64, len),
+        "the copy, its reported length and the size differ"
+    );
     let mut rest = &copied[..];
     while !rest.is_empty() {
         let (piece, others) = rest.split_at(rest.len().min(step as usize));

@@ -1,5 +1,4 @@
-//! Unknown versions and kinds: refused with the reason, or with `--force` parsed by the nearest
-//! layout.
+//! Unknown versions and kinds: refused with the reason, or with `--force` parsed by the nearest layout.
 
 use bsafs::format::{Archive, Limits, Options, ParseError, parse, parse_with};
 
@@ -20,25 +19,32 @@ fn patched(mut archive: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_bsa_of_an_unknown_version_is_read_as_the_nearest() {
+fn force_reads_a_bsa_of_an_unknown_version_as_the_nearest() {
     for (built, version) in [(103, 102_u32), (103, 1), (105, 106), (105, u32::MAX)] {
         let plain = Tes4::new(built).file("a", "b.txt", "content").build();
         let bytes = patched(plain.clone(), 4, &version.to_le_bytes());
         let refused = parse(&bytes, &Limits::default()).unwrap_err().to_string();
         assert_eq!(
             refused,
-            format!("unsupported archive: BSA version {version}; 103, 104 and 105 are known (at offset 4)")
+            format!(
+                "unsupported archive: BSA version {version}; the known versions are 103, 104 and 105 \
+                 (at offset 4)"
+            )
         );
         let read = forced(&bytes).unwrap();
         assert_eq!((read.about.version, read.about.games), (version, "no known game"));
         assert!(read.extents().eq(parse(&plain, &Limits::default()).unwrap().extents()));
-        assert!(read.notes[0].what.ends_with(&format!("forced to be read as {built}")), "{:?}", read.notes);
-        assert!(forced(&plain).unwrap().notes.is_empty(), "a known version is not forced");
+        assert!(
+            read.notes[0].what.ends_with(&format!("is not known; --force reads it as version {built}")),
+            "{:?}",
+            read.notes
+        );
+        assert!(forced(&plain).unwrap().notes.is_empty(), "a note says that a known version was forced");
     }
 }
 
 #[test]
-fn a_ba2_of_an_unknown_version_or_kind_is_read_by_the_layout_that_fits() {
+fn force_reads_an_unknown_ba2_by_the_layout_that_fits() {
     let general = |version| Ba2::general(version).file("a\\b.txt", "content").build();
     let texture = |version| {
         let file = Ba2File::texture("c.dds", Texture::new(71, 4, 4, 1)).chunk(Chunk::stored(vec![1; 8]));
@@ -55,7 +61,11 @@ fn a_ba2_of_an_unknown_version_or_kind_is_read_by_the_layout_that_fits() {
                 (read.entries().next().map(|it| it.name), read.about.kind),
                 (known.entries().next().map(|it| it.name), known.about.kind)
             );
-            assert!(read.notes[0].what.contains("it was forced to be read as"), "{:?}", read.notes);
+            assert!(
+                read.notes[0].what.contains(" is not known; --force reads it as version "),
+                "{:?}",
+                read.notes
+            );
         }
         for len in 0..plain.len() {
             // A cut anywhere gives tables or an error, and no panic.
@@ -65,7 +75,7 @@ fn a_ba2_of_an_unknown_version_or_kind_is_read_by_the_layout_that_fits() {
 }
 
 #[test]
-fn info_prints_that_an_archive_was_forced_and_no_version_where_there_is_none() {
+fn info_says_that_force_was_used_and_omits_a_missing_version() {
     let dir = TestDir::new();
     let info = |bytes: Vec<u8>, force: bool| {
         dir.archive("archive", &bytes);
@@ -77,12 +87,12 @@ fn info_prints_that_an_archive_was_forced_and_no_version_where_there_is_none() {
     for command in ["info", "list", "names", "verify"] {
         let printed = dir.run([command, "archive"]).err;
         assert!(
-            printed.ends_with("; --force reads it by the nearest layout that is known\n"),
+            printed.ends_with("; --force reads it by the nearest known layout\n"),
             "{command}: {printed}"
         );
     }
     let (exit, text) = info(unknown, true);
-    let note = "peculiar       BSA version 110 is not known; it was forced to be read as 105";
+    let note = "peculiar       BSA version 110 is not known; --force reads it as version 105";
     assert!(exit == 0 && text.contains(note), "{text}");
     use crate::support::legacy::{Kind, Legacy};
     let (_, text) = info(Legacy::new(Kind::Arena).file("A.TXT", "x").build(), false);

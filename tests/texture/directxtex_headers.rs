@@ -5,7 +5,7 @@ use bsafs::texture::dds::Texture;
 use crate::support::vectors::dds_headers;
 
 #[test]
-fn headers_equal_those_of_directxtex_byte_for_byte() {
+fn headers_match_those_of_directxtex() {
     for row in dds_headers() {
         let texture = Texture {
             width: row.width,
@@ -24,7 +24,7 @@ fn headers_equal_those_of_directxtex_byte_for_byte() {
             }
             None => {
                 assert_eq!(header.len(), 148, "{texture:?}");
-                assert_eq!(header[20..24], [0; 4], "{texture:?}: pitch");
+                assert_eq!(header[20..24], [0; 4], "{texture:?}: the pitch is not 0");
                 assert_eq!(header[84..88], *b"DX10", "{texture:?}");
                 assert_eq!(header[128..132], u32::from(row.format).to_le_bytes(), "{texture:?}");
             }
