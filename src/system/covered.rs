@@ -19,7 +19,9 @@ const LINKS_MAX: u32 = 40;
 #[derive(Clone, Debug, Default)]
 pub struct Covered(Arc<OnceLock<CoveredFolder>>);
 
-/// The value for code that is not passed one. A process mounts once.
+/// The value of this process. It is static on purpose: a mount changes what paths mean for the whole
+/// process, so every source that is opened here must read below it. Only a daemon sets it, once, before it
+/// mounts. So no [`Vfs`](crate::Vfs) changes what another one returns.
 static OF_PROCESS: LazyLock<Covered> = LazyLock::new(Covered::default);
 
 /// The folder that this process mounts on.
