@@ -18,10 +18,10 @@ use crate::vfs::{Change, Comparing, Difference, Vfs, VfsFile};
 
 /// Print the files that only one of two sources has, and those that differ
 ///
-/// Files are matched by their paths, in any case. A line begins with + if only B has the file, with
-/// - if only A has it, with ! if the contents differ, and with ? if they cannot be compared because
-/// one cannot be read. Without --compare, only sizes are compared: files of different sizes have changed, and
-/// files of the same size are counted separately, because they may or may not be equal.
+/// Files are matched by their paths, in any case. Each line begins with a sign: `+` if only B has the file,
+/// `-` if only A has it, `!` if the contents differ, and `?` if they cannot be compared because one cannot be
+/// read. Without --compare, only sizes are compared: files of different sizes have changed, and files of the
+/// same size are counted separately, because they may or may not be equal.
 ///
 /// With --json, each file is an object with "path", "change" (added, removed, changed, same-size or
 /// unreadable) and "a" and "b" for the sources that have the file: an object with "layer" and "size" in
