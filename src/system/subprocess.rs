@@ -89,7 +89,7 @@ mod tests {
             (Some(3), &b"out\n"[..], &b"err\n"[..])
         );
         let began = Instant::now();
-        assert!(shell("sleep 1000", Duration::from_millis(50)).is_none());
+        assert!(shell("exec sleep 1000", Duration::from_millis(50)).is_none());
         assert!(began.elapsed() < Duration::from_secs(30));
     }
 

@@ -185,7 +185,8 @@ fn remove_left(mountpoint: &Path) {
 /// its daemon's answer.
 fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     let mountpoint = resolve_mountpoint(path);
-    let is_there = !is_game(path) && mountinfo::mounted_at(&mountpoint).is_some();
+    // A folder may have the name of a game: `bsafs mount skyrim` makes one.
+    let is_there = mountinfo::mounted_at(&mountpoint).is_some_and(|it| it.is_bsafs() || !is_game(path));
     let found =
         if is_there { overlay::bsafs_mount_at(&mountpoint) } else { overlay::leftover_of(&mountpoint) };
     if let Some(mounted) = found {
