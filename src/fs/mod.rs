@@ -5,7 +5,8 @@
 //! | question | file |
 //! |---|---|
 //! | which view is served, and how does a later one replace it? | `filesystem.rs` |
-//! | what is a view? LOOKUP, GETATTR and READ | `view.rs` |
+//! | what is a view? LOOKUP and GETATTR | `view.rs` |
+//! | READ | `read.rs` |
 //! | READDIR and READDIRPLUS | `listing.rs` |
 //! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `json_pages.rs` |
 //! | GETXATTR and LISTXATTR | `xattr.rs` |
@@ -31,6 +32,7 @@ pub use filesystem::{FileSystem, OutOfInodeNumbers, Replaced};
 pub use inode_numbers::{SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use json_pages::read_pages;
 pub use listing::DirEntry;
+pub use read::ReadTarget;
 pub use sources::MountedSource;
 pub use status::{CacheStatus, DaemonStatus, LastReload};
 pub use status_link::Caller;
@@ -50,6 +52,7 @@ mod inode_numbers;
 mod invalidation;
 mod json_pages;
 mod listing;
+mod read;
 mod requests;
 mod retired;
 mod shared;

@@ -5,7 +5,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::attr::{Attr, NodeKind};
-use super::error::Error;
 use crate::content::{LooseFile, Store};
 use crate::format::EntryId;
 use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
@@ -29,6 +28,13 @@ struct Table {
 #[derive(Clone, Debug)]
 enum RetiredFile {
     Entry { source: u32, entry: u32 },
+    Loose(Arc<LooseFile>),
+}
+
+/// Where to read a retired file.
+#[derive(Debug)]
+pub(crate) enum RetiredBytes {
+    Entry(Arc<Store>, EntryId),
     Loose(Arc<LooseFile>),
 }
 
@@ -92,59 +98,30 @@ impl Retired {
     /// Attributes of a retired file.
     pub(crate) fn attr(&self, ino: u64) -> Option<Attr> {
         let (size, modified) = match self.get(ino)? {
-            Bytes::Entry(store, id) => {
+            RetiredBytes::Entry(store, id) => {
                 let size = store.known_size(id).unwrap_or_else(|| store.estimated_size(id));
                 (size, store.file_modified(id))
             }
-            Bytes::Loose(file) => (file.stat().size, file.stat().modified()),
+            RetiredBytes::Loose(file) => (file.stat().size, file.stat().modified()),
         };
         Some(Attr { ino, kind: NodeKind::File, size, modified, is_lasting: true })
     }
 
-    /// The device that has the bytes of a retired file.
-    pub(crate) fn device(&self, ino: u64) -> Option<u64> {
-        Some(match self.get(ino)? {
-            Bytes::Entry(store, id) => store.device(id),
-            Bytes::Loose(file) => file.device(),
-        })
-    }
-
-    /// READ of a retired file.
-    pub(crate) fn read<T>(
-        &self,
-        ino: u64,
-        offset: u64,
-        len: u32,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, Error> {
-        match self.get(ino).ok_or(Error::Damaged)? {
-            Bytes::Entry(store, id) => store.read_at(id, offset, len, answer).map_err(|_| Error::Damaged),
-            Bytes::Loose(file) => {
-                file.read_at(offset, len).map(|bytes| answer(&bytes)).map_err(|_| Error::Damaged)
-            }
-        }
-    }
-
-    fn get(&self, ino: u64) -> Option<Bytes> {
+    /// The bytes of a retired file; `None` if the inode number is unknown or its archive was dropped.
+    pub(crate) fn get(&self, ino: u64) -> Option<RetiredBytes> {
         let table = self.table();
         Some(match table.files.get(&ino)? {
             RetiredFile::Entry { source, entry } => {
                 let (_, store) = table.sources.iter().find(|(number, _)| number == source)?;
-                Bytes::Entry(store.clone(), EntryId { layer: 0, entry: *entry })
+                RetiredBytes::Entry(store.clone(), EntryId { layer: 0, entry: *entry })
             }
-            RetiredFile::Loose(file) => Bytes::Loose(file.clone()),
+            RetiredFile::Loose(file) => RetiredBytes::Loose(file.clone()),
         })
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Where to read a retired file.
-enum Bytes {
-    Entry(Arc<Store>, EntryId),
-    Loose(Arc<LooseFile>),
 }
 
 impl Table {

@@ -1,5 +1,5 @@
 //! An immutable view of the sources, in plain types: names from the tree, bytes from the store.
-//! This file has LOOKUP, GETATTR and READ; the files that import it have the other operations.
+//! This file has LOOKUP and GETATTR; the files that import it have the other operations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::error::Error;
 use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
 use super::invalidation::NameIn;
 use super::shared::Shared;
-use crate::content::{Reason, Store};
+use crate::content::Store;
 use crate::format::EntryId;
 use crate::limits::ASSUMED_MAX;
 use crate::tree::{Inode, Kind, NodeId, Tree};
@@ -79,8 +79,8 @@ impl View {
 
     /// LOOKUP: the child of a folder with this name, ignoring case unless the mount is exact.
     ///
-    /// # Errors [`Error::NoNode`] or [`Error::NotFolder`] if `parent` is not a folder;
-    /// [`Error::OutOfInodeNumbers`].
+    /// # Errors
+    /// [`Error::NoNode`] or [`Error::NotFolder`] if `parent` is not a folder; [`Error::OutOfInodeNumbers`].
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Lookup, Error> {
         if let b"." | b".." = name {
             return self.lookup_dots(parent, name);
@@ -159,60 +159,6 @@ impl View {
             }
         };
         Ok(Attr { ino, kind, size: 0, modified, is_lasting })
-    }
-
-    /// READ: passes up to `len` bytes of a file from `offset` on to `answer`. There are fewer only
-    /// at the end of the file.
-    ///
-    /// # Errors [`Error::Damaged`], logged once for each fault; [`Error::NoNode`] or
-    /// [`Error::IsFolder`] if the node is not a file.
-    pub fn read<T>(
-        &self,
-        ino: u64,
-        offset: u64,
-        len: u32,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, Error> {
-        if ino == CIOPFS_INO {
-            return Ok(answer(&[]));
-        }
-        let Ok(inode) = self.inode(ino) else {
-            return self.shared.retired.read(ino, offset, len, answer);
-        };
-        let node = inode.node.ok_or(Error::IsFolder)?;
-        let Kind::File(entry) = self.tree().kind(node) else { return Err(Error::IsFolder) };
-        let read = self.store().read_at(entry, offset, len, |bytes| {
-            // Logged before the answer, so that a program that has the bytes finds the line in the log.
-            if let Some(error) = self.store().take_salvaged(entry) {
-                log::warn!("{}: {error}; it is served because of --salvage", self.path_of(node, entry));
-            }
-            answer(bytes)
-        });
-        if self.store().needs_trim()
-            && let Some(host) = self.shared.host.get()
-        {
-            host.trim_cache();
-        }
-        read.map_err(|error| {
-            if error.is_new {
-                log::error!("{}: {error}", self.path_of(node, entry));
-            }
-            if matches!(error.reason, Reason::Changed | Reason::FileChanged)
-                && let Some(on_change) = self.shared.on_change.get()
-            {
-                (on_change.0)();
-            }
-            Error::Damaged
-        })
-    }
-
-    /// The device that has a file's bytes. If no device has them, this is 0, which is never a device.
-    pub(crate) fn device(&self, ino: u64) -> u64 {
-        let device = match self.inode(ino) {
-            Ok(inode) => inode.node.and_then(|node| self.entry(node)).map(|entry| self.store().device(entry)),
-            Err(_) => self.shared.retired.device(ino),
-        };
-        device.unwrap_or(0)
     }
 
     /// The entry of a file; `None` for a folder.

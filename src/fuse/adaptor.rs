@@ -20,7 +20,9 @@ use fuser::{
 };
 
 use super::device_queues::DeviceQueues;
-use crate::fs::{Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, SizeJob, View};
+use crate::fs::{
+    Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, View,
+};
 
 /// The TTL of answers that stay valid until the kernel is notified, including negative entries
 /// (FUSE.md section 2.1).
@@ -116,7 +118,9 @@ fn guard<T>(operation: Operation, handler: impl FnOnce() -> T) -> Option<T> {
     let handled = catch_unwind(AssertUnwindSafe(handler)).ok();
     if handled.is_none() {
         let name = operation.name();
-        log::error!("bug in bsafs: {name} panicked, so the request failed with EIO; please report it");
+        log::error!(
+            "bug in bsafs: {name} panicked, so the request failed with EIO; please report it with this log"
+        );
     }
     handled
 }
@@ -262,10 +266,20 @@ impl Filesystem for Adaptor {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.fs.shared.requests.count(Operation::Read);
-        let view = self.fs.view();
-        self.devices.run(view.device(ino.0), move || {
-            let _ = guard(Operation::Read, || answer_read(&view, ino.0, offset, size, reply));
+        self.answer(Operation::Read, || {
+            let target = match ReadTarget::find(self.fs.view(), ino.0) {
+                Ok(target) => target,
+                Err(error) => return reply.error(error.into()),
+            };
+            self.devices.run(target.device(), move || {
+                let _ = guard(Operation::Read, || {
+                    let mut reply = Some(reply);
+                    let read = target.read(offset, size, |bytes| reply.take().map(|reply| reply.data(bytes)));
+                    if let (Err(error), Some(reply)) = (read, reply) {
+                        reply.error(error.into());
+                    }
+                });
+            });
         });
     }
 
@@ -349,18 +363,6 @@ impl Filesystem for Adaptor {
     ) {
         self.fs.shared.requests.count(Operation::Other);
         reply.error(Errno::ENOTTY);
-    }
-}
-
-fn answer_read(view: &View, ino: u64, offset: u64, size: u32, reply: ReplyData) {
-    let mut reply = Some(reply);
-    let read = view.read(ino, offset, size, |bytes| {
-        if let Some(reply) = reply.take() {
-            reply.data(bytes);
-        }
-    });
-    if let (Err(error), Some(reply)) = (read, reply) {
-        reply.error(error.into());
     }
 }
 

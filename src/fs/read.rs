@@ -1,0 +1,114 @@
+//! READ. The file of an inode number is found once; its device decides in which queue the request waits.
+
+use std::sync::Arc;
+
+use super::error::Error;
+use super::inode_numbers::CIOPFS_INO;
+use super::retired::RetiredBytes;
+use super::view::View;
+use crate::content::{EntryError, Reason};
+use crate::format::EntryId;
+use crate::tree::{Kind, NodeId};
+
+/// The file that a READ is for.
+#[derive(Debug)]
+pub struct ReadTarget {
+    view: Arc<View>,
+    file: File,
+}
+
+#[derive(Debug)]
+enum File {
+    /// The empty file by which Wine recognises a file system that ignores case.
+    Ciopfs,
+    Shown {
+        node: NodeId,
+        entry: EntryId,
+    },
+    /// A file that is open, but no longer in the view.
+    Retired(RetiredBytes),
+}
+
+impl ReadTarget {
+    /// Finds the file of an inode number.
+    ///
+    /// # Errors
+    /// [`Error::IsFolder`] if it is a folder; [`Error::Damaged`] if no file has the number any more.
+    pub fn find(view: Arc<View>, ino: u64) -> Result<Self, Error> {
+        let file = match view.inode(ino) {
+            _ if ino == CIOPFS_INO => File::Ciopfs,
+            Ok(inode) => {
+                let node = inode.node.ok_or(Error::IsFolder)?;
+                let Kind::File(entry) = view.tree().kind(node) else { return Err(Error::IsFolder) };
+                File::Shown { node, entry }
+            }
+            Err(_) => File::Retired(view.shared.retired.get(ino).ok_or(Error::Damaged)?),
+        };
+        Ok(Self { view, file })
+    }
+
+    /// The device that has the file's bytes. If no device has them, this is 0, which is never a device.
+    pub fn device(&self) -> u64 {
+        match &self.file {
+            File::Ciopfs => 0,
+            File::Shown { entry, .. } => self.view.store().device(*entry),
+            File::Retired(RetiredBytes::Entry(store, id)) => store.device(*id),
+            File::Retired(RetiredBytes::Loose(file)) => file.device(),
+        }
+    }
+
+    /// Passes up to `len` bytes of the file from `offset` on to `answer`. There are fewer only at the end of
+    /// the file.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], logged once for each fault.
+    pub fn read<T>(&self, offset: u64, len: u32, answer: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        match &self.file {
+            File::Ciopfs => Ok(answer(&[])),
+            File::Shown { node, entry } => self.read_shown(*node, *entry, offset, len, answer),
+            File::Retired(RetiredBytes::Entry(store, id)) => {
+                store.read_at(*id, offset, len, answer).map_err(|_| Error::Damaged)
+            }
+            File::Retired(RetiredBytes::Loose(file)) => {
+                file.read_at(offset, len).map(|bytes| answer(&bytes)).map_err(|_| Error::Damaged)
+            }
+        }
+    }
+
+    fn read_shown<T>(
+        &self,
+        node: NodeId,
+        entry: EntryId,
+        offset: u64,
+        len: u32,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Error> {
+        let (view, store) = (&self.view, self.view.store());
+        let read = store.read_at(entry, offset, len, |bytes| {
+            // Logged before the answer, so that a program that has the bytes finds the line in the log.
+            if let Some(error) = store.take_salvaged(entry) {
+                log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
+            }
+            answer(bytes)
+        });
+        if store.needs_trim()
+            && let Some(host) = view.shared.host.get()
+        {
+            host.trim_cache();
+        }
+        read.map_err(|error| self.report(node, &error))
+    }
+
+    /// Logs a fault that is new, and starts a reload if the source has changed.
+    fn report(&self, node: NodeId, error: &EntryError) -> Error {
+        if error.is_new {
+            log::error!("{}: {error}", self.view.path_of(node, error.entry));
+        }
+        if matches!(error.reason, Reason::Changed | Reason::FileChanged)
+            && let Some(on_change) = self.view.shared.on_change.get()
+        {
+            (on_change.0)();
+        }
+        Error::Damaged
+    }
+}
