@@ -1,8 +1,8 @@
 //! Buffers that are reused while there is work, and returned to the system when there is none.
 //!
-//! A heap never gives back the most that it ever needed at once. A fresh map for each extent costs
-//! a page fault for each page: 1.6 x the processor time of LZ4 textures. The buffer that was used
-//! last is reused first, because its bytes are in the processor's cache, whichever thread used it.
+//! A heap never returns the memory of its peak. A fresh map for each extent costs a page fault for each page:
+//! 1.6 x the processor time of LZ4 textures. The buffer that was used last is reused first, because its bytes
+//! are in the processor's cache, whichever thread used it.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::MmapMut;
 
+use super::error::Reason;
 use super::memory::{LARGE, Reservation};
 use crate::limits::FREE_BUFFERS_MAX;
 
@@ -39,19 +40,26 @@ enum Bytes {
 
 impl Buffer {
     /// A buffer of `len` bytes for one read. Its content is unspecified.
-    pub(super) fn new(len: usize, reservation: Option<Reservation>) -> Self {
+    ///
+    /// # Errors
+    /// [`Reason::NoMemory`].
+    pub(super) fn new(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
         let bytes = match take(len) {
             Some(map) => Bytes::Map(Some(map)),
-            None => Bytes::Heap(vec![0; len].into_boxed_slice()),
+            // The system may have no more maps, but memory.
+            None => Bytes::Heap(zeros(len)?),
         };
-        Self { bytes, len, reservation }
+        Ok(Self { bytes, len, reservation })
     }
 
     /// A buffer for the cache, which may have many. Small ones are on the heap, because the number
     /// of maps of a process is limited.
-    pub(super) fn for_cache(len: usize, reservation: Option<Reservation>) -> Self {
+    ///
+    /// # Errors
+    /// [`Reason::NoMemory`].
+    pub(super) fn for_cache(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
         if len < LARGE {
-            return Self { bytes: Bytes::Heap(vec![0; len].into_boxed_slice()), len, reservation };
+            return Ok(Self { bytes: Bytes::Heap(zeros(len)?), len, reservation });
         }
         Self::new(len, reservation)
     }
@@ -75,6 +83,14 @@ pub(super) fn release() -> bool {
 /// Whether [`release`] may have something to do.
 pub(super) fn is_used() -> bool {
     IS_USED.load(Ordering::Relaxed)
+}
+
+/// `len` zeros on the heap.
+fn zeros(len: usize) -> Result<Box<[u8]>, Reason> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len).map_err(|_| Reason::NoMemory(len as u64))?;
+    bytes.resize(len, 0);
+    Ok(bytes.into_boxed_slice())
 }
 
 /// A map of at least `len` bytes: a free one, or else a new one. `None` if the system has no memory.
@@ -137,10 +153,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_buffer_without_memory_is_an_error() {
+        for new in [Buffer::new, Buffer::for_cache] {
+            assert_eq!(new(1 << 60, None).err(), Some(Reason::NoMemory(1 << 60)));
+        }
+    }
+
+    #[test]
     fn a_buffer_has_its_own_length_even_if_its_memory_is_reused() {
         for len in [0, 1, LARGE - 1, LARGE, 3 * LARGE, 2 * LARGE + 1, FREE_BUFFERS_MAX + 1, LARGE] {
             for new in [Buffer::new, Buffer::for_cache] {
-                let mut buffer = new(len, None);
+                let mut buffer = new(len, None).unwrap();
                 buffer.fill(7);
                 assert!(buffer.len() == len && buffer.iter().all(|&byte| byte == 7), "{len}");
             }

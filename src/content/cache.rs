@@ -293,7 +293,7 @@ mod tests {
         let (cache, start) = (Cache::<()>::new(100), Instant::now());
         let first = cache.cell(key(1, 60), start);
         first.get_or_init(|| {
-            let mut buffer = Buffer::for_cache(60, None);
+            let mut buffer = Buffer::for_cache(60, None).unwrap();
             buffer.fill(7);
             Ok(buffer)
         });
@@ -305,9 +305,9 @@ mod tests {
     #[test]
     fn extents_that_share_memory_are_evicted_when_memory_runs_out() {
         let (cache, memory, now) = (Cache::<()>::new(1000), MemoryLimit::new(100), Instant::now());
-        cache.cell(key(1, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, None)));
+        cache.cell(key(1, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, None).unwrap()));
         let reservation = memory.reserve(90, || false);
-        cache.cell(key(2, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, Some(reservation))));
+        cache.cell(key(2, 10), now).get_or_init(|| Ok(Buffer::for_cache(10, Some(reservation)).unwrap()));
         drop(memory.reserve(100, || cache.evict_shared()));
         assert!(cache.contains(&key(1, 10)) && !cache.contains(&key(2, 10)) && !cache.evict_shared());
     }

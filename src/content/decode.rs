@@ -31,7 +31,7 @@ impl Store {
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
         self.shared.cache.get_or_decode(key, Instant::now(), || {
             let size = key.size as usize;
-            let mut out = Buffer::for_cache(size, self.reserve(size));
+            let mut out = Buffer::for_cache(size, self.reserve(size))?;
             self.decode_payload(id, index, &payload, &mut out)?;
             Ok(out)
         })

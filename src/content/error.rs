@@ -45,6 +45,8 @@ pub enum Reason {
     FileChanged,
     /// The system refused to open or read a loose file, with this error number.
     FileIo(i32),
+    /// The system has no memory for a buffer of this many bytes.
+    NoMemory(u64),
 }
 
 impl fmt::Display for Reason {
@@ -55,12 +57,14 @@ impl fmt::Display for Reason {
             Self::Prefix => f.write_str("its data is too short for the name and size that it begins with"),
             Self::UnpackedSize(size) => write!(
                 f,
-                "its unpacked size of {size} bytes is more than its data can contain or bsafs supports"
+                "its unpacked size of {size} bytes is more than its data can contain, or more than bsafs \
+                 supports"
             ),
             Self::PackedSize(packed) => {
                 write!(
                     f,
-                    "its packed size of {packed} bytes is more than its content can need or bsafs supports"
+                    "its packed size of {packed} bytes is more than its content can need, or more than \
+                     bsafs supports"
                 )
             }
             Self::Decode(error) => error.fmt(f),
@@ -71,6 +75,7 @@ impl fmt::Display for Reason {
             Self::FileIo(errno) => {
                 write!(f, "the file cannot be read: {}", io::Error::from_raw_os_error(*errno))
             }
+            Self::NoMemory(len) => write!(f, "not enough memory for a buffer of {len} bytes"),
         }
     }
 }
@@ -78,7 +83,7 @@ impl fmt::Display for Reason {
 impl fmt::Display for EntryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
-            Reason::FileChanged | Reason::FileIo(_) => self.reason.fmt(f),
+            Reason::FileChanged | Reason::FileIo(_) | Reason::NoMemory(_) => self.reason.fmt(f),
             _ => write!(f, "{} (data at offset {})", self.reason, self.at),
         }
     }

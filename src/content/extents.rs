@@ -29,8 +29,7 @@ struct ExtentRecord {
     size: AtomicU32,
 }
 
-/// Properties that many extents share. There are fewer combinations of codec and prefix than a byte
-/// can number.
+/// Properties that many extents share. A byte can number all combinations of codec and prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ExtentLayout {
     codec: Codec,

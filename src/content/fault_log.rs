@@ -9,8 +9,8 @@ use super::error::{EntryError, Reason};
 /// Failing reads closer together than this are one outage.
 const OUTAGE_GAP: Duration = Duration::from_secs(600);
 
-/// The faults of one layer that were logged. Of each entry, the first is logged. Of an outage,
-/// which concerns all entries, only the first fault of any entry is.
+/// The faults of one layer that were logged. Only the first fault of each entry is logged. An outage affects
+/// all entries, so it is logged once.
 #[derive(Debug, Default)]
 pub(super) struct FaultLog {
     entries: Mutex<HashSet<u32>>,
@@ -19,12 +19,11 @@ pub(super) struct FaultLog {
 }
 
 impl FaultLog {
-    /// Whether to report a fault. Of each entry, the first is reported. Of an outage, which concerns all
-    /// entries, only the first fault of any entry is. A changed archive is reported by [`ArchiveFile`].
+    /// Whether to log a fault. A changed archive is logged by [`crate::archive_file::ArchiveFile`].
     pub(super) fn is_new(&self, entry: u32, reason: &Reason) -> bool {
         match reason {
             Reason::Changed => false,
-            Reason::Io(_) => self.begins_outage(),
+            Reason::Io(_) | Reason::NoMemory(_) => self.begins_outage(),
             _ => self.is_first(entry),
         }
     }
@@ -34,15 +33,15 @@ impl FaultLog {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).insert(entry)
     }
 
-    /// Records that the system refused a read. Returns whether an outage begins with it.
+    /// Records that the system refused a read. Returns whether this begins an outage.
     pub(super) fn begins_outage(&self) -> bool {
         let mut last = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
         last.replace(Instant::now()).is_none_or(|last| last.elapsed() > OUTAGE_GAP)
     }
 }
 
-/// Files whose suspect bytes are served (`--salvage`), each with its first fault until that is
-/// taken. A file is identified by the number of its archive and its entry.
+/// Files whose suspect bytes are served (`--salvage`), each with its first fault until [`Salvaged::take`]
+/// returns that. A file is identified by the numbers of its archive and its entry.
 #[derive(Debug, Default)]
 pub(super) struct Salvaged(Mutex<HashMap<(u32, u32), Option<EntryError>>>);
 

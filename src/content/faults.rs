@@ -9,11 +9,14 @@ use crate::format::EntryId;
 impl Store {
     /// Makes the error of a failed read of an extent, and counts it.
     pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> EntryError {
-        let layer = self.layer(entry.layer);
-        let is_new = layer.faults.is_new(entry.entry, &reason);
-        let error = EntryError { entry, at: layer.extent(index).offset, reason, is_new };
+        self.fault_at(entry, self.layer(entry.layer).extent(index).offset, reason)
+    }
+
+    /// Makes the error of a read that failed at an offset of the archive, and counts it.
+    pub(super) fn fault_at(&self, entry: EntryId, at: u64, reason: Reason) -> EntryError {
+        let is_new = self.layer(entry.layer).faults.is_new(entry.entry, &reason);
         self.count_fault();
-        error
+        EntryError { entry, at, reason, is_new }
     }
 
     /// Counts a failed read.

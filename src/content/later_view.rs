@@ -62,8 +62,8 @@ impl Store {
         }
     }
 
-    /// Whether the bytes of a [kept](Self::is_kept) file are certainly unchanged. They may not be
-    /// if a loose file was statted during a write and has the same attributes after it.
+    /// Whether the bytes of a [kept](Self::is_kept) file are certainly unchanged. They may differ if a loose
+    /// file was statted while it was being written and its attributes are the same afterwards.
     pub fn is_certain(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) -> bool {
         let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id)) else { return true };
         let known = then.folder.known(earlier_id.entry);

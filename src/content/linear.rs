@@ -1,5 +1,4 @@
-//! Console textures as a PC has them: all extents of a file are decoded together, and their texels
-//! put into rows.
+//! Console textures as a PC has them: all extents of a file are decoded, and their texels put into rows.
 //!
 //! The texels of one row are spread over a whole row of tiles, and the faces of a cube over all
 //! mips. So no part of the shown file corresponds to one part of its data. The file is made as a
@@ -18,7 +17,7 @@ use crate::format::{EntryId, LinearTexture};
 const LINEAR_KEY: u64 = 1 << 63;
 
 impl Store {
-    /// The texels of a file in rows, from the cache or decoded into it.
+    /// The untiled texels of a file, from the cache or decoded into it.
     pub(super) fn decode_linear(&self, id: EntryId) -> Result<Decoded<Reason>, EntryError> {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
@@ -71,7 +70,7 @@ impl Store {
         if len > u64::from(self.shared.limits.packed) {
             return Err(Reason::PackedSize(u32::try_from(len).unwrap_or(u32::MAX)));
         }
-        let mut packed = Buffer::new(len as usize, layer.reserve_packed(len));
+        let mut packed = Buffer::new(len as usize, layer.reserve_packed(len))?;
         let mut payloads = Vec::with_capacity(extents.len());
         let mut rest = &mut packed[..];
         for (index, extent) in extents {
@@ -98,7 +97,7 @@ impl Store {
         // One share for both buffers, kept with the rows. With two shares, two threads that have
         // one each would wait for each other.
         let reservation = self.reserve(tiled as usize + size as usize);
-        let mut tiled = Buffer::new(tiled as usize, None);
+        let mut tiled = Buffer::new(tiled as usize, None)?;
         let mut rest = &mut tiled[..];
         for (index, payload) in layer.extents(id.entry).zip(payloads) {
             failed.set(index);
@@ -107,7 +106,7 @@ impl Store {
             self.decode_payload(id, index, payload, out)?;
             rest = others;
         }
-        let mut rows = Buffer::for_cache(size as usize, reservation);
+        let mut rows = Buffer::for_cache(size as usize, reservation)?;
         rows.fill(0);
         texture.to_rows(&tiled, &mut rows).map_err(|_| Reason::UnpackedSize(size))?;
         Ok(rows)

@@ -50,7 +50,8 @@ impl LooseFiles {
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
         };
-        let mut out = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), None);
+        let out = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), None);
+        let mut out = out.map_err(|reason| self.error(id, reason))?;
         let read = self.folder.read_exact_at(id.entry, &mut out, offset);
         read.map_err(|fault| self.fault(id, fault))?;
         Ok(answer(&out))
@@ -77,11 +78,16 @@ impl LooseFiles {
             FileFault::Changed => Reason::FileChanged,
             FileFault::Io(error) => Reason::FileIo(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
         };
+        self.error(entry, reason)
+    }
+
+    fn error(&self, entry: EntryId, reason: Reason) -> EntryError {
         let is_refused =
             |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
         let is_new = match reason {
             // An error that concerns all files of a disk is reported once.
             Reason::FileIo(errno) if !is_refused(errno) => self.faults.begins_outage(),
+            Reason::NoMemory(_) => self.faults.begins_outage(),
             _ => self.faults.is_first(entry.entry),
         };
         EntryError { entry, at: 0, reason, is_new }

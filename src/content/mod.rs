@@ -4,10 +4,11 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | cut the range into pieces, and join them to the answer | `read.rs` |
+//! | find out the size of the file | `sizes.rs` |
+//! | cut the range into pieces, and join them to the reply | `read.rs` |
 //! | choose a strategy for each piece: stored, whole, prefix or cached | `read_strategy.rs` |
 //! | take bytes that were decoded before from the cache | `cache.rs` |
-//! | decode other bytes, into the answer or into the cache | `decode.rs`; console textures: `linear.rs` |
+//! | decode other bytes, into the reply or into the cache | `decode.rs`; console textures: `linear.rs` |
 //! | find an archive's extents | `archive_content.rs`, `extents.rs` |
 //! | read their packed bytes and their prefixes | `payload.rs`, `extent_prefix.rs`, [`crate::archive_file`] |
 //! | unpack them | `codec/` |

@@ -85,7 +85,7 @@ impl ArchiveContent {
         }
         let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
         let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
-        let mut packed = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), self.reserve_packed(len));
+        let mut packed = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), self.reserve_packed(len))?;
         self.source.read_exact_at(&mut packed, extent.offset)?;
         let start = packed.len() - self.payload(index, &packed)?.len();
         Ok(Payload { packed, start, is_all: len == u64::from(extent.packed) })

@@ -26,7 +26,7 @@ impl Store {
             return Ok(answer(&[]));
         };
         let pieces = self.pieces(id, &(offset..end));
-        let mut out = Buffer::new(len as usize, None);
+        let mut out = Buffer::new(len as usize, None).map_err(|reason| self.fault_at(id, 0, reason))?;
         // Nearly all reads have one piece. If it is cached, the answer needs no copy.
         if let [piece] = &pieces[..] {
             return Ok(match self.read_piece(id, piece, true, &mut out)? {

@@ -8,16 +8,16 @@ use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{Codec, EntryId};
 
-/// Maximum length of a prefix that is decoded separately, in bytes. File managers and `file` read
+/// Maximum length of a prefix that is decoded separately, in bytes. File managers and file(1) read
 /// only the beginning of a file; the kernel turns that into a read of 16 KiB. A program that reads
 /// a whole file asks for more at once, so its reads decode nothing twice.
 const PREFIX_LEN: u64 = 64 << 10;
 /// A prefix is decoded separately only if the extent is at least this many times as long: if the
 /// reader goes on, the prefix is decoded again.
-const PREFIX_PART: u64 = 4;
-/// Maximum length in bytes of the beginning of a later extent that is decoded separately. A read by
-/// the kernel is no longer than this.
-const ALONE_LEN: u64 = 1 << 20;
+const PREFIX_MIN_RATIO: u64 = 4;
+/// Maximum length, in bytes, of a read at the start of an extent other than the first that is decoded as a
+/// prefix. A READ of the kernel is no longer than this.
+const MIP_PREFIX_LEN: u64 = 1 << 20;
 /// In extents longer than this, in bytes, a second read within the prefix is decoded separately
 /// too. It costs at most 0.2 ms.
 const LARGE_EXTENT: u64 = 512 << 10;
@@ -25,14 +25,14 @@ const LARGE_EXTENT: u64 = 512 << 10;
 /// How a range of an extent is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadStrategy {
-    /// One positioned read into the answer, because the extent is not packed.
+    /// One positioned read into the reply, because the extent is not packed.
     Stored,
-    /// Decoded into the answer, because the whole extent is requested.
+    /// Decoded into the reply, because the whole extent is requested.
     Whole,
-    /// Decoded into the answer up to the end of the range, which is near the extent's beginning. If
-    /// that fails, as [`ReadStrategy::Cached`].
+    /// Decoded into the reply up to the end of the range, which is near the extent's beginning. If that is
+    /// impossible, it falls back to [`ReadStrategy::Cached`].
     Prefix(CacheKey),
-    /// Decoded once into the cache, and answered from there.
+    /// Decoded once into the cache. The reply is sent from there.
     Cached(CacheKey),
 }
 
@@ -48,7 +48,7 @@ pub(super) enum PieceBytes {
 #[derive(Debug)]
 pub(super) struct Piece {
     source: PieceSource,
-    /// The range of the source.
+    /// The range within the source.
     within: Range<u64>,
 }
 
@@ -98,12 +98,12 @@ impl Store {
     }
 
     /// Reads a piece into `out`, which has the piece's length, or leaves it in the cache.
-    /// `is_alone` says that the read has no other pieces.
+    /// `is_only_piece` says that the read has no other pieces.
     pub(super) fn read_piece(
         &self,
         id: EntryId,
         piece: &Piece,
-        is_alone: bool,
+        is_only_piece: bool,
         out: &mut [u8],
     ) -> Result<PieceBytes, EntryError> {
         let layer = self.layer(id.layer);
@@ -117,7 +117,7 @@ impl Store {
             PieceSource::Extent(index) => index,
         };
         let in_buffer = |()| PieceBytes::InBuffer;
-        let read = self.strategy(id, index, within, is_alone).and_then(|strategy| match strategy {
+        let read = self.strategy(id, index, within, is_only_piece).and_then(|strategy| match strategy {
             ReadStrategy::Stored => layer.read_stored(index, within.start, out).map(in_buffer),
             ReadStrategy::Whole => self.decode(id, index, out).map(in_buffer),
             ReadStrategy::Prefix(_) if self.decode_prefix(id, index, within, out)? => {
@@ -137,7 +137,7 @@ impl Store {
         id: EntryId,
         index: u32,
         within: &Range<u64>,
-        is_alone: bool,
+        is_only_piece: bool,
     ) -> Result<ReadStrategy, Reason> {
         let layer = self.layer(id.layer);
         let extent = layer.extent(index);
@@ -151,13 +151,13 @@ impl Store {
         let is_prefix = match index == layer.extents(id.entry).start {
             true => {
                 size > PREFIX_LEN
-                    && within.end <= PREFIX_LEN.min(size / PREFIX_PART)
+                    && within.end <= PREFIX_LEN.min(size / PREFIX_MIN_RATIO)
                     && (within.start == 0 || size > LARGE_EXTENT)
             }
-            // A later extent never begins at a page border, because a texture has a header. So a
-            // reader that reads in pages comes from the extent before, and will go on. A read that
-            // begins exactly at the extent wants one mip, for a thumbnail.
-            false => is_alone && within.start == 0 && within.end <= ALONE_LEN,
+            // The header of a texture shifts later extents off page boundaries. So a reader that reads in
+            // pages enters such an extent from the one before, and will read on. A read that starts exactly
+            // at the extent fetches a single mip, for a thumbnail.
+            false => is_only_piece && within.start == 0 && within.end <= MIP_PREFIX_LEN,
         };
         Ok(match self.shared.cache.contains(&key) {
             false if *within == (0..size) => ReadStrategy::Whole,
@@ -166,10 +166,10 @@ impl Store {
         })
     }
 
-    /// Checks the sizes of an extent before a buffer is allocated for it. The unpacked size must be
-    /// within its limit, and the packed bytes must be able to yield it. The packed bytes must lie
-    /// within the archive. Unless they are stored, they must be within their limit too, and no more
-    /// than the unpacked size can need.
+    /// Checks the sizes of an extent before a buffer is allocated for it. The unpacked size must be within
+    /// its limit, and the packed bytes must be able to yield it. The packed bytes must lie within the
+    /// archive. Unless the codec is `Stored`, they must also be within their own limit, and no more than
+    /// data of this size can need.
     pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
         let layer = self.layer(layer);
         let extent = layer.extent(index);

@@ -1,8 +1,8 @@
 //! Sizes of files, and how to learn those that only the data states.
 //!
-//! To list an archive of version 103 to 105 with sizes, the first bytes of each file must be read. One by one
-//! and in the order of names, that is a seek for each file. Here they are sorted by offset and read together
-//! if they are near each other. That is one pass over the disk, with far fewer system calls.
+//! To list an archive of version 103 to 105 with sizes, the first bytes of each file must be read. In the
+//! order of names and one by one, this would take a seek for each file. Here the reads are sorted by offset,
+//! and reads that are near each other are joined: one pass over the disk, with far fewer system calls.
 
 use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
@@ -165,7 +165,7 @@ impl ArchiveContent {
         if stop > self.source.len() {
             return Err(Reason::BeyondEnd);
         }
-        let mut bytes = Buffer::new((stop - start) as usize, None);
+        let mut bytes = Buffer::new((stop - start) as usize, None)?;
         self.source.read_exact_at(&mut bytes, start)?;
         for it in near {
             let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];

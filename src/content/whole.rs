@@ -44,8 +44,7 @@ impl Store {
         let layer = self.layer(id.layer);
         let mut quirks = Vec::new();
         if layer.linear(id.entry).is_some() {
-            // Only the extents are left to check: the lengths of texels were compared when the file
-            // was opened.
+            // Only the extents are left to check: the lengths of texels were compared at opening.
             self.check_sizes(id)?;
         }
         for index in layer.extents(id.entry) {
@@ -75,7 +74,7 @@ impl Store {
         }
         for start in (0..size).step_by(COPY_LEN) {
             let len = COPY_LEN.min((size - start) as usize);
-            let mut out = Buffer::new(len, None);
+            let mut out = Buffer::new(len, None).map_err(fault)?;
             layer.read_stored(index, u64::from(start), &mut out).map_err(fault)?;
             let used = use_it(&out, None);
             if used.is_err() {
@@ -84,6 +83,7 @@ impl Store {
         }
         Ok(Ok(()))
     }
+
     /// Calls `use_it` with a whole extent, whose size was checked, and its quirk.
     fn with_decoded<T>(
         &self,
@@ -94,7 +94,7 @@ impl Store {
     ) -> Result<T, Reason> {
         let size = size as usize;
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
-        let mut out = Buffer::new(size, self.reserve(size));
+        let mut out = Buffer::new(size, self.reserve(size))?;
         let quirk = self.decode_payload(id, index, &payload, &mut out)?;
         Ok(use_it(&out, quirk))
     }

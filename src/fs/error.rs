@@ -7,6 +7,8 @@ pub enum Error {
     Damaged,
     /// The operation needs a file, but the node is a folder.
     IsFolder,
+    /// There is not enough memory for the request.
+    NoMemory,
     /// No node has this inode number.
     NoNode,
     /// No inode numbers are left.

@@ -61,13 +61,13 @@ impl ReadTarget {
     /// the file.
     ///
     /// # Errors
-    /// [`Error::Damaged`], logged once for each fault.
+    /// [`Error::Damaged`], logged once for each fault; [`Error::NoMemory`].
     pub fn read<T>(&self, offset: u64, len: u32, answer: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         match &self.file {
             File::Ciopfs => Ok(answer(&[])),
             File::Shown { node, entry } => self.read_shown(*node, *entry, offset, len, answer),
             File::Retired(RetiredBytes::Entry(store, id)) => {
-                store.read_at(*id, offset, len, answer).map_err(|_| Error::Damaged)
+                store.read_at(*id, offset, len, answer).map_err(|error| kind(&error.reason))
             }
             File::Retired(RetiredBytes::Loose(file)) => {
                 file.read_at(offset, len).map(|bytes| answer(&bytes)).map_err(|_| Error::Damaged)
@@ -109,6 +109,13 @@ impl ReadTarget {
         {
             (on_change.0)();
         }
-        Error::Damaged
+        kind(&error.reason)
+    }
+}
+
+fn kind(reason: &Reason) -> Error {
+    match reason {
+        Reason::NoMemory(_) => Error::NoMemory,
+        _ => Error::Damaged,
     }
 }

@@ -413,6 +413,7 @@ impl From<Error> for Errno {
         match error {
             Error::Damaged => Self::EIO,
             Error::IsFolder => Self::EISDIR,
+            Error::NoMemory => Self::ENOMEM,
             Error::NoNode => Self::ESTALE,
             Error::OutOfInodeNumbers => Self::EOVERFLOW,
             Error::NotPermitted => Self::EACCES,

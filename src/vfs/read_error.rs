@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::content;
+use crate::content::{self, Reason};
 
 /// Why a file of the tree could not be read.
 #[derive(Clone, Debug)]
@@ -53,7 +53,10 @@ impl ReadError {
 
 impl From<content::EntryError> for ReadErrorKind {
     fn from(error: content::EntryError) -> Self {
-        Self::Unreadable(error.to_string())
+        match error.reason {
+            Reason::NoMemory(len) => Self::NoMemory(len),
+            _ => Self::Unreadable(error.to_string()),
+        }
     }
 }
 

@@ -50,8 +50,10 @@ fn beyond() -> Vec<Case> {
 fn sizes() -> Vec<Case> {
     let case = |what, archive, claim, says| Case { what, archive, reason: Reason::UnpackedSize(claim), says };
     let bytes = || noise(1, 100);
-    let gib = "its unpacked size of 1073741824 bytes is more than its data can contain or bsafs supports";
-    let all = "its unpacked size of 4294967295 bytes is more than its data can contain or bsafs supports";
+    let gib = "its unpacked size of 1073741824 bytes is more than its data can contain, \
+        or more than bsafs supports";
+    let all = "its unpacked size of 4294967295 bytes is more than its data can contain, \
+        or more than bsafs supports";
     vec![
         case("zlib bomb", tes4(104, PACKED, bad().stream(bytes()).declared(1 << 30)), 1 << 30, gib),
         case("zlib chunk", ba2(0, Chunk::packed(bytes(), 1 << 30)), 1 << 30, gib),
@@ -62,7 +64,8 @@ fn sizes() -> Vec<Case> {
 }
 
 fn packed_lengths() -> Vec<Case> {
-    let says = "its packed size of 1053656 bytes is more than its content can need or bsafs supports";
+    let says =
+        "its packed size of 1053656 bytes is more than its content can need, or more than bsafs supports";
     let case = |what, archive| Case { what, archive, reason: Reason::PackedSize(1_053_656), says };
     let long = [pack::zlib(&text(1, 5_000)), vec![0; 2 << 20]].concat();
     let long = &long[..1_053_656 - 4];
@@ -115,7 +118,7 @@ fn streams() -> Vec<Case> {
         case(
             "empty stream of a file that is not",
             tes4(104, PACKED, bad().stream(b"")),
-            "its unpacked size of 5000 bytes is more than its data can contain or bsafs supports",
+            "its unpacked size of 5000 bytes is more than its data can contain, or more than bsafs supports",
         ),
     ]
 }

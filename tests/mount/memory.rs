@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::thread;
 
-use crate::mounted::{Mounted, TestDir, run, until};
+use crate::mounted::{Mounted, TestDir, logged, run, until};
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Tes3, Tes4, Tes4File, pack};
 
@@ -103,6 +103,32 @@ fn parallel_reads_of_bombs_use_limited_memory_that_is_freed_later() {
     println!("peak memory: {} MiB", peak >> 20);
     assert!(peak < 1400 << 20, "{peak} bytes");
     until("the memory to be freed", || memory(&mount, "VmRSS:") < 100 << 20);
+}
+
+#[test]
+fn a_read_without_memory_fails_with_enomem_and_the_daemon_lives() {
+    let dir = TestDir::new();
+    dir.archive("bombs.bsa", &bombs(2, 600));
+    let mount = dir.mount(["bombs.bsa", "--log-file", "log"]);
+    let limit = |bytes: Option<u64>| {
+        let pid = rustix::process::Pid::from_raw(mount.pid);
+        let limit = rustix::process::Rlimit { current: bytes, maximum: None };
+        rustix::process::prlimit(pid, rustix::process::Resource::As, limit).unwrap();
+    };
+    let read = |file: &str| {
+        let mut bytes = [1; 5];
+        let path = mount.join(format!("f/{file}"));
+        File::open(path).unwrap().read_exact_at(&mut bytes, 300 << 20).map(|()| bytes)
+    };
+    limit(Some(memory(&mount, "VmSize:") + (300 << 20)));
+    for file in ["0", "1", "0"] {
+        let error = read(file).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::NOMEM.raw_os_error()), "{error}");
+    }
+    let log = logged(&dir, 1);
+    assert_eq!(log.matches("not enough memory for a buffer of 629145600 bytes").count(), 1, "{log}");
+    limit(None);
+    assert_eq!(read("1").unwrap(), [0; 5]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::method::Method;
 use super::{lz4_frame, zlib};
 
 /// The larger of the bounds of zlib and LZ4, because the payload may be either.
-pub(super) static METHOD: Method = Method { decode, prefix: None, max_ratio: 1032 };
+pub(super) static METHOD: Method = Method { decode, decode_prefix: None, max_ratio: 1032 };
 
 /// Decodes by the method that the first bytes suggest. Only the exact size proves the guess, so a
 /// longer stream is refused.

@@ -51,8 +51,8 @@ pub(super) fn ends_early(stream: &str, decoded: usize, out: &[u8]) -> DecodeErro
     DecodeError::Corrupt(format!("the {stream} ends after {decoded} of {} bytes", out.len()))
 }
 
-/// The error of a stream that contradicts itself. It is suspect if that happens after the last byte
-/// of `out`, otherwise corrupt.
+/// The error of a stream that contradicts itself. [`DecodeError::Suspect`] if the contradiction is after the
+/// last byte of `out`, otherwise [`DecodeError::Corrupt`].
 pub(super) fn damaged(stream: &str, decoded: usize, out: &[u8], why: impl fmt::Display) -> DecodeError {
     let size = out.len();
     let what = format!("the {stream} is damaged after {decoded} of {size} bytes: {why}");

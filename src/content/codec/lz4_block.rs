@@ -7,7 +7,7 @@ use super::error::{DecodeError, Quirk, damaged, ends_early};
 use super::method::Method;
 
 /// One length byte adds at most 255 bytes.
-pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: 255 };
+pub(super) static METHOD: Method = Method { decode, decode_prefix: Some(decode_prefix), max_ratio: 255 };
 
 /// The name of a block in errors.
 const STREAM: &str = "LZ4 block";
@@ -29,7 +29,7 @@ fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     }
 }
 
-fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     decode_part(packed, out, 0, 0).map_err(|damage| damaged(STREAM, damage.at, out, damage))
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Unreachable {
 
 impl std::fmt::Display for Unreachable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a match reaches back too far")
+        f.write_str("the data refers to bytes before its start")
     }
 }
 
@@ -82,8 +82,7 @@ pub(super) fn decode_part(
     Ok(at)
 }
 
-/// Reads a length that begins in half of a token. If that half is full, it continues in the bytes
-/// that follow.
+/// Reads a length that begins in half of a token. If that is full, it continues in the next bytes.
 fn length(packed: &mut &[u8], nibble: u8) -> Option<usize> {
     let mut len = usize::from(nibble);
     if nibble == 15 {

@@ -3,7 +3,7 @@
 use super::error::{DecodeError, Quirk};
 
 pub(super) type Decode = fn(&[u8], &mut [u8]) -> Result<Option<Quirk>, DecodeError>;
-pub(super) type Prefix = fn(&[u8], &mut [u8]) -> Result<usize, DecodeError>;
+pub(super) type DecodePrefix = fn(&[u8], &mut [u8]) -> Result<usize, DecodeError>;
 
 /// Maximum number of bytes that are decoded beyond the declared size to reach a checksum. An extent
 /// may have as many by default.
@@ -14,7 +14,7 @@ pub(super) struct Method {
     /// [`super::decode`].
     pub(super) decode: Decode,
     /// [`super::prefix`]; `None` if the codec cannot stop early.
-    pub(super) prefix: Option<Prefix>,
+    pub(super) decode_prefix: Option<DecodePrefix>,
     /// Maximum number of bytes that one packed byte can become.
     pub(super) max_ratio: u64,
 }

@@ -4,10 +4,11 @@ use super::error::{DecodeError, Quirk};
 use super::method::Method;
 
 /// Bytes as they are.
-pub(super) static STORED: Method = Method { decode, prefix: Some(prefix), max_ratio: 1 };
+pub(super) static STORED: Method = Method { decode, decode_prefix: Some(decode_prefix), max_ratio: 1 };
 
 /// Packed in an unknown way. No size is refused, so that the error names the true reason.
-pub(super) static UNSUPPORTED: Method = Method { decode: unsupported, prefix: None, max_ratio: u64::MAX };
+pub(super) static UNSUPPORTED: Method =
+    Method { decode: unsupported, decode_prefix: None, max_ratio: u64::MAX };
 
 fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     if packed.len() != out.len() {
@@ -18,7 +19,7 @@ fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     Ok(None)
 }
 
-fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     let len = packed.len().min(out.len());
     out[..len].copy_from_slice(&packed[..len]);
     Ok(len)

@@ -21,23 +21,23 @@ pub fn decode(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<Option<Quir
 
 /// Decodes the first bytes of a file, as many as fit `out`, from the first bytes of its payload.
 ///
-/// Returns how many bytes were decoded. If `packed` ended too early, there are fewer, and that is not an
-/// error: the caller comes back with more of the payload. If it has no more, it calls [`decode`], which knows
-/// what is wrong. That also decodes what only the declared size proves ([`Codec::Detect`], raw deflate).
+/// Returns how many bytes were decoded. A `packed` that ends too early yields fewer bytes, which is not an
+/// error: the caller calls again with more of the payload. If there is no more, the caller uses [`decode`],
+/// which reports what is wrong. [`decode`] also handles payloads that only the declared size identifies
+/// ([`Codec::Detect`], raw deflate).
 ///
 /// # Errors
 /// What is wrong with the payload.
 pub fn prefix(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
-    method(codec).prefix.map_or(Ok(0), |prefix| prefix(packed, out))
+    method(codec).decode_prefix.map_or(Ok(0), |decode| decode(packed, out))
 }
 
 /// Whether [`prefix`] can ever decode a byte for this codec.
 pub fn has_prefix(codec: Codec) -> bool {
-    method(codec).prefix.is_some()
+    method(codec).decode_prefix.is_some()
 }
 
-/// Maximum number of bytes that `packed` bytes of this codec can become. A larger declared size is
-/// impossible.
+/// Maximum number of bytes that `packed` bytes of this codec can become. No larger size is possible.
 pub fn max_unpacked(codec: Codec, packed: u64) -> u64 {
     packed.saturating_mul(method(codec).max_ratio)
 }

@@ -16,7 +16,8 @@ use super::error::{DecodeError, Quirk, damaged, ends_early};
 use super::method::Method;
 
 /// A block of 32 KiB takes at least two bytes.
-pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: BLOCK as u64 / 2 };
+pub(super) static METHOD: Method =
+    Method { decode, decode_prefix: Some(decode_prefix), max_ratio: BLOCK as u64 / 2 };
 
 /// Maximum unpacked size of a block in bytes.
 const BLOCK: usize = 0x8000;
@@ -37,7 +38,7 @@ fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     Ok(end.rest.iter().any(|&byte| byte != 0).then_some(Quirk::Trailing))
 }
 
-fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     fill(packed, out).map(|end| end.len)
 }
 
@@ -79,7 +80,7 @@ fn unpack<'a>(state: &'a mut Lzxd, block: &[u8], size: usize) -> Result<&'a [u8]
     });
     match catch_unwind(decode) {
         Ok(result) => result.map_err(|why| why.to_string()),
-        Err(_) => Err("a match reaches back too far".into()),
+        Err(_) => Err("the data refers to bytes before its start".into()),
     }
 }
 

@@ -13,7 +13,7 @@ use super::error::{DecodeError, Quirk, Start, contradiction, damaged, ends_early
 use super::method::{EXCESS_MAX, Method};
 
 /// A match of 258 bytes takes at least two bits.
-pub(super) static METHOD: Method = Method { decode, prefix: Some(prefix), max_ratio: 1032 };
+pub(super) static METHOD: Method = Method { decode, decode_prefix: Some(decode_prefix), max_ratio: 1032 };
 
 /// Length of method and flags in front of the deflate stream, in bytes.
 const HEADER_LEN: usize = 2;
@@ -38,8 +38,8 @@ thread_local! {
 
 /// Whether a payload begins like a zlib stream that needs no preset dictionary.
 ///
-/// Raw deflate never does. There, a low nibble of 8 is a stored block that is not the last one, and
-/// encoders leave its padding bits zero.
+/// Raw deflate never begins like that: with a low nibble of 8, it begins with a stored block that is not the
+/// last one, and encoders leave the padding bits of that block zero.
 pub(super) fn has_header(packed: &[u8]) -> bool {
     is_header(packed) && packed.get(1).is_some_and(|flags| flags & 0x20 == 0)
 }
@@ -89,7 +89,7 @@ pub(super) fn decode_raw(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>,
 
 /// Decodes the first bytes of a zlib stream. Decodes no raw deflate, because only its full size
 /// proves that it is one.
-fn prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     if packed.len() < 2 || !has_header(packed) {
         return Ok(0);
     }

@@ -153,7 +153,7 @@ fn a_match_before_the_first_byte_is_refused_without_a_panic() {
     let packed = stream(&[(4, stored(true, u32::MAX, b"wxyz")), (9, packed(false, 4))]);
     assert_eq!(
         error(&packed, 13),
-        "the XMem stream is damaged after 4 of 13 bytes: a match reaches back too far"
+        "the XMem stream is damaged after 4 of 13 bytes: the data refers to bytes before its start"
     );
 }
 
