@@ -208,6 +208,24 @@ fn extract_works_without_proc() {
 }
 
 #[test]
+fn extract_stops_at_a_full_disk_with_one_line() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    let content = vec![1_u8; 64 << 10];
+    let archive = (0..100).fold(Tes3::new(), |archive, n| archive.file(format!("{n}.bin"), &content[..]));
+    dir.archive("a.bsa", &archive.build());
+    fs::create_dir(dir.path("out")).unwrap();
+    let program = env!("CARGO_BIN_EXE_bsafs");
+    let script = format!("mount -t tmpfs -o size=1m none out && exec '{program}' extract a.bsa -C out");
+    let mut shell = Command::new("unshare");
+    let finished = run(shell.args(["-m", "sh", "-c", &script]).current_dir(dir.path("")));
+    assert_eq!((finished.code, finished.err.lines().count()), (74, 1), "{finished:?}");
+    assert!(finished.err.contains("out: No space left on device"), "{finished:?}");
+}
+
+#[test]
 fn a_killed_extract_leaves_no_partial_file() {
     let dir = TestDir::new();
     let large = Tes4File::new("large.bin", b"").stream(pack::zlib_zeros(512)).declared(512 << 20);

@@ -1,7 +1,8 @@
 //! `bsafs extract`: writes files to the disk.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use indicatif::BinaryBytes;
@@ -19,9 +20,10 @@ use crate::vfs::{OpenOptions, VfsFile};
 
 /// Extract files of archives and folders to a folder
 ///
-/// An existing file is replaced only by a complete one. If a file cannot be read or written, the others are
-/// still extracted, and the exit status is 1. With --salvage, files with a wrong checksum are extracted, too.
-/// Existing links are neither followed nor replaced, and nothing is written outside the folder.
+/// An existing file is replaced only after its replacement was written completely. If a file cannot be
+/// read or written, the others are still extracted, and the exit status is 1. If the disk is full, extract
+/// stops. With --salvage, files with a wrong checksum are extracted, too. Existing links are neither
+/// followed nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug)]
 pub(crate) struct Extract {
     /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
@@ -51,6 +53,8 @@ enum Outcome {
     Skipped,
     /// The path and the reason.
     Failed(String),
+    /// Not written, because the disk is full.
+    Full(io::Error),
 }
 
 impl Extract {
@@ -67,10 +71,11 @@ impl Extract {
             let why = "it is one of the sources, and its files would be replaced; name another folder";
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", self.directory.display())));
         }
+        let is_full = AtomicBool::new(false);
         let outcomes = in_parallel(files.len(), &steps("extracting", files.len()), |index| {
-            self.write(&folder, &files[index])
+            self.write(&folder, &files[index], &is_full)
         });
-        let (mut written, mut bytes, mut failed) = (0, 0, Vec::new());
+        let (mut written, mut bytes, mut failed, mut full) = (0, 0, Vec::new(), None);
         for outcome in outcomes {
             match outcome {
                 Outcome::Written(len) => {
@@ -79,6 +84,7 @@ impl Extract {
                 }
                 Outcome::Skipped => {}
                 Outcome::Failed(what) => failed.push(what),
+                Outcome::Full(error) => full = Some(error),
             }
         }
         failed.sort_unstable();
@@ -96,10 +102,17 @@ impl Extract {
             let _ =
                 writeln!(out, "wrote {written} ({bytes}) to {folder}{left_out}").and_then(|()| out.flush());
         }
+        if let Some(error) = full {
+            return Err(Failure::new(Exit::Io, format!("{folder}: {error}; extract stopped")));
+        }
         Ok(if failed.is_empty() { Exit::Ok } else { Exit::No })
     }
 
-    fn write(&self, folder: &OutputFolder, file: &VfsFile) -> Outcome {
+    /// Writes a file, unless the disk is full.
+    fn write(&self, folder: &OutputFolder, file: &VfsFile, is_full: &AtomicBool) -> Outcome {
+        if is_full.load(Ordering::Relaxed) {
+            return Outcome::Skipped;
+        }
         let written = folder.write(file, self.skip_existing, |out| file.write_to(out));
         if let Some(error) = file.take_salvaged() {
             log::warn!("{}: {error}; written anyway because of --salvage", file.path());
@@ -107,7 +120,16 @@ impl Extract {
         match written {
             Ok(Some(len)) => Outcome::Written(len),
             Ok(None) => Outcome::Skipped,
+            Err(error) if is_no_space(&error) => {
+                is_full.store(true, Ordering::Relaxed);
+                Outcome::Full(error)
+            }
             Err(error) => Outcome::Failed(format!("{}: {error}", file.path())),
         }
     }
+}
+
+/// Whether no other file can be written either.
+fn is_no_space(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
