@@ -113,12 +113,21 @@ fn dead_and_hanging_mounts_are_listed_in_limited_time() {
     signal(mount.pid, Signal::CONT);
     assert_eq!(states, ["hangs", "dead"]);
     assert!(took < Duration::from_secs(40), "{took:?}");
-    let advice = format!("the daemon has ended: bsafs umount {}\n", dead.path.display());
+    let advice = format!("the daemon has ended; run `bsafs umount {}`\n", dead.path.display());
     assert!(text.contains(&advice) && text.contains("does not answer within 3 s"), "{text}");
     assert_eq!(dir.run(["status", "dead"]).code, 69);
     assert_eq!(dir.run(["umount", "dead"]).success(), "");
     mount.wait_for_end();
     assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("dead").exists());
+}
+
+#[test]
+fn umount_prefers_a_mountpoint_to_the_game_of_the_same_name() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.run(["mount", "a.bsa", "skyrim"]).success();
+    assert_eq!(dir.run(["umount", "skyrim"]).success(), "");
+    assert!(mounts_below(&dir.path("")).is_empty());
 }
 
 #[test]
@@ -199,7 +208,11 @@ fn the_mount_of_another_user_is_listed_and_only_they_and_root_end_it() {
         "{out}"
     );
     let refused = run(&mut dir.bsafs_as_user(["umount", mount.path.to_str().unwrap()]));
-    assert!(refused.code == 73 && mount.is_mounted(), "{refused:?}");
+    assert!(refused.code == 77 && mount.is_mounted(), "{refused:?}");
+    assert!(
+        refused.err.ends_with(": the mount belongs to user 0; run as that user or as root\n"),
+        "{refused:?}"
+    );
     let here = dir.path("");
     let all = ["umount", "--all", "--below", here.to_str().unwrap()];
     assert_eq!(run(&mut dir.bsafs_as_user(all)).success(), "");

@@ -24,7 +24,7 @@ use crate::vfs::sources::resolve::is_game;
 /// Unmount, and remove the mountpoint if `bsafs mount` created it
 #[derive(Args, Debug)]
 pub(crate) struct Umount {
-    /// Mountpoints; or sources that are mounted once: archives, folders, games or profiles
+    /// Mountpoints; or sources, if mounted only once: archives, folders, games or profiles
     #[arg(required_unless_present = "all", value_name = "MOUNTPOINT")]
     mountpoints: Vec<PathBuf>,
     /// Unmount even while files are open; open files stay readable
@@ -36,7 +36,7 @@ pub(crate) struct Umount {
     /// With --all: only mounts below this folder, e.g. ~/bsafs
     #[arg(long, value_name = "FOLDER", requires = "all")]
     below: Option<PathBuf>,
-    /// Show errors on the desktop if no terminal is connected, for menus of file managers
+    /// Show errors on the desktop if no terminal is connected (for file manager menus)
     #[cfg(feature = "desktop")]
     #[arg(long)]
     notify: bool,
@@ -106,6 +106,13 @@ impl Umount {
     /// Ends a mount, and waits until its daemon has ended. `path` is the user's name for the mount.
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
         check_ours(path, &mounted.mountpoint)?;
+        if !may_unmount(mounted) {
+            let owner =
+                mounted.owner.map_or_else(|| "another user".to_owned(), |(uid, _)| format!("user {uid}"));
+            let what =
+                format!("{}: the mount belongs to {owner}; run as that user or as root", path.display());
+            return Err(Failure::new(Exit::NoPermission, what));
+        }
         let overlay = overlay::overlay_of(mounted);
         // The daemon ends its own mount when the overlay is gone.
         let ended = overlay.as_ref().unwrap_or(mounted);
@@ -132,7 +139,7 @@ impl Umount {
         if !self.lazy && !remains && !wait(daemon.into()) {
             let what = format!(
                 "{}: unmounted, but the daemon (process {daemon}) still runs, because a container \
-                 (mount namespace) or a bind mount still has the mount",
+                 (mount namespace) or a bind mount still has the mount; unmount it there too",
                 path.display()
             );
             return Err(Failure::new(Exit::CannotCreate, what));
@@ -166,9 +173,9 @@ fn advice(mounted: &MountEntry, error: &MountError) -> String {
     let more = holders.len().saturating_sub(HOLDERS_SHOWN);
     match (shown.is_empty(), more) {
         (true, _) => "; if a program uses it, close that program or add --lazy".into(),
-        (false, 0) => format!("; close the programs that use it, or add --lazy: {}", shown.join(", ")),
+        (false, 0) => format!("; in use by {}; close these programs, or add --lazy", shown.join(", ")),
         (false, _) => {
-            format!("; close the programs that use it, or add --lazy: {}, and {more} more", shown.join(", "))
+            format!("; in use by {}, and {more} more; close these programs, or add --lazy", shown.join(", "))
         }
     }
 }
@@ -226,7 +233,10 @@ fn none(path: &Path, is_silent: bool) -> Failure {
         (false, _) => format!("{name}: nothing is mounted there"),
         (true, false) => format!("{name}: not the source of a mount; `bsafs mounts` lists all mounts"),
         (true, true) => {
-            format!("{name}: not the source of a mount whose daemon answers; `bsafs mounts` lists all mounts")
+            format!(
+                "{name}: no mount of this source was found, but some daemons do not answer; `bsafs mounts` \
+                 lists all mounts"
+            )
         }
     };
     Failure::new(Exit::NoInput, what)
