@@ -181,7 +181,7 @@ impl Disk {
 pub(crate) struct FoundPath {
     /// The path as the disk spells it. The last name may be a dangling link.
     pub(crate) path: PathBuf,
-    /// Other spellings of the path or of one of its folders. The game sees nothing in them.
+    /// Other spellings of the path or of one of its folders. The game does not see what is in them.
     pub(crate) others: Vec<PathBuf>,
 }
 

@@ -18,8 +18,8 @@ pub enum NoteCode {
     ArchiveLanguage,
     /// An archive has another version than the game's own archives.
     ArchiveVersion,
-    /// Several archives share a path. Oblivion may take any, because it first tries the archive
-    /// that it read last.
+    /// Several archives share a path. Oblivion may read the file from any of them, because it first tries the
+    /// archive that it read last.
     ArchivesSharePath,
     /// A list names a plugin that does not exist.
     PluginMissing,
@@ -95,14 +95,14 @@ impl NoteCode {
     }
 }
 
-/// A remark about something odd in an installation.
+/// A remark about something unusual in an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanNote {
     /// What kind of oddity it is.
     pub code: NoteCode,
     /// The file, folder or name that the note is about.
     pub subject: String,
-    /// What is odd, and its consequence.
+    /// What is unusual, and its consequence.
     pub text: String,
 }
 

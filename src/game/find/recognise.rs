@@ -234,7 +234,7 @@ pub(super) fn store_of(disk: &Disk, title: &Title, folder: &Path) -> Storefront 
     }
 }
 
-/// Whether the Microsoft Store keeps its manifest beside the game's folder.
+/// Whether the Microsoft Store keeps its manifest next to the game's folder.
 fn is_in_parent(title: &Title) -> bool {
     matches!(title.id, "morrowind" | "oblivion" | "fallout3" | "falloutnv")
 }

@@ -161,7 +161,7 @@ fn user_folders(
     environment: &Environment,
 ) -> UserFolders {
     let Some(prefix) = prefix else { return UserFolders::default() };
-    let (local, my_games) = title.folders(store);
+    let (local, my_games) = title.settings_folders(store);
     let (mut local, mut my_games) = (vec![local], vec![my_games]);
     if store == Storefront::Unknown {
         local.extend(title.local.all());

@@ -275,11 +275,12 @@ fn shows_nothing(name: &str) -> bool {
         || name.trim_end_matches(|letter: char| letter.is_ascii_digit()).ends_with("BACKUP")
 }
 
-/// Whether Root Builder is installed and enabled. Mod Organizer records this only after a change.
+/// Whether Root Builder is installed and enabled. Mod Organizer records this only after the setting was
+/// changed.
 fn has_root_builder(disk: &Disk, instance: &Path, settings: &QSettings) -> bool {
     match settings.get("PluginPersistance", "RootBuilder\\enabled") {
         Some(enabled) => enabled == "true",
-        // The plugin is beside the program, whose folder is known only for a portable instance.
+        // The plugin is next to the program, whose folder is known only for a portable instance.
         None => {
             settings.has_any("Plugins", "RootBuilder\\")
                 || disk.find_folder(instance, "plugins/rootbuilder").is_some()

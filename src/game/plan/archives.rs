@@ -17,26 +17,26 @@ use crate::game::titles::title::Title;
 /// An archive that the game loads.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedArchive {
-    /// The name as the list spells it, or as the disk does if a plugin brings the archive. New
-    /// Vegas ranks names case-sensitively.
+    /// The name as the list spells it, or as the disk does if the archive is loaded because of its plugin.
+    /// New Vegas ranks names case-sensitively.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) why: String,
-    /// Whether sources agree that the game loads it.
+    /// Whether the documentation agrees that the game loads it.
     pub(crate) is_sure: bool,
 }
 
-/// Maximum number of paths in lists that are looked up. Games' own lists have none, and each lookup
-/// searches the folder of every mod.
+/// Maximum number of listed names with a folder (`a/b.bsa`) that are looked up. Unmodified games list none,
+/// and each lookup searches the folder of every mod.
 const PATHS_MAX: usize = 64;
 
-/// Archives in load order.
-pub(crate) struct Archives<'a> {
+/// Collects the archives that the game loads, in load order.
+pub(crate) struct ArchivePlanner<'a> {
     title: &'a Title,
     data: &'a DataFolders,
     /// Finds a file in a subfolder of a data folder; see [`Self::find`].
-    below: &'a dyn Fn(&str) -> Option<PathBuf>,
-    /// Number of paths that were looked up with `below`.
+    find_in_subfolder: &'a dyn Fn(&str) -> Option<PathBuf>,
+    /// Number of paths that were looked up with `find_in_subfolder`.
     looked_up: usize,
     language: &'a str,
     names: SortedNames,
@@ -46,20 +46,20 @@ pub(crate) struct Archives<'a> {
     pub(crate) notes: Vec<PlanNote>,
 }
 
-impl<'a> Archives<'a> {
-    /// `below` finds a file in a subfolder of a data folder by its path.
+impl<'a> ArchivePlanner<'a> {
+    /// `find_in_subfolder` finds a file in a subfolder of a data folder by its path.
     pub(crate) fn new(
         title: &'a Title,
         data: &'a DataFolders,
         language: &'a str,
-        below: &'a dyn Fn(&str) -> Option<PathBuf>,
+        find_in_subfolder: &'a dyn Fn(&str) -> Option<PathBuf>,
     ) -> Self {
         let all = data.all();
         let names = SortedNames::new(
             all.iter().map(|found| found.name()).filter(|name| is_archive_name(name.as_bytes())),
         );
         let (loaded, seen, notes) = Default::default();
-        Self { title, data, below, looked_up: 0, language, names, loaded, seen, notes }
+        Self { title, data, find_in_subfolder, looked_up: 0, language, names, loaded, seen, notes }
     }
 
     /// Loads the archives of all lists except the last, and those that need no list.
@@ -83,7 +83,7 @@ impl<'a> Archives<'a> {
     }
 
     /// Loads the archives that a plugin's INI file lists.
-    pub(crate) fn load_ini_of_plugin(&mut self, label: &str, ini: &Ini) {
+    pub(crate) fn load_plugin_ini(&mut self, label: &str, ini: &Ini) {
         for (key, _) in self.title.lists.keys {
             let value = ini.get(self.title.lists.section, key).unwrap_or_default();
             for name in list(value) {
@@ -92,11 +92,12 @@ impl<'a> Archives<'a> {
         }
     }
 
-    /// Loads the archives that an active plugin brings.
+    /// Loads the archives that belong to an active plugin.
     pub(crate) fn load_attached(&mut self, plugin: &str) {
         let names = std::mem::take(&mut self.names);
         for archive in attached(self.title.attach, plugin, self.language, &names) {
-            let doubt = if archive.is_sure { "" } else { " (documentation disagrees about this name)" };
+            let doubt =
+                if archive.is_sure { "" } else { " (it is uncertain whether the game loads this name)" };
             let before = self.loaded.len();
             self.load(archive.name, &format!("attached to {plugin}{doubt}"), false);
             self.loaded[before..].iter_mut().for_each(|it| it.is_sure = archive.is_sure);
@@ -122,9 +123,11 @@ impl<'a> Archives<'a> {
                 (Some(plugin), _) => {
                     (NoteCode::ArchiveInactive, format!("not loaded: its plugin {plugin} is not active"))
                 }
-                (None, Some(spoken)) if spoken != self.language => {
-                    let text =
-                        format!("not loaded: its language is {spoken}, but the game's is {}", self.language);
+                (None, Some(archive_language)) if archive_language != self.language => {
+                    let text = format!(
+                        "not loaded: its language is {archive_language}, but the game's is {}",
+                        self.language
+                    );
                     (NoteCode::ArchiveLanguage, text)
                 }
                 _ => (
@@ -154,9 +157,10 @@ impl<'a> Archives<'a> {
         self.notes.append(&mut notes);
     }
 
-    /// Loads the archives of a key, or those of the unchanged game if no INI file has the key.
+    /// Loads the archives of a key, or the game's default archives if no INI file has the key.
     fn load_key(&mut self, inis: &IniFiles, key: &str, vanilla: &[&str]) {
         let section = self.title.lists.section;
+        // A key that ends in a space is numbered: `Archive 0`, `Archive 1`.
         if let Some(prefix) = key.strip_suffix(' ') {
             return self.load_numbered(inis, prefix, vanilla);
         }
@@ -236,7 +240,7 @@ impl<'a> Archives<'a> {
         if self.looked_up > PATHS_MAX {
             return None;
         }
-        (self.below)(path)
+        (self.find_in_subfolder)(path)
     }
 
     fn note_length(&mut self, key: &str, value: &str, label: &str) {

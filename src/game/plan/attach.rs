@@ -1,4 +1,4 @@
-//! Finds the archives that an active plugin brings, by their names.
+//! Finds the archives that belong to an active plugin, by their names.
 
 use super::active::stem;
 use super::language;
@@ -27,7 +27,7 @@ impl SortedNames {
     }
 }
 
-/// An archive that a plugin brings.
+/// An archive that belongs to a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Attached<'a> {
     pub(crate) name: &'a str,
@@ -35,7 +35,7 @@ pub(crate) struct Attached<'a> {
     pub(crate) is_sure: bool,
 }
 
-/// The archives that an active plugin brings, in load order.
+/// The archives that belong to an active plugin, in load order.
 pub(crate) fn attached<'a>(
     rule: AttachRule,
     plugin: &str,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::active::{self, PluginLists};
-use super::archives::{Archives, LoadedArchive};
+use super::archives::{ArchivePlanner, LoadedArchive};
 use super::data::DataFolders;
 use super::load_order::{LoadOrder, OrderLayer};
 use super::plugin::Header;
@@ -31,7 +31,7 @@ pub(crate) struct Inputs<'a> {
     /// Reads an INI file in a data folder.
     pub(crate) ini: &'a dyn Fn(&Path) -> Option<Ini>,
     /// Finds a file in a subfolder of the data folders by its path with `/`, highest folder first.
-    pub(crate) below: &'a dyn Fn(&str) -> Option<PathBuf>,
+    pub(crate) find_in_subfolder: &'a dyn Fn(&str) -> Option<PathBuf>,
     /// The user's choice of which archive wins.
     pub(crate) precedence: Option<ArchiveRule>,
     /// Whether an OBSE plugin is installed that makes the last archive win.
@@ -85,14 +85,15 @@ fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<
     }
 }
 
-fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> Archives<'a> {
-    let mut archives = Archives::new(inputs.title, inputs.data, inputs.language, inputs.below);
+fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> ArchivePlanner<'a> {
+    let mut archives =
+        ArchivePlanner::new(inputs.title, inputs.data, inputs.language, inputs.find_in_subfolder);
     archives.load_lists(inputs.inis);
     if inputs.title.inis.of_plugins {
         for plugin in plugins {
             let found = inputs.data.find(&format!("{}.ini", active::stem(plugin)));
             if let Some((found, ini)) = found.and_then(|it| Some((it, (inputs.ini)(&it.path())?))) {
-                archives.load_ini_of_plugin(found.name(), &ini);
+                archives.load_plugin_ini(found.name(), &ini);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Plans what an installed game loads: plugins, the archives that they bring, and which layer wins.
+//! Plans what an installed game loads: plugins, the archives that belong to them, and which layer wins.
 //!
 //! [`plan_game::plan_game`] reads the disk. [`layers`] computes the plan from what was read.
 

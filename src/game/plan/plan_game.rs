@@ -87,7 +87,7 @@ pub(crate) fn plan_managed(
         lists: &lists,
         header: &|path| Header::read(disk, path),
         ini: &|path| disk.ini(path, &mut Vec::new()),
-        below: &|path| paths.iter().rev().find_map(|folder| disk.find_file(folder, path)),
+        find_in_subfolder: &|path| paths.iter().rev().find_map(|folder| disk.find_file(folder, path)),
         precedence: overrides.precedence,
         has_sky_bsa: reader.has_sky_bsa(),
     });
@@ -313,7 +313,7 @@ impl GameReader<'_> {
             let mut folder = DataFolder::read(self.disk, &path, true, &mut self.notes);
             let main = &folders[0];
             let text = format!(
-                "the game reads this folder above {}; keep mods in only one of them",
+                "files here win over those in {}; keep mods in only one of these folders",
                 main.path.display()
             );
             self.notes.push(PlanNote::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
@@ -330,7 +330,7 @@ impl GameReader<'_> {
         (folders, layers)
     }
 
-    /// The data folders of add-ons that the Microsoft Store keeps beside the game, lowest first.
+    /// The data folders of add-ons that the Microsoft Store keeps next to the game, lowest first.
     fn add_ons(&self) -> Vec<PathBuf> {
         // The store puts each game into a subfolder `Content` of its own folder.
         let games = self.installation.folder.ancestors().nth(2);

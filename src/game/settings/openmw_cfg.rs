@@ -51,7 +51,7 @@ impl Cfg {
         self.values("replace").any(|value| value == key)
     }
 
-    /// The path that a value stands for.
+    /// The path that a value means.
     pub fn path(&self, value: &str, places: &Places) -> PathBuf {
         let tokens = [
             ("?local?", &places.local),

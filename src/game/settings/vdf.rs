@@ -1,5 +1,5 @@
-//! Parser for Valve's text format VDF (`libraryfolders.vdf`, `appmanifest_*.acf`). A key has a
-//! value, or further keys in braces.
+//! Parser for Valve's text format VDF (`libraryfolders.vdf`, `appmanifest_*.acf`). A key has a value, or more
+//! keys in braces.
 //!
 //! Not keyvalues-parser, because it recurses once per level and needs a parser generator.
 

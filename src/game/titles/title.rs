@@ -15,8 +15,8 @@ pub struct Title {
     pub identity: Identity,
     /// Folder of plugins, archives and loose files, relative to the game's folder.
     pub data: &'static str,
-    /// Data folders of add-ons beside the game in the Microsoft Store's folder of games. Earlier
-    /// ones are above later ones, and all are above the game's own.
+    /// Data folders of add-ons next to the game in the Microsoft Store's folder of games. Earlier folders are
+    /// above later ones, and all are above the game's own.
     pub microsoft_data: &'static [&'static str],
     /// The game's folder in `AppData/Local`; empty if it has none.
     pub local: StoreNames,
@@ -30,7 +30,7 @@ pub struct Title {
     pub lists: ListRules,
     /// Which plugins are active, and in which order they load.
     pub plugins: PluginRules,
-    /// Which archives an active plugin brings.
+    /// Which archives belong to an active plugin.
     pub attach: AttachRule,
     /// Versions of the game's own archives; empty if the game may load any.
     pub versions: &'static [ArchiveVersion],
@@ -45,8 +45,8 @@ pub struct Title {
 pub struct Identity {
     /// Executables relative to the game's folder. One must exist.
     pub executables: &'static [&'static str],
-    /// Further files in the game's folder that must all exist. They tell titles with the same
-    /// executable apart.
+    /// Other files in the game's folder, which must all exist. They distinguish titles with the same
+    /// executable.
     pub also: &'static [&'static str],
     /// Files in the data folder that must all exist.
     pub masters: &'static [&'static str],
@@ -106,8 +106,8 @@ pub struct IniRules {
     pub files: &'static [IniFile],
     /// Whether each active plugin's `<plugin>.ini` in the data folder is read above these.
     pub of_plugins: bool,
-    /// Whether the game can use the main INI file and list of plugins in its own folder. It does if
-    /// that file says `[General] bUseMyGamesDirectory=0`.
+    /// Whether the game can use the main INI file and list of plugins in its own folder. It uses these if
+    /// that INI file has `[General] bUseMyGamesDirectory=0`.
     pub can_be_portable: bool,
     /// Longest list, in characters, that the game reads whole, as far as is known.
     pub list_limit: usize,
@@ -196,7 +196,7 @@ pub struct PluginRules {
     pub ccc_in_my_games: bool,
     /// Whether `Plugins.txt` is in the data folder instead of `AppData/Local`.
     pub list_in_data: bool,
-    /// What test files do.
+    /// How the game treats test files.
     pub test_files: TestFiles,
     /// Whether a file `X.nam` in the data folder makes `X.esm` and `X.esp` active.
     pub nam_files: bool,
@@ -235,7 +235,7 @@ pub enum LooseSetting {
 
 impl Title {
     /// The folder names in `AppData/Local` and `Documents/My Games`, for a copy from `store`.
-    pub fn folders(&self, store: Storefront) -> (&'static str, &'static str) {
+    pub fn settings_folders(&self, store: Storefront) -> (&'static str, &'static str) {
         (self.local.of(store), self.my_games.of(store))
     }
 
