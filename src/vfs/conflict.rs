@@ -1,5 +1,4 @@
-//! Files that several layers have: which copy wins, which are hidden, and whether the hidden copies
-//! are equal.
+//! Files that several layers have: which copy wins, which are hidden, and whether those are equal.
 
 use super::comparison::{Compared, compare};
 use super::file::VfsFile;

@@ -55,8 +55,7 @@ impl Difference {
     }
 }
 
-/// Compares the selected files of two trees, ordered by path without regard to case. Equal files
-/// are included.
+/// Compares the selected files of two trees, by path in any case. Equal files are included.
 pub(crate) fn differences(
     a: &Arc<Opened>,
     b: &Arc<Opened>,

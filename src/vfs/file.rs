@@ -162,7 +162,7 @@ impl VfsFile {
         self.packing().packed
     }
 
-    /// Decodes the whole file. Returns the rules of its format that it breaks although no byte is missing.
+    /// Decodes the whole file. Returns the flaws of the packed data that leave every byte intact.
     ///
     /// # Errors
     /// The file is damaged.

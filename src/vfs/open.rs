@@ -45,7 +45,7 @@ impl Opened {
         options: &OpenOptions,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
-        let OpenPlan { layers, rule, order, read_set } = resolve::layers(sources, options)?;
+        let OpenPlan { layers, rule, order, read_set } = resolve::open_plan(sources, options)?;
         let layout = options.layout.unwrap_or_default();
         let opened = Self::open_layers(&layers, rule, options, layout, store, earlier)?;
         Ok(Self { order, read_set, ..opened })
@@ -181,9 +181,7 @@ impl Opener<'_> {
         let unnamed: Vec<usize> = (0..archives.len()).filter(|&index| is_unnamed(&archives[index])).collect();
         if !unnamed.is_empty() && found.len() > 1 {
             if let Err(error) = add_names(&mut names, found, &archives) {
-                log::info!(
-                    "not all paths of other layers are used to name files that are listed by hash: {error}"
-                );
+                log::info!("some files stay listed by hash, although other layers may name them: {error}");
             }
             let named = open(&unnamed, &names)?;
             unnamed.into_iter().zip(named).for_each(|(index, archive)| archives[index] = archive);
@@ -288,7 +286,7 @@ impl<'a> Opening<'a> {
                 let parent = folder.path().to_owned();
                 folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
             }
-            // Only after `leave_out`, which renumbers the files.
+            // This must follow `leave_out`, which renumbers the files.
             self.earlier.into_iter().for_each(|earlier| earlier.reuse_folder(folder));
         }
         let layer = LayerNames::of_folder(folder.names(), base)
@@ -312,7 +310,8 @@ impl<'a> Opening<'a> {
         let tree = tree::merge(layers, rule).map_err(OpenError::all_too_large)?;
         for (first, second) in case_twins(&tree) {
             log::warn!(
-                "{first} and {second} differ only in case: a game treats them as one, the mount shows both"
+                "{first} and {second} differ only in case: a game treats them as one, but the mount shows \
+                 both"
             );
         }
         let (order, read_set, sources, options) = Default::default();

@@ -74,7 +74,7 @@ impl OpenedArchive {
         })
     }
 
-    /// Logs what is peculiar about the archive, under the path that names it.
+    /// Logs what is unusual about the archive, under the path that names it.
     pub(crate) fn report(&self, path: &Path) {
         let path = path.display();
         for note in self.description.iter().flat_map(|description| &description.notes) {

@@ -263,7 +263,7 @@ pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
 pub(crate) fn flag(value: &str) -> Result<bool, String> {
     match value {
         "" => Ok(true),
-        _ => Err("the option takes no value; leave it out to turn it off".into()),
+        _ => Err("the option takes no value; to turn the option off, omit it".into()),
     }
 }
 

@@ -51,8 +51,8 @@ struct Folders {
 }
 
 impl OutputFolder {
-    /// Opens the folder, and makes it if it is missing. Links on the way to it are followed,
-    /// because the user named it. Files in `kept` (device and inode number) are never replaced.
+    /// Opens the folder, and makes it if it is missing. Links in its path are followed, because the user
+    /// named it. Files in `kept` (device and inode number) are never replaced.
     ///
     /// # Errors
     /// A system call fails.
@@ -111,8 +111,8 @@ impl OutputFolder {
         })
     }
 
-    /// Makes a temporary file in a folder. It has no name if the file system supports that, so that
-    /// a killed process leaves nothing behind.
+    /// Makes a temporary file in a folder. If the file system supports it, the file has no name, so that a
+    /// killed process leaves nothing behind.
     fn part<'f>(&self, folder: &'f OwnedFd) -> io::Result<Part<'f>> {
         let mut name = part_name();
         let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));

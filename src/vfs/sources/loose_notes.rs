@@ -107,7 +107,7 @@ fn add_some(mut some: Vec<PlanNote>, notes: &mut Vec<PlanNote>) {
     notes.extend(last.filter(|_| more > 0));
 }
 
-/// What is known of all archives of a load order. Paths are in lower case, with `/` between names.
+/// What is known about all archives of a load order. Paths are in lower case, with `/` between names.
 #[derive(Default)]
 struct Archives {
     /// For each path, the time of the newest archive that has it.

@@ -17,18 +17,18 @@ use crate::tree::Rule;
 use crate::vfs::error::OpenError;
 use crate::vfs::options::{FolderArchives, OpenOptions};
 
-/// Plans the layers of sources, lowest first. A later source is above an earlier one.
+/// Plans the layers of sources as one load order, lowest first. A later source is above an earlier one.
 pub(crate) fn plan(sources: &[PathBuf], options: &OpenOptions) -> Result<LoadOrder, OpenError> {
     plan_each(sources, options).map(joined)
 }
 
-/// Plans the layers of each source separately.
+/// Plans each source as a load order of its own.
 pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<LoadOrder>, OpenError> {
     let archives = options.folder_archives();
     let disk = Disk::beneath(Covered::of_process());
     let orders = resolve(&disk, sources, options)?.into_iter().map(|source| match source {
         Source::Planned(mut order) => {
-            keep_files(&mut order, archives);
+            drop_archive_layers(&mut order, archives);
             Ok(*order)
         }
         Source::Folder(folder) => loose_folder(&disk, &folder, archives),
@@ -52,16 +52,16 @@ pub(crate) struct OpenPlan {
     pub(crate) read_set: ReadSet,
 }
 
-/// Plans the layers of sources for opening.
-pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenPlan, OpenError> {
+/// Plans what to open: layers, merge rule and load order.
+pub(crate) fn open_plan(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenPlan, OpenError> {
     let archives = options.folder_archives();
     let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
     let disk = Disk::beneath(Covered::of_process());
     for source in resolve(&disk, sources, options)? {
         match source {
             Source::Planned(mut order) => {
-                keep_files(&mut order, archives);
-                // Dates decide within each game, whatever other sources there are.
+                drop_archive_layers(&mut order, archives);
+                // If a game goes by dates, they apply only among its own layers, whatever the others are.
                 if order.precedence.loose == LooseRule::ByDate {
                     rule = Rule::Dates;
                 }
@@ -77,16 +77,17 @@ pub(crate) fn layers(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenP
     Ok(OpenPlan { layers, rule, order: joined(orders), read_set: disk.into_read_set() })
 }
 
-/// Removes the archives of a game if archives stay files. What remains is the game's merged data folder.
-fn keep_files(order: &mut LoadOrder, archives: FolderArchives) {
+/// Removes the archive layers of a game if its archives should be shown as files. What remains is the game's
+/// merged data folder.
+fn drop_archive_layers(order: &mut LoadOrder, archives: FolderArchives) {
     if archives == FolderArchives::Files {
         order.layers.retain(|layer| layer.what == LayerKind::Folder);
     }
 }
 
-/// The load order of a source; `None` if it is an archive or an ordinary folder. The source must
-/// not be a profile.
-pub(crate) fn game(source: &Path, options: &OpenOptions) -> Result<Option<LoadOrder>, OpenError> {
+/// The load order of a source; `None` if it is an archive or an ordinary folder. The source must not be a
+/// `*.toml` profile.
+pub(crate) fn plan_source(source: &Path, options: &OpenOptions) -> Result<Option<LoadOrder>, OpenError> {
     let disk = Disk::beneath(Covered::of_process());
     let mut resolved = resolve(&disk, std::slice::from_ref(&source.to_owned()), options)?;
     Ok(match (resolved.pop(), resolved.is_empty()) {
@@ -112,10 +113,10 @@ fn resolve(disk: &Disk, sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
     let planner =
         Planner { disk, options, overrides: options.overrides(), environment: Environment::of_process() };
     if let ([], Some(folder)) = (sources, &options.game_dir) {
-        let order = planner.installation(&planner.recognised(folder)?)?;
+        let order = planner.plan_installation(&planner.recognised(folder)?)?;
         return Ok(vec![Source::Planned(Box::new(order))]);
     }
-    sources.iter().map(|source| planner.source(source)).collect()
+    sources.iter().map(|source| planner.resolve_source(source)).collect()
 }
 
 /// Joins load orders. In a mix, the rules of a game apply only to its own layers.
@@ -125,7 +126,7 @@ pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
     }
     let mut games = orders.iter().filter(|order| !order.game.is_empty());
     let (game, other) = (games.next(), games.next());
-    // No rule holds for a tree of two games.
+    // Two games may have different rules, so there is no common one.
     let precedence = game.filter(|_| other.is_none()).map(|game| game.precedence.clone());
     let mut mix = LoadOrder { precedence: precedence.unwrap_or_default(), ..LoadOrder::default() };
     for mut order in orders {
@@ -146,10 +147,10 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn source(&self, source: &Path) -> Result<Source, OpenError> {
+    fn resolve_source(&self, source: &Path) -> Result<Source, OpenError> {
         // `skyrim` is the game. A folder of that name is given as `./skyrim`.
         if let Some(title) = source.to_str().and_then(title) {
-            return self.game(title).map(|order| Source::Planned(Box::new(order)));
+            return self.plan_title(title).map(|order| Source::Planned(Box::new(order)));
         }
         let metadata = match std::fs::metadata(uncovered(source)) {
             Ok(metadata) => metadata,
@@ -158,21 +159,21 @@ impl Planner<'_> {
         };
         let path = std::path::absolute(source).map_err(|error| OpenError::unreadable(source, error))?;
         if metadata.is_dir() {
-            let planned = self.folder(&path)?.map(|order| Source::Planned(Box::new(order)));
+            let planned = self.plan_folder(&path)?.map(|order| Source::Planned(Box::new(order)));
             return Ok(planned.unwrap_or_else(|| Source::Folder(source.to_owned())));
         }
         let is_named =
             |name: &str| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
         let planned = match () {
-            () if is_named(MO2_INI) => self.mo2(path.parent().unwrap_or(&path), &self.overrides)?,
-            () if is_named(OPENMW_CFG) => self.openmw(&path)?,
+            () if is_named(MO2_INI) => self.plan_instance(path.parent().unwrap_or(&path), &self.overrides)?,
+            () if is_named(OPENMW_CFG) => self.plan_settings(&path)?,
             () => return Ok(Source::Archive(source.to_owned())),
         };
         Ok(Source::Planned(Box::new(planned)))
     }
 
     /// The load order of a game.
-    fn game(&self, title: &'static Title) -> Result<LoadOrder, OpenError> {
+    fn plan_title(&self, title: &'static Title) -> Result<LoadOrder, OpenError> {
         if let Some(folder) = &self.options.game_dir {
             let installation = self.recognised(folder)?;
             if installation.title.id != title.id {
@@ -182,33 +183,33 @@ impl Planner<'_> {
                     title.id
                 )));
             }
-            return self.installation(&installation);
+            return self.plan_installation(&installation);
         }
         let found = find(self.disk, &self.environment);
         let these: Vec<&Installation> =
             found.installations.iter().filter(|it| it.title.id == title.id).collect();
         match these[..] {
-            [installation] => self.installation(installation),
+            [installation] => self.plan_installation(installation),
             [] => Err(not_found(title, &found)),
             ref several => Err(found_twice(title, several)),
         }
     }
 
-    /// The load order that a folder leads to; `None` if it is a folder of loose files.
-    fn folder(&self, folder: &Path) -> Result<Option<LoadOrder>, OpenError> {
+    /// The load order of the game or instance in a folder; `None` if it is a folder of loose files.
+    fn plan_folder(&self, folder: &Path) -> Result<Option<LoadOrder>, OpenError> {
         if self.disk.find_file(folder, MO2_INI).is_some() {
-            return self.mo2(folder, &self.overrides).map(Some);
+            return self.plan_instance(folder, &self.overrides).map(Some);
         }
         if let Some((instance, name)) = instance_of_profile(self.disk, folder, &self.overrides) {
             let overrides = Overrides { mo2_profile: Some(name), ..self.overrides.clone() };
-            return self.mo2(&instance, &overrides).map(Some);
+            return self.plan_instance(&instance, &overrides).map(Some);
         }
         match recognise(self.disk, folder, &self.environment) {
-            // The data folder of a game is an ordinary folder if the user names it.
+            // If the user names a folder inside a game's folder, such as Data, it counts as loose files.
             Ok(installation)
                 if installation.folder == *folder || !folder.starts_with(&installation.folder) =>
             {
-                self.installation(&installation).map(Some)
+                self.plan_installation(&installation).map(Some)
             }
             _ => Ok(None),
         }
@@ -218,7 +219,7 @@ impl Planner<'_> {
         recognise(self.disk, folder, &self.environment).map_err(OpenError::game)
     }
 
-    fn installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
+    fn plan_installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
         if installation.title.id == "openmw" {
             let cfg = installation.folder.join(OPENMW_CFG);
             return planned(plan_openmw(self.disk, &cfg, &self.environment, &self.overrides));
@@ -234,7 +235,7 @@ impl Planner<'_> {
         }
     }
 
-    fn mo2(&self, instance: &Path, overrides: &Overrides) -> Result<LoadOrder, OpenError> {
+    fn plan_instance(&self, instance: &Path, overrides: &Overrides) -> Result<LoadOrder, OpenError> {
         let find = |folder: Option<&Path>| {
             let named = self.options.game_dir.as_deref();
             let folder = named.or(folder).ok_or("the game's folder is not known")?;
@@ -245,14 +246,14 @@ impl Planner<'_> {
         planned(plan_mo2(self.disk, instance, &find, overrides))
     }
 
-    /// The load order of an OpenMW settings file. The user's own file is read as part of the
-    /// installed OpenMW's files.
-    fn openmw(&self, cfg: &Path) -> Result<LoadOrder, OpenError> {
-        let users = self.environment.xdg_config_home.join("openmw");
+    /// The load order of an OpenMW settings file. If this is the user's own openmw.cfg, the chain starts at
+    /// the global one, which includes it.
+    fn plan_settings(&self, cfg: &Path) -> Result<LoadOrder, OpenError> {
+        let user_folder = self.environment.xdg_config_home.join("openmw");
         let mut first = cfg.to_owned();
-        if cfg.parent() == Some(users.as_path()) {
+        if cfg.parent() == Some(user_folder.as_path()) {
             let installed = find(self.disk, &self.environment).installations.into_iter();
-            let mut global = installed.filter(|it| it.title.id == "openmw" && it.folder != users);
+            let mut global = installed.filter(|it| it.title.id == "openmw" && it.folder != user_folder);
             first = global.next().map_or(first, |it| it.folder.join(OPENMW_CFG));
         }
         planned(plan_openmw(self.disk, &first, &self.environment, &self.overrides))
