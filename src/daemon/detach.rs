@@ -57,9 +57,9 @@ pub(crate) fn start() -> Result<Vec<u8>, DaemonError> {
     wait_for_mount(command)
 }
 
-/// Starts the daemon for a mount that this process made. `command` runs this program again. `named`
-/// is the mountpoint as an argument names it. It is replaced in the arguments, because the daemon
-/// must not access the mount: it would wait for its own answer.
+/// Starts the daemon for a mount that this process made. `command` runs this program again. `named` is the
+/// mountpoint as an argument names it. The mountpoint is replaced in the arguments, because a daemon that
+/// accesses its own mount waits for itself.
 pub(crate) fn start_on(
     mut command: Command,
     connection: &OwnedFd,

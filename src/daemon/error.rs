@@ -92,7 +92,10 @@ impl fmt::Display for DaemonError {
             Self::NoUsers(cause) => write!(f, "cannot run getent: {cause}"),
             Self::NoUser(name) => write!(f, "-o setuid={name}: no such user"),
             Self::Start(cause) => write!(f, "cannot start the daemon: {cause}"),
-            Self::Ended(status) => write!(f, "the daemon ended before it mounted: {status}"),
+            Self::Ended(status) => {
+                let advice = "run `bsafs mount --foreground` to see why";
+                write!(f, "the daemon ended before it mounted ({status}); {advice}")
+            }
             Self::Reported(_) => Ok(()),
             Self::Terminal(cause) => write!(f, "cannot detach from the terminal: {cause}"),
             Self::Signals(cause) => write!(f, "cannot handle signals: {cause}"),

@@ -21,7 +21,7 @@ pub(crate) enum LogTarget {
     /// The standard error of a mount in the foreground.
     Stderr,
     File(File),
-    /// The socket of the system's log, if there is one. It is connected again after that log was restarted.
+    /// The socket of the system's log, if there is one. Connected again after that log was restarted.
     Syslog(PathBuf, Option<UnixDatagram>),
 }
 

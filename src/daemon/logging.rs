@@ -72,7 +72,7 @@ pub(crate) fn open_for_foreground() -> Result<LogThread, DaemonError> {
     start_thread(LogTarget::Stderr)
 }
 
-/// Sends all further lines to a log.
+/// Sends all lines to a log from now on.
 pub(crate) fn set(log: LogThread) {
     // A second call changes nothing: a process mounts once.
     let _ = MOUNT_LOG.set(log);

@@ -24,7 +24,7 @@ pub(crate) struct MadeFolder {
 }
 
 impl MadeFolder {
-    /// Makes a folder. Links on the way to it are followed, because the user named it.
+    /// Makes a folder. Links in its path are followed, because the user named it.
     ///
     /// # Errors
     /// A system call fails; [`io::ErrorKind::AlreadyExists`] if the name is taken.

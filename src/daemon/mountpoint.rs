@@ -1,5 +1,4 @@
-//! The folder to mount on. It is checked or made, cleared of a dead mount, and removed again if
-//! bsafs made it.
+//! The folder to mount on. It is checked or made, cleared of a dead mount, and removed if bsafs made it.
 
 use std::fs::File;
 use std::io;
@@ -234,7 +233,10 @@ fn check_unmounted(path: &Path) -> Result<(), DaemonError> {
         let kind = mounted.kind;
         Err(refused(
             path,
-            &format!("a file system ({kind}) is already mounted there; `bsafs umount` ends bsafs mounts"),
+            &format!(
+                "a file system ({kind}) is already mounted there; mount elsewhere, or unmount it first \
+                 (`bsafs umount` if it is a bsafs mount)"
+            ),
         ))
     })
 }

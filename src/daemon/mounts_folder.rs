@@ -1,5 +1,5 @@
-//! The folder in which `bsafs open` makes its mountpoints. It is locked while a mountpoint is made,
-//! and removed with the last one.
+//! The folder in which `bsafs open` makes its mountpoints. The folder is locked while a mountpoint is made,
+//! and removed with the last mountpoint.
 
 use std::fs::File;
 use std::io;
@@ -19,8 +19,9 @@ const LOCK_TIME: Duration = Duration::from_secs(120);
 /// Interval between attempts to lock.
 const STEP: Duration = Duration::from_millis(20);
 
-/// A locked folder for mountpoints. Of two processes at once, the second sees what the first
-/// mounted. Dropping this removes the folder if bsafs made it and nothing is mounted in it.
+/// A locked folder for mountpoints. If two processes need the folder at once, the second waits and then sees
+/// what the first mounted. Dropping this value removes the folder if bsafs made it and nothing is mounted in
+/// it.
 #[derive(Debug)]
 pub(crate) struct MountsFolder {
     /// The path, absolute and without links.

@@ -1,9 +1,9 @@
-//! A writable mount: an overlay that shows a mount and a folder of the user as one. The mount stays
-//! as it is. What is written, changed or deleted goes to that folder. Root gets an overlay of the
+//! A writable mount: an overlay that shows a mount and a folder of the user as one. The mount itself never
+//! changes: everything that is written, changed or deleted goes to that folder. Root gets an overlay of the
 //! kernel, other users get one of fuse-overlayfs.
 //!
-//! The mount itself is beside that folder, and not below the overlay on the same path. The reason
-//! is that fusermount3 may not access a FUSE mount, not even to mount over it.
+//! The mount itself is next to that folder, and not below the overlay on the same path, because fusermount3
+//! may not access a FUSE mount, not even to mount over it.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{DirBuilder, File};
@@ -27,7 +27,7 @@ use crate::system::mountinfo::{self, MountEntry};
 #[derive(Debug)]
 pub(crate) struct Overlay {
     upper: PathBuf,
-    /// Beside `upper`, because its work folder must be on the same file system.
+    /// Next to `upper`, because its work folder must be on the same file system.
     made: OverlayWork,
 }
 
@@ -80,7 +80,8 @@ impl Overlay {
         made.push(MADE_END);
         let made = parent.join(made);
         if rustix::process::geteuid().is_root() && !is_root_controlled(&made) {
-            let what = "another user can replace a folder in its path; mount as that user, or name another";
+            let what =
+                "another user can replace a folder in its path; mount as that user, or name another folder";
             return Err(cannot(format!("{shown}: {what}")));
         }
         if mountpoint.to_str().is_none() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::fs::{Replaced, View};
 use crate::system::text::count;
 
-/// Maximum number of sources that are named. Further sources are counted.
+/// Maximum number of sources that are named. Other sources are only counted.
 const NAMED: usize = 3;
 
 /// Returns, for example, `MyMod.bsa: 3 files added, 1 removed, 212 replaced`; `None` if nothing
