@@ -13,7 +13,7 @@ pub(super) struct AssumedFolders {
     numbers: HashMap<(u64, Box<[u8]>), u64>,
     /// By inode number, so that the oldest folder comes first.
     folders: BTreeMap<u64, AssumedFolder>,
-    /// The last inode number that [`AssumedFolders::surplus`] returned.
+    /// The last inode number that [`AssumedFolders::next_surplus`] returned.
     returned: u64,
 }
 
@@ -68,10 +68,10 @@ impl AssumedFolders {
         self.folders.len()
     }
 
-    /// Parents and names of the oldest folders beyond `most`, at most `step` of them. A folder is
+    /// Returns the parents and names of the oldest folders beyond `max`, at most `step` of them. A folder is
     /// returned again only after all others.
-    pub(super) fn surplus(&mut self, most: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
-        let count = self.len().saturating_sub(most).min(step);
+    pub(super) fn next_surplus(&mut self, max: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
+        let count = self.len().saturating_sub(max).min(step);
         let next = |returned| self.folders.range((Excluded(returned), Unbounded)).take(count);
         let mut found: Vec<_> = next(self.returned).collect();
         if found.is_empty() {
@@ -110,11 +110,11 @@ mod tests {
         for n in 0..9 {
             folders.look_up(1, &[n], || Some(u64::from(n) + 10));
         }
-        let mut names = || folders.surplus(4, 3).iter().map(|(_, name)| name[0]).collect::<Vec<_>>();
+        let mut names = || folders.next_surplus(4, 3).iter().map(|(_, name)| name[0]).collect::<Vec<_>>();
         assert_eq!(
             (names(), names(), names(), names()),
             (vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8], vec![0, 1, 2])
         );
-        assert!(folders.surplus(9, 3).is_empty());
+        assert!(folders.next_surplus(9, 3).is_empty());
     }
 }

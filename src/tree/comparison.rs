@@ -12,11 +12,11 @@ use crate::format::EntryId;
 /// The differences between two views that matter to what the kernel caches.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Names that now stand for something else, each with its folder's own number. If a folder is
-    /// new, its own name is included, but no names below it.
+    /// Names that now mean another node, each with its folder's own number. If a folder is new, its own name
+    /// is included, but no names below it.
     pub names: Vec<(u64, Box<[u8]>)>,
-    /// Names that stand for the same as before but are no longer the stored spelling, each with its
-    /// folder's own number.
+    /// Names that mean the same node as before but are no longer the stored spelling, each with its folder's
+    /// own number.
     pub respelled: Vec<(u64, Box<[u8]>)>,
     /// Own numbers of folders whose listing or attributes changed.
     pub folders: Vec<u64>,
@@ -166,7 +166,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
 
     /// The number of a folder whose spelling changed: the number of the new spelling, or a new one.
     fn respelled_folder(&self, parent: u64, name: &[u8]) -> Option<u64> {
-        self.spellings.known(parent, name).or_else(|| self.spellings.allocate())
+        self.spellings.spelling_ino(parent, name).or_else(|| self.spellings.allocate())
     }
 
     /// Records the removal of a node of the earlier tree with everything below it.

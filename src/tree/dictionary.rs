@@ -32,7 +32,7 @@ impl std::fmt::Display for TooManyPaths {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "the lists of names have more than {NAMES_PATHS_MAX} paths or {} MiB in total",
+            "the lists of names have more than {NAMES_PATHS_MAX} paths or {} MiB in total; use fewer --names",
             NAMES_TEXT_MAX >> 20
         )
     }

@@ -13,8 +13,7 @@ pub(super) struct FolderIndex {
 }
 
 impl FolderIndex {
-    /// The folder called `name` in `parent`. `is_it` compares both with those of a folder whose
-    /// hash is equal.
+    /// The folder called `name` in `parent`. `is_it` compares both with a folder of equal hash.
     ///
     /// # Errors
     /// The key for [`FolderIndex::insert`] if there is no such folder.

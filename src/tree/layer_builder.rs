@@ -273,8 +273,8 @@ impl<'a> LayerBuilder<'a> {
         }
     }
 
-    /// The folder called `name` in `parent`, in any case. It is made if it does not exist. The
-    /// first spelling is listed.
+    /// The folder called `name` in `parent`, in any case. Makes the folder if it does not exist. The first
+    /// spelling is listed.
     fn enter(&mut self, parent: u32, name: &str) -> Result<u32, NamesTooLarge> {
         self.find(parent, name).or_else(|key| self.make(parent, name, key))
     }
@@ -318,7 +318,7 @@ impl<'a> LayerBuilder<'a> {
     }
 }
 
-/// The extension that an archive stores beside a hash; NULs if it stores names.
+/// The extension that an archive stores with a hash; NULs if it stores names.
 fn extension(entry: &Entry<'_>) -> [u8; 4] {
     match entry.name {
         Name::Unknown { extension } => extension,

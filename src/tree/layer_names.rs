@@ -219,7 +219,7 @@ impl LayerNames {
             files[entry as usize].name = name;
         }
         let left_out = (0..).zip(names).filter(|(_, name)| name.is_none()).map(|(entry, _)| entry).collect();
-        // After these come the numbered names that files were given. Merging gives new ones.
+        // The numbered names of duplicates come after these. Merging assigns new ones.
         let own = files.iter().map(|file| file.name).chain(self.folders.iter().map(|folder| folder.name));
         let end = own.map(|name| name.at as usize + usize::from(name.len)).max().unwrap_or(0);
         let own_bytes = end.saturating_sub(self.shared.len()).min(self.arena.len());

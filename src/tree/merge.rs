@@ -52,7 +52,7 @@ pub fn merge(layers: Vec<LayerNames>, rule: Rule) -> Result<Tree, TooManyNodes> 
 const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
 
 struct Merging {
-    /// The merged folders of all layers; the root first, every folder after its parent.
+    /// The merged folders of all layers; the root first, and every folder after its parent.
     folders: Vec<Folder>,
     layers: Vec<LayerNames>,
     rule: Rule,

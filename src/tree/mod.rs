@@ -3,8 +3,8 @@
 //! The tree consists of flat arrays without pointers. A node's number is its index. In the first view of a
 //! mount, the inode number is that index plus one. The children of a folder are one run of nodes, in the
 //! order of their folded names. So listings are sorted and stable, and a position in a listing is a number.
-//! Beside the nodes, a hash index orders each run by the hash of the folded names. So a lookup compares
-//! integers, even if all names of a folder begin alike, and it stays logarithmic if hashes collide.
+//! In addition, a hash index orders each run by the hash of the folded names. So a lookup compares integers,
+//! even if all names of a folder begin alike, and it stays logarithmic if hashes collide.
 //!
 //! # Bounds
 //!

@@ -5,12 +5,13 @@
 //! a LOOKUP for each component of each path. So each spelling is a separate folder to the kernel, with the
 //! same children. A file has one inode number in all spellings, and so one page cache.
 //!
-//! Spellings are kept as long as their folders, because the kernel may cache them as long. Their
-//! number is limited. Beyond the limit, a folder has its node's number in any further spelling,
+//! Spellings are kept for as long as their folders exist, because the kernel may cache them that long. The
+//! number of spellings is limited. Beyond the limit, any other spelling gets the number of the folder's node,
 //! which is slower but correct.
 //!
-//! This file also numbers assumed folders: folders that may contain a file which only its hash can
-//! find. They have no node, and are kept while the kernel references their inode numbers.
+//! This file also numbers assumed folders: folders that no archive names, but that may exist because some
+//! archive stores only hashes of paths. They have no node, and are kept while the kernel references their
+//! inode numbers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -34,12 +35,12 @@ impl Inode {
         Self { ino: tree.ino(node), node: Some(node) }
     }
 
-    /// Whether a node has its own number when it is looked up as `name` in `parent`. A file always
-    /// has. A folder has only under the name that is shown.
-    fn is_called(self, tree: &Tree, parent: Self, name: &[u8]) -> bool {
+    /// Whether a node keeps its own number when it is looked up as `name` in `parent`. A file always does; a
+    /// folder does only under its listed name.
+    fn keeps_own_number(self, tree: &Tree, parent: Self, name: &[u8]) -> bool {
         let Some(node) = self.node else { return false };
-        let is_shown = parent.node.is_some_and(|folder| tree.ino(folder) == parent.ino);
-        tree.kind(node) != Kind::Folder || (is_shown && tree.name(node) == name)
+        let parent_is_listed = parent.node.is_some_and(|folder| tree.ino(folder) == parent.ino);
+        tree.kind(node) != Kind::Folder || (parent_is_listed && tree.name(node) == name)
     }
 }
 
@@ -48,14 +49,15 @@ impl Inode {
 pub struct Spellings {
     /// The first number after those of the first view's nodes.
     first: u64,
-    most: usize,
+    max_spellings: usize,
     table: RwLock<Table>,
 }
 
 #[derive(Debug)]
 struct Table {
-    /// The next free number, and the end of all numbers.
+    /// The next free number.
     next: u64,
+    /// All numbers are below this.
     end: u64,
     numbers: HashMap<(u64, Box<[u8]>), u64>,
     spellings: HashMap<u64, Spelling>,
@@ -67,19 +69,19 @@ struct Spelling {
     parent: u64,
     name: Box<[u8]>,
     /// The number of the folder's node.
-    own: u64,
+    node_ino: u64,
     /// The number of the folder's node in the previous view if the folder had another spelling
     /// there; otherwise 0.
     previous_ino: u64,
 }
 
 impl Spellings {
-    /// Starts with the tree of a first view. At most `most` spellings are kept. All numbers are below `end`.
-    pub fn new(tree: &Tree, most: usize, end: u64) -> Self {
+    /// Starts with the tree of a first view. At most `max_spellings` are kept. All numbers are below `end`.
+    pub fn new(tree: &Tree, max_spellings: usize, end: u64) -> Self {
         let first = u64::from(tree.len()) + NodeId::ROOT_INO;
         let (numbers, spellings, assumed) = Default::default();
         let table = Table { next: first, end, numbers, spellings, assumed };
-        Self { first, most, table: RwLock::new(table) }
+        Self { first, max_spellings, table: RwLock::new(table) }
     }
 
     /// What an inode number stands for.
@@ -97,19 +99,19 @@ impl Spellings {
     /// The inode of `node`, a child of `parent` that was looked up as `name`.
     pub fn child(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Inode {
         let own = Inode::of(tree, node);
-        if own.is_called(tree, parent, name) {
+        if own.keeps_own_number(tree, parent, name) {
             return own;
         }
-        self.number(parent.ino, name, own.ino).map_or(own, |ino| Inode { ino, node: Some(node) })
+        self.find_or_assign(parent.ino, name, own.ino).map_or(own, |ino| Inode { ino, node: Some(node) })
     }
 
-    /// The number that [`Spellings::child`] gave; `None` if it would give a new one.
-    pub fn given(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Option<u64> {
+    /// The number that [`Spellings::child`] would return, without assigning a new one.
+    pub fn existing_child_ino(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Option<u64> {
         let own = Inode::of(tree, node);
-        if own.is_called(tree, parent, name) {
+        if own.keeps_own_number(tree, parent, name) {
             return Some(own.ino);
         }
-        self.read().number(&(parent.ino, Box::from(name)), own.ino)
+        self.read().find(&(parent.ino, Box::from(name)), own.ino)
     }
 
     /// Returns an assumed folder, and counts one lookup of it. `None` if numbers ran out.
@@ -120,7 +122,7 @@ impl Spellings {
         Some(Inode { ino, node: None })
     }
 
-    /// A number that was never given before; `None` if numbers ran out.
+    /// Allocates an inode number; `None` if numbers ran out.
     pub fn allocate(&self) -> Option<u64> {
         let mut table = self.write();
         let Table { next, end, .. } = &mut *table;
@@ -129,7 +131,7 @@ impl Spellings {
 
     /// Records that the kernel forgot `lookups` lookups of an inode number.
     pub fn forget(&self, ino: u64, lookups: u64) {
-        // Most numbers belong to nodes, which are not counted.
+        // Most numbers belong to nodes, whose lookups are not counted here.
         if ino >= self.first {
             self.write().assumed.forget(ino, lookups);
         }
@@ -140,10 +142,10 @@ impl Spellings {
         self.read().assumed.len()
     }
 
-    /// Parents and names of the oldest assumed folders beyond `most`, at most `step` of them. The
+    /// Returns the parents and names of the oldest assumed folders beyond `max`, at most `step` of them. The
     /// next call returns others.
-    pub fn surplus(&self, most: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
-        self.write().assumed.surplus(most, step)
+    pub fn surplus(&self, max: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
+        self.write().assumed.next_surplus(max, step)
     }
 
     /// The inode number of the folder that contains an inode.
@@ -160,7 +162,7 @@ impl Spellings {
         let table = self.read();
         let mut names: Vec<&[u8]> = Vec::new();
         let mut ino = inode.ino;
-        // This loop ends: every step goes to a number that was given earlier, or into the tree.
+        // This loop ends: every step goes to a number that was assigned earlier, or into the tree.
         while tree.node(ino).is_none()
             && let Some((parent, name)) = table.name(ino)
         {
@@ -174,69 +176,73 @@ impl Spellings {
         names.join(&b'/')
     }
 
-    /// The number of the spelling `name` in the folder with the number `parent`; `None` if it has
+    /// The number of the spelling `name` in the folder with the number `parent`; `None` if the spelling has
     /// no number of its own.
-    pub(super) fn known(&self, parent: u64, name: &[u8]) -> Option<u64> {
+    pub(super) fn spelling_ino(&self, parent: u64, name: &[u8]) -> Option<u64> {
         self.read().numbers.get(&(parent, Box::from(name))).copied()
     }
 
-    /// Records that a folder's spelling changed, and with it the folder's own number from `old` to
-    /// `now`. The old number remains valid for the old spelling.
-    pub(super) fn respell(&self, old: u64, parent: u64, name: &[u8], now: u64) {
+    /// Records that a folder was respelled, which changed its own number from `old` to `new`. The old number
+    /// remains valid for the old spelling.
+    pub(super) fn respell(&self, old: u64, parent: u64, name: &[u8], new: u64) {
         let mut table = self.write();
-        for spelling in table.spellings.values_mut().filter(|spelling| spelling.own == old) {
-            (spelling.own, spelling.previous_ino) = (now, old);
+        for spelling in table.spellings.values_mut().filter(|spelling| spelling.node_ino == old) {
+            (spelling.node_ino, spelling.previous_ino) = (new, old);
         }
         table.numbers.insert((parent, Box::from(name)), old);
-        table.spellings.insert(old, Spelling { parent, name: Box::from(name), own: now, previous_ino: old });
+        table
+            .spellings
+            .insert(old, Spelling { parent, name: Box::from(name), node_ino: new, previous_ino: old });
     }
 
     /// Forgets the spellings of folders that do not exist in a later view.
-    pub fn keep_those_of(&self, tree: &Tree) {
+    pub fn retain_existing(&self, tree: &Tree) {
         let mut table = self.write();
         let Table { numbers, spellings, .. } = &mut *table;
-        // A respelled folder may have its first name back.
+        // A respelled folder may have regained its first name.
         spellings.retain(|ino, spelling| spelling.node(tree).is_some() && tree.node(*ino).is_none());
         numbers.retain(|_, ino| spellings.contains_key(ino));
     }
 
-    /// The further numbers of these folders, by the folder's own number. If a folder had another
-    /// spelling in the previous view, its own number there counts too.
-    pub fn further_numbers(&self, folders: &HashSet<u64>) -> HashMap<u64, Vec<u64>> {
+    /// Maps each folder's own number to the numbers of its other spellings. If a folder had another spelling
+    /// in the previous view, its own number in that view counts too.
+    pub fn other_numbers(&self, folders: &HashSet<u64>) -> HashMap<u64, Vec<u64>> {
         let mut found: HashMap<u64, Vec<u64>> = HashMap::new();
-        for (&ino, &Spelling { own, previous_ino, .. }) in &self.read().spellings {
-            if folders.contains(&own) {
-                found.entry(own).or_default().push(ino);
+        for (&ino, &Spelling { node_ino, previous_ino, .. }) in &self.read().spellings {
+            if folders.contains(&node_ino) {
+                found.entry(node_ino).or_default().push(ino);
             }
-            if previous_ino != own && folders.contains(&previous_ino) {
+            if previous_ino != node_ino && folders.contains(&previous_ino) {
                 let others = found.entry(previous_ino).or_default();
                 others.extend((ino != previous_ino).then_some(ino));
-                // Exactly one spelling of a respelled folder has this number, so `own` is added once.
-                others.extend((ino == previous_ino).then_some(own));
+                // Exactly one spelling of a respelled folder has this number, so `node_ino` is added once.
+                others.extend((ino == previous_ino).then_some(node_ino));
             }
         }
         found
     }
 
-    /// The number of a spelling, which is new if there is none; `None` beyond the limit.
-    fn number(&self, parent: u64, name: &[u8], own: u64) -> Option<u64> {
+    /// The number of a spelling; assigns one if the spelling has none. `None` beyond the limit.
+    fn find_or_assign(&self, parent: u64, name: &[u8], node_ino: u64) -> Option<u64> {
         let key = (parent, Box::from(name));
-        if let Some(ino) = self.read().number(&key, own) {
+        if let Some(ino) = self.read().find(&key, node_ino) {
             return Some(ino);
         }
         let mut table = self.write();
-        if let Some(ino) = table.number(&key, own) {
+        if let Some(ino) = table.find(&key, node_ino) {
             return Some(ino);
         }
-        if table.spellings.len() >= self.most {
+        if table.spellings.len() >= self.max_spellings {
             return None;
         }
-        // A request in the previous view may ask after the folder was respelled for the next view.
-        let respelled = table.spellings.get(&own).filter(|it| it.previous_ino == own).map(|it| it.own);
-        let (own, previous_ino) = respelled.map_or((own, 0), |now| (now, own));
+        // A request that still uses the previous view may arrive after the folder was respelled for the next
+        // one.
+        let respelled =
+            table.spellings.get(&node_ino).filter(|it| it.previous_ino == node_ino).map(|it| it.node_ino);
+        let (node_ino, previous_ino) = respelled.map_or((node_ino, 0), |new| (new, node_ino));
         let Table { next, end, .. } = &mut *table;
         let ino = allocate(next, *end)?;
-        table.spellings.insert(ino, Spelling { parent, name: Box::from(name), own, previous_ino });
+        table.spellings.insert(ino, Spelling { parent, name: Box::from(name), node_ino, previous_ino });
         // The key had the number of a folder that vanished and came back with another number.
         if let Some(gone) = table.numbers.insert(key, ino) {
             table.spellings.remove(&gone);
@@ -256,15 +262,18 @@ impl Spellings {
 impl Spelling {
     /// The folder's node, in the tree of the current or the previous view.
     fn node(&self, tree: &Tree) -> Option<NodeId> {
-        tree.node(self.own).or_else(|| tree.node(self.previous_ino))
+        tree.node(self.node_ino).or_else(|| tree.node(self.previous_ino))
     }
 }
 
 impl Table {
-    /// The number of a spelling of the folder whose own number is `own`.
-    fn number(&self, key: &(u64, Box<[u8]>), own: u64) -> Option<u64> {
+    /// Finds the number of a spelling of the folder whose own number is `node_ino`.
+    fn find(&self, key: &(u64, Box<[u8]>), node_ino: u64) -> Option<u64> {
         let ino = *self.numbers.get(key)?;
-        self.spellings.get(&ino).filter(|it| it.own == own || it.previous_ino == own).map(|_| ino)
+        self.spellings
+            .get(&ino)
+            .filter(|it| it.node_ino == node_ino || it.previous_ino == node_ino)
+            .map(|_| ino)
     }
 
     /// Parent and name of a spelling or of an assumed folder.

@@ -220,10 +220,10 @@ impl Tree {
 
     /// Whether a path from the root may be a folder with unnamed files somewhere below.
     ///
-    /// A hash identifies the folder that directly contains a file, but none of the folders above.
-    /// If whole paths are hashed, it identifies no folder at all. If no hash identifies a folder, a
-    /// name with a dot is assumed not to be one. File managers look up such names (`.Trash`,
-    /// `.hidden`, `autorun.inf`), and games have no such folders except those of plugins' voices.
+    /// A hash identifies the folder that directly contains a file, but none of the folders above. If whole
+    /// paths are hashed, it identifies no folder at all. If no hash identifies a folder, a name with a dot is
+    /// assumed not to be one. File managers look up such names (`.Trash`, `.hidden`, `autorun.inf`). The only
+    /// game folders with a dot are voice folders, which are named after a plugin (`sound/voice/skyrim.esm`).
     pub fn may_hold_unnamed(&self, path: &[u8]) -> bool {
         let depth = path.split(|&byte| byte == b'/').count();
         depth <= ASSUMED_DEPTH_MAX && self.unnamed.iter().any(|layer| layer.may_be_below(path))
