@@ -22,16 +22,15 @@ use crate::vfs::{Vfs, VfsFile, VfsLayer};
 /// Print the files that several layers have, which layer wins, and which are hidden
 ///
 /// The conflicts are followed by a summary of each layer, lowest first: how many files it has, how
-/// many win, and how many are hidden. A layer is wholly shadowed if none of its files wins. With
-/// --glob, only matching files count. If an archive stores only the hash of a file, the file is
-/// known by the path that --names or another layer has for it.
+/// many win, and how many are hidden. With --glob, only matching files count. If an archive stores only
+/// the hash of a file, the file is known by the path that --names or another layer has for it.
 ///
 /// With --json, each conflict is an object with "path", "winner" (an object with "layer" and "why")
 /// and "hidden" (a list of such objects; the first one would win without the winner). With
 /// --compare it also has "equal": for each hidden file, whether its bytes are those of the winner,
 /// or null if one of the two cannot be read. Each layer is then an object with "layer", "why",
-/// "files", "winning", "hidden", "wholly_shadowed" and, with --compare, "equal": how many of its
-/// hidden files equal the file that hides them.
+/// "files", "winning", "hidden", "wholly_shadowed" (whether none of its files wins) and, with
+/// --compare, "equal": how many of its hidden files equal the file that hides them.
 ///
 /// The exit status is 0 whether or not there are conflicts, and 1 if --compare found a file that
 /// cannot be read.
@@ -42,10 +41,10 @@ pub(crate) struct Conflicts {
     /// the rightmost wins
     #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// Only conflicts that involve this layer
+    /// Select only conflicts that involve this layer
     ///
-    /// The layer is named by the name of its archive or folder, or by the end of its path, in any case. If
-    /// no path ends like this, any part of a path matches.
+    /// LAYER is the name of an archive or folder, or the end of its path, in any case. If no path ends like
+    /// this, any part of a path matches.
     #[arg(long, value_name = "LAYER")]
     of: Option<String>,
     /// Read the files, and print whether each hidden file equals the winner
@@ -199,7 +198,7 @@ impl Conflicts {
         for (layer, tally) in found.layers.iter().filter(|(layer, _)| is_asked[layer.number()]) {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
-            let shadowed = if tally.is_wholly_shadowed() { "  (wholly shadowed)" } else { "" };
+            let shadowed = if tally.is_wholly_shadowed() { "  (all files hidden)" } else { "" };
             let (files, name) = (tally.files(), layer.path().display());
             writeln!(out, "{files:>10}{winning:>10}{hidden:>10}{equal}  {name}{shadowed}")?;
         }
@@ -207,8 +206,8 @@ impl Conflicts {
     }
 }
 
-/// A warning if the game itself does not always take the winner. It is not a note of the load
-/// order, because almost every order of Oblivion would have it.
+/// A warning if the game itself does not always use the winner. It is not a note of the load order, because
+/// almost every order of Oblivion would have it.
 fn unsure(vfs: &Vfs, conflicts: &[Conflict]) -> Option<String> {
     if vfs.order().precedence.archives != ArchiveRule::Oblivion {
         return None;

@@ -37,7 +37,7 @@ pub(crate) struct Diff {
     /// The options of a profile (*.toml) apply only to this source, not to the other one.
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The new source, of the same kinds
+    /// The new source, of any kind that A accepts
     #[arg(value_name = "B")]
     b: PathBuf,
     /// Read files of the same size to find out whether they are equal

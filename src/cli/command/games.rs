@@ -21,7 +21,7 @@ use crate::vfs::sources::resolve::looked_in;
 /// exit status is 1 if no game is found.
 #[derive(Args, Debug)]
 pub(crate) struct Games {
-    /// Print one JSON object per line: a game, or a folder that looks like one but is "unusable", and why
+    /// Print one JSON object per line: an installed game, or an "unusable" folder with the reason
     #[arg(long)]
     json: bool,
 }

@@ -22,7 +22,7 @@ use crate::vfs::opened_archive::Description;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::sources::{loose_notes, resolve};
 
-/// Print the format, version, flags, counts, codecs, sizes and peculiarities of archives
+/// Print the format, version, flags, counts, codecs, sizes and anomalies of archives
 ///
 /// For a folder, prints a summary of its loose files, and then each of its archives. For a game, prints
 /// what `bsafs order` prints, and the active plugins. For a profile, prints each of its sources.
@@ -78,7 +78,7 @@ impl Info {
     }
 
     fn write_source(&self, source: &Path, set: &SourceSet, out: &mut impl Write) -> Result<(), Failure> {
-        if let Some(mut order) = resolve::game(source, &set.options)? {
+        if let Some(mut order) = resolve::plan_source(source, &set.options)? {
             loose_notes::add(&mut order, &set.options);
             match self.json {
                 true => order::write_json(out, &order)?,

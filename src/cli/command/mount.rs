@@ -46,7 +46,7 @@ pub(crate) struct Mount {
     ///
     /// If the last of several paths is a folder, it is always the mountpoint; a single folder is a
     /// source. Without a mountpoint, a new folder named after the last source is created in the
-    /// current folder, and removed by the unmount.
+    /// current folder, and removed on unmount.
     #[arg(required = true, value_name = "SOURCE... [MOUNTPOINT]")]
     paths: Vec<PathBuf>,
     /// Stay in the foreground
@@ -62,9 +62,10 @@ pub(crate) struct Mount {
     salvage: bool,
     /// Make the mount writable: all changes go to this folder, for example a mod's folder
     ///
-    /// The mount is covered by an overlay: the kernel's for root, and fuse-overlayfs for other users. Root's
-    /// overlay is open to every user who may enter the folder. The mount finds names only in their stored
-    /// spelling (-o exact), and does not follow changes on the disk (-o static).
+    /// The mount is covered by an overlay: the kernel's for root, and fuse-overlayfs for other users. An
+    /// overlay mounted by root can be used by every user who can reach the mountpoint, even without
+    /// allow_other. The mount finds names only in their stored spelling (-o exact), and does not follow
+    /// changes on the disk (-o static).
     #[arg(long, value_name = "FOLDER")]
     edit: Option<PathBuf>,
     #[command(flatten)]
@@ -77,7 +78,7 @@ pub(crate) struct Mount {
     /// that are read in part: up to 256M until a second after their last read.
     #[arg(long, value_name = "BYTES", value_parser = cache_size::parse)]
     cache_size: Option<u64>,
-    /// Write the daemon's log to this file instead of the system's log
+    /// Write the daemon's log to this file instead of the system log
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
     /// Save the sources and options as a profile instead of mounting
@@ -238,8 +239,8 @@ impl Mount {
         }
         let fs = FileSystem::new(vfs, presentation);
         let fs = Arc::new(fs.with_sources(plan.mounted_sources));
-        if let Ok(found) = signal.finder() {
-            fs.on_change(found);
+        if let Ok(reporter) = signal.change_reporter() {
+            fs.on_change(reporter);
         }
         let follower = Follower::new(&fs, reopening, signal);
         let follower = if is_static { follower.without_watching() } else { follower };
@@ -257,14 +258,19 @@ impl Mount {
             session.take_back();
             return Err(Failure::new(
                 Exit::Io,
-                format!("cannot report the mount, so it was unmounted: {error}"),
+                format!(
+                    "unmounted again, because the command that started the daemon cannot be notified that \
+                     it is ready: {error}"
+                ),
             ));
         }
         // The layers of an overlay must not change, so the daemon does not follow the disk.
         if overlay.is_none()
             && let Err(error) = follower.start(began)
         {
-            log::warn!("changes on the disk are not followed: {error}");
+            log::warn!(
+                "changes on the disk are not followed: {error}; to see changes, unmount and mount again"
+            );
         }
         // Fails without systemd, which is fine.
         let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(report.trim_end())]);
@@ -318,8 +324,8 @@ fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
     })
 }
 
-/// Unmounts a mount that another program made, after a failure to serve it. If that takes more
-/// rights, the message says how to unmount it.
+/// Unmounts a mount that another program made, after a failure to serve it. If that requires more privileges,
+/// the message says how to unmount it.
 fn unmount_passed(passed: &PassedMount, failure: Failure) -> Failure {
     match unmount(&passed.mountpoint, true) {
         Ok(()) => failure,

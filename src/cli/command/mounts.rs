@@ -17,9 +17,9 @@ use crate::system::text::count;
 
 /// List all mounts of bsafs, and the processes that use them
 ///
-/// Prints the sources, age, number of requests and processes of each mount. Of another user's mount,
-/// only what the mount table says is printed. The command waits at most a few seconds for a daemon that
-/// does not answer.
+/// Prints the sources, age, number of requests and processes of each mount. For another user's
+/// mount, only its entry in the mount table is printed. The command waits at most a few seconds for a
+/// daemon that does not answer.
 #[derive(Args, Debug)]
 pub(crate) struct Mounts {
     /// Print one JSON object per line
@@ -172,12 +172,12 @@ fn write(
             let (uptime, requests) = (duration(fs.uptime), requests(status));
             writeln!(out, "  holds      {held}\n  mounted    for {uptime}, {requests} requests")?;
         }
-        Answer::Dead => writeln!(out, "  dead       the daemon has ended: bsafs umount {path}")?,
+        Answer::Dead => writeln!(out, "  dead       the daemon has ended; run `bsafs umount {path}`")?,
         Answer::Hangs => {
             let limit = status::ANSWER_TIME.as_secs();
             writeln!(
                 out,
-                "  hangs      the daemon does not answer within {limit} s: bsafs umount --lazy {path}"
+                "  hangs      the daemon does not answer within {limit} s; run `bsafs umount --lazy {path}`"
             )?;
         }
         Answer::Refused => {

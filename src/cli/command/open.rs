@@ -32,7 +32,7 @@ use crate::vfs::sources::resolve::is_game;
 /// Mount archives, folders or games, and open them in the file manager
 ///
 /// If the sources are mounted already, that mount is opened. Otherwise they are mounted on the
-/// mountpoint of their profile, or on a new folder below ~/bsafs, which the unmount removes. In a
+/// mountpoint of their profile, or on a new folder below ~/bsafs, which is removed on unmount. In a
 /// systemd session, the mount ends with the session; `bsafs umount SOURCE` ends it earlier. If no
 /// terminal is connected, errors are shown on the desktop.
 #[derive(Args, Debug)]
@@ -183,7 +183,10 @@ impl Open {
         let output = output_within(&mut command, MOUNT_TIME)
             .map_err(|error| Failure::new(Exit::Io, format!("cannot start the mount: {error}")))?;
         let Some(output) = output else {
-            let what = format!("{}: mounting took longer than ten minutes", mountpoint.display());
+            let what = format!(
+                "{}: mounting took longer than ten minutes; run `bsafs mount --foreground` to see why",
+                mountpoint.display()
+            );
             return Err(Failure::new(Exit::Io, what));
         };
         let said = String::from_utf8_lossy(&output.stderr);

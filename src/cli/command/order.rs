@@ -15,7 +15,7 @@ use crate::system::text::count;
 use crate::vfs::sources::loose_notes;
 use crate::vfs::sources::resolve;
 
-/// Print what a game loads, in which order and why, and what is odd about it
+/// Print what a game loads, in which order and why, with notes on anomalies
 ///
 /// Layers are printed lowest first: if several have a file, the last one wins.
 #[derive(Args, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Order {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Exit with status 1 if anything is odd
+    /// Exit with status 1 if there are notes
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -140,7 +140,7 @@ pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result
     let (archives, loose) = rule(order);
     writeln!(out, "archives    {archives}")?;
     writeln!(out, "loose files {loose}")?;
-    writeln!(out, "confidence  {} that these rules are the game's", order.confidence.as_str())?;
+    writeln!(out, "confidence  {} (that the game uses these rules)", order.confidence.as_str())?;
     if !order.notes.is_empty() {
         writeln!(out, "\n{}", count(order.notes.len(), "note"))?;
     }

@@ -19,7 +19,7 @@ use crate::mounts::status::MountStatus;
 
 /// Reload the sources of mounts now, and print what changed
 ///
-/// A mount reloads automatically within a second after a source changed, unless it was mounted with
+/// A mount reloads automatically within a few seconds after a source changed, unless it was mounted with
 /// `-o static`.
 #[derive(Args, Debug)]
 pub(crate) struct Reload {
@@ -59,7 +59,8 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
     let before = status(path)?;
     let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.display()));
     let pid = i32::try_from(before.pid).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| cannot("the daemon reported no process ID".into()))?;
+    let pid =
+        pid.ok_or_else(|| cannot("the daemon reported no process ID; unmount and mount again".into()))?;
     let daemon = pidfd_open(pid, PidfdFlags::empty())
         .map_err(|errno| cannot(format!("cannot signal the daemon (process {}): {errno}", before.pid)))?;
     // SIGUSR1 would end any other process: one with the same number in another container, or a later one.

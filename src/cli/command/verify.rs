@@ -23,29 +23,30 @@ use crate::vfs::{Vfs, VfsFile};
 
 /// Decode every file of archives, and print those that are bad
 ///
-/// Checksums are compared if the data has any: zlib streams have one, and LZ4 frames have those
-/// that their flags name. Stored files, LZ4 blocks (some of Starfield's textures) and XMem data
+/// Checksums are compared if the data has any: zlib streams have one, and LZ4 frames have the
+/// checksums that their flags announce. Stored files, LZ4 blocks (some of Starfield's textures) and XMem data
 /// (Xbox 360) have none. Damage in these is found only if it changes the length or makes the data
-/// undecodable. A missing checksum is odd, not bad.
+/// undecodable. A missing checksum is reported as odd, not as bad.
 ///
-/// The exit status is 0 if all files are sound, and 1 if a file is bad. If an archive cannot be
+/// The exit status is 0 if all files are OK, and 1 if a file is bad. If an archive cannot be
 /// opened, the exit status is that of the error.
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
     /// Archives, folders, games, and other sources that `mount` accepts
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
-    /// Print one JSON object per line, for each archive
+    /// Print one JSON object per line: an archive, or the loose files of a folder
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     open: OpenArgs,
 }
 
-/// The finding for a file whose stored hash is not that of its name. Games look files up by hash
-/// alone, so they do not find such a file. Mod managers wrote wrong hashes on purpose, to let loose
-/// textures win in Oblivion.
-const HASH_DIFFERS: &str = "the stored hash does not match the name (archive invalidation?)";
+/// The finding for a file whose stored hash is not the hash of its name. Games look files up only by hash,
+/// so they do not find such a file. Some mod managers wrote wrong hashes on purpose, so that loose textures
+/// win in Oblivion.
+const HASH_DIFFERS: &str = "the stored hash does not match the name, so games cannot find the file; some mod \
+                            managers do this on purpose (archive invalidation)";
 
 /// What was found in one archive.
 #[derive(Serialize)]
@@ -98,7 +99,7 @@ fn verify_source(
     set: &SourceSet,
     report: &mut impl FnMut(Findings) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    if let Some(order) = resolve::game(source, &set.options)? {
+    if let Some(order) = resolve::plan_source(source, &set.options)? {
         for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
             report(verify_archive(&layer.path, set)?)?;
         }
@@ -153,8 +154,7 @@ impl Findings {
         for Finding { path, what } in &self.odd {
             writeln!(out, "odd: {path}: {what}")?;
         }
-        let verdict =
-            if self.bad.is_empty() { "all sound".into() } else { format!("{} bad", self.bad.len()) };
+        let verdict = if self.bad.is_empty() { "all OK".into() } else { format!("{} bad", self.bad.len()) };
         writeln!(out, "{}: {}, {verdict}", self.archive, count(self.files, "file"))
     }
 }

@@ -138,7 +138,7 @@ fn read_provenance(path: &Path) -> Result<String, String> {
         |page| std::fs::read_link(link(page)).map(|target| target.into_os_string().into_encoded_bytes());
     read_pages(read).map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => "permission denied: its folder cannot be listed".to_owned(),
-        _ => format!("the daemon does not answer: {error}"),
+        _ => format!("the daemon does not answer: {error}; `bsafs mounts` shows its state"),
     })
 }
 

@@ -1,5 +1,4 @@
-//! Splits an unfinished command line into words as a shell would. Quotes are removed, and nothing
-//! is executed.
+//! Splits an unfinished command line into words as a shell would. Quotes go, and nothing is executed.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

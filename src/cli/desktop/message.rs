@@ -1,7 +1,7 @@
 //! Error messages on the desktop, for when a file manager started the program without a terminal.
 //!
-//! The text may contain names that a stranger chose. It is passed as an argument, never through a
-//! shell, and escaped so that each viewer shows it literally.
+//! The text may contain untrusted names. It is passed as an argument, never through a shell, and escaped so
+//! that each viewer shows it literally.
 
 use std::io::IsTerminal;
 use std::process::Command;

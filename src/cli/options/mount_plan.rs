@@ -90,7 +90,8 @@ impl MountPlan {
                 return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.display())));
             }
             if mountpoint.starts_with(&absolute) {
-                let what = "the mountpoint is in this folder, and does not answer yet; mount elsewhere";
+                let what =
+                    "it contains the mountpoint, so the daemon would wait for itself; mount outside it";
                 return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.display())));
             }
         }

@@ -143,7 +143,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     value(
         "readahead=",
         "512",
-        "KiB that the kernel reads ahead (root only; default: 1024)",
+        "KiB that the kernel reads ahead, only for root; default: 1024",
         |it, text, _| set(&mut it.request.read_ahead, Some(read_ahead(text)?)),
         |it| it.request.read_ahead.iter().map(u32::to_string).collect(),
     ),

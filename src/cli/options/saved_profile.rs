@@ -1,5 +1,4 @@
-//! Profiles that `bsafs mount --save-profile` writes. The systemd unit `bsafs@` reads them from the
-//! same folder.
+//! Profiles that `bsafs mount --save-profile` writes. The systemd unit `bsafs@` reads them there.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};

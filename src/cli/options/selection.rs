@@ -8,7 +8,7 @@ use crate::vfs::Patterns;
 /// Patterns for paths.
 #[derive(Args, Debug)]
 pub(crate) struct Selection {
-    /// Only files whose path matches this pattern, in any case
+    /// Select only files whose path matches this pattern, in any case
     ///
     /// `*` and `?` match within one name, and `**` also matches across folders. A pattern without a slash is
     /// compared with file names instead of paths.

@@ -42,7 +42,7 @@ impl ValueEnum for TextureForm {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self {
-            Self::Default => "As DDS files; console textures as GNF files and XBOX textures",
+            Self::Default => "As DDS files; console textures as GNF files and DDS files with an XBOX header",
             Self::Dds => "As DDS files for a PC; console textures are converted if their tiling is known",
             Self::Compatible => {
                 "Like dds, with headers that older programs read: DXT1 to DXT5, ATI1, ATI2, no sRGB"

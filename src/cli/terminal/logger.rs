@@ -28,7 +28,7 @@ pub(crate) fn start(verbose: u8, quiet: bool) {
         .parse_default_env()
         .target(env_logger::Target::Pipe(Box::new(Lines)))
         .format(move |out, record| {
-            // Names of archives and their files may come from a stranger.
+            // The names of archives and their files are untrusted.
             let text = record.args().to_string();
             if is_repeated(&text) {
                 return Ok(());

@@ -23,7 +23,7 @@ pub(crate) fn report(
     edit: Option<&Path>,
 ) -> String {
     let path = mountpoint.path.display();
-    let made = if mountpoint.is_made() { " (a new folder, which the unmount removes)" } else { "" };
+    let made = if mountpoint.is_made() { " (a new folder, removed on unmount)" } else { "" };
     let hidden = vfs.tree().nodes().map(|node| vfs.tree().hidden(node).len()).sum::<usize>();
     let (archives, folders) = (vfs.opened().descriptions.len(), folders(vfs.store()));
     let later = if folders == 0 { "archives" } else { "layers" };
