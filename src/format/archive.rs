@@ -21,7 +21,7 @@ pub struct Archive<'a> {
     /// The file headers that the archive leaves out.
     pub heads: Arc<Heads>,
     /// Files without names whose first bytes reveal their type: the index of the entry and the extension, in
-    /// ascending order. This is a guess, whereas a [`super::Name`] is what the archive stores.
+    /// ascending order. The extension is a guess, whereas a [`super::Name`] is what the archive stores.
     pub sniffed: Vec<(u32, &'static str)>,
     /// Where the tables are, in bytes from the start of the archive: all that was parsed, except
     /// the first bytes of files' data.

@@ -52,10 +52,19 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let tables = vec![0..walked.position(), names.until(&walked_names).range()];
     match header.names {
         0 if header.files > 0 => {
-            notes.add(16, || "the archive stores no names: its files are listed by hash".into());
+            notes.add(16, || {
+                "the archive stores no names: its files are listed by hash unless --names supplies their \
+                 paths"
+                    .into()
+            });
         }
         start if unnamed > 0 => {
-            notes.add(start, || format!("the table of names ends early: {unnamed} files are listed by hash"));
+            notes.add(start, || {
+                format!(
+                    "the table of names ends early: {unnamed} files are listed by hash unless --names \
+                     supplies their paths"
+                )
+            });
         }
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! Code pages: which characters the bytes of a stored name stand for.
+//! Code pages: which characters the bytes of a stored name mean.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,4 @@
-//! The waist of the hourglass: every archive format is parsed into an [`Archive`], and the rest of
-//! the crate works with that.
+//! Archive formats. Each is parsed into an [`Archive`], and the rest of the crate works only with that.
 //!
 //! Parsing is pure: it takes an archive's bytes and returns tables or a [`ParseError`]. It never
 //! panics. Whatever the bytes are, it uses memory in proportion to the size of the tables. A format
@@ -56,7 +55,7 @@ pub static FORMATS: &[Format] = &[
     tes3::FORMAT,
 ];
 
-/// Whether a file in a folder counts as an archive by its name. Its content may still be of no known format.
+/// Whether the name of a file in a folder is that of an archive. The content may still be of no known format.
 pub fn is_archive_name(name: &[u8]) -> bool {
     let extension = name.iter().rposition(|&byte| byte == b'.').and_then(|dot| name.get(dot..)?.get(1..));
     let is_one = |known: &&str| extension.is_some_and(|it| it.eq_ignore_ascii_case(known.as_bytes()));

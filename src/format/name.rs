@@ -70,7 +70,7 @@ pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     fit(Piece { stored, plain }.text(encoding), stored, encoding)
 }
 
-/// Whether a character shows as itself and affects nothing else. Control characters do not, nor do
+/// Whether a character shows as itself and affects nothing else. False for control characters, and for
 /// characters that end a line or change the direction of text.
 pub fn is_printable(c: char) -> bool {
     let turns =
@@ -78,8 +78,8 @@ pub fn is_printable(c: char) -> bool {
     !c.is_control() && !turns && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether [`component`] leaves a stored name unchanged because it is short and printable ASCII, as
-/// nearly all names are.
+/// Whether [`component`] leaves a stored name unchanged because it is short and printable ASCII. Nearly all
+/// names are ordinary.
 pub fn is_ordinary(stored: &[u8]) -> bool {
     let is_plain = match stored.as_chunks() {
         // The last eight bytes are checked as one more word, so some bytes are checked twice.
@@ -244,8 +244,7 @@ fn decode_malformed(stored: &[u8], encoding: Encoding) -> String {
             encoding_rs::DecoderResult::InputEmpty => return text,
             encoding_rs::DecoderResult::OutputFull => text.reserve(64),
             encoding_rs::DecoderResult::Malformed(len, after) => {
-                // The decoder may have consumed bytes after the malformed ones, whose output is
-                // still to come.
+                // The decoder may have consumed bytes after the malformed ones, whose output is to come.
                 let end = stored.len().saturating_sub(rest.len()).saturating_sub(usize::from(after));
                 let bytes = stored.get(end.saturating_sub(usize::from(len))..end).unwrap_or_default();
                 bytes.iter().for_each(|&byte| push_escape(&mut text, byte));
@@ -291,8 +290,7 @@ fn is_separator(byte: u8) -> bool {
     byte == b'\\' || byte == b'/'
 }
 
-/// Whether all eight bytes are [`is_plain`], computed at once. The result is the top bit of each
-/// byte of a sum.
+/// Whether all eight bytes are [`is_plain`], computed at once. The result is the top bits of a sum.
 fn is_plain_word(bytes: [u8; 8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;

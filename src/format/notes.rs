@@ -35,7 +35,10 @@ impl Notes {
         let PastEnd { len, count } = past_end;
         if *count > 0 {
             self.add(*len, || {
-                format!("the data of {count} {things} lies beyond the end of the archive: was it cut off?")
+                format!(
+                    "the archive seems cut off: the data of {count} {things} lies beyond its end; download \
+                     or copy it again"
+                )
             });
         }
     }

@@ -76,8 +76,11 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
         files.extents.push(extent);
     }
     if names.is_none() && !files.entries.is_empty() {
-        notes
-            .add(HEADER_LEN, || "the archive stores no names, like Morrowind's archives for the Xbox".into());
+        notes.add(HEADER_LEN, || {
+            "the archive stores no names, like Morrowind's archives for the Xbox: its files are listed by \
+             hash unless --names supplies their paths"
+                .into()
+        });
     }
     notes.add_past_end(&past_end, "files");
     let about = About {
@@ -179,7 +182,7 @@ impl<'a> Names<'a> {
         Ok(Self { offsets, strings, at, sequential, budget })
     }
 
-    /// The next file's name. If its offset is damaged, the name after the previous one is taken.
+    /// The next file's name. If its offset is damaged, this is the name that follows the previous one.
     fn next(&mut self, notes: &mut Notes) -> Result<&'a [u8], ParseError> {
         let at = self.offsets.position();
         let offset = self.offsets.u32("a name offset")?;

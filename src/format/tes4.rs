@@ -56,7 +56,12 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     };
     let unnamed = count.saturating_sub(named);
     if header.has(flag::FILE_NAMES) && unnamed > 0 {
-        notes.add(end, || format!("the table of file names ends early: {unnamed} files are listed by hash"));
+        notes.add(end, || {
+            format!(
+                "the table of file names ends early: {unnamed} files are listed by hash unless --names \
+                 supplies their paths"
+            )
+        });
     }
     notes.add_past_end(&past_end, "files");
     let is_named = unnamed == 0 && header.has(flag::FOLDER_NAMES);
@@ -160,9 +165,9 @@ impl Header {
         }
     }
 
-    /// The table of file names, and for how many of the `count` files it has one. It follows the
-    /// last folder block, unless unused bytes lie between (OpenMW). In that case it is where the
-    /// header's sums put it. It may be longer than the names (Wabbajack).
+    /// The table of file names, and how many of the `count` files have a name in it. The table follows the
+    /// last folder block, unless unused bytes lie between them (OpenMW). In that case, the totals in the
+    /// header determine where the table begins. The table may be longer than its names (Wabbajack).
     fn file_names<'a>(
         &self,
         archive: Bytes<'a>,
@@ -289,8 +294,8 @@ fn check_folders(
     Ok((found, folders.blocks.position()))
 }
 
-/// Splits off up to `most` names, and counts them. It stops at the first missing name, because each
-/// further one would search all remaining bytes.
+/// Splits off up to `most` names, and counts them. Stops at the first missing name, because each search for
+/// another one would read all remaining bytes.
 fn split_names<'a>(names: &Reader<'a>, most: u32) -> (Reader<'a>, u32) {
     let mut rest = names.clone();
     let count = (0..most).find(|_| rest.zstring("a file's name").is_err()).unwrap_or(most);

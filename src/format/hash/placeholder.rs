@@ -6,8 +6,8 @@ use super::family::{Family, Hash};
 
 /// The folder (`None` for the root) and the name under which to list a file whose name is not stored.
 ///
-/// `extension` is what the archive stores beside the hash, NUL-padded and without its dot; only BA2
-/// has it. If the archive stores no hashes either, the name is `nameless`.
+/// `extension` is what the archive stores with the hash, NUL-padded and without its dot; only BA2 has it. If
+/// the archive stores no hashes either, the name is `nameless`.
 pub fn placeholder_name(family: Family, hash: &Hash, extension: [u8; 4]) -> (Option<String>, String) {
     match family {
         Family::Tes3 => (None, format!("{:016X}", hash.file)),

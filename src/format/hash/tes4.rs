@@ -126,7 +126,7 @@ impl Digest {
         if count < 3 {
             digest.last2 = 0;
         }
-        // The packer cuts the length to a byte first, so it drops the sum for lengths of 256 to 259.
+        // The packer first truncates the length to a byte, so it drops the sum for lengths of 256 to 259.
         if length <= 3 {
             digest.crc = 0;
         }

@@ -1,5 +1,6 @@
 //! Daggerfall's BSA files and `DAGGER.SND`: a count, the directory's kind, the files, and a directory of
-//! names or numbers (FORMATS.md section 9.2). Battlespire's archives are reported to be alike \[unverified\].
+//! names or numbers (FORMATS.md section 9.2). Battlespire's archives are reported to be similar
+//! \[unverified\].
 
 use super::super::archive::{About, Archive};
 use super::super::detect::Format;
