@@ -2,7 +2,7 @@
 //!
 //! A request that reads a disk occupies its worker for as long as the disk takes. So there are more workers
 //! than processors. The requests of one device get at most half of the workers that the other devices leave.
-//! Jobs that learn sizes get one more: they read little, and should not wait while large files are decoded.
+//! Jobs that learn sizes get one extra worker: they read little, and should not wait for large files.
 //!
 //! A device that hangs keeps these workers and its own queue. Other devices, and requests that read
 //! no disk, have the rest. (With 6 workers, two devices may hang at once.) A worker that finishes a
@@ -119,8 +119,8 @@ impl State {
         self.devices.entry(number).or_default()
     }
 
-    /// Gives a worker to a device, unless it is the last free one, or the device has half of what
-    /// the others leave. The first urgent job gets a worker beyond that half.
+    /// Gives a worker to a device, unless it is the last free one, or the device already has half of the
+    /// workers that the others leave. The first urgent job gets an extra worker.
     fn take_worker(&mut self, number: u64, is_urgent: bool) -> bool {
         let free = self.free;
         let device = self.device(number);
@@ -132,18 +132,18 @@ impl State {
         is_given
     }
 
-    /// The next job of a worker that has just ended a job of device `number`. It may be of another
-    /// device. If there is none, the worker becomes free.
+    /// The next job of a worker that has just ended a job of device `number`. The next job may be of another
+    /// device. If there is no job, the worker becomes free.
     fn next_job(&mut self, number: &mut u64) -> Option<Job> {
         let free = self.free;
         let device = self.device(*number);
         if device.pending > 0 {
             device.progress = Some(Instant::now());
         }
-        // The worker beyond the half is only for urgent jobs, so it takes no request.
-        let may_go_on = device.workers <= free + 1;
+        // A device's extra worker runs urgent jobs only, so it must not take a request.
+        let may_take_request = device.workers <= free + 1;
         let next = device.urgent.pop_front();
-        if let Some(job) = next.or_else(|| may_go_on.then(|| device.requests.pop_front()).flatten()) {
+        if let Some(job) = next.or_else(|| may_take_request.then(|| device.requests.pop_front()).flatten()) {
             return Some(job);
         }
         device.workers -= 1;

@@ -28,7 +28,7 @@ pub struct MountRequest {
     pub fsname: String,
     /// Whether other users may access the mount.
     pub allow_other: bool,
-    /// Further mount options for the kernel, such as `max_read=65536`.
+    /// Additional mount options for the kernel, such as `max_read=65536`.
     pub kernel_options: Vec<String>,
     /// Whether to forbid the execution of files in the mount.
     pub noexec: bool,
@@ -202,7 +202,7 @@ impl MountRequest {
         helper.arg("-o").arg(options).arg("--").arg(&self.mountpoint).env("_FUSE_COMMFD", "0");
         helper.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = helper.spawn().map_err(MountError::NoHelper)?;
-        // This closes our copy of the helper's end. Otherwise `receive` would wait for ever if the
+        // Closes this process's copy of the helper's end. Otherwise `receive` would wait forever if the
         // helper sends nothing.
         drop(helper);
         let received = receive(&ours);

@@ -120,7 +120,7 @@ impl Session {
         thread::Builder::new().name("overlay".into()).spawn(move || match upper.wait() {
             Ok(()) => unmounter.unmount_when_free(),
             Err(error) => log::error!(
-                "cannot wait for the end of the overlay: {error}; the mount below it does not end with it"
+                "cannot watch the overlay: {error}; when you unmount it, also unmount the mount below it"
             ),
         })?;
         Ok(())
@@ -153,7 +153,7 @@ impl Session {
     }
 }
 
-/// Opens descriptors, so that as many can be opened after these are closed.
+/// Reserves `count` file descriptors: closing them guarantees that as many can be opened later.
 fn reserve_descriptors(count: usize) -> io::Result<Vec<File>> {
     (0..count).map(|_| File::open("/dev/null")).collect()
 }

@@ -18,8 +18,8 @@ pub(crate) struct SignalThread {
 }
 
 impl SignalThread {
-    /// Starts the thread. This comes before the mount, because a signal without a handler would end the
-    /// process and leave the mount behind. Signals before [`SignalThread::listen`] are kept until then.
+    /// Starts the thread. Called before the mount, because a signal without a handler would end the process
+    /// and leave the mount behind. Signals before [`SignalThread::listen`] are kept until then.
     pub(crate) fn start() -> io::Result<Self> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let (handle, (unmounter, mounted)) = (signals.handle(), sync_channel::<Unmounter>(1));

@@ -12,8 +12,8 @@ use rustix::mount::UnmountFlags;
 use super::mount::MountError;
 use crate::system::mountinfo::MountEntry;
 
-/// Unmounts what is mounted on a path. `lazily` detaches it at once, even if files are open. It
-/// ends when the last of them is closed.
+/// Unmounts what is mounted on a path. If `lazily`, the mount is detached at once, even if files are open,
+/// and ends when the last of them is closed.
 ///
 /// # Errors
 /// [`MountError::Kernel`] if the mount is busy, not mounted, or another user's; [`MountError::NoHelper`].

@@ -74,7 +74,8 @@ impl Unmounter {
                     Ok(()) => continue,
                     Err(error) if !is_reported => {
                         log::warn!(
-                            "{error}; unmounting when it is not in use; a second signal unmounts at once"
+                            "{error}; it will be unmounted once no program uses it; a second signal \
+                             unmounts at once"
                         );
                         is_reported = true;
                     }
@@ -94,8 +95,10 @@ impl Unmounter {
                 Err(error) if is_lazy && !is_covered => return log::error!("cannot unmount: {error}"),
                 Err(error) if !is_reported => {
                     let advice = match is_covered {
-                        true => "unmounting when the mount that covers it is gone",
-                        false => "unmounting when it is not in use; a second signal unmounts at once",
+                        true => "it will be unmounted once the mount over it is gone",
+                        false => {
+                            "it will be unmounted once no program uses it; a second signal unmounts at once"
+                        }
                     };
                     log::warn!("{error}; {advice}");
                     is_reported = true;
